@@ -1,0 +1,104 @@
+// The live channel's events: best-effort, beside the history. One file per (step, attempt) of a session's activities; the first
+// line is the header, the last a fate. A higher attempt of the same step voids a lower one; `supersedes` voids an earlier step.
+import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
+import type { Notice, RunEnded } from '../../workflows/contract/activities.ts';
+import type { TransitionReason } from '../../workflows/contract/loop.ts';
+
+export type LiveHeader = {
+  readonly type: 'header';
+  readonly session: SessionId;
+  readonly step: number;
+  readonly attempt: number;
+  readonly activity: 'openRun' | 'callModel' | 'runTool' | 'commit';
+  /** An earlier step whose streamed deltas are void (L26). */
+  readonly supersedes?: number;
+};
+
+export type LiveEvent =
+  | {
+      readonly type: 'run_start';
+      readonly run: number;
+      readonly cwd: string;
+      readonly model: string;
+      readonly scripted: boolean;
+    }
+  | { readonly type: 'user'; readonly id: MessageId; readonly text: string }
+  | { readonly type: 'transition'; readonly iteration: number; readonly reason: TransitionReason }
+  | { readonly type: 'notice'; readonly notice: Notice }
+  /** L60. */
+  | { readonly type: 'request_start'; readonly iteration: number; readonly attempt: number; readonly model: string }
+  | { readonly type: 'text_delta'; readonly iteration: number; readonly index: number; readonly text: string }
+  | { readonly type: 'thinking_delta'; readonly iteration: number; readonly index: number; readonly text: string }
+  /** A complete tool_use block. `input` is what observers see; the stored one is untouched (L18). */
+  | {
+      readonly type: 'tool_use';
+      readonly iteration: number;
+      readonly index: number;
+      readonly id: string;
+      readonly name: string;
+      readonly input: unknown;
+    }
+  | {
+      readonly type: 'tool_start';
+      readonly iteration: number;
+      readonly index: number;
+      readonly name: string;
+      readonly early: boolean;
+    }
+  | { readonly type: 'tool_progress'; readonly iteration: number; readonly index: number; readonly text: string }
+  | {
+      readonly type: 'tool_end';
+      readonly iteration: number;
+      readonly index: number;
+      readonly name: string;
+      readonly isError: boolean;
+      readonly content: string;
+      readonly durationMs: number;
+    }
+  /** Announced before the wait (L14). `delayMs` is how long. */
+  | {
+      readonly type: 'retry';
+      readonly iteration: number;
+      readonly failures: number;
+      readonly delayMs: number;
+      readonly error: string;
+    }
+  | {
+      readonly type: 'reply';
+      readonly iteration: number;
+      readonly stopReason: string | null;
+      readonly fate: 'whole' | 'cut' | 'interrupted';
+    }
+  | { readonly type: 'run_end'; readonly ended: RunEnded; readonly head: Hash };
+
+/** How an attempt ended. `died`: all its deltas are void (L16). */
+export type LiveFate =
+  | { readonly type: 'fate'; readonly fate: 'stored'; readonly head: Hash }
+  | { readonly type: 'fate'; readonly fate: 'done' }
+  | { readonly type: 'fate'; readonly fate: 'died'; readonly why: string };
+
+export type LiveLine = LiveHeader | LiveEvent | LiveFate;
+
+/** What a watcher is given: events with their place, and tombstones for what became void (L16). */
+export type Watched =
+  | (LiveEvent & { readonly step: number; readonly attempt: number })
+  | {
+      readonly type: 'tombstone';
+      readonly step: number;
+      readonly attempt: number;
+      readonly iteration: number | null;
+      readonly why: string;
+    };
+
+/** Where an activity writes. Never throws: losing the channel loses nothing that is stored. */
+export type LiveWriter = {
+  write(event: LiveEvent): void;
+  /** Writes the fate and closes; resolves when the lines are handed to the operating system. */
+  end(fate: LiveFate): Promise<void>;
+};
+
+export type LiveChannel = {
+  open(header: Omit<LiveHeader, 'type'>): LiveWriter;
+  /** Forget live files of steps before `step`: their runs are over, the store has them. */
+  forgetBefore(session: SessionId, step: number): Promise<void>;
+};

@@ -1,0 +1,81 @@
+// What a tool is. `defineTool` types a tool by its zod schema; the registry and the executor see the untyped `Tool`.
+import type { z } from 'zod';
+import type { PermissionMode } from '../../workflows/contract/session.ts';
+
+/** What a call can do to the world, judged per call. `external` leaves the machine. */
+export type Risk = 'read' | 'write' | 'execute' | 'external';
+
+/** What may happen to a call that was claimed and has no result (L40). `ask` and `verify` report until they exist. */
+export type Recovery = 'rerun' | 'verify' | 'ask' | 'report';
+
+export type ToolContext = {
+  /** The workspace root: an absolute real path. Nothing outside is touched. */
+  readonly cwd: string;
+  /** Aborted on interrupt, cancel, deploy or a failing sibling; `signal.reason` is an AbortCause. */
+  readonly signal: AbortSignal;
+  /** Unique to this call for ever, the same on every attempt: give it to services that deduplicate (L40). */
+  readonly idempotencyKey: string;
+  /** The run's query id and depth, for logs and traces (L13). */
+  readonly queryId: string;
+  readonly depth: number;
+  /** Shown to watchers while the call runs; never stored. */
+  progress(text: string): void;
+  /** A whole result that was stored because it was too large to send (L6), by the name the preview gave. Null when there is none. */
+  readStored(name: string): Promise<Uint8Array | null>;
+  /** Announce the process group of a child, so that a later attempt can kill what is left of it (L40). */
+  spawned(child: ChildRecord): Promise<void>;
+};
+
+export type AbortCause = 'interrupt' | 'sibling' | 'deploy' | 'timeout' | 'superseded';
+
+/** Identifies a process for ever: pids are reused, a pid with its start time and boot is not. */
+export type ChildRecord = { readonly pid: number; readonly startTime: string; readonly bootId: string };
+
+export type ToolOutput = {
+  /** What the model reads. */
+  readonly content: string;
+  readonly isError?: boolean;
+  /** Set by a shell call that failed: siblings are cancelled (L36). */
+  readonly cancelsSiblings?: boolean;
+  /** The call was stopped by the signal after it had begun; it may have partly run (L48). */
+  readonly stopped?: boolean;
+};
+
+export type PermissionDecision =
+  | { readonly kind: 'allow' }
+  /** Someone must be asked. */
+  | { readonly kind: 'ask' }
+  | { readonly kind: 'deny'; readonly why: string; readonly fatal?: boolean; readonly interrupt?: boolean };
+
+/** An input is untrusted: `validate` and `call` get it only after the schema accepted it. */
+export type ToolSpec<Schema extends z.ZodType> = {
+  readonly name: string;
+  readonly description: string;
+  readonly inputSchema: Schema;
+  /** A fixed risk, or one judged from the input (L55). */
+  readonly risk: Risk | ((input: z.infer<Schema>) => Risk);
+  /** L35. Absent: safe exactly when the risk is `read`. */
+  readonly safe?: (input: z.infer<Schema>) => boolean;
+  readonly recovery: Recovery;
+  /** The tool's own check; a sentence for the model when the input will not do. */
+  readonly validate?: (input: z.infer<Schema>, context: ToolContext) => Promise<string | undefined>;
+  /** The tool's own permission rule, above the mode's: deny > ask > allow. Absent: the mode decides. */
+  readonly canUse?: (input: z.infer<Schema>, context: { cwd: string; mode: PermissionMode }) => PermissionDecision;
+  readonly call: (input: z.infer<Schema>, context: ToolContext) => Promise<ToolOutput>;
+};
+
+export type Tool = ToolSpec<z.ZodType<unknown>>;
+
+/** Throw for a failure the model can read and react to; anything else thrown by a tool is reported the same way, as a defect of the tool. */
+export class ToolFailure extends Error {
+  override readonly name = 'ToolFailure';
+}
+
+/** Throw when the run cannot go on (L34): credentials are missing, a rule was broken. */
+export class FatalToolFailure extends Error {
+  override readonly name = 'FatalToolFailure';
+}
+
+export function defineTool<Schema extends z.ZodType>(spec: ToolSpec<Schema>): Tool {
+  return spec as unknown as Tool;
+}

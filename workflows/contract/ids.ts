@@ -1,0 +1,21 @@
+// Branded ids and hashes. A brand costs nothing at run time and keeps a hash from being passed as a session id.
+
+declare const brand: unique symbol;
+type Branded<Name extends string> = string & { readonly [brand]: Name };
+
+/** SHA-256 of a stored value, 64 lowercase hex digits. */
+export type Hash = Branded<'Hash'>;
+
+/** A session is one conversation and one workflow: this is its workflow id. */
+export type SessionId = Branded<'SessionId'>;
+
+/** Chosen by the sender; the same id sent twice is one message (L61). */
+export type MessageId = Branded<'MessageId'>;
+
+/** Perdure's own name for one call: chain, head of the reply, block index (L40). Ids from a model may repeat; this does not. */
+export type CallKey = Branded<'CallKey'>;
+
+/** The call at `index` (its block's position) of the reply that produced `head`, in the chain of runs that began with `chain`. */
+export function callKey(chain: string, head: Hash, index: number): CallKey {
+  return `${chain}.${head}.${index}` as CallKey;
+}

@@ -1,0 +1,91 @@
+// The vocabulary of the loop: why it went round, why it ended, what a run may spend.
+import type { Hash } from './ids.ts';
+
+/** Why an iteration was followed by another. Exactly one place in the machine produces each. */
+export type TransitionReason =
+  | 'next_turn'
+  | 'collapse_drain_retry'
+  | 'reactive_compact_retry'
+  | 'max_output_tokens_escalate'
+  | 'max_output_tokens_recovery'
+  | 'stop_hook_blocking'
+  | 'token_budget_continuation'
+  | 'model_fallback'
+  | 'structured_output_retry';
+
+/** Why a run ended, with what each reason carries. */
+export type Terminal =
+  | { readonly reason: 'completed' }
+  | { readonly reason: 'max_turns'; readonly limit: number; readonly turnNotTaken: number }
+  | { readonly reason: 'aborted_streaming'; readonly by: StopCause }
+  | { readonly reason: 'aborted_tools'; readonly by: StopCause }
+  | { readonly reason: 'prompt_too_long'; readonly detail: string }
+  | { readonly reason: 'image_error'; readonly detail: string }
+  | { readonly reason: 'max_output_tokens'; readonly detail: string }
+  | { readonly reason: 'model_error'; readonly detail: string; readonly status?: number }
+  | { readonly reason: 'blocking_limit'; readonly detail: string }
+  | { readonly reason: 'stop_hook_prevented'; readonly detail: string }
+  | { readonly reason: 'hook_stopped'; readonly detail: string }
+  | { readonly reason: 'budget_exceeded'; readonly limitUsd: number; readonly spentUsd: number }
+  | { readonly reason: 'timeout'; readonly limitMs: number }
+  | { readonly reason: 'permission_denied'; readonly detail: string }
+  | { readonly reason: 'fatal_tool_error'; readonly detail: string }
+  | { readonly reason: 'structured_output_failed'; readonly detail: string };
+
+export type TerminalReason = Terminal['reason'];
+
+/** What stopped a run from outside (L47–L51): a person, a newer message, the session's cancellation, the runtime limit. */
+export type StopCause = 'interrupt' | 'message' | 'cancel' | 'timeout';
+
+/** Tokens as the API counts them. */
+export type Usage = {
+  readonly input: number;
+  readonly output: number;
+  readonly cacheRead: number;
+  readonly cacheWrite: number;
+};
+
+export const noUsage: Usage = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
+
+export function addUsage(a: Usage, b: Usage): Usage {
+  return {
+    input: a.input + b.input,
+    output: a.output + b.output,
+    cacheRead: a.cacheRead + b.cacheRead,
+    cacheWrite: a.cacheWrite + b.cacheWrite,
+  };
+}
+
+/** What a run costs. `usd` is null as soon as one call's model has no known price. */
+export type Spend = { readonly usage: Usage; readonly usd: number | null };
+
+export const noSpend: Spend = { usage: noUsage, usd: 0 };
+
+export function addSpend(a: Spend, b: Spend): Spend {
+  return { usage: addUsage(a.usage, b.usage), usd: a.usd === null || b.usd === null ? null : a.usd + b.usd };
+}
+
+/**
+ * The limits `decide` works with, snapshotted when the run starts (L57). Times in milliseconds, sizes in tokens.
+ * `rulesVersion` names the rule set a run was started under.
+ */
+export type Rules = {
+  readonly rulesVersion: 1;
+  readonly maxTurns: number;
+  readonly maxBudgetUsd: number | null;
+  readonly timeoutMs: number | null;
+  /** The context window of the model. */
+  readonly window: number;
+  /** max_tokens of a request without an override (L26). */
+  readonly outputCap: number;
+  /** What `outputCap` may be raised to: the model's own maximum, at most 64,000 (L26). */
+  readonly raisedOutputCap: number;
+  /** The caller chose `outputCap`: it is never raised (L26). */
+  readonly outputCapFixed: boolean;
+  readonly maxOutputRecoveries: number;
+  readonly maxEmptyReplies: number;
+  readonly maxSameFailures: number;
+};
+
+/** The run's snapshot: where its configuration is stored, and the rules the machine needs of it. */
+export type RunSnapshot = { readonly config: Hash; readonly rules: Rules };
