@@ -1,11 +1,11 @@
 // The activity port: what the workflow asks of the world. activities/ implements it; content never crosses, only hashes and facts.
 import type { CallKey, Hash, MessageId } from './ids.ts';
-import type { RunSnapshot, Spend, StopCause, Terminal, TransitionReason } from './loop.ts';
+import type { RunSnapshot, Spend, TransitionReason } from './loop.ts';
 import type { MessageBody, RunOptions, RunSummary } from './session.ts';
 
 /** Every activity is safe to attempt twice. */
 export type Activities = {
-  openRun(input: OpenRun): Promise<RunSnapshot>;
+  openRun(input: OpenRun): Promise<RunOpened>;
   callModel(input: CallModel): Promise<ModelResult>;
   runTool(input: RunTool): Promise<ToolResult>;
   commit(input: Commit): Promise<Committed>;
@@ -20,6 +20,10 @@ export type OpenRun = {
   readonly step: number;
   readonly options: RunOptions;
 };
+
+/** `refused`: the run cannot start as asked; the sentence says why and what to do. */
+export type RunOpened =
+  ({ readonly kind: 'opened' } & RunSnapshot) | { readonly kind: 'refused'; readonly detail: string };
 
 /** Something to append to the transcript before the next thing happens. Built from inputs only, so that a retry hashes the same. */
 export type Append =
@@ -61,6 +65,8 @@ export type CallModel = {
   readonly cap: number;
   /** The step whose streamed deltas this request replaces (L26): watchers void it. */
   readonly supersedes?: number;
+  /** Failed attempts of this call before it was parked (L14). */
+  readonly failures?: number;
 };
 
 /** What the loop acts on is a value; what Temporal should retry is thrown (L14). */
@@ -76,12 +82,16 @@ export type ModelResult =
   | { readonly kind: 'too_long'; readonly detail: string; readonly spend: Spend }
   | { readonly kind: 'media_too_large'; readonly detail: string; readonly spend: Spend }
   | { readonly kind: 'refused'; readonly detail: string; readonly spend: Spend }
-  /** No block, or stop_reason `tool_use` without one (L15). */
-  | { readonly kind: 'empty'; readonly spend: Spend }
   /** Not to be retried, or retries are spent (L20). */
   | { readonly kind: 'failed'; readonly detail: string; readonly status?: number; readonly spend: Spend }
-  /** The provider asked for a long wait: park until then (milliseconds since the epoch). `failures` so far go into the next call. */
-  | { readonly kind: 'parked'; readonly until: number; readonly detail: string; readonly spend: Spend };
+  /** The provider asked for a long wait: park until then (milliseconds since the epoch). `failures` go into the next call. */
+  | {
+      readonly kind: 'parked';
+      readonly until: number;
+      readonly failures: number;
+      readonly detail: string;
+      readonly spend: Spend;
+    };
 
 type Stored = {
   readonly head: Hash;
@@ -128,10 +138,7 @@ export type ToolResult = OutcomeFacts;
 export type Commit = {
   readonly head: Hash | null;
   readonly append: readonly Append[];
-  readonly config: Hash | null;
   readonly step: number;
-  readonly stopped?: StopCause;
-  readonly terminal?: Terminal;
 };
 
 export type Committed = { readonly head: Hash };

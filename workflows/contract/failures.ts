@@ -5,6 +5,3 @@ export const MODEL_ATTEMPT_DIED = 'ModelAttemptDied';
 
 /** A stored value is missing or does not match its hash. Not retried: the bytes will not come back by themselves. */
 export const STORE_CORRUPT = 'StoreCorrupt';
-
-/** The run cannot start as asked (unknown price with a budget, a working directory that is not there). Not retried. */
-export const RUN_REFUSED = 'RunRefused';

@@ -83,7 +83,6 @@ export type Rules = {
   /** The caller chose `outputCap`: it is never raised (L26). */
   readonly outputCapFixed: boolean;
   readonly maxOutputRecoveries: number;
-  readonly maxEmptyReplies: number;
   readonly maxSameFailures: number;
 };
 

@@ -48,6 +48,16 @@ export type MessageBody =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'stored'; readonly hash: Hash; readonly bytes: number };
 
+/** The workflow's argument. */
+export type SessionInput = {
+  readonly options: RunOptions;
+  /** First 120 characters of the first prompt, for lists. */
+  readonly title: string;
+  /** Whether the server has the phase search attribute registered. */
+  readonly visibility: boolean;
+  readonly handover?: HandoverLimits;
+};
+
 /** Our own limits for continuing as new, below Temporal's (L4). `iterations` is for those who want it more often. */
 export type HandoverLimits = { readonly events: number; readonly signals: number; readonly iterations?: number };
 
@@ -60,7 +70,8 @@ export type RunSummary = {
   readonly terminal: Terminal;
   readonly turns: number;
   readonly iterations: number;
-  readonly head: Hash;
+  /** Null only when not even the first run could be stored. */
+  readonly head: Hash | null;
   /** The messages this run answered (L61: `completed`). */
   readonly messages: readonly MessageId[];
 };

@@ -1,0 +1,33 @@
+// After the tools, in the contract's order: stop from outside (L48), fatal outcomes (L34), limits (L51, L45), else the next turn (L46).
+import type { Append } from '../contract/activities.ts';
+import type { Rules, Terminal } from '../contract/loop.ts';
+import type { Move, ToolsRan } from './events.ts';
+import { budgetGone, turnsGone } from './limits.ts';
+import type { RunState } from './state.ts';
+import { stopNotice, stopTerminal } from './stop.ts';
+
+export function afterTools(state: RunState, rules: Rules, event: ToolsRan): Move {
+  const turns = turnsGone(state, rules);
+  if (event.stop) {
+    // After an abort the turn limit is only a notice (L45).
+    const append = [...stopNotice(event.stop), ...(turns?.append ?? [])];
+    return { do: 'end', terminal: stopTerminal('aborted_tools', event.stop, rules), append };
+  }
+  const fatal = fatalOutcome(state, rules, event);
+  if (fatal) return { do: 'end', terminal: fatal, append: [errorNotice(fatal.detail)] };
+  return (
+    budgetGone(state, rules) ?? turns ?? { do: 'go_round', transition: { reason: 'next_turn', messages: event.queued } }
+  );
+}
+
+function fatalOutcome(state: RunState, rules: Rules, event: ToolsRan): (Terminal & { detail: string }) | null {
+  for (const { facts } of event.results) if (facts.fatal) return facts.fatal;
+  if (!state.failing || state.failing.times < rules.maxSameFailures) return null;
+  const failed = event.calls.find((call) => call.signature === state.failing?.signature);
+  const detail = `The same call of ${failed?.name ?? 'a tool'} with the same input failed ${state.failing.times} times in a row.`;
+  return { reason: 'fatal_tool_error', detail };
+}
+
+function errorNotice(text: string): Append {
+  return { kind: 'notice', notice: { kind: 'error', text } };
+}

@@ -1,0 +1,42 @@
+// The loop itself: absorb, decide, then perform, go round, or end. The only awaits are in `port`: with scripted ones the whole
+// loop runs in a test (L54), with activities it is the body of the workflow.
+import type { Append } from '../contract/activities.ts';
+import type { Rules, Terminal } from '../contract/loop.ts';
+import { absorb } from './absorb.ts';
+import { decide } from './decide.ts';
+import type { Event, Move } from './events.ts';
+import type { RunState } from './state.ts';
+import { apply } from './transitions.ts';
+
+export type LoopPort = {
+  /** Do it and say what happened. Never throws for what the machine can decide about. */
+  perform(move: Extract<Move, { do: 'call_model' | 'run_tools' | 'park' }>, state: RunState): Promise<Event>;
+  /** Between two iterations, the state replaced: messages taken leave the queue here, and the run may be handed over (L4). */
+  wentRound(state: RunState, move: Extract<Move, { do: 'go_round' }>): Promise<void>;
+};
+
+export type LoopEnd = { readonly state: RunState; readonly terminal: Terminal; readonly append: readonly Append[] };
+
+export async function loop(initial: RunState, rules: Rules, port: LoopPort): Promise<LoopEnd> {
+  let state = initial;
+  let event: Event = { kind: 'ready' };
+  for (;;) {
+    state = absorb(state, event);
+    const move = decide(state, rules, event);
+    switch (move.do) {
+      case 'end':
+        return { state: kept(state, move), terminal: move.terminal, append: move.append };
+      case 'go_round':
+        state = apply(state, move.transition);
+        await port.wentRound(state, move);
+        event = { kind: 'ready' };
+        break;
+      default:
+        event = await port.perform(move, state);
+    }
+  }
+}
+
+function kept(state: RunState, move: Extract<Move, { do: 'end' }>): RunState {
+  return move.keep ? { ...state, head: move.keep, pending: [] } : state;
+}

@@ -1,0 +1,66 @@
+// The loop's state: one immutable value, replaced whole (L1). Plain data, bounded in size: it travels through continue-as-new (L4).
+import type { Append } from '../contract/activities.ts';
+import type { Hash } from '../contract/ids.ts';
+import { noSpend, type Spend, type TransitionReason } from '../contract/loop.ts';
+
+/** How many transitions the workflow keeps; the full list is in the transcript (L3). */
+export const KEPT_TRANSITIONS = 32;
+
+export type RunState = {
+  /** What the transcript is, up to the last thing stored. */
+  readonly head: Hash | null;
+  /** What happened since and goes with the next call or commit, in this order. */
+  readonly pending: readonly Append[];
+  /** From 1. The prompt opens turn 1, each `next_turn` another. */
+  readonly turn: number;
+  /** From 1. Every transition opens another. */
+  readonly iteration: number;
+  /** `max_output_tokens_recovery` since the last reset (L27). */
+  readonly recoveries: number;
+  /** max_tokens raised by `max_output_tokens_escalate`, else null (L26). */
+  readonly capOverride: number | null;
+  /** `collapse_drain_retry` happened since the last reset (L23). */
+  readonly drained: boolean;
+  /** `reactive_compact_retry` happened since the last reset (L24). */
+  readonly compacted: boolean;
+  readonly stopHookActive: boolean;
+  /** `stop_hook_blocking` in this run; nothing resets it (L30). */
+  readonly stopHookRounds: number;
+  /** 0 is the primary model, n the nth fallback (L19). */
+  readonly modelPosition: number;
+  /** The call that failed last and how many times in a row (L34). */
+  readonly failing: { readonly signature: string; readonly times: number } | null;
+  /** The step whose deltas the next request replaces (L26). */
+  readonly supersedes: number | null;
+  /** Failed attempts of the call that was parked, for its next attempt (L14). */
+  readonly failures: number;
+  /** Tokens in context at the last reply. */
+  readonly contextTokens: number;
+  readonly spend: Spend;
+  readonly transitions: readonly { readonly iteration: number; readonly reason: TransitionReason }[];
+  readonly counts: Readonly<Partial<Record<TransitionReason, number>>>;
+};
+
+/** A new prompt: everything initial, turn 1, primary model. */
+export function initialState(head: Hash | null, pending: readonly Append[]): RunState {
+  return {
+    head,
+    pending,
+    turn: 1,
+    iteration: 1,
+    recoveries: 0,
+    capOverride: null,
+    drained: false,
+    compacted: false,
+    stopHookActive: false,
+    stopHookRounds: 0,
+    modelPosition: 0,
+    failing: null,
+    supersedes: null,
+    failures: 0,
+    contextTokens: 0,
+    spend: noSpend,
+    transitions: [],
+    counts: {},
+  };
+}

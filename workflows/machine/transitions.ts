@@ -1,0 +1,83 @@
+// The transitions and what each resets (loop.md, "What a transition resets"). `apply` is the only way a run goes round.
+import type { Append } from '../contract/activities.ts';
+import type { Hash } from '../contract/ids.ts';
+import type { TransitionReason } from '../contract/loop.ts';
+import type { UserMessage } from '../contract/session.ts';
+import { KEPT_TRANSITIONS, type RunState } from './state.ts';
+
+export type Transition =
+  | { readonly reason: 'next_turn'; readonly messages: readonly UserMessage[] }
+  | { readonly reason: 'max_output_tokens_escalate'; readonly cap: number; readonly supersedes: number }
+  /** `head` has the cut reply. */
+  | { readonly reason: 'max_output_tokens_recovery'; readonly head: Hash }
+  | {
+      readonly reason:
+        | 'collapse_drain_retry'
+        | 'reactive_compact_retry'
+        | 'stop_hook_blocking'
+        | 'token_budget_continuation'
+        | 'model_fallback'
+        | 'structured_output_retry';
+      readonly append: readonly Append[];
+    };
+
+export function apply(state: RunState, transition: Transition): RunState {
+  const { reason } = transition;
+  const iteration = state.iteration + 1;
+  const changed = change(state, transition);
+  return {
+    ...changed,
+    iteration,
+    pending: [...changed.pending, { kind: 'transition', iteration, reason }],
+    transitions: [...state.transitions, { iteration, reason }].slice(-KEPT_TRANSITIONS),
+    counts: { ...state.counts, [reason]: (state.counts[reason] ?? 0) + 1 },
+  };
+}
+
+/** Recovery count, drain and reactive flags, cap override. */
+const cleared = { recoveries: 0, drained: false, compacted: false, capOverride: null } as const;
+
+function change(state: RunState, transition: Transition): RunState {
+  switch (transition.reason) {
+    case 'next_turn': {
+      const users = transition.messages.map(userAppend);
+      return { ...state, ...cleared, turn: state.turn + 1, pending: [...state.pending, ...users] };
+    }
+    case 'max_output_tokens_escalate':
+      return { ...state, capOverride: transition.cap, supersedes: transition.supersedes };
+    case 'max_output_tokens_recovery':
+      return {
+        ...state,
+        head: transition.head,
+        pending: [{ kind: 'notice', notice: { kind: 'continue' } }],
+        recoveries: state.recoveries + 1,
+      };
+    default:
+      return { ...state, ...otherResets(state, transition.reason), pending: [...state.pending, ...transition.append] };
+  }
+}
+
+function otherResets(
+  state: RunState,
+  reason: Exclude<TransitionReason, 'next_turn' | 'max_output_tokens_escalate' | 'max_output_tokens_recovery'>,
+): Partial<RunState> {
+  switch (reason) {
+    case 'collapse_drain_retry':
+      return { drained: true };
+    case 'reactive_compact_retry':
+      return { compacted: true };
+    case 'stop_hook_blocking':
+      // The reactive flag is kept: else compaction and hook would loop for ever.
+      return { stopHookActive: true, stopHookRounds: state.stopHookRounds + 1, recoveries: 0 };
+    case 'token_budget_continuation':
+      return { recoveries: 0, drained: false, compacted: false };
+    case 'model_fallback':
+      return { modelPosition: state.modelPosition + 1 };
+    case 'structured_output_retry':
+      return {};
+  }
+}
+
+export function userAppend(message: UserMessage): Append {
+  return { kind: 'user', id: message.id, body: message.body };
+}

@@ -1,0 +1,51 @@
+// The runtime limit of a run (L51): an absolute deadline that stands still while the run is parked and survives a handover.
+import { CancellationScope, isCancellation, sleep } from '@temporalio/workflow';
+
+export class RunClock {
+  private timer: CancellationScope | null = null;
+  private pausedAt: number | null = null;
+  private readonly expire: () => void;
+  /** Milliseconds since the epoch; null without a limit. */
+  deadline: number | null;
+
+  constructor(deadline: number | null, expire: () => void) {
+    this.deadline = deadline;
+    this.expire = expire;
+    this.start();
+  }
+
+  pause(): void {
+    this.pausedAt = Date.now();
+    this.stop();
+  }
+
+  resume(): void {
+    if (this.deadline !== null && this.pausedAt !== null) this.deadline += Date.now() - this.pausedAt;
+    this.pausedAt = null;
+    this.start();
+  }
+
+  stop(): void {
+    this.timer?.cancel();
+    this.timer = null;
+  }
+
+  private start(): void {
+    if (this.deadline === null) return;
+    const left = this.deadline - Date.now();
+    if (left <= 0) return this.expire();
+    const scope = new CancellationScope({ cancellable: true });
+    this.timer = scope;
+    void scope.run(() => this.wait(left));
+  }
+
+  private async wait(left: number): Promise<void> {
+    try {
+      await sleep(left);
+      this.expire();
+    } catch (error) {
+      // Cancelled with the run, or because it ended in time.
+      if (!isCancellation(error)) throw error;
+    }
+  }
+}

@@ -1,0 +1,92 @@
+// One run: opened by messages or taken up after a handover, through the loop, to its terminal reason and its commit.
+import { CancellationScope } from '@temporalio/workflow';
+import type { Append, RunEnded } from './contract/activities.ts';
+import type { MessageId } from './contract/ids.ts';
+import type { Terminal } from './contract/loop.ts';
+import type { RunSummary, UserMessage } from './contract/session.ts';
+import { handoverIfDue } from './handover.ts';
+import { loop, type LoopEnd } from './machine/loop.ts';
+import { initialState } from './machine/state.ts';
+import { userAppend } from './machine/transitions.ts';
+import { performer, storeProblem } from './perform.ts';
+import { commit, openRun } from './ports.ts';
+import { RunClock } from './run-clock.ts';
+import { withOptions, type RunCarry } from './session-state.ts';
+import type { Session } from './session.ts';
+
+/** A new run for all messages that wait. */
+export async function openAndRun(session: Session): Promise<void> {
+  const messages = session.inbox.takeAll();
+  const runs = session.facts.runs + 1;
+  session.facts = { ...session.facts, runs, options: withOptions(session.facts.options, messages) };
+  const { chain, options, head } = session.facts;
+  const startedAt = Date.now();
+  session.beginRun({ state: initialState(head, []), parkedUntil: null });
+  session.enter('running');
+  const opened = await CancellationScope.nonCancellable(() =>
+    openRun({ chain, run: runs, step: session.nextStep(), options }),
+  );
+  const ids = messages.map((message) => message.id);
+  const users = messages.map(userAppend);
+  if (opened.kind === 'refused') {
+    const error: Append = { kind: 'notice', notice: { kind: 'error', text: opened.detail } };
+    const terminal: Terminal = { reason: 'model_error', detail: opened.detail };
+    const end: LoopEnd = { state: initialState(head, users), terminal, append: [error] };
+    return finish(session, end, ids, startedAt);
+  }
+  const { config, rules } = opened;
+  const state = initialState(head, [{ kind: 'run_started', run: runs, config, at: startedAt }, ...users]);
+  const deadline = rules.timeoutMs === null ? null : startedAt + rules.timeoutMs;
+  await run(session, { snapshot: { config, rules }, state, messages: ids, startedAt, deadline });
+}
+
+/** From `carry` on, to the end of the run. */
+export async function run(session: Session, carry: RunCarry): Promise<void> {
+  const live = session.run ?? { state: carry.state, parkedUntil: null };
+  if (!session.run) session.beginRun(live);
+  session.enter('running');
+  const { snapshot, startedAt } = carry;
+  let messages: readonly MessageId[] = carry.messages;
+  const clock = new RunClock(carry.deadline, () => session.stop('timeout'));
+  const perform = performer(session, snapshot, clock);
+  const end = await loop(carry.state, snapshot.rules, {
+    perform,
+    wentRound: async (state, { transition }) => {
+      live.state = state;
+      session.iterations += 1;
+      if (transition.reason === 'next_turn') {
+        session.inbox.remove(transition.messages);
+        messages = [...messages, ...transition.messages.map((message: UserMessage) => message.id)];
+      }
+      await handoverIfDue(session, () => ({ snapshot, state, messages, startedAt, deadline: clock.deadline }));
+    },
+  });
+  clock.stop();
+  await finish(session, end, messages, startedAt);
+}
+
+/** Store what no model call will carry, and say how it ended (L39, L47). Nothing cancels this. */
+async function finish(
+  session: Session,
+  { state, terminal, append }: LoopEnd,
+  messages: readonly MessageId[],
+  startedAt: number,
+): Promise<void> {
+  const at = Date.now();
+  const { runs } = session.facts;
+  const summary = { run: runs, terminal, turns: state.turn, iterations: state.iteration, messages };
+  const ended: RunEnded = { ...summary, spend: state.spend, durationMs: at - startedAt, at };
+  const head = await CancellationScope.nonCancellable(async () => {
+    const all: readonly Append[] = [...state.pending, ...append, { kind: 'run_ended', ended }];
+    try {
+      return (await commit({ head: state.head, append: all, step: session.nextStep() })).head;
+    } catch (error) {
+      // What cannot be read cannot be continued: the memo says how the run ended, the head stays where it was.
+      if (storeProblem(error) === null) throw error;
+      return state.head;
+    }
+  });
+  const last: RunSummary = { ...summary, head };
+  session.facts = { ...session.facts, head, last };
+  session.endRun();
+}
