@@ -37,5 +37,5 @@ async function close(session: Session): Promise<never> {
   );
   session.facts = { ...session.facts, head: closed.head };
   session.enter('closed');
-  CancellationScope.current().cancel;
+  throw new CancelledFailure('session cancelled');
 }
