@@ -8,6 +8,9 @@ export type Risk = 'read' | 'write' | 'execute' | 'external';
 /** What may happen to a call that was claimed and has no result (L40). `ask` and `verify` report until they exist. */
 export type Recovery = 'rerun' | 'verify' | 'ask' | 'report';
 
+/** What a tool may know when it judges an input, before anything runs. */
+export type JudgeContext = { readonly cwd: string };
+
 export type ToolContext = {
   /** The workspace root: an absolute real path. Nothing outside is touched. */
   readonly cwd: string;
@@ -53,9 +56,9 @@ export type ToolSpec<Schema extends z.ZodType> = {
   readonly description: string;
   readonly inputSchema: Schema;
   /** A fixed risk, or one judged from the input (L55). */
-  readonly risk: Risk | ((input: z.infer<Schema>) => Risk);
+  readonly risk: Risk | ((input: z.infer<Schema>, context: JudgeContext) => Risk);
   /** L35. Absent: safe exactly when the risk is `read`. */
-  readonly safe?: (input: z.infer<Schema>) => boolean;
+  readonly safe?: (input: z.infer<Schema>, context: JudgeContext) => boolean;
   readonly recovery: Recovery;
   /** The tool's own check; a sentence for the model when the input will not do. */
   readonly validate?: (input: z.infer<Schema>, context: ToolContext) => Promise<string | undefined>;
@@ -64,7 +67,7 @@ export type ToolSpec<Schema extends z.ZodType> = {
   readonly call: (input: z.infer<Schema>, context: ToolContext) => Promise<ToolOutput>;
 };
 
-export type Tool = ToolSpec<z.ZodType<unknown>>;
+export type Tool = ToolSpec<z.ZodType>;
 
 /** Throw for a failure the model can read and react to; anything else thrown by a tool is reported the same way, as a defect of the tool. */
 export class ToolFailure extends Error {

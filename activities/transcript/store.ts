@@ -12,11 +12,24 @@ export type Store = {
   put(bytes: Uint8Array): Promise<Hash>;
   /** The bytes, checked against their hash. Throws StoreError `missing` or `corrupt`. */
   get(hash: Hash): Promise<Uint8Array>;
+  /** Whether something is stored under it; only `get` says whether it is whole. */
   has(hash: Hash): Promise<boolean>;
-  /** Conditional create of `key` (segments of [A-Za-z0-9._-], joined by `/`): of all who try, one creates. Durable when it resolves. */
+  /**
+   * Conditional create of `key` (segments of [A-Za-z0-9._-], joined by `/`; no key is a folder of another): of all who
+   * try, one creates. Durable when it resolves.
+   */
   create(key: string, bytes: Uint8Array): Promise<Created>;
   /** What was created under `key`, or null. Throws StoreError `corrupt` when the record is damaged. */
   read(key: string): Promise<Uint8Array | null>;
+  /** What one step produces, written together: cheaper than `put` then `create`, and `blobs` are durable before `key` exists. */
+  writeStep(step: StepWrite): Promise<Created>;
+};
+
+/** When `key` exists already, the answer is `existing` and `blobs` may not have been written: the first step's were. */
+export type StepWrite = {
+  readonly key: string;
+  readonly bytes: Uint8Array;
+  readonly blobs: readonly Uint8Array[];
 };
 
 export type StoreProblem = 'missing' | 'corrupt' | 'unavailable';

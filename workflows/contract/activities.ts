@@ -35,9 +35,11 @@ export type Append =
   | { readonly kind: 'run_ended'; readonly ended: RunEnded }
   | { readonly kind: 'session_closed'; readonly notTaken: readonly MessageId[] };
 
-/** The outcome of the call at block `index` of the last reply: recorded under its key by `runTool`, or written here because it never ran. */
-export type OutcomeItem =
-  { readonly index: number; readonly key: CallKey } | { readonly index: number; readonly note: string };
+/**
+ * The outcome of the call at block `index` of the last reply: what `runTool` recorded under `key`; without a record, or
+ * without a key because it never ran, `note` as an error.
+ */
+export type OutcomeItem = { readonly index: number; readonly key?: CallKey; readonly note?: string };
 
 /** Things said by the loop itself. `toModel` text is sent to the model as user text; the others are for people. */
 export type Notice =

@@ -1,0 +1,82 @@
+// One attempt of an activity as its body sees it. Bodies get it as an argument, so they run in a test without a server.
+import { ApplicationFailure } from '@temporalio/common';
+import { Context } from '@temporalio/activity';
+import type { SessionId } from '../workflows/contract/ids.ts';
+import { STORE_CORRUPT } from '../workflows/contract/failures.ts';
+import { StoreError } from './transcript/store.ts';
+
+/** Why an attempt's signal was aborted: someone stopped the run, the worker is going away, or the attempt is no longer ours (L50). */
+export type AbortedBy = 'stop' | 'deploy' | 'lost';
+
+export type Attempt = {
+  readonly session: SessionId;
+  /** From 1. */
+  readonly number: number;
+  readonly signal: AbortSignal;
+  abortedBy(): AbortedBy | null;
+  /** What an earlier attempt of this activity left with `remember`. */
+  readonly remembered: unknown;
+  /** Kept for the next attempt, also if this one fails. */
+  remember(details: unknown): void;
+};
+
+const HEARTBEAT_MS = 5_000;
+
+/**
+ * Makes an activity of a body. Heartbeats come from a timer, not from what the body does. A damaged store is not retried; an
+ * attempt that lost its worker is, at once.
+ */
+export function activity<Input, Output>(
+  body: (attempt: Attempt, input: Input) => Promise<Output>,
+): (input: Input) => Promise<Output> {
+  return async (input) => {
+    const context = Context.current();
+    const attempt = temporalAttempt(context);
+    const timer = setInterval(() => attempt.remember(current(attempt)), HEARTBEAT_MS);
+    attempt.remember(attempt.remembered);
+    try {
+      return await body(attempt, input);
+    } catch (error) {
+      throw failureOf(error, attempt.abortedBy());
+    } finally {
+      clearInterval(timer);
+    }
+  };
+}
+
+const latest = new WeakMap<Attempt, unknown>();
+const current = (attempt: Attempt): unknown => latest.get(attempt);
+
+function temporalAttempt(context: Context): Attempt {
+  const { workflowExecution, attempt, heartbeatDetails } = context.info;
+  if (!workflowExecution) throw new Error('this activity runs only for a workflow');
+  const made: Attempt = {
+    session: workflowExecution.workflowId as SessionId,
+    number: attempt,
+    signal: context.cancellationSignal,
+    abortedBy: () => abortedBy(context),
+    remembered: heartbeatDetails,
+    remember: (details) => {
+      latest.set(made, details);
+      context.heartbeat(details);
+    },
+  };
+  return made;
+}
+
+function abortedBy(context: Context): AbortedBy | null {
+  if (!context.cancellationSignal.aborted) return null;
+  const details = context.cancellationDetails;
+  if (details?.cancelRequested) return 'stop';
+  return details?.workerShutdown ? 'deploy' : 'lost';
+}
+
+function failureOf(error: unknown, by: AbortedBy | null): unknown {
+  if (error instanceof StoreError && error.problem !== 'unavailable') {
+    return ApplicationFailure.create({ type: STORE_CORRUPT, message: error.message, nonRetryable: true });
+  }
+  if (by === 'deploy' || by === 'lost') {
+    return ApplicationFailure.create({ type: 'AttemptLost', message: `the attempt ended: ${by}`, nextRetryDelay: 1 });
+  }
+  return error;
+}

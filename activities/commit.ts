@@ -1,0 +1,27 @@
+// Stores what no model call will carry: the end of a run, the end of a session (L39, L47–L49). Not cancellable, and built from
+// its input only, so that a second attempt makes the same hash.
+import type { Commit, Committed } from '../workflows/contract/activities.ts';
+import type { Attempt } from './attempt.ts';
+import type { Deps } from './deps.ts';
+import { announce } from './live/announce.ts';
+
+export function commit(deps: Deps): (attempt: Attempt, input: Commit) => Promise<Committed> {
+  return async ({ session, number }, { head, append, step }) => {
+    const live = deps.live.open({ session, step, attempt: number, activity: 'commit' });
+    try {
+      const base = await deps.transcripts.extend(session, head, append);
+      const next = deps.transcripts.next(base, []);
+      const stored = await deps.store.put(next.bytes);
+      deps.transcripts.keep(next);
+      announce(live, base.added);
+      for (const entry of base.added) {
+        if (entry.kind === 'run_ended') live.write({ type: 'run_end', ended: entry.ended, head: stored });
+      }
+      await live.end({ type: 'fate', fate: 'stored', head: stored });
+      return { head: stored };
+    } catch (error) {
+      await live.end({ type: 'fate', fate: 'died', why: error instanceof Error ? error.message : String(error) });
+      throw error;
+    }
+  };
+}

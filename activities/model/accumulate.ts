@@ -1,0 +1,108 @@
+// Builds a message from its stream, block by block, as the API would have sent it whole (L16). Tool inputs are kept as the raw
+// text they came as until their block ends: a truncated one must be recognised, never repaired (L15, L28).
+import type { ContentBlock, Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
+
+/** The stream broke the protocol: the attempt died (L14). */
+export class GarbledStream extends Error {
+  override readonly name = 'GarbledStream';
+}
+
+export type BlockState = {
+  readonly block: ContentBlock;
+  /** Its content_block_stop arrived. */
+  readonly complete: boolean;
+  /** A tool_use whose input text is not one complete JSON text. */
+  readonly brokenInput: boolean;
+};
+
+export type Accumulator = {
+  /** The block that this event completed, if it did. */
+  push(event: RawMessageStreamEvent): { readonly index: number; readonly state: BlockState } | null;
+  readonly blocks: readonly BlockState[];
+  /** What came so far; null before message_start. */
+  message(): Message | null;
+  /** message_stop arrived. */
+  readonly ended: boolean;
+};
+
+type Open = { block: ContentBlock; json: string; complete: boolean; brokenInput: boolean };
+
+export function accumulator(): Accumulator {
+  let head: Message | null = null;
+  let ended = false;
+  const open: Open[] = [];
+  return {
+    get blocks() {
+      return open;
+    },
+    get ended() {
+      return ended;
+    },
+    message: () => (head ? { ...head, content: open.map(({ block }) => block) } : null),
+    push(event) {
+      if (event.type === 'message_start') head = event.message;
+      else if (!head) throw new GarbledStream(`the stream began with ${event.type}`);
+      else if (event.type === 'content_block_start') open.push(begin(event, open.length));
+      else if (event.type === 'content_block_delta') grow(at(open, event.index), event.delta);
+      else if (event.type === 'content_block_stop') return finish(at(open, event.index), event.index);
+      else if (event.type === 'message_delta') head = withDelta(head, event);
+      else if (event.type === 'message_stop') ended = true;
+      return null;
+    },
+  };
+}
+
+function begin(event: Extract<RawMessageStreamEvent, { type: 'content_block_start' }>, expected: number): Open {
+  if (event.index !== expected) throw new GarbledStream(`block ${event.index} began where ${expected} was due`);
+  return {
+    block: { ...event.content_block },
+    json: '',
+    complete: false,
+    brokenInput: event.content_block.type === 'tool_use',
+  };
+}
+
+function at(open: readonly Open[], index: number): Open {
+  const found = open[index];
+  if (!found || found.complete) throw new GarbledStream(`a delta for block ${index}, which is not open`);
+  return found;
+}
+
+function grow(open: Open, delta: Extract<RawMessageStreamEvent, { type: 'content_block_delta' }>['delta']): void {
+  const { block } = open;
+  if (delta.type === 'input_json_delta') open.json += delta.partial_json;
+  else if (delta.type === 'text_delta' && block.type === 'text') block.text += delta.text;
+  else if (delta.type === 'thinking_delta' && block.type === 'thinking') block.thinking += delta.thinking;
+  else if (delta.type === 'signature_delta' && block.type === 'thinking') block.signature = delta.signature;
+  else if (delta.type === 'citations_delta' && block.type === 'text') {
+    block.citations = [...(block.citations ?? []), delta.citation];
+  }
+}
+
+function finish(open: Open, index: number): { index: number; state: BlockState } {
+  open.complete = true;
+  if ('input' in open.block && open.json !== '') {
+    const parsed = parseWhole(open.json);
+    open.brokenInput = parsed === undefined;
+    // A broken input of a call that is answered with an error must still be an object for the API to take it back.
+    open.block = { ...open.block, input: parsed?.value ?? { unparsable: open.json } } as ContentBlock;
+  }
+  return { index, state: open };
+}
+
+function parseWhole(json: string): { value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(json) as unknown };
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+function withDelta(
+  head: Message,
+  { delta, usage }: Extract<RawMessageStreamEvent, { type: 'message_delta' }>,
+): Message {
+  const counted = Object.fromEntries(Object.entries(usage ?? {}).filter(([, value]) => value !== null));
+  return { ...head, ...delta, usage: { ...head.usage, ...counted } };
+}

@@ -1,0 +1,80 @@
+// Judges a finished message: is it a reply, a cut one, a refusal, or none at all (L15).
+import type { ContentBlock, Message } from '@anthropic-ai/sdk/resources/messages';
+import type { BlockState } from './accumulate.ts';
+
+export type Judged =
+  /** Calls are the complete tool_use blocks, first of their id each (L39). `cut`: the last tool_use was truncated and is dropped. */
+  | { readonly kind: 'reply'; readonly message: Message; readonly calls: readonly CallBlock[]; readonly cut: boolean }
+  /** max_tokens without a complete call; `message` is what is kept of it (L16). */
+  | { readonly kind: 'cut_off'; readonly message: Message }
+  | { readonly kind: 'refused'; readonly detail: string }
+  | { readonly kind: 'window_exceeded' }
+  | { readonly kind: 'empty' };
+
+export type CallBlock = {
+  readonly index: number;
+  readonly id: string;
+  readonly name: string;
+  readonly input: unknown;
+};
+
+export function judge(message: Message, blocks: readonly BlockState[]): Judged {
+  if (message.stop_reason === 'refusal') return { kind: 'refused', detail: refusal(message) };
+  if (message.stop_reason === 'model_context_window_exceeded') return { kind: 'window_exceeded' };
+  const truncated = message.stop_reason === 'max_tokens' ? truncatedCall(blocks) : -1;
+  const calls = callBlocks(blocks.filter((_, index) => index !== truncated));
+  if (message.stop_reason === 'max_tokens' && calls.length === 0) {
+    return { kind: 'cut_off', message: withoutTail(message, truncated) };
+  }
+  if (calls.length === 0 && (message.stop_reason === 'tool_use' || saysNothing(message.content)))
+    return { kind: 'empty' };
+  const cut = truncated >= 0;
+  return { kind: 'reply', message: cut ? withoutTail(message, truncated) : message, calls, cut };
+}
+
+/** Complete tool_use blocks in the model's order; of duplicate ids only the first counts. */
+export function callBlocks(blocks: readonly BlockState[]): readonly CallBlock[] {
+  const seen = new Set<string>();
+  return blocks.flatMap(({ block, complete }, index) => {
+    if (block.type !== 'tool_use' || !complete || seen.has(block.id)) return [];
+    seen.add(block.id);
+    return [{ index, id: block.id, name: block.name, input: block.input }];
+  });
+}
+
+/** What is kept of a message that was interrupted: complete blocks and partial text, no open thinking or tool_use (L16). */
+export function interruptedPart(message: Message, blocks: readonly BlockState[]): Message | null {
+  const kept = blocks.filter(({ block, complete }) => complete || block.type === 'text').map(({ block }) => block);
+  const content = dropTrailingThinking(kept.filter((block) => block.type !== 'text' || block.text.trim() !== ''));
+  return content.length > 0 ? { ...message, content } : null;
+}
+
+/** Position of the last block when it is a tool_use that max_tokens cut, else -1. */
+function truncatedCall(blocks: readonly BlockState[]): number {
+  const last = blocks.length - 1;
+  const state = blocks[last];
+  return state?.block.type === 'tool_use' && (state.brokenInput || !state.complete) ? last : -1;
+}
+
+function withoutTail(message: Message, truncated: number): Message {
+  const content = truncated < 0 ? message.content : message.content.slice(0, truncated);
+  return { ...message, content: dropTrailingThinking(content) };
+}
+
+function dropTrailingThinking(content: readonly ContentBlock[]): ContentBlock[] {
+  const isThinking = ({ type }: ContentBlock) => type === 'thinking' || type === 'redacted_thinking';
+  const end = content.findLastIndex((block) => !isThinking(block)) + 1;
+  return content.slice(0, end);
+}
+
+function saysNothing(content: readonly ContentBlock[]): boolean {
+  return content.every((block) => block.type === 'text' && block.text.trim() === '');
+}
+
+function refusal(message: Message): string {
+  const said = message.content
+    .flatMap((block) => (block.type === 'text' ? [block.text] : []))
+    .join(' ')
+    .trim();
+  return `The model refused to answer${said === '' ? '.' : `: ${said}`}`;
+}

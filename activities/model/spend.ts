@@ -1,0 +1,35 @@
+// What one attempt was billed (L51): tokens as its usage says, US dollars by the run's price.
+import type { Usage as ApiUsage } from '@anthropic-ai/sdk/resources/messages';
+import { noUsage, type Spend, type Usage } from '../../workflows/contract/loop.ts';
+import type { Price } from './models.ts';
+
+export function spendOf(usage: ApiUsage | undefined, price: Price | null): Spend {
+  const counted = usage ? countUsage(usage) : noUsage;
+  return { usage: counted, usd: price && cost(counted, price) };
+}
+
+/** Missing or absurd counts of a server count as nothing. */
+function countUsage(usage: ApiUsage): Usage {
+  const whole = (value: unknown): number =>
+    typeof value === 'number' && value > 0 && Number.isFinite(value) ? value : 0;
+  return {
+    input: whole(usage.input_tokens),
+    output: whole(usage.output_tokens),
+    cacheRead: whole(usage.cache_read_input_tokens),
+    cacheWrite: whole(usage.cache_creation_input_tokens),
+  };
+}
+
+function cost(usage: Usage, price: Price): number {
+  const perMillion =
+    usage.input * price.input +
+    usage.output * price.output +
+    usage.cacheRead * price.cacheRead +
+    usage.cacheWrite * price.cacheWrite;
+  return perMillion / 1_000_000;
+}
+
+/** Tokens in context at a reply, all kinds. */
+export function contextTokens({ input, output, cacheRead, cacheWrite }: Usage): number {
+  return input + output + cacheRead + cacheWrite;
+}

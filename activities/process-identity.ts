@@ -1,0 +1,124 @@
+// Names a process for ever: pids are reused, a pid with its start time, boot and host is not. Claims, locks and the reaper
+// ask here whether the process that wrote something is provably gone. Reads /proc; where there is none, `ps`.
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, readlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
+
+export type ProcessIdentity = {
+  readonly pid: number;
+  /** Linux: clock ticks since boot. Elsewhere: the start's date. Only compared, never computed with. */
+  readonly startTime: string;
+  /** 36 characters, or its first 8 when it comes from an identity string. */
+  readonly bootId: string;
+  readonly host: string;
+};
+
+const UNKNOWN_BOOT = '00000000-0000-0000-0000-000000000000';
+
+export type Liveness = 'alive' | 'dead' | 'unknown';
+
+/** This process. Throws when the system tells nothing of it (neither /proc nor `ps`). */
+export function processIdentity(): ProcessIdentity {
+  const startTime = startTimeOf(process.pid);
+  if (startTime === null)
+    throw new Error('this process cannot find its own start time: neither /proc nor `ps` works here');
+  return { pid: process.pid, startTime, bootId: bootId(), host: hostName() };
+}
+
+/** When the process started, or null when it is not there. A zombie is not there: it will do nothing more. */
+export function startTimeOf(pid: number): string | null {
+  if (!Number.isSafeInteger(pid) || pid <= 0) return null;
+  return hasProc() ? fromProc(pid) : fromPs(pid);
+}
+
+const hasProc = () => existsSync('/proc/self/stat');
+
+function fromProc(pid: number): string | null {
+  const stat = readOrNull(`/proc/${pid}/stat`);
+  if (stat === null) return null;
+  // The second field is a file name in parentheses and may hold anything, so count from the last one.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  // The main thread of a killed process is a zombie before the others have ended, and until then its ports and files are in use.
+  const threads = Number(fields[17]);
+  return isGone(fields[0]) && threads <= 1 ? null : (fields[19] ?? null);
+}
+
+function fromPs(pid: number): string | null {
+  const line = run('ps', ['-o', 'stat=,lstart=', '-p', String(pid)]);
+  const [state, ...date] = line?.trim().split(/\s+/) ?? [];
+  return isGone(state) || date.length === 0 ? null : date.join('-');
+}
+
+const isGone = (state: string | undefined) => state === undefined || /^[ZXx]/.test(state);
+
+/** Changes when the machine starts again, and differs between containers, whose pids mean different processes. */
+export function bootId(): string {
+  const boot = readOrNull('/proc/sys/kernel/random/boot_id') ?? run('sysctl', ['-n', 'kern.bootsessionuuid']);
+  const id = boot?.trim().toLowerCase() || UNKNOWN_BOOT;
+  const namespace = pidNamespace();
+  if (namespace === null) return id;
+  return createHash('sha256').update(`${id} ${namespace}`).digest('hex').slice(0, 36);
+}
+
+/** Null in the machine's own pid namespace, whose number is fixed in Linux. */
+function pidNamespace(): string | null {
+  try {
+    const name = readlinkSync('/proc/self/ns/pid');
+    return name === 'pid:[4026531836]' ? null : name;
+  } catch {
+    return null;
+  }
+}
+
+/** The machine's name; `/` separates the parts of an identity string, so it cannot be in it. */
+export function hostName(): string {
+  return hostname().replaceAll('/', '_');
+}
+
+/**
+ * `alive` and `dead` are proofs. What may be another machine (another boot, even under the same host name: a fleet's machines can
+ * share one) is `unknown`. A caller whose record cannot come from elsewhere, such as a lock in a local folder, says `here`: then
+ * another boot means that the machine or container was started again since.
+ */
+export function isAlive(identity: ProcessIdentity, written: 'here' | 'anywhere' = 'anywhere'): Liveness {
+  if (!sameBoot(identity)) return written === 'here' ? 'dead' : 'unknown';
+  return startTimeOf(identity.pid) === identity.startTime ? 'alive' : 'dead';
+}
+
+/** A whole boot id is unique in the world, and a laptop's host name changes with its network; 8 characters need the host too. */
+function sameBoot({ bootId: boot, host }: ProcessIdentity): boolean {
+  const ours = bootId();
+  if (boot === ours && ours !== UNKNOWN_BOOT) return true;
+  return boot.length >= 8 && ours.startsWith(boot) && host === hostName();
+}
+
+/** `host/boot/pid/start`, the boot id shortened to 8 characters: a Temporal worker's identity. */
+export function formatIdentity(identity: ProcessIdentity): string {
+  return [identity.host, identity.bootId.slice(0, 8), identity.pid, identity.startTime].join('/');
+}
+
+/** Null for anything `formatIdentity` did not make: other people's workers have identities too. */
+export function parseIdentity(text: string): ProcessIdentity | null {
+  const match = /^([^/]+)\/([0-9a-f-]{8})\/([1-9][0-9]{0,15})\/([^/]+)$/.exec(text);
+  if (match === null) return null;
+  const [, host = '', boot = '', pid = '', startTime = ''] = match;
+  return { host, bootId: boot, pid: Number(pid), startTime };
+}
+
+function readOrNull(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return null;
+  }
+}
+
+function run(command: string, args: readonly string[]): string | null {
+  try {
+    const env = { ...process.env, LC_ALL: 'C', TZ: 'UTC' };
+    return execFileSync(command, args, { encoding: 'utf8', env, stdio: ['ignore', 'pipe', 'ignore'] });
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,55 @@
+// The snapshot a run works with from its first iteration to its last (L57, L58): stored once, referred to by hash.
+import type { Hash, SessionId } from '../workflows/contract/ids.ts';
+import type { Rules } from '../workflows/contract/loop.ts';
+import type { PermissionMode } from '../workflows/contract/session.ts';
+import type { Backoff } from './model/backoff.ts';
+import type { Price } from './model/models.ts';
+import { StoreError, type Store } from './transcript/store.ts';
+
+export type RunConfig = {
+  readonly v: 1;
+  readonly session: SessionId;
+  /** Temporal's id of the session's first run; part of every call key (L40). */
+  readonly chain: string;
+  readonly run: number;
+  /** Travels to tools, logs and traces with `depth`, 0 for a main agent (L13). */
+  readonly queryId: string;
+  readonly depth: number;
+  /** Absolute real path of the workspace. */
+  readonly cwd: string;
+  readonly mode: PermissionMode;
+  readonly model: string;
+  readonly price: Price | null;
+  /** Caller's, system context and user context, joined (L58). */
+  readonly system: string;
+  readonly backoff: Backoff;
+  /** Milliseconds without a stream event before an attempt is given up. */
+  readonly stallMs: number;
+  /** Empty replies in a row before `model_error` (L15). */
+  readonly maxEmptyReplies: number;
+  readonly rules: Rules;
+};
+
+export type ConfigReader = (hash: Hash) => Promise<RunConfig>;
+
+/** Reads each configuration once; they are immutable and small. */
+export function configReader(store: Store, kept = 256): ConfigReader {
+  const cache = new Map<Hash, RunConfig>();
+  return async (hash) => {
+    const cached = cache.get(hash);
+    if (cached) return cached;
+    const config = JSON.parse(new TextDecoder().decode(await store.get(hash))) as RunConfig;
+    if (config.v !== 1) {
+      throw new StoreError(
+        'corrupt',
+        `run configuration ${hash} has version ${String(config.v)}; this worker reads version 1`,
+      );
+    }
+    cache.set(hash, config);
+    for (const oldest of cache.keys()) {
+      if (cache.size <= kept) break;
+      cache.delete(oldest);
+    }
+    return config;
+  };
+}

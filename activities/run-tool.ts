@@ -1,0 +1,24 @@
+// One call, the regular way (L33): found in the stored reply, run under its claim, its outcome recorded under its key.
+import type { RunTool, ToolResult } from '../workflows/contract/activities.ts';
+import { callKey } from '../workflows/contract/ids.ts';
+import type { Attempt } from './attempt.ts';
+import type { Deps } from './deps.ts';
+import { storedCall } from './tools/stored-call.ts';
+
+export function runTool(deps: Deps): (attempt: Attempt, input: RunTool) => Promise<ToolResult> {
+  return async (attempt, { head, config: hash, step, iteration, index }) => {
+    const { session, number } = attempt;
+    const config = await deps.config(hash);
+    const call = storedCall(await deps.transcripts.view(session, head), index);
+    const live = deps.live.open({ session, step, attempt: number, activity: 'runTool' });
+    try {
+      const key = callKey(config.chain, head, index);
+      const { facts } = await deps.tools.claimed(config, call, key, attempt, { iteration, say: live.write });
+      await live.end({ type: 'fate', fate: 'done' });
+      return facts;
+    } catch (error) {
+      await live.end({ type: 'fate', fate: 'died', why: error instanceof Error ? error.message : String(error) });
+      throw error;
+    }
+  };
+}

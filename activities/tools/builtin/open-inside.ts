@@ -1,0 +1,71 @@
+// Opens what `confine` found, and checks what was really opened: between the two, a folder may have been swapped for a link.
+// Only regular files and folders are ever opened; a fifo would block, a device may act.
+import { constants, type Stats } from 'node:fs';
+import { lstat, open, readlink, realpath, type FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ToolFailure } from '../tool.ts';
+import { hasProc } from '../process/proc.ts';
+import { isInside, type Confined, type Workspace } from './confine.ts';
+import { fsFailure, shown } from './fs-failure.ts';
+
+const NEVER_FOLLOW = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/** The handle is the caller's to close. Throws ToolFailure. */
+export async function openFile(
+  workspace: Workspace,
+  confined: Confined,
+): Promise<{ readonly handle: FileHandle; readonly stats: Stats }> {
+  const name = confined.name === '' ? '.' : confined.name;
+  try {
+    requireFile(await lstat(confined.path), name);
+    const handle = await openVerified(workspace, confined.path, NEVER_FOLLOW);
+    try {
+      const stats = await handle.stat();
+      requireFile(stats, name);
+      return { handle, stats };
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+  } catch (error) {
+    throw fsFailure(error, name, 'read');
+  }
+}
+
+/** Throws ToolFailure unless it is a regular file. */
+export function requireFile(stats: Stats, name: string): void {
+  if (!stats.isFile()) throw new ToolFailure(`${shown(name)} is ${kindOf(stats)}, not a file.`);
+}
+
+/** A folder by real path, for use with `entryOf`. Throws the system's errors. */
+export async function openFolder(workspace: Workspace, path: string): Promise<FileHandle> {
+  return await openVerified(workspace, path, NEVER_FOLLOW | constants.O_DIRECTORY);
+}
+
+/** A name for an entry of an open folder that holds even if the folder is renamed or replaced. Without /proc, its path must do. */
+export function entryOf(folder: FileHandle, path: string, entry: string): string {
+  return hasProc ? `/proc/self/fd/${folder.fd}/${entry}` : join(path, entry);
+}
+
+async function openVerified(workspace: Workspace, path: string, flags: number): Promise<FileHandle> {
+  const handle = await open(path, flags);
+  try {
+    const opened = hasProc ? await readlink(`/proc/self/fd/${handle.fd}`) : await realpath(path);
+    if (!isInside(workspace.root, opened)) {
+      throw new ToolFailure(
+        `${shown(path)} was replaced by something outside the workspace while it was being opened.`,
+      );
+    }
+    return handle;
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+function kindOf(stats: Stats): string {
+  if (stats.isDirectory()) return 'a folder';
+  if (stats.isFIFO()) return 'a named pipe';
+  if (stats.isSocket()) return 'a socket';
+  return stats.isSymbolicLink() ? 'a link' : 'a device';
+}

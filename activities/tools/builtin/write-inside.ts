@@ -1,0 +1,115 @@
+// Puts a file into the workspace whole or not at all: written beside its place, then renamed. Every step names its entry through
+// an open folder, so that no swap of a folder for a link can lead it outside.
+import { randomBytes } from 'node:crypto';
+import type { Stats } from 'node:fs';
+import { access, constants, lstat, mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { ToolFailure } from '../tool.ts';
+import type { Confined, Workspace } from './confine.ts';
+import { absent, fsFailure, shown } from './fs-failure.ts';
+import { entryOf, openFolder, requireFile } from './open-inside.ts';
+
+export type WriteOptions = {
+  /** Checked just before the rename: nothing is written by a call that was stopped. */
+  readonly signal: AbortSignal;
+  /** What the file was when it was read; it must still be that. */
+  readonly unchanged?: Stats;
+};
+
+/** An attempt that slept longer than this between start and rename (a frozen machine) may have a successor: it gives up. */
+const STALE_MS = 20_000;
+
+/** Makes parent folders; keeps the mode of a file that was there. Throws ToolFailure. */
+export async function writeInside(
+  workspace: Workspace,
+  target: Confined,
+  bytes: Uint8Array,
+  options: WriteOptions,
+): Promise<'created' | 'updated'> {
+  const started = performance.now();
+  try {
+    const folder = await makeFolders(workspace, target);
+    try {
+      return await replace(
+        folder,
+        target,
+        bytes,
+        () => {
+          if (options.signal.aborted) throw new ToolFailure('Stopped before anything was written.');
+          if (performance.now() - started > STALE_MS)
+            throw new ToolFailure('It took too long, so nothing was written.');
+        },
+        options.unchanged,
+      );
+    } finally {
+      await folder.close();
+    }
+  } catch (error) {
+    throw fsFailure(error, target.name, 'written');
+  }
+}
+
+async function makeFolders(workspace: Workspace, { path, existing, missing }: Confined): Promise<FileHandle> {
+  let at = missing.length === 0 ? dirname(path) : existing;
+  let folder = await openFolder(workspace, at);
+  for (const segment of missing.slice(0, -1)) {
+    try {
+      const next = entryOf(folder, at, segment);
+      await mkdir(next).catch((error: NodeJS.ErrnoException) => {
+        if (error.code !== 'EEXIST') throw error;
+      });
+      at = join(at, segment);
+      const below = await openFolder(workspace, next);
+      await folder.close();
+      folder = below;
+    } catch (error) {
+      await folder.close();
+      throw error;
+    }
+  }
+  return folder;
+}
+
+async function replace(
+  folder: FileHandle,
+  { path, name }: Confined,
+  bytes: Uint8Array,
+  lastCheck: () => void,
+  unchanged: Stats | undefined,
+): Promise<'created' | 'updated'> {
+  const place = entryOf(folder, dirname(path), basename(path));
+  const before = await lstat(place).catch(absent);
+  if (before !== null) {
+    requireFile(before, name);
+    await access(place, constants.W_OK);
+  }
+  if (unchanged !== undefined && !sameFile(before, unchanged)) {
+    throw new ToolFailure(`${shown(name)} was changed by something else meanwhile: read it again.`);
+  }
+  const temp = entryOf(folder, dirname(path), `.perdure-${randomBytes(8).toString('hex')}.tmp`);
+  try {
+    await writeNew(temp, bytes, before?.mode);
+    lastCheck();
+    await rename(temp, place);
+  } catch (error) {
+    await rm(temp, { force: true });
+    throw error;
+  }
+  await folder.sync();
+  return before === null ? 'created' : 'updated';
+}
+
+async function writeNew(path: string, bytes: Uint8Array, mode: number | undefined): Promise<void> {
+  const handle = await open(path, 'wx', 0o666);
+  try {
+    await handle.writeFile(bytes);
+    if (mode !== undefined) await handle.chmod(mode & 0o7777);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+function sameFile(now: Stats | null, then: Stats): boolean {
+  return now !== null && now.ino === then.ino && now.size === then.size && now.mtimeMs === then.mtimeMs;
+}

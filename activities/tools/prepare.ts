@@ -1,0 +1,83 @@
+// The cheap, synchronous front of L33: name, schema, risk, permission. It runs nothing, so it can decide while a reply
+// still streams whether a call may start early (L37).
+import type { z } from 'zod';
+import type { PermissionMode } from '../../workflows/contract/session.ts';
+import { decide } from './permission.ts';
+import type { ToolRegistry } from './registry.ts';
+import type { JudgeContext, PermissionDecision, Risk, Tool } from './tool.ts';
+
+/** The input of a call is any JSON a model can write. */
+export type NamedInput = { readonly name: string; readonly input: unknown };
+
+export type Traits = { readonly safe: boolean; readonly risk: Risk };
+
+export type ReadyCall = Traits & {
+  readonly kind: 'ready';
+  readonly tool: Tool;
+  /** As the schema returned it. */
+  readonly input: unknown;
+  readonly permission: PermissionDecision;
+};
+
+export type PreparedCall = ReadyCall | { readonly kind: 'invalid'; readonly text: string };
+
+/** Deeper input than any tool has a use for overflows stacks further down: JSON.stringify, a schema that recurses. */
+const MAX_DEPTH = 200;
+
+export function prepareCall(
+  registry: ToolRegistry,
+  settings: { readonly mode: PermissionMode; readonly cwd: string },
+  call: NamedInput,
+): PreparedCall {
+  const tool = registry.get(call.name);
+  if (tool === undefined) return { kind: 'invalid', text: unknownTool(registry, call.name) };
+  if (deeperThan(call.input, MAX_DEPTH)) {
+    return { kind: 'invalid', text: `The input of ${tool.name} is nested more than ${MAX_DEPTH} levels deep.` };
+  }
+  try {
+    const parsed = tool.inputSchema.safeParse(call.input);
+    if (!parsed.success) return { kind: 'invalid', text: schemaProblem(tool.name, parsed.error) };
+    const judged = judge(tool, parsed.data, settings);
+    const permission = decide(settings.mode, judged.risk, tool, parsed.data, settings);
+    return { kind: 'ready', tool, input: parsed.data, ...judged, permission };
+  } catch (error) {
+    // Schemas and rules are the tool's own code: its defect is this call's outcome, not the end of the run (L33).
+    return { kind: 'invalid', text: `Not run: ${tool.name} failed to judge its input: ${String(error)}` };
+  }
+}
+
+/** A call that will not run because of its name or input changes nothing, so it counts as safe (L35). */
+export function traits(registry: ToolRegistry, cwd: string, call: NamedInput): Traits {
+  const prepared = prepareCall(registry, { mode: 'bypass', cwd }, call);
+  return prepared.kind === 'ready' ? { safe: prepared.safe, risk: prepared.risk } : { safe: true, risk: 'read' };
+}
+
+function judge(tool: Tool, input: unknown, context: JudgeContext): Traits {
+  const risk = typeof tool.risk === 'function' ? tool.risk(input, context) : tool.risk;
+  return { risk, safe: tool.safe?.(input, context) ?? risk === 'read' };
+}
+
+function unknownTool(registry: ToolRegistry, name: string): string {
+  const known = registry.definitions().map((tool) => tool.name);
+  return `There is no tool named ${JSON.stringify(name.slice(0, 100))}. The tools are: ${known.join(', ')}.`;
+}
+
+/** One line per problem, each naming its path; a model that sent hundreds gets the first few. */
+function schemaProblem(tool: string, error: z.ZodError): string {
+  const shown = error.issues.slice(0, 5).map((issue) => {
+    const path = issue.path.map(String).join('.');
+    return `- ${path === '' ? 'input' : path.slice(0, 200)}: ${issue.message.slice(0, 300)}`;
+  });
+  const more = error.issues.length - shown.length;
+  return [`The input of ${tool} is not valid:`, ...shown, ...(more > 0 ? [`- and ${more} more`] : [])].join('\n');
+}
+
+function deeperThan(value: unknown, limit: number): boolean {
+  const open: { readonly value: unknown; readonly depth: number }[] = [{ value, depth: 1 }];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (typeof next.value !== 'object' || next.value === null) continue;
+    if (next.depth > limit) return true;
+    for (const child of Object.values(next.value)) open.push({ value: child, depth: next.depth + 1 });
+  }
+  return false;
+}

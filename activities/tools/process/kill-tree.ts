@@ -1,0 +1,119 @@
+// Ends a call's processes, all of them: SIGTERM, a grace, SIGKILL (L48). A pid namespace does the last part by itself; without
+// one the tree is found in /proc by group, session, descent and the mark in its environment (L40).
+import { setTimeout as sleep } from 'node:timers/promises';
+import { bootId } from '../../process-identity.ts';
+import type { ChildRecord } from '../tool.ts';
+import { CALL_VARIABLE } from './environment.ts';
+import { allProcesses, hasProc, processInfo, startedWith, type ProcessInfo } from './proc.ts';
+
+export type KillTarget = {
+  /** The value of CALL_VARIABLE the tree was started with. */
+  readonly callId: string;
+  readonly leader?: ChildRecord;
+  /** The caller started the leader and has only just seen it end: its group is still its own, whoever is left in it. */
+  readonly fresh?: boolean;
+};
+
+export type KillOptions = {
+  /** Milliseconds between SIGTERM and SIGKILL; 0 sends only SIGKILL. */
+  readonly graceMs: number;
+  /** The leader is a sandbox's own process: without it the rest dies at once, so it is left out of SIGTERM. */
+  readonly spareLeader?: boolean;
+};
+
+export type Killed = { readonly killed: number; readonly left: number };
+
+const POLL_MS = 20;
+/** What SIGKILL has not ended by then sits in the kernel. */
+const GIVE_UP_MS = 2_500;
+
+/** How many processes were found, and how many outlived SIGKILL. */
+export async function killTree(target: KillTarget, options: KillOptions): Promise<Killed> {
+  if (!hasProc) return killGroup(target, options);
+  const seen = new Set<number>();
+  if (options.graceMs > 0) {
+    const spared = options.spareLeader === true ? target.leader?.pid : undefined;
+    const found = members(target);
+    for (const member of found) seen.add(member.pid);
+    signalAll(
+      found.filter((member) => member.pid !== spared),
+      'SIGTERM',
+    );
+    await untilGone(found, options.graceMs);
+  }
+  const deadline = performance.now() + GIVE_UP_MS;
+  let left = members(target);
+  // Searched again each time: a process may have forked while it was being killed.
+  while (left.length > 0 && performance.now() < deadline) {
+    for (const member of left) seen.add(member.pid);
+    signalAll(left, 'SIGKILL');
+    await untilGone(left, 500);
+    left = members(target);
+  }
+  return { killed: seen.size - left.length, left: left.length };
+}
+
+/** The processes of the tree that are alive. A stranger that got a dead leader's pid is never among them. */
+function members(target: KillTarget): ProcessInfo[] {
+  const all = allProcesses().filter((info) => info.pid !== process.pid);
+  const marked = all.filter((info) => startedWith(info.pid, `${CALL_VARIABLE}=${target.callId}`));
+  const found = new Set([...marked, ...ofLeader(all, marked, target)]);
+  const pids = new Set([...found].map((info) => info.pid));
+  for (let before = -1; before !== found.size;) {
+    before = found.size;
+    for (const info of all) {
+      if (!pids.has(info.parent) || found.has(info)) continue;
+      found.add(info);
+      pids.add(info.pid);
+    }
+  }
+  return [...found];
+}
+
+function ofLeader(
+  all: readonly ProcessInfo[],
+  marked: readonly ProcessInfo[],
+  { leader, fresh }: KillTarget,
+): readonly ProcessInfo[] {
+  if (leader === undefined || leader.startTime === '' || leader.bootId !== bootId()) return [];
+  const alive = all.find((info) => info.pid === leader.pid);
+  if (alive !== undefined && alive.startTime !== leader.startTime) return [];
+  const group = all.filter((info) => info.group === leader.pid || info.session === leader.pid);
+  // With the leader gone, a stranger may have led a group of this number since: one marked member says that it is ours.
+  const ours = alive !== undefined || fresh === true || group.some((info) => marked.includes(info));
+  return ours ? group : [];
+}
+
+async function untilGone(processes: readonly ProcessInfo[], withinMs: number): Promise<void> {
+  const deadline = performance.now() + withinMs;
+  while (processes.some(isAlive) && performance.now() < deadline) await sleep(POLL_MS);
+}
+
+function isAlive(known: ProcessInfo): boolean {
+  return processInfo(known.pid)?.startTime === known.startTime;
+}
+
+function signalAll(processes: readonly ProcessInfo[], signal: NodeJS.Signals): void {
+  for (const { pid } of processes) trySignal(pid, signal);
+}
+
+/** False when there is no such process, or it is not ours to signal. */
+function trySignal(pid: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    return process.kill(pid, signal);
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    if (code === 'ESRCH' || code === 'EPERM') return false;
+    throw error;
+  }
+}
+
+/** Without /proc nothing tells a stranger from our own, so only a group whose leader we have just had is signalled. */
+async function killGroup({ leader, fresh }: KillTarget, { graceMs }: KillOptions): Promise<Killed> {
+  if (leader === undefined || fresh !== true) return { killed: 0, left: 0 };
+  if (!trySignal(-leader.pid, 'SIGTERM')) return { killed: 0, left: 0 };
+  const deadline = performance.now() + graceMs;
+  while (trySignal(-leader.pid, 0) && performance.now() < deadline) await sleep(POLL_MS);
+  trySignal(-leader.pid, 'SIGKILL');
+  return { killed: 1, left: 0 };
+}

@@ -1,0 +1,38 @@
+// The tools of a run by name, and their definitions as the API wants them.
+import { z } from 'zod';
+import type { Tool } from './tool.ts';
+
+export type ToolDefinition = {
+  readonly name: string;
+  readonly description: string;
+  readonly input_schema: { readonly type: 'object'; readonly [key: string]: unknown };
+};
+
+export type ToolRegistry = {
+  get(name: string): Tool | undefined;
+  /** Ordered by name whatever the order of registration, so that the prompt cache stays valid (L22). */
+  definitions(): readonly ToolDefinition[];
+};
+
+/** What the Messages API accepts as a tool's name. */
+const VALID_NAME = /^[A-Za-z0-9_-]{1,64}$/;
+
+/** Throws a sentence for a name the API would refuse, a name given twice, and a schema that is not an object. */
+export function createRegistry(tools: readonly Tool[]): ToolRegistry {
+  const byName = new Map<string, Tool>();
+  for (const tool of tools) {
+    if (!VALID_NAME.test(tool.name)) {
+      throw new Error(`Tool name ${JSON.stringify(tool.name)} is not valid: use 1 to 64 letters, digits, "_" or "-".`);
+    }
+    if (byName.has(tool.name)) throw new Error(`Two tools are named "${tool.name}": rename or remove one.`);
+    byName.set(tool.name, tool);
+  }
+  const definitions = [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1)).map(define);
+  return { get: (name) => byName.get(name), definitions: () => definitions };
+}
+
+function define(tool: Tool): ToolDefinition {
+  const { $schema: _, ...schema } = z.toJSONSchema(tool.inputSchema, { io: 'input' });
+  if (schema.type !== 'object') throw new Error(`Tool "${tool.name}" must take an object: its schema is another type.`);
+  return { name: tool.name, description: tool.description, input_schema: { ...schema, type: 'object' } };
+}

@@ -1,0 +1,84 @@
+// Calls a tool and turns every way it can end into a value: an output, a failure the model can read, a stop (L33, L48).
+import { setTimeout as sleep } from 'node:timers/promises';
+import { StoreError } from '../transcript/store.ts';
+import {
+  FatalToolFailure,
+  ToolFailure,
+  type AbortCause,
+  type Tool,
+  type ToolContext,
+  type ToolOutput,
+} from './tool.ts';
+
+export type Ran =
+  | { readonly kind: 'output'; readonly output: ToolOutput }
+  /** `fatal`: the run cannot go on (L34). */
+  | { readonly kind: 'failed'; readonly text: string; readonly fatal?: boolean }
+  /** By the signal, after it had begun. `partial` is what it had to say until then. */
+  | { readonly kind: 'stopped'; readonly cause: AbortCause; readonly partial: string };
+
+/** Milliseconds a tool gets to end after the signal; its processes are dead by then (L48). */
+const STOP_GRACE_MS = 5_000;
+
+const CAUSES: ReadonlySet<unknown> = new Set<AbortCause>(['interrupt', 'sibling', 'deploy', 'timeout', 'superseded']);
+
+/** Why a signal was aborted; one without a reason of ours is an interrupt. */
+export function abortCause(signal: AbortSignal): AbortCause {
+  return CAUSES.has(signal.reason) ? (signal.reason as AbortCause) : 'interrupt';
+}
+
+/** A tool's own check of its input, under the same guards: a sentence, or undefined when the call may run. */
+export async function validateInput(tool: Tool, input: unknown, context: ToolContext): Promise<string | undefined> {
+  try {
+    return await tool.validate?.(input, context);
+  } catch (error) {
+    return failure(tool, error).text;
+  }
+}
+
+/** Throws only StoreError: then it is the attempt that failed, not the call. */
+export async function runTool(tool: Tool, input: unknown, context: ToolContext): Promise<Ran> {
+  const { signal } = context;
+  try {
+    const output = await endedAfter(signal, Promise.resolve(tool.call(input, context)));
+    if (output === 'hung') {
+      return { kind: 'stopped', cause: abortCause(signal), partial: `${tool.name} did not end when it was told to.` };
+    }
+    if (typeof output?.content !== 'string') {
+      return { kind: 'failed', text: `${tool.name} failed: it returned no text (a defect of the tool).` };
+    }
+    if (output.stopped === true) return { kind: 'stopped', cause: abortCause(signal), partial: output.content };
+    return { kind: 'output', output };
+  } catch (error) {
+    const failed = failure(tool, error);
+    if (!signal.aborted) return failed;
+    return { kind: 'stopped', cause: abortCause(signal), partial: error instanceof ToolFailure ? failed.text : '' };
+  }
+}
+
+/** What a tool throws is foreign: all of it becomes an outcome, but for a store that failed under it. */
+function failure(tool: Tool, error: unknown): Extract<Ran, { kind: 'failed' }> {
+  if (error instanceof StoreError) throw error;
+  if (error instanceof FatalToolFailure) return { kind: 'failed', text: error.message, fatal: true };
+  if (error instanceof ToolFailure) return { kind: 'failed', text: error.message };
+  return { kind: 'failed', text: `${tool.name} failed: ${String(error)} (a defect of the tool).` };
+}
+
+async function endedAfter(signal: AbortSignal, ending: Promise<ToolOutput>): Promise<ToolOutput | 'hung'> {
+  const settled = new AbortController();
+  const hung = new Promise<'hung'>((resolve) => {
+    const stop = (): void => {
+      sleep(STOP_GRACE_MS, undefined, { signal: settled.signal }).then(
+        () => resolve('hung'),
+        () => undefined,
+      );
+    };
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop, { once: true, signal: settled.signal });
+  });
+  try {
+    return await Promise.race([ending, hung]);
+  } finally {
+    settled.abort();
+  }
+}

@@ -1,0 +1,91 @@
+// How a shell command is held: found out once, by trying, best first. bubblewrap confines files and processes, unshare only
+// processes, a process group neither; which one it is belongs in the start-up line.
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { bwrapArguments, type Confinement } from './process/bwrap.ts';
+
+export type SandboxKind = 'bwrap' | 'unshare' | 'group';
+
+export type Sandbox = {
+  readonly kind: SandboxKind;
+  /** One sentence for people. */
+  readonly describe: string;
+  /** The arguments that run `argv` held. */
+  wrap(argv: readonly string[], confinement: Confinement): readonly string[];
+};
+
+export type ProbeOptions = {
+  /** Only a sandbox that confines files will do: without one, throw a sentence. */
+  readonly require?: boolean;
+  /** What to try, in this order. Absent: all, best first. */
+  readonly kinds?: readonly SandboxKind[];
+};
+
+/** The first process of a namespace ignores SIGTERM: a command there would run on after its children were ended, so a shell is it. */
+const NAMESPACE = ['--pid', '--fork', '--kill-child', '--mount-proc', '--', 'sh', '-c', '"$@"; exit $?', 'sh'];
+
+const run = promisify(execFile);
+const PROBE_MS = 5_000;
+
+export async function probeSandbox(options: ProbeOptions = {}): Promise<Sandbox> {
+  const kinds = options.require === true ? (['bwrap'] as const) : (options.kinds ?? ['bwrap', 'unshare', 'group']);
+  const reasons: string[] = [];
+  for (const kind of kinds) {
+    const found = await attempt(kind);
+    if (typeof found !== 'string') return found;
+    reasons.push(`${kind}: ${found}`);
+  }
+  throw new Error(
+    `A sandbox for shell commands is required, and none works here (${reasons.join('; ')}). ` +
+      'Install bubblewrap and allow user namespaces, or do not require a sandbox.',
+  );
+}
+
+/** The sandbox, or why it does not work here. */
+async function attempt(kind: SandboxKind): Promise<Sandbox | string> {
+  if (kind === 'group') return group;
+  const candidates = kind === 'bwrap' ? [bwrap] : unshareVariants().map(unshare);
+  let why = '';
+  for (const sandbox of candidates) {
+    const [program = '', ...args] = sandbox.wrap(['true'], { cwd: '/' });
+    try {
+      await run(program, args, { timeout: PROBE_MS, cwd: '/' });
+      return sandbox;
+    } catch (error) {
+      // Whatever stops it (not installed, not allowed, not this system) means the same here: it does not work.
+      why = (error as Error).message.trim().split('\n').at(-1) ?? '';
+    }
+  }
+  return why;
+}
+
+const bwrap: Sandbox = {
+  kind: 'bwrap',
+  describe:
+    'Shell commands run in bubblewrap: only the workspace, temporary files and package caches can be written, ' +
+    'and no process outlives its call. The network is open.',
+  wrap: (argv, confinement) => [...bwrapArguments(confinement), ...argv],
+};
+
+const group: Sandbox = {
+  kind: 'group',
+  describe:
+    'Shell commands run in a plain process group: files are not confined, and a process that leaves its group ' +
+    'and empties its environment can outlive its call. Install bubblewrap for a sandbox.',
+  wrap: (argv) => argv,
+};
+
+function unshare(variant: readonly string[]): Sandbox {
+  return {
+    kind: 'unshare',
+    describe:
+      'Shell commands run in their own process namespace: files are not confined, but no process outlives its call. ' +
+      'Install bubblewrap for a sandbox.',
+    wrap: (argv) => [...'setpriv --pdeathsig KILL unshare'.split(' '), ...variant, ...NAMESPACE, ...argv],
+  };
+}
+
+/** Root needs no user namespace; others keep their user if unshare knows how, else appear as root inside. */
+function unshareVariants(): readonly (readonly string[])[] {
+  return process.getuid?.() === 0 ? [[]] : [['--map-current-user'], ['--map-root-user']];
+}

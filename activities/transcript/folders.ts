@@ -1,0 +1,37 @@
+// Makes each folder of the store once, durably, and remembers it: its name is on disk before anything in it is acknowledged.
+import { dirname } from 'node:path';
+import type { Files } from './files.ts';
+
+export type Folders = {
+  /** `path` lies under the root. */
+  ensure(path: string): Promise<void>;
+};
+
+/** Sessions come and go; forgetting a folder costs one flush. */
+const REMEMBERED = 10_000;
+
+export function createFolders(files: Files, root: string): Folders {
+  const known = new Map<string, Promise<void>>();
+
+  const make = async (path: string): Promise<void> => {
+    const parent = dirname(path);
+    await ensure(parent);
+    files.makeFolder(path);
+    await files.flushFolder(parent);
+  };
+
+  const ensure = (path: string): Promise<void> => {
+    if (path === root) return Promise.resolve();
+    const before = known.get(path);
+    if (before) return before;
+    if (known.size >= REMEMBERED) known.clear();
+    const made = make(path).catch((error: unknown) => {
+      known.delete(path);
+      throw error;
+    });
+    known.set(path, made);
+    return made;
+  };
+
+  return { ensure };
+}

@@ -1,0 +1,68 @@
+// What a run came to, from its entries alone: what the result of a query, `show` and the page say.
+import type { Terminal, TerminalReason, TransitionReason, Usage } from '../../workflows/contract/loop.ts';
+import type { MessageId } from '../../workflows/contract/ids.ts';
+import type { Entry, ReplyEntry } from './entries.ts';
+import type { View } from './view.ts';
+
+export type RunResult = {
+  readonly run: number;
+  readonly reason: TerminalReason;
+  readonly terminal: Terminal;
+  readonly turns: number;
+  readonly iterations: number;
+  /** All of them, oldest first (L3). */
+  readonly transitions: readonly { readonly iteration: number; readonly reason: TransitionReason }[];
+  /** The last reply's text; the pieces of a reply that was cut and continued are joined (L27). */
+  readonly text: string;
+  readonly messages: readonly MessageId[];
+  readonly usage: Usage;
+  /** US dollars; null when a price is not known. */
+  readonly costUsd: number | null;
+  readonly durationMs: number;
+};
+
+/** Null when the run has not ended in this view, or is not in it. */
+export function resultOf(view: Pick<View, 'entries'>, run: number): RunResult | null {
+  const entries = entriesOf(view.entries, run);
+  const last = entries.at(-1);
+  if (last?.kind !== 'run_ended') return null;
+  const { terminal, turns, iterations, messages, spend, durationMs } = last.ended;
+  return {
+    run,
+    reason: terminal.reason,
+    terminal,
+    turns,
+    iterations,
+    transitions: entries.flatMap((entry) =>
+      entry.kind === 'transition' ? [{ iteration: entry.iteration, reason: entry.reason }] : [],
+    ),
+    text: finalText(entries),
+    messages,
+    usage: spend.usage,
+    costUsd: spend.usd,
+    durationMs,
+  };
+}
+
+/** What came after the run before it, to its own `run_ended`; empty when it has not ended. */
+function entriesOf(entries: readonly Entry[], run: number): readonly Entry[] {
+  const end = entries.findLastIndex((entry) => entry.kind === 'run_ended' && entry.ended.run === run);
+  const before = entries.slice(0, Math.max(0, end)).findLastIndex((entry) => entry.kind === 'run_ended');
+  return entries.slice(before + 1, end + 1);
+}
+
+function finalText(entries: readonly Entry[]): string {
+  let pieces: string[] = [];
+  let continued = false;
+  for (const entry of entries) {
+    if (entry.kind === 'transition') continued = entry.reason === 'max_output_tokens_recovery';
+    if (entry.kind !== 'reply') continue;
+    pieces = continued ? [...pieces, textOf(entry)] : [textOf(entry)];
+    continued = false;
+  }
+  return pieces.join('');
+}
+
+function textOf({ message }: ReplyEntry): string {
+  return message.content.map((block) => (block.type === 'text' ? block.text : '')).join('');
+}

@@ -1,0 +1,32 @@
+// A user's text on its way into a session: short ones travel with the signal, longer ones are stored first and travel by hash.
+import { randomUUID } from 'node:crypto';
+import type { MessageId } from '../workflows/contract/ids.ts';
+import type { MessageBody } from '../workflows/contract/session.ts';
+import type { Store } from '../activities/transcript/store.ts';
+
+/** Bytes of UTF-8. */
+export const LARGEST_INLINE = 8 * 1024;
+const LARGEST = 64 * 1024 * 1024;
+/** Characters, for lists. */
+const TITLE = 120;
+
+export function newMessageId(): MessageId {
+  return randomUUID() as MessageId;
+}
+
+/** A sentence that says what is wrong with a prompt, or undefined. */
+export function promptProblem(text: string): string | undefined {
+  if (text.trim() === '') return 'the prompt is empty: say what is to be done';
+  return text.length > LARGEST ? `the prompt is over ${LARGEST / 1024 / 1024} MB: put it in a file and name it` : undefined;
+}
+
+/** Durable before it is sent, so that a message never refers to what is not there. Throws StoreError. */
+export async function messageBody(store: Store, text: string): Promise<MessageBody> {
+  const bytes = new TextEncoder().encode(text);
+  if (bytes.length <= LARGEST_INLINE) return { kind: 'text', text };
+  return { kind: 'stored', hash: await store.put(bytes), bytes: bytes.length };
+}
+
+export function titleOf(text: string): string {
+  return [...text.slice(0, TITLE * 4).trim().replaceAll(/\s+/g, ' ')].slice(0, TITLE).join('');
+}

@@ -1,0 +1,50 @@
+// Calls that must reach the server: a busy or restarting one is asked again. An error does not mean that nothing was applied,
+// so only what is harmless twice may be called this way: messages carry an id, the rest says the same thing again (L61).
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from '@temporalio/client';
+import { grpcFailure } from '../worker/embedded/grpc-failure.ts';
+import { ClientProblem } from './problem.ts';
+
+export type Patience = {
+  /** Milliseconds. */
+  readonly total: number;
+  readonly oneCall: number;
+  readonly pause: number;
+};
+
+export const patience: Patience = { total: 60_000, oneCall: 10_000, pause: 250 };
+
+/** gRPC: the call timed out, something is exhausted or closing, it was aborted, the server is not there. */
+const AGAIN: ReadonlySet<number | undefined> = new Set([4, 8, 10, 14]);
+const INVALID_ARGUMENT = 3;
+
+/** `doing`: what could not be done, for the sentence. Throws ClientProblem `unanswered` when patience ends. */
+export async function persist<T>(
+  client: Client,
+  doing: string,
+  call: () => Promise<T>,
+  { total, oneCall, pause }: Patience = patience,
+): Promise<T> {
+  const deadline = Date.now() + total;
+  for (;;) {
+    try {
+      return await client.withDeadline(Date.now() + oneCall, call);
+    } catch (error) {
+      if (!isPassing(error)) throw error;
+      if (Date.now() + pause > deadline) throw givenUp(doing, total, error);
+      await sleep(pause);
+    }
+  }
+}
+
+/** A session that got too many signals at once refuses more until it has continued as new. */
+function isPassing(error: unknown): boolean {
+  const { code, why } = grpcFailure(error);
+  return AGAIN.has(code) || (code === INVALID_ARGUMENT && /signal/i.test(why) && /limit|exceed/i.test(why));
+}
+
+function givenUp(doing: string, total: number, error: unknown): ClientProblem {
+  const { why } = grpcFailure(error);
+  const sentence = `cannot ${doing}: the Temporal server did not take it for ${Math.round(total / 1000)} s (${why})`;
+  return new ClientProblem('unanswered', `${sentence}; see that it runs and try again`, { cause: error });
+}

@@ -1,0 +1,13 @@
+// What a caller of the client has to know or put right: a sentence, no stack needed.
+
+/** `no_session`, `closed`: as it says. `refused`: what was asked for will not do. `unanswered`: a server or a worker did not. */
+export type ProblemKind = 'no_session' | 'closed' | 'refused' | 'unanswered';
+
+export class ClientProblem extends Error {
+  override readonly name = 'ClientProblem';
+  readonly kind: ProblemKind;
+  constructor(kind: ProblemKind, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.kind = kind;
+  }
+}

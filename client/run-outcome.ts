@@ -1,0 +1,65 @@
+// What a run came to, as the last event of a followed session and the last line of `--json`.
+import type { SessionId } from '../workflows/contract/ids.ts';
+import type { Terminal, TerminalReason, TransitionReason, Usage } from '../workflows/contract/loop.ts';
+import type { RunResult } from '../activities/transcript/result-of.ts';
+
+export type RunOutcome = {
+  readonly type: 'result';
+  readonly sessionId: SessionId;
+  readonly reason: TerminalReason;
+  readonly turns: number;
+  readonly iterations: number;
+  readonly transitions: readonly { readonly iteration: number; readonly reason: TransitionReason }[];
+  /** The last reply's text; pieces of a recovered one joined (L27). */
+  readonly text: string;
+  readonly usage: Usage;
+  /** US dollars; null when a price is not known. */
+  readonly costUsd: number | null;
+  readonly durationMs: number;
+  /** What the terminal reason carries to be read. */
+  readonly detail?: string;
+};
+
+export function runOutcome(session: SessionId, result: RunResult): RunOutcome {
+  const { reason, terminal, turns, iterations, transitions, text, usage, costUsd, durationMs } = result;
+  const detail = terminalDetail(terminal);
+  return {
+    type: 'result',
+    sessionId: session,
+    reason,
+    turns,
+    iterations,
+    transitions,
+    text,
+    usage,
+    costUsd,
+    durationMs,
+    ...(detail === undefined ? {} : { detail }),
+  };
+}
+
+const stoppers = {
+  interrupt: 'interrupted',
+  message: 'stopped for a newer message',
+  cancel: 'the session was cancelled',
+  timeout: 'stopped by the time limit',
+} as const;
+
+/** A sentence for people; undefined when the reason says it all. */
+export function terminalDetail(terminal: Terminal): string | undefined {
+  switch (terminal.reason) {
+    case 'completed':
+      return undefined;
+    case 'max_turns':
+      return `the limit is ${terminal.limit}, turn ${terminal.turnNotTaken} was not taken`;
+    case 'aborted_streaming':
+    case 'aborted_tools':
+      return stoppers[terminal.by];
+    case 'budget_exceeded':
+      return `$${terminal.spentUsd.toFixed(4)} spent, the limit is $${terminal.limitUsd}`;
+    case 'timeout':
+      return `the limit is ${terminal.limitMs / 1000} s`;
+    default:
+      return terminal.detail;
+  }
+}

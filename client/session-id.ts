@@ -1,0 +1,20 @@
+// Names of sessions: chosen by the caller, or made here. A session's id is its workflow's id and part of file names.
+import { randomInt } from 'node:crypto';
+import type { SessionId } from '../workflows/contract/ids.ts';
+
+const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz';
+/** 36^10: two of a billion sessions share an id once in a few thousand machines. */
+const LENGTH = 10;
+const LONGEST = 100;
+
+export function newSessionId(): SessionId {
+  const letters = Array.from({ length: LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]);
+  return `s-${letters.join('')}` as SessionId;
+}
+
+/** A sentence that says what is wrong with it, or undefined. */
+export function sessionIdProblem(id: string): string | undefined {
+  if (id.length <= LONGEST && /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(id)) return undefined;
+  const shown = JSON.stringify(id.length > LONGEST ? `${id.slice(0, LONGEST)}…` : id);
+  return `${shown} is no session id: use letters, digits, "-", "_" and ".", begin with a letter or digit, at most ${LONGEST}`;
+}

@@ -1,0 +1,69 @@
+// What can be known of a session from the server alone, with no worker alive: its memo and its workflow's status.
+import type { WorkflowExecutionDescription, WorkflowExecutionInfo } from '@temporalio/client';
+import { z } from 'zod';
+import type { SessionId } from '../workflows/contract/ids.ts';
+import { MEMO_KEY, type Phase, type SessionMemo } from '../workflows/contract/session.ts';
+
+/** `open`, or how the workflow ended. Only `cancelled` is an end a session has by itself (L49). */
+export type SessionStatus = 'open' | 'cancelled' | 'terminated' | 'failed' | 'timed_out' | 'completed';
+
+export type SessionInfo = SessionMemo & {
+  readonly session: SessionId;
+  readonly status: SessionStatus;
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number;
+  readonly closedAt: number | null;
+};
+
+export type SessionDescription = SessionInfo & {
+  /** Something reached the session that no worker has looked at yet: what the memo says is about to change. */
+  readonly unseen: boolean;
+};
+
+const statuses: Readonly<Record<string, SessionStatus>> = {
+  CANCELLED: 'cancelled',
+  TERMINATED: 'terminated',
+  FAILED: 'failed',
+  TIMED_OUT: 'timed_out',
+  COMPLETED: 'completed',
+};
+
+/** Memo key, set at the start and inherited by every continue-as-new: when the session began. */
+export const STARTED_KEY = 'perdureStarted';
+
+const memoSchema = z.object({
+  phase: z.enum(['running', 'parked', 'idle', 'closed']),
+  cwd: z.string(),
+  title: z.string(),
+  runs: z.number(),
+});
+const noMemo: SessionMemo = { phase: 'running', cwd: '', title: '', runs: 0, last: null };
+
+export function sessionInfo({ workflowId, status, memo, startTime, closeTime }: WorkflowExecutionInfo): SessionInfo {
+  const value = memo?.[MEMO_KEY];
+  const facts = memoSchema.safeParse(value).success ? (value as SessionMemo) : noMemo;
+  const started = memo?.[STARTED_KEY];
+  const state = statuses[status.name] ?? 'open';
+  return {
+    ...facts,
+    phase: phaseOf(state, facts.phase),
+    session: workflowId as SessionId,
+    status: state,
+    startedAt: typeof started === 'number' ? started : startTime.getTime(),
+    closedAt: closeTime?.getTime() ?? null,
+  };
+}
+
+export function sessionDescription(described: WorkflowExecutionDescription): SessionDescription {
+  return { ...sessionInfo(described), unseen: Boolean(described.raw.pendingWorkflowTask) };
+}
+
+/** A workflow that was ended by force could not say so itself. */
+function phaseOf(status: SessionStatus, phase: Phase): Phase {
+  return status === 'open' ? phase : 'closed';
+}
+
+/** For people: what it is doing, or how it ended. */
+export function phaseText({ status, phase }: Pick<SessionInfo, 'status' | 'phase'>): string {
+  return status === 'open' ? phase : status === 'cancelled' ? 'closed' : status.replace('_', ' ');
+}

@@ -1,0 +1,36 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { batches } from '../../workflows/machine/batches.ts';
+import { call } from '../support/machine.ts';
+
+const plan = (pattern: string): string[] =>
+  batches(
+    [...pattern].map((kind, index) => call(index, { safe: kind !== 'u', ...(kind === 'd' ? { outcome: {} } : {}) })),
+  ).map((batch) => batch.map(({ index }) => index).join('+'));
+
+describe('batches', () => {
+  it.each([
+    ['sss', ['0+1+2']],
+    ['u', ['0']],
+    ['ssuss', ['0+1', '2', '3+4']],
+    ['uu', ['0', '1']],
+    ['dsds', ['1+3']],
+    ['ddd', []],
+    ['', []],
+  ])('L35 %s runs as %j', (pattern, expected) => {
+    expect(plan(pattern)).toEqual(expected);
+  });
+
+  it('L35 every open call is in exactly one batch, in the model order, and no unsafe call has company', () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom('s', 'u', 'd')), (pattern) => {
+        const calls = pattern.map((kind, index) =>
+          call(index, { safe: kind !== 'u', ...(kind === 'd' ? { outcome: {} } : {}) }),
+        );
+        const planned = batches(calls);
+        expect(planned.flat()).toEqual(calls.filter(({ outcome }) => !outcome));
+        for (const batch of planned) if (batch.some(({ safe }) => !safe)) expect(batch).toHaveLength(1);
+      }),
+    );
+  });
+});

@@ -1,0 +1,18 @@
+// Prints `N passed, N failed` alone on the last line, after every other reporter has spoken.
+import type { Reporter, TestModule } from 'vitest/node';
+
+export default class ClosingLine implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[], unhandled: readonly unknown[]): void {
+    let passed = 0;
+    // A file that does not load, or an error outside any test, is a failure although no test reports it.
+    let failed = unhandled.length + modules.filter((module) => module.errors().length > 0).length;
+    for (const module of modules) {
+      for (const test of module.children.allTests()) {
+        const { state } = test.result();
+        if (state === 'passed') passed += 1;
+        if (state === 'failed') failed += 1;
+      }
+    }
+    process.once('exit', () => process.stdout.write(`${passed} passed, ${failed} failed\n`));
+  }
+}

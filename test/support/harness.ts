@@ -1,0 +1,151 @@
+// A real worker, a scripted model and a workspace, on the tier's server. Sessions end with the test.
+import { randomUUID } from 'node:crypto';
+import { inject, onTestFinished } from 'vitest';
+import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
+import { installRuntime } from '../../worker/install-runtime.ts';
+import { startWorker, type RunningWorker, type StartWorker } from '../../worker/start-worker.ts';
+import {
+  startScriptedModel,
+  type ScriptedModel,
+  type ScriptedModelOptions,
+} from '../../worker/scripted-model/index.ts';
+import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
+import {
+  MEMO_KEY,
+  SIGNALS,
+  WORKFLOW_TYPE,
+  type HandoverLimits,
+  type RunOptions,
+  type RunSummary,
+  type SessionInput,
+  type SessionMemo,
+  type UserMessage,
+} from '../../workflows/contract/session.ts';
+import { fileStore } from '../../activities/transcript/file-store.ts';
+import type { Entry } from '../../activities/transcript/entries.ts';
+import { loadView } from '../../activities/transcript/view.ts';
+import { join } from 'node:path';
+import { mkdirSync } from 'node:fs';
+import { tempDir } from './temp-dir.ts';
+import { until } from './until.ts';
+
+export type HarnessOptions = {
+  readonly script: ScriptedModelOptions['script'];
+  readonly worker?: Partial<StartWorker>;
+  readonly handover?: HandoverLimits;
+};
+
+let runtimeInstalled = false;
+
+export async function harness(options: HarnessOptions) {
+  const model = await startScriptedModel({ script: options.script });
+  onTestFinished(() => model.close());
+  return harnessOn(model, options);
+}
+
+export type Harness = Awaited<ReturnType<typeof harnessOn>>;
+
+async function harnessOn(model: ScriptedModel, { worker: settings, handover }: HarnessOptions) {
+  if (!runtimeInstalled) installRuntime((line) => process.stderr.write(`${line}\n`));
+  runtimeInstalled = true;
+  const root = tempDir();
+  const folders = { cwd: join(root, 'workspace'), storeDir: join(root, 'store'), liveDir: join(root, 'live') };
+  mkdirSync(folders.cwd);
+  const address = inject('temporalAddress');
+  const taskQueue = `test-${randomUUID()}`;
+  const env = { PATH: process.env.PATH, ANTHROPIC_API_KEY: 'test', ANTHROPIC_BASE_URL: model.url };
+  const start = (): Promise<RunningWorker> =>
+    startWorker({
+      address,
+      namespace: 'default',
+      ...folders,
+      dataDir: join(root, 'data'),
+      env,
+      warn: () => {},
+      taskQueue,
+      ...settings,
+      defaults: { backoff: fastBackoff, permissionMode: 'bypass', ...settings?.defaults },
+    });
+  const worker = await start();
+  onTestFinished(() => worker.stop());
+  const client = new Client({ connection: await Connection.connect({ address }) });
+  onTestFinished(() => client.connection.close());
+  return {
+    ...folders,
+    model,
+    client,
+    taskQueue,
+    worker,
+    startWorker: start,
+    /** The bodies of the requests that the model server answered, in order. */
+    bodies: () => model.requests.map((request) => request.body),
+    open: (text: string, run: Partial<RunOptions> = {}) =>
+      openSession({ client, taskQueue, folders, handover }, text, run),
+  };
+}
+
+/** Retries as L14, a thousand times faster. */
+export const fastBackoff = { maxRetries: 10, firstMs: 1, maxMs: 20, parkOverMs: 60_000 };
+
+type Where = {
+  readonly client: Client;
+  readonly taskQueue: string;
+  readonly folders: { readonly cwd: string; readonly storeDir: string };
+  readonly handover: HandoverLimits | undefined;
+};
+
+export type OpenSession = Awaited<ReturnType<typeof openSession>>;
+
+async function openSession({ client, taskQueue, folders, handover }: Where, text: string, run: Partial<RunOptions>) {
+  const id = `t-${randomUUID()}` as SessionId;
+  const input: SessionInput = {
+    options: { cwd: folders.cwd, ...run },
+    title: text.slice(0, 120),
+    visibility: true,
+    ...(handover ? { handover } : {}),
+  };
+  const handle = await client.workflow.signalWithStart(WORKFLOW_TYPE, {
+    workflowId: id,
+    taskQueue,
+    args: [input],
+    signal: SIGNALS.message,
+    signalArgs: [userMessage(text)],
+    workflowTaskTimeout: '5s',
+  });
+  const handleOfChain: WorkflowHandle = client.workflow.getHandle(handle.workflowId);
+  onTestFinished(() => endSession(handleOfChain));
+  const memo = async (): Promise<SessionMemo | undefined> =>
+    (await handleOfChain.describe()).memo?.[MEMO_KEY] as SessionMemo | undefined;
+  const ended = async (run: number): Promise<RunSummary> => {
+    for (;;) {
+      const last = (await memo())?.last;
+      if (last && last.run >= run) return last;
+      await until.tick();
+    }
+  };
+  return {
+    id,
+    handle: handleOfChain,
+    memo,
+    /** The summary of run `run`, once it ended. */
+    ended,
+    send: (body: string, more: Partial<UserMessage> = {}) =>
+      handleOfChain.signal(SIGNALS.message, { ...userMessage(body), ...more }),
+    interrupt: () => handleOfChain.signal(SIGNALS.interrupt),
+    /** Everything stored up to the last run's end. */
+    entries: async (): Promise<readonly Entry[]> => {
+      const head = (await memo())?.last?.head ?? null;
+      return (await loadView(fileStore({ dir: folders.storeDir }), id, head)).entries;
+    },
+  };
+}
+
+export function userMessage(text: string): UserMessage {
+  return { id: randomUUID() as MessageId, body: { kind: 'text', text } };
+}
+
+/** A session that is closed already cannot be terminated; any other failure is the test's. */
+async function endSession(handle: WorkflowHandle): Promise<void> {
+  const { status } = await handle.describe();
+  if (status.name === 'RUNNING') await handle.terminate('the test is over');
+}

@@ -1,0 +1,61 @@
+// Builders for tests of the machine: the smallest value that means what its name says.
+import type { Call, ModelResult } from '../../workflows/contract/activities.ts';
+import type { Hash, MessageId } from '../../workflows/contract/ids.ts';
+import { noSpend, type Rules, type Spend } from '../../workflows/contract/loop.ts';
+import type { UserMessage } from '../../workflows/contract/session.ts';
+import type { CallResult, Event, ToolsRan } from '../../workflows/machine/events.ts';
+import { initialState, type RunState } from '../../workflows/machine/state.ts';
+
+export const hash = (name: string): Hash => name.padEnd(64, '0') as Hash;
+
+export const rules: Rules = {
+  rulesVersion: 1,
+  maxTurns: 500,
+  maxBudgetUsd: null,
+  timeoutMs: null,
+  window: 200_000,
+  outputCap: 8_000,
+  raisedOutputCap: 64_000,
+  outputCapFixed: false,
+  maxOutputRecoveries: 3,
+  maxSameFailures: 5,
+};
+
+export function state(changes: Partial<RunState> = {}): RunState {
+  return { ...initialState(hash('start'), []), ...changes };
+}
+
+export function userMessage(id: string): UserMessage {
+  return { id: id as MessageId, body: { kind: 'text', text: id } };
+}
+
+export function call(index: number, changes: Partial<Call> = {}): Call {
+  return { index, name: 'read', safe: true, signature: `read:${index}`, ...changes };
+}
+
+export const usd = (amount: number): Spend => ({ ...noSpend, usd: amount });
+
+const stored = (name: string) => ({ head: hash(name), contextTokens: 100, spend: noSpend });
+
+export const replied = (calls: readonly Call[] = [], more: { cut?: true; spend?: Spend } = {}): ModelResult => ({
+  kind: 'message',
+  ...stored('reply'),
+  calls,
+  ...more,
+});
+
+export const cutOff = (contextTokens = 100): ModelResult => ({ kind: 'cut_off', ...stored('cut'), contextTokens });
+
+export function modelEvent(result: ModelResult, changes: { step?: number; stop?: 'interrupt' | 'cancel' } = {}): Event {
+  return { kind: 'model', result, step: changes.step ?? 7, stop: changes.stop ?? null };
+}
+
+/** All calls ran; `facts` by position, else fine. */
+export function toolsRan(
+  calls: readonly Call[],
+  changes: Partial<Omit<ToolsRan, 'kind' | 'calls' | 'results'>> & { facts?: readonly CallResult['facts'][] } = {},
+): ToolsRan {
+  const { facts = [], ...rest } = changes;
+  const results = calls.map(({ index }, at) => ({ item: { index, note: `outcome ${index}` }, facts: facts[at] ?? {} }));
+  return { kind: 'tools_ran', calls, results, cut: false, stop: null, queued: [], ...rest };
+}

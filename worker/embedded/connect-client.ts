@@ -1,0 +1,74 @@
+// A client of a Temporal server that is known to answer and to have the namespace.
+import { Client, Connection, defaultGrpcRetryOptions, makeGrpcRetryInterceptor } from '@temporalio/client';
+import { GRPC, grpcFailure } from './grpc-failure.ts';
+import type { External } from './resolve-connection.ts';
+import { SetupProblem } from './setup-problem.ts';
+import { tcpProbe } from './tcp-probe.ts';
+
+/** Where to connect: what the environment names, or the address of the embedded server. */
+export type Target = Omit<External, 'kind'>;
+
+export type Connected = { readonly connection: Connection; readonly client: Client };
+
+const CONNECT_MS = 4_000;
+const PROBE_MS = 1_000;
+
+/** A call that meets a continue-as-new pauses 2 s on the SDK's own backoff, at most 0.2 s on this. */
+const patience = { maxAttempts: 50, factor: 1.3, initialIntervalMs: () => 20, maxIntervalMs: () => 500 };
+
+/** Throws SetupProblem when no server answers within 5 s, or it lacks the namespace. The caller closes the connection. */
+export async function connectClient(target: Target): Promise<Connected> {
+  const connection = Connection.lazy({
+    ...connectionOptions(target),
+    connectTimeout: CONNECT_MS,
+    interceptors: [makeGrpcRetryInterceptor(defaultGrpcRetryOptions(patience))],
+  });
+  try {
+    await ensureConnected(connection, target);
+    await checkNamespace(connection, target);
+  } catch (error) {
+    await connection.close();
+    throw error;
+  }
+  return { connection, client: new Client({ connection, namespace: target.namespace }) };
+}
+
+/** Also what NativeConnection.connect takes. */
+export function connectionOptions({ address, tls, apiKey, metadata }: Target) {
+  return {
+    address,
+    ...(tls === undefined ? {} : { tls }),
+    ...(apiKey === undefined ? {} : { apiKey }),
+    ...(metadata === undefined ? {} : { metadata: { ...metadata } }),
+  };
+}
+
+async function ensureConnected(connection: Connection, { address }: Target): Promise<void> {
+  try {
+    await connection.ensureConnected();
+  } catch (error) {
+    const { code, why } = grpcFailure(error);
+    if (code === GRPC.permissionDenied || code === GRPC.unauthenticated)
+      throw new SetupProblem(`the Temporal server at ${address} refuses these credentials: ${why}`);
+    const reason = code === undefined ? await tcpProbe(address, PROBE_MS) : why;
+    const said =
+      reason ?? 'something listens there, but does not speak gRPC this way (is TLS set as the server wants it?)';
+    throw new SetupProblem(
+      `no Temporal server answers at ${address}: ${said}; start it, or correct TEMPORAL_ADDRESS or the Temporal profile`,
+    );
+  }
+}
+
+async function checkNamespace(connection: Connection, { address, namespace }: Target): Promise<void> {
+  const { workflowService } = connection;
+  try {
+    await connection.withDeadline(Date.now() + CONNECT_MS, () => workflowService.describeNamespace({ namespace }));
+  } catch (error) {
+    const { code, why } = grpcFailure(error);
+    // Who may not look at it may still be allowed to use it.
+    if (code === GRPC.permissionDenied) return;
+    if (code !== GRPC.notFound) throw new SetupProblem(`the Temporal server at ${address} is not in order: ${why}`);
+    const remedy = `create it with \`temporal operator namespace create -n ${namespace}\`, or correct TEMPORAL_NAMESPACE`;
+    throw new SetupProblem(`the Temporal server at ${address} has no namespace ${namespace}: ${remedy}`);
+  }
+}

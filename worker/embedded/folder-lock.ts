@@ -1,0 +1,12 @@
+// The lock under which the processes of a data folder decide who starts, stops, joins and leaves its server. Not reentrant.
+import type { DataFolder } from './data-folder.ts';
+import { withLock } from './file-lock.ts';
+
+/** Longer than a start or a stop takes at its worst. */
+const WAIT_MS = 90_000;
+
+/** Throws SetupProblem when another process keeps it for too long. */
+export function withFolderLock<T>(folder: DataFolder, work: () => Promise<T>): Promise<T> {
+  const doing = `starting or stopping the Temporal server of ${folder.root}`;
+  return withLock(folder.lockDir, { doing, waitMs: WAIT_MS }, work);
+}

@@ -1,0 +1,25 @@
+// A port for a server that keeps it over restarts. Below the range that systems hand out for outgoing connections: while the
+// server is down, no other program's connection, and no worker's own attempt to reconnect, can sit on it.
+import { createServer } from 'node:net';
+import { randomInt } from 'node:crypto';
+
+const FIRST = 20_000;
+const LAST = 32_000;
+const TRIES = 50;
+
+/** A free port on 127.0.0.1. Someone may take it before it is used: the caller tries again. */
+export async function freePort(): Promise<number> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    const port = randomInt(FIRST, LAST);
+    if (await isFree(port)) return port;
+  }
+  throw new Error(`no free port between ${FIRST} and ${LAST} on 127.0.0.1 after ${TRIES} tries`);
+}
+
+export function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once('error', () => resolve(false));
+    probe.listen({ port, host: '127.0.0.1', exclusive: true }, () => probe.close(() => resolve(true)));
+  });
+}

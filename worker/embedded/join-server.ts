@@ -1,0 +1,88 @@
+// One server for all processes that use a data folder: the first to come starts it, the last to leave stops it. Both are decided
+// under the folder's lock. A process that is killed leaves the server behind; the next to come takes it over.
+import type { Binary } from './binary-version.ts';
+import type { DataFolder, Env } from './data-folder.ts';
+import { withFolderLock } from './folder-lock.ts';
+import { livingMembers, register, type Registration, type Role } from './members.ts';
+import { readyServer } from './ready-server.ts';
+import { NAMESPACE } from './server-args.ts';
+import { runningServer, type ServerRecord, wantedVersion } from './server-record.ts';
+import { startServer } from './start-server.ts';
+import { stopServer } from './stop-server.ts';
+
+export type JoinServer = {
+  readonly folder: DataFolder;
+  readonly role: Role;
+  /** This process polls for tasks. */
+  readonly worker: boolean;
+  readonly env: Env;
+  /** Called only when a server has to be started. `wanted` is the version that made the database, null for a new one. */
+  readonly binary: (wanted: string | null) => Promise<Binary>;
+  /** Progress for a person, one line each. */
+  readonly say: (line: string) => void;
+};
+
+export type Embedded = {
+  /** What it was joined with. */
+  readonly options: JoinServer;
+  /** host:port, the same for as long as anyone is joined. */
+  readonly address: string;
+  readonly namespace: string;
+  readonly startedHere: boolean;
+  /** Aborted when this process begins to leave. */
+  readonly left: AbortSignal;
+  /** Other living processes that poll for tasks and stay: of role `dev` or `worker`. */
+  liveWorkers(): number;
+  /** Stops the server when nobody else is joined, and resolves when it is gone. Harmless twice. */
+  leave(): Promise<void>;
+};
+
+/** Throws SetupProblem when there is no server to join and none can be started. */
+export async function joinServer(options: JoinServer): Promise<Embedded> {
+  const { folder } = options;
+  // Got before the lock is taken: it may have to be built.
+  let binary = runningServer(folder) === null ? await options.binary(wantedVersion(folder)) : null;
+  for (;;) {
+    const joined = await withFolderLock(folder, () => joinLocked(options, binary));
+    if (joined !== null) return joined;
+    binary = await options.binary(wantedVersion(folder));
+  }
+}
+
+/** Null when a server must be started and there is no binary yet. */
+async function joinLocked(options: JoinServer, binary: Binary | null): Promise<Embedded | null> {
+  const { folder } = options;
+  const running = await readyServer(folder);
+  if (running !== null) return embedded(options, running, register(folder, options), false);
+  if (binary === null) return null;
+  const keepPort = livingMembers(folder).length > 0;
+  const record = await startServer({ ...options, binary, keepPort });
+  return embedded(options, record, register(folder, options), true);
+}
+
+function embedded(options: JoinServer, record: ServerRecord, self: Registration, startedHere: boolean): Embedded {
+  const { folder } = options;
+  const left = new AbortController();
+  let leaving: Promise<void> | undefined;
+  return {
+    options,
+    address: record.address,
+    namespace: NAMESPACE,
+    startedHere,
+    left: left.signal,
+    liveWorkers: () =>
+      livingMembers(folder, self.path).filter((member) => member.worker && member.role !== 'command').length,
+    leave: () => {
+      left.abort();
+      leaving ??= withFolderLock(folder, () => leaveLocked(folder, self));
+      return leaving;
+    },
+  };
+}
+
+async function leaveLocked(folder: DataFolder, self: Registration): Promise<void> {
+  self.remove();
+  if (livingMembers(folder).length > 0) return;
+  const running = runningServer(folder);
+  if (running !== null) await stopServer(running);
+}

@@ -1,0 +1,49 @@
+// Who uses the server of a data folder: a file for each process, named by what identifies it. The dead are ignored and swept.
+import { readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { isAlive, processIdentity } from '../../activities/process-identity.ts';
+import type { DataFolder } from './data-folder.ts';
+import { identitySchema } from './file-lock.ts';
+import { readJsonFile, writeJsonFile } from './json-file.ts';
+
+/** `dev` and `worker` stay until they are stopped, a `command` ends by itself. */
+export type Role = 'dev' | 'worker' | 'command';
+
+const memberSchema = identitySchema.extend({ role: z.enum(['dev', 'worker', 'command']), worker: z.boolean() });
+
+/** `worker`: it polls for tasks. */
+export type Member = Readonly<z.infer<typeof memberSchema>>;
+
+/** Adds this process and returns how to take it off. The caller holds the folder's lock for both. */
+export function register(folder: DataFolder, about: { readonly role: Role; readonly worker: boolean }): Registration {
+  const identity = processIdentity();
+  const path = freePath(folder, `${identity.pid}-${identity.startTime}`);
+  writeJsonFile(path, { ...identity, role: about.role, worker: about.worker }, 'not durable');
+  return { path, remove: () => rmSync(path, { force: true }) };
+}
+
+export type Registration = { readonly path: string; remove(): void };
+
+/** A process may join more than once, as tests do. */
+function freePath({ membersDir }: DataFolder, name: string): string {
+  const taken = new Set(readdirSync(membersDir));
+  for (let n = 0; ; n++) {
+    const file = n === 0 ? `${name}.json` : `${name}-${n}.json`;
+    if (!taken.has(file)) return join(membersDir, file);
+  }
+}
+
+/** The living, without the one registered at `except`. Removes the files of the dead. */
+export function livingMembers({ membersDir }: DataFolder, except?: string): readonly Member[] {
+  const paths = readdirSync(membersDir).map((name) => join(membersDir, name));
+  return paths.filter((path) => path.endsWith('.json') && path !== except).flatMap(living);
+}
+
+function living(path: string): readonly Member[] {
+  const file = readJsonFile(path, memberSchema);
+  if (file.kind === 'read' && isAlive(file.value, 'here') !== 'dead') return [file.value];
+  // Written whole while it lives, so a damaged one is of a process that a power cut ended.
+  rmSync(path, { force: true });
+  return [];
+}

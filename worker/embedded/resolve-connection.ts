@@ -1,0 +1,99 @@
+// Which Temporal server to use: the one that the environment or a Temporal profile names, else ours.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { loadClientConnectConfig, type LoadClientProfileOptions } from '@temporalio/envconfig';
+import type { ConnectionOptions } from '@temporalio/client';
+import { type Env, xdgFolder } from './data-folder.ts';
+import { codeOf, reasonOf, SetupProblem } from './setup-problem.ts';
+
+/** Everything a client's or a worker's connection takes. `metadata` is sent with each call. */
+export type External = {
+  readonly kind: 'external';
+  /** host:port */
+  readonly address: string;
+  readonly namespace: string;
+  readonly tls?: NonNullable<ConnectionOptions['tls']>;
+  readonly apiKey?: string;
+  readonly metadata?: Readonly<Record<string, string>>;
+};
+
+export type Resolved = External | { readonly kind: 'embedded' };
+
+const DEFAULT_NAMESPACE = 'default';
+const DEFAULT_PORT = 7233;
+
+/**
+ * External when TEMPORAL_ADDRESS is set or the chosen profile has an address (TEMPORAL_CONFIG_FILE, TEMPORAL_PROFILE, or the
+ * default profile of Temporal's own configuration file). Throws SetupProblem when what is set cannot be used.
+ */
+export function resolveConnection(env: Env): Resolved {
+  const set = Object.fromEntries(Object.entries(env).filter((pair): pair is [string, string] => !!pair[1]));
+  const file = configFile(set);
+  const { connectionOptions, namespace } = load(set, file);
+  const { address, tls, apiKey, metadata } = connectionOptions;
+  if (address === undefined || address === '') {
+    const profile = set['TEMPORAL_PROFILE'];
+    if (profile === undefined) return { kind: 'embedded' };
+    throw new SetupProblem(
+      `the Temporal profile ${profile} in ${file.path} has no address: add one, or unset TEMPORAL_PROFILE`,
+    );
+  }
+  return {
+    kind: 'external',
+    address: checkedAddress(address),
+    namespace: namespace ?? DEFAULT_NAMESPACE,
+    ...(tls === undefined || tls === null ? {} : { tls }),
+    ...(typeof apiKey === 'string' ? { apiKey } : {}),
+    ...(metadata === undefined ? {} : { metadata: texts(metadata) }),
+  };
+}
+
+const texts = (metadata: object): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(metadata).map(([name, value]) => [name, String(value)]));
+
+type ConfigFile = { readonly path: string; readonly text: string | null };
+
+/** The SDK takes a missing file for an empty one, also one that was asked for by name. */
+function configFile(env: Record<string, string>): ConfigFile {
+  const named = env['TEMPORAL_CONFIG_FILE'];
+  const path = named ?? join(userConfig(env), 'temporalio', 'temporal.toml');
+  try {
+    return { path, text: readFileSync(path, 'utf8') };
+  } catch (error) {
+    if (named === undefined && ['ENOENT', 'ENOTDIR'].includes(codeOf(error) ?? '')) return { path, text: null };
+    throw new SetupProblem(`cannot read the Temporal configuration ${path}: ${reasonOf(error)}`);
+  }
+}
+
+function userConfig(env: Env): string {
+  if (process.platform === 'darwin')
+    return join(xdgFolder({ HOME: env['HOME'] }, 'none', 'Library'), 'Application Support');
+  return xdgFolder(env, 'XDG_CONFIG_HOME', '.config');
+}
+
+function load(env: Record<string, string>, { path, text }: ConfigFile) {
+  // The SDK fails on a file without a profile table.
+  const hasProfile = text !== null && /^\s*\[?\s*"?profile\b/m.test(text);
+  const options: LoadClientProfileOptions = {
+    overrideEnvVars: env,
+    configSource: { data: hasProfile ? text : '[profile]' },
+  };
+  try {
+    return loadClientConnectConfig(options);
+  } catch (error) {
+    // Only reading this configuration can fail here: bad TOML, an unknown profile, a certificate that is not there.
+    throw new SetupProblem(
+      `the Temporal configuration (${path} and TEMPORAL_* variables) cannot be used: ${reasonOf(error)}`,
+    );
+  }
+}
+
+function checkedAddress(address: string): string {
+  const match = /^(\[[0-9a-f:.]+\]|[^\s:/[\]]+)(?::(\d{1,5}))?$/i.exec(address);
+  const port = Number(match?.[2] ?? DEFAULT_PORT);
+  if (match === null || port < 1 || port > 65_535)
+    throw new SetupProblem(
+      `the Temporal address ${JSON.stringify(address)} is not host:port: correct TEMPORAL_ADDRESS or the profile`,
+    );
+  return `${match[1]}:${port}`;
+}

@@ -1,0 +1,113 @@
+// What is known of the server of a data folder: server.json says which process it is, the file beside the database which
+// version made it. A server is found again although server.json is lost, by its command line: it names our database.
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { bootId, hostName, isAlive, startTimeOf } from '../../activities/process-identity.ts';
+import type { DataFolder } from './data-folder.ts';
+import { identitySchema } from './file-lock.ts';
+import { readJsonFile, writeJsonFile } from './json-file.ts';
+import { SetupProblem } from './setup-problem.ts';
+
+const recordSchema = identitySchema.extend({
+  /** The server's version, such as 1.29.1, and the binary it runs from. */
+  server: z.string(),
+  binary: z.string(),
+  address: z.string(),
+  /** Milliseconds since the epoch. */
+  startedAt: z.number(),
+});
+
+/** pid, startTime, bootId and host are the server's own. */
+export type ServerRecord = Readonly<z.infer<typeof recordSchema>>;
+
+const madeSchema = z.object({
+  server: z.string(),
+  /** False until a server was ready on it once: its making may have been cut short, and it holds nothing. */
+  complete: z.boolean(),
+});
+export type DatabaseRecord = Readonly<z.infer<typeof madeSchema>>;
+
+/** The last record, of a server that may be gone. A damaged one is as good as none: the process list and the database remain. */
+export function lastServer(folder: DataFolder): ServerRecord | null {
+  const file = readJsonFile(folder.serverJson, recordSchema);
+  return file.kind === 'read' ? file.value : null;
+}
+
+export function recordServer(folder: DataFolder, record: ServerRecord): void {
+  writeJsonFile(folder.serverJson, record, 'not durable');
+}
+
+/** The server that runs on this database now, ready or not. */
+export function runningServer(folder: DataFolder): ServerRecord | null {
+  const last = lastServer(folder);
+  return last !== null && isAlive(last, 'here') === 'alive' ? last : null;
+}
+
+/** A server whose starter died before it could write server.json. Reads the process list: call it only before starting another. */
+export function unrecordedServer(folder: DataFolder): ServerRecord | null {
+  for (const { pid, args } of processes()) {
+    if (!args.includes('start-dev') || valueOf(args, '--db-filename') !== folder.temporalDb) continue;
+    const startTime = startTimeOf(pid);
+    const server = databaseRecord(folder)?.server;
+    if (startTime === null || server === undefined) continue;
+    const address = `${valueOf(args, '--ip')}:${valueOf(args, '--port')}`;
+    const identity = { pid, startTime, bootId: bootId(), host: hostName() };
+    return { ...identity, server, binary: args[0] ?? 'temporal', address, startedAt: Date.now() };
+  }
+  return null;
+}
+
+const valueOf = (args: readonly string[], flag: string): string | undefined => args[args.indexOf(flag) + 1];
+
+function processes(): readonly { readonly pid: number; readonly args: readonly string[] }[] {
+  if (!existsSync('/proc/self/cmdline')) return listedByPs();
+  const pids = readdirSync('/proc').map(Number).filter(Number.isSafeInteger);
+  return pids.map((pid) => ({ pid, args: commandLine(pid) }));
+}
+
+function commandLine(pid: number): readonly string[] {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+  } catch {
+    // Gone since it was listed, or another user's.
+    return [];
+  }
+}
+
+/** Splits at spaces: a database path with a space is not found this way. */
+function listedByPs() {
+  const lines = execFileSync('ps', ['-axww', '-o', 'pid=,args='], { encoding: 'utf8' }).split('\n');
+  return lines.map((line) => line.trim().split(/\s+/)).map(([pid, ...args]) => ({ pid: Number(pid), args }));
+}
+
+/** Null when there is no database yet. Throws SetupProblem when nothing says which version made the one that is there. */
+export function databaseRecord(folder: DataFolder): DatabaseRecord | null {
+  if (!existsSync(folder.temporalDb)) return null;
+  const path = madePath(folder);
+  const file = readJsonFile(path, madeSchema);
+  if (file.kind === 'read') return file.value;
+  const what = file.kind === 'absent' ? 'is missing' : `is damaged (${file.why})`;
+  const example = '{"server":"1.29.1","complete":true}';
+  throw new SetupProblem(
+    `${path}, which says what Temporal version made the database, ${what}: write it again, such as ${example}; nothing was changed`,
+  );
+}
+
+/** The version that a server on this database has to have; null for any. */
+export function wantedVersion(folder: DataFolder): string | null {
+  const made = databaseRecord(folder);
+  return made !== null && made.complete ? made.server : null;
+}
+
+export function recordDatabase(folder: DataFolder, record: DatabaseRecord): void {
+  writeJsonFile(madePath(folder), record, 'durable');
+}
+
+/** Before anyone uses a ready server: from now on the database holds what people were told is safe. */
+export function markComplete(folder: DataFolder): void {
+  const made = databaseRecord(folder);
+  if (made !== null && !made.complete) recordDatabase(folder, { ...made, complete: true });
+}
+
+const madePath = (folder: DataFolder) => `${folder.temporalDb}.json`;

@@ -1,0 +1,162 @@
+// Starts the Temporal dev server of a data folder, tuned, as a process that outlives this one and that Ctrl-C does not reach.
+// The caller holds the folder's lock and has seen that no server runs on the database.
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, existsSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { bootId, hostName, startTimeOf } from '../../activities/process-identity.ts';
+import { PHASE_ATTRIBUTE } from '../../workflows/contract/session.ts';
+import { type Binary, sameSchema } from './binary-version.ts';
+import { childEnv } from './child-env.ts';
+import type { DataFolder, Env } from './data-folder.ts';
+import { freePort, isFree } from './free-port.ts';
+import { serverArgs } from './server-args.ts';
+import {
+  databaseRecord,
+  lastServer,
+  markComplete,
+  recordDatabase,
+  recordServer,
+  type ServerRecord,
+} from './server-record.ts';
+import { SetupProblem } from './setup-problem.ts';
+import { stopServer } from './stop-server.ts';
+import { type Ready, waitReady } from './wait-ready.ts';
+
+export type StartServer = {
+  readonly folder: DataFolder;
+  readonly binary: Binary;
+  readonly env: Env;
+  /** Others hold the last address: start there or not at all. */
+  readonly keepPort: boolean;
+  readonly say: (line: string) => void;
+};
+
+const READY_MS = 20_000;
+const PORT_TRIES = 3;
+const LOG_BYTES = 1 << 20;
+
+/** Resolves when it is ready. Throws SetupProblem, and then no server is left running. */
+export async function startServer(start: StartServer): Promise<ServerRecord> {
+  const { folder, binary, say } = start;
+  prepareDatabase(folder, binary);
+  const began = performance.now();
+  for (let tries = 1; ; tries++) {
+    const result = await startAt(start, await choosePort(start, tries));
+    if ('record' in result) {
+      markComplete(folder);
+      const seconds = ((performance.now() - began) / 1000).toFixed(2);
+      say(`Temporal server ${binary.server} ready at ${result.record.address} in ${seconds} s, tuned for one machine`);
+      return result.record;
+    }
+    const retry = !start.keepPort && tries < PORT_TRIES && result.why.includes('address already in use');
+    if (!retry) throw didNotStart(folder, result.why);
+  }
+}
+
+/** The version is on disk before the database is: a database never lacks it. */
+function prepareDatabase(folder: DataFolder, binary: Binary): void {
+  const made = databaseRecord(folder);
+  if (made !== null && made.complete) return refuseOtherVersion(folder, made.server, binary);
+  // The server makes its tables only when the file is missing, so a start that was killed half-way would leave it useless for ever.
+  if (made !== null) setAside(folder);
+  recordDatabase(folder, { server: binary.server, complete: false });
+}
+
+function refuseOtherVersion(folder: DataFolder, made: string, binary: Binary): void {
+  if (sameSchema(made, binary.server)) return;
+  throw new SetupProblem(
+    `${folder.temporalDb} was made by Temporal server ${made} and ${binary.path} is ${binary.server}, which does not migrate it: ` +
+      `install a Temporal CLI with server ${made}, or set PERDURE_DATA to another folder`,
+  );
+}
+
+/** Renamed, not deleted. No server was ever ready on it, so nobody was told that anything in it is safe. */
+function setAside(folder: DataFolder): void {
+  const suffix = `.incomplete-${Date.now()}`;
+  for (const file of ['', '-wal', '-shm'].map((end) => `${folder.temporalDb}${end}`))
+    if (existsSync(file)) renameSync(file, `${file}${suffix}`);
+}
+
+/** The last one, for workers keep the address; another only when it is taken and nobody counts on it. */
+async function choosePort({ folder, keepPort }: StartServer, tries: number): Promise<number> {
+  const last = Number(lastServer(folder)?.address.split(':')[1] ?? 0);
+  if (last > 0 && (keepPort || (tries === 1 && (await isFree(last))))) return last;
+  return freePort();
+}
+
+type Started = { readonly record: ServerRecord } | { readonly why: string };
+
+async function startAt(start: StartServer, port: number): Promise<Started> {
+  const { folder, binary } = start;
+  const { child, logFrom } = launch(start, port);
+  const failed = watch(child);
+  const record = recordOf(child, binary, `127.0.0.1:${port}`);
+  if (record === null) return { why: await failed.promise };
+  let ready: Ready | null = null;
+  try {
+    // At once: if this process dies now, the next one finds the server by this.
+    recordServer(folder, record);
+    ready = await waitReady(record.address, READY_MS, failed.now);
+  } finally {
+    if (ready?.kind !== 'ready') await stopServer(record);
+  }
+  if (ready.kind === 'ready') return { record };
+  const late = failed.now() ? await failed.promise : `not ready after ${READY_MS / 1000} s: ${ready.why}`;
+  return { why: lastLogLine(folder, logFrom) ?? late };
+}
+
+function launch({ folder, binary, env }: StartServer, port: number) {
+  const { log, size: logFrom } = openLog(folder);
+  try {
+    const child = spawn(binary.path, serverArgs({ port, database: folder.temporalDb, attribute: PHASE_ATTRIBUTE }), {
+      cwd: folder.root,
+      env: childEnv(env),
+      detached: true,
+      stdio: ['ignore', log, log],
+    });
+    child.unref();
+    return { child, logFrom };
+  } finally {
+    closeSync(log);
+  }
+}
+
+function recordOf(child: ChildProcess, binary: Binary, address: string): ServerRecord | null {
+  const startTime = child.pid === undefined ? null : startTimeOf(child.pid);
+  if (child.pid === undefined || startTime === null) return null;
+  const identity = { pid: child.pid, startTime, bootId: bootId(), host: hostName() };
+  return { ...identity, server: binary.server, binary: binary.path, address, startedAt: Date.now() };
+}
+
+/** Whether it has ended, and how. */
+function watch(child: ChildProcess) {
+  let ended = false;
+  const promise = new Promise<string>((resolve) => {
+    const end = (how: string) => {
+      ended = true;
+      resolve(how);
+    };
+    child.once('error', (error) => end(error.message));
+    child.once('exit', (code, signal) => end(`it ended with ${signal ?? `status ${code}`}`));
+  });
+  return { promise, now: () => ended };
+}
+
+function openLog({ serverLog }: DataFolder): { readonly log: number; readonly size: number } {
+  const size = statSync(serverLog, { throwIfNoEntry: false })?.size ?? 0;
+  if (size > LOG_BYTES) renameSync(serverLog, `${serverLog}.1`);
+  return { log: openSync(serverLog, 'a', 0o600), size: size > LOG_BYTES ? 0 : size };
+}
+
+/** What the last line written since `from` says; null when there is only the banner. */
+function lastLogLine({ serverLog }: DataFolder, from: number): string | null {
+  const lines = readFileSync(serverLog).subarray(from).toString('utf8').split('\n');
+  const line = lines.findLast((text) => text.trim() !== '' && !/^(CLI|Server:|Metrics:|Stopping) /.test(text));
+  const message = /\bmsg="((?:[^"\\]|\\.)*)"/.exec(line ?? '')?.[1];
+  return message?.replaceAll('\\"', '"') ?? line ?? null;
+}
+
+function didNotStart(folder: DataFolder, why: string): SetupProblem {
+  return new SetupProblem(
+    `the Temporal server of ${folder.temporalDb} did not start: ${why} (its log: ${folder.serverLog}); nothing was deleted`,
+  );
+}

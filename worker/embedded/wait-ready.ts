@@ -1,0 +1,56 @@
+// When a server is ready: it answers, and its namespace is there and keeps what is closed for long enough.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Connection } from '@temporalio/client';
+import { msToTs } from '@temporalio/common/lib/time.js';
+import { grpcFailure } from './grpc-failure.ts';
+import { NAMESPACE, RETENTION_DAYS } from './server-args.ts';
+import { tcpProbe } from './tcp-probe.ts';
+
+const POLL_MS = 10;
+const CALL_MS = 2_000;
+
+export type Ready = { readonly kind: 'ready' } | { readonly kind: 'not_ready'; readonly why: string };
+
+/** Tries until it is ready, `timeoutMs` are over, or `givenUp` says that it is of no use. */
+export async function waitReady(
+  address: string,
+  timeoutMs: number,
+  givenUp: () => boolean = () => false,
+): Promise<Ready> {
+  const deadline = Date.now() + timeoutMs;
+  let why = 'nothing listens there';
+  while (Date.now() < deadline && !givenUp()) {
+    const problem = await tcpProbe(address, CALL_MS);
+    if (problem === null) {
+      try {
+        await prepare(address);
+        return { kind: 'ready' };
+      } catch (error) {
+        why = grpcFailure(error).why;
+      }
+    } else why = problem;
+    await sleep(POLL_MS);
+  }
+  return { kind: 'not_ready', why };
+}
+
+/** Connecting calls getSystemInfo. Throws while the server is not ready. */
+async function prepare(address: string): Promise<void> {
+  const connection = Connection.lazy({ address, connectTimeout: CALL_MS, interceptors: [] });
+  try {
+    await connection.ensureConnected();
+    await connection.withDeadline(Date.now() + CALL_MS, () => keepClosedSessions(connection));
+  } finally {
+    await connection.close();
+  }
+}
+
+async function keepClosedSessions({ workflowService }: Connection): Promise<void> {
+  const { config } = await workflowService.describeNamespace({ namespace: NAMESPACE });
+  const retention = msToTs(`${RETENTION_DAYS} days`);
+  if (Number(config?.workflowExecutionRetentionTtl?.seconds ?? 0) >= Number(retention.seconds)) return;
+  await workflowService.updateNamespace({
+    namespace: NAMESPACE,
+    config: { workflowExecutionRetentionTtl: retention },
+  });
+}

@@ -1,0 +1,13 @@
+// Temporal's runtime, once per process.
+import { DefaultLogger, Runtime } from '@temporalio/worker';
+
+/** Once per process, before anything of Temporal's: signals stay with us, and warnings go where `warn` says. */
+export function installRuntime(warn: (message: string) => void): void {
+  Runtime.install({
+    shutdownSignals: [],
+    logger: new DefaultLogger('WARN', ({ level, message, meta }) => {
+      const error = meta?.error instanceof Error ? `: ${meta.error.message}` : '';
+      warn(`${level.toLowerCase()}: ${message}${error}`);
+    }),
+  });
+}

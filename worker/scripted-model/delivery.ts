@@ -1,0 +1,82 @@
+// Turns a reply into what happens on the wire: pauses and holds, cuts and chunks that count bytes.
+import { afterEvents, written } from './faults.ts';
+import { cutMessage, messageJson } from './message.ts';
+import type { ScriptedMessage } from './message.ts';
+import type { Action } from './playback.ts';
+import type { Reply } from './script.ts';
+import { sseEvents } from './sse.ts';
+
+export type Delivery =
+  | { readonly kind: 'body'; readonly actions: readonly Action[] }
+  /** The script asks for what this reply cannot do. */
+  | { readonly kind: 'broken'; readonly why: string };
+
+/** The message's way to the client. `stream`: as server-sent events, else as one JSON text. */
+export function deliver(reply: Reply, message: ScriptedMessage, stream: boolean): Delivery {
+  const { fault, ...plain } = reply;
+  if (fault !== undefined && 'maxTokensAfter' in fault) {
+    const { block, chars } = fault.maxTokensAfter;
+    if (block >= message.blocks.length) return tooFar(`maxTokensAfter block ${block}`, message.blocks.length, 'block');
+    return deliver(plain, cutMessage(message, block, chars), stream);
+  }
+  if (stream) return deliverEvents(reply, sseEvents(message, Math.max(1, reply.deltaChars ?? 200)));
+  if (fault !== undefined && !('cutAtByte' in fault)) {
+    return { kind: 'broken', why: `scripted model: fault ${Object.keys(fault)[0]} needs a request with stream: true` };
+  }
+  return inBytes(reply, held(reply, [messageJson(message)], 0));
+}
+
+function deliverEvents(reply: Reply, events: readonly string[]): Delivery {
+  const { sent, ending } = afterEvents(reply.fault, events.length);
+  if (sent > events.length) return tooFar(`fault after event ${sent}`, events.length, 'event');
+  const holdAt = reply.holdAfterEvent ?? 1;
+  if (reply.hold !== undefined && holdAt > sent) return tooFar(`holdAfterEvent ${holdAt}`, sent, 'event');
+  return inBytes(reply, [...held(reply, events.slice(0, sent), holdAt), ...ending]);
+}
+
+/** The pieces with their pauses, and the hold after the first `holdAt` of them. Without either they are one write. */
+function held(reply: Reply, pieces: readonly string[], holdAt: number): readonly Action[] {
+  if (reply.hold === undefined) return paced(reply, pieces);
+  const hold: Action = { do: 'hold', until: reply.hold };
+  return [...paced(reply, pieces.slice(0, holdAt)), hold, ...paced(reply, pieces.slice(holdAt))];
+}
+
+function paced(reply: Reply, pieces: readonly string[]): readonly Action[] {
+  const { msPerEvent } = reply;
+  if (msPerEvent === undefined) return pieces.length === 0 ? [] : [written(pieces.join(''))];
+  return pieces.flatMap((piece): Action[] => [{ do: 'pause', ms: msPerEvent }, written(piece)]);
+}
+
+/** Faults and chunks that count bytes. */
+function inBytes(reply: Reply, actions: readonly Action[]): Delivery {
+  const { fault, chunkBytes } = reply;
+  const cut = fault !== undefined && 'cutAtByte' in fault ? fault.cutAtByte : Infinity;
+  const found: Action[] = [];
+  let sent = 0;
+  for (const action of actions) {
+    if (action.do !== 'write') {
+      found.push(action);
+      continue;
+    }
+    const bytes = action.bytes.subarray(0, cut - sent);
+    sent += bytes.length;
+    found.push(...chunked(bytes, chunkBytes));
+    if (bytes.length < action.bytes.length) return { kind: 'body', actions: [...found, { do: 'cut' }] };
+  }
+  if (cut === Infinity) return { kind: 'body', actions: found };
+  return cut === sent ? { kind: 'body', actions: [...found, { do: 'cut' }] } : tooFar(`cutAtByte ${cut}`, sent, 'byte');
+}
+
+function chunked(bytes: Buffer, size: number | undefined): readonly Action[] {
+  if (bytes.length === 0) return [];
+  if (size === undefined || bytes.length <= size) return [{ do: 'write', bytes }];
+  const pieces: Action[] = [];
+  for (let at = 0; at < bytes.length; at += size) {
+    pieces.push({ do: 'write', bytes: bytes.subarray(at, at + size) }, { do: 'pause', ms: 0 });
+  }
+  return pieces;
+}
+
+function tooFar(what: string, have: number, unit: string): Delivery {
+  return { kind: 'broken', why: `scripted model: ${what}, but the reply has ${have} ${unit}${have === 1 ? '' : 's'}` };
+}

@@ -1,0 +1,79 @@
+// A response as a list of actions, and the one place that performs them on a socket.
+import type { ServerResponse } from 'node:http';
+import { setImmediate, setTimeout } from 'node:timers/promises';
+import { PING } from './sse.ts';
+
+export type Action =
+  | { readonly do: 'write'; readonly bytes: Buffer }
+  | { readonly do: 'pause'; readonly ms: number }
+  | { readonly do: 'hold'; readonly until: Promise<void> }
+  /** For ever, until the client leaves or the server closes. */
+  | { readonly do: 'pings'; readonly everyMs: number }
+  | { readonly do: 'silence' }
+  /** Destroy the connection. Absent: the response ends well. */
+  | { readonly do: 'cut' };
+
+/** How a response ended. `left`: the client closed first, or the server was closed. */
+export type Ended = 'finished' | 'cut' | 'left';
+
+/** `gone` aborts when the connection closes. Resolves with how it ended; never rejects for what a client does. */
+export async function play(response: ServerResponse, actions: readonly Action[], gone: AbortSignal): Promise<Ended> {
+  for (const [index, action] of actions.entries()) {
+    if (gone.aborted) return 'left';
+    if (action.do === 'cut') {
+      response.destroy();
+      return 'cut';
+    }
+    if (action.do === 'write' && index === actions.length - 1) {
+      response.end(action.bytes); // In one packet with the end, and with the headers when there was nothing before.
+      return 'finished';
+    }
+    await perform(response, action, gone);
+  }
+  if (gone.aborted) return 'left';
+  response.end();
+  return 'finished';
+}
+
+async function perform(response: ServerResponse, action: Action, gone: AbortSignal): Promise<void> {
+  switch (action.do) {
+    case 'write':
+      return write(response, action.bytes);
+    case 'pause':
+      return pause(action.ms, gone);
+    case 'hold':
+      return Promise.race([action.until, departure(gone)]);
+    case 'pings':
+      while (!gone.aborted) {
+        await pause(action.everyMs, gone);
+        if (!gone.aborted) await write(response, Buffer.from(PING));
+      }
+      return;
+    case 'silence':
+      return departure(gone);
+    case 'cut':
+  }
+}
+
+/** Resolves when the bytes are with the operating system, so that a cut that follows does not take them along. */
+function write(response: ServerResponse, bytes: Buffer): Promise<void> {
+  return new Promise((resolve) => {
+    response.write(bytes, () => resolve());
+  });
+}
+
+export async function pause(ms: number, gone: AbortSignal): Promise<void> {
+  if (ms === 0) return setImmediate();
+  try {
+    await setTimeout(ms, undefined, { signal: gone, ref: false });
+  } catch (error) {
+    if (!gone.aborted) throw error;
+  }
+}
+
+function departure(gone: AbortSignal): Promise<void> {
+  if (gone.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    gone.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

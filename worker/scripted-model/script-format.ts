@@ -1,0 +1,130 @@
+// The file format of a script, checked: docs/scripted-model.md says it in words, script.ts as types.
+import { z } from 'zod';
+import type { ScriptData } from './script.ts';
+
+const count = z.int().min(0);
+const positive = z.int().min(1);
+
+const block = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('text'), text: z.string() }),
+  z.strictObject({ type: z.literal('thinking'), thinking: z.string(), signature: z.string().optional() }),
+  z.strictObject({ type: z.literal('redacted_thinking'), data: z.string() }),
+  z.strictObject({
+    type: z.literal('tool_use'),
+    name: z.string(),
+    input: z.unknown().optional(),
+    inputJson: z.string().optional(),
+    id: z.string().optional(),
+  }),
+  z.strictObject({ type: z.literal('raw'), block: z.record(z.string(), z.unknown()) }),
+]);
+
+const condition = z.strictObject({
+  lastUserText: z.string().optional(),
+  toolResult: z.string().optional(),
+  hasToolResult: z.boolean().optional(),
+  system: z.string().optional(),
+  model: z.string().optional(),
+  maxTokens: positive.optional(),
+});
+
+/** Each fault by the key that names it, with what else it may carry. */
+const FAULTS: Readonly<Record<string, readonly string[]>> = {
+  status: ['message', 'retryAfter', 'xShouldRetry'],
+  too_long: [],
+  media_too_large: [],
+  hangUp: [],
+  silence: [],
+  cutAtByte: [],
+  cutAfterEvent: [],
+  silenceAfterEvent: [],
+  pingsAfterEvent: ['pingMs'],
+  garbageAfterEvent: ['garbage'],
+  errorEvent: ['afterEvent', 'message'],
+  maxTokensAfter: [],
+};
+
+const faultFields = z.strictObject({
+  status: z.int().min(400).max(599).optional(),
+  too_long: z.literal(true).optional(),
+  media_too_large: z.literal(true).optional(),
+  hangUp: z.literal(true).optional(),
+  silence: z.literal(true).optional(),
+  cutAtByte: count.optional(),
+  cutAfterEvent: count.optional(),
+  silenceAfterEvent: count.optional(),
+  pingsAfterEvent: count.optional(),
+  garbageAfterEvent: count.optional(),
+  errorEvent: z.string().optional(),
+  maxTokensAfter: z.strictObject({ block: count, chars: count }).optional(),
+  message: z.string().optional(),
+  retryAfter: z.union([z.number().min(0), z.string()]).optional(),
+  xShouldRetry: z.boolean().optional(),
+  pingMs: positive.optional(),
+  garbage: z.string().optional(),
+  afterEvent: count.optional(),
+});
+
+const fault = faultFields.check((context) => {
+  const problem = faultProblem(Object.keys(context.value));
+  if (problem !== undefined) context.issues.push({ code: 'custom', input: context.value, message: problem });
+});
+
+function faultProblem(given: readonly string[]): string | undefined {
+  const names = given.filter((key) => key in FAULTS);
+  const [name] = names;
+  if (name === undefined || names.length > 1) {
+    return `names exactly one fault of ${Object.keys(FAULTS).join(', ')}; this one names ${names.join(', ') || 'none'}`;
+  }
+  const stray = given.find((key) => key !== name && !FAULTS[name]?.includes(key));
+  return stray === undefined ? undefined : `${stray} does not go with ${name}`;
+}
+
+const reply = z.strictObject({
+  content: z.array(block).optional(),
+  stop_reason: z.string().nullable().optional(),
+  stop_details: z.record(z.string(), z.unknown()).optional(),
+  usage: z
+    .strictObject({
+      input_tokens: count.optional(),
+      output_tokens: count.optional(),
+      cache_read_input_tokens: count.optional(),
+      cache_creation_input_tokens: count.optional(),
+    })
+    .nullable()
+    .optional(),
+  model: z.string().optional(),
+  delayMs: count.optional(),
+  msPerEvent: count.optional(),
+  deltaChars: positive.optional(),
+  chunkBytes: positive.optional(),
+  when: condition.optional(),
+  expect: condition.optional(),
+  fault: fault.optional(),
+  times: z.union([positive, z.literal('any')]).optional(),
+});
+
+const script = z.strictObject({
+  replies: z.array(reply),
+  window: positive.optional(),
+  maxOutputTokens: positive.optional(),
+});
+
+/** The script in a JSON text. Throws an Error of one line for each mistake, naming its path. `source` names the text. */
+export function parseScript(json: string, source: string): ScriptData {
+  const parsed = script.safeParse(parseJson(json, source));
+  // What JSON leaves out is absent, never undefined, which is all the two types differ in.
+  if (parsed.success) return parsed.data as ScriptData;
+  const mistakes = parsed.error.issues.map(
+    ({ path, message }) => `${source}: ${path.join('.') || 'script'}: ${message}`,
+  );
+  throw new Error(mistakes.join('\n'));
+}
+
+function parseJson(json: string, source: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch (error) {
+    throw new Error(`${source} is not JSON: ${String(error)}`, { cause: error });
+  }
+}

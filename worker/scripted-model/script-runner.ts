@@ -1,0 +1,58 @@
+// Walks a script: which reply answers this request. A function is asked; data is spent reply by reply.
+import { unmet } from './condition.ts';
+import type { ParsedRequest, Reply, Script, ScriptFunction } from './script.ts';
+
+export type Answer =
+  /** `step`: the reply's position in the script, from 0; null when a function gave it. */
+  { readonly kind: 'reply'; readonly reply: Reply; readonly step: number | null } | Broken;
+
+/** The script cannot answer: a mistake in the script or in what is tested, never something to retry. */
+export type Broken = { readonly kind: 'broken'; readonly why: string };
+
+/** `label`: how the request is called in messages to people. */
+export type ScriptRunner = (request: ParsedRequest, label: string) => Promise<Answer>;
+
+export function scriptRunner(script: Script): ScriptRunner {
+  if (typeof script === 'function') return functionRunner(script);
+  return dataRunner('replies' in script ? script.replies : script);
+}
+
+function functionRunner(script: ScriptFunction): ScriptRunner {
+  let count = 0;
+  return async (request, label) => {
+    count += 1;
+    try {
+      const reply = await script(request, count);
+      return reply === undefined ? ranOut(label) : checked(reply, null, request);
+    } catch (error) {
+      return { kind: 'broken', why: `scripted model: the script threw for ${label}: ${String(error)}` };
+    }
+  };
+}
+
+function dataRunner(replies: readonly Reply[]): ScriptRunner {
+  const left = replies.map((reply) => (reply.times === 'any' ? Infinity : (reply.times ?? 1)));
+  return async (request, label) => {
+    for (const [step, reply] of replies.entries()) {
+      const remaining = left[step] ?? 0;
+      if (remaining === 0 || (reply.when !== undefined && unmet(reply.when, request) !== undefined)) continue;
+      const answer = checked(reply, step, request);
+      if (answer.kind === 'reply') left[step] = remaining - 1;
+      return answer;
+    }
+    return ranOut(label);
+  };
+}
+
+function checked(reply: Reply, step: number | null, request: ParsedRequest): Answer {
+  const lacks = reply.expect === undefined ? undefined : unmet(reply.expect, request);
+  if (lacks === undefined) return { kind: 'reply', reply, step };
+  return {
+    kind: 'broken',
+    why: `scripted model: ${step === null ? 'the' : `replies.${step}:`} reply expected ${lacks}`,
+  };
+}
+
+function ranOut(label: string): Broken {
+  return { kind: 'broken', why: `scripted model: the script has no reply for ${label}` };
+}

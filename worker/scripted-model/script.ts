@@ -1,0 +1,111 @@
+// What a script may say: replies, faults and the conditions under which a reply is given. The file format is this, as JSON
+// (docs/scripted-model.md); a script written in TypeScript may also hold a stream open, or be a function.
+import type { MessageCreateParamsBase } from '@anthropic-ai/sdk/resources/messages';
+
+/** A request that passed validation, as the client sent it. */
+export type ParsedRequest = MessageCreateParamsBase;
+
+export type ReplyBlock =
+  | { readonly type: 'text'; readonly text: string }
+  /** Signed for the request's model unless `signature` is given; sent back changed, or to another model, it is refused (L59). */
+  | { readonly type: 'thinking'; readonly thinking: string; readonly signature?: string }
+  | { readonly type: 'redacted_thinking'; readonly data: string }
+  /** `inputJson` is streamed as it is, so that a call's input can be broken JSON. */
+  | {
+      readonly type: 'tool_use';
+      readonly name: string;
+      readonly input?: unknown;
+      readonly inputJson?: string;
+      readonly id?: string;
+    }
+  /** Any other block, sent whole in its content_block_start. */
+  | { readonly type: 'raw'; readonly block: Readonly<Record<string, unknown>> };
+
+export type ReplyUsage = {
+  readonly input_tokens?: number;
+  readonly output_tokens?: number;
+  readonly cache_read_input_tokens?: number;
+  readonly cache_creation_input_tokens?: number;
+};
+
+/** Conditions on a request; all that are given must hold. Texts match when they occur in what is named. */
+export type Condition = {
+  /** In the text blocks of the last user message. */
+  readonly lastUserText?: string;
+  /** In one tool_result of the last user message. */
+  readonly toolResult?: string;
+  /** Whether the last user message has any tool_result. */
+  readonly hasToolResult?: boolean;
+  readonly system?: string;
+  readonly model?: string;
+  readonly maxTokens?: number;
+};
+
+/** Events are counted as sent: message_start is the first, pings count. Bytes are those of the response's body. */
+export type Fault =
+  | {
+      readonly status: number;
+      readonly message?: string;
+      /** Seconds, or an HTTP date. */
+      readonly retryAfter?: number | string;
+      readonly xShouldRetry?: boolean;
+    }
+  | { readonly too_long: true }
+  | { readonly media_too_large: true }
+  /** The connection is destroyed before any answer. */
+  | { readonly hangUp: true }
+  /** The connection stays open and nothing is answered. */
+  | { readonly silence: true }
+  | { readonly cutAtByte: number }
+  | { readonly cutAfterEvent: number }
+  | { readonly silenceAfterEvent: number }
+  /** `pingMs`: milliseconds between pings, 1,000 unless given. */
+  | { readonly pingsAfterEvent: number; readonly pingMs?: number }
+  /** Then `garbage`, an event with broken JSON unless given, and the end of the stream. */
+  | { readonly garbageAfterEvent: number; readonly garbage?: string }
+  /** An `error` event of this type inside a 200, after `afterEvent` events (1 unless given), and the end of the stream. */
+  | { readonly errorEvent: string; readonly afterEvent?: number; readonly message?: string }
+  /** The reply ends with stop_reason max_tokens after `chars` characters of what block `block` streams. */
+  | { readonly maxTokensAfter: { readonly block: number; readonly chars: number } };
+
+export type Reply = {
+  readonly content?: readonly ReplyBlock[];
+  /** Absent: `tool_use` when there is such a block, else `end_turn`. */
+  readonly stop_reason?: string | null;
+  readonly stop_details?: Readonly<Record<string, unknown>>;
+  /** Absent fields are computed; null sends no usage at all. */
+  readonly usage?: ReplyUsage | null;
+  /** Absent: the request's. */
+  readonly model?: string;
+  /** Milliseconds before the response's headers. */
+  readonly delayMs?: number;
+  /** Milliseconds before each event. */
+  readonly msPerEvent?: number;
+  /** Characters in each text, thinking or JSON delta; 200 unless given. */
+  readonly deltaChars?: number;
+  /** Writes to the socket carry at most this many bytes, whatever they cut through. */
+  readonly chunkBytes?: number;
+  /** The reply is passed over for a request that does not meet it. */
+  readonly when?: Condition;
+  /** The script is broken, loudly, by a request that does not meet it. */
+  readonly expect?: Condition;
+  readonly fault?: Fault;
+  /** How many requests it answers: 1 unless given. */
+  readonly times?: number | 'any';
+  /** The stream stops after `holdAfterEvent` events (1 unless given) until this resolves. Not in files. */
+  readonly hold?: Promise<void>;
+  readonly holdAfterEvent?: number;
+};
+
+export type ScriptData = {
+  readonly replies: readonly Reply[];
+  /** Tokens; a longer prompt is refused as too long. */
+  readonly window?: number;
+  /** Tokens; a larger max_tokens is refused. */
+  readonly maxOutputTokens?: number;
+};
+
+/** `n` counts the requests that reached the script, from 1. Undefined: the script has no reply. */
+export type ScriptFunction = (request: ParsedRequest, n: number) => Reply | undefined | Promise<Reply | undefined>;
+
+export type Script = ScriptFunction | ScriptData | readonly Reply[];

@@ -1,0 +1,144 @@
+// What the API refuses of one content block of a message: its kind, its fields, the role it stands under.
+import { extraKey, firstProblem, isObject, stringProblem } from './shape.ts';
+import type { Json } from './shape.ts';
+import { textProblem, userTextProblem } from './text-problem.ts';
+
+type Verify = (thinking: string, signature: string) => boolean;
+type Check = (block: Json, path: string, verify: Verify) => string | undefined;
+
+const user: Readonly<Record<string, Check>> = {
+  text: userTextProblem,
+  image: imageProblem,
+  document: sourceProblem,
+  search_result: () => undefined,
+  container_upload: () => undefined,
+  tool_result: toolResultProblem,
+};
+
+const assistant: Readonly<Record<string, Check>> = {
+  text: textProblem,
+  thinking: thinkingProblem,
+  redacted_thinking: redactedProblem,
+  tool_use: toolUseProblem,
+  server_tool_use: () => undefined,
+};
+
+/** Base64 characters of an image the API still takes: 5 MB of them. */
+const MOST_IMAGE = 5 * 1_024 * 1_024;
+
+const resultKeys = new Set(['type', 'tool_use_id', 'content', 'is_error', 'cache_control', 'toolset_name']);
+const useKeys = new Set(['type', 'id', 'name', 'input', 'cache_control', 'caller', 'toolset_name']);
+const thinkingKeys = new Set(['type', 'thinking', 'signature']);
+const redactedKeys = new Set(['type', 'data']);
+
+const system: Readonly<Record<string, Check>> = { text: textProblem };
+
+const roles = { user, assistant, system } as const;
+
+export function blockProblem(
+  block: unknown,
+  role: keyof typeof roles,
+  path: string,
+  verify: Verify,
+): string | undefined {
+  if (!isObject(block)) return `${path}: Input should be a valid dictionary or object to extract fields from`;
+  const type = String(block['type']);
+  const check = Object.hasOwn(roles[role], type) ? roles[role][type] : undefined;
+  if (check !== undefined) return check(block, path, verify);
+  if (role === 'assistant' && type !== 'tool_result' && type.endsWith('_tool_result')) return undefined;
+  return misplaced(type, path) ?? unknownTag(type, path, { ...user, ...assistant });
+}
+
+function misplaced(type: string, path: string): string | undefined {
+  const [home] = Object.entries(roles).find(([, checks]) => Object.hasOwn(checks, type)) ?? [];
+  const message = path.split('.').slice(0, 2).join('.');
+  return home === undefined ? undefined : `${message}: \`${type}\` blocks can only be in \`${home}\` messages`;
+}
+
+function unknownTag(type: string, path: string, known: object): string {
+  const tags = Object.keys(known).join("', '");
+  return `${path}: Input tag '${type}' found using 'type' does not match any of the expected tags: '${tags}'`;
+}
+
+function sourceProblem(block: Json, path: string): string | undefined {
+  return isObject(block['source']) ? undefined : `${path}.${String(block['type'])}.source: Field required`;
+}
+
+function imageProblem(block: Json, path: string): string | undefined {
+  const missing = sourceProblem(block, path);
+  if (missing !== undefined) return missing;
+  const source = block['source'] as Json;
+  const data = source['data'];
+  if (source['type'] !== 'base64') return undefined;
+  if (typeof data !== 'string' || data === '') return `${path}.image.source.base64.data: Field required`;
+  if (data.length <= MOST_IMAGE) return undefined;
+  return `${path}.image.source.base64: image exceeds 5 MB maximum: ${data.length} bytes > ${MOST_IMAGE} bytes`;
+}
+
+function thinkingProblem(block: Json, path: string, verify: Verify): string | undefined {
+  const { thinking, signature } = block;
+  const malformed =
+    extraKey(block, thinkingKeys, `${path}.thinking`) ??
+    stringProblem(thinking, `${path}.thinking.thinking`) ??
+    stringProblem(signature, `${path}.thinking.signature`);
+  if (malformed !== undefined) return malformed;
+  return verify(String(thinking), String(signature))
+    ? undefined
+    : `${path}: Invalid \`signature\` in \`thinking\` block`;
+}
+
+function redactedProblem(block: Json, path: string): string | undefined {
+  const at = `${path}.redacted_thinking`;
+  return extraKey(block, redactedKeys, at) ?? stringProblem(block['data'], `${at}.data`);
+}
+
+function toolUseProblem(block: Json, path: string): string | undefined {
+  const at = `${path}.tool_use`;
+  const malformed =
+    extraKey(block, useKeys, at) ?? idProblem(block['id'], `${at}.id`) ?? stringProblem(block['name'], `${at}.name`);
+  if (malformed !== undefined) return malformed;
+  const name = String(block['name']);
+  if (name.length < 1) return `${at}.name: String should have at least 1 character`;
+  if (name.length > 200) return `${at}.name: String should have at most 200 characters`;
+  return isObject(block['input']) ? undefined : `${at}.input: Input should be a valid dictionary`;
+}
+
+function toolResultProblem(block: Json, path: string): string | undefined {
+  const at = `${path}.tool_result`;
+  const { content, is_error: isError } = block;
+  const malformed = extraKey(block, resultKeys, at) ?? idProblem(block['tool_use_id'], `${at}.tool_use_id`);
+  if (malformed !== undefined) return malformed;
+  if (isError !== undefined && typeof isError !== 'boolean') return `${at}.is_error: Input should be a valid boolean`;
+  const isList = Array.isArray(content);
+  if (content !== undefined && typeof content !== 'string' && !isList) {
+    return `${at}.content: Input should be a valid string or a valid list`;
+  }
+  const isEmpty = content === undefined || (content as string | unknown[]).length === 0;
+  if (isError === true && isEmpty) return `${at}: content cannot be empty if \`is_error\` is true`;
+  return isList
+    ? firstProblem(content as unknown[], (part, index) => partProblem(part, `${at}.content.${index}`))
+    : undefined;
+}
+
+const parts: Readonly<Record<string, Check>> = {
+  text: userTextProblem,
+  image: imageProblem,
+  document: sourceProblem,
+  search_result: () => undefined,
+  tool_reference: () => undefined,
+  browser_state: () => undefined,
+};
+
+function partProblem(part: unknown, path: string): string | undefined {
+  if (!isObject(part)) return `${path}: Input should be a valid dictionary or object to extract fields from`;
+  const type = String(part['type']);
+  const check = Object.hasOwn(parts, type) ? parts[type] : undefined;
+  if (check !== undefined) return check(part, path, () => true);
+  return unknownTag(type, path, parts);
+}
+
+function idProblem(id: unknown, path: string): string | undefined {
+  const malformed = stringProblem(id, path);
+  if (malformed !== undefined) return malformed;
+  return /^[a-zA-Z0-9_-]+$/.test(String(id)) ? undefined : `${path}: String should match pattern '^[a-zA-Z0-9_-]+$'`;
+}

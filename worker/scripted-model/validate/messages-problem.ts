@@ -1,0 +1,89 @@
+// What the API refuses of the messages as a conversation: roles, empty contents, a wrong first or last one.
+import { blockProblem } from './block-problem.ts';
+import { pairingProblem } from './pairing-problem.ts';
+import type { RequestRules } from './request-problem.ts';
+import { extraKey, firstProblem, isObject } from './shape.ts';
+import type { Json } from './shape.ts';
+import { sayingProblem } from './text-problem.ts';
+
+const keys = new Set(['role', 'content']);
+
+/** A message whose shape is known to be right. */
+export type ShapedMessage = {
+  readonly role: 'user' | 'assistant' | 'system';
+  readonly content: string | readonly Json[];
+};
+
+type Place = { readonly path: string; readonly isLast: boolean; readonly model: string };
+
+export function messagesProblem(request: Json, rules: RequestRules): string | undefined {
+  const { messages, model } = request;
+  if (messages === undefined) return 'messages: Field required';
+  if (!Array.isArray(messages)) return 'messages: Input should be a valid list';
+  if (messages.length === 0) return 'messages: at least one message is required';
+  const check = (message: unknown, index: number): string | undefined => {
+    const isLast = index === messages.length - 1;
+    return messageProblem(message, { path: `messages.${index}`, isLast, model: String(model) }, rules);
+  };
+  const malformed = firstProblem(messages as unknown[], check);
+  if (malformed !== undefined) return malformed;
+  const shaped = messages as readonly ShapedMessage[];
+  return orderProblem(shaped) ?? pairingProblem(shaped) ?? endProblem(shaped, rules);
+}
+
+function messageProblem(message: unknown, place: Place, rules: RequestRules): string | undefined {
+  const { path, isLast } = place;
+  if (!isObject(message)) return `${path}: Input should be a valid dictionary or object to extract fields from`;
+  const { role, content } = message;
+  if (role === undefined) return `${path}.role: Field required`;
+  if (role !== 'user' && role !== 'assistant' && role !== 'system') {
+    return `${path}.role: Input should be 'user', 'assistant' or 'system'`;
+  }
+  const extra = extraKey(message, keys, path);
+  if (extra !== undefined) return extra;
+  if (content === undefined) return `${path}.content: Field required`;
+  if (typeof content !== 'string' && !Array.isArray(content)) {
+    return `${path}.content: Input should be a valid string or a valid list`;
+  }
+  if (content.length > 0) return contentProblem(content, role, place, rules);
+  if (isLast && role === 'assistant') return undefined;
+  return `${path}: all messages must have non-empty content except for the optional final assistant message`;
+}
+
+function contentProblem(
+  content: string | readonly unknown[],
+  role: ShapedMessage['role'],
+  { path, model }: Place,
+  rules: RequestRules,
+): string | undefined {
+  if (typeof content === 'string') return sayingProblem(content, path);
+  const verify = (thinking: string, signature: string): boolean => rules.verifySignature(model, thinking, signature);
+  return (
+    firstProblem(content, (block, at) => blockProblem(block, role, `${path}.content.${at}`, verify)) ??
+    (role === 'assistant' ? finalBlockProblem(content, path) : undefined)
+  );
+}
+
+/** The user begins; a system message adds to what a user has just said. */
+function orderProblem(messages: readonly ShapedMessage[]): string | undefined {
+  if (messages[0]?.role !== 'user') return 'messages: first message must use the "user" role';
+  const stray = messages.findIndex((message, at) => message.role === 'system' && messages[at - 1]?.role !== 'user');
+  return stray < 0 ? undefined : `messages.${stray}: a \`system\` message must come right after a \`user\` message`;
+}
+
+function finalBlockProblem(blocks: readonly unknown[], path: string): string | undefined {
+  const type = String((blocks.at(-1) as Json)['type']);
+  if (type !== 'thinking' && type !== 'redacted_thinking') return undefined;
+  return `${path}: The final block in an assistant message cannot be \`thinking\`.`;
+}
+
+function endProblem(messages: readonly ShapedMessage[], rules: RequestRules): string | undefined {
+  const last = messages.at(-1);
+  if (last?.role !== 'assistant') return undefined;
+  if (!rules.prefill) {
+    return 'This model does not support assistant message prefill. The conversation must end with a user message.';
+  }
+  const text = typeof last.content === 'string' ? last.content : last.content.at(-1)?.['text'];
+  if (typeof text !== 'string' || !/\s$/.test(text)) return undefined;
+  return 'messages: final assistant content cannot end with trailing whitespace';
+}

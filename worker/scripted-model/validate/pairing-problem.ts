@@ -1,0 +1,68 @@
+// Every tool_use is answered by exactly one tool_result, in the very next message and before anything else in it (L39).
+import type { ShapedMessage } from './messages-problem.ts';
+import type { Json } from './shape.ts';
+
+export function pairingProblem(messages: readonly ShapedMessage[]): string | undefined {
+  const seen = new Set<string>();
+  for (const [index, message] of messages.entries()) {
+    const problem =
+      message.role === 'assistant'
+        ? usesProblem(message, messages[index + 1], index, seen)
+        : resultsProblem(message, messages[index - 1], index);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+function usesProblem(
+  message: ShapedMessage,
+  next: ShapedMessage | undefined,
+  index: number,
+  seen: Set<string>,
+): string | undefined {
+  const uses = ids(message, 'tool_use', 'id');
+  for (const id of uses) {
+    if (seen.has(id)) return `messages.${index}: \`tool_use\` ids must be unique`;
+    seen.add(id);
+  }
+  const answered = new Set(next?.role === 'user' ? leadingResults(next) : []);
+  const missing = uses.filter((id) => !answered.has(id));
+  if (missing.length === 0) return undefined;
+  return `messages.${index}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${missing.join(', ')}. Each \`tool_use\` block must have a corresponding \`tool_result\` block in the next message.`;
+}
+
+function resultsProblem(
+  message: ShapedMessage,
+  previous: ShapedMessage | undefined,
+  index: number,
+): string | undefined {
+  const asked = new Set(previous?.role === 'assistant' ? ids(previous, 'tool_use', 'id') : []);
+  const given = new Set<string>();
+  for (const [at, block] of blocks(message).entries()) {
+    if (block['type'] !== 'tool_result') continue;
+    const id = String(block['tool_use_id']);
+    if (!asked.has(id)) {
+      return `messages.${index}.content.${at}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${id}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`;
+    }
+    if (given.has(id)) {
+      return `messages.${index}.content.${at}: each tool_use must have a single result. Found multiple \`tool_result\` blocks with id: ${id}`;
+    }
+    given.add(id);
+  }
+  return undefined;
+}
+
+/** The results before the first block of another kind. */
+function leadingResults(message: ShapedMessage): readonly string[] {
+  const all = blocks(message);
+  const end = all.findIndex((block) => block['type'] !== 'tool_result');
+  return all.slice(0, end < 0 ? all.length : end).map((block) => String(block['tool_use_id']));
+}
+
+function ids(message: ShapedMessage, type: string, field: string): readonly string[] {
+  return blocks(message).flatMap((block) => (block['type'] === type ? [String(block[field])] : []));
+}
+
+function blocks(message: ShapedMessage): readonly Json[] {
+  return typeof message.content === 'string' ? [] : message.content;
+}
