@@ -31,6 +31,7 @@ export default defineConfig({
           ...shared,
           name: 'crash',
           include: ['test/crash/**/*.test.ts'],
+          globalSetup: ['test/support/temporal-server.ts'],
           fileParallelism: false,
           testTimeout: 120_000,
           hookTimeout: 120_000,

@@ -63,3 +63,8 @@ export function terminalDetail(terminal: Terminal): string | undefined {
       return terminal.detail;
   }
 }
+
+/** A person stopped it, here or from elsewhere. */
+export function wasInterrupted({ reason, detail }: RunOutcome): boolean {
+  return (reason === 'aborted_streaming' || reason === 'aborted_tools') && detail === stoppers.interrupt;
+}

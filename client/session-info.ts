@@ -39,7 +39,8 @@ const memoSchema = z.object({
 });
 const noMemo: SessionMemo = { phase: 'running', cwd: '', title: '', runs: 0, last: null };
 
-export function sessionInfo({ workflowId, status, memo, startTime, closeTime }: WorkflowExecutionInfo): SessionInfo {
+export function sessionInfo(execution: WorkflowExecutionInfo | WorkflowExecutionDescription): SessionInfo {
+  const { workflowId, status, memo, startTime, closeTime } = execution;
   const value = memo?.[MEMO_KEY];
   const facts = memoSchema.safeParse(value).success ? (value as SessionMemo) : noMemo;
   const started = memo?.[STARTED_KEY];

@@ -1,7 +1,10 @@
 // How this worker reaches the model: the real API with a key, another server with ANTHROPIC_BASE_URL, else the scripted model.
 import Anthropic from '@anthropic-ai/sdk';
 import { anthropicModel, type ModelPort } from '../activities/model/stream.ts';
+import { isKeyless } from './keyless.ts';
 import { demoScript, startScriptedModel } from './scripted-model/index.ts';
+
+export { isKeyless, SCRIPTED_NOTICE } from './keyless.ts';
 
 export type ModelAccess = {
   readonly model: ModelPort;
@@ -10,23 +13,18 @@ export type ModelAccess = {
   close(): Promise<void>;
 };
 
-export const SCRIPTED_NOTICE = 'scripted model — set ANTHROPIC_API_KEY for a real one';
-
-/** Whether a worker with this environment would use the scripted model. */
-export function isKeyless(env: NodeJS.ProcessEnv): boolean {
-  return !env.ANTHROPIC_API_KEY && !env.ANTHROPIC_AUTH_TOKEN && !env.ANTHROPIC_BASE_URL;
-}
-
 export async function modelAccess(env: NodeJS.ProcessEnv): Promise<ModelAccess> {
   if (isKeyless(env)) {
     const server = await startScriptedModel({ script: demoScript, keep: 'none' });
-    const client = new Anthropic({ apiKey: 'scripted', authToken: null, baseURL: server.url });
+    const client = new Anthropic({ apiKey: 'scripted', authToken: null, baseURL: server.url, logLevel: 'off' });
     return { model: anthropicModel(client), scripted: true, close: server.close };
   }
   const client = new Anthropic({
     // A server of one's own may want no key; the SDK wants one to be set.
     apiKey: env.ANTHROPIC_API_KEY ?? (env.ANTHROPIC_AUTH_TOKEN ? null : 'none'),
     authToken: env.ANTHROPIC_AUTH_TOKEN ?? null,
+    // What goes wrong is said by the loop, once.
+    logLevel: 'off',
     ...(env.ANTHROPIC_BASE_URL ? { baseURL: env.ANTHROPIC_BASE_URL } : {}),
   });
   return { model: anthropicModel(client), scripted: false, close: () => Promise.resolve() };

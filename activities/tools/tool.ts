@@ -62,8 +62,11 @@ export type ToolSpec<Schema extends z.ZodType> = {
   readonly recovery: Recovery;
   /** The tool's own check; a sentence for the model when the input will not do. */
   readonly validate?: (input: z.infer<Schema>, context: ToolContext) => Promise<string | undefined>;
-  /** The tool's own permission rule, above the mode's: deny > ask > allow. Absent: the mode decides. */
-  readonly canUse?: (input: z.infer<Schema>, context: { cwd: string; mode: PermissionMode }) => PermissionDecision;
+  /** The tool's own permission rule, above the mode's: deny > ask > allow. Absent or undefined: the mode decides. */
+  readonly canUse?: (
+    input: z.infer<Schema>,
+    context: { cwd: string; mode: PermissionMode },
+  ) => PermissionDecision | undefined;
   readonly call: (input: z.infer<Schema>, context: ToolContext) => Promise<ToolOutput>;
 };
 

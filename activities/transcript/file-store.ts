@@ -92,7 +92,8 @@ async function stageRecord(parts: Parts, key: string, bytes: Uint8Array): Promis
 
 async function existing({ files, layout, reads }: Parts, key: string): Promise<Created> {
   const path = layout.record(key);
-
+  // Whoever created it may not have flushed its name yet.
+  await files.flushFolder(dirname(path));
   const bytes = await reads.record(key);
   if (!bytes) throw corruptRecord(key, path, 'vanished while it was read');
   return { kind: 'existing', bytes };

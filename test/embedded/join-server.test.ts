@@ -121,7 +121,7 @@ test('while others count on the address, a restart at another port is refused', 
   await stopServer(serverOf(folder));
   const port = Number(first.address.split(':')[1]);
   await listenOn(port);
-  await expect(joinServer(joining(folder))).rejects.toThrow(`can't set frontend port ${port}`);
+  await expect(joinServer(joining(folder))).rejects.toThrow(`another program has its port ${port}`);
 });
 
 test('a database that another version made is refused and left as it is', async () => {

@@ -35,9 +35,10 @@ test('a process that took over a pid does not pass for the one before it', () =>
 test.runIf(process.platform === 'linux')('a zombie is dead, although its pid can still be signalled', async () => {
   const parent = spawn('sh', ['-c', 'true & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'ignore'] });
   onTestFinished(() => void parent.kill('SIGKILL'));
-  const [line] = (await once(createInterface({ input: parent.stdout }), 'line')) as [string];
-  await until(() => startTimeOf(Number(line)) === null);
-  expect(process.kill(Number(line), 0)).toBe(true);
+  const [line]: unknown[] = await once(createInterface({ input: parent.stdout }), 'line');
+  const pid = Number(line);
+  await until(() => startTimeOf(pid) === null);
+  expect(process.kill(pid, 0)).toBe(true);
 });
 
 test('nothing is known of another machine, nor of another boot under the same host name', () => {

@@ -35,7 +35,7 @@ test('a killed server is started again on the same port, by one of those who wat
 
   const restarts = listeners.flatMap((heard) => heard.restarts);
   expect(restarts.map((restart) => restart.address)).toEqual([address, address]);
-  expect(restarts.map(({ here }) => here).toSorted()).toEqual([false, true]);
+  expect(restarts.filter(({ here }) => here)).toHaveLength(1);
   expect((await client.workflow.getHandle('kept').describe()).status.name).toBe('RUNNING');
   await connection.close();
   await Promise.all(members.map((member) => member.leave()));

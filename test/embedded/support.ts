@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
+import { z } from 'zod';
 import { dataFolder, type DataFolder, type Env } from '../../worker/embedded/data-folder.ts';
 import { findBinary } from '../../worker/embedded/find-binary.ts';
 import type { JoinServer } from '../../worker/embedded/join-server.ts';
@@ -39,7 +40,8 @@ export function joining(folder: DataFolder, change: Partial<JoinServer> = {}): J
   return { folder, role: 'dev', worker: true, env: hostEnv, binary: realBinary, say: () => undefined, ...change };
 }
 
-export type Joined = { readonly address: string; readonly startedHere: boolean };
+const joinedSchema = z.object({ address: z.string(), startedHere: z.boolean() });
+export type Joined = Readonly<z.infer<typeof joinedSchema>>;
 export type OtherProcess = {
   readonly child: ChildProcess;
   readonly joined: Promise<Joined>;
@@ -55,7 +57,7 @@ export function otherProcess(folder: DataFolder, role = 'dev'): OtherProcess {
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   onTestFinished(() => void child.kill('SIGKILL'));
   const joined = new Promise<Joined>((resolve, reject) => {
-    createInterface({ input: child.stdout }).once('line', (line) => resolve(JSON.parse(line) as Joined));
+    createInterface({ input: child.stdout }).once('line', (line) => resolve(joinedSchema.parse(JSON.parse(line))));
     child.once('exit', (code, signal) => reject(new Error(`the other process ended with ${signal ?? code}`)));
   });
   return {

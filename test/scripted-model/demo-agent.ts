@@ -1,50 +1,39 @@
-// A loop and tools just large enough to run the demo: what they answer has the format of the real tools.
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
-import { join, relative } from 'node:path';
+// A loop just large enough to run the demo with the real tools, whose answers it must be able to read.
+import { randomUUID } from 'node:crypto';
 import type { ContentBlock, MessageParam, ToolResultBlockParam } from '@anthropic-ai/sdk/resources/messages';
+import { globTool } from '../../activities/tools/builtin/glob.ts';
+import { grepTool } from '../../activities/tools/builtin/grep.ts';
+import type { BuiltinOptions } from '../../activities/tools/builtin/options.ts';
+import { readTool } from '../../activities/tools/builtin/read.ts';
+import { writeTool } from '../../activities/tools/builtin/write.ts';
+import type { Tool, ToolContext } from '../../activities/tools/tool.ts';
 import type { ScriptedModel } from '../../worker/scripted-model/index.ts';
 import { sdk } from './support.ts';
 
 export type ToolInput = Readonly<Record<string, string>>;
 export type Tools = Readonly<Record<string, (input: ToolInput) => Promise<string>>>;
 
-const SHOWN = 1_000;
-
+/** The real tools, in `cwd`. */
 export function demoTools(cwd: string): Tools {
-  return {
-    glob: async ({ pattern = '' }) => {
-      const paths = await filesUnder(cwd, cwd, pattern);
-      const cut = paths.length > SHOWN ? `, first ${SHOWN} shown` : '';
-      return paths.length === 0
-        ? '(no files match)'
-        : [...paths.slice(0, SHOWN), `(${paths.length} files${cut})`].join('\n');
-    },
-    grep: async ({ path = '.', glob = '' }) => {
-      const paths = await filesUnder(cwd, join(cwd, path), glob);
-      const counts = await Promise.all(paths.map(async (file) => `${file}:${await lines(join(cwd, file))}`));
-      const total = counts.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(':') + 1)), 0);
-      return [...counts.slice(0, SHOWN), `(${total} matches in ${paths.length} files)`].join('\n');
-    },
-    write: async ({ path = '', content = '' }) => {
-      await writeFile(join(cwd, path), content);
-      return `Wrote ${path}.`;
-    },
-    read: ({ path = '' }) => readFile(join(cwd, path), 'utf8'),
+  const options: BuiltinOptions = { sandbox: undefined as never }; // The demo runs no shell.
+  const tools = [globTool(options), grepTool(options), readTool(options), writeTool(options)];
+  return Object.fromEntries(tools.map((tool) => [tool.name, (input: ToolInput) => callTool(tool, input, cwd)]));
+}
+
+async function callTool(tool: Tool, input: ToolInput, cwd: string): Promise<string> {
+  const context: ToolContext = {
+    cwd,
+    signal: new AbortController().signal,
+    idempotencyKey: randomUUID(),
+    queryId: 'demo',
+    depth: 0,
+    progress: () => undefined,
+    readStored: () => Promise.resolve(null),
+    spawned: () => Promise.resolve(),
   };
-}
-
-async function filesUnder(cwd: string, folder: string, pattern: string): Promise<readonly string[]> {
-  const endings = /\{(.*)\}$/.exec(pattern)?.[1]?.split(',') ?? [];
-  const entries = (await stat(folder)).isDirectory()
-    ? await readdir(folder, { recursive: true, withFileTypes: true })
-    : [];
-  const files = entries.filter((entry) => entry.isFile() && endings.some((end) => entry.name.endsWith(`.${end}`)));
-  return files.map((entry) => relative(cwd, join(entry.parentPath, entry.name))).sort();
-}
-
-async function lines(file: string): Promise<number> {
-  const text = await readFile(file, 'utf8');
-  return text.split('\n').length - (text.endsWith('\n') || text === '' ? 1 : 0);
+  const { content, isError } = await tool.call(tool.inputSchema.parse(input), context);
+  if (isError === true) throw new Error(content);
+  return content;
 }
 
 export type DemoRun = { readonly answer: string; readonly calls: readonly { name: string; input: ToolInput }[] };

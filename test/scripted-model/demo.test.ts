@@ -47,9 +47,7 @@ test('the demo looks, counts, writes the table, reads it back, and says what it 
     '| `.` | 1 | 2 |',
     '| **Total** | **4** | **19** |',
   ]);
-  expect(run.answer).toContain(
-    'I counted 19 lines of source in 4 files, most of them in web (10). LINES.md is written.',
-  );
+  expect(run.answer).toContain('I counted 19 lines of source in 4 files, the most in web (10). LINES.md is written.');
   expect(run.answer).toContain('scripted model — set ANTHROPIC_API_KEY for a real one');
 });
 
@@ -59,7 +57,7 @@ test.each([
 ])('%s gets a table that says so', async (_name, files) => {
   const run = await demo(files);
   expect(run.table).toContain('No source files were found in this project.');
-  expect(run.answer).toContain('I found no source files in this project. LINES.md is written.');
+  expect(run.answer).toContain('No source files were found in this project. LINES.md is written.');
 });
 
 test('source at the root only is one row', async () => {
@@ -87,18 +85,30 @@ test('names with spaces, pipes and backticks stay one cell each', async () => {
   ]);
 });
 
-test('thousands of files are counted whole, though the listing is cut', async () => {
+test('folders that a cut listing did not reach are looked for, and counted whole', async () => {
   const many = Array.from({ length: 1_500 }, (_, n) => [`big/f${n}.ts`, 1] as const);
-  const run = await demo({ ...Object.fromEntries(many), 'zoo/late.ts': 5, 'zoo/other.go': 1 });
-  expect(run.rows).toEqual(['| `big` | 1500 | 1500 |', '| `zoo` | 2 | 6 |', '| **Total** | **1502** | **1506** |']);
+  const run = await demo({ ...Object.fromEntries(many), 'zoo/late.ts': 5 });
+  expect(run.rows).toEqual(['| `big` | 1500 | 1500 |', '| `zoo` | 1 | 5 |', '| **Total** | **1501** | **1505** |']);
+});
+
+test('code that is not the project’s own is left out of every number, and named', async () => {
+  const many = Array.from({ length: 1_200 }, (_, n) => [`vendor/x/f${n}.js`, 9] as const);
+  const run = await demo({ ...Object.fromEntries(many), 'src/a.js': 2, 'b.js': 1 });
+  expect(run.rows).toEqual(['| `src` | 1 | 2 |', '| everything else | 1 | 1 |', '| **Total** | **2** | **3** |']);
+  expect(run.table).toContain("Left out, as not this project's own source: `vendor`");
+});
+
+test('what only the search sees, as in hidden folders, is not said to lie at the top', async () => {
+  const run = await demo({ 'src/a.js': 2, '.ci/check.sh': 3 });
+  expect(run.rows).toEqual(['| `src` | 1 | 2 |', '| everything else | 1 | 3 |', '| **Total** | **2** | **5** |']);
 });
 
 test('more folders than a table should have are summed up in one row, and the total is whole', async () => {
   const many = Array.from({ length: 30 }, (_, n) => [`pkg${n}/a.ts`, 2] as const);
-  const run = await demo({ ...Object.fromEntries(many), 'node_modules/x/y.js': 100 });
+  const run = await demo(Object.fromEntries(many));
   expect(run.rows).toHaveLength(26);
-  expect(run.rows?.at(-2)).toBe('| everything else | 7 | 112 |');
-  expect(run.rows?.at(-1)).toBe('| **Total** | **31** | **160** |');
+  expect(run.rows?.at(-2)).toBe('| everything else | 6 | 12 |');
+  expect(run.rows?.at(-1)).toBe('| **Total** | **30** | **60** |');
 });
 
 test('a count that fails is said in the table and in the answer', async () => {
@@ -115,6 +125,15 @@ test('a count that fails is said in the table and in the answer', async () => {
     '| **Total** | **1** | **4** |',
   ]);
   expect(run.answer).toContain('Not everything could be counted: LINES.md says what is missing.');
+});
+
+test('a search that fails is not reported as an empty project', async () => {
+  const run = await demo({ 'api/a.ts': 3 }, (tools) => ({
+    ...tools,
+    glob: () => Promise.reject(new Error('too slow')),
+  }));
+  expect(run.table).toContain('Source files could not be looked for.');
+  expect(run.table).toContain('Not counted: looking for files failed: Error: too slow');
 });
 
 test('a table that may not be written is given in the answer instead', async () => {
@@ -161,6 +180,6 @@ test('the demo streams at a pace to read along, and is over well within ten seco
     return { ...said, msPerEvent: 0 };
   });
   await runAgent(server, demoTools(cwd), DEMO_TASK);
-  expect(paces.every((ms) => ms > 300)).toBe(true);
+  expect(Math.min(...paces)).toBeGreaterThan(50);
   expect(paces.reduce((sum, ms) => sum + ms, 0)).toBeLessThan(8_000);
 });

@@ -87,7 +87,7 @@ async function harnessOn(model: ScriptedModel, { worker: settings, handover }: H
 /** Retries as L14, a thousand times faster. */
 export const fastBackoff = { maxRetries: 10, firstMs: 1, maxMs: 20, parkOverMs: 60_000 };
 
-type Where = {
+export type Where = {
   readonly client: Client;
   readonly taskQueue: string;
   readonly folders: { readonly cwd: string; readonly storeDir: string };
@@ -96,7 +96,11 @@ type Where = {
 
 export type OpenSession = Awaited<ReturnType<typeof openSession>>;
 
-async function openSession({ client, taskQueue, folders, handover }: Where, text: string, run: Partial<RunOptions>) {
+export async function openSession(
+  { client, taskQueue, folders, handover }: Where,
+  text: string,
+  run: Partial<RunOptions>,
+) {
   const id = `t-${randomUUID()}` as SessionId;
   const input: SessionInput = {
     options: { cwd: folders.cwd, ...run },

@@ -104,7 +104,7 @@ export function powerCutFiles(cutAfter = Infinity, root: Folder = newFolder()): 
 
 /** A flush takes its time: others work meanwhile, and what they do is not part of it. */
 async function aWhile(): Promise<void> {
-  for (let moment = 0; moment < 50; moment += 1) await null;
+  for (let moment = 0; moment < 50; moment += 1) await Promise.resolve();
 }
 
 function newFolder(): Folder {

@@ -32,9 +32,9 @@ async function work(files: PowerCutFiles, done: Acknowledged): Promise<void> {
 /** Each begins a moment after the one before, so that some find a name whose folder is not flushed yet. */
 function latecomers(files: PowerCutFiles, done: Acknowledged): Promise<void>[] {
   const store = fileStore({ dir: '/data/store', files });
-  return Array.from({ length: 12 }, async (_, late) => {
+  return Array.from({ length: 20 }, async (_, late) => {
     await store.read('claims/late');
-    for (let moment = 0; moment < 15 * late; moment += 1) await null;
+    for (let moment = 0; moment < 15 * late; moment += 1) await Promise.resolve();
     done.hashes.push(await store.put(Buffer.from('wanted by many')));
     await store.create('claims/late', Buffer.from('late'));
     done.keys.push(['claims/late', 'late']);

@@ -16,11 +16,15 @@ const PROBE_MS = 1_000;
 /** A call that meets a continue-as-new pauses 2 s on the SDK's own backoff, at most 0.2 s on this. */
 const patience = { maxAttempts: 50, factor: 1.3, initialIntervalMs: () => 20, maxIntervalMs: () => 500 };
 
+/** After a restart of the server; gRPC's own are 1 s and 2 min. */
+const quickReconnect = { 'grpc.initial_reconnect_backoff_ms': 50, 'grpc.max_reconnect_backoff_ms': 2_000 };
+
 /** Throws SetupProblem when no server answers within 5 s, or it lacks the namespace. The caller closes the connection. */
 export async function connectClient(target: Target): Promise<Connected> {
   const connection = Connection.lazy({
     ...connectionOptions(target),
     connectTimeout: CONNECT_MS,
+    channelArgs: quickReconnect,
     interceptors: [makeGrpcRetryInterceptor(defaultGrpcRetryOptions(patience))],
   });
   try {

@@ -77,7 +77,7 @@ function commandLine(pid: number): readonly string[] {
 
 /** Splits at spaces: a database path with a space is not found this way. */
 function listedByPs() {
-  const lines = execFileSync('ps', ['-axww', '-o', 'pid=,args='], { encoding: 'utf8' }).split('\n');
+  const lines = execFileSync('ps', ['-axww', '-o', 'pid=,args='], { encoding: 'utf8', maxBuffer: 1 << 26 }).split('\n');
   return lines.map((line) => line.trim().split(/\s+/)).map(([pid, ...args]) => ({ pid: Number(pid), args }));
 }
 

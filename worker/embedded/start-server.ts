@@ -37,9 +37,9 @@ const LOG_BYTES = 1 << 20;
 /** Resolves when it is ready. Throws SetupProblem, and then no server is left running. */
 export async function startServer(start: StartServer): Promise<ServerRecord> {
   const { folder, binary, say } = start;
-  prepareDatabase(folder, binary);
   const began = performance.now();
   for (let tries = 1; ; tries++) {
+    prepareDatabase(folder, binary);
     const result = await startAt(start, await choosePort(start, tries));
     if ('record' in result) {
       markComplete(folder);
@@ -79,7 +79,10 @@ function setAside(folder: DataFolder): void {
 /** The last one, for workers keep the address; another only when it is taken and nobody counts on it. */
 async function choosePort({ folder, keepPort }: StartServer, tries: number): Promise<number> {
   const last = Number(lastServer(folder)?.address.split(':')[1] ?? 0);
-  if (last > 0 && (keepPort || (tries === 1 && (await isFree(last))))) return last;
+  if (last === 0 || (!keepPort && tries > 1)) return freePort();
+  // Looked at first: what else listens there may pass for ours, being a Temporal server too.
+  if (await isFree(last)) return last;
+  if (keepPort) throw didNotStart(folder, `another program has its port ${last}, where others look for it`);
   return freePort();
 }
 
@@ -90,18 +93,18 @@ async function startAt(start: StartServer, port: number): Promise<Started> {
   const { child, logFrom } = launch(start, port);
   const failed = watch(child);
   const record = recordOf(child, binary, `127.0.0.1:${port}`);
-  if (record === null) return { why: await failed.promise };
-  let ready: Ready | null = null;
+  if (record === null) return { why: lastLogLine(folder, logFrom) ?? (await failed.promise) };
+  let ready: Ready = { kind: 'not_ready', why: 'not tried' };
   try {
     // At once: if this process dies now, the next one finds the server by this.
     recordServer(folder, record);
     ready = await waitReady(record.address, READY_MS, failed.now);
   } finally {
-    if (ready?.kind !== 'ready') await stopServer(record);
+    if (ready.kind === 'not_ready') await stopServer(record);
   }
-  if (ready.kind === 'ready') return { record };
-  const late = failed.now() ? await failed.promise : `not ready after ${READY_MS / 1000} s: ${ready.why}`;
-  return { why: lastLogLine(folder, logFrom) ?? late };
+  if (ready.kind === 'ready' && !failed.now()) return { record };
+  const late = `not ready after ${READY_MS / 1000} s`;
+  return { why: lastLogLine(folder, logFrom) ?? (failed.now() ? await failed.promise : late) };
 }
 
 function launch({ folder, binary, env }: StartServer, port: number) {

@@ -49,14 +49,14 @@ export function requestHandler(backstage: Backstage): (request: IncomingMessage,
 }
 
 async function route(backstage: Backstage, request: IncomingMessage, exchange: Exchange): Promise<void> {
-  const path = new URL(request.url ?? '/', 'http://scripted').pathname;
+  const [path = '/'] = (request.url ?? '/').split('?');
   const asked = `${request.method} ${path}`;
   if (asked === 'POST /v1/messages') return answerMessages(backstage, request, exchange);
   if (asked === 'POST /v1/messages/count_tokens') return answerCount(backstage, request, exchange);
   const model = /^GET \/v1\/models\/([^/]+)$/.exec(asked)?.[1];
   const refusal = model === undefined ? apiError(404, `Not found: ${asked}`) : headerProblem(request.headers);
   request.resume();
-  if (refusal === undefined) answerJson(exchange, 200, modelInfo(decodeURIComponent(model ?? ''), backstage.rules));
+  if (refusal === undefined) answerJson(exchange, 200, modelInfo(model ?? '', backstage.rules));
   else answerError(exchange, refusal);
   backstage.log(`${asked} → ${exchange.response.statusCode}`);
 }

@@ -27,6 +27,7 @@ export async function writeInside(
   options: WriteOptions,
 ): Promise<'created' | 'updated'> {
   const started = performance.now();
+  if (target.name === '') throw new ToolFailure('The workspace itself is a folder, not a file.');
   try {
     const folder = await makeFolders(workspace, target);
     try {

@@ -3,11 +3,12 @@
 import { fault, reply, text, toolUse } from '../builders.ts';
 import type { ParsedRequest, Reply, ReplyBlock } from '../script.ts';
 import { DEMO_TASK } from './demo-task.ts';
-import { chooseFolders, LANGUAGES, sourceGlob } from './folders.ts';
+import { chooseFolders, furtherGlobs, LANGUAGES, sourceGlob } from './folders.ts';
 import { roundsOf } from './rounds.ts';
 import type { DoneCall } from './rounds.ts';
-import { firstLine, makeTable, survey, tableText } from './table.ts';
+import { firstLine, makeTable, survey } from './table.ts';
 import type { Table } from './table.ts';
+import { summary, tableText } from './table-text.ts';
 
 export { DEMO_TASK, isDemoTask } from './demo-task.ts';
 
@@ -21,17 +22,16 @@ export function demoScript(request: ParsedRequest): Reply {
     return fault({ status: 400, message });
   }
   const missing = TOOLS.filter((name) => !request.tools?.some((tool) => 'name' in tool && tool.name === name));
-  if (missing.length > 0)
-    return said(`The demo task needs the tools ${missing.join(', ')}, which this run does not have.`);
-  return nextStep(rounds);
+  if (missing.length === 0) return nextStep(rounds);
+  return said(`The demo task needs the tools ${missing.join(', ')}, which this run does not have.`);
 }
 
 function nextStep(rounds: readonly (readonly DoneCall[])[]): Reply {
   const calls = rounds.flat();
   const last = new Set(rounds.at(-1)?.map((call) => call.name));
   if (rounds.length === 0) return look();
-  if (last.has('glob') && survey(calls).paths.length > 0) return count(calls);
-  if (last.has('glob') || last.has('grep')) return write(makeTable(calls));
+  if (last.has('glob')) return looked(calls, rounds.length);
+  if (last.has('grep')) return write(makeTable(calls));
   if (last.has('write') && calls.findLast((call) => call.name === 'write')?.isError === false) return readBack();
   return said(conclusion(makeTable(calls), calls));
 }
@@ -41,18 +41,28 @@ function look(): Reply {
   return paced([text('I will look for source files first.'), ...globs]);
 }
 
-function count(calls: readonly DoneCall[]): Reply {
-  const { names } = chooseFolders(survey(calls).paths);
-  const found =
-    names.length === 0 ? 'the project folder itself' : names.length === 1 ? 'one folder' : `${names.length} folders`;
+function looked(calls: readonly DoneCall[], times: number): Reply {
+  const { paths, complete } = survey(calls);
+  if (paths.length === 0) return write(makeTable(calls));
+  const further = complete || times > 1 ? [] : furtherGlobs(paths);
+  if (further.length === 0) return count(paths);
+  const globs = further.map((pattern) => toolUse('glob', { pattern }));
+  return paced([text('That is only a part of them. I look for the folders it did not reach.'), ...globs]);
+}
+
+function count(paths: readonly string[]): Reply {
+  const { names, notOurs } = chooseFolders(paths);
+  const folders = names.length === 1 ? 'one folder' : `${names.length} folders`;
+  const found = names.length === 0 ? 'the project folder itself' : folders;
   const glob = sourceGlob(LANGUAGES.flat());
-  const greps = [...names, '.'].map((path) => toolUse('grep', { pattern: '^', path, glob, output_mode: 'count' }));
+  const greps = [...names, ...notOurs, '.'].map((path) =>
+    toolUse('grep', { pattern: '^', path, glob, output_mode: 'count' }),
+  );
   return paced([text(`There is source in ${found}. Now I count the lines, all at once.`), ...greps]);
 }
 
 function write(table: Table): Reply {
-  const what =
-    table.rows.length === 0 ? 'There are no source files here. I will write that down.' : `Now I write ${FILE}.`;
+  const what = table.rows.length === 0 ? 'There is nothing to count. I will write that down.' : `Now I write ${FILE}.`;
   return paced([text(what), toolUse('write', { path: FILE, content: tableText(table) })]);
 }
 
@@ -70,23 +80,7 @@ function conclusion(table: Table, calls: readonly DoneCall[]): string {
     read?.isError === false
       ? `${FILE} is written.`
       : `${FILE} is written, but reading it back failed: ${firstLine(read?.output ?? '')}`;
-  return `${summary(table)} ${back}`;
-}
-
-function summary({ rows, total, notes }: Table): string {
-  const counted = rows.flatMap((row) => ('count' in row ? [{ folder: row.folder, ...row.count }] : []));
-  const failed = rows.length - counted.length;
-  const unsure = failed + notes.length > 0 ? ` Not everything could be counted: ${FILE} says what is missing.` : '';
-  const [largest] = [...counted].sort((a, b) => b.lines - a.lines);
-  if (largest === undefined)
-    return rows.length > 0 ? unsure.trim() : `I found no source files in this project.${unsure}`;
-  const where = `${plural(total.lines, 'line')} of source in ${plural(total.files, 'file')}`;
-  const most = counted.length > 1 ? `, most of them in ${largest.folder} (${largest.lines})` : '';
-  return `I counted ${where}${most}.${unsure}`;
-}
-
-function plural(n: number, noun: string): string {
-  return `${n} ${noun}${n === 1 ? '' : 's'}`;
+  return `${summary(table, FILE)} ${back}`;
 }
 
 function said(answer: string): Reply {

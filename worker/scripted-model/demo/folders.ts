@@ -2,56 +2,57 @@
 
 /** File name endings of source code, one glob call each, so that a large project shows more of itself. */
 export const LANGUAGES: readonly (readonly string[])[] = [
-  ['ts', 'tsx', 'mts', 'cts', 'js', 'jsx', 'mjs', 'cjs', 'vue', 'svelte'],
-  ['py', 'rb', 'php', 'pl', 'lua', 'r', 'jl', 'ex', 'exs', 'erl', 'hs', 'ml', 'clj', 'sh', 'bash', 'sql'],
-  [
-    'go',
-    'rs',
-    'java',
-    'kt',
-    'kts',
-    'scala',
-    'swift',
-    'cs',
-    'fs',
-    'dart',
-    'zig',
-    'c',
-    'h',
-    'cc',
-    'cpp',
-    'hpp',
-    'm',
-    'mm',
-  ],
-];
+  'ts tsx mts cts js jsx mjs cjs vue svelte',
+  'py rb php pl lua r jl ex exs erl hs ml clj sh bash sql',
+  'go rs java kt kts scala swift cs fs dart zig c h cc cpp hpp m mm',
+].map((endings) => endings.split(' '));
 
 export function sourceGlob(endings: readonly string[]): string {
   return `**/*.{${endings.join(',')}}`;
 }
 
-/** Other people's code, and what a build leaves. */
-const NOT_OURS = /^(?:node_modules|bower_components|vendor|dist|build|out|target|coverage|venv|__pycache__|\..+)$/;
+/** Other people's code and what a build leaves, at the top of a project. */
+const NOT_OURS =
+  /^(?:node_modules|bower_components|vendor|dist|build|out|target|coverage|venv|__pycache__|\.[^/]+)(?:\/|$)/;
+
+export function isNotOurs(path: string): boolean {
+  return NOT_OURS.test(path);
+}
 
 const MOST_ROWS = 24;
 
-/** `covers`: with the files directly in the project, these folders hold every path that was found. */
-export type Folders = { readonly names: readonly string[]; readonly covers: boolean };
+export type Folders = {
+  readonly names: readonly string[];
+  /** Folders to be left out of every count. */
+  readonly notOurs: readonly string[];
+  /** With the files directly in the project, `names` hold every path of its own. */
+  readonly covers: boolean;
+};
 
-export function chooseFolders(paths: readonly string[]): Folders {
-  const own = paths.map((path) => path.replace(/^\.\//, '')).filter((path) => !path.split('/').some(isNotOurs));
+export function chooseFolders(found: readonly string[]): Folders {
+  const paths = found.map((path) => path.replace(/^\.\//, ''));
+  const own = paths.filter((path) => !isNotOurs(path));
   const top = sizes(own, 1);
-  const [only] = top.keys();
   const inner = top.size === 1 ? sizes(own, 2) : top;
   const byFolder = inner.size >= 2 ? inner : top;
   const largest = [...byFolder].sort(([, a], [, b]) => b - a).slice(0, MOST_ROWS);
-  const names = largest.map(([name]) => name).sort();
-  const direct = byFolder !== top && own.some((path) => path.split('/').length === 2 && path.startsWith(`${only}/`));
-  return { names, covers: largest.length === byFolder.size && !direct && own.length === paths.length };
+  const held = largest.reduce((sum, [, size]) => sum + size, 0);
+  const atRoot = own.filter((path) => !path.includes('/')).length;
+  return {
+    names: largest.map(([name]) => name).sort(),
+    notOurs: [...sizes(paths.filter(isNotOurs), 1).keys()].sort(),
+    covers: held + atRoot === own.length,
+  };
 }
 
-function isNotOurs(segment: string): boolean {
-  return NOT_OURS.test(segment);
+/**
+ * Globs for what a cut listing did not reach: one folder has taken most of it, so these leave out what begins as that one does.
+ * Empty when no folder stands out or its name cannot stand in a glob.
+ */
+export function furtherGlobs(found: readonly string[]): readonly string[] {
+  const [first] = [...sizes(found, 1)].sort(([, a], [, b]) => b - a);
+  const initial = first?.[0].charAt(0) ?? '';
+  return /\w/.test(initial) ? LANGUAGES.map((endings) => `[!${initial}]*/${sourceGlob(endings)}`) : [];
 }
 
 /** How many of the paths lie under each folder `depth` levels down. */

@@ -1,58 +1,61 @@
 // The table of lines per folder, from what the tools really answered. What could not be counted is said, not guessed.
+import { chooseFolders, isNotOurs } from './folders.ts';
 import type { DoneCall } from './rounds.ts';
 import { readCount, readListing } from './tool-output.ts';
 import type { Count } from './tool-output.ts';
-import { chooseFolders } from './folders.ts';
+
+export const EVERYTHING_ELSE = 'everything else';
 
 export type Row = { readonly folder: string } & ({ readonly count: Count } | { readonly failure: string });
 
 export type Table = {
   readonly rows: readonly Row[];
   readonly total: Count;
-  /** Sentences on what the numbers leave out. */
-  readonly notes: readonly string[];
+  /** What the numbers lack because something failed. */
+  readonly failures: readonly string[];
+  /** Folders left out on purpose. */
+  readonly notOurs: readonly string[];
 };
 
-/** The paths all glob calls found, and whether those are all. */
-export function survey(calls: readonly DoneCall[]): {
-  paths: readonly string[];
-  complete: boolean;
-  failures: readonly string[];
-} {
+export type Survey = {
+  readonly paths: readonly string[];
+  /** Those are all paths there are. */
+  readonly complete: boolean;
+  readonly failures: readonly string[];
+};
+
+/** What all glob calls found together. */
+export function survey(calls: readonly DoneCall[]): Survey {
   const globs = calls.filter((call) => call.name === 'glob');
   const listings = globs.filter((call) => !call.isError).map((call) => readListing(call.output));
-  const paths = [...new Set(listings.flatMap((listing) => listing.paths))];
-  const failures = globs
-    .filter((call) => call.isError)
-    .map((call) => `looking for files failed: ${firstLine(call.output)}`);
-  return { paths, complete: failures.length === 0 && listings.every((listing) => listing.complete), failures };
+  const failed = globs.filter((call) => call.isError);
+  return {
+    paths: [...new Set(listings.flatMap((listing) => listing.paths))],
+    complete: failed.length === 0 && listings.every((listing) => listing.complete),
+    failures: failed.map((call) => `looking for files failed: ${firstLine(call.output)}`),
+  };
 }
 
 export function makeTable(calls: readonly DoneCall[]): Table {
-  const { paths, complete, failures } = survey(calls);
+  const found = survey(calls);
   const counted = calls.filter((call) => call.name === 'grep').map(rowOf);
   const whole = counted.find((row) => row.folder === '.');
-  const folders = counted.filter((row) => row.folder !== '.');
-  const sum = add(folders.flatMap((row) => ('count' in row ? [row.count] : [])));
-  const rest = whole !== undefined && 'count' in whole ? remainder(whole.count, sum, folders) : undefined;
-  const label = complete && chooseFolders(paths).covers ? '.' : 'everything else';
-  const rows: Row[] = [...folders, ...(rest === undefined ? [] : [{ folder: label, count: rest }])];
-  const uncounted =
-    whole !== undefined && 'failure' in whole ? [`the files outside these folders: ${whole.failure}`] : [];
-  return { rows, total: rest === undefined ? sum : add([sum, rest]), notes: [...failures, ...uncounted] };
+  const parts = counted.filter((row) => row.folder !== '.');
+  const folders = parts.filter((row) => !isNotOurs(row.folder));
+  const rest = whole !== undefined && 'count' in whole ? remainder(whole.count, parts) : undefined;
+  const rows: Row[] = [...folders, ...(rest === undefined ? [] : [{ folder: restName(rest, found), count: rest }])];
+  const lost = whole !== undefined && 'failure' in whole ? [`the files outside these folders: ${whole.failure}`] : [];
+  const partly = counted.flatMap((row) =>
+    'count' in row && row.count.note ? [`${row.folder}: ${row.count.note}`] : [],
+  );
+  const notOurs = parts.filter((row) => isNotOurs(row.folder)).map((row) => row.folder);
+  return { rows, total: sum(rows), failures: [...found.failures, ...lost, ...partly], notOurs };
 }
 
-export function tableText(table: Table): string {
-  const head = ['# Lines of source code', ''];
-  const notes = table.notes.flatMap((note) => ['', `Not counted: ${note}`]);
-  if (table.rows.length === 0) return [...head, 'No source files were found in this project.', ...notes, ''].join('\n');
-  const rows = table.rows.map((row) =>
-    'count' in row
-      ? `| ${cell(row.folder)} | ${row.count.files} | ${row.count.lines} |`
-      : `| ${cell(row.folder)} | could not be counted: ${row.failure.replaceAll('|', '\\|')} | |`,
-  );
-  const total = `| **Total** | **${table.total.files}** | **${table.total.lines}** |`;
-  return [...head, '| Folder | Files | Lines |', '| --- | ---: | ---: |', ...rows, total, ...notes, ''].join('\n');
+/** The project's own folder, when the rest is known to lie directly in it. */
+function restName(rest: Count, { paths, complete }: Survey): string {
+  const direct = paths.filter((path) => !path.includes('/')).length;
+  return complete && chooseFolders(paths).covers && rest.files === direct ? '.' : EVERYTHING_ELSE;
 }
 
 export function firstLine(text: string): string {
@@ -68,20 +71,15 @@ function rowOf(call: DoneCall): Row {
   return count === undefined ? { folder, failure: 'the count could not be read' } : { folder, count };
 }
 
-/** What lies outside the folders. Unknown when one of them is, or when files changed between the counts. */
-function remainder(whole: Count, sum: Count, folders: readonly Row[]): Count | undefined {
-  if (folders.some((row) => 'failure' in row)) return undefined;
-  const rest = { lines: whole.lines - sum.lines, files: whole.files - sum.files };
+/** What lies outside the parts. Unknown when one of them is, or when files changed between the counts. */
+function remainder(whole: Count, parts: readonly Row[]): Count | undefined {
+  if (parts.some((row) => 'failure' in row)) return undefined;
+  const inside = sum(parts);
+  const rest = { lines: whole.lines - inside.lines, files: whole.files - inside.files };
   return rest.files > 0 && rest.lines >= 0 ? rest : undefined;
 }
 
-function add(counts: readonly Count[]): Count {
+function sum(rows: readonly Row[]): Count {
+  const counts = rows.flatMap((row) => ('count' in row ? [row.count] : []));
   return counts.reduce((a, b) => ({ lines: a.lines + b.lines, files: a.files + b.files }), { lines: 0, files: 0 });
-}
-
-/** A folder's name as code, whatever characters it is made of. */
-function cell(folder: string): string {
-  const fence = folder.includes('`') ? '``' : '`';
-  const inner = folder.replaceAll('|', '\\|');
-  return folder === 'everything else' ? inner : `${fence}${inner.startsWith('`') ? ` ${inner} ` : inner}${fence}`;
 }

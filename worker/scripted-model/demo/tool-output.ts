@@ -1,35 +1,40 @@
-// Reads the text results of the glob and grep tools. A result that was too large arrives as its head and tail, with notes
-// between and after them: the last line that looks like a summary counts.
+// Reads the text results of the glob and grep tools: lines, a summary in brackets, then what could not be searched. A result that
+// was too large arrives as its head and tail, with notes between and after them.
 
 /** `complete`: every path is there. */
 export type Listing = { readonly paths: readonly string[]; readonly complete: boolean };
 
 const LISTED = /^\(([\d,]+) files?(, first [\d,]+ shown)?\)$/;
+const COUNTED = /^\(([\d,]+) match(?:es)? in ([\d,]+) files?(?:, first [\d,]+ shown)?\)$/;
 const NONE = /^\(no (?:files|matches|files match)\)$/;
-const COUNTED = /^\(([\d,]+) match(?:es)? in ([\d,]+) files?\b.*\)$/;
-const NOTE = /^\[(?:… [\d,]+ characters left out …|The result is large: .*)\]$/;
+/** Around a preview. */
+const PREVIEW = /^\[(?:… [\d,]+ characters left out …|The result is large: .*)\]$/;
 
 export function readListing(output: string): Listing {
-  const lines = linesOf(output);
-  const end = lines.findLastIndex((line) => LISTED.test(line) || NONE.test(line));
-  const paths = lines.filter((line, index) => index !== end && !NOTE.test(line));
-  const summary = LISTED.exec(lines[end] ?? '');
-  const whole = !lines.some((line) => NOTE.test(line)) && summary?.[2] === undefined;
-  return { paths, complete: whole };
+  const { lines, summary, notes } = parts(output, LISTED);
+  const paths = lines.filter((line) => !PREVIEW.test(line));
+  const cut = summary === undefined || LISTED.exec(summary)?.[2] !== undefined;
+  return { paths, complete: !cut && paths.length === lines.length && notes.length === 0 };
 }
 
-export type Count = { readonly lines: number; readonly files: number };
+/** `note`: why the count may be too small. */
+export type Count = { readonly lines: number; readonly files: number; readonly note?: string };
 
-/** Undefined when the output has no summary line. */
+/** Undefined when the output has no summary. */
 export function readCount(output: string): Count | undefined {
-  const summary = linesOf(output).findLast((line) => COUNTED.test(line) || NONE.test(line));
+  const { summary, notes } = parts(output, COUNTED);
   if (summary === undefined) return undefined;
   const [, lines, files] = COUNTED.exec(summary) ?? [];
-  return { lines: number(lines), files: number(files) };
+  const [note] = notes.filter((line) => !PREVIEW.test(line));
+  return { lines: number(lines), files: number(files), ...(note === undefined ? {} : { note }) };
 }
 
-function linesOf(output: string): readonly string[] {
-  return output.split(/\r?\n/).filter((line) => line.trim() !== '');
+/** The last line that looks like a summary is it. */
+function parts(output: string, summary: RegExp): { lines: string[]; summary: string | undefined; notes: string[] } {
+  const all = output.split(/\r?\n/).filter((line) => line.trim() !== '');
+  const end = all.findLastIndex((line) => summary.test(line) || NONE.test(line));
+  if (end < 0) return { lines: all, summary: undefined, notes: [] };
+  return { lines: all.slice(0, end), summary: all[end], notes: all.slice(end + 1) };
 }
 
 function number(digits: string | undefined): number {

@@ -1,0 +1,116 @@
+// Reads the files of a session's attempts. A file that was read stays open until it is let go: what its writer says last can be
+// read even if the file is forgotten meanwhile.
+import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
+import type { LiveHeader } from './events.ts';
+import { type AttemptName, attemptFile, isMissing, listAttempts } from './live-files.ts';
+import { type FoundLines, isHeader, linesIn } from './live-lines.ts';
+
+export type AttemptReader = {
+  /** Every attempt there is. Of two steps, one after the other, the second is never listed without the first. */
+  list(): readonly AttemptName[];
+  /** Null when the file is gone. */
+  size(name: AttemptName): number | null;
+  /** Whole lines from `from`, up to byte `to`. */
+  lines(name: AttemptName, from: number, to: number): FoundLines;
+  /** Null until its line is whole. */
+  header(name: AttemptName, size: number): LiveHeader | null;
+  letGo(name: AttemptName): void;
+  close(): void;
+};
+
+export function attemptReader(folder: string, warn: (message: string) => void): AttemptReader {
+  const open = new Map<string, number>();
+  const headers = new Map<string, LiveHeader>();
+  let newest = -1;
+
+  const lines = (name: AttemptName, from: number, to: number): FoundLines => {
+    const path = attemptFile(folder, name);
+    const descriptor = open.get(path) ?? openFile(path);
+    if (descriptor === null) return { lines: [], end: from, garbage: 0 };
+    open.set(path, descriptor);
+    const found = linesIn(bytesOf(descriptor, from, to), from);
+    if (found.garbage > 0)
+      warn(`${path} has ${found.garbage} unreadable lines from byte ${from} on: they are left out`);
+    return found;
+  };
+  const letGo = (name: AttemptName): void => {
+    const path = attemptFile(folder, name);
+    const descriptor = open.get(path);
+    if (descriptor !== undefined) closeSync(descriptor);
+    open.delete(path);
+    headers.delete(path);
+  };
+  return {
+    list: () => {
+      const names = listAgain(folder, newest);
+      newest = Math.max(newest, newestOf(names));
+      return names;
+    },
+    size: (name) => {
+      const path = attemptFile(folder, name);
+      const descriptor = open.get(path);
+      return (
+        (descriptor === undefined ? statSync(path, { throwIfNoEntry: false }) : fstatSync(descriptor))?.size ?? null
+      );
+    },
+    lines,
+    header: (name, size) => {
+      const path = attemptFile(folder, name);
+      const known = headers.get(path) ?? readHeader(path, size);
+      if (known) headers.set(path, known);
+      return known;
+    },
+    letGo,
+    close: () => {
+      for (const descriptor of open.values()) closeSync(descriptor);
+      open.clear();
+    },
+  };
+}
+
+/**
+ * A listing may miss what is created while it is made. When it shows a step for the first time, what was there before that
+ * step is in a second one.
+ */
+function listAgain(folder: string, newest: number): readonly AttemptName[] {
+  const first = listAttempts(folder);
+  const last = newestOf(first);
+  return last <= newest ? first : listAttempts(folder).filter(({ step }) => step <= last);
+}
+
+function newestOf(names: readonly AttemptName[]): number {
+  return names.reduce((newest, { step }) => Math.max(newest, step), -1);
+}
+
+const HEADER_MAX = 4_096;
+
+function readHeader(path: string, size: number): LiveHeader | null {
+  const descriptor = openFile(path);
+  if (descriptor === null) return null;
+  try {
+    const first = linesIn(bytesOf(descriptor, 0, Math.min(size, HEADER_MAX)), 0).lines[0]?.line;
+    return first && isHeader(first) ? first : null;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function openFile(path: string): number | null {
+  try {
+    return openSync(path, 'r');
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw error;
+  }
+}
+
+function bytesOf(descriptor: number, from: number, to: number): Uint8Array {
+  const bytes = Buffer.alloc(Math.max(0, to - from));
+  let length = 0;
+  while (length < bytes.length) {
+    const read = readSync(descriptor, bytes, length, bytes.length - length, from + length);
+    if (read === 0) break;
+    length += read;
+  }
+  return bytes.subarray(0, length);
+}

@@ -1,0 +1,112 @@
+// The live channel on files, for one machine. Losing it loses nothing that is stored, so it never throws and never waits for the
+// disk: lines go to the page cache, a few at a time, with calls that take microseconds.
+import { closeSync, mkdirSync, openSync, unlinkSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { LiveChannel, LiveLine, LiveWriter } from './events.ts';
+import { attemptFile, isMissing, listAttempts, sessionFolder } from './live-files.ts';
+
+export type FileLiveOptions = {
+  readonly dir: string;
+  /** Told once when the channel goes quiet, and again only after it has worked in between. */
+  readonly warn?: (message: string) => void;
+};
+
+/** A line waits for others this long (milliseconds), or until this much (characters) is waiting. */
+const BATCH_MS = 15;
+const BATCH_SIZE = 16 * 1024;
+
+export function fileLive({ dir, warn = () => undefined }: FileLiveOptions): LiveChannel {
+  let warned = false;
+  const report: Report = (error) => {
+    if (error === null) warned = false;
+    else if (!warned) {
+      warned = true;
+      warn(`watchers of running sessions see nothing for now, ${dir} cannot be written: ${String(error)}`);
+    }
+  };
+  return {
+    open: (header) => {
+      const writer = openWriter(attemptFile(sessionFolder(dir, header.session), header), report);
+      writer.line({ type: 'header', ...header });
+      return { write: writer.line, end: writer.end };
+    },
+    forgetBefore: async (session, step) => {
+      try {
+        forget(sessionFolder(dir, session), step);
+      } catch (error) {
+        report(error);
+      }
+    },
+  };
+}
+
+/** Null: all is well. */
+type Report = (error: unknown) => void;
+
+/** After an error nothing more is written: a follower must not see a line without those before it. */
+function openWriter(path: string, report: Report): { line(line: LiveLine): void; end: LiveWriter['end'] } {
+  let state: 'open' | 'quiet' | 'ended' = 'open';
+  let descriptor: number | null = null;
+  let waiting = '';
+  let timer: NodeJS.Timeout | null = null;
+
+  const guarded = (work: () => void): void => {
+    if (state !== 'open') return;
+    try {
+      work();
+    } catch (error) {
+      state = 'quiet';
+      report(error);
+    }
+  };
+  const flush = (): void => {
+    if (timer) clearTimeout(timer);
+    timer = null;
+    descriptor ??= openFile(path);
+    writeFileSync(descriptor, waiting);
+    waiting = '';
+  };
+  const line = (value: LiveLine): void =>
+    guarded(() => {
+      waiting += `${JSON.stringify(value)}\n`;
+      if (waiting.length >= BATCH_SIZE) flush();
+      else timer ??= setTimeout(() => guarded(flush), BATCH_MS).unref();
+    });
+  const close = (): void => {
+    if (descriptor !== null) closeSync(descriptor);
+    if (state === 'open') report(null);
+    state = 'ended';
+  };
+  return {
+    line,
+    end: async (fate) => {
+      if (state === 'ended') return;
+      line(fate);
+      guarded(flush);
+      close();
+    },
+  };
+}
+
+/** An attempt number can come again only after a reset of its workflow: then what the first one said is void. */
+function openFile(path: string): number {
+  try {
+    return openSync(path, 'w');
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    mkdirSync(dirname(path), { recursive: true });
+    return openSync(path, 'w');
+  }
+}
+
+function forget(folder: string, step: number): void {
+  for (const name of listAttempts(folder)) {
+    if (name.step >= step) continue;
+    try {
+      unlinkSync(attemptFile(folder, name));
+    } catch (error) {
+      // Another attempt may be forgetting it too.
+      if (!isMissing(error)) throw error;
+    }
+  }
+}

@@ -1,0 +1,70 @@
+// Waits until something may have changed in a folder: watched where the system can, and looked at now and then in any case.
+import { type FSWatcher, watch } from 'node:fs';
+import { dirname } from 'node:path';
+
+export type FolderChanges = {
+  /** Resolves after a change since the last time, after `POLL_MS`, or on abort. Never rejects. */
+  next(): Promise<void>;
+  close(): void;
+};
+
+/** How late a watcher is, in milliseconds, where nothing can be watched: no folder yet, a network file system, no watches left. */
+const POLL_MS = 250;
+
+export function folderChanges(folder: string, signal: AbortSignal): FolderChanges {
+  let changed = false;
+  let wake: () => void = () => undefined;
+  let watching: { readonly path: string; readonly watcher: FSWatcher } | null = null;
+
+  const notice = (): void => {
+    changed = true;
+    wake();
+  };
+  const drop = (): void => {
+    watching?.watcher.close();
+    watching = null;
+  };
+  const ensure = (): void => {
+    if (watching?.path === folder) return;
+    // Until the folder is there, the one above shows when it comes.
+    for (const path of [folder, dirname(folder)]) {
+      if (watching?.path === path) return;
+      const watcher = tryWatch(path, notice, drop);
+      if (!watcher) continue;
+      drop();
+      watching = { path, watcher };
+      return;
+    }
+  };
+  signal.addEventListener('abort', notice, { once: true });
+  ensure();
+  return {
+    next: async () => {
+      ensure();
+      if (!changed && !signal.aborted) await wakened((resolve) => (wake = resolve));
+      changed = false;
+    },
+    close: () => {
+      signal.removeEventListener('abort', notice);
+      drop();
+    },
+  };
+}
+
+async function wakened(arm: (resolve: () => void) => void): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  await new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, POLL_MS);
+    arm(resolve);
+  });
+  clearTimeout(timer);
+}
+
+function tryWatch(path: string, changed: () => void, failed: () => void): FSWatcher | null {
+  try {
+    return watch(path, { persistent: false }).on('change', changed).on('error', failed);
+  } catch {
+    // Not there, or not to be watched: the poll sees what the watch would have.
+    return null;
+  }
+}

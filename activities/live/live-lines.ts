@@ -1,0 +1,68 @@
+// Lines of the live channel as a reader finds them: the last may not be whole yet, and any may be garbage.
+import type { LiveEvent, LiveFate, LiveHeader, LiveLine } from './events.ts';
+
+/** `end`: the byte after the line. */
+export type FoundLine = { readonly line: LiveLine; readonly end: number };
+
+export type FoundLines = {
+  readonly lines: readonly FoundLine[];
+  /** The byte after the last whole line. */
+  readonly end: number;
+  /** Whole lines that are no lines of the channel. */
+  readonly garbage: number;
+};
+
+const types: ReadonlySet<unknown> = new Set<LiveLine['type']>([
+  'header',
+  'fate',
+  'run_start',
+  'user',
+  'transition',
+  'notice',
+  'request_start',
+  'text_delta',
+  'thinking_delta',
+  'tool_use',
+  'tool_start',
+  'tool_progress',
+  'tool_end',
+  'retry',
+  'reply',
+  'run_end',
+]);
+
+/** `bytes` were read from byte `from` on, where a line begins. */
+export function linesIn(bytes: Uint8Array, from: number): FoundLines {
+  const lines: FoundLine[] = [];
+  let garbage = 0;
+  let start = 0;
+  for (let newline = bytes.indexOf(10); newline !== -1; newline = bytes.indexOf(10, start)) {
+    const line = parse(Buffer.from(bytes.subarray(start, newline)).toString('utf8'));
+    start = newline + 1;
+    if (line) lines.push({ line, end: from + start });
+    else garbage += 1;
+  }
+  return { lines, end: from + start, garbage };
+}
+
+function parse(text: string): LiveLine | null {
+  try {
+    const value = JSON.parse(text) as { type?: unknown } | null;
+    return types.has(value?.type) ? (value as LiveLine) : null;
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+}
+
+export function isHeader(line: LiveLine): line is LiveHeader {
+  return line.type === 'header';
+}
+
+export function isFate(line: LiveLine): line is LiveFate {
+  return line.type === 'fate';
+}
+
+export function isEvent(line: LiveLine): line is LiveEvent {
+  return line.type !== 'header' && line.type !== 'fate';
+}

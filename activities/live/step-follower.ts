@@ -1,0 +1,95 @@
+// Follows one step of a session through its attempts: what each said goes out once, what became void is taken back (L16).
+import type { AttemptReader } from './attempt-reader.ts';
+import { isAnnouncement, newStep, passed, type StepCursor } from './cursor.ts';
+import type { LiveFate, Watched } from './events.ts';
+import { type FoundLine, type FoundLines, isEvent, isFate } from './live-lines.ts';
+
+/** What there is of a step, in the order of attempts. Sizes were taken before any step that follows it was looked at. */
+export type FoundStep = {
+  readonly step: number;
+  readonly attempts: readonly { readonly attempt: number; readonly size: number }[];
+  /** A later step has begun that waits for this one: nothing more comes. */
+  readonly closed: boolean;
+  /** A later step takes its place (L26). */
+  readonly superseded: boolean;
+};
+
+/** Moves the step's cursor and then gives out what it passed. */
+export type Emit = (at: StepCursor, watched?: Watched) => void;
+
+export function followStep(reader: AttemptReader, found: FoundStep, from: StepCursor | undefined, emit: Emit): void {
+  const { step, superseded, closed } = found;
+  let at = from ?? newStep(found.attempts[0]?.attempt ?? 1);
+  const move: Emit = (to, watched) => {
+    at = to;
+    emit(to, watched);
+  };
+  if (superseded) return takeBack(step, at, 'the reply was cut off and is asked for again', over(move));
+  if (at.over) return;
+  for (const { attempt, size } of found.attempts) {
+    if (attempt < at.attempt) continue;
+    if (attempt > at.attempt) {
+      takeBack(step, at, `attempt ${attempt} takes its place`, move);
+      reader.letGo({ step, attempt: at.attempt });
+      move(newStep(attempt));
+    }
+    if (size < at.byte) takeBack(step, at, 'its file was begun again', (_, watched) => move(newStep(attempt), watched));
+    const lines = reader.lines({ step, attempt }, at.byte, size);
+    const last = attempt === found.attempts.at(-1)?.attempt;
+    readAttempt(step, at, lines, { last, closed }, move);
+    if (at.over) return;
+  }
+  if (closed) takeBack(step, at, 'the attempt was given up', over(move));
+}
+
+const over =
+  (move: Emit): Emit =>
+  (at, watched) =>
+    move({ ...at, over: true }, watched);
+
+function takeBack(step: number, at: StepCursor, why: string, move: Emit): void {
+  const { attempt, shown, iteration } = at;
+  const after = { ...at, shown: false };
+  if (shown) move(after, { type: 'tombstone', step, attempt, iteration, why });
+  else move(after);
+}
+
+type Standing = { readonly last: boolean; readonly closed: boolean };
+
+/** An attempt that is void already is passed over; one that has died says why, and that there will be another. */
+function readAttempt(step: number, from: StepCursor, found: FoundLines, { last, closed }: Standing, move: Emit): void {
+  const fate = fateIn(found);
+  const stored = fate !== null && fate.fate !== 'died';
+  const end = { byte: found.end };
+  if (stored || (last && !closed && fate === null)) {
+    const at = give(step, from, found.lines, move);
+    return move({ ...at, ...end, over: stored });
+  }
+  if (!last || fate === null) return move({ ...from, ...end });
+  let at = from;
+  takeBack(step, at, fate.why, (after, watched) => {
+    at = after;
+    move(after, watched);
+  });
+  if (!closed) at = give(step, at, found.lines.filter(isRetry), move);
+  move({ ...at, ...end });
+}
+
+function isRetry({ line }: FoundLine): boolean {
+  return isEvent(line) && isAnnouncement(line);
+}
+
+function give(step: number, from: StepCursor, lines: readonly FoundLine[], move: Emit): StepCursor {
+  let at = from;
+  for (const { line, end } of lines) {
+    if (!isEvent(line)) continue;
+    at = passed(at, line, end);
+    move(at, { ...line, step, attempt: at.attempt });
+  }
+  return at;
+}
+
+function fateIn({ lines }: FoundLines): LiveFate | null {
+  const found = lines.findLast(({ line }) => isFate(line))?.line;
+  return found && isFate(found) ? found : null;
+}

@@ -1,0 +1,114 @@
+// The bash tool: a command in the workspace, held by the sandbox, ended with all its processes, its output bounded.
+import { existsSync } from 'node:fs';
+import { z } from 'zod';
+import { callId } from '../claim.ts';
+import { childEnvironment } from '../process/environment.ts';
+import { killTree } from '../process/kill-tree.ts';
+import { spawnTree, type ProcessTree } from '../process/spawn-tree.ts';
+import { defineTool, ToolFailure, type Tool, type ToolContext, type ToolOutput } from '../tool.ts';
+import { bashResult } from './bash-result.ts';
+import { boundedOutput } from './bounded-output.ts';
+import { cleanText } from './clean-text.ts';
+import { leavesWorkspace } from './leaving-links.ts';
+import type { BuiltinOptions } from './options.ts';
+import { readOnlyEnvironment } from './read-only-environment.ts';
+import { readOnlyShell } from './shell/read-only-shell.ts';
+import { supervise } from './supervise.ts';
+
+const DEFAULT_TIMEOUT_MS = 120_000;
+const MAX_TIMEOUT_MS = 600_000;
+/** Linux takes 128 KiB in one argument. */
+const MAX_COMMAND_BYTES = 100_000;
+const PROGRESS_MS = 250;
+const PROGRESS_BYTES = 2_000;
+
+const inputSchema = z.strictObject({
+  command: z.string().min(1).describe('The command, for bash'),
+  timeout: z
+    .int()
+    .min(1)
+    .max(MAX_TIMEOUT_MS)
+    .optional()
+    .describe(`Milliseconds until it is ended, ${DEFAULT_TIMEOUT_MS} if absent, at most ${MAX_TIMEOUT_MS}`),
+  description: z.string().optional().describe('What it is for, in a few words, for people who watch'),
+});
+
+type BashInput = z.infer<typeof inputSchema>;
+
+export function bashTool(options: BuiltinOptions): Tool {
+  return defineTool({
+    name: 'bash',
+    description:
+      'Runs a bash command in the workspace folder and returns its output, errors included, in order. Each call is a new shell: ' +
+      'cd and variables do not last until the next. There is no input to read from. Processes left in the background are ended ' +
+      'with the call. Prefer read, glob and grep for looking at files.',
+    inputSchema,
+    risk: ({ command }, { cwd }) => (readOnlyShell(command, cwd).readOnly ? 'read' : 'execute'),
+    recovery: 'report',
+    validate: async ({ command }) => problemOf(command),
+    canUse: ({ command }, { cwd }) => {
+      const judged = readOnlyShell(command, cwd);
+      return judged.readOnly && leavesWorkspace(cwd, judged.paths, options.dataDir) ? { kind: 'ask' } : undefined;
+    },
+    call: (input, context) => run(input, context, options),
+  });
+}
+
+function problemOf(command: string): string | undefined {
+  if (command.includes('\0')) return 'The command holds a NUL character: leave it out.';
+  if (Buffer.byteLength(command) <= MAX_COMMAND_BYTES) return undefined;
+  return `The command is longer than ${MAX_COMMAND_BYTES} bytes: write it to a file and run that.`;
+}
+
+async function run(input: BashInput, context: ToolContext, options: BuiltinOptions): Promise<ToolOutput> {
+  const id = callId(context.idempotencyKey);
+  const output = boundedOutput();
+  const progress = throttled((bytes) => context.progress(cleanText(bytes)));
+  const tree = await start(input.command, context, options, (bytes) => {
+    output.add(bytes);
+    progress(bytes);
+  });
+  try {
+    await context.spawned(tree.leader);
+  } catch (error) {
+    await killTree({ callId: id, leader: tree.leader, fresh: true }, { graceMs: 0 });
+    tree.stopReading();
+    throw error;
+  }
+  const timeoutMs = input.timeout ?? DEFAULT_TIMEOUT_MS;
+  const end = await supervise(tree, {
+    callId: id,
+    held: options.sandbox.kind !== 'group',
+    signal: context.signal,
+    timeoutMs,
+  });
+  return bashResult(input.command, timeoutMs, end, output.ends());
+}
+
+async function start(
+  command: string,
+  { cwd, idempotencyKey }: ToolContext,
+  { sandbox, dataDir, passEnv = [] }: BuiltinOptions,
+  onOutput: (bytes: Uint8Array) => void,
+): Promise<ProcessTree> {
+  const { readOnly } = readOnlyShell(command, cwd);
+  const argv = sandbox.wrap(['bash', '--norc', '--noprofile', '-c', command], { cwd, dataDir, readOnly });
+  const env = childEnvironment(process.env, { cwd, callId: callId(idempotencyKey), pass: passEnv });
+  try {
+    return await spawnTree(argv, { cwd, env: readOnly ? readOnlyEnvironment(env, cwd) : env, onOutput });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === undefined) throw error;
+    const why = existsSync(cwd) ? (error as Error).message : `the workspace folder ${cwd} is not there`;
+    throw new ToolFailure(`The command could not be started: ${why}.`, { cause: error });
+  }
+}
+
+/** The end of what has come, at most so often: watchers see that something happens, not all of it. */
+function throttled(show: (bytes: Buffer) => void): (bytes: Uint8Array) => void {
+  let next = 0;
+  return (bytes) => {
+    if (performance.now() < next) return;
+    next = performance.now() + PROGRESS_MS;
+    show(Buffer.from(bytes.subarray(-PROGRESS_BYTES)));
+  };
+}

@@ -1,0 +1,156 @@
+// Matches paths against a glob in time bounded by path × pattern: a pattern comes from a model, and a backtracking matcher
+// could be made to hang the worker. `*` `?` `[…]` `{a,b}` `**`; a wildcard does not match a leading dot.
+import { ToolFailure } from '../tool.ts';
+
+type Token =
+  | { readonly kind: 'literal'; readonly character: string }
+  | { readonly kind: 'any' }
+  | { readonly kind: 'star' }
+  | { readonly kind: 'set'; readonly negated: boolean; readonly ranges: readonly (readonly [string, string])[] };
+
+/** null is `**`: any number of folders. */
+type Segment = readonly Token[] | null;
+
+const MAX_ALTERNATIVES = 256;
+const STAR: Token = { kind: 'star' };
+
+/** For paths with `/` between segments and none in front. Throws ToolFailure for a pattern with too many alternatives. */
+export function globMatcher(pattern: string): (path: string) => boolean {
+  const alternatives = expandBraces(pattern).map((one) => one.split('/').map(parseSegment));
+  return (path) => {
+    const names = path.split('/').map((name) => [...name]);
+    return alternatives.some((segments) => wildcard(names, segments, isGlobstar, matchSegment, isPlain));
+  };
+}
+
+/** Greedy, going back only to the last star: what an earlier star could take instead changes nothing. */
+function wildcard<Item, Part>(
+  items: readonly Item[],
+  parts: readonly Part[],
+  isStar: (part: Part) => boolean,
+  fits: (item: Item, part: Part) => boolean,
+  starTakes: (item: Item) => boolean,
+): boolean {
+  let item = 0;
+  let part = 0;
+  let star = -1;
+  let taken = 0;
+  while (item < items.length) {
+    const here = part < parts.length;
+    if (here && isStar(parts[part] as Part)) {
+      star = part++;
+      taken = item;
+    } else if (here && fits(items[item] as Item, parts[part] as Part)) {
+      item++;
+      part++;
+    } else if (star >= 0 && starTakes(items[taken] as Item)) {
+      part = star + 1;
+      item = ++taken;
+    } else {
+      return false;
+    }
+  }
+  return parts.slice(part).every((rest) => isStar(rest));
+}
+
+function isGlobstar(segment: Segment): boolean {
+  return segment === null;
+}
+
+function isPlain(name: readonly string[]): boolean {
+  return name[0] !== '.';
+}
+
+function matchSegment(name: readonly string[], segment: Segment): boolean {
+  const first = segment?.[0];
+  if (segment === null || (!isPlain(name) && !(first?.kind === 'literal' && first.character === '.'))) return false;
+  return wildcard(
+    name,
+    segment,
+    (token) => token.kind === 'star',
+    matchToken,
+    () => true,
+  );
+}
+
+function matchToken(character: string, token: Token): boolean {
+  if (token.kind === 'literal') return token.character === character;
+  if (token.kind !== 'set') return token.kind === 'any';
+  return token.ranges.some(([from, to]) => from <= character && character <= to) !== token.negated;
+}
+
+function parseSegment(text: string): Segment {
+  if (text === '**') return null;
+  const characters = [...text];
+  const tokens: Token[] = [];
+  for (let at = 0; at < characters.length; at++) {
+    const character = characters[at] as string;
+    const close = character === '[' ? setEnd(characters, at) : -1;
+    if (character === '*') tokens.push(STAR);
+    else if (character === '?') tokens.push({ kind: 'any' });
+    else if (character === '\\' && at + 1 < characters.length) tokens.push(literal(characters[++at] as string));
+    else if (close === -1) tokens.push(literal(character));
+    else {
+      tokens.push(parseSet(characters.slice(at + 1, close)));
+      at = close;
+    }
+  }
+  return tokens;
+}
+
+function literal(character: string): Token {
+  return { kind: 'literal', character };
+}
+
+/** The `]` that ends a set, which is not its first character; -1 when there is none and `[` is just a character. */
+function setEnd(characters: readonly string[], open: number): number {
+  const negated = characters[open + 1] === '!' || characters[open + 1] === '^';
+  return characters.indexOf(']', open + (negated ? 3 : 2));
+}
+
+function parseSet(inner: readonly string[]): Token {
+  const negated = inner[0] === '!' || inner[0] === '^';
+  const members = negated ? inner.slice(1) : inner;
+  const ranges: (readonly [string, string])[] = [];
+  for (let at = 0; at < members.length; at++) {
+    const from = members[at] as string;
+    const to = members[at + 1] === '-' ? members[at + 2] : undefined;
+    ranges.push([from, to ?? from]);
+    if (to !== undefined) at += 2;
+  }
+  return { kind: 'set', negated, ranges };
+}
+
+/** `{a,b}` as alternatives, nested ones too; braces without a comma are characters. */
+export function expandBraces(pattern: string): readonly string[] {
+  const done: string[] = [];
+  const open = [pattern];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const choice = firstChoice(next);
+    if (choice === undefined) done.push(next);
+    else open.push(...choice);
+    if (done.length + open.length > MAX_ALTERNATIVES) {
+      throw new ToolFailure(`The pattern has more than ${MAX_ALTERNATIVES} alternatives: use a simpler one.`);
+    }
+  }
+  return done;
+}
+
+function firstChoice(pattern: string): string[] | undefined {
+  const stack: { readonly open: number; readonly commas: number[] }[] = [];
+  for (let at = 0; at < pattern.length; at++) {
+    const character = pattern[at];
+    if (character === '\\') at++;
+    else if (character === '{') stack.push({ open: at, commas: [] });
+    else if (character === ',') stack.at(-1)?.commas.push(at);
+    else if (character === '}') {
+      const group = stack.pop();
+      if (group === undefined || group.commas.length === 0) continue;
+      const cuts = [group.open, ...group.commas, at];
+      return cuts
+        .slice(1)
+        .map((cut, n) => pattern.slice(0, group.open) + pattern.slice((cuts[n] ?? 0) + 1, cut) + pattern.slice(at + 1));
+    }
+  }
+  return undefined;
+}

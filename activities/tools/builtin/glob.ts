@@ -1,0 +1,69 @@
+// The glob tool: files by name, as ripgrep lists them (ignore files heeded, links not followed), matched here.
+import { isAbsolute, relative } from 'node:path';
+import { z } from 'zod';
+import { defineTool, ToolFailure, type Tool } from '../tool.ts';
+import { isInside, type Workspace } from './confine.ts';
+import { globMatcher } from './glob-match.ts';
+import { shown } from './fs-failure.ts';
+import type { BuiltinOptions } from './options.ts';
+import { commonArguments, ripgrep, searchNotes } from './ripgrep.ts';
+import { searchPlace, withoutDot, type SearchPlace } from './search-place.ts';
+import { topOf } from './top.ts';
+import { count, shownName } from './words.ts';
+
+const MOST = 1_000;
+
+export function globTool({ dataDir }: BuiltinOptions): Tool {
+  return defineTool({
+    name: 'glob',
+    description:
+      'Lists files of the workspace whose path matches a glob (*, ?, [abc], {a,b}, ** for any folders), sorted, one per line. ' +
+      'Files that .gitignore excludes are left out, and so are hidden ones and node_modules unless the pattern or path names them.',
+    inputSchema: z.strictObject({
+      pattern: z.string().min(1).max(1_000).describe('Such as src/**/*.ts; relative to path'),
+      path: z.string().optional().describe('The folder to search, the workspace if absent'),
+    }),
+    risk: 'read',
+    recovery: 'rerun',
+    async call({ pattern, path }, context) {
+      const workspace = { root: context.cwd, hidden: dataDir };
+      const place = await searchPlace(workspace, path);
+      if (!place.isFolder) throw new ToolFailure(`${shown(path ?? '.')} is a file: give the folder to search.`);
+      const wanted = relativePattern(workspace, place, pattern);
+      const matches = globMatcher(wanted);
+      const found = topOf(MOST);
+      const args = [
+        '--files',
+        '--null',
+        ...commonArguments(workspace, [wanted, place.name]),
+        ...hiddenToo(wanted, place),
+      ];
+      const end = await ripgrep([...args, '--', place.argument], 0, context, (record) => {
+        const name = withoutDot(record.toString());
+        if (matches(place.name === '' ? name : name.slice(place.name.length + 1))) found.add(shownName(name));
+      });
+      return { content: [...found.first(), summary(found.count()), ...searchNotes(end)].join('\n') };
+    },
+  });
+}
+
+function summary(files: number): string {
+  if (files === 0) return '(no files match)';
+  return files > MOST ? `(${files} files, first ${MOST} shown)` : `(${count(files, 'file')})`;
+}
+
+/** An absolute pattern is taken apart; one that climbs is refused, because nothing it could match is below the place. */
+function relativePattern({ root }: Workspace, { name }: SearchPlace, pattern: string): string {
+  const base = name === '' ? root : `${root}/${name}`;
+  if (isAbsolute(pattern) && !isInside(base, pattern)) {
+    throw new ToolFailure(`${shown(pattern)} matches nothing below ${base}: use a pattern relative to it.`);
+  }
+  const wanted = (isAbsolute(pattern) ? relative(base, pattern) : pattern).replace(/^(?:\.\/+)+/, '');
+  if (wanted.split('/').includes('..'))
+    throw new ToolFailure('A pattern cannot hold "..": set path to another folder.');
+  return wanted;
+}
+
+function hiddenToo(pattern: string, { name }: SearchPlace): string[] {
+  return [pattern, name].some((text) => /(?:^|[/,{])\.[^/]/.test(text)) ? ['--hidden'] : [];
+}

@@ -1,0 +1,103 @@
+// What ripgrep prints as what the model reads: bounded, and closed by a count of all there was.
+import { withoutDot } from './search-place.ts';
+import { topOf } from './top.ts';
+import { count, shownName } from './words.ts';
+
+export type Report = {
+  add(record: Buffer): void;
+  /** Without a newline at the end of any. */
+  lines(): readonly string[];
+};
+
+/** Characters of an answer: under what would be stored and previewed. */
+const BUDGET = 45_000;
+const SEPARATOR = '--';
+
+/** Records are `path NUL number : text`, `path NUL number - text` around a match, `--` between groups. */
+export function contentReport(most: number): Report {
+  const shown: string[] = [];
+  let [matches, shownMatches, files, length] = [0, 0, 0, 0];
+  let lastPath: string | undefined;
+  let open = true;
+  const show = (line: string): void => {
+    open &&= shownMatches < most && length + line.length <= BUDGET;
+    if (!open) return;
+    shown.push(line);
+    length += line.length + 1;
+  };
+  return {
+    add(record) {
+      const line = parseLine(record);
+      if (line === undefined) {
+        if (record.toString() === SEPARATOR) show(SEPARATOR);
+        return;
+      }
+      show(`${shownName(line.path)}${line.mark}${line.number}${line.mark}${line.text}`);
+      if (line.mark !== ':') return;
+      matches++;
+      if (open) shownMatches++;
+      // Sorted by path, the matches of a file come together.
+      if (line.path !== lastPath) files++;
+      lastPath = line.path;
+    },
+    lines: () => [...withoutTrailing(shown), summary(matches, files, shownMatches < matches ? shownMatches : null)],
+  };
+}
+
+/** Records are `path NUL count`. */
+export function countReport(most: number): Report {
+  const found = topOf(most);
+  let matches = 0;
+  return {
+    add(record) {
+      const [path = '', number = ''] = record.toString().split('\0');
+      matches += Number(number);
+      found.add(`${shownName(withoutDot(path))}:${number}`);
+    },
+    lines: () => {
+      const shown = fitting(found.first());
+      return [...shown, summary(matches, found.count(), shown.length < found.count() ? shown.length : null)];
+    },
+  };
+}
+
+/** Records are paths. */
+export function filesReport(most: number): Report {
+  const found = topOf(most);
+  return {
+    add: (record) => found.add(shownName(withoutDot(record.toString()))),
+    lines: () => {
+      const files = found.count();
+      if (files === 0) return ['(no matches)'];
+      const shown = fitting(found.first());
+      return [
+        ...shown,
+        shown.length < files ? `(${files} files, first ${shown.length} shown)` : `(${count(files, 'file')})`,
+      ];
+    },
+  };
+}
+
+function parseLine(record: Buffer): { path: string; number: string; mark: string; text: string } | undefined {
+  const nul = record.indexOf(0);
+  if (nul === -1) return undefined;
+  const rest = record.toString('utf8', nul + 1).replaceAll('\0', '\u2400');
+  const [, number = '', mark = '', text = ''] = /^(\d+)([:-])(.*)$/s.exec(rest) ?? [];
+  return { path: withoutDot(record.toString('utf8', 0, nul)), number, mark, text: text.replace(/\r$/, '') };
+}
+
+function summary(matches: number, files: number, shown: number | null): string {
+  if (matches === 0) return '(no matches)';
+  const all = `${count(matches, 'match', 'matches')} in ${count(files, 'file')}`;
+  return shown === null ? `(${all})` : `(${all}, first ${shown} shown)`;
+}
+
+function fitting(lines: readonly string[]): readonly string[] {
+  let length = 0;
+  const end = lines.findIndex((line) => (length += line.length + 1) > BUDGET);
+  return end === -1 ? lines : lines.slice(0, end);
+}
+
+function withoutTrailing(lines: readonly string[]): readonly string[] {
+  return lines.at(-1) === SEPARATOR ? lines.slice(0, -1) : lines;
+}

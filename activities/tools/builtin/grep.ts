@@ -1,0 +1,77 @@
+// The grep tool: ripgrep over the workspace.
+import { z } from 'zod';
+import { defineTool, type Tool } from '../tool.ts';
+import type { BuiltinOptions } from './options.ts';
+import { contentReport, countReport, filesReport, type Report } from './grep-report.ts';
+import { commonArguments, ripgrep, searchNotes } from './ripgrep.ts';
+import { searchPlace } from './search-place.ts';
+import { refuseNul } from './words.ts';
+
+const NUL = 0;
+const NEWLINE = 10;
+
+const inputSchema = z.strictObject({
+  pattern: z.string().max(10_000).describe('A regular expression (Rust syntax)'),
+  path: z.string().optional().describe('The folder or file to search, the workspace if absent'),
+  glob: z.string().min(1).max(1_000).optional().describe('Only files that match, such as *.ts'),
+  output_mode: z
+    .enum(['content', 'files', 'count'])
+    .optional()
+    .describe('content (if absent): matching lines; files: names only; count: matching lines per file'),
+  ignore_case: z.boolean().optional(),
+  context: z.int().min(0).max(50).optional().describe('Lines to show around each match'),
+  limit: z.int().min(1).max(10_000).optional().describe('Matches to show, 200 if absent; files, 1,000 if absent'),
+});
+
+type GrepInput = z.infer<typeof inputSchema>;
+
+export function grepTool({ dataDir }: BuiltinOptions): Tool {
+  return defineTool({
+    name: 'grep',
+    description:
+      'Searches the files of the workspace for a regular expression. Answers path:line:text, paths, or path:count, and ends with ' +
+      'how many matches there are. Binary files, node_modules and files that .gitignore excludes are left out.',
+    inputSchema,
+    risk: 'read',
+    recovery: 'rerun',
+    async call(input, context) {
+      refuseNul(input.pattern + (input.glob ?? ''), 'The pattern or glob');
+      const workspace = { root: context.cwd, hidden: dataDir };
+      const place = await searchPlace(workspace, input.path);
+      const report = reportFor(input);
+      const args = [
+        ...modeArguments(input),
+        // Before the exclusions: of two that match, the later counts.
+        ...(input.glob === undefined ? [] : [`--glob=${input.glob}`]),
+        ...commonArguments(workspace, [input.glob ?? '', place.name]),
+        '--hidden',
+        ...(input.ignore_case === true ? ['--ignore-case'] : []),
+        `--regexp=${input.pattern}`,
+        '--',
+        place.argument,
+      ];
+      const separator = input.output_mode === 'files' ? NUL : NEWLINE;
+      const end = await ripgrep(args, separator, context, (record) => report.add(record));
+      return { content: [...report.lines(), ...searchNotes(end)].join('\n') };
+    },
+  });
+}
+
+function modeArguments({ output_mode: mode, context }: GrepInput): string[] {
+  if (mode === 'files') return ['--files-with-matches', '--null'];
+  if (mode === 'count') return ['--count', '--with-filename', '--null'];
+  const lines = [
+    '--line-number',
+    '--with-filename',
+    '--no-heading',
+    '--null',
+    '--max-columns=500',
+    '--max-columns-preview',
+  ];
+  return context === undefined ? lines : [...lines, `--context=${context}`];
+}
+
+function reportFor({ output_mode: mode, limit }: GrepInput): Report {
+  if (mode === 'files') return filesReport(limit ?? 1_000);
+  return mode === 'count' ? countReport(limit ?? 1_000) : contentReport(limit ?? 200);
+}

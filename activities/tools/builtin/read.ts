@@ -1,0 +1,103 @@
+// The read tool: numbered lines of a file, or of a stored result, a range at a time.
+import { z } from 'zod';
+import { resultHash } from '../preview.ts';
+import { defineTool, ToolFailure, type Tool, type ToolContext, type ToolOutput } from '../tool.ts';
+import type { BuiltinOptions } from './options.ts';
+import { confine } from './confine.ts';
+import { shown } from './fs-failure.ts';
+import { fileChunks, readLines, type Line, type LineRange, type LinesEnd } from './lines.ts';
+import { openFile } from './open-inside.ts';
+
+const DEFAULT_LINES = 2_000;
+/** Characters of an answer: under what would be stored and previewed, or reading a stored result would store another. */
+const BUDGET = 45_000;
+const MIN_LINE = 2_000;
+const MAX_LINE = 40_000;
+const TIME_LIMIT_MS = 20_000;
+
+const inputSchema = z.strictObject({
+  path: z.string().describe('A file in the workspace, or the name of a stored result (perdure:result/…)'),
+  offset: z.int().min(1).optional().describe('The first line to show, from 1'),
+  limit: z.int().min(1).optional().describe(`How many lines to show, ${DEFAULT_LINES} if absent`),
+  column: z.int().min(1).optional().describe('The first byte to show of each line, from 1: for lines too long to show'),
+});
+
+type ReadInput = z.infer<typeof inputSchema>;
+
+export function readTool({ dataDir }: BuiltinOptions): Tool {
+  return defineTool({
+    name: 'read',
+    description:
+      'Reads a text file in the workspace as numbered lines. Long files and lines are shown in part, with a note on how to read on. ' +
+      'Also reads stored results by the name their preview gives.',
+    inputSchema,
+    risk: 'read',
+    recovery: 'rerun',
+    call: (input, context) =>
+      input.path.startsWith('perdure:') ? readResult(input, context) : readFile(input, context, dataDir),
+  });
+}
+
+async function readFile(input: ReadInput, context: ToolContext, dataDir: string | undefined): Promise<ToolOutput> {
+  const workspace = { root: context.cwd, hidden: dataDir };
+  const { handle, stats } = await openFile(workspace, await confine(workspace, input.path));
+  const deadline = performance.now() + TIME_LIMIT_MS;
+  const check = (): void => {
+    if (context.signal.aborted) throw new ToolFailure('Stopped while reading.');
+    if (performance.now() > deadline)
+      throw new ToolFailure(`${shown(input.path)} is too large to read that far into it.`);
+  };
+  try {
+    return await render(input, stats.size, fileChunks(handle, check));
+  } finally {
+    await handle.close();
+  }
+}
+
+async function readResult(input: ReadInput, context: ToolContext): Promise<ToolOutput> {
+  if (resultHash(input.path) === undefined) {
+    throw new ToolFailure(`${shown(input.path)} is no stored result: copy the name from its preview.`);
+  }
+  const bytes = await context.readStored(input.path);
+  if (bytes === null) throw new ToolFailure(`There is no stored result ${input.path}.`);
+  return await render(input, bytes.length, [bytes]);
+}
+
+async function render(
+  input: ReadInput,
+  size: number,
+  chunks: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+): Promise<ToolOutput> {
+  const { offset = 1, limit = DEFAULT_LINES, column = 1 } = input;
+  const maxLine = Math.min(MAX_LINE, Math.max(MIN_LINE, Math.floor(MAX_LINE / limit)));
+  const range: LineRange = { offset, limit, column, maxLine };
+  const rendered: string[] = [];
+  let length = 0;
+  let invalid = false;
+  const end = await readLines(chunks, range, (line) => {
+    const text = numbered(line);
+    if (rendered.length > 0 && length + text.length > BUDGET) return false;
+    rendered.push(text);
+    length += text.length + 1;
+    invalid ||= !line.valid;
+    return true;
+  });
+  if (end.kind === 'binary')
+    throw new ToolFailure(`${shown(input.path)} is a binary file (${size} bytes): it is not shown.`);
+  return { content: [...rendered, ...notes(end, offset, rendered.length, invalid)].join('\n') };
+}
+
+function numbered({ number, text, cutAt }: Line): string {
+  const cut = cutAt === null ? '' : ` [… the line goes on: offset ${number}, limit 1, column ${cutAt}]`;
+  return `${String(number).padStart(6)}\t${text}${cut}`;
+}
+
+function notes(end: LinesEnd, offset: number, count: number, invalid: boolean): string[] {
+  const said: string[] = [];
+  if (end.kind === 'end' && end.total === 0) said.push('(the file is empty)');
+  else if (end.kind === 'end' && count === 0) said.push(`(the file has ${end.total} lines: none from ${offset} on)`);
+  if (end.kind === 'more')
+    said.push(`(lines ${offset} to ${offset + count - 1}; more follow, read on with offset ${offset + count})`);
+  if (invalid) said.push('(bytes that are no UTF-8 are shown as \uFFFD)');
+  return said;
+}

@@ -1,0 +1,97 @@
+// Runs ripgrep and hands out its records as they come. It is linear in its input whatever the pattern, and runs beside the
+// worker, not in it.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { relative } from 'node:path';
+import { rgPath } from '@vscode/ripgrep';
+import { callId } from '../claim.ts';
+import { childEnvironment } from '../process/environment.ts';
+import { ToolFailure, type ToolContext } from '../tool.ts';
+import { isInside, type Workspace } from './confine.ts';
+
+const TIME_LIMIT_MS = 20_000;
+const MAX_PROBLEMS = 4_000;
+
+export type RipgrepEnd = {
+  /** The time was up: there may be more. */
+  readonly timedOut: boolean;
+  /** What it could not search, in its words; '' when nothing. */
+  readonly problems: string;
+};
+
+/**
+ * What every search has: no configuration, ignore files heeded also without a repository; git's folder, dependencies and Perdure's
+ * own data left out. The first two can be had by naming them in what was asked for.
+ */
+export function commonArguments({ root, hidden }: Workspace, asked: readonly string[]): string[] {
+  const names = (folder: string): boolean => asked.some((text) => text.split(/[/,{}]/).includes(folder));
+  const ownData =
+    hidden !== undefined && hidden !== root && isInside(root, hidden) ? relative(root, hidden) : undefined;
+  return [
+    '--no-config',
+    '--no-require-git',
+    '--color=never',
+    '--sort=path',
+    ...(names('node_modules') ? ['--no-ignore-vcs'] : ['--glob=!node_modules']),
+    ...(names('.git') ? [] : ['--glob=!.git']),
+    ...(ownData === undefined ? [] : [`--glob=!/${ownData.replaceAll(/[\\*?[\]{}!]/g, '\\$&')}`]),
+  ];
+}
+
+/** Calls `onRecord` for each record of standard output, without its `separator`. Throws ToolFailure for what ripgrep refuses. */
+export async function ripgrep(
+  args: readonly string[],
+  separator: number,
+  context: ToolContext,
+  onRecord: (record: Buffer) => void,
+): Promise<RipgrepEnd> {
+  const { cwd, signal } = context;
+  const env = childEnvironment(process.env, { cwd, callId: callId(context.idempotencyKey) });
+  const child = spawn(rgPath, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let timedOut = false;
+  let problems = '';
+  const stop = (): boolean => child.kill('SIGKILL');
+  const timer = setTimeout(() => (timedOut = stop()), TIME_LIMIT_MS);
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    problems = (problems + text).slice(0, MAX_PROBLEMS);
+  });
+  splitRecords(child.stdout, separator, onRecord);
+  try {
+    const [code] = (await once(child, 'close')) as [number | null];
+    if (signal.aborted) throw new ToolFailure('Stopped while searching.');
+    if (code === null && !timedOut) throw new ToolFailure('The search was ended by something else: try again.');
+    if (code === 2 && isRefusal(problems)) throw new ToolFailure(problems.trim());
+    return { timedOut, problems: problems.trim() };
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+/** About the request, not about a file: nothing was searched. */
+function isRefusal(problems: string): boolean {
+  return /regex parse error|error parsing glob|regex exceeds|not allowed in a regex|invalid value/i.test(problems);
+}
+
+function splitRecords(stream: NodeJS.ReadableStream, separator: number, onRecord: (record: Buffer) => void): void {
+  let carry: Buffer[] = [];
+  stream.on('data', (chunk: Buffer) => {
+    let from = 0;
+    for (let at = chunk.indexOf(separator); at !== -1; at = chunk.indexOf(separator, from)) {
+      const record = chunk.subarray(from, at);
+      onRecord(carry.length === 0 ? record : Buffer.concat([...carry, record]));
+      carry = [];
+      from = at + 1;
+    }
+    if (from < chunk.length) carry.push(chunk.subarray(from));
+  });
+}
+
+/** Notes for the end of an answer. */
+export function searchNotes({ timedOut, problems }: RipgrepEnd): string[] {
+  const said = timedOut ? [`(stopped after ${TIME_LIMIT_MS / 1_000} s: narrow the search to see the rest)`] : [];
+  if (problems !== '') said.push(`(not everything could be searched: ${problems.split('\n')[0]?.slice(0, 300)})`);
+  return said;
+}

@@ -1,0 +1,91 @@
+// Whether a shell command only reads the workspace (L55): a list of simple commands from a table, with arguments that are known
+// to the letter and lead nowhere else. When in doubt it does not: a wrong no costs a question, a wrong yes a file.
+import { isAbsolute, join, resolve } from 'node:path';
+import { isInside } from '../confine.ts';
+import { readsOnly } from './reading-commands.ts';
+import { parseShell, type Redirect, type SimpleCommand } from './parse-shell.ts';
+import type { Word } from './read-word.ts';
+
+export type ShellJudgement =
+  /** `paths` are what its words may name, absolute; a link among them may still lead out of the workspace. */
+  { readonly readOnly: true; readonly paths: readonly ShellPath[] } | { readonly readOnly: false };
+
+export type ShellPath = {
+  readonly path: string;
+  /** What lies in it, were it a folder, is meant too. */
+  readonly entries: boolean;
+};
+
+const NO: ShellJudgement = { readOnly: false };
+/** Folders a command may be in after its `cd`s, counting those that might fail. */
+const MAX_FOLDERS = 16;
+
+/** `cwd` is the workspace, an absolute real path. Pure: nothing is looked up. */
+export function readOnlyShell(command: string, cwd: string): ShellJudgement {
+  const commands = parseShell(command);
+  if (commands === null) return NO;
+  let folders: readonly string[] = [cwd];
+  const paths: ShellPath[] = [];
+  for (const [at, simple] of commands.entries()) {
+    if (!simple.redirects.every(isHarmless)) return NO;
+    const found = pathsOf(simple, cwd, folders);
+    if (found === null) return NO;
+    paths.push(...found);
+    if (simple.words[0]?.text !== 'cd') continue;
+    // In a pipeline it would change the folder of nothing but itself.
+    if (simple.joint === '|' || commands[at + 1]?.joint === '|') return NO;
+    folders = [...new Set([...folders, ...found.map(({ path }) => path)])];
+    if (folders.length > MAX_FOLDERS) return NO;
+  }
+  return { readOnly: true, paths };
+}
+
+/** To nowhere, or from one of the two outputs to the other. */
+function isHarmless({ operator, target }: Redirect): boolean {
+  if (!target.literal || target.glob !== -1) return false;
+  if (/^[12]?>&$/.test(operator)) return target.text === '1' || target.text === '2';
+  return /^(?:[12]?>>?|&>>?|<)$/.test(operator) && target.text === '/dev/null';
+}
+
+/** What the arguments may name, or null when the command is not one that only reads. */
+function pathsOf({ words }: SimpleCommand, cwd: string, folders: readonly string[]): readonly ShellPath[] | null {
+  const [name, ...args] = words;
+  if (name === undefined || !name.literal || (name.glob !== -1 && name.text !== '[')) return null;
+  if (!args.every((word) => word.literal) || !readsOnly(name.text, args)) return null;
+  if ((name.text === 'echo' || name.text === 'printf') && args.every((word) => word.glob === -1)) return [];
+  const paths: ShellPath[] = [];
+  const pattern = patternOf(name.text, args);
+  for (const word of args.filter((arg) => arg !== pattern)) {
+    const named = namedBy(word);
+    if (named === null) return null;
+    for (const folder of folders) {
+      const path = named.entries ? parentOf(named.text) : named.text;
+      const full = isAbsolute(path) ? resolve(path) : join(folder, path);
+      if (!isInside(cwd, full)) return null;
+      // diff compares what is in folders, and follows links there.
+      paths.push({ path: full, entries: named.entries || name.text === 'diff' });
+    }
+  }
+  return paths;
+}
+
+/** The path in a word, were it one: all of it, or the value of a long option. Null when it could lead anywhere. */
+function namedBy({ text, glob }: Word): { text: string; entries: boolean } | null {
+  if (text.split('/').includes('..')) return null;
+  if (glob !== -1 && text.indexOf('/', glob) !== -1) return null;
+  if (!text.startsWith('-')) return { text, entries: glob !== -1 };
+  const value = /^--[A-Za-z0-9-]+=(.*)$/s.exec(text)?.[1];
+  if (value === undefined) return text.includes('/') ? null : { text: '', entries: false };
+  return value.split('/').includes('..') ? null : { text: value, entries: glob !== -1 };
+}
+
+/** The word that grep and rg take for what to search, which is no path however it looks. Undefined when in doubt. */
+function patternOf(name: string, args: readonly Word[]): Word | undefined {
+  if (!/^(?:[ef]?grep|rg)$/.test(name)) return undefined;
+  const elsewhere = args.some(({ text }) => /^-[A-Za-z]*[ef]|^--(?:reg|file)/.test(text));
+  return elsewhere ? undefined : args.find(({ text, glob }) => !text.startsWith('-') && glob === -1);
+}
+
+function parentOf(pattern: string): string {
+  return pattern.slice(0, pattern.lastIndexOf('/') + 1);
+}

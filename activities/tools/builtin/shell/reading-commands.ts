@@ -1,0 +1,73 @@
+// The commands that only read, each with what would make it do more: write a file, run a program, or follow links out of the
+// workspace. GNU programs take any unambiguous beginning of a long option, so a bad one is refused by its beginnings too.
+import { gitReadsOnly } from './git-reads.ts';
+import type { Word } from './read-word.ts';
+
+type Judge = (args: readonly Word[]) => boolean;
+
+/** Whatever its options: none writes or runs anything, and what they list or count is no content of files elsewhere. */
+const always: Judge = () => true;
+
+/** Options that do more than read: single letters, wherever in a cluster, and long names. */
+function without(letters: string, ...long: readonly string[]): Judge {
+  return (args) => {
+    const end = args.findIndex(({ text }) => text === '--');
+    const options = end === -1 ? args : args.slice(0, end);
+    return options.every(({ text, glob }) => {
+      // A pattern in front of a name can become an option: there may be a file called "-o".
+      if (glob === 0) return false;
+      if (text.startsWith('--')) return !long.some((name) => name.startsWith(text.slice(2).split('=')[0] as string));
+      return !text.startsWith('-') || ![...letters].some((letter) => text.includes(letter, 1));
+    });
+  };
+}
+
+const FIND_DEEDS = /^-(?:exec|execdir|ok|okdir|delete|fprint0?|fprintf|fls|follow|files0-from.*|[LH])$/;
+const DATE_OPTIONS = /^(?:\+.*|-u|--utc|--universal|-R|--rfc-email|-I[a-z]*|--iso-8601(?:=[a-z]+)?|--rfc-3339=[a-z]+)$/;
+
+const JUDGES: ReadonlyMap<string, Judge> = new Map<string, Judge>([
+  ...(
+    'arch b2sum basename cat cksum cmp column comm cut df dirname du echo expand false fold groups head hexdump id join ls md5sum nl ' +
+    'nproc od paste printenv pwd readlink realpath rev seq sha1sum sha224sum sha256sum sha384sum sha512sum stat sum tac tail tr true type uname unexpand wc which whoami'
+  )
+    .split(' ')
+    .map((name) => [name, always] as const),
+  ...['grep', 'egrep', 'fgrep'].map((name) => [name, without('R', 'dereference-recursive')] as const),
+  ...['node', 'python3'].map((name) => [name, (args: readonly Word[]) => isOnly(args, '--version')] as const),
+  ['[', (args) => args.at(-1)?.text === ']' && tests(args.slice(0, -1))],
+  ['cd', (args) => args.length === 1 && args[0]?.glob === -1 && /^[^-]/.test(args[0].text)],
+  ['command', (args) => (args[0]?.text === '-v' || args[0]?.text === '-V') && args.every(({ glob }) => glob === -1)],
+  ['date', (args) => args.every(({ text, glob }) => glob === -1 && DATE_OPTIONS.test(text))],
+  ['diff', without('lr', 'paginate', 'recursive', 'to-file', 'from-file')],
+  ['file', without('CfzZSm', 'compile', 'files-from', 'magic-file', 'no-sandbox', 'uncompress', 'uncompress-noreport')],
+  ['find', (args) => args.every(({ text, glob }) => glob !== 0 && !FIND_DEEDS.test(text))],
+  ['git', gitReadsOnly],
+  ['printf', printsOnly],
+  ['rg', without('zLf', 'pre', 'pre-glob', 'hostname-bin', 'search-zip', 'follow', 'file')],
+  ['sort', without('oT', 'output', 'temporary-directory', 'compress-program', 'files0-from')],
+  ['test', tests],
+  [
+    'uniq',
+    (args) => args.every(({ glob }) => glob === -1) && args.filter(({ text }) => !text.startsWith('-')).length <= 1,
+  ],
+]);
+
+/** Whether `name` with these arguments reads and does nothing else. The arguments are literal but for patterns. */
+export function readsOnly(name: string, args: readonly Word[]): boolean {
+  return JUDGES.get(name)?.(args) ?? false;
+}
+
+/** `-v` and `-R` evaluate their operand, and with it a command in an array's index. */
+function tests(args: readonly Word[]): boolean {
+  return args.every(({ text, glob }) => glob === -1 && text !== '-v' && text !== '-R');
+}
+
+/** `-v` and `%n` assign variables, such as PATH. */
+function printsOnly(args: readonly Word[]): boolean {
+  const format = args[0]?.text ?? '';
+  return args.every(({ glob }) => glob === -1) && !format.startsWith('-') && !/%[^%A-Za-z\\]*[hlLjzt]*n/.test(format);
+}
+
+function isOnly(args: readonly Word[], text: string): boolean {
+  return args.length === 1 && args[0]?.text === text && args[0].glob === -1;
+}

@@ -1,0 +1,54 @@
+// Waits for a command to end, or ends it: its time is up, or it is told to stop. Either way its processes are gone afterwards.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { killTree } from '../process/kill-tree.ts';
+import type { ProcessTree, TreeExit } from '../process/spawn-tree.ts';
+
+export type TreeEnd =
+  { readonly kind: 'exit'; readonly exit: TreeExit } | { readonly kind: 'timeout' } | { readonly kind: 'stopped' };
+
+export type Supervision = {
+  /** Of the environment the tree was started with. */
+  readonly callId: string;
+  /** A pid namespace ends with its first process: what it leaves behind needs no search, and its leader is not the command. */
+  readonly held: boolean;
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+};
+
+/** After the shell has ended, how long to wait for output of what it left running. */
+const DRAIN_MS = 200;
+/** Between SIGTERM and SIGKILL; with what follows, well under the 5 s of L48. */
+const GRACE_MS = 1_500;
+
+export async function supervise(tree: ProcessTree, supervision: Supervision): Promise<TreeEnd> {
+  const { callId, held } = supervision;
+  const target = { callId, leader: tree.leader, fresh: true };
+  const end = await firstOf(tree, supervision);
+  if (end.kind === 'exit') {
+    await Promise.race([tree.drained, sleep(DRAIN_MS)]);
+    if (!held) await killTree(target, { graceMs: GRACE_MS });
+  } else {
+    await killTree(target, { graceMs: GRACE_MS, spareLeader: held });
+  }
+  // What the pipe still holds was written before the end; a process that cannot be killed may keep it open for ever.
+  await Promise.race([tree.drained, sleep(DRAIN_MS)]);
+  tree.stopReading();
+  return end;
+}
+
+async function firstOf(tree: ProcessTree, { signal, timeoutMs }: Supervision): Promise<TreeEnd> {
+  let timer: NodeJS.Timeout | undefined;
+  let stop: (() => void) | undefined;
+  try {
+    return await new Promise<TreeEnd>((resolve) => {
+      stop = () => resolve({ kind: 'stopped' });
+      timer = setTimeout(() => resolve({ kind: 'timeout' }), timeoutMs);
+      signal.addEventListener('abort', stop, { once: true });
+      if (signal.aborted) stop();
+      void tree.exit.then((exit) => resolve({ kind: 'exit', exit }));
+    });
+  } finally {
+    clearTimeout(timer);
+    if (stop !== undefined) signal.removeEventListener('abort', stop);
+  }
+}

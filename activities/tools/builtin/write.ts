@@ -1,0 +1,35 @@
+// The write tool: puts a whole file in place. Writing the same content twice is the same as once, so a call that died runs again.
+import { z } from 'zod';
+import { countLines } from '../preview.ts';
+import { defineTool, ToolFailure, type Tool } from '../tool.ts';
+import type { BuiltinOptions } from './options.ts';
+import { confine } from './confine.ts';
+import { hiddenGitProblem, namesGitFolder } from './git-folder.ts';
+import { count, shownName } from './words.ts';
+import { writeInside } from './write-inside.ts';
+
+export function writeTool({ dataDir }: BuiltinOptions): Tool {
+  return defineTool({
+    name: 'write',
+    description:
+      'Creates or replaces a file in the workspace with the given content, and makes the folders it needs. ' +
+      'To change part of a file, use edit.',
+    inputSchema: z.strictObject({
+      path: z.string().describe('The file, in the workspace'),
+      content: z.string().describe('All of its new content'),
+    }),
+    risk: ({ path }) => (namesGitFolder(path) ? 'execute' : 'write'),
+    recovery: 'rerun',
+    async call({ path, content }, { cwd, signal }) {
+      const workspace = { root: cwd, hidden: dataDir };
+      const target = await confine(workspace, path);
+      const problem = hiddenGitProblem(path, target.name);
+      if (problem !== undefined) throw new ToolFailure(problem);
+      const bytes = Buffer.from(content);
+      const did = await writeInside(workspace, target, bytes, { signal });
+      return {
+        content: `${did} ${shownName(target.name)} (${count(countLines(content), 'line')}, ${count(bytes.length, 'byte')})`,
+      };
+    },
+  });
+}

@@ -1,0 +1,52 @@
+// What a command sees of the process it runs in. Standard output carries what was asked for, standard error everything else.
+import type { Env } from '../../worker/embedded/data-folder.ts';
+import { plain } from '../render/plain.ts';
+import { type Paint, paint } from '../render/paint.ts';
+
+export type Cli = {
+  readonly env: Env;
+  /** Absolute: what relative paths are relative to. */
+  readonly cwd: string;
+  /** To standard output, as it is. */
+  readonly print: (text: string) => void;
+  /** One line to standard error, for a person. */
+  readonly say: (line: string) => void;
+  readonly verbose: boolean;
+  /** Colours for standard output, and for standard error: none unless each is a terminal. */
+  readonly out: Paint;
+  readonly err: Paint;
+  /** Standard input as text. */
+  readonly readInput: () => Promise<string>;
+  /** Aborted when nobody reads standard output any more. */
+  readonly unread: AbortSignal;
+  /** How the command ended. */
+  readonly exit: (status: number) => void;
+};
+
+type Io = Pick<NodeJS.Process, 'stdout' | 'stderr' | 'stdin' | 'env'>;
+
+/** `exit` is told the status; the process ends when its command has cleaned up. */
+export function cliOf(io: Io, cwd: string, verbose: boolean, exit: (status: number) => void): Cli {
+  const { stdout, stderr, stdin, env } = io;
+  const unread = new AbortController();
+  // A reader that went away (`| head`) is no failure. Without a listener the error would end the process.
+  stdout.on('error', () => unread.abort());
+  stderr.on('error', () => undefined);
+  const err = paint(stderr, env);
+  return {
+    env,
+    cwd,
+    print: (text) => void (unread.signal.aborted || stdout.write(text)),
+    say: (line) => void stderr.write(`${err.dim(plain(line))}\n`),
+    verbose,
+    out: paint(stdout, env),
+    err,
+    readInput: async () => {
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of stdin) chunks.push(chunk as Uint8Array);
+      return Buffer.concat(chunks).toString('utf8');
+    },
+    unread: unread.signal,
+    exit,
+  };
+}

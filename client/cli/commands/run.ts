@@ -1,0 +1,36 @@
+// perdure run: a task from its start to its end, with everything it needs brought up.
+import type { Command } from 'commander';
+import { stayingWorkers } from '../../connect/staying-workers.ts';
+import type { Cli } from '../cli.ts';
+import { followRun } from '../follow-run.ts';
+import { refuseWithoutKey } from '../keyless.ts';
+import { readPrompt } from '../prompt.ts';
+import { addRunOptions, type RunFlags, runOptions, workspace } from '../run-options.ts';
+import { withinWorkplace } from '../within-workplace.ts';
+
+type Flags = RunFlags & { readonly promptFile?: string; readonly json?: boolean };
+
+export function runCommand(program: Command, cli: Cli): void {
+  const command = program
+    .command('run')
+    .description('start a task, follow it, print what it says and does')
+    .argument('[task]', 'what is to be done; - reads standard input')
+    .option('--prompt-file <file>', 'read the task from a file')
+    .option('--json', 'print one JSON object per event, the result last');
+  addRunOptions(command).action(async (task: string | undefined, flags: Flags) => {
+    cli.exit(await run(cli, task, flags));
+  });
+}
+
+async function run(cli: Cli, task: string | undefined, flags: Flags): Promise<number> {
+  const options = runOptions(flags, cli.cwd);
+  const cwd = options.cwd ?? workspace('.', cli.cwd);
+  const prompt = await readPrompt(cli, task, flags.promptFile);
+  if (stayingWorkers(cli.env) === 0) refuseWithoutKey(cli.env, prompt);
+  return withinWorkplace(cli, { always: false }, async (workplace, signals) => {
+    const { session, messageId } = await workplace.sessions.start(prompt, options.session ? options : { ...options, cwd });
+    cli.say(`session ${session}`);
+    const json = flags.json ?? false;
+    return followRun(cli, { workplace, session, messageId, json, signals, onInterrupt: 'interrupt' });
+  });
+}

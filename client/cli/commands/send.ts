@@ -1,0 +1,31 @@
+// perdure send: gives a session another message. Durable when it returns, with no worker alive.
+import type { Command } from 'commander';
+import type { Cli } from '../cli.ts';
+import { STATUS } from '../errors.ts';
+import { readPrompt } from '../prompt.ts';
+import { sayIfNobodyWorks, withServer } from '../with-server.ts';
+
+type Flags = { readonly now?: boolean; readonly promptFile?: string };
+
+export function sendCommand(program: Command, cli: Cli): void {
+  program
+    .command('send')
+    .description('give a session another message; it is taken up at the next opportunity')
+    .argument('<id>', 'the session')
+    .argument('[text]', 'the message; - reads standard input')
+    .option('--now', 'interrupt what runs for it')
+    .option('--prompt-file <file>', 'read the message from a file')
+    .action(async (id: string, text: string | undefined, flags: Flags) => {
+      cli.exit(await send(cli, id, text, flags));
+    });
+}
+
+async function send(cli: Cli, id: string, text: string | undefined, { now, promptFile }: Flags): Promise<number> {
+  const prompt = await readPrompt(cli, text, promptFile);
+  return withServer(cli, async (opened) => {
+    const { session, messageId } = await opened.sessions.send(id, prompt, { now: now ?? false });
+    cli.print(`${messageId}\n`);
+    await sayIfNobodyWorks(cli, opened, session);
+    return STATUS.ok;
+  });
+}

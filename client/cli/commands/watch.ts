@@ -1,0 +1,39 @@
+// perdure watch: comes back to a session, with a worker if there is none, and follows what runs to its end.
+import type { Command } from 'commander';
+import type { SessionId } from '../../../workflows/contract/ids.ts';
+import type { Opened } from '../../connect/open-server.ts';
+import { sessionIdProblem } from '../../session-id.ts';
+import type { Cli } from '../cli.ts';
+import { UsageError } from '../errors.ts';
+import { followRun } from '../follow-run.ts';
+import { refuseWithoutKey } from '../keyless.ts';
+import { withinWorkplace } from '../within-workplace.ts';
+
+export function watchCommand(program: Command, cli: Cli): void {
+  program
+    .command('watch')
+    .description('follow a session to the end of its run; Ctrl-C only stops watching')
+    .argument('<id>', 'the session')
+    .option('--json', 'print one JSON object per event, the result last')
+    .action(async (id: string, flags: { readonly json?: boolean }) => {
+      cli.exit(await watch(cli, id, flags.json ?? false));
+    });
+}
+
+async function watch(cli: Cli, id: string, json: boolean): Promise<number> {
+  const problem = sessionIdProblem(id);
+  if (problem !== undefined) throw new UsageError(problem);
+  const session = id as SessionId;
+  const beforeWork = (opened: Opened): Promise<void> => checkKey(cli, opened, session);
+  return withinWorkplace(cli, { always: false, beforeWork }, (workplace, signals) =>
+    followRun(cli, { workplace, session, json, signals, onInterrupt: 'detach' }),
+  );
+}
+
+/** A session that a real model began must not be ended by the scripted one. */
+async function checkKey(cli: Cli, { sessions, embedded }: Opened, session: SessionId): Promise<void> {
+  const { phase, title, unseen } = await sessions.describe(session);
+  const works = embedded?.liveWorkers() === 0;
+  const unfinished = phase === 'running' || phase === 'parked' || unseen;
+  if (works && unfinished) refuseWithoutKey(cli.env, title);
+}

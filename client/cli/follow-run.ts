@@ -1,0 +1,73 @@
+// What `run`, `watch` and `npm start` share once the session has its message: show what happens, heed Ctrl-C, end with the run.
+import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
+import { SCRIPTED_NOTICE } from '../../worker/keyless.ts';
+import { eventRenderer } from '../render/events.ts';
+import { jsonLine } from '../render/plain.ts';
+import type { Workplace } from '../connect/workplace.ts';
+import type { Followed } from '../follow.ts';
+import { type RunOutcome, wasInterrupted } from '../run-outcome.ts';
+import type { Cli } from './cli.ts';
+import { STATUS } from './errors.ts';
+import type { Signals } from './signals.ts';
+
+export type FollowRun = {
+  readonly workplace: Workplace;
+  readonly session: SessionId;
+  /** Absent: whatever runs, or ran last. */
+  readonly messageId?: MessageId;
+  readonly json: boolean;
+  readonly signals: Signals;
+  /** What the first Ctrl-C does: to the run, or only to the following of it. */
+  readonly onInterrupt: 'interrupt' | 'detach';
+};
+
+/** The exit status. Throws what `follow` throws, and the reason why nobody does the work. */
+export async function followRun(cli: Cli, follow: FollowRun): Promise<number> {
+  const { workplace, session, messageId, signals, onInterrupt } = follow;
+  const { interrupt, terminate, abandon } = signals;
+  const leave = onInterrupt === 'detach' ? [interrupt, terminate, abandon] : [terminate, abandon];
+  const stop = AbortSignal.any([...leave, workplace.failed, cli.unread]);
+  if (onInterrupt === 'interrupt') onAbort(interrupt, () => interruptRun(cli, follow));
+  const show = shower(cli, follow);
+  const onTrouble = (why: string | null): void => cli.say(why ?? 'the server answers again');
+  for await (const event of workplace.sessions.follow(session, { messageId, signal: stop, onTrouble })) {
+    show(event);
+    if (event.type === 'result') return finished(cli, follow, event);
+  }
+  if (workplace.failed.aborted) throw workplace.failed.reason;
+  if (cli.unread.aborted) return STATUS.unread;
+  cli.say(`the session goes on when a worker runs: \`perdure watch ${session}\` comes back to it`);
+  return signals.status();
+}
+
+function shower(cli: Cli, { json, onInterrupt }: FollowRun): (event: Followed) => void {
+  const render = eventRenderer({ write: cli.print, paint: cli.out, showPrompts: onInterrupt === 'detach' });
+  let scripted = false;
+  return (event) => {
+    if (event.type === 'run_start' && event.scripted && !scripted) {
+      scripted = true;
+      cli.say(SCRIPTED_NOTICE);
+    }
+    if (json) cli.print(`${jsonLine(event)}\n`);
+    else render(event);
+  };
+}
+
+function finished(cli: Cli, { session, signals, onInterrupt }: FollowRun, outcome: RunOutcome): number {
+  cli.say(`look closer: perdure show ${session}`);
+  if (outcome.reason === 'completed') return STATUS.ok;
+  const stopped = wasInterrupted(outcome) || (onInterrupt === 'interrupt' && signals.interrupt.aborted);
+  return stopped ? STATUS.interrupted : STATUS.failed;
+}
+
+function interruptRun(cli: Cli, { workplace, session }: FollowRun): void {
+  cli.say('interrupting: the run ends with what it has; Ctrl-C again leaves at once');
+  workplace.sessions.interrupt(session).catch((error: unknown) => {
+    cli.say(`it could not be interrupted: ${error instanceof Error ? error.message : String(error)}`);
+  });
+}
+
+function onAbort(signal: AbortSignal, act: () => void): void {
+  if (signal.aborted) act();
+  else signal.addEventListener('abort', act, { once: true });
+}

@@ -1,0 +1,40 @@
+// For commands that need a server and nobody who works: opens it, does the work, leaves.
+import type { SessionId } from '../../workflows/contract/ids.ts';
+import type { Opened } from '../connect/open-server.ts';
+import type { Cli } from './cli.ts';
+import { listenForSignals } from './signals.ts';
+
+/** On a server that is not ours: a worker that just came up is not seen at once. */
+const PATIENCE_MS = 3_000;
+
+/** The exit status of `work`, or of a signal: then the server is left at once. */
+export async function withServer(cli: Cli, work: (opened: Opened) => Promise<number>): Promise<number> {
+  const signals = listenForSignals(process, (status) => process.exit(status));
+  const { openServer } = await import('../connect/open-server.ts');
+  const opened = await openServer({ env: cli.env, role: 'command', worker: false, say: cli.say });
+  const stopped = new Promise<number>((resolve) => {
+    const stop = (): void => resolve(signals.status());
+    if (signals.interrupt.aborted || signals.terminate.aborted) stop();
+    signals.interrupt.addEventListener('abort', stop, { once: true });
+    signals.terminate.addEventListener('abort', stop, { once: true });
+  });
+  try {
+    return await Promise.race([work(opened), stopped]);
+  } finally {
+    await opened.close();
+    signals.end();
+  }
+}
+
+/** What was sent is safe; a person has to know when nothing will come of it for now. */
+export async function sayIfNobodyWorks(cli: Cli, { embedded, folder, temporal }: Opened, session: SessionId): Promise<void> {
+  if (embedded !== null) {
+    const { livingMembers } = await import('../../worker/embedded/members.ts');
+    if (livingMembers(folder).some(({ worker }) => worker)) return;
+    cli.say(`no worker runs: \`perdure watch ${session}\` brings one up and follows, \`perdure worker\` stays`);
+    return;
+  }
+  const { nobodyPolls, waitForWorker } = await import('../connect/worker-polls.ts');
+  const signal = new AbortController().signal;
+  if (!(await waitForWorker({ temporal: temporal.client }, PATIENCE_MS, signal))) cli.say(nobodyPolls());
+}

@@ -1,0 +1,130 @@
+// The typed client: everything a program or a person does with sessions. It needs a server, never a worker.
+import type { Client } from '@temporalio/client';
+import type { MessageId, SessionId } from '../workflows/contract/ids.ts';
+import { optionsProblem } from '../workflows/contract/options-problem.ts';
+import { SIGNALS, TASK_QUEUE, WORKFLOW_TYPE, type RunOptions, type UserMessage } from '../workflows/contract/session.ts';
+import type { Watched } from '../activities/live/events.ts';
+import type { Entry } from '../activities/transcript/entries.ts';
+import type { Store } from '../activities/transcript/store.ts';
+import { follow, type Followed, type FollowOptions } from './follow.ts';
+import { headOf } from './head.ts';
+import { messageBody, newMessageId, promptProblem, titleOf } from './message.ts';
+import { patience, persist } from './persist.ts';
+import { ClientProblem } from './problem.ts';
+import type { RunOutcome } from './run-outcome.ts';
+import { newSessionId, sessionIdProblem } from './session-id.ts';
+import { sessionInfo, type SessionDescription, type SessionInfo } from './session-info.ts';
+import { cancel, describe, signal, signalWithStart } from './session-send.ts';
+import { transcriptReader } from './transcript.ts';
+
+export type ClientOptions = {
+  readonly temporal: Client;
+  /** The store its workers use. */
+  readonly store: Store;
+  readonly live: (session: SessionId, signal: AbortSignal) => AsyncIterable<Watched>;
+  /** Whether the server has the phase registered as a search attribute. */
+  readonly visibility: () => Promise<boolean>;
+  readonly taskQueue?: string;
+  /** Milliseconds between looks at a session that is followed. */
+  readonly lookMs?: number;
+};
+
+/** `session`: chosen here when absent. `messageId`: the same on a retry is the same message. */
+export type StartOptions = Partial<RunOptions> & { readonly session?: string; readonly messageId?: MessageId };
+
+export type SendOptions = { readonly now?: boolean; readonly messageId?: MessageId; readonly options?: Partial<RunOptions> };
+
+export type Sent = { readonly session: SessionId; readonly messageId: MessageId };
+
+/** Every method throws ClientProblem, a sentence; those that read a transcript throw StoreError too. */
+export type PerdureClient = {
+  /** Durable when it resolves. A `session` that is open already takes the task as its next message, options included. */
+  start(task: string, options?: StartOptions): Promise<Sent>;
+  send(session: string, text: string, options?: SendOptions): Promise<Sent>;
+  interrupt(session: string): Promise<void>;
+  /** Ends what runs, and the session with it (L49). */
+  cancel(session: string): Promise<void>;
+  /** Ends a parking early (L14). */
+  resume(session: string): Promise<void>;
+  /** Newest first. */
+  list(): AsyncIterable<SessionInfo>;
+  describe(session: string): Promise<SessionDescription>;
+  /** Events as they come, then the run's result. */
+  follow(session: string, options?: FollowOptions): AsyncIterable<Followed>;
+  /** Of run `run`, or the last that ended; null when none has. */
+  result(session: string, run?: number): Promise<RunOutcome | null>;
+  transcript(session: string): Promise<readonly Entry[]>;
+};
+
+const LOOK_MS = 1_000;
+const QUERY = `WorkflowType = '${WORKFLOW_TYPE}' AND ExecutionStatus != 'ContinuedAsNew'`;
+
+export function createClient(options: ClientOptions): PerdureClient {
+  const { temporal, store, live, lookMs = LOOK_MS } = options;
+  const reader = transcriptReader(store);
+  const impatient = { ...patience, total: patience.oneCall };
+  const look = (session: SessionId) =>
+    persist(temporal, `look at session ${session}`, () => describe(temporal, session), impatient);
+  return {
+    start: (task, start) => startSession(options, task, start ?? {}),
+    send: async (id, text, { now, messageId, options: changed } = {}) => {
+      const session = checkedId(id);
+      const message = await messageOf(store, text, messageId, changed);
+      await signal(temporal, session, SIGNALS.message, [{ ...message, ...(now ? { now } : {}) }]);
+      return { session, messageId: message.id };
+    },
+    interrupt: async (id) => signal(temporal, checkedId(id), SIGNALS.interrupt, []),
+    cancel: async (id) => cancel(temporal, checkedId(id)),
+    resume: async (id) => signal(temporal, checkedId(id), SIGNALS.resume, []),
+    list: () => list(temporal),
+    describe: async (id) => look(checkedId(id)),
+    follow: (id, followed) => follow({ ...reader, live, look, everyMs: lookMs }, checkedId(id), followed),
+    result: async (id, run) => {
+      const session = checkedId(id);
+      const { last } = await look(session);
+      return last ? reader.outcome(session, last.head, run ?? last.run) : null;
+    },
+    transcript: async (id) => {
+      const session = checkedId(id);
+      await look(session);
+      const head = await persist(temporal, `read session ${session}`, () => headOf(temporal, session), impatient);
+      return reader.entries(session, head);
+    },
+  };
+}
+
+async function startSession(client: ClientOptions, task: string, start: StartOptions): Promise<Sent> {
+  const { session: id, messageId, ...given } = start;
+  const session = id === undefined ? newSessionId() : checkedId(id);
+  const options: RunOptions = { ...given, cwd: given.cwd ?? process.cwd() };
+  // A session that is open already has options of its own: those given hold from its next run on.
+  const message = await messageOf(client.store, task, messageId, id === undefined ? undefined : given);
+  const problem = optionsProblem(options);
+  if (problem !== undefined) throw new ClientProblem('refused', problem);
+  const input = { options, title: titleOf(task), visibility: await client.visibility() };
+  const taskQueue = client.taskQueue ?? TASK_QUEUE;
+  await signalWithStart(client.temporal, { session, input, message, taskQueue, now: Date.now() });
+  return { session, messageId: message.id };
+}
+
+async function messageOf(
+  store: Store,
+  text: string,
+  id = newMessageId(),
+  options?: Partial<RunOptions>,
+): Promise<UserMessage> {
+  const problem = promptProblem(text) ?? (options && optionsProblem(options));
+  if (problem !== undefined) throw new ClientProblem('refused', problem);
+  const changes = options && Object.keys(options).length > 0 ? { options } : {};
+  return { id, body: await messageBody(store, text), ...changes };
+}
+
+function checkedId(id: string): SessionId {
+  const problem = sessionIdProblem(id);
+  if (problem !== undefined) throw new ClientProblem('refused', problem);
+  return id as SessionId;
+}
+
+async function* list(temporal: Client): AsyncIterable<SessionInfo> {
+  for await (const execution of temporal.workflow.list({ query: QUERY })) yield sessionInfo(execution);
+}

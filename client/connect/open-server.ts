@@ -1,0 +1,71 @@
+// A server to talk to, as every command needs one: the one that the environment names, or the embedded one of the data folder,
+// joined when it runs and brought up when it does not.
+import { type Connected, connectClient, type Target } from '../../worker/embedded/connect-client.ts';
+import { type DataFolder, dataFolder, type Env } from '../../worker/embedded/data-folder.ts';
+import { ensurePhaseAttribute } from '../../worker/embedded/ensure-phase-attribute.ts';
+import { findBinary } from '../../worker/embedded/find-binary.ts';
+import { type Embedded, joinServer } from '../../worker/embedded/join-server.ts';
+import type { Role } from '../../worker/embedded/members.ts';
+import { resolveConnection } from '../../worker/embedded/resolve-connection.ts';
+import { fileStore } from '../../activities/transcript/file-store.ts';
+import { followLive } from '../../activities/live/follow-live.ts';
+import { createClient, type PerdureClient } from '../client.ts';
+
+export type OpenServer = {
+  readonly env: Env;
+  readonly role: Role;
+  /** This process will poll for tasks. */
+  readonly worker: boolean;
+  /** Progress for a person, one line each. */
+  readonly say: (line: string) => void;
+};
+
+export type Opened = {
+  readonly target: Target;
+  readonly folder: DataFolder;
+  readonly temporal: Connected;
+  readonly sessions: PerdureClient;
+  /** Null when the server is not ours. */
+  readonly embedded: Embedded | null;
+  /** Leaves the server; the last to leave stops it. Harmless twice. */
+  close(): Promise<void>;
+};
+
+/** Throws SetupProblem: one line that says what to put right. */
+export async function openServer(open: OpenServer): Promise<Opened> {
+  const folder = dataFolder(open.env);
+  const resolved = resolveConnection(open.env);
+  const embedded = resolved.kind === 'embedded' ? await join(open, folder) : null;
+  const target = resolved.kind === 'embedded' ? addressOf(embedded) : resolved;
+  try {
+    const temporal = await connectClient(target);
+    const sessions = sessionsOf(temporal, folder);
+    let closed: Promise<void> | undefined;
+    const close = async (): Promise<void> => {
+      await temporal.connection.close();
+      await embedded?.leave();
+    };
+    return { target, folder, temporal, sessions, embedded, close: () => (closed ??= close()) };
+  } catch (error) {
+    await embedded?.leave();
+    throw error;
+  }
+}
+
+function join({ env, role, worker, say }: OpenServer, folder: DataFolder): Promise<Embedded> {
+  return joinServer({ folder, role, worker, env, say, binary: (wanted) => findBinary({ env, wanted, say }) });
+}
+
+function addressOf(embedded: Embedded | null): Target {
+  if (embedded === null) throw new Error('no server was joined');
+  return { address: embedded.address, namespace: embedded.namespace };
+}
+
+function sessionsOf({ client, connection }: Connected, folder: DataFolder): PerdureClient {
+  return createClient({
+    temporal: client,
+    store: fileStore({ dir: folder.storeDir }),
+    live: (session, signal) => followLive({ dir: folder.liveDir, session, signal }),
+    visibility: () => ensurePhaseAttribute(connection, client.options.namespace),
+  });
+}

@@ -1,0 +1,31 @@
+// A worker in this process. What it needs is loaded only now: a command that finds a worker running starts faster without.
+import type { Env } from '../../worker/embedded/data-folder.ts';
+import type { RunningWorker } from '../../worker/start-worker.ts';
+import type { Opened } from './open-server.ts';
+
+export type OwnWorker = {
+  readonly env: Env;
+  readonly warn: (message: string) => void;
+};
+
+/** Loads it while the server starts. A program that set up Temporal's runtime already keeps its own. */
+export async function prepareWorker({ warn }: OwnWorker): Promise<void> {
+  const [{ installRuntime }, { IllegalStateError }] = await Promise.all([
+    import('../../worker/install-runtime.ts'),
+    import('@temporalio/common'),
+    import('../../worker/start-worker.ts'),
+  ]);
+  try {
+    installRuntime(warn);
+  } catch (error) {
+    if (!(error instanceof IllegalStateError)) throw error;
+  }
+}
+
+/** Resolves when it polls. */
+export async function startOwnWorker({ target, folder }: Opened, { env, warn }: OwnWorker): Promise<RunningWorker> {
+  await prepareWorker({ env, warn });
+  const { startWorker } = await import('../../worker/start-worker.ts');
+  const { storeDir, liveDir, root } = folder;
+  return startWorker({ ...target, storeDir, liveDir, dataDir: root, env: { ...env }, warn });
+}

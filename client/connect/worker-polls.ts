@@ -1,0 +1,41 @@
+// Whether anyone polls for the work of a server that is not ours: without a worker a session waits, and a person has to know.
+import type { Client } from '@temporalio/client';
+import { isAlive, parseIdentity } from '../../activities/process-identity.ts';
+import { TASK_QUEUE } from '../../workflows/contract/session.ts';
+import { pause } from '../pause.ts';
+
+const WORKFLOW_QUEUE = 1;
+/** A poll waits up to a minute for work, and is counted from its beginning. */
+const RECENT_MS = 75_000;
+const LOOK_MS = 1_000;
+/** A call that the server does not answer. */
+const CALL_MS = 5_000;
+
+export type WorkerPolls = { readonly temporal: Client; readonly taskQueue?: string };
+
+/** The server remembers pollers that are gone: those provably dead on this host, and those silent for long, do not count. */
+export async function workerPolls({ temporal, taskQueue = TASK_QUEUE }: WorkerPolls): Promise<boolean> {
+  const { namespace } = temporal.options;
+  const request = { namespace, taskQueue: { name: taskQueue }, taskQueueType: WORKFLOW_QUEUE };
+  const { pollers } = await temporal.withDeadline(Date.now() + CALL_MS, () =>
+    temporal.workflowService.describeTaskQueue(request),
+  );
+  return (pollers ?? []).some(({ identity, lastAccessTime }) => {
+    const known = parseIdentity(identity ?? '');
+    const seen = Number(lastAccessTime?.seconds ?? 0) * 1_000;
+    return Date.now() - seen < RECENT_MS && (known === null || isAlive(known) !== 'dead');
+  });
+}
+
+/** False when none polled for `ms` milliseconds; the signal ends the wait as if one did. */
+export async function waitForWorker(polls: WorkerPolls, ms: number, signal: AbortSignal): Promise<boolean> {
+  const deadline = Date.now() + ms;
+  for (;;) {
+    if (await workerPolls(polls)) return true;
+    if (Date.now() + LOOK_MS > deadline) return false;
+    if (!(await pause(LOOK_MS, signal))) return true;
+  }
+}
+
+export const nobodyPolls = (taskQueue: string = TASK_QUEUE): string =>
+  `no worker polls task queue ${taskQueue}: start one with \`perdure worker\` where the workspace is`;

@@ -1,0 +1,94 @@
+// A server, and somebody who works there for as long as it is needed: what `run`, `watch` and query() wait in.
+import { stayingWorkers } from './staying-workers.ts';
+import type { Env } from '../../worker/embedded/data-folder.ts';
+import { superviseServer } from '../../worker/embedded/supervise-server.ts';
+import type { RunningWorker } from '../../worker/start-worker.ts';
+import { keepWorker } from './keep-worker.ts';
+import { openServer, type Opened } from './open-server.ts';
+import { prepareWorker, startOwnWorker } from './own-worker.ts';
+import { watchPollers } from './watch-pollers.ts';
+
+export type OpenWorkplace = {
+  readonly env: Env;
+  /** Also on a server that is not ours: else its workers are its own affair. */
+  readonly always: boolean;
+  /** Called before a worker of ours is started; what it throws is thrown, and none is. */
+  readonly beforeWork?: (opened: Opened) => Promise<void>;
+  /** Progress for a person, one line each. */
+  readonly say: (line: string) => void;
+  /** What goes wrong in our worker and is tried again. */
+  readonly warn: (line: string) => void;
+};
+
+export type Workplace = Opened & {
+  /** Aborted when nobody will do the work; its reason says why. */
+  readonly failed: AbortSignal;
+  /** As `close`, without letting our worker finish what it does: another will do it again. */
+  leave(): Promise<void>;
+};
+
+/** Throws SetupProblem. A worker may still be starting when it resolves: sessions can be sent to already. */
+export async function openWorkplace(open: OpenWorkplace): Promise<Workplace> {
+  const { env, always, say, warn } = open;
+  const ours = always || stayingWorkers(env) === 0;
+  const loading = ours ? prepareWorker({ env, warn }) : undefined;
+  loading?.catch(() => undefined);
+  const opened = await openServer({ env, role: 'command', worker: ours, say });
+  try {
+    await loading;
+    await open.beforeWork?.(opened);
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
+  const failure = new AbortController();
+  const staff = opened.embedded === null && !always ? theirs(opened, open, failure) : own(opened, open, ours, failure);
+  return { ...opened, failed: failure.signal, ...closing(opened, staff) };
+}
+
+/** Who works, and how that is ended. */
+type Staff = { readonly end: () => Promise<void>; readonly leave: () => Promise<void> };
+
+function theirs({ temporal }: Opened, { say }: OpenWorkplace, failure: AbortController): Staff {
+  const { stop } = watchPollers({ temporal: temporal.client, say, onNobody: (why) => failure.abort(why) });
+  return { end: stop, leave: stop };
+}
+
+function own(opened: Opened, { env, say, warn }: OpenWorkplace, ours: boolean, failure: AbortController): Staff {
+  const { embedded } = opened;
+  const others = embedded === null || ours ? () => 0 : embedded.liveWorkers;
+  const start = (): Promise<RunningWorker> => {
+    if (!ours) say('the worker has ended: this process goes on with its work');
+    return startOwnWorker(opened, { env, warn });
+  };
+  const kept = keepWorker({ others, start });
+  kept.ended.catch((error: unknown) => failure.abort(error));
+  const leave = (embedded && superviseServer(embedded, supervision(say))) ?? (() => Promise.resolve());
+  const end = async (): Promise<void> => {
+    await kept.stop();
+    await leave();
+  };
+  return { end, leave };
+}
+
+function closing(opened: Opened, { end, leave }: Staff): Pick<Workplace, 'close' | 'leave'> {
+  let closed: Promise<void> | undefined;
+  const after = async (before: () => Promise<void>): Promise<void> => {
+    try {
+      await before();
+    } finally {
+      await opened.close();
+    }
+  };
+  return { close: () => (closed ??= after(end)), leave: () => after(leave) };
+}
+
+/** What is said of the embedded server while a process stays joined. */
+export function supervision(say: (line: string) => void) {
+  return {
+    onRestart: ({ here }: { readonly here: boolean }) => {
+      if (here) say('the Temporal server had ended: it was started again, nothing is lost');
+    },
+    onProblem: (why: string) => say(`the Temporal server has ended and cannot be started again: ${why}; trying on`),
+  };
+}

@@ -1,0 +1,64 @@
+// How the awaited run ended, as far as the memo tells: read from the store, for the live channel may have lost it.
+import type { Entry } from '../activities/transcript/entries.ts';
+import type { MessageId, SessionId } from '../workflows/contract/ids.ts';
+import { noUsage } from '../workflows/contract/loop.ts';
+import type { RunSummary } from '../workflows/contract/session.ts';
+import { type Goal, sighting } from './follow-goal.ts';
+import { ClientProblem } from './problem.ts';
+import { type RunOutcome, terminalDetail } from './run-outcome.ts';
+import type { SessionDescription } from './session-info.ts';
+import type { TranscriptReader } from './transcript.ts';
+
+/** Null: not yet. Throws ClientProblem `closed` when it will never end. */
+export async function outcomeSeen(
+  reader: TranscriptReader,
+  goal: Goal,
+  seen: SessionDescription,
+): Promise<RunOutcome | null> {
+  const sight = sighting(goal, seen);
+  switch (sight.kind) {
+    case 'not_yet':
+      return null;
+    case 'never':
+      throw neverEnds(goal, seen);
+    case 'ended':
+      return outcomeOf(reader, seen.session, sight.summary, sight.summary.run);
+    case 'search': {
+      const run = runAnswering(await reader.entries(seen.session, sight.summary.head), goal.message);
+      if (run !== null) return outcomeOf(reader, seen.session, sight.summary, run);
+      if (seen.phase === 'closed') throw neverEnds(goal, seen);
+      return null;
+    }
+  }
+}
+
+function runAnswering(entries: readonly Entry[], message: MessageId | null): number | null {
+  for (const entry of entries) {
+    if (entry.kind === 'run_ended' && message !== null && entry.ended.messages.includes(message)) return entry.ended.run;
+  }
+  return null;
+}
+
+async function outcomeOf(
+  reader: TranscriptReader,
+  session: SessionId,
+  summary: RunSummary,
+  run: number,
+): Promise<RunOutcome> {
+  return summary.head === null ? unstored(session, summary) : reader.outcome(session, summary.head, run);
+}
+
+/** Not even the run's start could be stored; the memo says how it ended. */
+function unstored(session: SessionId, { terminal, turns, iterations }: RunSummary): RunOutcome {
+  const detail = terminalDetail(terminal);
+  const nothing = { transitions: [], text: '', usage: noUsage, costUsd: null, durationMs: 0 };
+  const said = detail === undefined ? {} : { detail };
+  return { type: 'result', sessionId: session, reason: terminal.reason, turns, iterations, ...nothing, ...said };
+}
+
+function neverEnds({ message }: Goal, { session, status }: SessionDescription): ClientProblem {
+  const how = status === 'open' ? 'closed' : status.replace('_', ' ');
+  const what = message === null ? 'before a run of it ended' : 'and never took the message';
+  const sentence = `session ${session} was ${how} ${what}: \`perdure show ${session}\` has what there is`;
+  return new ClientProblem('closed', sentence);
+}

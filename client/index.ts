@@ -1,0 +1,12 @@
+// What a program gets from `perdure`: a prompt run with query(), and the typed client for durable sessions.
+export { createClient } from './client.ts';
+export type { ClientOptions, PerdureClient, SendOptions, Sent, StartOptions } from './client.ts';
+export type { Followed, FollowOptions } from './follow.ts';
+export { openServer } from './connect/open-server.ts';
+export type { Opened, OpenServer } from './connect/open-server.ts';
+export { ClientProblem } from './problem.ts';
+export type { ProblemKind } from './problem.ts';
+export { query } from './query.ts';
+export type { Query } from './query.ts';
+export type { RunOutcome } from './run-outcome.ts';
+export type { SessionDescription, SessionInfo, SessionStatus } from './session-info.ts';

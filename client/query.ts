@@ -1,0 +1,45 @@
+// A prompt run for a program (L52): one loop, the same as a durable session's. Brings up what it needs and leaves it as it was.
+import type { Watched } from '../activities/live/events.ts';
+import type { RunOptions } from '../workflows/contract/session.ts';
+import { openWorkplace } from './connect/workplace.ts';
+import { ClientProblem } from './problem.ts';
+import type { RunOutcome } from './run-outcome.ts';
+
+export type Query = {
+  readonly prompt: string;
+  readonly options?: Partial<RunOptions> & {
+    /** Of a session that is there: the prompt is its next. Absent: a new one. */
+    readonly session?: string;
+    /** Interrupts the run, which then ends with what it has. */
+    readonly signal?: AbortSignal;
+    /** Where the server, the key and the data folder are; the process's own when absent. */
+    readonly env?: Readonly<Record<string, string | undefined>>;
+    /** Progress and warnings for a person, one line each. */
+    readonly say?: (line: string) => void;
+  };
+};
+
+/**
+ * Yields the run's events and returns its result. A consumer that stops early leaves the session as it is: durable, to be
+ * followed again. Throws SetupProblem or ClientProblem with a sentence for a person.
+ */
+export async function* query({ prompt, options = {} }: Query): AsyncGenerator<Watched, RunOutcome> {
+  const { signal, env = process.env, say = () => undefined, ...run } = options;
+  const workplace = await openWorkplace({ env, always: false, say, warn: say });
+  const { sessions, failed } = workplace;
+  try {
+    const { session, messageId } = await sessions.start(prompt, run);
+    const interrupt = (): void => {
+      sessions.interrupt(session).catch((error: unknown) => say(String(error)));
+    };
+    if (signal?.aborted) interrupt();
+    signal?.addEventListener('abort', interrupt, { once: true });
+    for await (const event of sessions.follow(session, { messageId, signal: failed, onTrouble: (why) => why && say(why) })) {
+      if (event.type === 'result') return event;
+      yield event;
+    }
+    throw failed.reason ?? new ClientProblem('unanswered', `session ${session} ended without a result`);
+  } finally {
+    await workplace.close();
+  }
+}

@@ -1,0 +1,23 @@
+// Sessions as a table: id, phase, runs, how the last one ended, age, title.
+import { phaseText, type SessionInfo } from '../session-info.ts';
+import type { Paint } from './paint.ts';
+import { oneLine } from './plain.ts';
+import { shortAge } from './units.ts';
+
+const HEADINGS = ['SESSION', 'PHASE', 'RUNS', 'LAST', 'AGE', 'TITLE'] as const;
+
+/** `now` in milliseconds since the epoch. Ends with a line break. */
+export function sessionTable(paint: Paint, sessions: readonly SessionInfo[], now: number): string {
+  const rows = sessions.map((session) => [
+    session.session,
+    phaseText(session),
+    String(session.runs),
+    session.last?.terminal.reason ?? '-',
+    shortAge(now - session.startedAt),
+    oneLine(session.title, 60),
+  ]);
+  const widths = HEADINGS.map((heading, column) => Math.max(heading.length, ...rows.map((row) => (row[column] ?? '').length)));
+  const line = (cells: readonly string[]): string =>
+    cells.map((cell, column) => (column === cells.length - 1 ? cell : cell.padEnd(widths[column] ?? 0))).join('  ');
+  return [paint.dim(line(HEADINGS)), ...rows.map(line)].map((text) => `${text.trimEnd()}\n`).join('');
+}

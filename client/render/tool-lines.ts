@@ -1,0 +1,44 @@
+// Tool calls and their results, each on a line or three: enough to see what happens, never all of it.
+import { oneLine, plain } from './plain.ts';
+import type { Paint } from './paint.ts';
+import { count, shortTime } from './units.ts';
+
+const INPUT = 160;
+const RESULT_LINES = 3;
+const RESULT_LINE = 140;
+
+/** What matters of an input comes first in its object: a lone text is shown without its name. */
+export function compactInput(input: unknown): string {
+  if (typeof input !== 'object' || input === null) return oneLine(String(JSON.stringify(input) ?? ''), INPUT);
+  const fields = Object.entries(input).map(([name, value]) => ({ name, text: valueText(value) }));
+  const [first, ...rest] = fields;
+  if (!first) return '';
+  const more = rest.map(({ name, text }) => `${name}=${oneLine(text, 40)}`);
+  return oneLine([oneLine(first.text, INPUT), ...more].join(' '), INPUT);
+}
+
+function valueText(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+}
+
+export function callLine(paint: Paint, name: string, input: unknown): string {
+  return `${paint.cyan('▸')} ${paint.bold(oneLine(name, 60))} ${compactInput(input)}`.trimEnd();
+}
+
+/** `durationMs` is null when it is not known. */
+export function resultLines(
+  paint: Paint,
+  result: { readonly content: string; readonly isError: boolean; readonly durationMs: number | null },
+): string {
+  const lines = plain(result.content.slice(0, 20_000))
+    .split('\n')
+    .map((line) => oneLine(line, RESULT_LINE))
+    .filter((line) => line !== '');
+  const shown = lines.slice(0, RESULT_LINES);
+  const hidden = lines.length - shown.length;
+  const time = result.durationMs === null ? [] : [shortTime(result.durationMs)];
+  const rest = [...(hidden > 0 ? [`${count(hidden, 'more line')}`] : []), ...time].join(', ');
+  const all = [...(shown.length > 0 ? shown : ['(no output)']), ...(rest === '' ? [] : [`(${rest})`])];
+  const mark = result.isError ? paint.red('✗') : paint.dim('│');
+  return all.map((line, index) => `  ${index === 0 ? mark : paint.dim('│')} ${paint.dim(line)}`).join('\n');
+}

@@ -1,0 +1,31 @@
+// Times and money for people.
+
+/** `ms` milliseconds, short: 340 ms, 4.2 s, 3 min 20 s, 2 h 5 min, 3 d. */
+export function shortTime(ms: number): string {
+  if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`;
+  if (ms < 60_000) return `${(Math.floor(ms / 100) / 10).toFixed(1)} s`;
+  const seconds = Math.floor(ms / 1_000);
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return withRest(minutes, 'min', seconds % 60, 's');
+  const hours = Math.floor(minutes / 60);
+  return hours < 48 ? withRest(hours, 'h', minutes % 60, 'min') : withRest(Math.floor(hours / 24), 'd', hours % 24, 'h');
+}
+
+function withRest(whole: number, unit: string, rest: number, small: string): string {
+  return rest === 0 ? `${whole} ${unit}` : `${whole} ${unit} ${rest} ${small}`;
+}
+
+/** US dollars; null: some price is not known. */
+export function money(usd: number | null): string {
+  if (usd === null) return 'cost unknown';
+  return usd === 0 ? '$0' : usd < 0.01 ? `$${usd.toFixed(4)}` : `$${usd.toFixed(2)}`;
+}
+
+export function count(n: number, one: string, many = `${one}s`): string {
+  return `${n} ${n === 1 ? one : many}`;
+}
+
+/** How long ago, in one unit. */
+export function shortAge(ms: number): string {
+  return shortTime(Math.floor(Math.max(0, ms) / 1_000) * 1_000).replace(/^(\d+)\.\d s$/, '$1 s').replace(/^(\d+ \w+) .*/, '$1');
+}

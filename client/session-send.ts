@@ -1,0 +1,89 @@
+// How messages and stops reach a session: signals, durable when the server has acknowledged them, with no worker alive (L61).
+import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
+import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
+import type { SessionId } from '../workflows/contract/ids.ts';
+import {
+  MEMO_KEY,
+  PHASE_ATTRIBUTE,
+  SIGNALS,
+  WORKFLOW_TYPE,
+  type SessionInput,
+  type SessionMemo,
+  type UserMessage,
+} from '../workflows/contract/session.ts';
+import { persist } from './persist.ts';
+import { ClientProblem } from './problem.ts';
+import { sessionDescription, type SessionDescription, STARTED_KEY } from './session-info.ts';
+
+const phaseKey = defineSearchAttributeKey(PHASE_ATTRIBUTE, SearchAttributeType.KEYWORD);
+
+export type Opening = {
+  readonly session: SessionId;
+  readonly input: SessionInput;
+  readonly message: UserMessage;
+  readonly taskQueue: string;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+};
+
+/** Opens the session with its first message; a session that is open already gets the message as its next. */
+export async function signalWithStart(client: Client, opening: Opening): Promise<void> {
+  const { session, input, message, taskQueue, now } = opening;
+  const { options, title, visibility } = input;
+  const memo: SessionMemo = { phase: 'running', cwd: options.cwd, title, runs: 0, last: null };
+  const start = () =>
+    client.workflow.signalWithStart(WORKFLOW_TYPE, {
+      workflowId: session,
+      taskQueue,
+      args: [input],
+      signal: SIGNALS.message,
+      signalArgs: [message],
+      // Never an execution timeout: it would skip the clean-up.
+      workflowTaskTimeout: '5s',
+      workflowIdReusePolicy: 'REJECT_DUPLICATE',
+      memo: { [MEMO_KEY]: memo, [STARTED_KEY]: now },
+      ...(visibility ? { typedSearchAttributes: [{ key: phaseKey, value: 'running' }] } : {}),
+    });
+  try {
+    await persist(client, `start session ${session}`, start);
+  } catch (error) {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    throw new ClientProblem('closed', `session ${session} is closed and takes no more messages: give another id`);
+  }
+}
+
+export async function signal(client: Client, session: SessionId, name: string, args: unknown[]): Promise<void> {
+  await reach(client, session, `reach session ${session}`, () =>
+    client.workflow.getHandle(session).signal(name, ...args),
+  );
+}
+
+export async function cancel(client: Client, session: SessionId): Promise<void> {
+  await reach(client, session, `cancel session ${session}`, () => client.workflow.getHandle(session).cancel());
+}
+
+export async function describe(client: Client, session: SessionId): Promise<SessionDescription> {
+  try {
+    return sessionDescription(await client.workflow.getHandle(session).describe());
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) throw noSession(session);
+    throw error;
+  }
+}
+
+/** Throws ClientProblem `no_session` or `closed`. */
+async function reach(client: Client, session: SessionId, doing: string, call: () => Promise<unknown>): Promise<void> {
+  try {
+    await persist(client, doing, call);
+  } catch (error) {
+    if (!(error instanceof WorkflowNotFoundError)) throw error;
+    // The server says the same of a session that is closed and of one that never was.
+    const { status } = await describe(client, session);
+    const how = status === 'cancelled' ? 'was cancelled' : `is ${status.replace('_', ' ')}`;
+    throw new ClientProblem('closed', `session ${session} ${how} and takes nothing more: \`perdure show ${session}\``);
+  }
+}
+
+function noSession(session: SessionId): ClientProblem {
+  return new ClientProblem('no_session', `no session ${session}: \`perdure list\` shows those there are`);
+}

@@ -1,0 +1,130 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { gate, reply, text, toolUse, type Reply } from '../../worker/scripted-model/index.ts';
+import { crashHarness, replays } from '../support/crash-harness.ts';
+import { scenarios } from '../support/scenarios.ts';
+import { until } from '../support/until.ts';
+
+/** How soon after a new worker's ready line the run must have moved on. */
+const RECOVERY_MS = 2_000;
+
+/** The scenario's replies, its last request held mid-stream the first time it comes. */
+function heldAtTheLast(replies: readonly Reply[], requests: number, hold: Promise<void>): readonly Reply[] {
+  const flat = replies.flatMap((each) =>
+    Array.from({ length: typeof each.times === 'number' ? each.times : 1 }, () => ({ ...each, times: 1 })),
+  );
+  const before = flat.slice(0, requests - 1);
+  const held: Reply = { content: [text('This attempt dies.')], hold, holdAfterEvent: 4 };
+  return [...before, held, ...flat.slice(requests - 1)];
+}
+
+describe('a worker killed in the middle of a model call', () => {
+  it.each(scenarios.map((scenario) => [scenario.name, scenario] as const))('%s', async (_name, scenario) => {
+    const { replies, options, reason, transitions, turns, requests } = scenario;
+    const held = gate();
+    const h = await crashHarness({ script: { replies: heldAtTheLast(replies, requests, held.hold) } });
+    writeFileSync(join(h.cwd, 'a.txt'), 'hello\n');
+    const first = await h.worker();
+    const session = await h.open('Do it.', options);
+    await until(() => h.bodies().length === requests);
+    await first.kill();
+    const second = await h.worker();
+    await until(() => h.bodies().length === requests + 1);
+    expect(Date.now() - second.readyAt).toBeLessThan(RECOVERY_MS);
+    const ended = await session.ended(1);
+    held.release();
+    expect(ended).toMatchObject({ terminal: { reason }, turns });
+    const entries = await session.entries();
+    expect(entries.flatMap((entry) => (entry.kind === 'transition' ? [entry.reason] : []))).toEqual(transitions);
+    // The attempt that died left no trace in what the model was asked: the last two requests are the same.
+    expect(h.bodies().at(-1)).toEqual(h.bodies().at(-2));
+    expect(new Set(h.effects()).size).toBe(h.effects().length);
+    await replays(h.client, session);
+    await second.kill();
+  });
+});
+
+describe('a worker killed in the middle of a tool', () => {
+  it('L40 the effect happened once, its outcome is unknown, and another worker finishes the run', async () => {
+    const h = await crashHarness({
+      script: [reply([toolUse('bash', { command: 'echo effect >> effects.log; sleep 60' })]), reply('I will check.')],
+    });
+    const first = await h.worker();
+    const session = await h.open('Do it.');
+    await until(() => h.effects().length > 0);
+    await first.kill();
+    const second = await h.worker();
+    await until(() => h.bodies().length === 2);
+    expect(Date.now() - second.readyAt).toBeLessThan(RECOVERY_MS);
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
+    expect(h.effects()).toEqual(['effect']);
+    expect(JSON.stringify(h.bodies()[1])).toMatch(/outcome unknown/i);
+    await replays(h.client, session);
+    await second.kill();
+  });
+
+  it('L40 a call that is safe to repeat is repeated', async () => {
+    const h = await crashHarness({
+      script: [
+        reply([toolUse('bash', { command: 'touch started; sleep 60' }), toolUse('read', { path: 'a.txt' })]),
+        reply('Done.'),
+      ],
+    });
+    writeFileSync(join(h.cwd, 'a.txt'), 'hello\n');
+    const first = await h.worker();
+    const session = await h.open('Do it.');
+    await until(() => h.bodies().length === 1);
+    await first.kill();
+    const second = await h.worker();
+    await session.ended(1);
+    expect(JSON.stringify(h.bodies().at(-1))).toContain('hello');
+    await second.kill();
+  });
+});
+
+describe('a worker killed between two steps', () => {
+  it('L3 L39 L61 nothing is lost or doubled, wherever it dies', async () => {
+    const turns = 6;
+    const replies = Array.from({ length: turns }, (_, n) =>
+      reply([toolUse('bash', { command: `echo ${n} >> effects.log` })]),
+    );
+    const h = await crashHarness({ script: [...replies, reply('Done.')] });
+    const session = await (async () => {
+      const worker = await h.worker();
+      const opened = await h.open('Do it.');
+      await until(() => h.effects().length >= 1);
+      await worker.kill();
+      return opened;
+    })();
+    for (let n = 2; n <= turns; n += 2) {
+      const worker = await h.worker();
+      await until(() => h.effects().length >= n);
+      await worker.kill();
+    }
+    const last = await h.worker();
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: turns + 1 });
+    expect(h.effects()).toEqual(['0', '1', '2', '3', '4', '5']);
+    await replays(h.client, session);
+    await last.kill();
+  });
+});
+
+describe('a worker that is told to go', () => {
+  it('L50 is not a stop: the run goes on elsewhere and nothing records an interruption', async () => {
+    const held = gate();
+    const h = await crashHarness({
+      script: [reply('Going on', { hold: held.hold, holdAfterEvent: 4 }), reply('Done.')],
+    });
+    const first = await h.worker();
+    const session = await h.open('Do it.');
+    await until(() => h.bodies().length === 1);
+    const drained = first.drain();
+    const second = await h.worker();
+    await drained;
+    held.release();
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
+    expect((await session.entries()).some((entry) => entry.kind === 'notice')).toBe(false);
+    await second.kill();
+  });
+});

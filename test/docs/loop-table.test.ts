@@ -1,0 +1,47 @@
+// docs/loop.md is made here from the titles of the tests: it cannot name a test that is not there. `npx vitest -u` rewrites it.
+import { readFileSync } from 'node:fs';
+import { relative } from 'node:path';
+import { globSync } from 'tinyglobby';
+import { describe, expect, it } from 'vitest';
+import { rules } from './rules.ts';
+
+const root = new URL('../../', import.meta.url).pathname;
+
+type Proof = { readonly file: string; readonly title: string };
+
+/** Every string literal in a test that begins with rule ids is a title. */
+function proofs(): ReadonlyMap<string, readonly Proof[]> {
+  const found = new Map<string, Proof[]>();
+  for (const file of globSync('test/**/*.{test.ts,ts}', { cwd: root, absolute: true }).sort()) {
+    const source = readFileSync(file, 'utf8');
+    for (const [, title = ''] of source.matchAll(/(?<=[\s(,[])['"`]((?:L\d+ )+[^'"`\n]+)['"`]/g)) {
+      for (const [id] of title.matchAll(/L\d+(?= )/g)) {
+        const known = found.get(id) ?? [];
+        found.set(id, [...known, { file: relative(root, file), title }]);
+      }
+    }
+  }
+  return found;
+}
+
+function table(found: ReturnType<typeof proofs>): string {
+  const sections = rules.map(({ id, rule, later }) => {
+    const tests = (found.get(id) ?? []).map(({ file, title }) => `- \`${file}\` ${title.replaceAll('|', '\\|')}`);
+    return [`### ${id} ${rule}`, later ?? '', ...new Set(tests)].filter((line) => line !== '').join('\n');
+  });
+  const head = [
+    '# The loop: rule → tests',
+    'Each rule of the loop, and the tests whose titles name it. Made by `test/docs/loop-table.test.ts`; rewrite it with `npx vitest run --project fast test/docs -u`.',
+  ];
+  return `${[...head, ...sections].join('\n\n')}\n`;
+}
+
+describe('docs/loop.md', () => {
+  it('names the tests of each rule', async () => {
+    await expect(table(proofs())).toMatchFileSnapshot('../../docs/loop.md');
+  });
+
+  it.each(rules.filter(({ later }) => later === undefined).map(({ id }) => id))('%s has a test', (id) => {
+    expect(proofs().get(id) ?? []).not.toEqual([]);
+  });
+});

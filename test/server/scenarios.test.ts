@@ -1,0 +1,55 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { Entry } from '../../activities/transcript/entries.ts';
+import { defaultHandover } from '../../workflows/contract/session.ts';
+import { harness, type Harness } from '../support/harness.ts';
+import { scenarios, type Scenario } from '../support/scenarios.ts';
+
+describe('on a real server', () => {
+  it.each(scenarios.map((scenario) => [scenario.name, scenario] as const))('%s', async (_name, scenario) => {
+    const h = await harness({ script: { replies: scenario.replies } });
+    await plays(h, scenario);
+  });
+});
+
+describe('L4 continued as new at every iteration', () => {
+  it.each(scenarios.map((scenario) => [scenario.name, scenario] as const))('%s', async (_name, scenario) => {
+    const h = await harness({ script: { replies: scenario.replies }, handover: { ...defaultHandover, iterations: 1 } });
+    const session = await plays(h, scenario);
+    const { raw } = await session.handle.describe();
+    const handed = raw.workflowExecutionInfo?.firstRunId !== raw.workflowExecutionInfo?.execution?.runId;
+    expect(handed).toBe(scenario.transitions.length > 0);
+  });
+});
+
+async function plays(h: Harness, { options, reason, transitions, turns, requests }: Scenario) {
+  writeFileSync(join(h.cwd, 'a.txt'), 'hello\n');
+  const session = await h.open('Do it.', options);
+  const ended = await session.ended(1);
+  expect(ended.terminal.reason).toBe(reason);
+  expect(ended).toMatchObject({ turns, iterations: transitions.length + 1 });
+  const entries = await session.entries();
+  expect(entries.flatMap((entry) => (entry.kind === 'transition' ? [entry.reason] : []))).toEqual(transitions);
+  expect(h.bodies()).toHaveLength(requests);
+  expect(h.model.problems).toEqual([]);
+  answersEveryCall(entries);
+  return session;
+}
+
+/** L39: also when no model call follows. */
+function answersEveryCall(entries: readonly Entry[]): void {
+  let open: number[] = [];
+  for (const entry of entries) {
+    if (entry.kind === 'reply') {
+      expect(open).toEqual([]);
+      open = entry.message.content.flatMap((block, index) => (block.type === 'tool_use' ? [index] : []));
+    }
+    if (entry.kind === 'outcomes') {
+      const answered = entry.outcomes.map(({ index }) => index);
+      expect(answered).toEqual(open.slice(0, answered.length));
+      open = open.slice(answered.length);
+    }
+  }
+  expect(open).toEqual([]);
+}

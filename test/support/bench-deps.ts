@@ -1,0 +1,160 @@
+// Activities without a server: the real bodies on a memory store, a recorded live channel, and the scripted model over HTTP.
+import Anthropic from '@anthropic-ai/sdk';
+import { onTestFinished } from 'vitest';
+import { z } from 'zod';
+import type { AbortedBy, Attempt } from '../../activities/attempt.ts';
+import { callModel } from '../../activities/call-model.ts';
+import { commit } from '../../activities/commit.ts';
+import type { Deps, RunDefaults } from '../../activities/deps.ts';
+import type { LiveChannel, LiveEvent, LiveFate } from '../../activities/live/events.ts';
+import { anthropicModel } from '../../activities/model/stream.ts';
+import { openRun } from '../../activities/open-run.ts';
+import { configReader } from '../../activities/run-config.ts';
+import { runTool } from '../../activities/run-tool.ts';
+import { readOutcome } from '../../activities/tools/outcome-record.ts';
+import { createRegistry } from '../../activities/tools/registry.ts';
+import { callRunner } from '../../activities/tools/runner.ts';
+import { defineTool, type Tool } from '../../activities/tools/tool.ts';
+import { memoryStore } from '../../activities/transcript/memory-store.ts';
+import { createTranscripts } from '../../activities/transcript/transcripts.ts';
+import type { Store } from '../../activities/transcript/store.ts';
+import { runDefaults } from '../../worker/run-defaults.ts';
+import { startScriptedModel, type ScriptedModelOptions } from '../../worker/scripted-model/index.ts';
+import type { Append, CallModel } from '../../workflows/contract/activities.ts';
+import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
+import type { RunOptions } from '../../workflows/contract/session.ts';
+import { tempDir } from './temp-dir.ts';
+
+export const SESSION = 's-test' as SessionId;
+
+const anything = z.record(z.string(), z.unknown());
+
+/** Reads nothing, changes nothing. */
+export const look = defineTool({
+  name: 'look',
+  description: 'Look.',
+  inputSchema: anything,
+  risk: 'read',
+  recovery: 'rerun',
+  call: () => Promise.resolve({ content: 'seen' }),
+});
+
+/** Counts its effects. */
+export function touching(): { readonly tool: Tool; readonly effects: unknown[] } {
+  const effects: unknown[] = [];
+  const tool = defineTool({
+    name: 'touch',
+    description: 'Touch.',
+    inputSchema: anything,
+    risk: 'write',
+    recovery: 'report',
+    call: (input) => {
+      effects.push(input);
+      return Promise.resolve({ content: 'touched' });
+    },
+  });
+  return { tool, effects };
+}
+
+export type LiveLines = (LiveEvent | LiveFate)[];
+
+function recordedLive(): { readonly live: LiveChannel; readonly lines: LiveLines } {
+  const lines: LiveLines = [];
+  const live: LiveChannel = {
+    open: () => ({
+      write: (event) => void lines.push(event),
+      end: (fate) => (lines.push(fate), Promise.resolve()),
+    }),
+    forgetBefore: () => Promise.resolve(),
+  };
+  return { live, lines };
+}
+
+export type FakeAttempt = Attempt & { abort(by: AbortedBy): void };
+
+/** `remembered` is what the attempt before it left. */
+export function fakeAttempt(number = 1, remembered: unknown = undefined): FakeAttempt & { left: unknown } {
+  const controller = new AbortController();
+  let by: AbortedBy | null = null;
+  return {
+    session: SESSION,
+    number,
+    signal: controller.signal,
+    abortedBy: () => by,
+    remembered,
+    left: remembered,
+    remember(details) {
+      this.left = details;
+    },
+    abort(why) {
+      by = why;
+      controller.abort();
+    },
+  };
+}
+
+export type BenchOptions = {
+  readonly script: ScriptedModelOptions['script'];
+  readonly tools?: readonly Tool[];
+  readonly defaults?: Partial<RunDefaults>;
+  readonly run?: Partial<RunOptions>;
+  readonly store?: Store;
+};
+
+export async function benchDeps({ script, tools = [look], defaults, run, store = memoryStore() }: BenchOptions) {
+  const model = await startScriptedModel({ script });
+  onTestFinished(() => model.close());
+  const { live, lines } = recordedLive();
+  const read: Parameters<typeof createTranscripts>[1] = async (session, key) =>
+    (await readOutcome(store, session, key))?.outcome ?? null;
+  const deps: Deps = {
+    store,
+    live,
+    transcripts: createTranscripts(store, read),
+    config: configReader(store),
+    model: anthropicModel(new Anthropic({ apiKey: 'test', authToken: null, baseURL: model.url, logLevel: 'off' })),
+    scripted: true,
+    tools: callRunner(store, createRegistry(tools)),
+    defaults: {
+      ...runDefaults,
+      permissionMode: 'bypass',
+      backoff: { maxRetries: 10, firstMs: 100, maxMs: 800, parkOverMs: 60_000 },
+      ...defaults,
+    },
+    now: Date.now,
+    random: () => 0,
+  };
+  const opened = await openRun(deps)(fakeAttempt(), {
+    chain: 'chain',
+    run: 1,
+    step: 1,
+    options: { cwd: tempDir(), ...run },
+  });
+  if (opened.kind === 'refused') throw new Error(opened.detail);
+  const input = (more: Partial<CallModel> = {}): CallModel => ({
+    head: null,
+    append: [prompt('Do it.')],
+    config: opened.config,
+    step: 2,
+    iteration: 1,
+    cap: opened.rules.outputCap,
+    ...more,
+  });
+  return {
+    deps,
+    model,
+    lines,
+    opened,
+    input,
+    call: (attempt: Attempt = fakeAttempt(), more: Partial<CallModel> = {}) => callModel(deps)(attempt, input(more)),
+    tool: (attempt: Attempt, head: Hash, index: number) =>
+      runTool(deps)(attempt, { head, config: opened.config, step: 3, iteration: 1, index }),
+    commit: (head: Hash | null, append: readonly Append[]) => commit(deps)(fakeAttempt(), { head, append, step: 4 }),
+    bodies: () => model.requests.map((request) => request.body),
+    entries: async (head: Hash) => (await deps.transcripts.view(SESSION, head)).entries,
+  };
+}
+
+export function prompt(text: string): Append {
+  return { kind: 'user', id: `m-${text}` as MessageId, body: { kind: 'text', text } };
+}

@@ -1,0 +1,73 @@
+// A scripted model in this process, workers in others, one workspace: what a crash test kills and what outlives it.
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, readFileSync, existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
+import { Worker } from '@temporalio/worker';
+import { inject, onTestFinished } from 'vitest';
+import { bundlePath } from '../../worker/bundle.ts';
+import { startScriptedModel, type ScriptedModelOptions } from '../../worker/scripted-model/index.ts';
+import type { HandoverLimits, RunOptions } from '../../workflows/contract/session.ts';
+import { fastBackoff, openSession, type OpenSession } from './harness.ts';
+import { tempDir } from './temp-dir.ts';
+import { workerProcess } from './worker-process.ts';
+
+export type CrashOptions = {
+  readonly script: ScriptedModelOptions['script'];
+  /** The tier's server unless given. */
+  readonly address?: string;
+  readonly handover?: HandoverLimits;
+};
+
+export async function crashHarness({ script, address = inject('temporalAddress'), handover }: CrashOptions) {
+  const model = await startScriptedModel({ script });
+  onTestFinished(() => model.close());
+  const root = tempDir();
+  const folders = { cwd: join(root, 'workspace'), storeDir: join(root, 'store'), liveDir: join(root, 'live') };
+  mkdirSync(folders.cwd);
+  const taskQueue = `crash-${randomUUID()}`;
+  const connect = async (): Promise<Client> => {
+    const connection = await Connection.connect({ address });
+    onTestFinished(() => connection.close());
+    return new Client({ connection });
+  };
+  const client = await connect();
+  return {
+    ...folders,
+    model,
+    client,
+    bodies: () => model.requests.map((request) => request.body),
+    open: (text: string, run: Partial<RunOptions> = {}) =>
+      openSession({ client, taskQueue, folders, handover }, text, run),
+    worker: () =>
+      workerProcess({
+        address,
+        namespace: 'default',
+        ...folders,
+        dataDir: join(root, 'data'),
+        taskQueue,
+        env: { PATH: process.env.PATH, ANTHROPIC_API_KEY: 'test', ANTHROPIC_BASE_URL: model.url },
+        defaults: { backoff: fastBackoff, permissionMode: 'bypass' },
+      }),
+    /** Lines that effects left in the workspace. */
+    effects: (): readonly string[] => {
+      const path = join(folders.cwd, 'effects.log');
+      return existsSync(path)
+        ? readFileSync(path, 'utf8')
+            .split('\n')
+            .filter((line) => line !== '')
+        : [];
+    },
+  };
+}
+
+/** Invariant: every run of the session's chain replays. Throws what a replay throws. */
+export async function replays(client: Client, session: OpenSession): Promise<void> {
+  const { raw } = await session.handle.describe();
+  let runId: string | null | undefined = raw.workflowExecutionInfo?.firstRunId;
+  while (runId) {
+    const history = await client.workflow.getHandle(session.id, runId).fetchHistory();
+    await Worker.runReplayHistory({ workflowBundle: { codePath: bundlePath() } }, history, session.id);
+    runId = history.events?.at(-1)?.workflowExecutionContinuedAsNewEventAttributes?.newExecutionRunId;
+  }
+}

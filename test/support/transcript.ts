@@ -1,0 +1,88 @@
+// Builders for transcripts: the smallest entries that mean what their names say.
+import type { ContentBlock, Message } from '@anthropic-ai/sdk/resources/messages';
+import { hashOf } from '../../activities/transcript/hash.ts';
+import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/entries.ts';
+import { appendSegment } from '../../activities/transcript/segments.ts';
+import type { Store } from '../../activities/transcript/store.ts';
+import { emptyView, type View } from '../../activities/transcript/view.ts';
+import type { Notice } from '../../workflows/contract/activities.ts';
+import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
+import { noSpend, type Terminal, type TransitionReason } from '../../workflows/contract/loop.ts';
+
+export const session = 's-1' as SessionId;
+
+export const textBlock = (text: string): ContentBlock => ({ type: 'text', text, citations: null });
+
+export const thinkingBlock = (thinking: string, signature = 'signed'): ContentBlock => ({
+  type: 'thinking',
+  thinking,
+  signature,
+});
+
+export const callBlock = (id: string, input: unknown = {}, name = 'read'): ContentBlock => ({
+  type: 'tool_use',
+  id,
+  name,
+  input,
+  caller: { type: 'direct' },
+});
+
+export function reply(content: ContentBlock[], changes: Partial<ReplyEntry> = {}): ReplyEntry {
+  const usage = { input_tokens: 1, output_tokens: 1 } as Message['usage'];
+  const message: Message = {
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    model: 'claude-test',
+    content,
+    container: null,
+    diagnostics: null,
+    stop_details: null,
+    stop_reason: 'end_turn',
+    stop_sequence: null,
+    usage,
+  };
+  return { kind: 'reply', fate: 'whole', message, iteration: 1, attempt: 1, spend: noSpend, at: 0, ...changes };
+}
+
+export function outcome(index: number, content: string, changes: Partial<Outcome> = {}): Outcome {
+  const log = { key: null, name: 'read', decision: 'allowed', duration: 1, outcome: 'ok' } as const;
+  return { index, toolUseId: `call-${index}`, isError: false, content, log, ...changes };
+}
+
+export const outcomes = (...list: Outcome[]): Entry => ({ kind: 'outcomes', outcomes: list });
+
+export const user = (text: string): Entry => ({
+  kind: 'user',
+  id: `m-${text.slice(0, 20)}` as MessageId,
+  body: { kind: 'text', text },
+});
+
+export const notice = (value: Notice): Entry => ({ kind: 'notice', notice: value });
+
+export const transition = (iteration: number, reason: TransitionReason): Entry => ({
+  kind: 'transition',
+  iteration,
+  reason,
+});
+
+export const runStarted = (run: number, config: Hash = hashOf(Buffer.from('config'))): Entry => ({
+  kind: 'run_started',
+  run,
+  config,
+  at: 0,
+});
+
+export function runEnded(run: number, terminal: Terminal = { reason: 'completed' }): Entry {
+  return {
+    kind: 'run_ended',
+    ended: { run, terminal, turns: 2, iterations: 3, messages: [], spend: noSpend, durationMs: 5, at: 9 },
+  };
+}
+
+/** One segment for each of `segments`. */
+export async function stored(store: Store, ...segments: (readonly Entry[])[]): Promise<View> {
+  let view = emptyView(session);
+  for (const entries of segments) view = await appendSegment(store, view, entries);
+  return view;
+}

@@ -1,0 +1,12 @@
+// A worker in a process of its own, to be killed: runs the built product. Settings come as one JSON argument; prints `ready` when
+// it polls. Ends by SIGTERM (drain) or with its standard input.
+import { startWorker } from '../../dist/worker/start-worker.js';
+import { installRuntime } from '../../dist/worker/install-runtime.js';
+
+const settings = JSON.parse(process.argv[2]);
+installRuntime((line) => process.stderr.write(`${line}\n`));
+const worker = await startWorker({ ...settings, warn: (line) => process.stderr.write(`${line}\n`) });
+const stop = () => worker.stop().then(() => process.exit(0));
+process.once('SIGTERM', stop);
+process.stdin.resume().once('end', () => process.exit(1));
+process.stdout.write('ready\n');

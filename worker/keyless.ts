@@ -1,0 +1,8 @@
+// Without a key the scripted model answers. Apart from model-access so that a command can ask without loading the SDK.
+
+export const SCRIPTED_NOTICE = 'scripted model — set ANTHROPIC_API_KEY for a real one';
+
+/** Whether a worker with this environment would use the scripted model. */
+export function isKeyless(env: Readonly<Record<string, string | undefined>>): boolean {
+  return !env['ANTHROPIC_API_KEY'] && !env['ANTHROPIC_AUTH_TOKEN'] && !env['ANTHROPIC_BASE_URL'];
+}
