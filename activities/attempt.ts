@@ -1,5 +1,5 @@
 // One attempt of an activity as its body sees it. Bodies get it as an argument, so they run in a test without a server.
-import { ApplicationFailure } from '@temporalio/common';
+import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import { Context } from '@temporalio/activity';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import { STORE_CORRUPT } from '../workflows/contract/failures.ts';
@@ -76,7 +76,9 @@ function failureOf(error: unknown, by: AbortedBy | null): unknown {
     return ApplicationFailure.create({ type: STORE_CORRUPT, message: error.message, nonRetryable: true });
   }
   if (by === 'deploy' || by === 'lost') {
-    return ApplicationFailure.create({ type: 'AttemptLost', message: `the attempt ended: ${by}`, nextRetryDelay: 1 });
+    const message = `the attempt ended: ${by}`;
+    const category = ApplicationFailureCategory.BENIGN;
+    return ApplicationFailure.create({ type: 'AttemptLost', message, nextRetryDelay: 1, category });
   }
   return error;
 }

@@ -2,7 +2,13 @@
 import type { Client } from '@temporalio/client';
 import type { MessageId, SessionId } from '../workflows/contract/ids.ts';
 import { optionsProblem } from '../workflows/contract/options-problem.ts';
-import { SIGNALS, TASK_QUEUE, WORKFLOW_TYPE, type RunOptions, type UserMessage } from '../workflows/contract/session.ts';
+import {
+  SIGNALS,
+  TASK_QUEUE,
+  WORKFLOW_TYPE,
+  type RunOptions,
+  type UserMessage,
+} from '../workflows/contract/session.ts';
 import type { Watched } from '../activities/live/events.ts';
 import type { Entry } from '../activities/transcript/entries.ts';
 import type { Store } from '../activities/transcript/store.ts';
@@ -32,7 +38,11 @@ export type ClientOptions = {
 /** `session`: chosen here when absent. `messageId`: the same on a retry is the same message. */
 export type StartOptions = Partial<RunOptions> & { readonly session?: string; readonly messageId?: MessageId };
 
-export type SendOptions = { readonly now?: boolean; readonly messageId?: MessageId; readonly options?: Partial<RunOptions> };
+export type SendOptions = {
+  readonly now?: boolean;
+  readonly messageId?: MessageId;
+  readonly options?: Partial<RunOptions>;
+};
 
 export type Sent = { readonly session: SessionId; readonly messageId: MessageId };
 

@@ -34,7 +34,8 @@ export async function outcomeSeen(
 
 function runAnswering(entries: readonly Entry[], message: MessageId | null): number | null {
   for (const entry of entries) {
-    if (entry.kind === 'run_ended' && message !== null && entry.ended.messages.includes(message)) return entry.ended.run;
+    if (entry.kind === 'run_ended' && message !== null && entry.ended.messages.includes(message))
+      return entry.ended.run;
   }
   return null;
 }

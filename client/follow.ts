@@ -42,7 +42,14 @@ export async function* follow(
   signal.addEventListener('abort', news.close, { once: true });
   const sources = [
     liveNews(ports.live(session, signal), news),
-    lookNews({ look: () => ports.look(session), first, everyMs: ports.everyMs, signal, onTrouble: options.onTrouble, news }),
+    lookNews({
+      look: () => ports.look(session),
+      first,
+      everyMs: ports.everyMs,
+      signal,
+      onTrouble: options.onTrouble,
+      news,
+    }),
   ];
   try {
     if (!signal.aborted) yield* read(ports, session, goalOf(first, options.messageId ?? null), news);

@@ -17,7 +17,9 @@ export function newMessageId(): MessageId {
 /** A sentence that says what is wrong with a prompt, or undefined. */
 export function promptProblem(text: string): string | undefined {
   if (text.trim() === '') return 'the prompt is empty: say what is to be done';
-  return text.length > LARGEST ? `the prompt is over ${LARGEST / 1024 / 1024} MB: put it in a file and name it` : undefined;
+  return text.length > LARGEST
+    ? `the prompt is over ${LARGEST / 1024 / 1024} MB: put it in a file and name it`
+    : undefined;
 }
 
 /** Durable before it is sent, so that a message never refers to what is not there. Throws StoreError. */
@@ -28,5 +30,12 @@ export async function messageBody(store: Store, text: string): Promise<MessageBo
 }
 
 export function titleOf(text: string): string {
-  return [...text.slice(0, TITLE * 4).trim().replaceAll(/\s+/g, ' ')].slice(0, TITLE).join('');
+  return [
+    ...text
+      .slice(0, TITLE * 4)
+      .trim()
+      .replaceAll(/\s+/g, ' '),
+  ]
+    .slice(0, TITLE)
+    .join('');
 }

@@ -25,7 +25,7 @@ export type Query = {
  */
 export async function* query({ prompt, options = {} }: Query): AsyncGenerator<Watched, RunOutcome> {
   const { signal, env = process.env, say = () => undefined, ...run } = options;
-  const workplace = await openWorkplace({ env, always: false, say, warn: say });
+  const workplace = await openWorkplace({ env, anywhere: false, say, warn: say });
   const { sessions, failed } = workplace;
   try {
     const { session, messageId } = await sessions.start(prompt, run);
@@ -34,7 +34,11 @@ export async function* query({ prompt, options = {} }: Query): AsyncGenerator<Wa
     };
     if (signal?.aborted) interrupt();
     signal?.addEventListener('abort', interrupt, { once: true });
-    for await (const event of sessions.follow(session, { messageId, signal: failed, onTrouble: (why) => why && say(why) })) {
+    for await (const event of sessions.follow(session, {
+      messageId,
+      signal: failed,
+      onTrouble: (why) => why && say(why),
+    })) {
       if (event.type === 'result') return event;
       yield event;
     }

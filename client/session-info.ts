@@ -37,7 +37,7 @@ const memoSchema = z.object({
   title: z.string(),
   runs: z.number(),
 });
-const noMemo: SessionMemo = { phase: 'running', cwd: '', title: '', runs: 0, last: null };
+const noMemo: SessionMemo = { phase: 'running', head: null, cwd: '', title: '', runs: 0, last: null };
 
 export function sessionInfo(execution: WorkflowExecutionInfo | WorkflowExecutionDescription): SessionInfo {
   const { workflowId, status, memo, startTime, closeTime } = execution;

@@ -30,7 +30,7 @@ export type Opening = {
 export async function signalWithStart(client: Client, opening: Opening): Promise<void> {
   const { session, input, message, taskQueue, now } = opening;
   const { options, title, visibility } = input;
-  const memo: SessionMemo = { phase: 'running', cwd: options.cwd, title, runs: 0, last: null };
+  const memo: SessionMemo = { phase: 'running', head: null, cwd: options.cwd, title, runs: 0, last: null };
   const start = () =>
     client.workflow.signalWithStart(WORKFLOW_TYPE, {
       workflowId: session,

@@ -95,8 +95,8 @@ export class Session {
   enter(phase: Phase): void {
     if (phase === this.phase) return;
     this.phase = phase;
-    const { options, runs, last } = this.facts;
-    const memo: SessionMemo = { phase, cwd: options.cwd, title: this.input.title, runs, last };
+    const { head, options, runs, last } = this.facts;
+    const memo: SessionMemo = { phase, head, cwd: options.cwd, title: this.input.title, runs, last };
     upsertMemo({ [MEMO_KEY]: memo });
     if (this.input.visibility) upsertSearchAttributes([{ key: phaseKey, value: phase }]);
   }

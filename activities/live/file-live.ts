@@ -18,10 +18,10 @@ const BATCH_SIZE = 16 * 1024;
 export function fileLive({ dir, warn = () => undefined }: FileLiveOptions): LiveChannel {
   let warned = false;
   const report: Report = (error) => {
-    if (error === null) warned = false;
+    if (!(error instanceof Error)) warned = false;
     else if (!warned) {
       warned = true;
-      warn(`watchers of running sessions see nothing for now, ${dir} cannot be written: ${String(error)}`);
+      warn(`watchers of running sessions see nothing for now, ${dir} cannot be written: ${error.message}`);
     }
   };
   return {

@@ -33,6 +33,8 @@ export function folderChanges(folder: string, signal: AbortSignal): FolderChange
       if (!watcher) continue;
       drop();
       watching = { path, watcher };
+      // What happened before it was watched is seen by looking once more.
+      changed = true;
       return;
     }
   };

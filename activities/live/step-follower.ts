@@ -24,8 +24,11 @@ export function followStep(reader: AttemptReader, found: FoundStep, from: StepCu
     at = to;
     emit(to, watched);
   };
+  if (superseded && at.over && !at.shown) return;
   if (superseded) return takeBack(step, at, 'the reply was cut off and is asked for again', over(move));
   if (at.over) return;
+  // Forgotten before it was read to its end: a gap, of which nothing can be said.
+  if (found.attempts.length === 0) return closed ? move({ ...at, over: true }) : undefined;
   for (const { attempt, size } of found.attempts) {
     if (attempt < at.attempt) continue;
     if (attempt > at.attempt) {
@@ -65,13 +68,14 @@ function readAttempt(step: number, from: StepCursor, found: FoundLines, { last, 
     const at = give(step, from, found.lines, move);
     return move({ ...at, ...end, over: stored });
   }
-  if (!last || fate === null) return move({ ...from, ...end });
   let at = from;
-  takeBack(step, at, fate.why, (after, watched) => {
-    at = after;
-    move(after, watched);
-  });
-  if (!closed) at = give(step, at, found.lines.filter(isRetry), move);
+  if (fate?.fate === 'died') {
+    takeBack(step, at, fate.why, (after, watched) => {
+      at = after;
+      move(after, watched);
+    });
+    if (last && !closed) at = give(step, at, found.lines.filter(isRetry), move);
+  }
   move({ ...at, ...end });
 }
 

@@ -1,5 +1,5 @@
 // After an attempt died: give up with a value, park, or have Temporal try again after a wait that holds no slot (L14, L15, L20).
-import { ApplicationFailure } from '@temporalio/common';
+import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import type { ModelResult } from '../../workflows/contract/activities.ts';
 import { MODEL_ATTEMPT_DIED } from '../../workflows/contract/failures.ts';
 import { noSpend, type Spend } from '../../workflows/contract/loop.ts';
@@ -57,5 +57,8 @@ export function afterEmpty(tries: Tries, config: RunConfig, random: number): Aft
 }
 
 function retryIn(delayMs: number, detail: string): ApplicationFailure {
-  return ApplicationFailure.create({ type: MODEL_ATTEMPT_DIED, message: detail, nextRetryDelay: Math.max(1, delayMs) });
+  const nextRetryDelay = Math.max(1, delayMs);
+  // Benign: it is said on the live channel, not in the worker's log.
+  const category = ApplicationFailureCategory.BENIGN;
+  return ApplicationFailure.create({ type: MODEL_ATTEMPT_DIED, message: detail, nextRetryDelay, category });
 }

@@ -21,7 +21,10 @@ export function failureOf(error: unknown): Failure {
   }
   if (error.name === 'ServiceError') return { status: STATUS.usage, message: refusal(error) };
   const [first] = error.message.split('\n', 1);
-  return { status: STATUS.failed, message: `unexpected: ${first || error.name} (run it again with --verbose to see where)` };
+  return {
+    status: STATUS.failed,
+    message: `unexpected: ${first || error.name} (run it again with --verbose to see where)`,
+  };
 }
 
 /** The server answered, and with a refusal. */

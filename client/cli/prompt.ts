@@ -8,8 +8,10 @@ import { UsageError } from './errors.ts';
 /** Throws UsageError when there is none, it is empty, or it is given twice. */
 export async function readPrompt(cli: Cli, text: string | undefined, file: string | undefined): Promise<string> {
   if (text !== undefined && file !== undefined) throw new UsageError('give the text or --prompt-file, not both');
-  const prompt = file !== undefined ? await fromFile(resolve(cli.cwd, file)) : text === '-' ? await cli.readInput() : text;
-  if (prompt === undefined) throw new UsageError('say what is to be done: a text in quotes, - for standard input, or --prompt-file');
+  const prompt =
+    file !== undefined ? await fromFile(resolve(cli.cwd, file)) : text === '-' ? await cli.readInput() : text;
+  if (prompt === undefined)
+    throw new UsageError('say what is to be done: a text in quotes, - for standard input, or --prompt-file');
   const problem = promptProblem(prompt);
   if (problem !== undefined) throw new UsageError(problem);
   return prompt;
@@ -20,7 +22,8 @@ async function fromFile(path: string): Promise<string> {
     return await readFile(path, 'utf8');
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-    const why = code === 'ENOENT' ? 'does not exist' : code === 'EISDIR' ? 'is a directory' : `cannot be read (${code})`;
+    const why =
+      code === 'ENOENT' ? 'does not exist' : code === 'EISDIR' ? 'is a directory' : `cannot be read (${code})`;
     throw new UsageError(`the prompt file ${path} ${why}`);
   }
 }

@@ -60,7 +60,8 @@ export function workspace(dir: string, base: string): string {
   } catch (error) {
     if (error instanceof UsageError) throw error;
     const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    const why = code === 'EACCES' ? 'cannot be read' : code === 'ENOENT' ? 'does not exist' : `cannot be used (${String(code)})`;
+    const why =
+      code === 'EACCES' ? 'cannot be read' : code === 'ENOENT' ? 'does not exist' : `cannot be used (${String(code)})`;
     throw new UsageError(`the directory ${path} ${why}: give another with --cwd`);
   }
 }
@@ -73,7 +74,8 @@ function number(flag: string, text: string): number {
 
 function duration(text: string): number {
   const value = parseDuration(text);
-  if (value === null) throw new UsageError(`--timeout ${JSON.stringify(text)} is no time: write 1500ms, 90s, 30m or 2h`);
+  if (value === null)
+    throw new UsageError(`--timeout ${JSON.stringify(text)} is no time: write 1500ms, 90s, 30m or 2h`);
   return value;
 }
 

@@ -27,7 +27,11 @@ export async function withServer(cli: Cli, work: (opened: Opened) => Promise<num
 }
 
 /** What was sent is safe; a person has to know when nothing will come of it for now. */
-export async function sayIfNobodyWorks(cli: Cli, { embedded, folder, temporal }: Opened, session: SessionId): Promise<void> {
+export async function sayIfNobodyWorks(
+  cli: Cli,
+  { embedded, folder, temporal }: Opened,
+  session: SessionId,
+): Promise<void> {
   if (embedded !== null) {
     const { livingMembers } = await import('../../worker/embedded/members.ts');
     if (livingMembers(folder).some(({ worker }) => worker)) return;

@@ -7,7 +7,7 @@ import { listenForSignals, type Signals } from './signals.ts';
 /** Milliseconds for leaving a server when someone is in a hurry. */
 const HURRY_MS = 3_000;
 
-export type WithinWorkplace = Pick<OpenWorkplace, 'always' | 'beforeWork'>;
+export type WithinWorkplace = Pick<OpenWorkplace, 'anywhere' | 'beforeWork'>;
 
 /** The exit status of `work`, or of the signal that came before it could begin. */
 export async function withinWorkplace(

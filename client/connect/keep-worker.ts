@@ -27,7 +27,9 @@ export function keepWorker({ others, start, everyMs = LOOK_MS }: KeepWorker): Ke
     while (others() > 0) if (!(await pause(everyMs, stopped.signal))) return;
     // Ours stays to the end, also when another comes: handing over would only move work twice.
     own = start();
-    await (await own).done;
+    await (
+      await own
+    ).done;
   };
   const ended = work();
   // Whoever waits for a run races with it; until then it must not count as unhandled.

@@ -8,7 +8,9 @@ import { type Embedded, joinServer } from '../../worker/embedded/join-server.ts'
 import type { Role } from '../../worker/embedded/members.ts';
 import { resolveConnection } from '../../worker/embedded/resolve-connection.ts';
 import { fileStore } from '../../activities/transcript/file-store.ts';
-import { followLive } from '../../activities/live/follow-live.ts';
+import type { Store } from '../../activities/transcript/store.ts';
+import type { Watched } from '../../activities/live/events.ts';
+import { followLive, type LiveItem } from '../../activities/live/follow-live.ts';
 import { createClient, type PerdureClient } from '../client.ts';
 
 export type OpenServer = {
@@ -24,6 +26,7 @@ export type Opened = {
   readonly target: Target;
   readonly folder: DataFolder;
   readonly temporal: Connected;
+  readonly store: Store;
   readonly sessions: PerdureClient;
   /** Null when the server is not ours. */
   readonly embedded: Embedded | null;
@@ -39,13 +42,14 @@ export async function openServer(open: OpenServer): Promise<Opened> {
   const target = resolved.kind === 'embedded' ? addressOf(embedded) : resolved;
   try {
     const temporal = await connectClient(target);
-    const sessions = sessionsOf(temporal, folder);
+    const store = fileStore({ dir: folder.storeDir });
+    const sessions = sessionsOf(temporal, folder, store);
     let closed: Promise<void> | undefined;
     const close = async (): Promise<void> => {
       await temporal.connection.close();
       await embedded?.leave();
     };
-    return { target, folder, temporal, sessions, embedded, close: () => (closed ??= close()) };
+    return { target, folder, temporal, store, sessions, embedded, close: () => (closed ??= close()) };
   } catch (error) {
     await embedded?.leave();
     throw error;
@@ -61,11 +65,16 @@ function addressOf(embedded: Embedded | null): Target {
   return { address: embedded.address, namespace: embedded.namespace };
 }
 
-function sessionsOf({ client, connection }: Connected, folder: DataFolder): PerdureClient {
+function sessionsOf({ client, connection }: Connected, folder: DataFolder, store: Store): PerdureClient {
   return createClient({
     temporal: client,
-    store: fileStore({ dir: folder.storeDir }),
-    live: (session, signal) => followLive({ dir: folder.liveDir, session, signal }),
+    store,
+    live: (session, signal) => watched(followLive({ dir: folder.liveDir, session, signal })),
     visibility: () => ensurePhaseAttribute(connection, client.options.namespace),
   });
+}
+
+/** Without the cursors: a follower begins at the beginning of the run. */
+async function* watched(items: AsyncIterable<LiveItem>): AsyncIterable<Watched> {
+  for await (const { cursor: _, ...event } of items) yield event;
 }

@@ -20,7 +20,7 @@ export function watchPollers({ temporal, say, onNobody }: WatchPollers): { stop(
   const watch = async (): Promise<void> => {
     if (!(await waitForWorker({ temporal }, AT_FIRST_MS, signal)))
       return onNobody(new ClientProblem('no_worker', nobodyPolls()));
-    for (let polled = true; await pause(LATER_MS, signal); ) {
+    for (let polled = true; await pause(LATER_MS, signal);) {
       const polls = await workerPolls({ temporal });
       if (polled && !polls) say(`${nobodyPolls()}; the session goes on when one does`);
       polled = polls;

@@ -10,8 +10,8 @@ import { watchPollers } from './watch-pollers.ts';
 
 export type OpenWorkplace = {
   readonly env: Env;
-  /** Also on a server that is not ours: else its workers are its own affair. */
-  readonly always: boolean;
+  /** A worker of ours also on a server that is not: else its workers are its own affair. */
+  readonly anywhere: boolean;
   /** Called before a worker of ours is started; what it throws is thrown, and none is. */
   readonly beforeWork?: (opened: Opened) => Promise<void>;
   /** Progress for a person, one line each. */
@@ -29,8 +29,9 @@ export type Workplace = Opened & {
 
 /** Throws SetupProblem. A worker may still be starting when it resolves: sessions can be sent to already. */
 export async function openWorkplace(open: OpenWorkplace): Promise<Workplace> {
-  const { env, always, say, warn } = open;
-  const ours = always || stayingWorkers(env) === 0;
+  const { env, anywhere, say, warn } = open;
+  const staying = stayingWorkers(env);
+  const ours = staying === null ? anywhere : staying === 0;
   const loading = ours ? prepareWorker({ env, warn }) : undefined;
   loading?.catch(() => undefined);
   const opened = await openServer({ env, role: 'command', worker: ours, say });
@@ -42,7 +43,8 @@ export async function openWorkplace(open: OpenWorkplace): Promise<Workplace> {
     throw error;
   }
   const failure = new AbortController();
-  const staff = opened.embedded === null && !always ? theirs(opened, open, failure) : own(opened, open, ours, failure);
+  const staff =
+    opened.embedded === null && !anywhere ? theirs(opened, open, failure) : own(opened, open, ours, failure);
   return { ...opened, failed: failure.signal, ...closing(opened, staff) };
 }
 
@@ -56,7 +58,7 @@ function theirs({ temporal }: Opened, { say }: OpenWorkplace, failure: AbortCont
 
 function own(opened: Opened, { env, say, warn }: OpenWorkplace, ours: boolean, failure: AbortController): Staff {
   const { embedded } = opened;
-  const others = embedded === null || ours ? () => 0 : embedded.liveWorkers;
+  const others = embedded === null ? () => 0 : embedded.liveWorkers;
   const start = (): Promise<RunningWorker> => {
     if (!ours) say('the worker has ended: this process goes on with its work');
     return startOwnWorker(opened, { env, warn });

@@ -13,12 +13,18 @@ const sequences = new RegExp(
 const controls = new RegExp(`[\u0000-\u0008\u000b-\u001f\u007f${C1}\u200e\u200f\u202a-\u202e\u2066-\u2069]`, 'g');
 
 export function plain(text: string): string {
-  return text.replace(/\r\n?/g, '\n').replace(sequences, '').replace(/[\u2028\u2029]/g, '\n').replace(controls, '');
+  return text
+    .replace(/\r\n?/g, '\n')
+    .replace(sequences, '')
+    .replace(/[\u2028\u2029]/g, '\n')
+    .replace(controls, '');
 }
 
 /** On one line, at most `most` characters. */
 export function oneLine(text: string, most: number): string {
-  const line = plain(text.slice(0, most * 4)).trim().replace(/\s+/g, ' ');
+  const line = plain(text.slice(0, most * 4))
+    .trim()
+    .replace(/\s+/g, ' ');
   const letters = [...line];
   return letters.length <= most && text.length <= most * 4 ? line : `${letters.slice(0, most - 1).join('')}…`;
 }

@@ -16,7 +16,9 @@ export function sessionTable(paint: Paint, sessions: readonly SessionInfo[], now
     shortAge(now - session.startedAt),
     oneLine(session.title, 60),
   ]);
-  const widths = HEADINGS.map((heading, column) => Math.max(heading.length, ...rows.map((row) => (row[column] ?? '').length)));
+  const widths = HEADINGS.map((heading, column) =>
+    Math.max(heading.length, ...rows.map((row) => (row[column] ?? '').length)),
+  );
   const line = (cells: readonly string[]): string =>
     cells.map((cell, column) => (column === cells.length - 1 ? cell : cell.padEnd(widths[column] ?? 0))).join('  ');
   return [paint.dim(line(HEADINGS)), ...rows.map(line)].map((text) => `${text.trimEnd()}\n`).join('');

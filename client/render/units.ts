@@ -8,7 +8,9 @@ export function shortTime(ms: number): string {
   const minutes = Math.floor(seconds / 60);
   if (minutes < 60) return withRest(minutes, 'min', seconds % 60, 's');
   const hours = Math.floor(minutes / 60);
-  return hours < 48 ? withRest(hours, 'h', minutes % 60, 'min') : withRest(Math.floor(hours / 24), 'd', hours % 24, 'h');
+  return hours < 48
+    ? withRest(hours, 'h', minutes % 60, 'min')
+    : withRest(Math.floor(hours / 24), 'd', hours % 24, 'h');
 }
 
 function withRest(whole: number, unit: string, rest: number, small: string): string {
@@ -25,7 +27,8 @@ export function count(n: number, one: string, many = `${one}s`): string {
   return `${n} ${n === 1 ? one : many}`;
 }
 
-/** How long ago, in one unit. */
+/** How long ago, in whole ones of one unit. */
 export function shortAge(ms: number): string {
-  return shortTime(Math.floor(Math.max(0, ms) / 1_000) * 1_000).replace(/^(\d+)\.\d s$/, '$1 s').replace(/^(\d+ \w+) .*/, '$1');
+  const seconds = Math.max(0, Math.floor(ms / 1_000));
+  return seconds < 60 ? `${seconds} s` : shortTime(seconds * 1_000).replace(/^(\d+ \w+) .*/, '$1');
 }

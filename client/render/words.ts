@@ -36,8 +36,12 @@ export function noticeText(notice: Notice): string {
   }
 }
 
+type Ending = Pick<RunOutcome, 'reason' | 'turns' | 'costUsd' | 'durationMs'> & {
+  readonly detail?: string | undefined;
+};
+
 /** completed · 3 turns · $0.02 · 4.2 s */
-export function outcomeText({ reason, detail, turns, costUsd, durationMs }: RunOutcome): string {
+export function outcomeText({ reason, detail, turns, costUsd, durationMs }: Ending): string {
   const why = detail === undefined ? reason : `${reason}: ${oneLine(detail, 500)}`;
   return [why, count(turns, 'turn'), money(costUsd), shortTime(durationMs)].join(' · ');
 }

@@ -64,21 +64,26 @@ describe('a worker killed in the middle of a tool', () => {
     await second.kill();
   });
 
-  it('L40 a call that is safe to repeat is repeated', async () => {
+  it('L37 L40 a safe call that had run early runs again with the next attempt, and has one outcome', async () => {
+    const held = gate();
+    const early = [toolUse('read', { path: 'a.txt' }, 'toolu_1'), text('and so on')];
     const h = await crashHarness({
-      script: [
-        reply([toolUse('bash', { command: 'touch started; sleep 60' }), toolUse('read', { path: 'a.txt' })]),
-        reply('Done.'),
-      ],
+      script: [reply(early, { hold: held.hold, holdAfterEvent: 7 }), reply(early), reply('Done.')],
     });
     writeFileSync(join(h.cwd, 'a.txt'), 'hello\n');
     const first = await h.worker();
     const session = await h.open('Do it.');
-    await until(() => h.bodies().length === 1);
+    await until(() => h.liveText(session.id).includes('tool_end'));
     await first.kill();
+    writeFileSync(join(h.cwd, 'a.txt'), 'hello again\n');
     const second = await h.worker();
-    await session.ended(1);
-    expect(JSON.stringify(h.bodies().at(-1))).toContain('hello');
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
+    held.release();
+    expect(h.bodies().at(-1)?.messages.at(-1)).toMatchObject({
+      content: [{ content: expect.stringContaining('hello again') }],
+    });
+    const outcomes = (await session.entries()).flatMap((entry) => (entry.kind === 'outcomes' ? entry.outcomes : []));
+    expect(outcomes).toHaveLength(1);
     await second.kill();
   });
 });

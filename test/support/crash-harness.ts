@@ -6,9 +6,14 @@ import { Client, Connection } from '@temporalio/client';
 import { Worker } from '@temporalio/worker';
 import { inject, onTestFinished } from 'vitest';
 import { bundlePath } from '../../worker/bundle.ts';
-import { startScriptedModel, type ScriptedModelOptions } from '../../worker/scripted-model/index.ts';
+import {
+  startScriptedModel,
+  type ParsedRequest,
+  type ScriptedModelOptions,
+} from '../../worker/scripted-model/index.ts';
 import type { HandoverLimits, RunOptions } from '../../workflows/contract/session.ts';
-import { fastBackoff, openSession, type OpenSession } from './harness.ts';
+import { fastBackoff, liveText, oneRuntime, openSession, type OpenSession } from './harness.ts';
+import type { SessionId } from '../../workflows/contract/ids.ts';
 import { tempDir } from './temp-dir.ts';
 import { workerProcess } from './worker-process.ts';
 
@@ -20,6 +25,7 @@ export type CrashOptions = {
 };
 
 export async function crashHarness({ script, address = inject('temporalAddress'), handover }: CrashOptions) {
+  oneRuntime();
   const model = await startScriptedModel({ script });
   onTestFinished(() => model.close());
   const root = tempDir();
@@ -36,7 +42,9 @@ export async function crashHarness({ script, address = inject('temporalAddress')
     ...folders,
     model,
     client,
-    bodies: () => model.requests.map((request) => request.body),
+    bodies: () => model.requests.map((request) => request.body as ParsedRequest),
+    /** All live files of a session, as text. */
+    liveText: (session: SessionId): string => liveText(join(folders.liveDir, session)),
     open: (text: string, run: Partial<RunOptions> = {}) =>
       openSession({ client, taskQueue, folders, handover }, text, run),
     worker: () =>

@@ -25,7 +25,7 @@ import { fileStore } from '../../activities/transcript/file-store.ts';
 import type { Entry } from '../../activities/transcript/entries.ts';
 import { loadView } from '../../activities/transcript/view.ts';
 import { join } from 'node:path';
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { tempDir } from './temp-dir.ts';
 import { until } from './until.ts';
 
@@ -37,6 +37,11 @@ export type HarnessOptions = {
 
 let runtimeInstalled = false;
 
+export function oneRuntime(): void {
+  if (!runtimeInstalled) installRuntime((line) => process.stderr.write(`${line}\n`));
+  runtimeInstalled = true;
+}
+
 export async function harness(options: HarnessOptions) {
   const model = await startScriptedModel({ script: options.script });
   onTestFinished(() => model.close());
@@ -46,8 +51,7 @@ export async function harness(options: HarnessOptions) {
 export type Harness = Awaited<ReturnType<typeof harnessOn>>;
 
 async function harnessOn(model: ScriptedModel, { worker: settings, handover }: HarnessOptions) {
-  if (!runtimeInstalled) installRuntime((line) => process.stderr.write(`${line}\n`));
-  runtimeInstalled = true;
+  oneRuntime();
   const root = tempDir();
   const folders = { cwd: join(root, 'workspace'), storeDir: join(root, 'store'), liveDir: join(root, 'live') };
   mkdirSync(folders.cwd);
@@ -78,10 +82,21 @@ async function harnessOn(model: ScriptedModel, { worker: settings, handover }: H
     worker,
     startWorker: start,
     /** The bodies of the requests that the model server answered, in order. */
-    bodies: () => model.requests.map((request) => request.body),
+    bodies: () => model.requests.map((request) => request.body as ParsedRequest),
+    /** When request `n` (from 0) arrived, in milliseconds since the epoch. */
+    requestedAt: (n: number): number => model.requests[n]?.at ?? Number.NaN,
+    /** All live files of a session, as text. */
+    liveText: (session: SessionId): string => liveText(join(folders.liveDir, session)),
     open: (text: string, run: Partial<RunOptions> = {}) =>
       openSession({ client, taskQueue, folders, handover }, text, run),
   };
+}
+
+export function liveText(folder: string): string {
+  if (!existsSync(folder)) return '';
+  return readdirSync(folder)
+    .map((name) => readFileSync(join(folder, name), 'utf8'))
+    .join('');
 }
 
 /** Retries as L14, a thousand times faster. */
@@ -120,12 +135,17 @@ export async function openSession(
   onTestFinished(() => endSession(handleOfChain));
   const memo = async (): Promise<SessionMemo | undefined> =>
     (await handleOfChain.describe()).memo?.[MEMO_KEY] as SessionMemo | undefined;
-  const ended = async (run: number): Promise<RunSummary> => {
-    for (;;) {
-      const last = (await memo())?.last;
-      if (last && last.run >= run) return last;
-      await until.tick();
-    }
+  const entries = async (): Promise<readonly Entry[]> =>
+    (await loadView(fileStore({ dir: folders.storeDir }), id, (await memo())?.head ?? null)).entries;
+  const ended = async (run: number): Promise<Omit<RunSummary, 'head'>> => {
+    const last = await until(async () => {
+      const summary = (await memo())?.last;
+      return summary && summary.run >= run ? summary : null;
+    });
+    if (last.run === run) return last;
+    const found = (await entries()).find((entry) => entry.kind === 'run_ended' && entry.ended.run === run);
+    if (found?.kind !== 'run_ended') throw new Error(`the transcript has no end of run ${run}`);
+    return found.ended;
   };
   return {
     id,
@@ -136,11 +156,8 @@ export async function openSession(
     send: (body: string, more: Partial<UserMessage> = {}) =>
       handleOfChain.signal(SIGNALS.message, { ...userMessage(body), ...more }),
     interrupt: () => handleOfChain.signal(SIGNALS.interrupt),
-    /** Everything stored up to the last run's end. */
-    entries: async (): Promise<readonly Entry[]> => {
-      const head = (await memo())?.last?.head ?? null;
-      return (await loadView(fileStore({ dir: folders.storeDir }), id, head)).entries;
-    },
+    /** Everything stored up to the session's last change of phase. */
+    entries,
   };
 }
 

@@ -78,6 +78,8 @@ export type RunSummary = {
 
 export type SessionMemo = {
   readonly phase: Phase;
+  /** Of the transcript, when the phase last changed. */
+  readonly head: Hash | null;
   readonly cwd: string;
   /** First 120 characters of the first prompt. */
   readonly title: string;

@@ -4,13 +4,13 @@ import type { Stats } from 'node:fs';
 import { z } from 'zod';
 import { defineTool, ToolFailure, type Tool, type ToolContext } from '../tool.ts';
 import type { BuiltinOptions } from './options.ts';
-import { confine, type Confined, type Workspace } from './confine.ts';
-import { shown } from './fs-failure.ts';
-import { hiddenGitProblem, namesGitFolder } from './git-folder.ts';
-import { openFile } from './open-inside.ts';
-import { replaceText, type Replacement } from './replace-text.ts';
+import { confine, type Confined, type Workspace } from './files/confine.ts';
+import { shown } from './files/fs-failure.ts';
+import { hiddenGitProblem, namesGitFolder } from './files/git-folder.ts';
+import { openFile } from './files/open-inside.ts';
+import { replaceText, type Replacement } from './files/replace-text.ts';
 import { count, shownName } from './words.ts';
-import { writeInside } from './write-inside.ts';
+import { writeInside } from './files/write-inside.ts';
 
 const MAX_BYTES = 16 * 1024 * 1024;
 

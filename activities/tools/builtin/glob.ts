@@ -2,13 +2,13 @@
 import { isAbsolute, relative } from 'node:path';
 import { z } from 'zod';
 import { defineTool, ToolFailure, type Tool } from '../tool.ts';
-import { isInside, type Workspace } from './confine.ts';
-import { globMatcher } from './glob-match.ts';
-import { shown } from './fs-failure.ts';
+import { isInside, type Workspace } from './files/confine.ts';
+import { globMatcher } from './search/glob-match.ts';
+import { shown } from './files/fs-failure.ts';
 import type { BuiltinOptions } from './options.ts';
-import { commonArguments, ripgrep, searchNotes } from './ripgrep.ts';
-import { searchPlace, withoutDot, type SearchPlace } from './search-place.ts';
-import { topOf } from './top.ts';
+import { commonArguments, ripgrep, searchNotes } from './search/ripgrep.ts';
+import { searchPlace, withoutDot, type SearchPlace } from './search/search-place.ts';
+import { topOf } from './search/top.ts';
 import { count, shownName } from './words.ts';
 
 const MOST = 1_000;

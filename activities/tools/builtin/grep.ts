@@ -2,9 +2,9 @@
 import { z } from 'zod';
 import { defineTool, type Tool } from '../tool.ts';
 import type { BuiltinOptions } from './options.ts';
-import { contentReport, countReport, filesReport, type Report } from './grep-report.ts';
-import { commonArguments, ripgrep, searchNotes } from './ripgrep.ts';
-import { searchPlace } from './search-place.ts';
+import { contentReport, countReport, filesReport, type Report } from './search/grep-report.ts';
+import { commonArguments, ripgrep, searchNotes } from './search/ripgrep.ts';
+import { searchPlace } from './search/search-place.ts';
 import { refuseNul } from './words.ts';
 
 const NUL = 0;

@@ -3,10 +3,10 @@ import { z } from 'zod';
 import { resultHash } from '../preview.ts';
 import { defineTool, ToolFailure, type Tool, type ToolContext, type ToolOutput } from '../tool.ts';
 import type { BuiltinOptions } from './options.ts';
-import { confine } from './confine.ts';
-import { shown } from './fs-failure.ts';
-import { fileChunks, readLines, type Line, type LineRange, type LinesEnd } from './lines.ts';
-import { openFile } from './open-inside.ts';
+import { confine } from './files/confine.ts';
+import { shown } from './files/fs-failure.ts';
+import { fileChunks, readLines, type Line, type LineRange, type LinesEnd } from './files/lines.ts';
+import { openFile } from './files/open-inside.ts';
 
 const DEFAULT_LINES = 2_000;
 /** Characters of an answer: under what would be stored and previewed, or reading a stored result would store another. */

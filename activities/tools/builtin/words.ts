@@ -1,6 +1,6 @@
 // Small words of answers that several tools share.
 import { ToolFailure } from '../tool.ts';
-import { shown } from './fs-failure.ts';
+import { shown } from './files/fs-failure.ts';
 
 /** A file's name in a line of an answer: quoted only when it would break the line. */
 export function shownName(name: string): string {

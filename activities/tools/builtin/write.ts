@@ -3,10 +3,10 @@ import { z } from 'zod';
 import { countLines } from '../preview.ts';
 import { defineTool, ToolFailure, type Tool } from '../tool.ts';
 import type { BuiltinOptions } from './options.ts';
-import { confine } from './confine.ts';
-import { hiddenGitProblem, namesGitFolder } from './git-folder.ts';
+import { confine } from './files/confine.ts';
+import { hiddenGitProblem, namesGitFolder } from './files/git-folder.ts';
 import { count, shownName } from './words.ts';
-import { writeInside } from './write-inside.ts';
+import { writeInside } from './files/write-inside.ts';
 
 export function writeTool({ dataDir }: BuiltinOptions): Tool {
   return defineTool({

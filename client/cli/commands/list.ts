@@ -35,6 +35,7 @@ async function list(cli: Cli, { json, limit }: Flags): Promise<number> {
 
 export function wholeNumber(text: string): number {
   const value = Number(text);
-  if (!/^\d+$/.test(text) || value < 1 || value > 1_000_000) throw new InvalidArgumentError('give a whole number from 1');
+  if (!/^\d+$/.test(text) || value < 1 || value > 1_000_000)
+    throw new InvalidArgumentError('give a whole number from 1');
   return value;
 }

@@ -27,8 +27,11 @@ async function run(cli: Cli, task: string | undefined, flags: Flags): Promise<nu
   const cwd = options.cwd ?? workspace('.', cli.cwd);
   const prompt = await readPrompt(cli, task, flags.promptFile);
   if (stayingWorkers(cli.env) === 0) refuseWithoutKey(cli.env, prompt);
-  return withinWorkplace(cli, { always: false }, async (workplace, signals) => {
-    const { session, messageId } = await workplace.sessions.start(prompt, options.session ? options : { ...options, cwd });
+  return withinWorkplace(cli, { anywhere: false }, async (workplace, signals) => {
+    const { session, messageId } = await workplace.sessions.start(
+      prompt,
+      options.session ? options : { ...options, cwd },
+    );
     cli.say(`session ${session}`);
     const json = flags.json ?? false;
     return followRun(cli, { workplace, session, messageId, json, signals, onInterrupt: 'interrupt' });

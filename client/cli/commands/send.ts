@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
 import { readPrompt } from '../prompt.ts';
+import { sessionArgument } from '../session-argument.ts';
 import { sayIfNobodyWorks, withServer } from '../with-server.ts';
 
 type Flags = { readonly now?: boolean; readonly promptFile?: string };
@@ -21,9 +22,10 @@ export function sendCommand(program: Command, cli: Cli): void {
 }
 
 async function send(cli: Cli, id: string, text: string | undefined, { now, promptFile }: Flags): Promise<number> {
+  const session = sessionArgument(id);
   const prompt = await readPrompt(cli, text, promptFile);
   return withServer(cli, async (opened) => {
-    const { session, messageId } = await opened.sessions.send(id, prompt, { now: now ?? false });
+    const { messageId } = await opened.sessions.send(session, prompt, { now: now ?? false });
     cli.print(`${messageId}\n`);
     await sayIfNobodyWorks(cli, opened, session);
     return STATUS.ok;

@@ -2,11 +2,10 @@
 import type { Command } from 'commander';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import type { Opened } from '../../connect/open-server.ts';
-import { sessionIdProblem } from '../../session-id.ts';
 import type { Cli } from '../cli.ts';
-import { UsageError } from '../errors.ts';
 import { followRun } from '../follow-run.ts';
 import { refuseWithoutKey } from '../keyless.ts';
+import { sessionArgument } from '../session-argument.ts';
 import { withinWorkplace } from '../within-workplace.ts';
 
 export function watchCommand(program: Command, cli: Cli): void {
@@ -21,11 +20,9 @@ export function watchCommand(program: Command, cli: Cli): void {
 }
 
 async function watch(cli: Cli, id: string, json: boolean): Promise<number> {
-  const problem = sessionIdProblem(id);
-  if (problem !== undefined) throw new UsageError(problem);
-  const session = id as SessionId;
+  const session = sessionArgument(id);
   const beforeWork = (opened: Opened): Promise<void> => checkKey(cli, opened, session);
-  return withinWorkplace(cli, { always: false, beforeWork }, (workplace, signals) =>
+  return withinWorkplace(cli, { anywhere: false, beforeWork }, (workplace, signals) =>
     followRun(cli, { workplace, session, json, signals, onInterrupt: 'detach' }),
   );
 }

@@ -1,7 +1,7 @@
 // Whether a shell command only reads the workspace (L55): a list of simple commands from a table, with arguments that are known
 // to the letter and lead nowhere else. When in doubt it does not: a wrong no costs a question, a wrong yes a file.
 import { isAbsolute, join, resolve } from 'node:path';
-import { isInside } from '../confine.ts';
+import { isInside } from '../files/confine.ts';
 import { readsOnly } from './reading-commands.ts';
 import { parseShell, type Redirect, type SimpleCommand } from './parse-shell.ts';
 import type { Word } from './read-word.ts';

@@ -17,7 +17,7 @@ function without(letters: string, ...long: readonly string[]): Judge {
       // A pattern in front of a name can become an option: there may be a file called "-o".
       if (glob === 0) return false;
       if (text.startsWith('--')) return !long.some((name) => name.startsWith(text.slice(2).split('=')[0] as string));
-      return !text.startsWith('-') || ![...letters].some((letter) => text.includes(letter, 1));
+      return !text.startsWith('-') || !Array.from(letters).some((letter) => text.includes(letter, 1));
     });
   };
 }

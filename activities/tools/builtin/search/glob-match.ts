@@ -1,6 +1,6 @@
 // Matches paths against a glob in time bounded by path × pattern: a pattern comes from a model, and a backtracking matcher
 // could be made to hang the worker. `*` `?` `[…]` `{a,b}` `**`; a wildcard does not match a leading dot.
-import { ToolFailure } from '../tool.ts';
+import { expandBraces } from './expand-braces.ts';
 
 type Token =
   | { readonly kind: 'literal'; readonly character: string }
@@ -11,14 +11,13 @@ type Token =
 /** null is `**`: any number of folders. */
 type Segment = readonly Token[] | null;
 
-const MAX_ALTERNATIVES = 256;
 const STAR: Token = { kind: 'star' };
 
 /** For paths with `/` between segments and none in front. Throws ToolFailure for a pattern with too many alternatives. */
 export function globMatcher(pattern: string): (path: string) => boolean {
   const alternatives = expandBraces(pattern).map((one) => one.split('/').map(parseSegment));
   return (path) => {
-    const names = path.split('/').map((name) => [...name]);
+    const names = path.split('/').map((name) => Array.from(name));
     return alternatives.some((segments) => wildcard(names, segments, isGlobstar, matchSegment, isPlain));
   };
 }
@@ -81,7 +80,7 @@ function matchToken(character: string, token: Token): boolean {
 
 function parseSegment(text: string): Segment {
   if (text === '**') return null;
-  const characters = [...text];
+  const characters = Array.from(text);
   const tokens: Token[] = [];
   for (let at = 0; at < characters.length; at++) {
     const character = characters[at] as string;
@@ -119,38 +118,4 @@ function parseSet(inner: readonly string[]): Token {
     if (to !== undefined) at += 2;
   }
   return { kind: 'set', negated, ranges };
-}
-
-/** `{a,b}` as alternatives, nested ones too; braces without a comma are characters. */
-export function expandBraces(pattern: string): readonly string[] {
-  const done: string[] = [];
-  const open = [pattern];
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const choice = firstChoice(next);
-    if (choice === undefined) done.push(next);
-    else open.push(...choice);
-    if (done.length + open.length > MAX_ALTERNATIVES) {
-      throw new ToolFailure(`The pattern has more than ${MAX_ALTERNATIVES} alternatives: use a simpler one.`);
-    }
-  }
-  return done;
-}
-
-function firstChoice(pattern: string): string[] | undefined {
-  const stack: { readonly open: number; readonly commas: number[] }[] = [];
-  for (let at = 0; at < pattern.length; at++) {
-    const character = pattern[at];
-    if (character === '\\') at++;
-    else if (character === '{') stack.push({ open: at, commas: [] });
-    else if (character === ',') stack.at(-1)?.commas.push(at);
-    else if (character === '}') {
-      const group = stack.pop();
-      if (group === undefined || group.commas.length === 0) continue;
-      const cuts = [group.open, ...group.commas, at];
-      return cuts
-        .slice(1)
-        .map((cut, n) => pattern.slice(0, group.open) + pattern.slice((cuts[n] ?? 0) + 1, cut) + pattern.slice(at + 1));
-    }
-  }
-  return undefined;
 }

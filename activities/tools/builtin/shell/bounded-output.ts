@@ -1,5 +1,5 @@
 // The beginning and the end of an output of any length, in bounded memory. 1 GiB costs what 8 MiB do; nothing goes to disk.
-import { dropPartialEnd, dropPartialStart } from './utf8.ts';
+import { dropPartialEnd, dropPartialStart } from '../files/utf8.ts';
 
 /** Bytes kept of each end. Together they are also the most that is ever stored of one output. */
 export const KEPT_END = 4 * 1024 * 1024;
@@ -12,9 +12,9 @@ export type BoundedOutput = {
 };
 
 export function boundedOutput(keptEnd = KEPT_END): BoundedOutput {
-  let head = Buffer.alloc(0);
+  let head: Buffer = Buffer.alloc(0);
   let headLength = 0;
-  let ring = Buffer.alloc(0);
+  let ring: Buffer = Buffer.alloc(0);
   let total = 0;
   const tailTotal = (): number => total - headLength;
   return {

@@ -4,10 +4,10 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { relative } from 'node:path';
 import { rgPath } from '@vscode/ripgrep';
-import { callId } from '../claim.ts';
-import { childEnvironment } from '../process/environment.ts';
-import { ToolFailure, type ToolContext } from '../tool.ts';
-import { isInside, type Workspace } from './confine.ts';
+import { callId } from '../../claim.ts';
+import { childEnvironment } from '../../process/environment.ts';
+import { ToolFailure, type ToolContext } from '../../tool.ts';
+import { isInside, type Workspace } from '../files/confine.ts';
 
 const TIME_LIMIT_MS = 20_000;
 const MAX_PROBLEMS = 4_000;

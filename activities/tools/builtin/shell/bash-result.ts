@@ -1,10 +1,10 @@
 // What a command's end means, in the words of an answer (L36).
 import { constants } from 'node:os';
-import type { TreeExit } from '../process/spawn-tree.ts';
-import type { ToolOutput } from '../tool.ts';
+import type { TreeExit } from '../../process/spawn-tree.ts';
+import type { ToolOutput } from '../../tool.ts';
 import type { BoundedOutput } from './bounded-output.ts';
 import { cleanText } from './clean-text.ts';
-import { isAnswer } from './shell/exit-status.ts';
+import { isAnswer } from './exit-status.ts';
 import type { TreeEnd } from './supervise.ts';
 
 /** A failure cancels the siblings of the call; a status that is an answer is none. */

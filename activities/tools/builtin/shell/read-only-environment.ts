@@ -1,7 +1,7 @@
 // What keeps a command that was judged to only read from running something after all: the folder it reads is not trusted, and
 // programs must not be found in it, nor named by its git configuration.
 import { isAbsolute } from 'node:path';
-import { isInside } from './confine.ts';
+import { isInside } from '../files/confine.ts';
 
 const GIT_SETTINGS: readonly (readonly [string, string])[] = [
   ['core.fsmonitor', 'false'],

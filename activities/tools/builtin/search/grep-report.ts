@@ -1,7 +1,7 @@
 // What ripgrep prints as what the model reads: bounded, and closed by a count of all there was.
 import { withoutDot } from './search-place.ts';
 import { topOf } from './top.ts';
-import { count, shownName } from './words.ts';
+import { count, shownName } from '../words.ts';
 
 export type Report = {
   add(record: Buffer): void;

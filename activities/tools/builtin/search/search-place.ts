@@ -1,8 +1,8 @@
 // Where a search begins: a folder or file of the workspace, as an argument that cannot be taken for an option.
 import { stat } from 'node:fs/promises';
-import { ToolFailure } from '../tool.ts';
-import { confine, type Workspace } from './confine.ts';
-import { fsFailure, shown } from './fs-failure.ts';
+import { ToolFailure } from '../../tool.ts';
+import { confine, type Workspace } from '../files/confine.ts';
+import { fsFailure, shown } from '../files/fs-failure.ts';
 
 export type SearchPlace = {
   /** Relative to the workspace root; '' is the root. */

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { access, constants, lstat, mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { ToolFailure } from '../tool.ts';
+import { ToolFailure } from '../../tool.ts';
 import type { Confined, Workspace } from './confine.ts';
 import { absent, fsFailure, shown } from './fs-failure.ts';
 import { entryOf, openFolder, requireFile } from './open-inside.ts';

@@ -1,5 +1,5 @@
 // The system's refusals as sentences the model can act on. What is not listed here is a defect and stays an error.
-import { ToolFailure } from '../tool.ts';
+import { ToolFailure } from '../../tool.ts';
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'it does not exist',

@@ -3,7 +3,7 @@
 import { readdirSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { isInside } from './confine.ts';
-import type { ShellPath } from './shell/read-only-shell.ts';
+import type { ShellPath } from '../shell/read-only-shell.ts';
 
 /** `forbidden` is Perdure's own data, which counts as outside wherever it lies. */
 export function leavesWorkspace(cwd: string, paths: readonly ShellPath[], forbidden: string | undefined): boolean {

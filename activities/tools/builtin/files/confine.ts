@@ -2,7 +2,7 @@
 // ordinary failure the model can read (L34).
 import { lstat, realpath } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { ToolFailure } from '../tool.ts';
+import { ToolFailure } from '../../tool.ts';
 import { absent, fsFailure, shown } from './fs-failure.ts';
 
 export type Workspace = {

@@ -1,0 +1,43 @@
+#!/usr/bin/env node
+// The `perdure` command. In a checkout it builds first when the sources are newer than what was built from them.
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const sources = ['workflows', 'activities', 'worker', 'client'];
+/** The build writes it last. */
+const built = join(root, 'dist', 'workflow-bundle.js');
+
+function newest(folder) {
+  let time = 0;
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) time = Math.max(time, newest(path));
+    else if (/\.tsx?$/.test(entry.name)) time = Math.max(time, statSync(path).mtimeMs);
+  }
+  return time;
+}
+
+function isStale() {
+  if (!existsSync(join(root, 'tsconfig.build.json'))) return false;
+  const time = statSync(built, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  return sources.some((folder) => newest(join(root, folder)) > time);
+}
+
+if (isStale()) {
+  process.stderr.write('perdure: building, for the sources are newer than what was built\n');
+  const { status, error } = spawnSync('npm', ['run', '--silent', 'build'], { cwd: root, stdio: ['ignore', 2, 2] });
+  if (status !== 0) {
+    process.stderr.write(
+      `perdure: the build failed${error ? ` (${error.message})` : ''}: run npm ci, then npm run build\n`,
+    );
+    process.exit(1);
+  }
+}
+
+const { main } = await import('../dist/client/cli/main.js');
+const status = await main(process.argv.slice(2), process);
+// Whatever is still open belongs to nothing any more.
+process.stdout.write('', () => process.exit(status));

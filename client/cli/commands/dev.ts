@@ -1,0 +1,29 @@
+// perdure dev: server, worker and page in one process that stays.
+import type { Command } from 'commander';
+import { isKeyless, SCRIPTED_NOTICE } from '../../../worker/keyless.ts';
+import type { Cli } from '../cli.ts';
+
+export function devCommand(program: Command, cli: Cli): void {
+  program
+    .command('dev')
+    .description('server, worker and status page; stays until stopped')
+    .action(async () => {
+      const { withStayingWorker } = await import('../with-staying-worker.ts');
+      const { pagePorts, servePage } = await import('../../page/serve-page.ts');
+      const status = await withStayingWorker(cli, 'dev', async ({ worker, opened }) => {
+        const { target, folder } = opened;
+        const page = await servePage(pagePorts(opened));
+        const rows = [
+          ['page', page.url],
+          ['server', `${target.address}, namespace ${target.namespace}`],
+          ['worker', `pid ${process.pid}, task queue ${worker.taskQueue}, tools: ${worker.sandbox}`],
+          ['data', folder.root],
+        ];
+        if (isKeyless(cli.env)) cli.say(SCRIPTED_NOTICE);
+        cli.print(rows.map(([name = '', value]) => `${name.padEnd(7)} ${value}\n`).join(''));
+        cli.say('ready: perdure run "what is to be done"');
+        return page.close;
+      });
+      cli.exit(status);
+    });
+}

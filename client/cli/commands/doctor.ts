@@ -1,0 +1,23 @@
+// perdure doctor: what is found, what is missing, and what to do about it. Starts nothing.
+import type { Command } from 'commander';
+import type { Check } from '../../doctor/check.ts';
+import type { Cli } from '../cli.ts';
+import { STATUS } from '../errors.ts';
+
+export function doctorCommand(program: Command, cli: Cli): void {
+  program
+    .command('doctor')
+    .description('say what is found, what is missing and what to do')
+    .action(async () => {
+      const { examine } = await import('../../doctor/examine.ts');
+      const checks = await examine(cli.env);
+      const width = Math.max(...checks.map(({ name }) => name.length));
+      cli.print(checks.map((check) => `${line(cli, check, width)}\n`).join(''));
+      cli.exit(checks.every(({ state }) => state !== 'missing') ? STATUS.ok : STATUS.failed);
+    });
+}
+
+function line({ out }: Cli, { name, state, found }: Check, width: number): string {
+  const mark = { ok: out.green('ok     '), note: out.yellow('note   '), missing: out.red('missing') }[state];
+  return `${mark}  ${name.padEnd(width)}  ${found}`;
+}

@@ -1,0 +1,43 @@
+// perdure scripted-model: a model server that says what a script says, for trying things and for tests.
+import { type Command, InvalidArgumentError } from 'commander';
+import { loadScript, startScriptedModel } from '../../../worker/scripted-model/index.ts';
+import type { Cli } from '../cli.ts';
+import { STATUS, UsageError } from '../errors.ts';
+import { listenForSignals } from '../signals.ts';
+
+type Flags = { readonly script: string; readonly port: number };
+
+export function scriptedModelCommand(program: Command, cli: Cli): void {
+  program
+    .command('scripted-model')
+    .description('serve a scripted model; ANTHROPIC_BASE_URL is set to the address it prints')
+    .requiredOption('--script <file>', 'what it says: see docs/scripted-model.md')
+    .option('--port <n>', 'where it listens (default: a free one)', portNumber, 0)
+    .action(async (flags: Flags) => {
+      cli.exit(await serve(cli, flags));
+    });
+}
+
+async function serve(cli: Cli, { script: file, port }: Flags): Promise<number> {
+  const script = await loadScript(file).catch(refused);
+  const signals = listenForSignals(process, (status) => process.exit(status));
+  const server = await startScriptedModel({ script, port, keep: 'none', log: cli.say }).catch(refused);
+  cli.print(`${server.url}\n`);
+  await new Promise<void>((resolve) => {
+    for (const signal of [signals.interrupt, signals.terminate]) signal.addEventListener('abort', () => resolve());
+  });
+  await server.close();
+  signals.end();
+  return STATUS.ok;
+}
+
+/** A file that cannot be read or used, a port that is taken. */
+function refused(error: unknown): never {
+  throw new UsageError(error instanceof Error ? error.message : String(error));
+}
+
+function portNumber(text: string): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || value > 65_535) throw new InvalidArgumentError('give a port number');
+  return value;
+}

@@ -1,0 +1,42 @@
+// What `npm start -- "task"` runs: server, worker and page, and the task in the folder it was called in.
+import type { Command } from 'commander';
+import { stayingWorkers } from '../../connect/staying-workers.ts';
+import type { Cli } from '../cli.ts';
+import { followRun } from '../follow-run.ts';
+import { refuseWithoutKey } from '../keyless.ts';
+import { readPrompt } from '../prompt.ts';
+import { addRunOptions, type RunFlags, runOptions, workspace } from '../run-options.ts';
+import { withinWorkplace } from '../within-workplace.ts';
+
+type Flags = RunFlags & { readonly json?: boolean };
+
+export function startHereCommand(program: Command, cli: Cli): void {
+  const command = program
+    .command('start-here', { hidden: true })
+    .argument('[task]', 'what is to be done')
+    .option('--json', 'print one JSON object per event, the result last');
+  addRunOptions(command).action(async (task: string | undefined, flags: Flags) => {
+    cli.exit(await startHere(cli, task, flags));
+  });
+}
+
+async function startHere(cli: Cli, task: string | undefined, flags: Flags): Promise<number> {
+  // npm changes to the package's folder before it runs a script.
+  const here = cli.env['INIT_CWD'] || cli.cwd;
+  const options = { permissionMode: 'acceptEdits', cwd: workspace('.', here), ...runOptions(flags, here) } as const;
+  const prompt = await readPrompt(cli, task, undefined);
+  // A worker that stays may have a key.
+  if ((stayingWorkers(cli.env) ?? 0) === 0) refuseWithoutKey(cli.env, prompt);
+  return withinWorkplace(cli, { anywhere: true }, async (workplace, signals) => {
+    const { session, messageId } = await workplace.sessions.start(prompt, options);
+    const { pagePorts, servePage } = await import('../../page/serve-page.ts');
+    const page = await servePage(pagePorts(workplace));
+    cli.say(`session ${session}, status page ${page.url}`);
+    try {
+      const json = flags.json ?? false;
+      return await followRun(cli, { workplace, session, messageId, json, signals, onInterrupt: 'interrupt' });
+    } finally {
+      await page.close();
+    }
+  });
+}

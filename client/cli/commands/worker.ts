@@ -1,0 +1,21 @@
+// perdure worker: one process that works until it is told to stop, then lets what is under way finish.
+import type { Command } from 'commander';
+import { isKeyless, SCRIPTED_NOTICE } from '../../../worker/keyless.ts';
+import type { Cli } from '../cli.ts';
+
+export function workerCommand(program: Command, cli: Cli): void {
+  program
+    .command('worker')
+    .description('work on the sessions of a server; stays until stopped')
+    .action(async () => {
+      const { withStayingWorker } = await import('../with-staying-worker.ts');
+      const status = await withStayingWorker(cli, 'worker', ({ worker, opened }) => {
+        if (isKeyless(cli.env)) cli.say(SCRIPTED_NOTICE);
+        cli.say(`server ${opened.target.address}, data ${opened.folder.root}, tools: ${worker.sandbox}`);
+        // The one line on standard output: programs wait for it.
+        cli.print(`perdure worker ready: pid ${process.pid}, task queue ${worker.taskQueue}\n`);
+        return Promise.resolve(() => Promise.resolve());
+      });
+      cli.exit(status);
+    });
+}

@@ -1,0 +1,50 @@
+// The commands of `perdure`.
+import { Command } from 'commander';
+import type { Cli } from './cli.ts';
+import { cancelCommand } from './commands/cancel.ts';
+import { devCommand } from './commands/dev.ts';
+import { doctorCommand } from './commands/doctor.ts';
+import { interruptCommand } from './commands/interrupt.ts';
+import { listCommand } from './commands/list.ts';
+import { runCommand } from './commands/run.ts';
+import { scriptedModelCommand } from './commands/scripted-model.ts';
+import { sendCommand } from './commands/send.ts';
+import { showCommand } from './commands/show.ts';
+import { startCommand } from './commands/start.ts';
+import { startHereCommand } from './commands/start-here.ts';
+import { watchCommand } from './commands/watch.ts';
+import { workerCommand } from './commands/worker.ts';
+import { VERSION } from './version.ts';
+
+const commands = [
+  devCommand,
+  workerCommand,
+  runCommand,
+  startCommand,
+  watchCommand,
+  sendCommand,
+  interruptCommand,
+  cancelCommand,
+  listCommand,
+  showCommand,
+  doctorCommand,
+  scriptedModelCommand,
+  startHereCommand,
+];
+
+/** Throws CommanderError instead of ending the process, and prints help to standard output only. */
+export function program(cli: Cli): Command {
+  const root = new Command('perdure')
+    .description('A durable agent: its work goes on after crashes, restarts and deploys.')
+    .version(VERSION)
+    .option('--verbose', 'say more, with stack traces');
+  for (const add of commands) add(root, cli);
+  for (const command of [root, ...root.commands]) {
+    command
+      .exitOverride()
+      .showSuggestionAfterError(true)
+      .configureOutput({ writeOut: cli.print, writeErr: () => undefined });
+    if (command !== root) command.option('--verbose', 'say more, with stack traces');
+  }
+  return root;
+}

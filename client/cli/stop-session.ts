@@ -1,0 +1,82 @@
+// Interrupting and cancelling: asked of the server, done by a worker. Where there is none, one is brought up until it is done.
+import type { SessionId } from '../../workflows/contract/ids.ts';
+import { isKeyless } from '../../worker/keyless.ts';
+import type { Env } from '../../worker/embedded/data-folder.ts';
+import type { Opened } from '../connect/open-server.ts';
+import { pause } from '../pause.ts';
+import type { SessionDescription } from '../session-info.ts';
+import type { Cli } from './cli.ts';
+import { STATUS } from './errors.ts';
+import { withServer } from './with-server.ts';
+
+export type Stop = {
+  readonly session: SessionId;
+  /** "interrupted", "cancelled". */
+  readonly done: string;
+  /** What is said, and the end of it, when there is nothing to do; null: go on. */
+  readonly already: (before: SessionDescription) => string | null;
+  readonly ask: (opened: Opened) => Promise<void>;
+  readonly isDone: (now: SessionDescription, before: SessionDescription) => boolean;
+};
+
+const LOOK_MS = 100;
+/** A tool's process tree is dead within 5 s; a worker that drains may need 10. */
+const PATIENCE_MS = 30_000;
+
+export async function stopSession(cli: Cli, stop: Stop): Promise<number> {
+  return withServer(cli, async (opened) => {
+    const before = await opened.sessions.describe(stop.session);
+    const already = stop.already(before);
+    if (already !== null) {
+      cli.say(already);
+      return STATUS.ok;
+    }
+    await stop.ask(opened);
+    const done = await untilDone(cli, opened, stop, before);
+    if (done) cli.say(`session ${stop.session} is ${stop.done}`);
+    return done ? STATUS.ok : STATUS.failed;
+  });
+}
+
+async function untilDone(cli: Cli, opened: Opened, stop: Stop, before: SessionDescription): Promise<boolean> {
+  const enough = new AbortController();
+  const timer = setTimeout(() => enough.abort(), PATIENCE_MS);
+  const staff = await staffFor(cli, opened, enough);
+  try {
+    while (!enough.signal.aborted) {
+      if (stop.isDone(await opened.sessions.describe(stop.session), before)) return true;
+      await pause(LOOK_MS, enough.signal);
+    }
+    cli.say(
+      `session ${stop.session} is not ${stop.done} yet: what was asked is kept, and done as soon as a worker can`,
+    );
+    return false;
+  } finally {
+    clearTimeout(timer);
+    enough.abort();
+    await staff();
+  }
+}
+
+/** Returns how to send them home. On a server that is not ours nobody is brought up: it is said when nobody works there. */
+async function staffFor(cli: Cli, opened: Opened, enough: AbortController): Promise<() => Promise<void>> {
+  if (opened.embedded === null) {
+    const { watchPollers } = await import('../connect/watch-pollers.ts');
+    const onNobody = ({ message }: Error): void => {
+      cli.say(message);
+      enough.abort();
+    };
+    return watchPollers({ temporal: opened.temporal.client, say: cli.say, onNobody }).stop;
+  }
+  const { livingMembers } = await import('../../worker/embedded/members.ts');
+  if (livingMembers(opened.folder).some(({ worker }) => worker)) return () => Promise.resolve();
+  cli.say('no worker runs: this process works until it is done');
+  const { startOwnWorker } = await import('../connect/own-worker.ts');
+  const worker = await startOwnWorker(opened, { env: stopperEnv(cli.env), warn: () => undefined });
+  return () => worker.stop();
+}
+
+/** A worker that is there to stop something must not answer with the scripted model what a real one began. */
+function stopperEnv(env: Env): Env {
+  return isKeyless(env) ? { ...env, ANTHROPIC_BASE_URL: 'http://127.0.0.1:9' } : env;
+}

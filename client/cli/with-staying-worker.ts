@@ -1,0 +1,48 @@
+// For `worker` and `dev`: a server and a worker, until a signal or until the worker dies of something.
+import { superviseServer } from '../../worker/embedded/supervise-server.ts';
+import type { RunningWorker } from '../../worker/start-worker.ts';
+import { openServer, type Opened } from '../connect/open-server.ts';
+import { prepareWorker, startOwnWorker } from '../connect/own-worker.ts';
+import { supervision } from '../connect/workplace.ts';
+import type { Cli } from './cli.ts';
+import { STATUS } from './errors.ts';
+import { listenForSignals, type Signals } from './signals.ts';
+
+export type Staying = { readonly opened: Opened; readonly worker: RunningWorker };
+
+/** `ready` is called when the worker polls, and returns what is to be ended first. Status 0 when a signal ended it. */
+export async function withStayingWorker(
+  cli: Cli,
+  role: 'worker' | 'dev',
+  ready: (staying: Staying) => Promise<() => Promise<void>>,
+): Promise<number> {
+  const signals = listenForSignals(process, (status) => process.exit(status));
+  const own = { env: cli.env, warn: cli.say };
+  await prepareWorker(own);
+  const opened = await openServer({ env: cli.env, role, worker: true, say: cli.say });
+  const endSupervision = opened.embedded && superviseServer(opened.embedded, supervision(cli.say));
+  try {
+    const worker = await startOwnWorker(opened, own);
+    const end = await ready({ opened, worker });
+    try {
+      await Promise.race([toldToStop(signals), worker.done]);
+    } finally {
+      await end();
+      await Promise.race([worker.stop(), aborted(signals.abandon)]);
+    }
+    return STATUS.ok;
+  } finally {
+    await endSupervision?.();
+    await opened.close();
+    signals.end();
+  }
+}
+
+function toldToStop({ interrupt, terminate }: Signals): Promise<void> {
+  return Promise.race([aborted(interrupt), aborted(terminate)]);
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}

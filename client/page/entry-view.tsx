@@ -1,0 +1,70 @@
+// One entry of a transcript, as text.
+import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/entries.ts';
+import type { Hash } from '../../workflows/contract/ids.ts';
+import { plain } from '../render/plain.ts';
+import { compactInput } from '../render/tool-lines.ts';
+import { noticeText, transitionText } from '../render/words.ts';
+
+type Props = { readonly entry: Entry; readonly bodies: ReadonlyMap<Hash, string> };
+
+/** Characters of one message or result. */
+const SHOWN = 4_000;
+
+export function EntryView({ entry, bodies }: Props) {
+  switch (entry.kind) {
+    case 'run_started':
+      return <p class="line">{`run ${entry.run}`}</p>;
+    case 'user': {
+      const text = entry.body.kind === 'text' ? entry.body.text : bodies.get(entry.body.hash);
+      return <Said who="user" text={text ?? '(its text cannot be read)'} />;
+    }
+    case 'reply':
+      return <Reply reply={entry} />;
+    case 'outcomes':
+      return (
+        <>
+          {entry.outcomes.map((outcome) => (
+            <Result outcome={outcome} />
+          ))}
+        </>
+      );
+    case 'notice':
+      return <p class="line warn">{noticeText(entry.notice)}</p>;
+    case 'transition':
+      return <p class="line">{transitionText(entry.reason)}</p>;
+    case 'run_ended':
+      return <p class="line">{`run ${entry.ended.run} ended: ${entry.ended.terminal.reason}`}</p>;
+    case 'session_closed':
+      return <p class="line">closed</p>;
+  }
+}
+
+function Reply({ reply }: { readonly reply: ReplyEntry }) {
+  return (
+    <>
+      {reply.message.content.map((block) => {
+        if (block.type === 'text') return block.text.trim() === '' ? null : <Said who="agent" text={block.text} />;
+        if (block.type !== 'tool_use') return null;
+        return (
+          <p class="call">
+            <b>{plain(block.name)}</b> {compactInput(block.input)}
+          </p>
+        );
+      })}
+      {reply.fate === 'whole' ? null : <p class="line warn">{`the reply was ${reply.fate}`}</p>}
+    </>
+  );
+}
+
+function Said({ who, text }: { readonly who: 'user' | 'agent'; readonly text: string }) {
+  return <pre class={`said ${who}`}>{shortened(text)}</pre>;
+}
+
+function Result({ outcome }: { readonly outcome: Outcome }) {
+  return <pre class={outcome.isError ? 'result bad' : 'result'}>{shortened(outcome.content) || '(no output)'}</pre>;
+}
+
+function shortened(text: string): string {
+  const shown = plain(text.slice(0, SHOWN));
+  return text.length > SHOWN ? `${shown}\n… (${text.length.toLocaleString('en')} characters in all)` : shown;
+}

@@ -1,0 +1,55 @@
+// All sessions, newest first.
+import { plain } from '../render/plain.ts';
+import { shortAge } from '../render/units.ts';
+import { phaseText, type SessionInfo } from '../session-info.ts';
+import { Layout } from './layout.tsx';
+import { Phase, Reason } from './marks.tsx';
+
+const REFRESH_SECONDS = 3;
+
+export function SessionList({ sessions, now }: { readonly sessions: readonly SessionInfo[]; readonly now: number }) {
+  const running = sessions.filter(({ phase }) => phase === 'running').length;
+  return (
+    <Layout title="Sessions" refreshSeconds={REFRESH_SECONDS}>
+      <header>
+        <h1>Sessions</h1>
+        <p class="quiet">{`${sessions.length} shown, ${running} running`}</p>
+      </header>
+      {sessions.length === 0 ? <p class="quiet">No sessions yet.</p> : <Table sessions={sessions} now={now} />}
+    </Layout>
+  );
+}
+
+function Table({ sessions, now }: { readonly sessions: readonly SessionInfo[]; readonly now: number }) {
+  return (
+    <div class="wide">
+      <table>
+        <thead>
+          <tr>
+            {['Task', 'Phase', 'Runs', 'Last', 'Age'].map((heading) => (
+              <th>{heading}</th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {sessions.map((session) => (
+            <tr>
+              <td>
+                <a href={`/sessions/${encodeURIComponent(session.session)}`}>{plain(session.title) || '(no title)'}</a>
+                <small>{session.session}</small>
+              </td>
+              <td>
+                <Phase text={phaseText(session)} />
+              </td>
+              <td>{session.runs}</td>
+              <td>
+                <Reason reason={session.last?.terminal.reason ?? null} />
+              </td>
+              <td>{shortAge(now - session.startedAt)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,57 @@
+// Everything a person can be shown of a session: what the server knows, what the store has, and whether it is sound.
+import type { Client } from '@temporalio/client';
+import { verifyTranscript, type Problem } from '../activities/transcript/audit.ts';
+import { bodyReader } from '../activities/transcript/bodies.ts';
+import type { Entry } from '../activities/transcript/entries.ts';
+import { resultOf } from '../activities/transcript/result-of.ts';
+import { StoreError, type Store } from '../activities/transcript/store.ts';
+import { loadView } from '../activities/transcript/view.ts';
+import type { Hash, SessionId } from '../workflows/contract/ids.ts';
+import { headOf } from './head.ts';
+import { runOutcome, type RunOutcome } from './run-outcome.ts';
+import type { SessionDescription } from './session-info.ts';
+
+export type SessionReading = {
+  readonly description: SessionDescription;
+  /** Of the runs that ended, oldest first. */
+  readonly runs: readonly RunOutcome[];
+  /** Oldest first; empty when they cannot be read. */
+  readonly entries: readonly Entry[];
+  /** Texts of the messages that are stored by hash. */
+  readonly bodies: ReadonlyMap<Hash, string>;
+  readonly problems: readonly Problem[];
+};
+
+export type ReadingPorts = {
+  readonly temporal: { readonly client: Client };
+  readonly store: Store;
+  readonly sessions: { describe(session: string): Promise<SessionDescription> };
+};
+
+/** Throws ClientProblem when there is no such session; damage is told in `problems`. */
+export async function readSession(
+  { temporal, store, sessions }: ReadingPorts,
+  session: SessionId,
+): Promise<SessionReading> {
+  const description = await sessions.describe(session);
+  const head = await headOf(temporal.client, session);
+  const { problems } = await verifyTranscript(store, session, head);
+  const entries = (await readable(loadView(store, session, head)))?.entries ?? [];
+  const bodies = (await readable(bodyReader(store)(entries))) ?? new Map<Hash, string>();
+  const runs = entries.flatMap((entry) => (entry.kind === 'run_ended' ? [entry.ended.run] : []));
+  const outcomes = runs.flatMap((run) => {
+    const result = resultOf({ entries }, run);
+    return result ? [runOutcome(session, result)] : [];
+  });
+  return { description, runs: outcomes, entries, bodies, problems };
+}
+
+/** Null for what is damaged: `problems` has the sentence. */
+async function readable<T>(reading: Promise<T>): Promise<T | null> {
+  try {
+    return await reading;
+  } catch (error) {
+    if (error instanceof StoreError && error.problem !== 'unavailable') return null;
+    throw error;
+  }
+}

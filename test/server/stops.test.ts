@@ -1,0 +1,133 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { gate, reply, text, toolUse } from '../../worker/scripted-model/index.ts';
+import { harness } from '../support/harness.ts';
+import { processesOf } from '../support/processes.ts';
+import { until } from '../support/until.ts';
+
+describe('an interrupt while the reply streams', () => {
+  it('L47 L16 keeps the partial text, leaves a notice, and the session takes the next prompt', async () => {
+    const held = gate();
+    const h = await harness({
+      script: [
+        reply([text('I was saying'), toolUse('read', {})], { hold: held.hold, holdAfterEvent: 4 }),
+        reply('Back.'),
+      ],
+    });
+    const session = await h.open('Talk.');
+    await until(() => h.liveText(session.id).includes('I was saying'));
+    await session.interrupt();
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'aborted_streaming', by: 'interrupt' } });
+    held.release();
+    await session.send('Go on.');
+    expect(await session.ended(2)).toMatchObject({ terminal: { reason: 'completed' }, turns: 1 });
+    expect(h.bodies()[1]?.messages).toMatchObject([
+      { role: 'user' },
+      { role: 'assistant', content: [{ type: 'text', text: 'I was saying' }] },
+      { role: 'user', content: [{ text: 'The run was interrupted here.' }, { text: 'Go on.' }] },
+    ]);
+  });
+
+  it('L47 a message sent with `now` interrupts for itself and leaves no notice', async () => {
+    const held = gate();
+    const h = await harness({ script: [reply('Slowly', { hold: held.hold, holdAfterEvent: 4 }), reply('Quickly.')] });
+    const session = await h.open('Talk.');
+    await until(() => h.liveText(session.id).includes('Slowly'));
+    await session.send('Something else.', { now: true });
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'aborted_streaming', by: 'message' } });
+    expect(await session.ended(2)).toMatchObject({ terminal: { reason: 'completed' } });
+    held.release();
+    expect(JSON.stringify(h.bodies()[1])).not.toContain('interrupted');
+  });
+
+  it('L47 during the wait before a retry it ends the run at once', async () => {
+    const slow = { maxRetries: 10, firstMs: 600_000, maxMs: 600_000, parkOverMs: 1e9 };
+    const h = await harness({
+      script: { replies: [{ fault: { status: 500 } }] },
+      worker: { defaults: { backoff: slow } },
+    });
+    const session = await h.open('Talk.');
+    await until(() => h.liveText(session.id).includes('"type":"retry"'));
+    await session.interrupt();
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'aborted_streaming' } });
+  });
+});
+
+describe('an interrupt while tools run', () => {
+  it('L48 kills the whole process tree, says what may have partly run, and answers every call', async () => {
+    const h = await harness({
+      script: [
+        reply([
+          toolUse('bash', { command: 'touch begun; (trap "" TERM; sleep 300) & setsid sleep 300 & wait' }),
+          toolUse('bash', { command: 'touch never' }),
+        ]),
+        reply('I see.'),
+      ],
+    });
+    const session = await h.open('Do it.');
+    await until(() => existsSync(join(h.cwd, 'begun')));
+    const interruptedAt = Date.now();
+    await session.interrupt();
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'aborted_tools', by: 'interrupt' } });
+    expect(Date.now() - interruptedAt).toBeLessThan(5_000);
+    expect(processesOf(h.cwd)).toEqual([]);
+    await session.send('And?');
+    await session.ended(2);
+    expect(h.bodies()[1]?.messages[2]).toMatchObject({
+      content: [
+        { type: 'tool_result', content: expect.stringContaining('may have partly run') },
+        { type: 'tool_result', content: expect.stringContaining('Not run') },
+        { text: 'The run was interrupted here.' },
+        { text: 'And?' },
+      ],
+    });
+    expect(existsSync(join(h.cwd, 'never'))).toBe(false);
+  });
+});
+
+describe('cancelling the session', () => {
+  it('L49 L61 ends what runs, closes the session as Cancelled, and records what was not taken', async () => {
+    const h = await harness({ script: [reply([toolUse('bash', { command: 'touch begun; sleep 300' })])] });
+    const session = await h.open('Do it.');
+    await until(() => existsSync(join(h.cwd, 'begun')));
+    await session.send('And then?');
+    await session.handle.cancel();
+    await until(async () => (await session.handle.describe()).status.name === 'CANCELLED');
+    expect(await session.memo()).toMatchObject({
+      phase: 'closed',
+      last: { terminal: { reason: 'aborted_tools', by: 'cancel' } },
+    });
+    expect(processesOf(h.cwd)).toEqual([]);
+    const closed = (await session.entries()).at(-1);
+    expect(closed).toMatchObject({ kind: 'session_closed', notTaken: [expect.any(String)] });
+  });
+
+  it('L49 closes an idle session', async () => {
+    const h = await harness({ script: [reply('Hello.')] });
+    const session = await h.open('Hi.');
+    await session.ended(1);
+    await session.handle.cancel();
+    await until(async () => (await session.handle.describe()).status.name === 'CANCELLED');
+    expect((await session.entries()).at(-1)).toMatchObject({ kind: 'session_closed', notTaken: [] });
+  });
+});
+
+describe('the runtime limit', () => {
+  it('L51 ends the run with timeout, whatever it is doing', async () => {
+    const h = await harness({ script: [reply([toolUse('bash', { command: 'sleep 300' })])] });
+    const session = await h.open('Do it.', { timeoutMs: 1_000 });
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'timeout', limitMs: 1_000 } });
+    expect(processesOf(h.cwd)).toEqual([]);
+  });
+
+  it('L51 L14 stands still while the run is parked, and parking can be ended early', async () => {
+    const h = await harness({ script: { replies: [{ fault: { status: 429, retryAfter: 3_600 } }, reply('Rested.')] } });
+    const session = await h.open('Do it.', { timeoutMs: 2_000 });
+    await until(async () => (await session.memo())?.phase === 'parked');
+    // Parked for longer than the limit allows to run.
+    await until(() => Date.now() - h.requestedAt(0) > 2_500);
+    await session.handle.signal('resume');
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
+  });
+});

@@ -1,0 +1,19 @@
+// The processes that work in a folder, by what /proc says of them.
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+
+export function processesOf(folder: string): readonly string[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((pid) => {
+      try {
+        const inside = readlinkSync(`/proc/${pid}/cwd`).startsWith(folder);
+        const zombie = /\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+        return inside && !zombie
+          ? [`${pid} ${readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')}`]
+          : [];
+      } catch {
+        // It ended while we looked.
+        return [];
+      }
+    });
+}

@@ -1,0 +1,47 @@
+// A watcher of the live channel in a test: follows until the test is over, and can be asked what it has seen.
+import { onTestFinished } from 'vitest';
+import { type Cursor, followLive, type LiveItem } from '../../activities/live/follow-live.ts';
+import type { SessionId } from '../../workflows/contract/ids.ts';
+import { until } from './until.ts';
+
+export type Watcher = {
+  readonly items: LiveItem[];
+  readonly warnings: string[];
+  /** Texts of the deltas that no tombstone took back, in the order they came. */
+  said(): string[];
+  /** Resolves when `found` is true of what was seen. */
+  sees(found: (items: readonly LiveItem[]) => boolean): Promise<void>;
+  stop(): Promise<void>;
+};
+
+export function watcher(dir: string, session: string, from?: Cursor): Watcher {
+  const items: LiveItem[] = [];
+  const warnings: string[] = [];
+  const abort = new AbortController();
+  const options = { dir, session: session as SessionId, signal: abort.signal, from };
+  const following = (async () => {
+    for await (const item of followLive({ ...options, warn: (message) => warnings.push(message) })) items.push(item);
+  })();
+  const stop = async (): Promise<void> => {
+    abort.abort();
+    await following;
+  };
+  onTestFinished(stop);
+  return {
+    items,
+    warnings,
+    said: () => said(items),
+    sees: async (found) => void (await until(() => found(items))),
+    stop,
+  };
+}
+
+export function said(items: readonly LiveItem[]): string[] {
+  return items.flatMap((item, at) => {
+    if (item.type !== 'text_delta') return [];
+    const taken = items
+      .slice(at)
+      .some((later) => later.type === 'tombstone' && later.step === item.step && later.attempt === item.attempt);
+    return taken ? [] : [item.text];
+  });
+}

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { createRegistry } from '../../activities/tools/registry.ts';
+import { builtinTools } from '../../activities/tools/builtin/builtin-tools.ts';
+import { simpleTool } from './support.ts';
+import { probeSandbox } from '../../activities/tools/sandbox.ts';
+
+test('L22 definitions are the same whatever the order of registration', async () => {
+  const tools = builtinTools({ sandbox: await probeSandbox({ kinds: ['group'] }) });
+  const one = JSON.stringify(createRegistry(tools).definitions());
+  const other = JSON.stringify(createRegistry(tools.toReversed()).definitions());
+  expect(other).toBe(one);
+  expect(
+    createRegistry(tools)
+      .definitions()
+      .map(({ name }) => name),
+  ).toEqual(['bash', 'edit', 'glob', 'grep', 'read', 'write']);
+});
+
+test('a definition carries the schema as the API takes it', () => {
+  const tool = simpleTool({ inputSchema: z.strictObject({ path: z.string(), n: z.int().min(1).default(3) }) });
+  expect(createRegistry([tool]).definitions()).toEqual([
+    {
+      name: 'simple',
+      description: 'A tool of a test.',
+      input_schema: {
+        type: 'object',
+        properties: {
+          path: { type: 'string' },
+          n: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER, default: 3 },
+        },
+        required: ['path'],
+        additionalProperties: false,
+      },
+    },
+  ]);
+});
+
+test.each([
+  ['a name given twice', [simpleTool({}), simpleTool({})], 'Two tools are named "simple": rename or remove one.'],
+  ['a name the API refuses', [simpleTool({ name: 'my tool' })], 'Tool name "my tool" is not valid'],
+  ['an empty name', [simpleTool({ name: '' })], 'Tool name "" is not valid'],
+  ['a schema of another type', [simpleTool({ inputSchema: z.string() })], 'Tool "simple" must take an object'],
+])('%s is refused with a sentence', (_, tools, sentence) => {
+  expect(() => createRegistry(tools)).toThrow(sentence);
+});
+
+test('names of Object.prototype are no tools', () => {
+  const registry = createRegistry([simpleTool({})]);
+  for (const name of ['constructor', '__proto__', 'toString']) expect(registry.get(name)).toBeUndefined();
+});

@@ -1,0 +1,92 @@
+// How a call ends when it is told to stop: an interrupt and a failing sibling end the call, a deploy only its attempt (L50).
+import { expect, test } from 'vitest';
+import { executeCall, type Executed, type Workbench } from '../../activities/tools/execute.ts';
+import { ToolFailure, type AbortCause, type Tool } from '../../activities/tools/tool.ts';
+import { bench, callRun, request, simpleTool } from './support.ts';
+
+/** Runs a call whose signal is aborted as soon as its tool is running; `ends` is what the tool does then. */
+async function stopped(
+  cause: AbortCause,
+  ends: Tool['call'],
+  more: Partial<Tool> = {},
+  shared?: Workbench,
+): Promise<Executed> {
+  const abort = new AbortController();
+  const tool = simpleTool({
+    ...more,
+    call: async (input, context) => {
+      abort.abort(cause);
+      return await ends(input, context);
+    },
+  });
+  return await executeCall(shared ?? bench([tool]), request('simple'), callRun({ signal: abort.signal }));
+}
+
+const endsItself: Tool['call'] = async () => ({ content: 'half of it', isError: true, stopped: true });
+
+test('L48 the outcome of an interrupted call says that it may have partly run', async () => {
+  expect(await stopped('interrupt', endsItself)).toMatchObject({
+    outcome: {
+      content: 'half of it\n(stopped: the run was interrupted; it had started and may have partly run)',
+      isError: true,
+      log: { decision: 'allowed', outcome: 'cancelled' },
+    },
+    facts: {},
+  });
+});
+
+test('L36 the outcome of a cancelled sibling says that it had started, a safe one only that it was stopped', async () => {
+  expect(await stopped('sibling', endsItself, { risk: 'read' })).toMatchObject({
+    outcome: { content: 'half of it\n(stopped: another call of the same reply failed)' },
+  });
+});
+
+test.each<AbortCause>(['interrupt', 'sibling'])(
+  'L36 a call that %s stops before it starts says so and runs nothing',
+  async (cause) => {
+    let ran = false;
+    const shared = bench([simpleTool({ call: async () => ((ran = true), { content: '' }) })]);
+    const done = await executeCall(shared, request('simple'), callRun({ signal: AbortSignal.abort(cause) }));
+    expect(done).toMatchObject({ outcome: { log: { decision: 'not_run', outcome: 'not_run' } } });
+    expect(JSON.stringify(done)).toContain('before it started');
+    expect(ran).toBe(false);
+  },
+);
+
+test.each<AbortCause>(['deploy', 'timeout', 'superseded'])(
+  'L50 %s records nothing: the attempt is void',
+  async (cause) => {
+    expect(await stopped(cause, endsItself)).toEqual({ kind: 'void', cause });
+    const before = await executeCall(
+      bench([simpleTool({})]),
+      request('simple'),
+      callRun({ signal: AbortSignal.abort(cause) }),
+    );
+    expect(before).toEqual({ kind: 'void', cause });
+  },
+);
+
+test('L50 a result that was ready despite a deploy counts', async () => {
+  expect(await stopped('deploy', async () => ({ content: 'finished' }))).toMatchObject({
+    outcome: { content: 'finished', isError: false },
+  });
+});
+
+test('a tool that throws because of the signal was stopped, and what it says is kept', async () => {
+  const done = await stopped('interrupt', async () => {
+    throw new ToolFailure('Stopped before anything was written.');
+  });
+  expect(done).toMatchObject({ outcome: { log: { outcome: 'cancelled' } } });
+  expect(JSON.stringify(done)).toContain('Stopped before anything was written.');
+});
+
+test('an abort without a reason of ours is an interrupt', async () => {
+  expect(await stopped('x' as AbortCause, endsItself)).toMatchObject({ outcome: { log: { outcome: 'cancelled' } } });
+});
+
+test('L48 a tool that ignores the signal is given up after 5 s', { timeout: 10_000 }, async () => {
+  const started = performance.now();
+  const done = await stopped('interrupt', () => new Promise(() => undefined));
+  expect(performance.now() - started).toBeLessThan(6_000);
+  expect(JSON.stringify(done)).toContain('simple did not end when it was told to.');
+});

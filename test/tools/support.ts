@@ -1,0 +1,112 @@
+// What tests of tools share: a workspace folder that goes away, a bench over a store in memory, simple tools.
+import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+import { z } from 'zod';
+import { processIdentity } from '../../activities/process-identity.ts';
+import type { CallRun, CallRequest, Workbench } from '../../activities/tools/execute.ts';
+import { createRegistry } from '../../activities/tools/registry.ts';
+import {
+  defineTool,
+  type ChildRecord,
+  type Tool,
+  type ToolContext,
+  type ToolOutput,
+} from '../../activities/tools/tool.ts';
+import { memoryStore } from '../../activities/transcript/memory-store.ts';
+import type { CallKey, SessionId } from '../../workflows/contract/ids.ts';
+
+/** A fresh folder by real path, removed when the test ends. */
+export function tempFolder(): string {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'perdure-test-')));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+export function bench(tools: readonly Tool[], more: Partial<Workbench> = {}): Workbench {
+  return {
+    registry: createRegistry(tools),
+    mode: 'bypass',
+    cwd: '/workspace',
+    store: memoryStore(),
+    session: 'session-1' as SessionId,
+    host: processIdentity(),
+    queryId: 'query',
+    depth: 0,
+    ...more,
+  };
+}
+
+export function request(name: string, input: unknown = {}): CallRequest {
+  return { index: 2, toolUseId: 'toolu_1', name, input };
+}
+
+export function callRun(more: Partial<CallRun> = {}): CallRun {
+  return {
+    key: 'chain.head.2' as CallKey,
+    signal: new AbortController().signal,
+    attempt: 1,
+    progress: () => undefined,
+    ...more,
+  };
+}
+
+/** What a tool gets, for calling one without the executor. */
+export function toolContext(
+  cwd: string,
+  more: Partial<ToolContext> = {},
+): ToolContext & { readonly children: ChildRecord[] } {
+  const children: ChildRecord[] = [];
+  return {
+    cwd,
+    signal: new AbortController().signal,
+    idempotencyKey: `test-${crypto.randomUUID()}`,
+    queryId: 'query',
+    depth: 0,
+    progress: () => undefined,
+    readStored: async () => null,
+    spawned: async (child) => void children.push(child),
+    ...more,
+    children,
+  };
+}
+
+/** A tool that takes `{text?}` and answers what `call` says; effectful and reported unless told otherwise. */
+export function simpleTool(
+  more: Partial<Tool> & { call?: (input: unknown, context: ToolContext) => Promise<ToolOutput> },
+): Tool {
+  return {
+    ...defineTool({
+      name: 'simple',
+      description: 'A tool of a test.',
+      inputSchema: z.strictObject({ text: z.string().optional() }),
+      risk: 'execute',
+      recovery: 'report',
+      call: async ({ text }) => ({ content: text ?? 'done' }),
+    }),
+    ...more,
+  };
+}
+
+/** Resolves when `condition` holds; fails after `withinMs`. */
+export async function until(condition: () => boolean | Promise<boolean>, withinMs = 10_000): Promise<void> {
+  const deadline = performance.now() + withinMs;
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error('what was waited for did not happen');
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+/** Pids of living processes whose command line holds `text`. */
+export async function processesWith(text: string): Promise<number[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const found = await Promise.all(
+    pids.map(async (pid) => {
+      const line = await readFile(`/proc/${pid}/cmdline`, 'latin1').catch(() => '');
+      return line.includes(text) ? Number(pid) : null;
+    }),
+  );
+  return found.filter((pid) => pid !== null);
+}
