@@ -16,11 +16,15 @@ export type Attempt = {
   abortedBy(): AbortedBy | null;
   /** What an earlier attempt of this activity left with `remember`. */
   readonly remembered: unknown;
-  /** Kept for the next attempt, also if this one fails. */
-  remember(details: unknown): void;
+  /** For the next attempt, should this one fail or be lost. Sent with the next heartbeat, or at once when `now`. */
+  remember(details: unknown, when?: 'now'): void;
 };
 
-const HEARTBEAT_MS = 5_000;
+/**
+ * Often enough that a cancel, which travels in a heartbeat's answer, arrives within half a second; an activity that is over
+ * sooner sends none, for each costs the server a write.
+ */
+const HEARTBEAT_MS = 250;
 
 /**
  * Makes an activity of a body. Heartbeats come from a timer, not from what the body does. A damaged store is not retried; an
@@ -32,8 +36,7 @@ export function activity<Input, Output>(
   return async (input) => {
     const context = Context.current();
     const attempt = temporalAttempt(context);
-    const timer = setInterval(() => attempt.remember(current(attempt)), HEARTBEAT_MS);
-    attempt.remember(attempt.remembered);
+    const timer = setInterval(() => context.heartbeat(attempt.latest()), HEARTBEAT_MS);
     try {
       return await body(attempt, input);
     } catch (error) {
@@ -44,24 +47,22 @@ export function activity<Input, Output>(
   };
 }
 
-const latest = new WeakMap<Attempt, unknown>();
-const current = (attempt: Attempt): unknown => latest.get(attempt);
-
-function temporalAttempt(context: Context): Attempt {
+function temporalAttempt(context: Context): Attempt & { latest(): unknown } {
   const { workflowExecution, attempt, heartbeatDetails } = context.info;
   if (!workflowExecution) throw new Error('this activity runs only for a workflow');
-  const made: Attempt = {
+  let latest: unknown = heartbeatDetails;
+  return {
     session: workflowExecution.workflowId as SessionId,
     number: attempt,
     signal: context.cancellationSignal,
     abortedBy: () => abortedBy(context),
     remembered: heartbeatDetails,
-    remember: (details) => {
-      latest.set(made, details);
-      context.heartbeat(details);
+    latest: () => latest,
+    remember: (details, when) => {
+      latest = details;
+      if (when === 'now') context.heartbeat(details);
     },
   };
-  return made;
 }
 
 function abortedBy(context: Context): AbortedBy | null {

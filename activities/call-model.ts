@@ -103,7 +103,7 @@ async function judged(
 /** Remember, announce before the wait, and throw for Temporal; or the value it came to. */
 function died({ input, live, attempt }: ModelStep, tries: Tries, after: AfterFailure): ModelResult {
   if (after.kind === 'result') return after.result;
-  attempt.remember(tries);
+  attempt.remember(tries, 'now');
   const { iteration } = input;
   const error = after.failure.message;
   live.write({ type: 'retry', iteration, failures: tries.failures, delayMs: after.delayMs, error });

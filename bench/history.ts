@@ -1,6 +1,6 @@
 // What the turns of a session left in its history: events, bytes and milliseconds, read back from the server.
 import type { Client } from '@temporalio/client';
-import { temporal } from '@temporalio/proto';
+import proto, { type temporal } from '@temporalio/proto';
 
 export type Turn = { readonly events: number; readonly bytes: number; readonly ms: number };
 
@@ -14,7 +14,7 @@ export async function turnsOf(client: Client, workflowId: string, opens: string,
     const to = starts[n + 1] ?? from;
     const turn = events.slice(from, to);
     const bytes = turn.reduce(
-      (sum, event) => sum + temporal.api.history.v1.HistoryEvent.encode(event).finish().length,
+      (sum, event) => sum + proto.temporal.api.history.v1.HistoryEvent.encode(event).finish().length,
       0,
     );
     return { events: turn.length, bytes, ms: timeOf(events[to]) - timeOf(events[from]) };

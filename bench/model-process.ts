@@ -1,14 +1,60 @@
-// The model of the bench, in a process of its own as a real one would be: asks for one tool a turn, `turns` times, then answers.
-// It speaks at once: what is measured is the loop. Arguments: tool name, input as JSON, turns. Prints its URL.
-import { reply, startScriptedModel, text, toolUse, type ParsedRequest } from '../worker/scripted-model/index.ts';
+// The model of the bench, in a process of its own as a real one would be, and as fast as one can be: it reads the request and
+// answers at once, without looking at it, for what is measured is the loop. Asks for one tool a turn, `turns` times, then ends.
+// Arguments: tool name, input as JSON, turns. Prints its URL; ends with its standard input.
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 
 const [tool = '', input = '{}', turns = '1'] = process.argv.slice(2);
-const asked = ({ messages }: ParsedRequest): number => messages.filter(({ role }) => role === 'assistant').length;
+let asked = 0;
 
-const server = await startScriptedModel({
-  keep: 'none',
-  script: (request) =>
-    asked(request) < Number(turns) ? reply([text('Next.'), toolUse(tool, JSON.parse(input))]) : reply('Done.'),
+const server = createServer((request, response) => {
+  request.resume().once('end', () => {
+    asked += 1;
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.end(sse(asked <= Number(turns) ? turn(asked) : answer()));
+  });
 });
-process.stdout.write(`${server.url}\n`);
+server.listen(0, '127.0.0.1', () => {
+  process.stdout.write(`http://127.0.0.1:${(server.address() as AddressInfo).port}\n`);
+});
 process.stdin.resume().once('end', () => process.exit(0));
+
+type Block = { readonly start: object; readonly delta: object };
+
+function turn(n: number): readonly Block[] {
+  const call = { type: 'tool_use', id: `toolu_${n}`, name: tool, input: {} };
+  return [words('Next.'), { start: call, delta: { type: 'input_json_delta', partial_json: input } }];
+}
+
+function answer(): readonly Block[] {
+  return [words('Done.')];
+}
+
+function words(text: string): Block {
+  return { start: { type: 'text', text: '' }, delta: { type: 'text_delta', text } };
+}
+
+function sse(blocks: readonly Block[]): string {
+  const usage = { input_tokens: 10, output_tokens: 10 };
+  const message = {
+    id: `msg_${asked}`,
+    type: 'message',
+    role: 'assistant',
+    model: 'bench',
+    content: [],
+    stop_reason: null,
+    usage,
+  };
+  const stop = blocks.length > 1 ? 'tool_use' : 'end_turn';
+  const events = [
+    { type: 'message_start', message },
+    ...blocks.flatMap(({ start, delta }, index) => [
+      { type: 'content_block_start', index, content_block: start },
+      { type: 'content_block_delta', index, delta },
+      { type: 'content_block_stop', index },
+    ]),
+    { type: 'message_delta', delta: { stop_reason: stop, stop_sequence: null }, usage: { output_tokens: 10 } },
+    { type: 'message_stop' },
+  ];
+  return events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join('');
+}

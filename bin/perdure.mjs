@@ -1,7 +1,9 @@
 #!/usr/bin/env node
 // The `perdure` command. In a checkout it builds first when the sources are newer than what was built from them.
 import { spawnSync } from 'node:child_process';
+
 import { existsSync, readdirSync, statSync } from 'node:fs';
+import module from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -37,6 +39,8 @@ if (isStale()) {
   }
 }
 
+// From Node 22 on: what was compiled once is not compiled again.
+module.enableCompileCache?.();
 const { main } = await import('../dist/client/cli/main.js');
 const status = await main(process.argv.slice(2), process);
 // Whatever is still open belongs to nothing any more.

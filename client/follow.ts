@@ -6,6 +6,8 @@ import { type Goal, goalOf, reaches } from './follow-goal.ts';
 import { lookNews, liveNews, type News } from './follow-news.ts';
 import { outcomeSeen } from './follow-outcome.ts';
 import { mailbox } from './mailbox.ts';
+import { pause } from './pause.ts';
+import { ClientProblem } from './problem.ts';
 import type { RunOutcome } from './run-outcome.ts';
 import type { SessionDescription } from './session-info.ts';
 import type { TranscriptReader } from './transcript.ts';
@@ -26,6 +28,10 @@ export type FollowOptions = {
   /** The server does not answer: why, once; null when it does again. Following goes on meanwhile. */
   readonly onTrouble?: ((why: string | null) => void) | undefined;
 };
+
+/** Milliseconds. Its worker may have died with the last word. */
+const SETTLE_MS = 2_000;
+const SETTLE_LOOK_MS = 15;
 
 export type Followed = Watched | RunOutcome;
 
@@ -72,13 +78,25 @@ async function* read(
     if (item.kind === 'event') {
       yield* gate(item.event);
       if (item.event.type !== 'run_end' || !reaches(goal, item.event.ended)) continue;
-      yield await ports.outcome(session, item.event.head, item.event.ended.run);
+      const outcome = await ports.outcome(session, item.event.head, item.event.ended.run);
+      await settled(ports, session, item.event.ended.run);
+      yield outcome;
       return;
     }
     const outcome = await outcomeSeen(ports, goal, item.seen);
     // The live channel may be a moment behind: its end is better, for all that came before it was shown.
     if (outcome && ended) return yield outcome;
     ended = outcome !== null;
+  }
+}
+
+/** The run's end is stored a moment before the session says so: whoever looks, or leaves, after the result finds it at rest. */
+async function settled(ports: FollowPorts, session: SessionId, run: number): Promise<void> {
+  const enough = AbortSignal.timeout(SETTLE_MS);
+  try {
+    while (((await ports.look(session)).last?.run ?? 0) < run) if (!(await pause(SETTLE_LOOK_MS, enough))) return;
+  } catch (error) {
+    if (!(error instanceof ClientProblem)) throw error;
   }
 }
 

@@ -30,12 +30,9 @@ export async function messageBody(store: Store, text: string): Promise<MessageBo
 }
 
 export function titleOf(text: string): string {
-  return [
-    ...text
-      .slice(0, TITLE * 4)
-      .trim()
-      .replaceAll(/\s+/g, ' '),
-  ]
-    .slice(0, TITLE)
-    .join('');
+  const line = text
+    .slice(0, TITLE * 4)
+    .trim()
+    .replaceAll(/\s+/g, ' ');
+  return Array.from(line).slice(0, TITLE).join('');
 }

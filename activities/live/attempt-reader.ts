@@ -19,49 +19,62 @@ export type AttemptReader = {
 };
 
 export function attemptReader(folder: string, warn: (message: string) => void): AttemptReader {
-  const open = new Map<string, number>();
+  const open = openFiles();
   const headers = new Map<string, LiveHeader>();
+  const pathOf = (name: AttemptName): string => attemptFile(folder, name);
   let newest = -1;
 
-  const lines = (name: AttemptName, from: number, to: number): FoundLines => {
-    const path = attemptFile(folder, name);
-    const descriptor = open.get(path) ?? openFile(path);
-    if (descriptor === null) return { lines: [], end: from, garbage: 0 };
-    open.set(path, descriptor);
-    const found = linesIn(bytesOf(descriptor, from, to), from);
-    if (found.garbage > 0)
-      warn(`${path} has ${found.garbage} unreadable lines from byte ${from} on: they are left out`);
-    return found;
-  };
-  const letGo = (name: AttemptName): void => {
-    const path = attemptFile(folder, name);
-    const descriptor = open.get(path);
-    if (descriptor !== undefined) closeSync(descriptor);
-    open.delete(path);
-    headers.delete(path);
-  };
   return {
     list: () => {
       const names = listAgain(folder, newest);
       newest = Math.max(newest, newestOf(names));
       return names;
     },
-    size: (name) => {
-      const path = attemptFile(folder, name);
-      const descriptor = open.get(path);
-      return (
-        (descriptor === undefined ? statSync(path, { throwIfNoEntry: false }) : fstatSync(descriptor))?.size ?? null
-      );
+    size: (name) => open.size(pathOf(name)),
+    lines: (name, from, to) => {
+      const path = pathOf(name);
+      const descriptor = open.keep(path);
+      if (descriptor === null) return { lines: [], end: from, garbage: 0 };
+      const found = linesIn(bytesOf(descriptor, from, to), from);
+      if (found.garbage > 0) {
+        warn(`${path} has ${found.garbage} unreadable lines from byte ${from} on: they are left out`);
+      }
+      return found;
     },
-    lines,
     header: (name, size) => {
-      const path = attemptFile(folder, name);
+      const path = pathOf(name);
       const known = headers.get(path) ?? readHeader(path, size);
       if (known) headers.set(path, known);
       return known;
     },
-    letGo,
-    close: () => {
+    letGo: (name) => {
+      open.letGo(pathOf(name));
+      headers.delete(pathOf(name));
+    },
+    close: open.close,
+  };
+}
+
+function openFiles() {
+  const open = new Map<string, number>();
+  return {
+    /** Null when the file is gone. */
+    keep: (path: string): number | null => {
+      const descriptor = open.get(path) ?? openFile(path);
+      if (descriptor !== null) open.set(path, descriptor);
+      return descriptor;
+    },
+    size: (path: string): number | null => {
+      const descriptor = open.get(path);
+      const found = descriptor === undefined ? statSync(path, { throwIfNoEntry: false }) : fstatSync(descriptor);
+      return found?.size ?? null;
+    },
+    letGo: (path: string): void => {
+      const descriptor = open.get(path);
+      if (descriptor !== undefined) closeSync(descriptor);
+      open.delete(path);
+    },
+    close: (): void => {
       for (const descriptor of open.values()) closeSync(descriptor);
       open.clear();
     },

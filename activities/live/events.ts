@@ -1,5 +1,6 @@
 // The live channel's events: best-effort, beside the history. One file per (step, attempt) of a session's activities; the first
-// line is the header, the last a fate. A higher attempt of the same step voids a lower one; `supersedes` voids an earlier step.
+// line is the header, the last a fate. A higher attempt of the same step voids a lower one, unless that one ended `stored` or
+// `done`; `supersedes` voids an earlier step; a step without such a fate is void when one begins that waits for it (all but runTool).
 import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import type { Notice, RunEnded } from '../../workflows/contract/activities.ts';
 import type { TransitionReason } from '../../workflows/contract/loop.ts';
@@ -71,7 +72,7 @@ export type LiveEvent =
     }
   | { readonly type: 'run_end'; readonly ended: RunEnded; readonly head: Hash };
 
-/** How an attempt ended. `died`: all its deltas are void (L16). */
+/** How an attempt ended. `stored`, `done`: what it showed is durable and stays. `died`: all its deltas are void (L16). */
 export type LiveFate =
   | { readonly type: 'fate'; readonly fate: 'stored'; readonly head: Hash }
   | { readonly type: 'fate'; readonly fate: 'done' }

@@ -2,7 +2,7 @@
 // disk: lines go to the page cache, a few at a time, with calls that take microseconds.
 import { closeSync, mkdirSync, openSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { LiveChannel, LiveLine, LiveWriter } from './events.ts';
+import type { LiveChannel, LiveFate, LiveLine, LiveWriter } from './events.ts';
 import { attemptFile, isMissing, listAttempts, sessionFolder } from './live-files.ts';
 
 export type FileLiveOptions = {
@@ -72,20 +72,23 @@ function openWriter(path: string, report: Report): { line(line: LiveLine): void;
       if (waiting.length >= BATCH_SIZE) flush();
       else timer ??= setTimeout(() => guarded(flush), BATCH_MS).unref();
     });
-  const close = (): void => {
-    if (descriptor !== null) closeSync(descriptor);
+  const end = async (fate: LiveFate): Promise<void> => {
+    if (state === 'ended') return;
+    line(fate);
+    guarded(flush);
+    closeQuietly(descriptor, report);
     if (state === 'open') report(null);
     state = 'ended';
   };
-  return {
-    line,
-    end: async (fate) => {
-      if (state === 'ended') return;
-      line(fate);
-      guarded(flush);
-      close();
-    },
-  };
+  return { line, end };
+}
+
+function closeQuietly(descriptor: number | null, report: Report): void {
+  try {
+    if (descriptor !== null) closeSync(descriptor);
+  } catch (error) {
+    report(error);
+  }
 }
 
 /** An attempt number can come again only after a reset of its workflow: then what the first one said is void. */

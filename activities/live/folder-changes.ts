@@ -14,43 +14,45 @@ const POLL_MS = 250;
 export function folderChanges(folder: string, signal: AbortSignal): FolderChanges {
   let changed = false;
   let wake: () => void = () => undefined;
-  let watching: { readonly path: string; readonly watcher: FSWatcher } | null = null;
-
   const notice = (): void => {
     changed = true;
     wake();
   };
-  const drop = (): void => {
-    watching?.watcher.close();
-    watching = null;
-  };
-  const ensure = (): void => {
-    if (watching?.path === folder) return;
-    // Until the folder is there, the one above shows when it comes.
-    for (const path of [folder, dirname(folder)]) {
-      if (watching?.path === path) return;
-      const watcher = tryWatch(path, notice, drop);
-      if (!watcher) continue;
-      drop();
-      watching = { path, watcher };
-      // What happened before it was watched is seen by looking once more.
-      changed = true;
-      return;
-    }
-  };
+  const watching = watchFolder(folder, notice);
   signal.addEventListener('abort', notice, { once: true });
-  ensure();
   return {
     next: async () => {
-      ensure();
+      // What happened before it was watched is seen by looking once more.
+      if (watching.ensure()) changed = true;
       if (!changed && !signal.aborted) await wakened((resolve) => (wake = resolve));
       changed = false;
     },
     close: () => {
       signal.removeEventListener('abort', notice);
-      drop();
+      watching.drop();
     },
   };
+}
+
+/** Until the folder is there, the one above shows when it comes. `ensure` tells whether a new watch has begun. */
+function watchFolder(folder: string, changed: () => void): { ensure(): boolean; drop(): void } {
+  let watching: { readonly path: string; readonly watcher: FSWatcher } | null = null;
+  const drop = (): void => {
+    watching?.watcher.close();
+    watching = null;
+  };
+  const ensure = (): boolean => {
+    for (const path of [folder, dirname(folder)]) {
+      if (watching?.path === path) return false;
+      const watcher = tryWatch(path, changed, drop);
+      if (!watcher) continue;
+      drop();
+      watching = { path, watcher };
+      return true;
+    }
+    return false;
+  };
+  return { ensure, drop };
 }
 
 async function wakened(arm: (resolve: () => void) => void): Promise<void> {

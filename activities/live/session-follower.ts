@@ -1,5 +1,6 @@
-// Follows all steps of a session. Order: a step's events come in the order of its file; those of a later step come before a
-// step's last ones only while both are open. So sizes are taken from the last step to the first, and read from the first on.
+// Follows all steps of a session. Order: a step's events come in the order of its file; those of a later step come before its
+// last ones only while both are open. A step that waits for another is listed only when the other's file is whole, and sizes are
+// taken after the listing: so it is enough to read the steps in their order.
 import type { AttemptReader } from './attempt-reader.ts';
 import { type Cursor, type LiveItem, noCursor, type StepCursor } from './cursor.ts';
 import type { LiveHeader } from './events.ts';
@@ -36,15 +37,15 @@ function waits({ activity }: LiveHeader): boolean {
 
 type Sized = Pick<FoundStep, 'step' | 'attempts'> & { readonly headers: readonly LiveHeader[] };
 
-/** First step first; the sizes were taken last step first. */
+/** First step first. */
 function sized(reader: AttemptReader, before: number, known: ReadonlyMap<number, StepCursor>): Sized[] {
   const attempts = new Map([...known].map(([step, { attempt }]): [number, Set<number>] => [step, new Set([attempt])]));
   for (const { step, attempt } of reader.list()) {
     if (step < before) continue;
     attempts.set(step, (attempts.get(step) ?? new Set()).add(attempt));
   }
-  const newestFirst = [...attempts].sort(([a], [b]) => b - a);
-  return newestFirst.map(([step, found]) => sizedStep(reader, step, [...found])).toReversed();
+  const inOrder = [...attempts].sort(([a], [b]) => a - b);
+  return inOrder.map(([step, found]) => sizedStep(reader, step, [...found]));
 }
 
 function sizedStep(reader: AttemptReader, step: number, found: readonly number[]): Sized {

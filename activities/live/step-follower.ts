@@ -4,7 +4,7 @@ import { isAnnouncement, newStep, passed, type StepCursor } from './cursor.ts';
 import type { LiveFate, Watched } from './events.ts';
 import { type FoundLine, type FoundLines, isEvent, isFate } from './live-lines.ts';
 
-/** What there is of a step, in the order of attempts. Sizes were taken before any step that follows it was looked at. */
+/** What there is of a step, in the order of attempts. */
 export type FoundStep = {
   readonly step: number;
   readonly attempts: readonly { readonly attempt: number; readonly size: number }[];

@@ -1,5 +1,4 @@
 // Calls a tool and turns every way it can end into a value: an output, a failure the model can read, a stop (L33, L48).
-import { setTimeout as sleep } from 'node:timers/promises';
 import { StoreError } from '../transcript/store.ts';
 import {
   FatalToolFailure,
@@ -65,20 +64,17 @@ function failure(tool: Tool, error: unknown): Extract<Ran, { kind: 'failed' }> {
 }
 
 async function endedAfter(signal: AbortSignal, ending: Promise<ToolOutput>): Promise<ToolOutput | 'hung'> {
-  const settled = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  let stop: (() => void) | undefined;
   const hung = new Promise<'hung'>((resolve) => {
-    const stop = (): void => {
-      sleep(STOP_GRACE_MS, undefined, { signal: settled.signal }).then(
-        () => resolve('hung'),
-        () => undefined,
-      );
-    };
+    stop = () => (timer = setTimeout(() => resolve('hung'), STOP_GRACE_MS));
     if (signal.aborted) stop();
-    else signal.addEventListener('abort', stop, { once: true, signal: settled.signal });
+    else signal.addEventListener('abort', stop, { once: true });
   });
   try {
     return await Promise.race([ending, hung]);
   } finally {
-    settled.abort();
+    clearTimeout(timer);
+    if (stop !== undefined) signal.removeEventListener('abort', stop);
   }
 }

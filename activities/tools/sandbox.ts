@@ -21,8 +21,12 @@ export type ProbeOptions = {
   readonly kinds?: readonly SandboxKind[];
 };
 
-/** The first process of a namespace ignores SIGTERM: a command there would run on after its children were ended, so a shell is it. */
-const NAMESPACE = ['--pid', '--fork', '--kill-child', '--mount-proc', '--', 'sh', '-c', '"$@"; exit $?', 'sh'];
+/**
+ * The first process of a namespace ignores SIGTERM: a command there would run on after its children were ended. So a shell is it,
+ * one that keeps to itself what it thinks of the command's end.
+ */
+const FIRST_PROCESS = ['sh', '-c', 'exec 3>&2 2>/dev/null; (exec 2>&3 3>&-; exec "$@"); exit $?', 'sh'];
+const NAMESPACE = ['--pid', '--fork', '--kill-child', '--mount-proc', '--', ...FIRST_PROCESS];
 
 const run = promisify(execFile);
 const PROBE_MS = 5_000;

@@ -23,15 +23,9 @@ export type FileStoreOptions = {
 const STALE = 24 * 3_600_000;
 
 export function fileStore({ dir, files = nodeFiles }: FileStoreOptions): Store {
-  const layout = fileLayout(dir);
-  const reads = createFileReads(files, layout);
+  const parts = partsOf(fileLayout(dir), files);
+  const { layout, reads } = parts;
   const open = remembered(() => openFolder(files, layout));
-  const parts = {
-    files,
-    layout,
-    reads,
-    writes: createFileWrites(files, createFolders(files, layout.dir), layout.temp),
-  };
 
   const guarded = async <T>(path: string, write: () => Promise<T>): Promise<T> => {
     try {
@@ -72,6 +66,11 @@ type Parts = {
   readonly reads: FileReads;
   readonly writes: FileWrites;
 };
+
+function partsOf(layout: FileLayout, files: Files): Parts {
+  const writes = createFileWrites(files, createFolders(files, layout.dir), layout.temp);
+  return { files, layout, reads: createFileReads(files, layout), writes };
+}
 
 /** A value that is there and whole needs no second file, but its name may not be durable yet. A damaged one is replaced. */
 async function stageBlob(

@@ -6,7 +6,7 @@ import type { MessageBody } from '../../workflows/contract/session.ts';
 import type { Entry, Outcome, ReplyEntry } from './entries.ts';
 import { GO_ON, NO_OUTCOME, NO_OUTPUT, noticeText } from './notices.ts';
 import { type ReplyMemo, sentReply, type SentReply } from './sent-reply.ts';
-import { wellFormed } from './well-formed.ts';
+import { isBlank, wellFormedText } from './well-formed.ts';
 
 /** Texts of messages that are in the store, by hash: see `bodyReader`. */
 export type Bodies = ReadonlyMap<Hash, string>;
@@ -58,7 +58,7 @@ function bodyText(body: MessageBody, bodies: Bodies): string {
 
 /** The API refuses a text of white space only. */
 function spoken(words: string): ContentBlockParam[] {
-  return words.trim() === '' ? [] : [text(wellFormed(words))];
+  return isBlank(words) ? [] : [text(wellFormedText(words))];
 }
 
 function text(words: string): ContentBlockParam {
@@ -69,12 +69,12 @@ function text(words: string): ContentBlockParam {
 function results({ calls }: SentReply, outcomes: readonly Outcome[]): ToolResultBlockParam[] {
   return calls.map(({ index, id }) => {
     const outcome = outcomes.find((each) => each.index === index);
-    const content = outcome ? wellFormed(outcome.content) : NO_OUTCOME;
+    const content = outcome ? wellFormedText(outcome.content) : NO_OUTCOME;
     const failed = outcome?.isError ?? true;
     return {
       type: 'tool_result',
       tool_use_id: id,
-      content: content.trim() === '' ? NO_OUTPUT : content,
+      content: isBlank(content) ? NO_OUTPUT : content,
       ...(failed && { is_error: true }),
     };
   });

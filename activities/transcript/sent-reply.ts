@@ -1,7 +1,7 @@
 // What is sent of a stored reply (L16, L39, L58, L59). Blocks go back as they came; what the API would refuse is left out or mended.
 import type { ContentBlock, ContentBlockParam, TextBlock, ToolUseBlock } from '@anthropic-ai/sdk/resources/messages';
 import type { ReplyEntry } from './entries.ts';
-import { wellFormed } from './well-formed.ts';
+import { isBlank, wellFormed } from './well-formed.ts';
 
 /** Remembers what was worked out for a reply: entries never change. */
 export type ReplyMemo = WeakMap<ReplyEntry, readonly SentBlock[]>;
@@ -56,7 +56,7 @@ function mended(block: ContentBlock): ContentBlockParam | null {
   const whole = wellFormed(block);
   switch (whole.type) {
     case 'text':
-      return whole.text.trim() === '' ? null : withoutFileIds(whole);
+      return isBlank(whole.text) ? null : withoutFileIds(whole);
     case 'tool_use':
       return withSendableCall(whole);
     case 'thinking':

@@ -1,4 +1,12 @@
-// Lone surrogates make a request unreadable for the API (L58): they become U+FFFD, wherever they stand in a JSON value.
+// Texts that the API refuses (L58). Lone surrogates make a request unreadable: they become U+FFFD, wherever they stand in a JSON
+// value. A text of white space only is refused as empty.
+
+/** In a pattern for code points, a pair is none. */
+const lone = /\p{Surrogate}/gu;
+
+export function wellFormedText(text: string): string {
+  return text.replace(lone, '\ufffd');
+}
 
 /** The value itself when there is nothing to replace. */
 export function wellFormed<T>(value: T): T {
@@ -11,4 +19,14 @@ export function wellFormed<T>(value: T): T {
 /** Other escapes stay, an escaped backslash before "ud" among them. */
 function replaced(escape: string): string {
   return escape.startsWith('\\ud') ? '\\ufffd' : escape;
+}
+
+/** White space to others, though not to JavaScript. */
+const alsoBlank = new Set(['\u001c', '\u001d', '\u001e', '\u001f', '\u0085']);
+
+export function isBlank(text: string): boolean {
+  for (const character of text) {
+    if (character.trim() !== '' && !alsoBlank.has(character)) return false;
+  }
+  return true;
 }

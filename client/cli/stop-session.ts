@@ -43,9 +43,12 @@ async function untilDone(cli: Cli, opened: Opened, stop: Stop, before: SessionDe
   const timer = setTimeout(() => enough.abort(), PATIENCE_MS);
   const staff = await staffFor(cli, opened, enough);
   try {
-    while (!enough.signal.aborted) {
-      if (stop.isDone(await opened.sessions.describe(stop.session), before)) return true;
-      await pause(LOOK_MS, enough.signal);
+    for (let { runs } = before; !enough.signal.aborted; await pause(LOOK_MS, enough.signal)) {
+      const now = await opened.sessions.describe(stop.session);
+      if (stop.isDone(now, before)) return true;
+      // What was only waiting to begin could not be stopped yet.
+      if (now.runs > runs) await stop.ask(opened);
+      runs = now.runs;
     }
     cli.say(
       `session ${stop.session} is not ${stop.done} yet: what was asked is kept, and done as soon as a worker can`,

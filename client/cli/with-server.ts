@@ -6,12 +6,13 @@ import { listenForSignals } from './signals.ts';
 
 /** On a server that is not ours: a worker that just came up is not seen at once. */
 const PATIENCE_MS = 3_000;
+const LONG_MS = 3_000;
 
 /** The exit status of `work`, or of a signal: then the server is left at once. */
 export async function withServer(cli: Cli, work: (opened: Opened) => Promise<number>): Promise<number> {
   const signals = listenForSignals(process, (status) => process.exit(status));
   const { openServer } = await import('../connect/open-server.ts');
-  const opened = await openServer({ env: cli.env, role: 'command', worker: false, say: cli.say });
+  const opened = await openServer({ env: cli.env, role: 'command', worker: false, say: ifItTakesLong(cli) });
   const stopped = new Promise<number>((resolve) => {
     const stop = (): void => resolve(signals.status());
     if (signals.interrupt.aborted || signals.terminate.aborted) stop();
@@ -24,6 +25,13 @@ export async function withServer(cli: Cli, work: (opened: Opened) => Promise<num
     await opened.close();
     signals.end();
   }
+}
+
+/** Progress is worth a line only to someone who waits. */
+function ifItTakesLong(cli: Cli): (line: string) => void {
+  if (cli.verbose) return cli.say;
+  const begun = Date.now();
+  return (line) => void (Date.now() - begun > LONG_MS && cli.say(line));
 }
 
 /** What was sent is safe; a person has to know when nothing will come of it for now. */

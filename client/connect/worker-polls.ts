@@ -4,7 +4,6 @@ import { isAlive, parseIdentity } from '../../activities/process-identity.ts';
 import { TASK_QUEUE } from '../../workflows/contract/session.ts';
 import { pause } from '../pause.ts';
 
-const WORKFLOW_QUEUE = 1;
 /** A poll waits up to a minute for work, and is counted from its beginning. */
 const RECENT_MS = 75_000;
 const LOOK_MS = 1_000;
@@ -16,7 +15,8 @@ export type WorkerPolls = { readonly temporal: Client; readonly taskQueue?: stri
 /** The server remembers pollers that are gone: those provably dead on this host, and those silent for long, do not count. */
 export async function workerPolls({ temporal, taskQueue = TASK_QUEUE }: WorkerPolls): Promise<boolean> {
   const { namespace } = temporal.options;
-  const request = { namespace, taskQueue: { name: taskQueue }, taskQueueType: WORKFLOW_QUEUE };
+  // Of its queue for workflow tasks, unless another is asked for.
+  const request = { namespace, taskQueue: { name: taskQueue } };
   const { pollers } = await temporal.withDeadline(Date.now() + CALL_MS, () =>
     temporal.workflowService.describeTaskQueue(request),
   );

@@ -25,7 +25,7 @@ export async function examine(env: Env): Promise<readonly Check[]> {
       ? ok('ripgrep', rgPath)
       : missing('ripgrep', 'the package @vscode/ripgrep has no binary for this system: npm ci'),
     existsSync(bundlePath())
-      ? ok('build', 'up to date enough to run')
+      ? ok('build', 'the workflow is bundled')
       : missing('build', 'the workflow is not bundled: npm run build'),
   ];
 }

@@ -1,16 +1,17 @@
 // One entry of a transcript, as text.
 import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/entries.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
+import type { PairedOutcomes } from '../render/paired-outcomes.ts';
 import { plain } from '../render/plain.ts';
 import { compactInput } from '../render/tool-lines.ts';
 import { noticeText, transitionText } from '../render/words.ts';
 
-type Props = { readonly entry: Entry; readonly bodies: ReadonlyMap<Hash, string> };
+type Props = { readonly entry: Entry; readonly bodies: ReadonlyMap<Hash, string>; readonly paired: PairedOutcomes };
 
 /** Characters of one message or result. */
 const SHOWN = 4_000;
 
-export function EntryView({ entry, bodies }: Props) {
+export function EntryView({ entry, bodies, paired }: Props) {
   switch (entry.kind) {
     case 'run_started':
       return <p class="line">{`run ${entry.run}`}</p>;
@@ -19,15 +20,10 @@ export function EntryView({ entry, bodies }: Props) {
       return <Said who="user" text={text ?? '(its text cannot be read)'} />;
     }
     case 'reply':
-      return <Reply reply={entry} />;
+      return <Reply reply={entry} outcomes={paired.get(entry) ?? new Map()} />;
+    // Shown at their calls.
     case 'outcomes':
-      return (
-        <>
-          {entry.outcomes.map((outcome) => (
-            <Result outcome={outcome} />
-          ))}
-        </>
-      );
+      return null;
     case 'notice':
       return <p class="line warn">{noticeText(entry.notice)}</p>;
     case 'transition':
@@ -39,16 +35,21 @@ export function EntryView({ entry, bodies }: Props) {
   }
 }
 
-function Reply({ reply }: { readonly reply: ReplyEntry }) {
+type ReplyProps = { readonly reply: ReplyEntry; readonly outcomes: ReadonlyMap<number, Outcome> };
+
+function Reply({ reply, outcomes }: ReplyProps) {
   return (
     <>
-      {reply.message.content.map((block) => {
+      {reply.message.content.map((block, index) => {
         if (block.type === 'text') return block.text.trim() === '' ? null : <Said who="agent" text={block.text} />;
         if (block.type !== 'tool_use') return null;
         return (
-          <p class="call">
-            <b>{plain(block.name)}</b> {compactInput(block.input)}
-          </p>
+          <>
+            <p class="call">
+              <b>{plain(block.name)}</b> {compactInput(block.input)}
+            </p>
+            <Result outcome={outcomes.get(index) ?? null} />
+          </>
         );
       })}
       {reply.fate === 'whole' ? null : <p class="line warn">{`the reply was ${reply.fate}`}</p>}
@@ -60,7 +61,8 @@ function Said({ who, text }: { readonly who: 'user' | 'agent'; readonly text: st
   return <pre class={`said ${who}`}>{shortened(text)}</pre>;
 }
 
-function Result({ outcome }: { readonly outcome: Outcome }) {
+function Result({ outcome }: { readonly outcome: Outcome | null }) {
+  if (outcome === null) return <p class="line">no outcome yet</p>;
   return <pre class={outcome.isError ? 'result bad' : 'result'}>{shortened(outcome.content) || '(no output)'}</pre>;
 }
 

@@ -1,4 +1,5 @@
 // One session: its runs with what they came to and cost, then its transcript.
+import { pairedOutcomes } from '../render/paired-outcomes.ts';
 import { plain } from '../render/plain.ts';
 import { money, shortAge, shortTime } from '../render/units.ts';
 import type { RunOutcome } from '../run-outcome.ts';
@@ -15,6 +16,7 @@ const MOST = 400;
 export function SessionView({ reading, now }: { readonly reading: SessionReading; readonly now: number }) {
   const { description, runs, entries, problems } = reading;
   const busy = description.phase === 'running' || description.phase === 'parked';
+  const paired = pairedOutcomes(entries);
   const hidden = Math.max(0, entries.length - MOST);
   return (
     <Layout
@@ -41,7 +43,7 @@ export function SessionView({ reading, now }: { readonly reading: SessionReading
       ) : null}
       {entries.length === 0 ? <p class="quiet">Nothing is stored yet.</p> : null}
       {entries.slice(hidden).map((entry) => (
-        <EntryView entry={entry} bodies={reading.bodies} />
+        <EntryView entry={entry} bodies={reading.bodies} paired={paired} />
       ))}
     </Layout>
   );

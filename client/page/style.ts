@@ -16,7 +16,9 @@ small { display: block; color: var(--quiet); font-size: .8rem; overflow-wrap: an
 table { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th { text-align: left; font-weight: 500; font-size: .8rem; color: var(--quiet); }
 th, td { padding: .5rem .75rem .5rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
-td:first-child { overflow-wrap: anywhere; }
+td { white-space: nowrap; }
+td small { white-space: normal; }
+td:has(a) { min-width: 14rem; white-space: normal; overflow-wrap: anywhere; }
 .wide { overflow-x: auto; }
 .quiet { color: var(--quiet); overflow-wrap: anywhere; }
 .back { font-size: .85rem; }

@@ -45,7 +45,7 @@ export function eventRenderer(screen: Screen): (event: Followed) => void {
       if (thinking !== step) say('(thinking)');
     } else {
       if (thinking !== step) pen.fresh();
-      pen.text(paint.dim(plain(text)));
+      pen.text(plain(text), paint.dim);
     }
     thinking = step;
   };
@@ -118,10 +118,10 @@ function lineOf(paint: Paint, event: Lines): string | null {
 /** Knows whether it is at the start of a line. */
 function linePen(write: (text: string) => void) {
   let atStart = true;
-  const text = (words: string): void => {
+  const text = (words: string, style = (same: string): string => same): void => {
     if (words === '') return;
-    write(words);
-    atStart = words.replace(/\u001b\[\d+m$/, '').endsWith('\n');
+    write(style(words));
+    atStart = words.endsWith('\n');
   };
   const fresh = (): void => {
     if (!atStart) text('\n');

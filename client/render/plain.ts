@@ -25,7 +25,7 @@ export function oneLine(text: string, most: number): string {
   const line = plain(text.slice(0, most * 4))
     .trim()
     .replace(/\s+/g, ' ');
-  const letters = [...line];
+  const letters = Array.from(line);
   return letters.length <= most && text.length <= most * 4 ? line : `${letters.slice(0, most - 1).join('')}…`;
 }
 

@@ -9,7 +9,7 @@ const RESULT_LINE = 140;
 
 /** What matters of an input comes first in its object: a lone text is shown without its name. */
 export function compactInput(input: unknown): string {
-  if (typeof input !== 'object' || input === null) return oneLine(String(JSON.stringify(input) ?? ''), INPUT);
+  if (typeof input !== 'object' || input === null) return oneLine(valueText(input), INPUT);
   const fields = Object.entries(input).map(([name, value]) => ({ name, text: valueText(value) }));
   const [first, ...rest] = fields;
   if (!first) return '';
@@ -37,7 +37,7 @@ export function resultLines(
   const shown = lines.slice(0, RESULT_LINES);
   const hidden = lines.length - shown.length;
   const time = result.durationMs === null ? [] : [shortTime(result.durationMs)];
-  const rest = [...(hidden > 0 ? [`${count(hidden, 'more line')}`] : []), ...time].join(', ');
+  const rest = [...(hidden > 0 ? [count(hidden, 'more line')] : []), ...time].join(', ');
   const all = [...(shown.length > 0 ? shown : ['(no output)']), ...(rest === '' ? [] : [`(${rest})`])];
   const mark = result.isError ? paint.red('✗') : paint.dim('│');
   return all.map((line, index) => `  ${index === 0 ? mark : paint.dim('│')} ${paint.dim(line)}`).join('\n');

@@ -7,6 +7,7 @@ import { terminalDetail } from '../run-outcome.ts';
 import { phaseText } from '../session-info.ts';
 import type { SessionReading } from '../session-reading.ts';
 import type { Paint } from './paint.ts';
+import { type PairedOutcomes, pairedOutcomes } from './paired-outcomes.ts';
 import { oneLine, plain } from './plain.ts';
 import { callLine, resultLines } from './tool-lines.ts';
 import { count } from './units.ts';
@@ -19,11 +20,8 @@ const SHOWN = 20_000;
 export function transcriptText(paint: Paint, reading: SessionReading): string {
   const { description, entries } = reading;
   const lines = [heading(paint, reading)];
-  let calls: ReadonlyMap<number, string> = new Map();
-  for (const entry of entries) {
-    if (entry.kind === 'reply') calls = callLines(paint, entry);
-    lines.push(...entryLines(paint, entry, reading, calls));
-  }
+  const paired = pairedOutcomes(entries);
+  for (const entry of entries) lines.push(...entryLines(paint, entry, reading, paired));
   if (description.phase === 'running' || description.phase === 'parked')
     lines.push(paint.dim(`(a run is under way: perdure watch ${description.session})`));
   return `${lines.join('\n')}\n`;
@@ -36,21 +34,16 @@ function heading(paint: Paint, { description }: SessionReading): string {
   return `${paint.bold(session)}  ${oneLine(title, 120)}\n${paint.dim(facts)}`;
 }
 
-function entryLines(
-  paint: Paint,
-  entry: Entry,
-  { bodies }: SessionReading,
-  calls: ReadonlyMap<number, string>,
-): readonly string[] {
+function entryLines(paint: Paint, entry: Entry, { bodies }: SessionReading, paired: PairedOutcomes): readonly string[] {
   switch (entry.kind) {
     case 'run_started':
       return ['', paint.dim(`── run ${entry.run}`)];
     case 'user':
       return [`${paint.bold('›')} ${messageText(entry.body, bodies)}`];
     case 'reply':
-      return replyLines(paint, entry);
+      return replyLines(paint, entry, paired);
     case 'outcomes':
-      return entry.outcomes.flatMap((outcome) => outcomeLines(paint, outcome, calls));
+      return [];
     case 'notice':
       return [paint.yellow(`! ${noticeText(entry.notice)}`)];
     case 'transition':
@@ -72,31 +65,24 @@ function endLine(paint: Paint, { terminal, turns, spend, durationMs }: RunEnded)
   return reason === 'completed' ? paint.green(text) : paint.red(text);
 }
 
-/** Calls are shown with their outcomes, which follow. */
-function replyLines(paint: Paint, { message, fate }: ReplyEntry): readonly string[] {
-  const text = message.content.map((block) => (block.type === 'text' ? block.text : '')).join('');
-  const said = text.trim() === '' ? [] : [shortened(text)];
-  return fate === 'whole' ? said : [...said, paint.dim(`(the reply was ${fate})`)];
+/** Calls with their outcomes, which were stored after. */
+function replyLines(paint: Paint, reply: ReplyEntry, paired: PairedOutcomes): readonly string[] {
+  const lines = reply.message.content.flatMap((block, index) => {
+    if (block.type === 'text') return block.text.trim() === '' ? [] : [shortened(block.text)];
+    if (block.type !== 'tool_use') return [];
+    const outcome = paired.get(reply)?.get(index);
+    const after = outcome ? outcomeLines(paint, outcome) : [paint.dim('  (no outcome yet)')];
+    return [callLine(paint, block.name, block.input), ...after];
+  });
+  return reply.fate === 'whole' ? lines : [...lines, paint.dim(`(the reply was ${reply.fate})`)];
 }
 
-function callLines(paint: Paint, { message }: ReplyEntry): ReadonlyMap<number, string> {
-  const calls = message.content.flatMap((block, index): [number, string][] =>
-    block.type === 'tool_use' ? [[index, callLine(paint, block.name, block.input)]] : [],
-  );
-  return new Map(calls);
-}
-
-function outcomeLines(paint: Paint, outcome: Outcome, calls: ReadonlyMap<number, string>): readonly string[] {
-  const { content, isError, log, whole, index } = outcome;
+function outcomeLines(paint: Paint, { content, isError, log, whole }: Outcome): readonly string[] {
   const how =
     log.decision === 'allowed' && log.outcome === 'ok' ? [] : [`  (${[log.decision, log.outcome].join(', ')})`];
   const rest = whole ? [`  (all ${count(whole.bytes, 'byte')} are stored)`] : [];
   const durationMs = log.decision === 'allowed' ? log.duration : null;
-  return [
-    calls.get(index) ?? callLine(paint, log.name, ''),
-    resultLines(paint, { content, isError, durationMs }),
-    ...[...how, ...rest].map(paint.dim),
-  ];
+  return [resultLines(paint, { content, isError, durationMs }), ...[...how, ...rest].map(paint.dim)];
 }
 
 function messageText(body: MessageBody, bodies: ReadonlyMap<Hash, string>): string {

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { type AttemptReader, attemptReader } from '../../activities/live/attempt-reader.ts';
 import type { Cursor, LiveItem } from '../../activities/live/cursor.ts';
 import type { LiveLine } from '../../activities/live/events.ts';
-import { attemptFile, sessionFolder } from '../../activities/live/live-files.ts';
+import { attemptFile, listAttempts, sessionFolder } from '../../activities/live/live-files.ts';
 import { sessionFollower } from '../../activities/live/session-follower.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -96,6 +96,16 @@ const histories = fc.record({
 
 type Given = typeof histories extends fc.Arbitrary<infer T> ? T : never;
 
+/** Something is written whenever the watcher has looked at something. */
+function busyReader(folder: string, warn: (message: string) => void, write: () => void): AttemptReader {
+  const reader = attemptReader(folder, warn);
+  const after = <T>(value: T): T => {
+    write();
+    return value;
+  };
+  return { ...reader, list: () => after(reader.list()), size: (name) => after(reader.size(name)) };
+}
+
 /** `during`: the writers go on while the watcher looks. */
 function run(given: Given, { reconnect = false, during = true } = {}) {
   const folder = sessionFolder(tempDir(), session);
@@ -106,20 +116,24 @@ function run(given: Given, { reconnect = false, during = true } = {}) {
     const next = writes.shift();
     if (next) appendFileSync(attemptFile(folder, next), next.text);
   };
-  const busy = <T>(value: T): T => {
-    if (during && given.looks.next().value > 1) write();
-    return value;
-  };
-  const open = (): AttemptReader => {
-    const reader = attemptReader(folder, (message) => warnings.push(message));
-    return { ...reader, list: () => busy(reader.list()), size: (name) => busy(reader.size(name)) };
-  };
+  const open = (): AttemptReader =>
+    busyReader(
+      folder,
+      (message) => warnings.push(message),
+      () => (during && given.looks.next().value > 1 ? write() : undefined),
+    );
   let reader = open();
   let look = sessionFollower(reader);
   const items: LiveItem[] = [];
   const lookOnce = (): void => {
     const seen: LiveItem[] = [];
+    const newest = new Map<number, number>();
+    for (const { step, attempt: number } of listAttempts(folder))
+      newest.set(step, Math.max(number, newest.get(step) ?? 0));
     look(seen);
+    expect(seen.filter((item) => item.type === 'text_delta' && item.attempt < (newest.get(item.step) ?? 0))).toEqual(
+      [],
+    );
     if (!reconnect || seen.length === 0) return void items.push(...seen);
     // The watcher breaks off in the middle of what it was given, and comes back with what it last held.
     const kept = seen.slice(0, 1 + (given.looks.next().value % seen.length));

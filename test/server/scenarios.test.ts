@@ -4,12 +4,14 @@ import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../activities/transcript/entries.ts';
 import { defaultHandover } from '../../workflows/contract/session.ts';
 import { harness, type Harness } from '../support/harness.ts';
+import { keepHistory } from '../support/kept-history.ts';
 import { scenarios, type Scenario } from '../support/scenarios.ts';
 
 describe('on a real server', () => {
   it.each(scenarios.map((scenario) => [scenario.name, scenario] as const))('%s', async (_name, scenario) => {
     const h = await harness({ script: { replies: scenario.replies } });
-    await plays(h, scenario);
+    const session = await plays(h, scenario);
+    await keepHistory(scenario.name, session.handle);
   });
 });
 

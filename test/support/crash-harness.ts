@@ -12,8 +12,9 @@ import {
   type ScriptedModelOptions,
 } from '../../worker/scripted-model/index.ts';
 import type { HandoverLimits, RunOptions } from '../../workflows/contract/session.ts';
-import { fastBackoff, liveText, oneRuntime, openSession, type OpenSession } from './harness.ts';
+import { fastBackoff, liveText, openSession, type OpenSession } from './harness.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
+import { oneRuntime } from './one-runtime.ts';
 import { tempDir } from './temp-dir.ts';
 import { workerProcess } from './worker-process.ts';
 

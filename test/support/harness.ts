@@ -2,10 +2,10 @@
 import { randomUUID } from 'node:crypto';
 import { inject, onTestFinished } from 'vitest';
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
-import { installRuntime } from '../../worker/install-runtime.ts';
 import { startWorker, type RunningWorker, type StartWorker } from '../../worker/start-worker.ts';
 import {
   startScriptedModel,
+  type ParsedRequest,
   type ScriptedModel,
   type ScriptedModelOptions,
 } from '../../worker/scripted-model/index.ts';
@@ -27,6 +27,7 @@ import { loadView } from '../../activities/transcript/view.ts';
 import { join } from 'node:path';
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { tempDir } from './temp-dir.ts';
+import { oneRuntime } from './one-runtime.ts';
 import { until } from './until.ts';
 
 export type HarnessOptions = {
@@ -34,13 +35,6 @@ export type HarnessOptions = {
   readonly worker?: Partial<StartWorker>;
   readonly handover?: HandoverLimits;
 };
-
-let runtimeInstalled = false;
-
-export function oneRuntime(): void {
-  if (!runtimeInstalled) installRuntime((line) => process.stderr.write(`${line}\n`));
-  runtimeInstalled = true;
-}
 
 export async function harness(options: HarnessOptions) {
   const model = await startScriptedModel({ script: options.script });

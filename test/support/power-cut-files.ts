@@ -29,22 +29,8 @@ export function powerCutFiles(cutAfter = Infinity, root: Folder = newFolder()): 
     operations += 1;
     if (operations > cutAfter) throw new PowerCut();
   };
-  const find = (path: string): Node | undefined => {
-    const parts = posix.normalize(path).split('/').filter(Boolean);
-    return parts.reduce<Node | undefined>((at, name) => (at && 'names' in at ? at.names.get(name) : undefined), root);
-  };
-  const folder = (path: string): Folder => {
-    const found = find(path);
-    if (!found || !('names' in found)) throw errno('ENOENT', path);
-    return found;
-  };
-  const parent = (path: string): Folder => folder(posix.dirname(path));
+  const { find, folder, parent, file } = treeOf(root);
   const name = (path: string): string => posix.basename(path);
-  const file = (path: string): File => {
-    const found = find(path);
-    if (!found || 'names' in found) throw errno('ENOENT', path);
-    return found;
-  };
 
   return {
     operations: () => operations,
@@ -100,6 +86,25 @@ export function powerCutFiles(cutAfter = Infinity, root: Folder = newFolder()): 
     read: async (path) => (step(), file(path).bytes.slice()),
     ages: (path) => (step(), [...folder(path).names.keys()].map((each) => ({ name: each, age: 0 }))),
   };
+}
+
+function treeOf(root: Folder) {
+  const find = (path: string): Node | undefined => {
+    const parts = posix.normalize(path).split('/').filter(Boolean);
+    return parts.reduce<Node | undefined>((at, name) => (at && 'names' in at ? at.names.get(name) : undefined), root);
+  };
+  const folder = (path: string): Folder => {
+    const found = find(path);
+    if (!found || !('names' in found)) throw errno('ENOENT', path);
+    return found;
+  };
+  const parent = (path: string): Folder => folder(posix.dirname(path));
+  const file = (path: string): File => {
+    const found = find(path);
+    if (!found || 'names' in found) throw errno('ENOENT', path);
+    return found;
+  };
+  return { find, folder, parent, file };
 }
 
 /** A flush takes its time: others work meanwhile, and what they do is not part of it. */

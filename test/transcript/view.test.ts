@@ -1,6 +1,6 @@
 // Views: what was appended is there, whatever the cache holds; the price of an append is what is new.
 import { performance } from 'node:perf_hooks';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Entry } from '../../activities/transcript/entries.ts';
 import { fileStore } from '../../activities/transcript/file-store.ts';

@@ -29,6 +29,7 @@ export function editTool({ dataDir }: BuiltinOptions): Tool {
     risk: ({ path }) => (namesGitFolder(path) ? 'execute' : 'write'),
     recovery: 'report',
     async call(input, context: ToolContext) {
+      const began = performance.now();
       const workspace = { root: context.cwd, hidden: dataDir };
       const target = await confine(workspace, input.path);
       const problem = hiddenGitProblem(input.path, target.name);
@@ -36,7 +37,7 @@ export function editTool({ dataDir }: BuiltinOptions): Tool {
       const { bytes, stats } = await readWhole(workspace, target);
       const replaced = replaceText(bytes, input.old_string, input.new_string, input.replace_all ?? false);
       if (replaced.kind !== 'replaced') throw new ToolFailure(refusal(shown(input.path), replaced));
-      await writeInside(workspace, target, replaced.bytes, { signal: context.signal, unchanged: stats });
+      await writeInside(workspace, target, replaced.bytes, { began, signal: context.signal, unchanged: stats });
       const where = `${replaced.lines.length === 1 ? 'line' : 'lines'} ${listed(replaced.lines)}`;
       return { content: `edited ${shownName(target.name)} (${count(replaced.lines.length, 'replacement')}, ${where})` };
     },

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { defineTool, type Tool } from '../tool.ts';
 import type { BuiltinOptions } from './options.ts';
 import { contentReport, countReport, filesReport, type Report } from './search/grep-report.ts';
+import { fileFilter } from './search/file-filter.ts';
 import { commonArguments, ripgrep, searchNotes } from './search/ripgrep.ts';
 import { searchPlace } from './search/search-place.ts';
 import { refuseNul } from './words.ts';
@@ -13,7 +14,7 @@ const NEWLINE = 10;
 const inputSchema = z.strictObject({
   pattern: z.string().max(10_000).describe('A regular expression (Rust syntax)'),
   path: z.string().optional().describe('The folder or file to search, the workspace if absent'),
-  glob: z.string().min(1).max(1_000).optional().describe('Only files that match, such as *.ts'),
+  glob: z.string().min(1).max(1_000).optional().describe('Only files that match, such as *.ts or src/**/*.ts'),
   output_mode: z
     .enum(['content', 'files', 'count'])
     .optional()
@@ -38,11 +39,12 @@ export function grepTool({ dataDir }: BuiltinOptions): Tool {
       refuseNul(input.pattern + (input.glob ?? ''), 'The pattern or glob');
       const workspace = { root: context.cwd, hidden: dataDir };
       const place = await searchPlace(workspace, input.path);
-      const report = reportFor(input);
+      const files = fileFilter(input.glob, place);
+      const report = reportFor(input, (path) => files.accepts(path));
       const args = [
         ...modeArguments(input),
         // Before the exclusions: of two that match, the later counts.
-        ...(input.glob === undefined ? [] : [`--glob=${input.glob}`]),
+        ...files.arguments,
         ...commonArguments(workspace, [input.glob ?? '', place.name]),
         '--hidden',
         ...(input.ignore_case === true ? ['--ignore-case'] : []),
@@ -71,7 +73,7 @@ function modeArguments({ output_mode: mode, context }: GrepInput): string[] {
   return context === undefined ? lines : [...lines, `--context=${context}`];
 }
 
-function reportFor({ output_mode: mode, limit }: GrepInput): Report {
-  if (mode === 'files') return filesReport(limit ?? 1_000);
-  return mode === 'count' ? countReport(limit ?? 1_000) : contentReport(limit ?? 200);
+function reportFor({ output_mode: mode, limit }: GrepInput, accepts: (path: string) => boolean): Report {
+  if (mode === 'files') return filesReport(limit ?? 1_000, accepts);
+  return mode === 'count' ? countReport(limit ?? 1_000, accepts) : contentReport(limit ?? 200, accepts);
 }

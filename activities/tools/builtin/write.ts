@@ -21,12 +21,13 @@ export function writeTool({ dataDir }: BuiltinOptions): Tool {
     risk: ({ path }) => (namesGitFolder(path) ? 'execute' : 'write'),
     recovery: 'rerun',
     async call({ path, content }, { cwd, signal }) {
+      const began = performance.now();
       const workspace = { root: cwd, hidden: dataDir };
       const target = await confine(workspace, path);
       const problem = hiddenGitProblem(path, target.name);
       if (problem !== undefined) throw new ToolFailure(problem);
       const bytes = Buffer.from(content);
-      const did = await writeInside(workspace, target, bytes, { signal });
+      const did = await writeInside(workspace, target, bytes, { began, signal });
       return {
         content: `${did} ${shownName(target.name)} (${count(countLines(content), 'line')}, ${count(bytes.length, 'byte')})`,
       };

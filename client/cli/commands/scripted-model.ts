@@ -1,6 +1,5 @@
 // perdure scripted-model: a model server that says what a script says, for trying things and for tests.
 import { type Command, InvalidArgumentError } from 'commander';
-import { loadScript, startScriptedModel } from '../../../worker/scripted-model/index.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';
 import { listenForSignals } from '../signals.ts';
@@ -19,6 +18,7 @@ export function scriptedModelCommand(program: Command, cli: Cli): void {
 }
 
 async function serve(cli: Cli, { script: file, port }: Flags): Promise<number> {
+  const { loadScript, startScriptedModel } = await import('../../../worker/scripted-model/index.ts');
   const script = await loadScript(file).catch(refused);
   const signals = listenForSignals(process, (status) => process.exit(status));
   const server = await startScriptedModel({ script, port, keep: 'none', log: cli.say }).catch(refused);

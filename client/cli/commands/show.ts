@@ -1,8 +1,7 @@
 // perdure show: a session's transcript, its runs and what they came to, and whether all of it is sound. No worker is needed.
 import type { Command } from 'commander';
 import { jsonLine } from '../../render/plain.ts';
-import { transcriptText } from '../../render/transcript.ts';
-import { readSession, type SessionReading } from '../../session-reading.ts';
+import type { SessionReading } from '../../session-reading.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
 import { sessionArgument } from '../session-argument.ts';
@@ -22,6 +21,8 @@ export function showCommand(program: Command, cli: Cli): void {
 async function show(cli: Cli, id: string, json: boolean): Promise<number> {
   const session = sessionArgument(id);
   return withServer(cli, async (opened) => {
+    const { readSession } = await import('../../session-reading.ts');
+    const { transcriptText } = await import('../../render/transcript.ts');
     const reading = await readSession(opened, session);
     cli.print(json ? `${jsonLine(asJson(reading))}\n` : transcriptText(cli.out, reading));
     for (const { problem } of reading.problems) cli.say(`damaged: ${problem}`);

@@ -10,6 +10,8 @@ import { absent, fsFailure, shown } from './fs-failure.ts';
 import { entryOf, openFolder, requireFile } from './open-inside.ts';
 
 export type WriteOptions = {
+  /** performance.now() when the call began. */
+  readonly began: number;
   /** Checked just before the rename: nothing is written by a call that was stopped. */
   readonly signal: AbortSignal;
   /** What the file was when it was read; it must still be that. */
@@ -26,22 +28,11 @@ export async function writeInside(
   bytes: Uint8Array,
   options: WriteOptions,
 ): Promise<'created' | 'updated'> {
-  const started = performance.now();
   if (target.name === '') throw new ToolFailure('The workspace itself is a folder, not a file.');
   try {
     const folder = await makeFolders(workspace, target);
     try {
-      return await replace(
-        folder,
-        target,
-        bytes,
-        () => {
-          if (options.signal.aborted) throw new ToolFailure('Stopped before anything was written.');
-          if (performance.now() - started > STALE_MS)
-            throw new ToolFailure('It took too long, so nothing was written.');
-        },
-        options.unchanged,
-      );
+      return await replace(folder, target, bytes, options);
     } finally {
       await folder.close();
     }
@@ -75,8 +66,7 @@ async function replace(
   folder: FileHandle,
   { path, name }: Confined,
   bytes: Uint8Array,
-  lastCheck: () => void,
-  unchanged: Stats | undefined,
+  options: WriteOptions,
 ): Promise<'created' | 'updated'> {
   const place = entryOf(folder, dirname(path), basename(path));
   const before = await lstat(place).catch(absent);
@@ -84,13 +74,10 @@ async function replace(
     requireFile(before, name);
     await access(place, constants.W_OK);
   }
-  if (unchanged !== undefined && !sameFile(before, unchanged)) {
-    throw new ToolFailure(`${shown(name)} was changed by something else meanwhile: read it again.`);
-  }
   const temp = entryOf(folder, dirname(path), `.perdure-${randomBytes(8).toString('hex')}.tmp`);
   try {
     await writeNew(temp, bytes, before?.mode);
-    lastCheck();
+    await lastCheck(place, name, options);
     await rename(temp, place);
   } catch (error) {
     await rm(temp, { force: true });
@@ -98,6 +85,15 @@ async function replace(
   }
   await folder.sync();
   return before === null ? 'created' : 'updated';
+}
+
+/** Throws ToolFailure when the rename must not happen after all. */
+async function lastCheck(place: string, name: string, { began, signal, unchanged }: WriteOptions): Promise<void> {
+  if (unchanged !== undefined && !isSame(await lstat(place).catch(absent), unchanged)) {
+    throw new ToolFailure(`${shown(name)} was changed by something else meanwhile: read it again.`);
+  }
+  if (signal.aborted) throw new ToolFailure('Stopped before anything was written.');
+  if (performance.now() - began > STALE_MS) throw new ToolFailure('It took too long, so nothing was written.');
 }
 
 async function writeNew(path: string, bytes: Uint8Array, mode: number | undefined): Promise<void> {
@@ -111,6 +107,6 @@ async function writeNew(path: string, bytes: Uint8Array, mode: number | undefine
   }
 }
 
-function sameFile(now: Stats | null, then: Stats): boolean {
+function isSame(now: Stats | null, then: Stats): boolean {
   return now !== null && now.ino === then.ino && now.size === then.size && now.mtimeMs === then.mtimeMs;
 }

@@ -9,12 +9,15 @@ export type Report = {
   lines(): readonly string[];
 };
 
+/** Of paths relative to the workspace: those that were asked for. */
+type Accepts = (path: string) => boolean;
+
 /** Characters of an answer: under what would be stored and previewed. */
 const BUDGET = 45_000;
 const SEPARATOR = '--';
 
 /** Records are `path NUL number : text`, `path NUL number - text` around a match, `--` between groups. */
-export function contentReport(most: number): Report {
+export function contentReport(most: number, accepts: Accepts): Report {
   const shown: string[] = [];
   let [matches, shownMatches, files, length] = [0, 0, 0, 0];
   let lastPath: string | undefined;
@@ -32,6 +35,7 @@ export function contentReport(most: number): Report {
         if (record.toString() === SEPARATOR) show(SEPARATOR);
         return;
       }
+      if (!accepts(line.path)) return;
       show(`${shownName(line.path)}${line.mark}${line.number}${line.mark}${line.text}`);
       if (line.mark !== ':') return;
       matches++;
@@ -45,14 +49,16 @@ export function contentReport(most: number): Report {
 }
 
 /** Records are `path NUL count`. */
-export function countReport(most: number): Report {
+export function countReport(most: number, accepts: Accepts): Report {
   const found = topOf(most);
   let matches = 0;
   return {
     add(record) {
-      const [path = '', number = ''] = record.toString().split('\0');
+      const [argument = '', number = ''] = record.toString().split('\0');
+      const path = withoutDot(argument);
+      if (!accepts(path)) return;
       matches += Number(number);
-      found.add(`${shownName(withoutDot(path))}:${number}`);
+      found.add(`${shownName(path)}:${number}`);
     },
     lines: () => {
       const shown = fitting(found.first());
@@ -62,10 +68,13 @@ export function countReport(most: number): Report {
 }
 
 /** Records are paths. */
-export function filesReport(most: number): Report {
+export function filesReport(most: number, accepts: Accepts): Report {
   const found = topOf(most);
   return {
-    add: (record) => found.add(shownName(withoutDot(record.toString()))),
+    add(record) {
+      const path = withoutDot(record.toString());
+      if (accepts(path)) found.add(shownName(path));
+    },
     lines: () => {
       const files = found.count();
       if (files === 0) return ['(no matches)'];

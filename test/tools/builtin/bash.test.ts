@@ -1,0 +1,230 @@
+import { existsSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { bashTool } from '../../../activities/tools/builtin/bash.ts';
+import { prepareCall } from '../../../activities/tools/prepare.ts';
+import { createRegistry } from '../../../activities/tools/registry.ts';
+import { runTool, validateInput } from '../../../activities/tools/run-tool.ts';
+import type { Sandbox } from '../../../activities/tools/sandbox.ts';
+import type { ToolContext, ToolOutput } from '../../../activities/tools/tool.ts';
+import type { PermissionMode } from '../../../workflows/contract/session.ts';
+import { workingSandboxes } from '../sandboxes.ts';
+import { tempFolder, toolContext, until } from '../support.ts';
+
+const sandboxes = await workingSandboxes();
+const group = sandboxes.at(-1) as Sandbox;
+
+type Options = {
+  readonly sandbox?: Sandbox;
+  readonly timeout?: number;
+  readonly context?: Partial<ToolContext>;
+  readonly cwd?: string;
+};
+
+async function bash(command: string, options: Options = {}): Promise<ToolOutput> {
+  const tool = bashTool({ sandbox: options.sandbox ?? group });
+  const input = { command, ...(options.timeout === undefined ? {} : { timeout: options.timeout }) };
+  return await tool.call(tool.inputSchema.parse(input), toolContext(options.cwd ?? tempFolder(), options.context));
+}
+
+test.each(sandboxes)('$kind: output and errors come in order, with the status of a failure', async (sandbox) => {
+  expect(await bash('echo one; echo two >&2; echo three', { sandbox })).toEqual({ content: 'one\ntwo\nthree' });
+  expect(await bash('echo no >&2; exit 3', { sandbox })).toEqual({
+    content: 'no\n(exit status 3)',
+    isError: true,
+    cancelsSiblings: true,
+  });
+  expect(await bash('true', { sandbox })).toEqual({ content: '' });
+});
+
+test('L36 a status that is an answer is no failure', async () => {
+  expect(await bash('grep x /dev/null')).toEqual({ content: '(exit status 1)' });
+  expect(await bash('grep x missing')).toMatchObject({ isError: true, cancelsSiblings: true });
+});
+
+test.each(sandboxes)('L36 $kind: a killed command is a failure that says so', async (sandbox) => {
+  const { content, isError, cancelsSiblings } = await bash('kill -SEGV $$', { sandbox });
+  expect({ isError, cancelsSiblings }).toEqual({ isError: true, cancelsSiblings: true });
+  expect(content).toContain('killed by SIGSEGV');
+});
+
+test('a command runs in the workspace, with the environment of the allow-list and no input', async () => {
+  const cwd = tempFolder();
+  process.env['ANTHROPIC_API_KEY'] = 'canary-key';
+  const { content } = await bash('pwd; env; cat; read line || echo no input', { cwd });
+  expect(content.startsWith(`${cwd}\n`)).toBe(true);
+  expect(content).toMatch(/^PERDURE_CALL=[0-9a-f]{64}$/m);
+  expect(content).toContain('TERM=dumb');
+  expect(content).toMatch(/\nno input$/);
+  expect(content).not.toContain('canary');
+});
+
+test.each(sandboxes.filter(({ kind }) => kind !== 'group'))(
+  '$kind: a command cannot find the secrets of the worker in /proc',
+  async (sandbox) => {
+    process.env['ANTHROPIC_API_KEY'] = 'canary-key';
+    const { content } = await bash('cat /proc/[0-9]*/environ; true', { sandbox });
+    expect(content).toContain('PERDURE_CALL');
+    expect(content).not.toContain('canary-key');
+  },
+);
+
+test.each(sandboxes)('L36 $kind: a command whose time is up is ended', async (sandbox) => {
+  const output = await bash('echo begun; sleep 600; echo after', { sandbox, timeout: 300 });
+  expect(output).toEqual({
+    content: 'begun\n(timed out after 300 ms: all its processes were ended; it may have partly run)',
+    isError: true,
+    cancelsSiblings: true,
+  });
+});
+
+test.each(sandboxes)('L48 $kind: a command that is told to stop ends, with what it had written', async (sandbox) => {
+  const abort = new AbortController();
+  const progress: string[] = [];
+  const running = bash('echo begun; sleep 600; echo after', {
+    sandbox,
+    context: { signal: abort.signal, progress: (text) => void progress.push(text) },
+  });
+  await until(() => progress.length > 0);
+  abort.abort('interrupt');
+  expect(await running).toEqual({ content: 'begun', isError: true, stopped: true });
+  expect(progress).toEqual(['begun\n']);
+});
+
+test.each(sandboxes)(
+  'F10 $kind: a background process that keeps the pipe open does not hold up the call, and ends with it',
+  async (sandbox) => {
+    const cwd = tempFolder();
+    const started = performance.now();
+    const output = await bash('(trap "" TERM; while :; do date +%N > alive; sleep 0.01; done) & echo done', {
+      sandbox,
+      cwd,
+    });
+    expect(output).toEqual({ content: 'done' });
+    expect(performance.now() - started).toBeLessThan(5_000);
+    const alive = join(cwd, 'alive');
+    const last = existsSync(alive) ? readFileSync(alive, 'utf8') : '';
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(existsSync(alive) ? readFileSync(alive, 'utf8') : '').toBe(last);
+  },
+);
+
+test(
+  'F10 1 GiB of output costs less than 64 MiB of memory, nothing on disk, and keeps both ends',
+  { timeout: 60_000 },
+  async () => {
+    const temp = readdirSync(tmpdir()).length;
+    const before = process.memoryUsage.rss();
+    let peak = 0;
+    const timer = setInterval(() => (peak = Math.max(peak, process.memoryUsage.rss())), 5);
+    const { content } = await bash("echo first; head -c 1G /dev/zero | tr '\\0' x; echo; echo last");
+    clearInterval(timer);
+    expect(Math.max(peak, process.memoryUsage.rss()) - before).toBeLessThan(64 * 1024 ** 2);
+    expect(content.length).toBeLessThan(9 * 1024 ** 2);
+    expect(content.startsWith('first\nxxx')).toBe(true);
+    expect(content).toContain('[… 1,065,353,228 bytes left out: not kept anywhere …]');
+    expect(content.endsWith('xxx\nlast')).toBe(true);
+    expect(readdirSync(tmpdir()).length).toBeLessThanOrEqual(temp + 2);
+  },
+);
+
+test('output becomes well-formed text without control sequences', async () => {
+  const command = `printf '\\033[31mred\\033[0m\\0 \\377\\355\\240\\200 \\033]0;title\\007ok \\342\\200\\250\\r\\n10%%\\r20%%\\n'`;
+  const { content } = await bash(command);
+  expect(content).toBe('red \ufffd\ufffd\ufffd\ufffd ok \u2028\n10%\n20%');
+});
+
+test('L40 the leader of a command is announced while it runs', async () => {
+  const cwd = tempFolder();
+  const context = toolContext(cwd);
+  const tool = bashTool({ sandbox: group });
+  await tool.call({ command: 'echo $$ > pid' }, context);
+  expect(context.children).toEqual([
+    {
+      pid: Number(readFileSync(join(cwd, 'pid'), 'utf8')),
+      startTime: expect.stringMatching(/^\d+$/) as string,
+      bootId: expect.any(String) as string,
+    },
+  ]);
+});
+
+test('L40 a command whose leader cannot be recorded is ended, not left alone', async () => {
+  const cwd = tempFolder();
+  const spawned = (): Promise<void> => Promise.reject(new Error('the store is gone'));
+  await expect(bash('sleep 0.3; touch survived', { cwd, context: { spawned } })).rejects.toThrow('the store is gone');
+  await new Promise((resolve) => setTimeout(resolve, 400));
+  expect(readdirSync(cwd)).toEqual([]);
+});
+
+test('L55 a command that only reads may run unasked and early; any other asks', () => {
+  const cwd = join(tempFolder(), 'ws');
+  mkdirSync(join(cwd, 'src'), { recursive: true });
+  symlinkSync('/etc', join(cwd, 'out'));
+  symlinkSync('/etc/passwd', join(cwd, 'src/passwd'));
+  symlinkSync('src', join(cwd, 'in'));
+  const registry = createRegistry([bashTool({ sandbox: group, dataDir: join(cwd, 'data') })]);
+  mkdirSync(join(cwd, 'data'));
+  const judged = (command: string, mode: PermissionMode = 'default'): string => {
+    const prepared = prepareCall(registry, { mode, cwd }, { name: 'bash', input: { command } });
+    return prepared.kind === 'ready' ? `${prepared.risk} ${prepared.safe} ${prepared.permission.kind}` : prepared.text;
+  };
+  expect(judged('ls src | head')).toBe('read true allow');
+  expect(judged('ls in')).toBe('read true allow');
+  expect(judged('rm src')).toBe('execute false ask');
+  expect(judged('rm src', 'acceptEdits')).toBe('execute false ask');
+  expect(judged('rm src', 'bypass')).toBe('execute false allow');
+  // Links out of the workspace, and Perdure's own data, which the words alone do not show.
+  for (const command of [
+    'cat out/passwd',
+    'cat src/passwd',
+    'cat src/*',
+    'cd out && cat passwd',
+    'diff src src',
+    'cat data/x',
+  ]) {
+    expect(judged(command)).toBe('read true ask');
+  }
+  expect(judged('cat out/passwd', 'bypass')).toBe('read true allow');
+});
+
+test('L55 programs that the workspace brings are not run by a command that only reads', async () => {
+  const cwd = tempFolder();
+  for (const name of ['ls', 'git']) writeFileSync(join(cwd, name), '#!/bin/sh\ntouch ran\n', { mode: 0o755 });
+  const path = process.env['PATH'];
+  try {
+    process.env['PATH'] = `.:${cwd}:${path}`;
+    await bash('ls; git status', { cwd });
+  } finally {
+    process.env['PATH'] = path;
+  }
+  expect(existsSync(join(cwd, 'ran'))).toBe(false);
+});
+
+test.each([
+  ['a\0b', 'holds a NUL'],
+  ['x'.repeat(100_001), 'longer than 100000 bytes'],
+])('a command that cannot be passed on is refused in a sentence', async (command, sentence) => {
+  expect(await validateInput(bashTool({ sandbox: group }), { command }, toolContext('/'))).toContain(sentence);
+});
+
+test('a workspace that is gone is said to be', async () => {
+  const tool = bashTool({ sandbox: group });
+  const ran = await runTool(tool, { command: 'ls' }, toolContext('/perdure/no/such'));
+  expect(ran).toEqual({
+    kind: 'failed',
+    text: 'The command could not be started: the workspace folder /perdure/no/such is not there.',
+  });
+});
+
+test.each([
+  {},
+  { command: '' },
+  { command: 'ls', timeout: -1 },
+  { command: 'ls', timeout: 0 },
+  { command: 'ls', timeout: NaN },
+  { command: 'ls', timeout: 600_001 },
+  { command: 'ls', cwd: '/' },
+])('%j is no input', (input) => {
+  expect(bashTool({ sandbox: group }).inputSchema.safeParse(input).success).toBe(false);
+});
