@@ -1,18 +1,19 @@
 // One iteration's model call: append what came since, show the model its view, stream the reply, store it, say what the loop
 // needs to know of it. Safe to attempt twice: a step record returns what an earlier attempt stored (L16).
 import type { CallModel, ModelResult } from '../workflows/contract/activities.ts';
-import { addSpend } from '../workflows/contract/loop.ts';
 import type { Attempt } from './attempt.ts';
 import type { Deps } from './deps.ts';
 import { announce } from './live/announce.ts';
 import type { LiveWriter } from './live/events.ts';
-import { attemptReply, type Attempted } from './model/attempt-reply.ts';
-import { afterEmpty, afterFailure, noTries, type AfterFailure, type Tries } from './model/failed-attempt.ts';
+import { retell } from './live/retell.ts';
+import { attemptReply } from './model/attempt-reply.ts';
+import { noTries, type Tries } from './model/failed-attempt.ts';
 import { buildRequest } from './model/request.ts';
-import { spendOf } from './model/spend.ts';
 import { replyPort } from './model/reply-port.ts';
-import { storeReply, type ModelStep } from './model/store-reply.ts';
+import { settle } from './model/settle.ts';
+import type { ModelStep } from './model/store-reply.ts';
 import { stepRecord } from './step-record.ts';
+import { lastReply } from './transcript/view.ts';
 
 export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => Promise<ModelResult> {
   return async (attempt, input) => {
@@ -28,9 +29,12 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
       ...(supersedes === undefined ? {} : { supersedes }),
     });
     try {
-      if (known) return await finish(live, known);
       const base = await deps.transcripts.extend(attempt.session, input.head, input.append);
       announce(live, base.added);
+      if (known) {
+        await retellStored(deps, attempt, live, known);
+        return await finish(live, known);
+      }
       const tries = (attempt.remembered as Tries | undefined) ?? { ...noTries, failures: input.failures ?? 0 };
       return await finish(live, await reply({ deps, attempt, input, config, live, base, record, tries }));
     } catch (error) {
@@ -38,6 +42,15 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
       throw error;
     }
   };
+}
+
+/** An earlier attempt stored its reply and died before it could say so: what it had shown was taken back. */
+async function retellStored(deps: Deps, { session }: Attempt, live: LiveWriter, known: ModelResult): Promise<void> {
+  const view = 'head' in known ? await deps.transcripts.view(session, known.head) : null;
+  const last = view && lastReply(view);
+  if (!view || !last) return;
+  const outcomes = view.from(last.position).flatMap((entry) => (entry.kind === 'outcomes' ? entry.outcomes : []));
+  retell(live, last.reply, outcomes);
 }
 
 async function finish(live: LiveWriter, result: ModelResult): Promise<ModelResult> {
@@ -57,55 +70,4 @@ async function reply(step: ModelStep): Promise<ModelResult> {
     throw new Error(`the attempt was given up: ${attempt.abortedBy() ?? 'unknown'}`);
   }
   return settle(step, attempted);
-}
-
-async function settle(step: ModelStep, attempted: Attempted): Promise<ModelResult> {
-  const { deps, config, tries } = step;
-  const { message } = attempted;
-  const spend = addSpend(tries.spend, spendOf(message?.usage, config.price));
-  switch (attempted.kind) {
-    case 'aborted':
-      return attempted.part
-        ? storeReply(step, { ...attempted, message: attempted.part, fate: 'interrupted', spend })
-        : { kind: 'nothing', spend };
-    case 'failed': {
-      const counted = { ...tries, failures: tries.failures + 1, spend };
-      return died(step, counted, afterFailure(attempted.verdict, counted, config, deps.now(), deps.random()));
-    }
-    case 'judged':
-      return judged(step, attempted, spend);
-  }
-}
-
-async function judged(
-  step: ModelStep,
-  { judged: verdict, early, message }: Extract<Attempted, { kind: 'judged' }>,
-  spend: Tries['spend'],
-): Promise<ModelResult> {
-  switch (verdict.kind) {
-    case 'empty': {
-      const counted = { ...step.tries, empties: step.tries.empties + 1, spend };
-      return died(step, counted, afterEmpty(counted, step.config, step.deps.random()));
-    }
-    case 'refused':
-      return { kind: 'refused', detail: verdict.detail, spend };
-    case 'window_exceeded':
-      return { kind: 'too_long', detail: `${message.model}: the context window is exceeded`, spend };
-    case 'cut_off':
-      return storeReply(step, { message: verdict.message, calls: [], fate: 'cut', spend });
-    case 'reply': {
-      const fate = verdict.cut ? 'cut' : 'whole';
-      return storeReply(step, { message: verdict.message, calls: verdict.calls, fate, spend, early });
-    }
-  }
-}
-
-/** Remember, announce before the wait, and throw for Temporal; or the value it came to. */
-function died({ input, live, attempt }: ModelStep, tries: Tries, after: AfterFailure): ModelResult {
-  if (after.kind === 'result') return after.result;
-  attempt.remember(tries, 'now');
-  const { iteration } = input;
-  const error = after.failure.message;
-  live.write({ type: 'retry', iteration, failures: tries.failures, delayMs: after.delayMs, error });
-  throw after.failure;
 }

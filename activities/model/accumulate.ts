@@ -1,6 +1,10 @@
 // Builds a message from its stream, block by block, as the API would have sent it whole (L16). Tool inputs are kept as the raw
 // text they came as until their block ends: a truncated one must be recognised, never repaired (L15, L28).
+import { deeperThan } from '../tools/depth.ts';
 import type { ContentBlock, Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
+
+/** Levels of a call's input. */
+const MAX_DEPTH = 1_000;
 
 /** The stream broke the protocol: the attempt died (L14). */
 export class GarbledStream extends Error {
@@ -90,9 +94,11 @@ function finish(open: Open, index: number): { index: number; state: BlockState }
   return { index, state: open };
 }
 
+/** Undefined also for what is nested too deep to be written as JSON again: no tool has a use for it. */
 function parseWhole(json: string): { value: unknown } | undefined {
   try {
-    return { value: JSON.parse(json) as unknown };
+    const value = JSON.parse(json) as unknown;
+    return deeperThan(value, MAX_DEPTH) ? undefined : { value };
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;

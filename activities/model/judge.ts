@@ -42,11 +42,14 @@ export function callBlocks(blocks: readonly BlockState[]): readonly CallBlock[] 
   });
 }
 
-/** What is kept of a message that was interrupted: complete blocks and partial text, no open thinking or tool_use (L16). */
+/**
+ * What is kept of a message that was interrupted: complete blocks and partial text, no open thinking or tool_use (L16). Only the
+ * last block can be open, so no call changes its position.
+ */
 export function interruptedPart(message: Message, blocks: readonly BlockState[]): Message | null {
   const kept = blocks.filter(({ block, complete }) => complete || block.type === 'text').map(({ block }) => block);
-  const content = dropTrailingThinking(kept.filter((block) => block.type !== 'text' || block.text.trim() !== ''));
-  return content.length > 0 ? { ...message, content } : null;
+  const content = dropTrailingThinking(kept);
+  return saysNothing(content) ? null : { ...message, content };
 }
 
 /** Position of the last block when it is a tool_use that max_tokens cut, else -1. */

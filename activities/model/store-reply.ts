@@ -8,6 +8,7 @@ import type { Deps } from '../deps.ts';
 import type { LiveWriter } from '../live/events.ts';
 import type { RunConfig } from '../run-config.ts';
 import type { Entry, ReplyEntry } from '../transcript/entries.ts';
+import { fitOutcomes } from '../transcript/outcome-budget.ts';
 import type { StepRecord } from '../step-record.ts';
 import type { Extended } from '../transcript/transcripts.ts';
 import type { EarlyOutcome } from './early.ts';
@@ -45,12 +46,16 @@ export async function storeReply(step: ModelStep, storing: Storing): Promise<Mod
   const { iteration } = input;
   const at = deps.now();
   const reply: ReplyEntry = { kind: 'reply', fate, message, iteration, attempt: attempt.number, spend: own, at };
-  const next = deps.transcripts.next(base, [reply, ...adopted(calls, early)]);
+  const next = deps.transcripts.next(base, [reply, ...(await adopted(deps, calls, early))]);
   const facts = { head: next.hash, contextTokens: contextTokens(own.usage), spend };
   const listed = calls.map((call) => describe(step, call, early?.get(call.index)));
   const { result, first } = await record.record(resultOf(fate, facts, listed), next.bytes);
-  if (first) deps.transcripts.keep(next);
-  live.write({ type: 'reply', iteration, stopReason: message.stop_reason, fate });
+  if (first) {
+    deps.transcripts.keep(next);
+    live.write({ type: 'reply', iteration, stopReason: message.stop_reason, fate });
+  } else {
+    await live.end({ type: 'fate', fate: 'died', why: 'another attempt stored its reply first' });
+  }
   return result;
 }
 
@@ -62,10 +67,15 @@ function resultOf(fate: ReplyEntry['fate'], facts: Facts, calls: readonly Call[]
   return calls.length === 0 ? { kind: 'cut_off', ...facts } : { kind: 'message', ...facts, calls, cut: true };
 }
 
-/** In the model's order, whatever finished first (L35). */
-function adopted(calls: readonly CallBlock[], early: Storing['early']): readonly Entry[] {
+/** In the model's order, whatever finished first (L35), and fitted into one message (L6). */
+async function adopted(
+  { store }: Deps,
+  calls: readonly CallBlock[],
+  early: Storing['early'],
+): Promise<readonly Entry[]> {
   const outcomes = calls.flatMap(({ index }) => early?.get(index)?.outcome ?? []);
-  return outcomes.length > 0 ? [{ kind: 'outcomes', outcomes }] : [];
+  if (outcomes.length === 0) return [];
+  return [{ kind: 'outcomes', outcomes: await fitOutcomes(store, outcomes, { characters: 0, calls: calls.length }) }];
 }
 
 function describe({ deps, config }: ModelStep, call: CallBlock, done: EarlyOutcome | undefined): Call {

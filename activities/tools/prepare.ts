@@ -2,6 +2,7 @@
 // still streams whether a call may start early (L37).
 import type { z } from 'zod';
 import type { PermissionMode } from '../../workflows/contract/session.ts';
+import { deeperThan } from './depth.ts';
 import { decide } from './permission.ts';
 import type { ToolRegistry } from './registry.ts';
 import type { JudgeContext, PermissionDecision, Risk, Tool } from './tool.ts';
@@ -70,14 +71,4 @@ function schemaProblem(tool: string, error: z.ZodError): string {
   });
   const more = error.issues.length - shown.length;
   return [`The input of ${tool} is not valid:`, ...shown, ...(more > 0 ? [`- and ${more} more`] : [])].join('\n');
-}
-
-function deeperThan(value: unknown, limit: number): boolean {
-  const open: { readonly value: unknown; readonly depth: number }[] = [{ value, depth: 1 }];
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    if (typeof next.value !== 'object' || next.value === null) continue;
-    if (next.depth > limit) return true;
-    for (const child of Object.values(next.value)) open.push({ value: child, depth: next.depth + 1 });
-  }
-  return false;
 }

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import type { AbortedBy, Attempt } from '../attempt.ts';
 import type { CallPort, CallRunner } from '../deps.ts';
 import { processIdentity } from '../process-identity.ts';
+import { toolEnd } from '../live/retell.ts';
 import type { EarlyOutcome } from '../model/early.ts';
 import type { CallBlock } from '../model/judge.ts';
 import type { RunConfig } from '../run-config.ts';
@@ -12,9 +13,6 @@ import { executeCall, executeEarly, type CallRequest, type Executed, type Workbe
 import { prepareCall } from './prepare.ts';
 import type { ToolRegistry } from './registry.ts';
 import type { AbortCause } from './tool.ts';
-
-/** Watchers see this much of an outcome, in characters. */
-const SHOWN = 8_192;
 
 export function callRunner(store: Store, registry: ToolRegistry): CallRunner {
   const host = processIdentity();
@@ -80,7 +78,6 @@ async function watched(
   if (done.kind === 'void') return null;
   const { outcome, facts } = done;
   const { isError, content, log } = outcome;
-  const shown = content.slice(0, SHOWN);
-  say({ type: 'tool_end', iteration, index, name, isError, content: shown, durationMs: log.duration });
+  say(toolEnd(iteration, { index, name, isError, content, durationMs: log.duration }));
   return { outcome, facts };
 }

@@ -1,12 +1,15 @@
 // What a command sees of the process it runs in. Standard output carries what was asked for, standard error everything else.
 import type { Env } from '../../worker/embedded/data-folder.ts';
 import { plain } from '../render/plain.ts';
+import { UsageError } from './errors.ts';
 import { type Paint, paint } from '../render/paint.ts';
 
 export type Cli = {
   readonly env: Env;
-  /** Absolute: what relative paths are relative to. */
-  readonly cwd: string;
+  /** Absolute: what relative paths are relative to. Throws UsageError when it is gone. */
+  readonly cwd: () => string;
+  /** How this program is called, for hints. */
+  readonly self: string;
   /** To standard output, as it is. */
   readonly print: (text: string) => void;
   /** One line to standard error, for a person. */
@@ -23,10 +26,10 @@ export type Cli = {
   readonly exit: (status: number) => void;
 };
 
-type Io = Pick<NodeJS.Process, 'stdout' | 'stderr' | 'stdin' | 'env'>;
+export type Io = Pick<NodeJS.Process, 'stdout' | 'stderr' | 'stdin' | 'env' | 'cwd'>;
 
 /** `exit` is told the status; the process ends when its command has cleaned up. */
-export function cliOf(io: Io, cwd: string, verbose: boolean, exit: (status: number) => void): Cli {
+export function cliOf(io: Io, verbose: boolean, exit: (status: number) => void): Cli {
   const { stdout, stderr, stdin, env } = io;
   const unread = new AbortController();
   // A reader that went away (`| head`) is no failure. Without a listener the error would end the process.
@@ -35,7 +38,9 @@ export function cliOf(io: Io, cwd: string, verbose: boolean, exit: (status: numb
   const err = paint(stderr, env);
   return {
     env,
-    cwd,
+    cwd: () => workingDirectory(io),
+    // Called through npm it is not on PATH.
+    self: env['npm_command'] ? 'npx perdure' : 'perdure',
     print: (text) => void (unread.signal.aborted || stdout.write(text)),
     say: (line) => void stderr.write(`${err.dim(plain(line))}\n`),
     verbose,
@@ -49,4 +54,12 @@ export function cliOf(io: Io, cwd: string, verbose: boolean, exit: (status: numb
     unread: unread.signal,
     exit,
   };
+}
+
+function workingDirectory(io: Io): string {
+  try {
+    return io.cwd();
+  } catch {
+    throw new UsageError('the current directory is gone: change to one that is there');
+  }
 }

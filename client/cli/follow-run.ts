@@ -36,12 +36,12 @@ export async function followRun(cli: Cli, follow: FollowRun): Promise<number> {
   }
   if (workplace.failed.aborted) throw workplace.failed.reason;
   if (cli.unread.aborted) return STATUS.unread;
-  cli.say(`the session goes on when a worker runs: \`perdure watch ${session}\` comes back to it`);
+  cli.say(`the session goes on when a worker runs: \`${cli.self} watch ${session}\` comes back to it`);
   return signals.status();
 }
 
-function shower(cli: Cli, { json, onInterrupt }: FollowRun): (event: Followed) => void {
-  const render = eventRenderer({ write: cli.print, paint: cli.out, showPrompts: onInterrupt === 'detach' });
+function shower(cli: Cli, { json, messageId }: FollowRun): (event: Followed) => void {
+  const render = eventRenderer({ write: cli.print, paint: cli.out, own: messageId ?? null });
   let scripted = false;
   return (event) => {
     if (event.type === 'run_start' && event.scripted && !scripted) {
@@ -54,7 +54,7 @@ function shower(cli: Cli, { json, onInterrupt }: FollowRun): (event: Followed) =
 }
 
 function finished(cli: Cli, { session, signals, onInterrupt }: FollowRun, outcome: RunOutcome): number {
-  cli.say(`look closer: perdure show ${session}`);
+  cli.say(`look closer: ${cli.self} show ${session}`);
   if (outcome.reason === 'completed') return STATUS.ok;
   const stopped = wasInterrupted(outcome) || (onInterrupt === 'interrupt' && signals.interrupt.aborted);
   return stopped ? STATUS.interrupted : STATUS.failed;

@@ -9,7 +9,7 @@ export async function main(args: readonly string[], io: NodeJS.Process): Promise
   const verbose = beforeDashes(args).includes('--verbose');
   let status: number = STATUS.ok;
   try {
-    const cli = cliOf(io, workingDirectory(io), verbose, (ended) => (status = ended));
+    const cli = cliOf(io, verbose, (ended) => (status = ended));
     await parse(cli, args);
     return status;
   } catch (error) {
@@ -36,13 +36,4 @@ function usage({ exitCode, message }: CommanderError, { stderr }: Pick<NodeJS.Pr
 function beforeDashes(args: readonly string[]): readonly string[] {
   const end = args.indexOf('--');
   return end === -1 ? args : args.slice(0, end);
-}
-
-function workingDirectory(io: NodeJS.Process): string {
-  try {
-    return io.cwd();
-  } catch {
-    // It was removed under us: relative paths lead nowhere, and say so.
-    return '/';
-  }
 }

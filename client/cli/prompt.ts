@@ -9,7 +9,7 @@ import { UsageError } from './errors.ts';
 export async function readPrompt(cli: Cli, text: string | undefined, file: string | undefined): Promise<string> {
   if (text !== undefined && file !== undefined) throw new UsageError('give the text or --prompt-file, not both');
   const prompt =
-    file !== undefined ? await fromFile(resolve(cli.cwd, file)) : text === '-' ? await cli.readInput() : text;
+    file !== undefined ? await fromFile(resolve(cli.cwd(), file)) : text === '-' ? await cli.readInput() : text;
   if (prompt === undefined)
     throw new UsageError('say what is to be done: a text in quotes, - for standard input, or --prompt-file');
   const problem = promptProblem(prompt);

@@ -34,10 +34,10 @@ export function addRunOptions(command: Command): Command {
 }
 
 /** Only what was given. Throws UsageError. */
-export function runOptions(flags: RunFlags, base: string): Partial<RunOptions> & { readonly session?: string } {
+export function runOptions(flags: RunFlags, base: () => string): Partial<RunOptions> & { readonly session?: string } {
   const { model, systemPrompt, permissionMode, session } = flags;
   const given = {
-    ...(flags.cwd === undefined ? {} : { cwd: workspace(flags.cwd, base) }),
+    ...(flags.cwd === undefined ? {} : { cwd: workspace(flags.cwd, base()) }),
     ...(model === undefined ? {} : { model }),
     ...(flags.maxTurns === undefined ? {} : { maxTurns: number('--max-turns', flags.maxTurns) }),
     ...(flags.maxBudgetUsd === undefined ? {} : { maxBudgetUsd: number('--max-budget-usd', flags.maxBudgetUsd) }),

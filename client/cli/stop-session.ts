@@ -50,9 +50,7 @@ async function untilDone(cli: Cli, opened: Opened, stop: Stop, before: SessionDe
       if (now.runs > runs) await stop.ask(opened);
       runs = now.runs;
     }
-    cli.say(
-      `session ${stop.session} is not ${stop.done} yet: what was asked is kept, and done as soon as a worker can`,
-    );
+    cli.say(`session ${stop.session} is not ${stop.done} yet: the request waits at the server for a worker`);
     return false;
   } finally {
     clearTimeout(timer);

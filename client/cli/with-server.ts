@@ -43,7 +43,7 @@ export async function sayIfNobodyWorks(
   if (embedded !== null) {
     const { livingMembers } = await import('../../worker/embedded/members.ts');
     if (livingMembers(folder).some(({ worker }) => worker)) return;
-    cli.say(`no worker runs: \`perdure watch ${session}\` brings one up and follows, \`perdure worker\` stays`);
+    cli.say(`no worker runs: \`${cli.self} watch ${session}\` brings one up and follows, \`${cli.self} worker\` stays`);
     return;
   }
   const { nobodyPolls, waitForWorker } = await import('../connect/worker-polls.ts');

@@ -2,6 +2,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
 import { MODEL_ATTEMPT_DIED } from '../../workflows/contract/failures.ts';
 import { fault, gate, reply, text, thinking, toolUse } from '../../worker/scripted-model/index.ts';
+import { defineTool } from '../../activities/tools/tool.ts';
 import { benchDeps, fakeAttempt, look, touching } from '../support/bench-deps.ts';
 import { until } from '../support/until.ts';
 
@@ -47,6 +48,16 @@ describe('a whole reply', () => {
     expect(bench.model.requests).toHaveLength(1);
   });
 
+  it('L16 watchers get the reply of an attempt that died before it could say that it was stored', async () => {
+    const bench = await benchDeps({ script: [reply([text('Once.'), toolUse('look', {})])] });
+    await bench.call(fakeAttempt(1));
+    bench.lines.length = 0;
+    await bench.call(fakeAttempt(2));
+    const told = bench.lines.map((line) => (line.type === 'text_delta' ? line.text : line.type));
+    expect(told).toEqual(['user', 'request_start', 'Once.', 'tool_use', 'tool_start', 'tool_end', 'reply', 'fate']);
+    expect(bench.lines.at(-1)).toMatchObject({ fate: 'stored' });
+  });
+
   it('L16 of two attempts that both finish, the first to record its step counts for both', async () => {
     const [one, two] = [gate(), gate()];
     const bench = await benchDeps({
@@ -60,6 +71,7 @@ describe('a whole reply', () => {
     const counted = await fresh;
     one.release();
     expect(await stale).toEqual(counted);
+    expect(bench.lines.at(-1)).toMatchObject({ type: 'fate', fate: 'died' });
   });
 });
 
@@ -209,6 +221,41 @@ describe('a reply cut by max output tokens', () => {
       script: [reply([{ type: 'tool_use', name: 'read', inputJson: '{"path": ' }], { stop_reason: 'tool_use' })],
     });
     expect(await bench.call()).toMatchObject({ kind: 'message', calls: [{ name: 'read', safe: true }] });
+  });
+});
+
+describe('what a model may write', () => {
+  it('L15 an input nested too deep to be stored is answered with an error, and the loop goes on', async () => {
+    const inputJson = `{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}`;
+    const bench = await benchDeps({ script: [reply([{ type: 'tool_use', name: 'look', inputJson }])] });
+    expect(await bench.call()).toMatchObject({ kind: 'message', calls: [{ name: 'look' }] });
+  });
+
+  it('L15 L58 unknown stop reasons and block types are kept, and five hundred calls all run', async () => {
+    const many = Array.from({ length: 500 }, () => toolUse('look', {}));
+    const odd = { type: 'raw', block: { type: 'novelty', value: 1 } } as const;
+    const bench = await benchDeps({ script: [reply([odd, ...many], { stop_reason: 'surprise' })] });
+    const result = await bench.call();
+    expect(result.kind === 'message' && result.calls.filter((call) => call.outcome).length).toBe(500);
+  });
+
+  it('L51 missing usage counts as nothing', async () => {
+    const bench = await benchDeps({ script: [reply('Hi.', { usage: null })] });
+    expect(await bench.call()).toMatchObject({ kind: 'message', spend: { usd: 0 } });
+  });
+
+  it('L6 early outcomes that together are too large for one message are previews', async () => {
+    const big = defineTool({ ...look, name: 'big', call: () => Promise.resolve({ content: 'x'.repeat(49_000) }) });
+    const bench = await benchDeps({
+      script: [reply(Array.from({ length: 6 }, () => toolUse('big', {})))],
+      tools: [big],
+    });
+    const result = await bench.call();
+    if (result.kind !== 'message') throw new Error(result.kind);
+    const entry = (await bench.entries(result.head)).find((each) => each.kind === 'outcomes');
+    const outcomes = entry?.kind === 'outcomes' ? entry.outcomes : [];
+    expect(outcomes.reduce((sum, { content }) => sum + content.length, 0)).toBeLessThanOrEqual(200_000);
+    expect(outcomes.some(({ whole }) => whole !== undefined)).toBe(true);
   });
 });
 

@@ -61,10 +61,17 @@ export type LiveLines = (LiveEvent | LiveFate)[];
 function recordedLive(): { readonly live: LiveChannel; readonly lines: LiveLines } {
   const lines: LiveLines = [];
   const live: LiveChannel = {
-    open: () => ({
-      write: (event) => void lines.push(event),
-      end: (fate) => (lines.push(fate), Promise.resolve()),
-    }),
+    open: () => {
+      let ended = false;
+      return {
+        write: (event) => void lines.push(event),
+        end(fate) {
+          if (!ended) lines.push(fate);
+          ended = true;
+          return Promise.resolve();
+        },
+      };
+    },
     forgetBefore: () => Promise.resolve(),
   };
   return { live, lines };

@@ -21,7 +21,7 @@ export function devCommand(program: Command, cli: Cli): void {
         ];
         if (isKeyless(cli.env)) cli.say(SCRIPTED_NOTICE);
         cli.print(rows.map(([name = '', value]) => `${name.padEnd(7)} ${value}\n`).join(''));
-        cli.say('ready: perdure run "what is to be done"');
+        cli.say(`ready: ${cli.self} run "what is to be done"`);
         return page.close;
       });
       cli.exit(status);

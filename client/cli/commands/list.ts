@@ -27,7 +27,7 @@ async function list(cli: Cli, { json, limit }: Flags): Promise<number> {
     const shown = found.slice(0, limit);
     if (json) for (const session of shown) cli.print(`${jsonLine(session)}\n`);
     else if (shown.length > 0) cli.print(sessionTable(cli.out, shown, Date.now()));
-    if (shown.length === 0) cli.say('no sessions yet: perdure run "what is to be done"');
+    if (shown.length === 0) cli.say(`no sessions yet: ${cli.self} run "what is to be done"`);
     if (found.length > limit) cli.say(`there are more: --limit ${limit * 10}`);
     return STATUS.ok;
   });

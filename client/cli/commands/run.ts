@@ -24,7 +24,7 @@ export function runCommand(program: Command, cli: Cli): void {
 
 async function run(cli: Cli, task: string | undefined, flags: Flags): Promise<number> {
   const options = runOptions(flags, cli.cwd);
-  const cwd = options.cwd ?? workspace('.', cli.cwd);
+  const cwd = options.cwd ?? workspace('.', cli.cwd());
   const prompt = await readPrompt(cli, task, flags.promptFile);
   if (stayingWorkers(cli.env) === 0) refuseWithoutKey(cli.env, prompt);
   return withinWorkplace(cli, { anywhere: false }, async (workplace, signals) => {

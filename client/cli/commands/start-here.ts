@@ -22,8 +22,8 @@ export function startHereCommand(program: Command, cli: Cli): void {
 
 async function startHere(cli: Cli, task: string | undefined, flags: Flags): Promise<number> {
   // npm changes to the package's folder before it runs a script.
-  const here = cli.env['INIT_CWD'] || cli.cwd;
-  const options = { permissionMode: 'acceptEdits', cwd: workspace('.', here), ...runOptions(flags, here) } as const;
+  const here = (): string => cli.env['INIT_CWD'] || cli.cwd();
+  const options = { permissionMode: 'acceptEdits', cwd: workspace('.', here()), ...runOptions(flags, here) } as const;
   const prompt = await readPrompt(cli, task, undefined);
   // A worker that stays may have a key.
   if ((stayingWorkers(cli.env) ?? 0) === 0) refuseWithoutKey(cli.env, prompt);

@@ -21,7 +21,7 @@ export function startCommand(program: Command, cli: Cli): void {
 
 async function start(cli: Cli, task: string | undefined, flags: Flags): Promise<number> {
   const options = runOptions(flags, cli.cwd);
-  const cwd = options.cwd ?? workspace('.', cli.cwd);
+  const cwd = options.cwd ?? workspace('.', cli.cwd());
   const prompt = await readPrompt(cli, task, flags.promptFile);
   return withServer(cli, async (opened) => {
     const { session } = await opened.sessions.start(prompt, options.session ? options : { ...options, cwd });

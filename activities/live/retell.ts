@@ -1,0 +1,34 @@
+// Tells watchers a stored reply again: the attempt that streamed it died before it could say that it was stored, so what it had
+// shown was taken back.
+import type { Outcome, ReplyEntry } from '../transcript/entries.ts';
+import type { LiveWriter } from './events.ts';
+
+export function retell(live: LiveWriter, reply: ReplyEntry, outcomes: readonly Outcome[]): void {
+  const { iteration, message, fate } = reply;
+  live.write({ type: 'request_start', iteration, attempt: reply.attempt, model: message.model });
+  message.content.forEach((block, index) => {
+    if (block.type === 'text') live.write({ type: 'text_delta', iteration, index, text: block.text });
+    else if (block.type === 'thinking') live.write({ type: 'thinking_delta', iteration, index, text: block.thinking });
+    else if (block.type === 'tool_use') {
+      const { id, name, input } = block;
+      live.write({ type: 'tool_use', iteration, index, id, name, input });
+    }
+  });
+  for (const { index, log, isError, content } of outcomes) {
+    live.write({ type: 'tool_start', iteration, index, name: log.name, early: true });
+    live.write(toolEnd(iteration, { index, name: log.name, isError, content, durationMs: log.duration }));
+  }
+  live.write({ type: 'reply', iteration, stopReason: message.stop_reason, fate });
+}
+
+/** Watchers see this much of an outcome, in characters. */
+const SHOWN = 8_192;
+
+type Ended = { index: number; name: string; isError: boolean; content: string; durationMs: number };
+
+export function toolEnd(
+  iteration: number,
+  ended: Ended,
+): Extract<Parameters<LiveWriter['write']>[0], { type: 'tool_end' }> {
+  return { type: 'tool_end', iteration, ...ended, content: ended.content.slice(0, SHOWN) };
+}

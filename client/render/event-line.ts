@@ -1,0 +1,43 @@
+// The line that an event takes on the screen, for events that take one.
+import type { Watched } from '../../activities/live/events.ts';
+import type { Paint } from './paint.ts';
+import { oneLine } from './plain.ts';
+import { callLine, resultLines } from './tool-lines.ts';
+import { shortTime } from './units.ts';
+import { noticeText, transitionText } from './words.ts';
+
+/** Those that stream, or take back, are not lines. */
+export type LineEvent = Exclude<
+  Watched,
+  { readonly type: 'text_delta' } | { readonly type: 'thinking_delta' } | { readonly type: 'tombstone' }
+>;
+
+/** Null: nothing to show for it. */
+export function eventLine(paint: Paint, event: LineEvent): string | null {
+  switch (event.type) {
+    case 'run_start':
+      return paint.dim(`── run ${event.run} · ${oneLine(event.model, 80)} · ${oneLine(event.cwd, 200)}`);
+    case 'user':
+      return `${paint.bold('›')} ${oneLine(event.text, 400)}`;
+    case 'tool_use':
+      return callLine(paint, event.name, event.input);
+    case 'tool_end':
+      return resultLines(paint, event);
+    case 'tool_progress':
+      return paint.dim(`  … ${oneLine(event.text, 140)}`);
+    case 'retry': {
+      const { failures, delayMs, error } = event;
+      return paint.yellow(`↻ failed ${failures}×, again in ${shortTime(delayMs)}: ${oneLine(error, 300)}`);
+    }
+    case 'transition':
+      return paint.dim(`── ${transitionText(event.reason)}`);
+    case 'notice':
+      return paint.yellow(`! ${noticeText(event.notice)}`);
+    case 'reply':
+      return event.fate === 'whole' ? null : paint.dim(`(the reply was ${event.fate})`);
+    case 'request_start':
+    case 'tool_start':
+    case 'run_end':
+      return null;
+  }
+}
