@@ -27,6 +27,18 @@ export default defineConfig({
         },
       },
       {
+        // The same once more, with no workflow kept between two tasks: each task replays the session from its start.
+        test: {
+          ...shared,
+          name: 'uncached',
+          include: ['test/server/**/*.test.ts'],
+          globalSetup: ['test/support/temporal-server.ts'],
+          provide: { maxCachedWorkflows: 0 },
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
         test: {
           ...shared,
           name: 'crash',

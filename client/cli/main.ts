@@ -1,11 +1,11 @@
 // The command line: parses it, runs one command, and ends the process with its status.
 import { CommanderError } from 'commander';
-import { type Cli, cliOf } from './cli.ts';
+import { type Cli, cliOf, type Io } from './cli.ts';
 import { failureOf, failureText, STATUS } from './errors.ts';
 import { program } from './program.ts';
 
 /** `args` without node and the script. Returns the exit status. */
-export async function main(args: readonly string[], io: NodeJS.Process): Promise<number> {
+export async function main(args: readonly string[], io: Io): Promise<number> {
   const verbose = beforeDashes(args).includes('--verbose');
   let status: number = STATUS.ok;
   try {
@@ -26,7 +26,7 @@ async function parse(cli: Cli, args: readonly string[]): Promise<void> {
 }
 
 /** Help and the version are asked for; everything else of commander's is a mistake in the arguments. */
-function usage({ exitCode, message }: CommanderError, { stderr }: Pick<NodeJS.Process, 'stderr'>): number {
+function usage({ exitCode, message }: CommanderError, { stderr }: Io): number {
   if (exitCode === 0) return STATUS.ok;
   const sentence = message.replace(/^error: /, '').replaceAll(/\s*\n\s*/g, ' ');
   stderr.write(`perdure: ${sentence}; see perdure --help\n`);

@@ -52,6 +52,7 @@ async function harnessOn(model: ScriptedModel, { worker: settings, handover }: H
   const address = inject('temporalAddress');
   const taskQueue = `test-${randomUUID()}`;
   const env = { PATH: process.env.PATH, ANTHROPIC_API_KEY: 'test', ANTHROPIC_BASE_URL: model.url };
+  const maxCachedWorkflows = inject('maxCachedWorkflows');
   const start = (): Promise<RunningWorker> =>
     startWorker({
       address,
@@ -61,6 +62,7 @@ async function harnessOn(model: ScriptedModel, { worker: settings, handover }: H
       env,
       warn: () => {},
       taskQueue,
+      ...(maxCachedWorkflows === undefined ? {} : { maxCachedWorkflows }),
       ...settings,
       defaults: { backoff: fastBackoff, permissionMode: 'bypass', ...settings?.defaults },
     });

@@ -10,6 +10,8 @@ import { joinServer } from '../../worker/embedded/join-server.ts';
 declare module 'vitest' {
   export interface ProvidedContext {
     temporalAddress: string;
+    /** Of the tier's workers; absent: the product's own. */
+    maxCachedWorkflows?: number;
   }
 }
 

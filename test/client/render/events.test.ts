@@ -1,0 +1,126 @@
+// What a person sees of a run, as the events come.
+import { expect, it } from 'vitest';
+import type { Watched } from '../../../activities/live/events.ts';
+import { eventRenderer } from '../../../client/render/events.ts';
+import { painter } from '../../../client/render/paint.ts';
+import type { Followed } from '../../../client/follow.ts';
+import type { RunOutcome } from '../../../client/run-outcome.ts';
+import type { MessageId, SessionId } from '../../../workflows/contract/ids.ts';
+import { noUsage } from '../../../workflows/contract/loop.ts';
+
+const at = (step: number, attempt = 1) => ({ step, attempt });
+const delta = (text: string, step = 1, attempt = 1): Watched => ({
+  type: 'text_delta',
+  iteration: 1,
+  index: 0,
+  text,
+  ...at(step, attempt),
+});
+const result = (text: string, changes: Partial<RunOutcome> = {}): RunOutcome => ({
+  type: 'result',
+  sessionId: 's-1' as SessionId,
+  reason: 'completed',
+  turns: 1,
+  iterations: 1,
+  transitions: [],
+  text,
+  usage: noUsage,
+  costUsd: 0.5,
+  durationMs: 1_500,
+  ...changes,
+});
+
+function screen(events: readonly Followed[], { colours = false, own = null as string | null } = {}): string {
+  let written = '';
+  const show = eventRenderer({
+    write: (text) => void (written += text),
+    paint: painter(colours),
+    own: own as MessageId | null,
+  });
+  for (const event of events) show(event);
+  return written;
+}
+
+it('streams text as it comes, and ends with the reason, turns, cost and time, without saying the text again', () => {
+  expect(screen([delta('Hel'), delta('lo.'), result('Hello.')])).toBe('Hello.\ncompleted · 1 turn · $0.50 · 1.5 s\n');
+});
+
+it('shows the final text when the live channel lost it', () => {
+  expect(screen([result('Hello.')])).toMatch(/^Hello\.\ncompleted/);
+  expect(screen([delta('Hel'), result('Hello.')])).toMatch(/^Hel\nHello\.\ncompleted/);
+});
+
+it('L16 says that what an attempt said is void, and counts none of it as said', () => {
+  const tombstone: Watched = { type: 'tombstone', iteration: 1, why: 'overloaded', ...at(1) };
+  const seen = screen([delta('Wrong.'), tombstone, result('Wrong.')]);
+  expect(seen).toBe(
+    'Wrong.\n✗ void, all that attempt 1 said and did above: overloaded\nWrong.\ncompleted · 1 turn · $0.50 · 1.5 s\n',
+  );
+});
+
+it('L16 is silent about an attempt of which nothing was shown', () => {
+  const start: Watched = { type: 'request_start', iteration: 1, model: 'm', ...at(1) };
+  expect(screen([start, { type: 'tombstone', iteration: 1, why: 'overloaded', ...at(1) }])).toBe('');
+});
+
+it('L27 takes the pieces of a recovered reply as said', () => {
+  const cut: Watched = { type: 'reply', iteration: 1, stopReason: 'max_tokens', fate: 'cut', ...at(1) };
+  expect(screen([delta('One '), cut, delta('two.', 2), result('One two.')])).toBe(
+    'One \n(the reply was cut)\ntwo.\ncompleted · 1 turn · $0.50 · 1.5 s\n',
+  );
+});
+
+it('puts a call, its result, a retry, a transition and a notice on lines of their own', () => {
+  const call = { iteration: 1, index: 0, name: 'bash', ...at(1) };
+  const seen = screen([
+    delta('Let me see'),
+    { type: 'tool_use', id: 'toolu_1', input: { command: 'ls -la\n', timeout: 5 }, ...call },
+    { type: 'tool_start', early: true, ...call },
+    { type: 'tool_end', isError: false, content: 'a\n\nb\nc\nd\n', durationMs: 40, ...call },
+    { type: 'tool_end', isError: true, content: '', durationMs: 1, ...call },
+    { type: 'retry', iteration: 1, failures: 2, delayMs: 1_000, error: '529: overloaded\nsecond line', ...at(1) },
+    { type: 'transition', iteration: 1, reason: 'model_fallback', ...at(2) },
+    { type: 'notice', notice: { kind: 'max_turns_reached', limit: 3, turnNotTaken: 4 }, ...at(2) },
+  ]);
+  expect(seen.split('\n')).toEqual([
+    'Let me see',
+    '▸ bash ls -la timeout=5',
+    '  │ a',
+    '  │ b',
+    '  │ c',
+    '  │ (1 more line, 40 ms)',
+    '  ✗ (no output)',
+    '  │ (1 ms)',
+    '↻ failed 2×, again in 1.0 s: 529: overloaded second line',
+    '── goes on with another model (model_fallback)',
+    '! the limit of 3 turns is reached',
+    '',
+  ]);
+});
+
+it('shows other people’s messages, and not the one just given', () => {
+  const said = (id: string, text: string): Watched => ({ type: 'user', id: id as MessageId, text, ...at(1) });
+  expect(screen([said('mine', 'do it'), said('theirs', 'and that')], { own: 'mine' })).toBe('› and that\n');
+});
+
+it('tells thinking from speaking by its colour, and without colours only that there is some', () => {
+  const thought = (text: string): Watched => ({ type: 'thinking_delta', iteration: 1, index: 0, text, ...at(1) });
+  const events = [thought('Hm, '), thought('maybe.'), delta('Yes.')];
+  expect(screen(events)).toBe('(thinking)\nYes.');
+  expect(screen(events, { colours: true })).toBe('\u001b[2mHm, \u001b[22m\u001b[2mmaybe.\u001b[22m\nYes.');
+});
+
+it('lets nothing of the model or a tool act on the terminal', () => {
+  const evil = '\u001b]0;x\u0007\u009b2J';
+  const call = { iteration: 1, index: 0, ...at(1) };
+  const seen = screen([
+    delta(evil),
+    { type: 'tool_use', id: evil, name: evil, input: { [evil]: evil }, ...call },
+    { type: 'tool_end', name: evil, isError: true, content: evil, durationMs: 1, ...call },
+    { type: 'tool_progress', text: evil, ...call },
+    { type: 'retry', iteration: 1, failures: 1, delayMs: 1, error: evil, ...at(1) },
+    { type: 'notice', notice: { kind: 'error', text: evil }, ...at(1) },
+    result(evil, { reason: 'model_error', detail: evil }),
+  ]);
+  expect(seen).not.toMatch(/[\u001b\u0007\u009b]/);
+});
