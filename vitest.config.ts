@@ -12,7 +12,7 @@ export default defineConfig({
           ...shared,
           name: 'fast',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/{server,crash}/**'],
+          exclude: ['test/{server,crash,cli}/**'],
           testTimeout: 30_000,
         },
       },
@@ -37,6 +37,9 @@ export default defineConfig({
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },
+      },
+      {
+        test: { ...shared, name: 'cli', include: ['test/cli/**/*.test.ts'], testTimeout: 90_000, hookTimeout: 60_000 },
       },
       {
         test: {

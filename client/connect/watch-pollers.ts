@@ -8,30 +8,36 @@ export type WatchPollers = {
   readonly temporal: Client;
   readonly say: (line: string) => void;
   readonly onNobody: (why: ClientProblem) => void;
+  readonly patience?: PollerPatience;
 };
 
-/** A person waits no longer than this to hear that nobody works. */
-const AT_FIRST_MS = 8_000;
-const LATER_MS = 20_000;
+/** Milliseconds. */
+export type PollerPatience = { readonly first: number; readonly look: number; readonly later: number };
 
-export function watchPollers({ temporal, say, onNobody }: WatchPollers): { stop(): Promise<void> } {
+/** A person waits no longer than `first` to hear that nobody works. */
+export const pollerPatience: PollerPatience = { first: 8_000, look: 1_000, later: 20_000 };
+
+export function watchPollers(watching: WatchPollers): { stop(): Promise<void> } {
   const stopped = new AbortController();
-  const { signal } = stopped;
-  const watch = async (): Promise<void> => {
-    if (!(await waitForWorker({ temporal }, AT_FIRST_MS, signal)))
-      return onNobody(new ClientProblem('no_worker', nobodyPolls()));
-    for (let polled = true; await pause(LATER_MS, signal);) {
-      const polls = await workerPolls({ temporal });
-      if (polled && !polls) say(`${nobodyPolls()}; the session goes on when one does`);
-      polled = polls;
-    }
-  };
   // A server that does not answer is the follower's to tell.
-  const watching = watch().catch(() => undefined);
+  const ended = watch(watching, stopped.signal).catch(() => undefined);
   return {
     stop: () => {
       stopped.abort();
-      return watching;
+      return ended;
     },
   };
+}
+
+async function watch(
+  { temporal, say, onNobody, patience = pollerPatience }: WatchPollers,
+  signal: AbortSignal,
+): Promise<void> {
+  if (!(await waitForWorker({ temporal }, patience.first, signal, patience.look)))
+    return onNobody(new ClientProblem('no_worker', nobodyPolls()));
+  for (let polled = true; await pause(patience.later, signal);) {
+    const polls = await workerPolls({ temporal });
+    if (polled && !polls) say(`${nobodyPolls()}; the session goes on when one does`);
+    polled = polls;
+  }
 }

@@ -28,12 +28,17 @@ export async function workerPolls({ temporal, taskQueue = TASK_QUEUE }: WorkerPo
 }
 
 /** False when none polled for `ms` milliseconds; the signal ends the wait as if one did. */
-export async function waitForWorker(polls: WorkerPolls, ms: number, signal: AbortSignal): Promise<boolean> {
+export async function waitForWorker(
+  polls: WorkerPolls,
+  ms: number,
+  signal: AbortSignal,
+  lookMs: number = LOOK_MS,
+): Promise<boolean> {
   const deadline = Date.now() + ms;
   for (;;) {
     if (await workerPolls(polls)) return true;
-    if (Date.now() + LOOK_MS > deadline) return false;
-    if (!(await pause(LOOK_MS, signal))) return true;
+    if (Date.now() + lookMs > deadline) return false;
+    if (!(await pause(lookMs, signal))) return true;
   }
 }
 

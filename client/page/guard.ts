@@ -46,7 +46,8 @@ export function guard(access: Access): MiddlewareHandler {
 /** The token leaves the address bar and its history. */
 function admit(context: Context, cookie: string, token: string): Response {
   setCookie(context, cookie, token, { httpOnly: true, sameSite: 'Strict', path: '/' });
-  return context.redirect(context.req.path, 303);
+  // Never `//elsewhere`, which a browser takes for another site.
+  return context.redirect(`/${context.req.path.replace(/^[/\\]+/, '')}`, 303);
 }
 
 function refuse(context: Context): Response {

@@ -29,12 +29,12 @@ export function SessionView({ reading, now }: { readonly reading: SessionReading
       <header>
         <h1>{plain(description.title) || description.session}</h1>
         <p class="quiet">
-          <Phase text={phaseText(description)} /> {description.session} · {description.cwd} ·{' '}
+          <Phase text={phaseText(description)} /> {description.session} · {plain(description.cwd)} ·{' '}
           {shortAge(now - description.startedAt)} old
         </p>
       </header>
       {problems.map(({ problem }) => (
-        <p class="problem">{problem}</p>
+        <p class="problem">{plain(problem)}</p>
       ))}
       {runs.length === 0 ? null : <Runs runs={runs} />}
       <h2>Transcript</h2>

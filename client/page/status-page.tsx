@@ -1,6 +1,7 @@
 // The status page: the sessions there are, and one session's runs and messages. Text only, no script, read only.
 import { Hono } from 'hono';
 import { ClientProblem } from '../problem.ts';
+import { plain } from '../render/plain.ts';
 import { sessionIdProblem } from '../session-id.ts';
 import type { SessionInfo } from '../session-info.ts';
 import type { SessionReading } from '../session-reading.ts';
@@ -36,7 +37,7 @@ export function statusPage(ports: PagePorts, access: Access): Hono {
   app.notFound((context) => context.html(<Problem title="Not found" text="There is no such page." />, 404));
   app.onError((error, context) => {
     const missing = error instanceof ClientProblem && error.kind === 'no_session';
-    return context.html(<Problem title="Not to be shown" text={error.message} />, missing ? 404 : 500);
+    return context.html(<Problem title="Not to be shown" text={plain(error.message)} />, missing ? 404 : 500);
   });
   return app;
 }

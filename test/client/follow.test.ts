@@ -32,7 +32,7 @@ it('L16 passes tombstones on, so that nothing void is taken as said', async () =
   let last = description({ runs: 1 });
   const seen: string[] = [];
   for await (const event of s.follow(() => last, { messageId: message('a') })) {
-    seen.push(event.type === 'text_delta' ? event.text : `${event.type}`);
+    seen.push(event.type === 'text_delta' ? event.text : event.type);
     if (seen.length > 1) continue;
     await first.end({ type: 'fate', fate: 'died', why: 'overloaded' });
     const second = s.open(1, 2);

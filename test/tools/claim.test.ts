@@ -1,17 +1,14 @@
-import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { processIdentity } from '../../activities/process-identity.ts';
-import { callId, claimCall, recordChild, type ClaimedCall } from '../../activities/tools/claim.ts';
+import { claimCall, type ClaimedCall } from '../../activities/tools/claim.ts';
 import { executeCall, type Executed, type Workbench } from '../../activities/tools/execute.ts';
 import { readOutcome, recordOutcome, type RecordedOutcome } from '../../activities/tools/outcome-record.ts';
-import { processInfo } from '../../activities/tools/process/proc.ts';
 import type { AbortCause, Recovery, Tool } from '../../activities/tools/tool.ts';
 import { memoryStore } from '../../activities/transcript/memory-store.ts';
 import { StoreError, type Store } from '../../activities/transcript/store.ts';
 import type { CallKey, SessionId } from '../../workflows/contract/ids.ts';
-import { bench, callRun, request, simpleTool, until } from './support.ts';
+import { bench, callRun, request, simpleTool } from './support.ts';
 
 const call: ClaimedCall = { session: 'session-1' as SessionId, key: 'chain.head.2' as CallKey };
 const path = `claims/session-1/${createHash('sha256').update('chain.head.2').digest('hex')}`;
@@ -164,78 +161,14 @@ async function stoppedBy(cause: AbortCause, began: boolean): Promise<{ second: E
   return { second: await executeCall(shared, request('simple'), callRun({ attempt: 2 })) };
 }
 
-/** A process that would outlive its attempt, with the call's mark in its environment or without. */
-async function leftover(marked: boolean): Promise<{ pid: number; gone: () => boolean }> {
-  const env = marked ? { PERDURE_CALL: callId(call.key) } : {};
-  const child = spawn('sleep', ['300'], {
-    detached: true,
-    stdio: 'ignore',
-    env: { ...env, PATH: process.env['PATH'] },
-  });
-  await once(child, 'spawn');
-  const pid = child.pid ?? 0;
-  onTestFinished(() => void child.kill('SIGKILL'));
-  return { pid, gone: () => processInfo(pid) === null };
-}
-
-async function secondAttempt(prepare: (store: Store) => Promise<void>, host = processIdentity()): Promise<string> {
-  const store = memoryStore();
-  await claimCall(store, call, { tool: 'bash', input: {}, host });
-  await prepare(store);
-  const done = await executeCall(bench([simpleTool({})], { store }), request('simple'), callRun({ attempt: 2 }));
-  return done.kind === 'done' ? done.outcome.content : done.kind;
-}
-
-test('L40 what is left of the first attempt is killed before it is reported: by its mark', async () => {
-  const { gone } = await leftover(true);
-  expect(await secondAttempt(async () => undefined)).toContain('What was left of it (1 process) was ended just now.');
-  expect(gone()).toBe(true);
-});
-
-test('L40 what is left of the first attempt is killed before it is reported: by the recorded child', async () => {
-  const { pid, gone } = await leftover(false);
-  const { startTime = '' } = processInfo(pid) ?? {};
-  const report = await secondAttempt((store) =>
-    recordChild(store, call, { pid, startTime, bootId: processIdentity().bootId }),
-  );
-  expect(report).toContain('What was left of it (1 process) was ended just now.');
-  expect(gone()).toBe(true);
-});
-
-test('L40 a stranger that got the pid of a dead child is left alone', async () => {
-  const { pid, gone } = await leftover(false);
-  const child = { pid, startTime: '1', bootId: processIdentity().bootId };
-  expect(await secondAttempt((store) => recordChild(store, call, child))).toContain('No process of it is left');
-  expect(gone()).toBe(false);
-});
-
-test('L40 processes of another boot or machine are not looked for here', async () => {
-  const { pid, gone } = await leftover(true);
-  const elsewhere = { ...processIdentity(), host: 'far-away', bootId: 'another boot' };
-  const { startTime = '' } = processInfo(pid) ?? {};
-  const report = await secondAttempt(
-    (store) => recordChild(store, call, { pid, startTime, bootId: 'another boot' }),
-    elsewhere,
-  );
-  expect(report).toContain('on host "far-away"');
-  expect(report).toContain('cannot be seen from here');
-  expect(gone()).toBe(false);
-});
-
-test('a second attempt of a call without a claim first ends what the first left running', async () => {
-  const { gone } = await leftover(true);
-  const tool = simpleTool({ risk: 'read', call: async () => ({ content: gone() ? 'alone' : 'not alone' }) });
-  expect(await executeCall(bench([tool]), request('simple'), callRun({ attempt: 2 }))).toMatchObject({
-    outcome: { content: 'alone' },
-  });
-  await until(gone);
-});
-
 test('L40 of two outcomes the first stays, and both writers return it', async () => {
   const store = memoryStore();
   const outcome = (content: string): RecordedOutcome => ({
     outcome: {
-      ...{ index: 1, toolUseId: 't', isError: false, content },
+      index: 1,
+      toolUseId: 't',
+      isError: false,
+      content,
       log: { key: call.key, name: 'x', decision: 'allowed', duration: 1, outcome: 'ok' },
     },
     facts: {},

@@ -21,7 +21,7 @@ it.each([
 });
 
 it('leaves nothing of a sequence that acts when it comes in two pieces', () => {
-  expect(['\u001b', '[31mred'].map(plain).join('')).not.toMatch(/[\u001b\u009b]/);
+  expect(['\u001b', '[31mred'].map(plain).join('')).toBe('[31mred');
 });
 
 it('puts text on one line, and says when it left some out', () => {

@@ -18,7 +18,8 @@ async function start(sandbox: Sandbox, command: string): Promise<Started> {
   let output = '';
   const env = childEnvironment(process.env, { cwd, callId });
   const tree = await spawnTree(sandbox.wrap(['bash', '-c', command], { cwd }), {
-    ...{ cwd, env },
+    cwd,
+    env,
     onOutput: (bytes) => void (output += Buffer.from(bytes).toString()),
   });
   const target = { callId, leader: tree.leader, fresh: true };

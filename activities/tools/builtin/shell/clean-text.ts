@@ -18,6 +18,6 @@ export function cleanText(bytes: Buffer): string {
   return bytes
     .toString('utf8')
     .replaceAll(ESCAPES, '')
-    .replaceAll(/\r+\n|\r/g, '\n')
+    .replaceAll(/\r+\n?/g, '\n')
     .replaceAll(CONTROLS, '');
 }

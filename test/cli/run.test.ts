@@ -1,0 +1,100 @@
+import { existsSync, readFileSync, writeFileSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { DEMO_TASK, fault, gate, reply, text, toolUse } from '../../worker/scripted-model/index.ts';
+import { cliPlace, jsonLines, modelFor } from '../support/cli.ts';
+import { until } from '../support/until.ts';
+
+describe('perdure run', () => {
+  it('L52 prints JSON events and last the result, and exits with 0', async () => {
+    const model = await modelFor([
+      reply([text('Looking.'), toolUse('bash', { command: 'echo hi > made.txt' })]),
+      reply('Made.'),
+    ]);
+    const place = cliPlace(model);
+    const { status, out } = await place.run('run', '--json', '--permission-mode', 'bypass', 'make it');
+    expect(status).toBe(0);
+    const lines = jsonLines(out);
+    expect(lines.at(-1)).toMatchObject({
+      type: 'result',
+      sessionId: expect.any(String),
+      reason: 'completed',
+      turns: 2,
+      iterations: 2,
+      transitions: [{ iteration: 2, reason: 'next_turn' }],
+      text: 'Made.',
+      usage: { input: expect.any(Number), output: expect.any(Number) },
+      costUsd: expect.any(Number),
+      durationMs: expect.any(Number),
+    });
+    expect(lines.map(({ type }) => type)).toEqual(
+      expect.arrayContaining(['run_start', 'request_start', 'text_delta', 'tool_end', 'run_end']),
+    );
+    expect(readFileSync(join(place.cwd, 'made.txt'), 'utf8')).toBe('hi\n');
+  });
+
+  it('L27 the text of a recovered reply joins its pieces', async () => {
+    const cut = fault({ maxTokensAfter: { block: 0, chars: 6 } }, 'First, and more');
+    const place = cliPlace(await modelFor([fault({ status: 500 }), { ...cut, times: 2 }, reply('third.')]));
+    const { out } = await place.run('run', '--json', 'tell');
+    expect(jsonLines(out).at(-1)).toMatchObject({
+      text: 'First,third.',
+      transitions: [{ reason: 'max_output_tokens_escalate' }, { reason: 'max_output_tokens_recovery' }],
+    });
+  });
+
+  it('L45 exits with 1 for any other terminal reason', async () => {
+    const place = cliPlace(await modelFor([reply([toolUse('glob', { pattern: '*' })])]));
+    const { status, out } = await place.run('run', '--json', '--max-turns', '1', 'look');
+    expect(status).toBe(1);
+    expect(jsonLines(out).at(-1)).toMatchObject({ reason: 'max_turns' });
+  });
+
+  it('L47 Ctrl-C interrupts the run and exits with 130', async () => {
+    const held = gate();
+    const place = cliPlace(await modelFor([reply('Going on and on', { hold: held.hold, holdAfterEvent: 4 })]));
+    const command = place.start(['run', '--json', 'talk']);
+    await until(() => command.out().includes('text_delta'));
+    command.signal('SIGINT');
+    expect(await command.status).toBe(130);
+    held.release();
+    expect(jsonLines(command.out()).at(-1)).toMatchObject({ reason: 'aborted_streaming' });
+  });
+
+  it('L61 a prompt of 5 MB is stored, sent by hash, and reaches the model whole', async () => {
+    const model = await modelFor({ replies: [reply('Long.')], window: 10_000_000 });
+    const place = cliPlace(model);
+    const command = place.start(['run', '--json', '-'], { input: 'word '.repeat(1_048_576) });
+    expect(await command.status).toBe(0);
+    expect(JSON.stringify(model.requests[0]?.body).length).toBeGreaterThan(5 * 1_048_576);
+  });
+
+  it('a bad key ends with a reason, one line and no stack', async () => {
+    const place = cliPlace(await modelFor([fault({ status: 401 })]));
+    const { status, out, err } = await place.run('run', '--json', 'look');
+    expect(status).toBe(1);
+    expect(jsonLines(out).at(-1)).toMatchObject({ reason: 'model_error' });
+    expect(err).not.toMatch(/\n\s+at /);
+  });
+});
+
+describe('npm start', () => {
+  it('does the demo without a key, from the actual files, and says that the model is scripted', async () => {
+    const place = cliPlace(null);
+    mkdirSync(join(place.cwd, 'src'));
+    writeFileSync(join(place.cwd, 'src', 'a.ts'), 'one\ntwo\nthree\n');
+    writeFileSync(join(place.cwd, 'src', 'b.ts'), 'four\n');
+    const { status, out, err } = await place.run('start-here', DEMO_TASK);
+    expect(status).toBe(0);
+    expect(out + err).toContain('scripted model');
+    expect(readFileSync(join(place.cwd, 'LINES.md'), 'utf8')).toMatch(/`src` \| 2 \| 4 \|/);
+  });
+
+  it('refuses another task without a key, with what to set', async () => {
+    const place = cliPlace(null);
+    const { status, err } = await place.run('start-here', 'write a novel');
+    expect(status).toBe(2);
+    expect(err).toContain('ANTHROPIC_API_KEY');
+    expect(existsSync(join(place.data, 'server.json'))).toBe(false);
+  });
+});

@@ -1,0 +1,100 @@
+import { describe, expect, it } from 'vitest';
+import { dataFolder } from '../../worker/embedded/data-folder.ts';
+import { runningServer } from '../../worker/embedded/server-record.ts';
+import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { cliPlace, jsonLines, modelFor, serverAlone } from '../support/cli.ts';
+import { until } from '../support/until.ts';
+
+describe('a session in the background', () => {
+  it('goes on with `watch` after worker and server were killed', async () => {
+    const held = gate();
+    const model = await modelFor([
+      reply([toolUse('bash', { command: 'echo effect >> effects.log' })]),
+      reply('This attempt dies.', { hold: held.hold, holdAfterEvent: 4 }),
+      reply('All done.'),
+    ]);
+    const place = cliPlace(model);
+    const dev = place.start(['dev']);
+    const started = await place.run('start', '--permission-mode', 'bypass', 'make it');
+    expect(started.status).toBe(0);
+    const id = started.out.trim();
+    await until(() => model.requests.length === 2);
+    const server = runningServer(dataFolder({ PERDURE_DATA: place.data }));
+    if (!server) throw new Error('no server runs');
+    dev.signal('SIGKILL');
+    process.kill(server.pid, 'SIGKILL');
+    await dev.status;
+    const watched = await place.run('watch', '--json', id);
+    held.release();
+    expect(watched.status).toBe(0);
+    const lines = jsonLines(watched.out);
+    expect(lines.at(-1)).toMatchObject({ type: 'result', sessionId: id, reason: 'completed', text: 'All done.' });
+    // What the attempt that died had said is taken back before anything else is said.
+    const said = lines.findIndex((line) => line.type === 'text_delta' && String(line.text).includes('dies'));
+    const next = lines.findIndex((line) => line.type === 'text_delta' && String(line.text).includes('All'));
+    const taken = lines.findIndex((line) => line.type === 'tombstone' && line.step === lines[said]?.step);
+    if (said >= 0) expect([said, taken, next]).toEqual([said, taken, next].toSorted((a, b) => a - b));
+    expect(next).toBeGreaterThan(0);
+  });
+
+  it('is listed, shown, sent to, interrupted and cancelled', async () => {
+    const held = gate();
+    const model = await modelFor([
+      reply('Hello.'),
+      reply('Thinking about it', { hold: held.hold, holdAfterEvent: 4 }),
+      reply('Changed course.'),
+    ]);
+    const place = cliPlace(model);
+    const dev = place.start(['dev']);
+    const first = await place.run('run', '--json', 'hi');
+    const id = String(jsonLines(first.out).at(-1)?.sessionId);
+    expect((await place.run('list')).out).toContain(id);
+    expect((await place.run('send', id, 'think')).status).toBe(0);
+    await until(() => model.requests.length === 2);
+    expect((await place.run('send', id, 'no, this', '--now')).status).toBe(0);
+    await until(() => model.requests.length === 3);
+    held.release();
+    const shown = await until(async () => {
+      const { out } = await place.run('show', id);
+      return out.includes('Changed course.') ? out : null;
+    });
+    expect(shown).toContain('Thinking about it');
+    expect((await place.run('cancel', id)).status).toBe(0);
+    const again = await place.run('send', id, 'hello?');
+    expect(again.status).toBe(2);
+    expect(again.err.trim().split('\n')).toHaveLength(1);
+    dev.signal('SIGTERM');
+    expect(await dev.status).toBe(0);
+    expect(runningServer(dataFolder({ PERDURE_DATA: place.data }))).toBeNull();
+  });
+});
+
+describe('a server of one’s own', () => {
+  it('without a worker that polls: `run` says so within ten seconds, and the prompt is kept', async () => {
+    const model = await modelFor([reply('Hello.')]);
+    const place = cliPlace(model);
+    const { address } = await serverAlone(place.data);
+    const env = { TEMPORAL_ADDRESS: address };
+    const began = Date.now();
+    const run = place.start(['run', 'hi'], { env });
+    expect(await run.status).toBe(1);
+    expect(Date.now() - began).toBeLessThan(12_000);
+    expect(run.err()).toMatch(/worker/);
+    const id = /s-[a-z0-9]+/.exec(run.err() + run.out())?.[0] ?? '';
+    const worker = place.start(['worker'], { env });
+    await until(() => worker.out().includes('perdure worker ready: pid '));
+    const watched = place.start(['watch', '--json', id], { env });
+    expect(await watched.status).toBe(0);
+    expect(jsonLines(watched.out()).at(-1)).toMatchObject({ reason: 'completed', text: 'Hello.' });
+    worker.signal('SIGTERM');
+    expect(await worker.status).toBe(0);
+  });
+
+  it('that is not there: one line, exit 2', async () => {
+    const place = cliPlace(await modelFor([]));
+    const command = place.start(['run', 'hi'], { env: { TEMPORAL_ADDRESS: '127.0.0.1:1' } });
+    expect(await command.status).toBe(2);
+    expect(command.err().trim().split('\n')).toHaveLength(1);
+    expect(command.err()).toContain('127.0.0.1:1');
+  });
+});

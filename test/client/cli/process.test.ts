@@ -1,0 +1,150 @@
+// The command line as people call it, as far as it gets without a server: what it refuses, how it ends, what it prints where.
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { DEMO_TASK } from '../../../worker/scripted-model/index.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+
+const script = fileURLToPath(new URL('../perdure.mjs', import.meta.url));
+
+type Call = {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  readonly input?: string;
+  /** Called when the process runs. */
+  readonly begun?: (pid: number) => void;
+};
+
+async function perdure(args: readonly string[], { env = {}, cwd = tempDir(), input = '', begun }: Call = {}) {
+  const data = join(tempDir(), 'data');
+  const child = spawn(process.execPath, [script, ...args], {
+    cwd,
+    env: { PATH: process.env['PATH'], HOME: tempDir(), PERDURE_DATA: data, ANTHROPIC_API_KEY: 'key', ...env },
+  });
+  begun?.(child.pid ?? 0);
+  child.stdin.end(input);
+  let [out, err] = ['', ''];
+  child.stdout.on('data', (text) => (out += String(text)));
+  child.stderr.on('data', (text) => (err += String(text)));
+  const status = await new Promise<number | null>((resolve) => child.once('close', resolve));
+  return { status, out, err, data };
+}
+
+it.each<[string, readonly string[], string]>([
+  ['an unknown flag', ['run', '--fast', 'do it'], "unknown option '--fast'"],
+  ['an unknown command', ['rum', 'do it'], "unknown command 'rum'"],
+  ['no task', ['run'], 'say what is to be done'],
+  ['an empty task', ['run', ' \n'], 'the prompt is empty'],
+  ['an empty task from standard input', ['run', '-'], 'the prompt is empty'],
+  ['a task without quotes', ['run', 'do', 'it'], "too many arguments for 'run'"],
+  ['no session', ['watch'], "missing required argument 'id'"],
+  ['a session id that is none', ['show', '../x'], 'is no session id'],
+  [
+    'a folder that is not there',
+    ['run', '--cwd', '/no/such/folder', 'do it'],
+    'the directory /no/such/folder does not exist',
+  ],
+  ['an absurd limit', ['start', '--max-turns', '-1', 'do it'], 'max turns is -1'],
+  ['a prompt file that is not there', ['send', 's-1', '--prompt-file', 'none.txt'], 'none.txt does not exist'],
+  ['a script that is not there', ['scripted-model', '--script', 'none.json'], 'none.json cannot be read'],
+  ['a limit that is no number', ['list', '--limit', 'all'], 'give a whole number'],
+])('refuses %s in one line on standard error, with status 2, and starts nothing', async (_what, args, sentence) => {
+  const { status, out, err, data } = await perdure(args);
+  expect(err).toContain(sentence);
+  expect(err).toMatch(/^perdure: [^\n]*\n$/);
+  expect({ status, out, started: existsSync(data) }).toEqual({ status: 2, out: '', started: false });
+});
+
+it('refuses another task than the demo without a key, and says what to set', async () => {
+  const env = { ANTHROPIC_API_KEY: '' };
+  const { status, out, err, data } = await perdure(['run', 'write a poem'], { env });
+  expect(err).toMatch(/^perdure: no ANTHROPIC_API_KEY is set [^\n]*\n$/);
+  expect(err).toContain(DEMO_TASK);
+  expect({ status, out, started: existsSync(join(data, 'temporal.db')) }).toEqual({
+    status: 2,
+    out: '',
+    started: false,
+  });
+});
+
+it('refuses `npm start` without a task', async () => {
+  expect(await perdure(['start-here'])).toMatchObject({
+    status: 2,
+    err: expect.stringContaining('say what is to be done'),
+  });
+});
+
+it('says in one line that no server answers where one was named', async () => {
+  const env = { TEMPORAL_ADDRESS: '127.0.0.1:1' };
+  const { status, out, err } = await perdure(['list'], { env });
+  expect(err).toMatch(/^perdure: no Temporal server answers at 127\.0\.0\.1:1: [^\n]*\n$/);
+  expect({ status, out }).toEqual({ status: 2, out: '' });
+});
+
+it.each([
+  ['of another version', '{"version":99}', 'another version of perdure made'],
+  ['damaged', 'x', 'is damaged'],
+])('says in one line that the data folder is %s, and changes nothing in it', async (_what, content, sentence) => {
+  const data = tempDir();
+  writeFileSync(join(data, 'data.json'), content);
+  const { status, err } = await perdure(['list'], { env: { PERDURE_DATA: data } });
+  expect(err).toMatch(/^perdure: [^\n]*\n$/);
+  expect(err).toContain(sentence);
+  expect({ status, files: readdirSync(data) }).toEqual({ status: 2, files: ['data.json'] });
+});
+
+it('shows the stack only to those who ask for it', async () => {
+  const call = { env: { PERDURE_DATA: '/dev/null/x' } };
+  expect((await perdure(['list'], call)).err).toMatch(/^perdure: [^\n]*\n$/);
+  expect((await perdure(['list', '--verbose'], call)).err).toMatch(/\n +at /);
+});
+
+it('says that the current folder is gone', async () => {
+  const cwd = join(tempDir(), 'here');
+  mkdirSync(cwd);
+  const { status, err } = await perdure(['run', 'do it'], { cwd, begun: () => rmSync(cwd, { recursive: true }) });
+  expect({ status, err }).toEqual({
+    status: 2,
+    err: 'perdure: the current directory is gone: change to one that is there\n',
+  });
+});
+
+it('prints its version and its help to standard output', async () => {
+  expect(await perdure(['--version'])).toMatchObject({
+    status: 0,
+    out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+    err: '',
+  });
+  const help = await perdure(['--help']);
+  expect(help).toMatchObject({ status: 0, err: '' });
+  for (const command of [
+    'dev',
+    'worker',
+    'run',
+    'start',
+    'watch',
+    'send',
+    'interrupt',
+    'cancel',
+    'list',
+    'show',
+    'doctor',
+    'scripted-model',
+  ])
+    expect(help.out).toMatch(new RegExp(`^  ${command} `, 'm'));
+  expect(help.out).not.toContain('start-here');
+});
+
+it('serves a scripted model at the address it prints, until it is stopped', async () => {
+  const dir = tempDir();
+  writeFileSync(join(dir, 'script.json'), '{"replies":[]}');
+  const child = spawn(process.execPath, [script, 'scripted-model', '--script', 'script.json'], { cwd: dir });
+  const url = await new Promise<string>((resolve) => child.stdout.once('data', (text) => resolve(String(text).trim())));
+  expect(
+    (await fetch(`${url}/v1/models/any`, { headers: { 'x-api-key': 'k', 'anthropic-version': '2023-06-01' } })).status,
+  ).toBe(200);
+  child.kill('SIGTERM');
+  expect(await new Promise((resolve) => child.once('exit', resolve))).toBe(0);
+});

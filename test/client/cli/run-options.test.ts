@@ -1,0 +1,81 @@
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { parseDuration } from '../../../client/cli/duration.ts';
+import { type RunFlags, runOptions } from '../../../client/cli/run-options.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+
+it.each([
+  ['1500ms', 1_500],
+  ['90s', 90_000],
+  ['30m', 1_800_000],
+  ['2h', 7_200_000],
+  ['1.5h', 5_400_000],
+  ['1d', 86_400_000],
+])('%s are %d milliseconds', (text, ms) => {
+  expect(parseDuration(text)).toBe(ms);
+});
+
+it.each([['30'], ['m'], ['-5m'], ['5 m'], ['1h30m'], ['5M'], ['Infinityh'], ['']])('"%s" is no time', (text) => {
+  expect(parseDuration(text)).toBeNull();
+});
+
+const base = '/';
+const options = (flags: RunFlags, from = base) => runOptions(flags, () => from);
+
+it('takes what is given and nothing else', () => {
+  expect(options({})).toEqual({});
+  expect(
+    options({
+      model: 'm',
+      maxTurns: '7',
+      maxBudgetUsd: '0.5',
+      timeout: '90s',
+      permissionMode: 'bypass',
+      session: 'mine',
+    }),
+  ).toEqual({
+    model: 'm',
+    maxTurns: 7,
+    maxBudgetUsd: 0.5,
+    timeoutMs: 90_000,
+    permissionMode: 'bypass',
+    session: 'mine',
+  });
+});
+
+it.each<[RunFlags, string]>([
+  [{ maxTurns: '0' }, 'max turns is 0: give a whole number from 1 to 1000000'],
+  [{ maxTurns: '-3' }, 'max turns is -3'],
+  [{ maxTurns: '2.5' }, 'max turns is 2.5'],
+  [{ maxTurns: '1e9' }, 'max turns is 1000000000'],
+  [{ maxTurns: 'many' }, '--max-turns "many" is no number'],
+  [{ maxBudgetUsd: '-1' }, 'max budget is -1'],
+  [{ maxBudgetUsd: 'NaN' }, '--max-budget-usd "NaN" is no number'],
+  [{ timeout: '30' }, '--timeout "30" is no time: write 1500ms, 90s, 30m or 2h'],
+  [{ timeout: '9999d' }, 'timeout is'],
+  [{ permissionMode: 'yolo' }, 'permission mode "yolo" is not one of default, acceptEdits, bypass'],
+  [{ model: ' ' }, 'the model is empty'],
+  [{ session: 'a/b' }, '"a/b" is no session id'],
+  [{ session: 'x'.repeat(200) }, 'is no session id'],
+  [{ systemPrompt: 'x'.repeat(100_001) }, 'the system prompt has 100,001 characters'],
+])('refuses %j with a sentence', (flags, sentence) => {
+  expect(() => options(flags)).toThrow(sentence);
+});
+
+it('takes a folder relative to where it was called, if it can be read', () => {
+  const dir = tempDir();
+  mkdirSync(join(dir, 'sub'));
+  writeFileSync(join(dir, 'file'), '');
+  expect(options({ cwd: 'sub' }, dir)).toEqual({ cwd: join(dir, 'sub') });
+  expect(() => options({ cwd: 'file' }, dir)).toThrow(`${dir}/file is not a directory`);
+  expect(() => options({ cwd: 'none' }, dir)).toThrow(`the directory ${dir}/none does not exist`);
+});
+
+// Root may read everything.
+it.skipIf(process.getuid?.() === 0)('refuses a folder that cannot be read', () => {
+  const dir = tempDir();
+  mkdirSync(join(dir, 'shut'), { mode: 0 });
+  expect(() => options({ cwd: 'shut' }, dir)).toThrow('cannot be read');
+  chmodSync(join(dir, 'shut'), 0o700);
+});

@@ -1,0 +1,124 @@
+// Who works while a command waits, and how it is told when nobody does. No server, no worker: both are fakes.
+import { expect, it, vi } from 'vitest';
+import type { Client } from '@temporalio/client';
+import { formatIdentity, processIdentity } from '../../activities/process-identity.ts';
+import { keepWorker } from '../../client/connect/keep-worker.ts';
+import { pollerPatience, watchPollers } from '../../client/connect/watch-pollers.ts';
+import { workerPolls } from '../../client/connect/worker-polls.ts';
+import type { RunningWorker } from '../../worker/start-worker.ts';
+import { until } from '../support/until.ts';
+
+function worker() {
+  let end = { resolve: (): void => {}, reject: (_error: Error): void => {} };
+  const done = new Promise<void>((resolve, reject) => (end = { resolve, reject }));
+  done.catch(() => undefined);
+  const stop = vi.fn(() => {
+    end.resolve();
+    return done;
+  });
+  return {
+    running: { taskQueue: 'q', sandbox: '', scripted: false, done, stop } satisfies RunningWorker,
+    stop,
+    die: end,
+  };
+}
+
+it('starts no worker while another one stays, and starts one when it has gone', async () => {
+  let others = 1;
+  const ours = worker();
+  const start = vi.fn(() => Promise.resolve(ours.running));
+  const looks = vi.fn(() => others);
+  const kept = keepWorker({ others: looks, start, everyMs: 1 });
+  await until(() => looks.mock.calls.length > 3);
+  expect(start).not.toHaveBeenCalled();
+  others = 0;
+  await until(() => start.mock.calls.length > 0);
+  others = 1;
+  await kept.stop();
+  expect(start).toHaveBeenCalledOnce();
+  expect(ours.stop).toHaveBeenCalledOnce();
+});
+
+it('stops a worker that was still starting', async () => {
+  const ours = worker();
+  let started = (_running: RunningWorker): void => {};
+  const start = () => new Promise<RunningWorker>((resolve) => (started = resolve));
+  const kept = keepWorker({ others: () => 0, start });
+  const stopped = kept.stop();
+  started(ours.running);
+  await stopped;
+  expect(ours.stop).toHaveBeenCalledOnce();
+});
+
+it('tells when its worker cannot be started', async () => {
+  const kept = keepWorker({ others: () => 0, start: () => Promise.reject(new Error('no memory')) });
+  await expect(kept.ended).rejects.toThrow('no memory');
+  await kept.stop();
+});
+
+type Poller = { readonly identity: string; readonly ageMs: number };
+
+function server(pollers: () => readonly Poller[]): Client {
+  const describeTaskQueue = () =>
+    Promise.resolve({
+      pollers: pollers().map(({ identity, ageMs }) => ({
+        identity,
+        lastAccessTime: { seconds: Math.floor((Date.now() - ageMs) / 1_000) },
+      })),
+    });
+  const withDeadline = <T>(_at: unknown, call: () => Promise<T>) => call();
+  return {
+    options: { namespace: 'default' },
+    withDeadline,
+    workflowService: { describeTaskQueue },
+  } as unknown as Client;
+}
+
+const here = processIdentity();
+const dead = formatIdentity({ ...here, startTime: '1' });
+
+it.each<[string, readonly Poller[], boolean]>([
+  ['nobody', [], false],
+  ['this process', [{ identity: formatIdentity(here), ageMs: 0 }], true],
+  ['a process of this host that is dead', [{ identity: dead, ageMs: 0 }], false],
+  ['a worker elsewhere that polled a minute ago', [{ identity: 'elsewhere', ageMs: 60_000 }], true],
+  ['a worker elsewhere that was last seen two minutes ago', [{ identity: 'elsewhere', ageMs: 120_000 }], false],
+  [
+    'one dead, one alive',
+    [
+      { identity: dead, ageMs: 0 },
+      { identity: 'elsewhere', ageMs: 0 },
+    ],
+    true,
+  ],
+])('knows whether someone polls: %s', async (_who, pollers, polls) => {
+  expect(await workerPolls({ temporal: server(() => pollers) })).toBe(polls);
+});
+
+const patience = { first: 20, look: 1, later: 1 };
+
+it('says within 10 s that nobody polls', async () => {
+  const nobody = vi.fn();
+  const temporal = server(() => []);
+  const watching = watchPollers({ temporal, say: vi.fn(), onNobody: nobody, patience });
+  await until(() => nobody.mock.calls.length > 0);
+  await watching.stop();
+  expect(nobody).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ kind: 'no_worker' }));
+  expect(pollerPatience.first + pollerPatience.look).toBeLessThan(10_000);
+});
+
+it('does not fail when somebody comes in time, and says once when he goes', async () => {
+  const [nobody, say] = [vi.fn(), vi.fn()];
+  let asked = 0;
+  const pollers = () => ((asked += 1) > 2 && asked < 5 ? [{ identity: 'elsewhere', ageMs: 0 }] : []);
+  const watching = watchPollers({
+    temporal: server(pollers),
+    say,
+    onNobody: nobody,
+    patience: { ...patience, first: 60_000 },
+  });
+  await until(() => asked > 8);
+  await watching.stop();
+  expect(nobody).not.toHaveBeenCalled();
+  expect(say).toHaveBeenCalledExactlyOnceWith(expect.stringContaining('no worker polls task queue perdure'));
+});

@@ -1,0 +1,38 @@
+import { expect, it, vi } from 'vitest';
+import type { Client } from '@temporalio/client';
+import { persist } from '../../client/persist.ts';
+
+const client = { withDeadline: <T>(_at: unknown, call: () => Promise<T>) => call() } as unknown as Client;
+const grpc = (code: number, details: string): Error =>
+  Object.assign(new Error(details), { code, details, metadata: {} });
+const quick = { total: 60_000, oneCall: 100, pause: 1 };
+
+it.each([
+  [4, 'Deadline exceeded'],
+  [8, 'limit on number of concurrent in-flight updates'],
+  [10, 'aborted'],
+  [14, 'workflow update was aborted'],
+  [3, 'exceeded workflow execution limit for signal events'],
+])('tries again after code %d, %s', async (code, details) => {
+  const call = vi.fn<() => Promise<string>>().mockRejectedValueOnce(grpc(code, details)).mockResolvedValueOnce('done');
+  expect(await persist(client, 'do it', call, quick)).toBe('done');
+});
+
+it.each([
+  [3, 'workflow id is too long'],
+  [5, 'workflow not found'],
+  [16, 'unauthenticated'],
+])('does not try again after code %d, %s', async (code, details) => {
+  const call = vi.fn<() => Promise<string>>().mockRejectedValue(grpc(code, details));
+  await expect(persist(client, 'do it', call, quick)).rejects.toThrow(details);
+  expect(call).toHaveBeenCalledOnce();
+});
+
+it('gives up with a sentence that says why and what to do', async () => {
+  const call = vi.fn<() => Promise<string>>().mockRejectedValue(grpc(14, 'no connection'));
+  const trying = persist(client, 'reach session s-1', call, { ...quick, total: 0 });
+  await expect(trying).rejects.toThrow(
+    'cannot reach session s-1: the Temporal server did not take it for 0 s (no connection); see that it runs and try again',
+  );
+  await expect(trying).rejects.toMatchObject({ kind: 'unanswered' });
+});

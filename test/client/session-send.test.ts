@@ -1,0 +1,118 @@
+// What reaches the server when a session is started or written to, and how often it is tried. The server is a fake.
+import { expect, it, vi } from 'vitest';
+import type { Client } from '@temporalio/client';
+import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/common';
+import { hashOf } from '../../activities/transcript/hash.ts';
+import { memoryStore } from '../../activities/transcript/memory-store.ts';
+import { createClient, type PerdureClient } from '../../client/client.ts';
+import { LARGEST_INLINE } from '../../client/message.ts';
+import type { UserMessage } from '../../workflows/contract/session.ts';
+
+type Call = (...args: unknown[]) => Promise<unknown>;
+
+function sessions({ signalWithStart, signal, describe }: { signalWithStart?: Call; signal?: Call; describe?: Call }) {
+  const handle = { signal, describe };
+  const workflow = { signalWithStart, getHandle: () => handle };
+  const withDeadline = <T>(_deadline: unknown, call: () => Promise<T>): Promise<T> => call();
+  const temporal = { workflow, withDeadline, options: { namespace: 'default' } } as unknown as Client;
+  const store = memoryStore();
+  const client: PerdureClient = createClient({
+    temporal,
+    store,
+    live: () => {
+      throw new Error('nothing is followed here');
+    },
+    visibility: () => Promise.resolve(true),
+  });
+  return { client, store };
+}
+
+/** As the SDK throws what the server answered. */
+const grpc = (code: number, details: string): Error =>
+  new Error('the call failed', { cause: Object.assign(new Error(details), { code, details, metadata: {} }) });
+
+type StartCall = { readonly args: readonly unknown[]; readonly signalArgs: readonly UserMessage[] };
+const startOf = (call: ReturnType<typeof vi.fn>, n = 0) =>
+  call.mock.calls[n]?.[1] as StartCall & Record<string, unknown>;
+
+it('starts a session with its first message in one call, never with an execution timeout', async () => {
+  const signalWithStart = vi.fn(() => Promise.resolve());
+  const { client } = sessions({ signalWithStart });
+  const { session, messageId } = await client.start('  do\nit ', { cwd: '/work', maxTurns: 3 });
+  expect(session).toMatch(/^s-[0-9a-z]{10}$/);
+  const call = startOf(signalWithStart);
+  expect(call).toMatchObject({
+    workflowId: session,
+    taskQueue: 'perdure',
+    args: [{ options: { cwd: '/work', maxTurns: 3 }, title: 'do it', visibility: true }],
+    signal: 'message',
+    signalArgs: [{ id: messageId, body: { kind: 'text', text: '  do\nit ' } }],
+    workflowTaskTimeout: '5s',
+    workflowIdReusePolicy: 'REJECT_DUPLICATE',
+    memo: { perdure: { phase: 'running', title: 'do it', runs: 0, last: null } },
+    typedSearchAttributes: [{ key: { name: 'PerdurePhase' }, value: 'running' }],
+  });
+  expect(Object.keys(call)).not.toContain('workflowExecutionTimeout');
+});
+
+it('gives a session that may be there already the options with the message, but no folder that nobody chose', async () => {
+  const signalWithStart = vi.fn(() => Promise.resolve());
+  const { client } = sessions({ signalWithStart });
+  await client.start('go on', { session: 'mine', maxTurns: 3 });
+  expect(startOf(signalWithStart).signalArgs[0]?.options).toEqual({ maxTurns: 3 });
+});
+
+it('L61 sends the same message again, with the same id, when the server did not answer', async () => {
+  const signalWithStart = vi
+    .fn<Call>()
+    .mockRejectedValueOnce(grpc(8, 'workflow operation can not be applied because workflow is closing'))
+    .mockRejectedValueOnce(grpc(14, 'unavailable'))
+    .mockResolvedValueOnce(undefined);
+  const { client } = sessions({ signalWithStart });
+  const { messageId } = await client.start('do it', { cwd: '/work' });
+  const ids = [0, 1, 2].map((n) => startOf(signalWithStart, n).signalArgs[0]?.id);
+  expect(ids).toEqual([messageId, messageId, messageId]);
+});
+
+it('does not repeat what the server refuses', async () => {
+  const signalWithStart = vi.fn<Call>().mockRejectedValue(grpc(7, 'permission denied'));
+  await expect(sessions({ signalWithStart }).client.start('do it')).rejects.toThrow('the call failed');
+  expect(signalWithStart).toHaveBeenCalledOnce();
+});
+
+it('sends a long prompt by its hash, after it is stored, and a short one as it is', async () => {
+  const signal = vi.fn<Call>().mockResolvedValue(undefined);
+  const { client, store } = sessions({ signal });
+  const long = 'ü'.repeat(LARGEST_INLINE);
+  await client.send('s-1', long);
+  await client.send('s-1', 'x'.repeat(LARGEST_INLINE), { now: true });
+  const [first, second] = signal.mock.calls.map((call) => call[1] as UserMessage);
+  expect(first?.body).toMatchObject({ kind: 'stored', bytes: 2 * LARGEST_INLINE });
+  expect(new TextDecoder().decode(await store.get(hashOf(Buffer.from(long))))).toBe(long);
+  expect(second).toMatchObject({ body: { kind: 'text' }, now: true });
+});
+
+it('says that there is no such session, or that it is closed', async () => {
+  const gone = new WorkflowNotFoundError('not found', 's-1', undefined);
+  const signal = vi.fn<Call>().mockRejectedValue(gone);
+  const nowhere = sessions({ signal, describe: vi.fn<Call>().mockRejectedValue(gone) });
+  await expect(nowhere.client.send('s-1', 'hi')).rejects.toThrow('no session s-1');
+  const closed = { workflowId: 's-1', status: { name: 'CANCELLED' }, startTime: new Date(0), raw: {} };
+  const cancelled = sessions({ signal, describe: vi.fn<Call>().mockResolvedValue(closed) });
+  await expect(cancelled.client.send('s-1', 'hi')).rejects.toThrow('session s-1 was cancelled and takes nothing more');
+});
+
+it('does not open a closed session again under its id', async () => {
+  const taken = new WorkflowExecutionAlreadyStartedError('taken', 'mine', 'agentSession');
+  const { client } = sessions({ signalWithStart: vi.fn<Call>().mockRejectedValue(taken) });
+  await expect(client.start('do it', { session: 'mine' })).rejects.toThrow('session mine is closed');
+});
+
+it.each([
+  ['an empty prompt', (client: PerdureClient) => client.start(' \n\t'), 'the prompt is empty'],
+  ['an id with a slash', (client: PerdureClient) => client.send('../x', 'hi'), 'is no session id'],
+  ['no turns at all', (client: PerdureClient) => client.start('do it', { maxTurns: 0 }), 'max turns is 0'],
+  ['a relative folder', (client: PerdureClient) => client.start('do it', { cwd: 'here' }), 'not an absolute path'],
+] as const)('refuses %s before anything is sent', async (_what, act, sentence) => {
+  await expect(act(sessions({}).client)).rejects.toThrow(sentence);
+});

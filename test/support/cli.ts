@@ -1,0 +1,88 @@
+// The CLI as a user runs it: `node bin/perdure.mjs` on a data folder of its own, which is stopped and removed with the test.
+import { spawn } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+import { dataFolder } from '../../worker/embedded/data-folder.ts';
+import { findBinary } from '../../worker/embedded/find-binary.ts';
+import { joinServer } from '../../worker/embedded/join-server.ts';
+import { runningServer } from '../../worker/embedded/server-record.ts';
+import { stopServer } from '../../worker/embedded/stop-server.ts';
+import {
+  startScriptedModel,
+  type ScriptedModel,
+  type ScriptedModelOptions,
+} from '../../worker/scripted-model/index.ts';
+import { tempDir } from './temp-dir.ts';
+
+const program = fileURLToPath(new URL('../../bin/perdure.mjs', import.meta.url));
+
+export type Command = {
+  readonly pid: number;
+  /** All it has printed so far. */
+  readonly out: () => string;
+  readonly err: () => string;
+  readonly status: Promise<number | null>;
+  signal(signal: NodeJS.Signals): void;
+};
+
+export type Result = { readonly status: number | null; readonly out: string; readonly err: string };
+
+export function cliPlace(model: ScriptedModel | null) {
+  const root = tempDir();
+  const data = join(root, 'data');
+  const cwd = join(root, 'workspace');
+  mkdirSync(cwd);
+  const env: Record<string, string | undefined> = {
+    PATH: process.env.PATH,
+    HOME: process.env.HOME,
+    XDG_CACHE_HOME: process.env.XDG_CACHE_HOME,
+    PERDURE_DATA: data,
+    ...(model ? { ANTHROPIC_API_KEY: 'test', ANTHROPIC_BASE_URL: model.url } : {}),
+  };
+  onTestFinished(() => stopEmbedded(data));
+  const start = (args: readonly string[], more: { env?: Record<string, string>; input?: string } = {}): Command => {
+    const child = spawn(process.execPath, [program, ...args], { cwd, env: { ...env, ...more.env }, stdio: 'pipe' });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    let out = '';
+    let err = '';
+    child.stdout.on('data', (bytes: Buffer) => (out += bytes.toString()));
+    child.stderr.on('data', (bytes: Buffer) => (err += bytes.toString()));
+    child.stdin.end(more.input ?? '');
+    const status = new Promise<number | null>((resolve) => child.once('close', (code) => resolve(code)));
+    return { pid: child.pid ?? 0, out: () => out, err: () => err, status, signal: (signal) => void child.kill(signal) };
+  };
+  const run = async (...args: readonly string[]): Promise<Result> => {
+    const command = start(args);
+    return { status: await command.status, out: command.out(), err: command.err() };
+  };
+  return { root, data, cwd, start, run };
+}
+
+async function stopEmbedded(root: string): Promise<void> {
+  const server = runningServer(dataFolder({ PERDURE_DATA: root }));
+  if (server) await stopServer(server);
+}
+
+/** A Temporal server that no worker polls. */
+export async function serverAlone(root: string): Promise<{ readonly address: string }> {
+  const folder = dataFolder({ PERDURE_DATA: root });
+  const binary = (wanted: string | null) => findBinary({ env: process.env, wanted, say: () => {} });
+  const join = { folder, role: 'command', worker: false, env: process.env, binary, say: () => {} } as const;
+  const embedded = await joinServer(join);
+  onTestFinished(() => embedded.leave());
+  return embedded;
+}
+
+export async function modelFor(script: ScriptedModelOptions['script']): Promise<ScriptedModel> {
+  const model = await startScriptedModel({ script });
+  onTestFinished(() => model.close());
+  return model;
+}
+
+export const jsonLines = (text: string): readonly Record<string, unknown>[] =>
+  text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
