@@ -1,34 +1,69 @@
 // Gives the work of provably dead workers on this host back at once, instead of waiting for their heartbeats to time out.
 // First the sticky queue, then the activity: the other order stalled for ten seconds.
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { isAlive, parseIdentity } from '../activities/process-identity.ts';
-import { WORKFLOW_TYPE } from '../workflows/contract/session.ts';
+import { MEMO_KEY, WORKFLOW_TYPE, type SessionMemo } from '../workflows/contract/session.ts';
 
+/** Sessions looked at together. */
 const AT_ONCE = 8;
 
-/** How many activities were given back. Best effort: what is missed here times out by itself. */
-export async function reap(client: Client, warn: (message: string) => void): Promise<number> {
-  const query = `WorkflowType = '${WORKFLOW_TYPE}' AND ExecutionStatus = 'Running'`;
-  const waiting: string[] = [];
-  for await (const { workflowId } of client.workflow.list({ query })) waiting.push(workflowId);
-  let freed = 0;
-  const next = async (): Promise<void> => {
-    for (let session = waiting.pop(); session !== undefined; session = waiting.pop()) {
-      try {
-        freed += await reapSession(client, session);
-      } catch (error) {
-        warn(`session ${session} could not be taken over at once: ${String(error)}; its heartbeat timeout will do it`);
-      }
+/**
+ * When to look again after the first time, in milliseconds; the last one is repeated. Soon at first, because a server that was
+ * itself killed needs a moment to list what it knows; then now and then, for workers that die while this one lives.
+ */
+const AGAIN_MS = [500, 1_000, 2_000, 5_000, 10_000];
+
+export type Reaper = {
+  /** Resolves when the first look is over. */
+  readonly first: Promise<void>;
+  stop(): Promise<void>;
+};
+
+/** Best effort: what is missed here times out by itself. */
+export function startReaper(client: Client, warn: (message: string) => void): Reaper {
+  const stopped = new AbortController();
+  const first = reap(client, warn);
+  const rounds = async (): Promise<void> => {
+    await first;
+    for (let round = 0; ; round += 1) {
+      await sleep(AGAIN_MS[round] ?? AGAIN_MS.at(-1), undefined, { signal: stopped.signal });
+      await reap(client, warn);
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, next));
-  return freed;
+  // Ends by being stopped, and only so: `reap` reports its own failures.
+  const ended = rounds().catch(() => {});
+  return { first, stop: () => (stopped.abort(), ended) };
 }
 
-async function reapSession(client: Client, workflowId: string): Promise<number> {
+async function reap(client: Client, warn: (message: string) => void): Promise<void> {
+  try {
+    const waiting = await busySessions(client);
+    const next = async (): Promise<void> => {
+      for (let session = waiting.pop(); session !== undefined; session = waiting.pop())
+        await reapSession(client, session);
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, next));
+  } catch (error) {
+    warn(`work of dead workers could not be taken over at once: ${String(error)}; their heartbeat timeouts will do it`);
+  }
+}
+
+/** Idle sessions have nothing to take over. */
+async function busySessions(client: Client): Promise<string[]> {
+  const query = `WorkflowType = '${WORKFLOW_TYPE}' AND ExecutionStatus = 'Running'`;
+  const busy: string[] = [];
+  for await (const { workflowId, memo } of client.workflow.list({ query })) {
+    const phase = (memo?.[MEMO_KEY] as SessionMemo | undefined)?.phase;
+    if (phase !== 'idle' && phase !== 'closed') busy.push(workflowId);
+  }
+  return busy;
+}
+
+async function reapSession(client: Client, workflowId: string): Promise<void> {
   const before = await orphans(client, workflowId);
-  if (before.length === 0) return 0;
+  if (before.length === 0) return;
   await client.workflowService.resetStickyTaskQueue({
     namespace: client.options.namespace,
     execution: { workflowId },
@@ -37,7 +72,6 @@ async function reapSession(client: Client, workflowId: string): Promise<number> 
   const now = await orphans(client, workflowId);
   const gone = ApplicationFailure.create({ type: 'WorkerGone', message: 'its worker is dead', nextRetryDelay: 1 });
   for (const activityId of now) await client.activity.fail({ workflowId, activityId }, gone);
-  return now.length;
 }
 
 /** Ids of started activities whose worker is dead. */

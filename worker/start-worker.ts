@@ -6,7 +6,7 @@ import type { RunDefaults } from '../activities/deps.ts';
 import type { Tool } from '../activities/tools/tool.ts';
 import { createWorker } from './create-worker.ts';
 import { modelAccess } from './model-access.ts';
-import { reap } from './reaper.ts';
+import { startReaper } from './reaper.ts';
 import { TASK_QUEUE } from '../workflows/contract/session.ts';
 
 export type StartWorker = {
@@ -46,9 +46,11 @@ export async function startWorker(settings: StartWorker): Promise<RunningWorker>
   const worker = await createWorker({ ...settings, connection, namespace, deps });
   const finished = worker.run();
   const client = new Client({ connection: await Connection.connect({ address, ...secure }), namespace });
-  await reap(client, warn);
-  await client.connection.close();
+  const reaper = startReaper(client, warn);
+  await reaper.first;
   const done = finished.finally(async () => {
+    await reaper.stop();
+    await client.connection.close();
     await access.close();
     await connection.close();
   });
