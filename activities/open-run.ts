@@ -16,10 +16,12 @@ const MAX_EMPTY_REPLIES = 3;
 
 export function openRun(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise<RunOpened> {
   return async ({ session, number }, { chain, run, step, options }) => {
+    const wrong = optionsProblem(options);
+    if (wrong !== undefined) return { kind: 'refused', detail: wrong };
     const model = options.model ?? deps.defaults.model;
     const facts = modelFacts(deps.defaults.models, model);
     const cwd = await workspace(options.cwd);
-    const problem = optionsProblem(options) ?? cwd.problem ?? priceProblem(model, facts, options);
+    const problem = cwd.problem ?? priceProblem(model, facts, options);
     if (problem !== undefined) return { kind: 'refused', detail: problem };
     await deps.live.forgetBefore(session, step);
     const rules = rulesOf(deps, facts, options);

@@ -9,7 +9,8 @@ type Event = temporal.api.history.v1.IHistoryEvent;
 /** Splits all events of a workflow, over its whole chain of runs, at each activity of type `opens`: one opens one turn. */
 export async function turnsOf(client: Client, workflowId: string, opens: string, every: number): Promise<Turn[]> {
   const events = await chain(client, workflowId);
-  const starts = events.flatMap((event, at) => (opened(event) === opens ? [at] : [])).filter((_, n) => n % every === 0);
+  const opening = events.flatMap((event, at) => (opened(event) === opens ? [at] : []));
+  const starts = opening.filter((_, n) => n % every === 0);
   return starts.slice(0, -1).map((from, n) => {
     const to = starts[n + 1] ?? from;
     const turn = events.slice(from, to);
@@ -38,5 +39,5 @@ const opened = (event: Event): string | null | undefined =>
 
 function timeOf(event: Event | undefined): number {
   const { seconds, nanos } = event?.eventTime ?? {};
-  return Number(seconds ?? 0) * 1_000 + Number(nanos ?? 0) / 1_000_000;
+  return Number(seconds ?? 0) * 1_000 + (nanos ?? 0) / 1_000_000;
 }

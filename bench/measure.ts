@@ -30,9 +30,10 @@ async function floorTurns({ client, runFloor }: BenchServer): Promise<Turn[]> {
 }
 
 async function sessionTurns({ client, runSession }: BenchServer, subject: 'safe' | 'effectful'): Promise<Turn[]> {
-  const call = subject === 'safe' ? ['read', { path: 'small.txt' }] : ['note', { line: 'a line' }];
+  const [tool, input] =
+    subject === 'safe' ? (['read', '{"path":"small.txt"}'] as const) : (['note', '{"line":"a line"}'] as const);
   const program = fileURLToPath(new URL('./model-process.js', import.meta.url));
-  const model = spawn(process.execPath, [program, String(call[0]), JSON.stringify(call[1]), String(TURNS)], {
+  const model = spawn(process.execPath, [program, tool, input, String(TURNS)], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
   try {

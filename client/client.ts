@@ -56,8 +56,8 @@ export type PerdureClient = {
   cancel(session: string): Promise<void>;
   /** Ends a parking early (L14). */
   resume(session: string): Promise<void>;
-  /** Newest first. */
-  list(): AsyncIterable<SessionInfo>;
+  /** Newest first; `open`: only those that are not closed. */
+  list(which?: { readonly open?: boolean }): AsyncIterable<SessionInfo>;
   describe(session: string): Promise<SessionDescription>;
   /** Events as they come, then the run's result. */
   follow(session: string, options?: FollowOptions): AsyncIterable<Followed>;
@@ -67,7 +67,7 @@ export type PerdureClient = {
 };
 
 const LOOK_MS = 1_000;
-const QUERY = `WorkflowType = '${WORKFLOW_TYPE}' AND ExecutionStatus != 'ContinuedAsNew'`;
+const QUERY = `WorkflowType = '${WORKFLOW_TYPE}' AND ExecutionStatus`;
 
 export function createClient(options: ClientOptions): PerdureClient {
   const { temporal, store, live, lookMs = LOOK_MS } = options;
@@ -86,7 +86,7 @@ export function createClient(options: ClientOptions): PerdureClient {
     interrupt: async (id) => signal(temporal, checkedId(id), SIGNALS.interrupt, []),
     cancel: async (id) => cancel(temporal, checkedId(id)),
     resume: async (id) => signal(temporal, checkedId(id), SIGNALS.resume, []),
-    list: () => list(temporal),
+    list: ({ open = false } = {}) => list(temporal, `${QUERY} ${open ? "= 'Running'" : "!= 'ContinuedAsNew'"}`),
     describe: async (id) => look(checkedId(id)),
     follow: (id, followed) => follow({ ...reader, live, look, everyMs: lookMs }, checkedId(id), followed),
     result: async (id, run) => {
@@ -135,6 +135,6 @@ function checkedId(id: string): SessionId {
   return id as SessionId;
 }
 
-async function* list(temporal: Client): AsyncIterable<SessionInfo> {
-  for await (const execution of temporal.workflow.list({ query: QUERY })) yield sessionInfo(execution);
+async function* list(temporal: Client, query: string): AsyncIterable<SessionInfo> {
+  for await (const execution of temporal.workflow.list({ query })) yield sessionInfo(execution);
 }

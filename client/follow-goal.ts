@@ -8,7 +8,7 @@ export type Goal = {
   readonly message: MessageId | null;
   /** The first run of interest, from 1. */
   readonly from: number;
-  /** What the live channel has already is of interest, not only what comes from run `from` on. */
+  /** Run `from` has begun, or is over: its start is in the live channel, or was lost. */
   readonly underWay: boolean;
 };
 

@@ -3,6 +3,7 @@
 import type { Watched } from '../activities/live/events.ts';
 import type { MessageId, SessionId } from '../workflows/contract/ids.ts';
 import { type Goal, goalOf, reaches } from './follow-goal.ts';
+import { runGate } from './run-gate.ts';
 import { lookNews, liveNews, type News } from './follow-news.ts';
 import { outcomeSeen } from './follow-outcome.ts';
 import { mailbox } from './mailbox.ts';
@@ -73,16 +74,18 @@ async function* read(
 ): AsyncGenerator<Followed, void> {
   const gate = runGate(goal);
   let ended = false;
+  let looks = 0;
   for await (const item of news) {
     if (item.kind === 'broken') throw item.error;
     if (item.kind === 'event') {
-      yield* gate(item.event);
+      yield* gate.pass(item.event);
       if (item.event.type !== 'run_end' || !reaches(goal, item.event.ended)) continue;
       const outcome = await ports.outcome(session, item.event.head, item.event.ended.run);
       await settled(ports, session, item.event.ended.run);
       yield outcome;
       return;
     }
+    if ((looks += 1) > 1 && goal.underWay) yield* gate.open();
     const outcome = await outcomeSeen(ports, goal, item.seen);
     // The live channel may be a moment behind: its end is better, for all that came before it was shown.
     if (outcome && ended) return yield outcome;
@@ -98,23 +101,4 @@ async function settled(ports: FollowPorts, session: SessionId, run: number): Pro
   } catch (error) {
     if (!(error instanceof ClientProblem)) throw error;
   }
-}
-
-/** Passes events on from the first run of interest; what is there of earlier runs is dropped. */
-function runGate(goal: Goal): (event: Watched) => readonly Watched[] {
-  let open = goal.underWay;
-  let held: Watched[] = [];
-  return (event) => {
-    if (open) return [event];
-    if (event.type === 'run_end' && event.ended.run < goal.from) {
-      held = [];
-      return [];
-    }
-    held.push(event);
-    const begins = event.type === 'run_start' && event.run >= goal.from;
-    open = begins || event.type === 'run_end';
-    if (!open) return [];
-    // A run that could not start has no `run_start`: all since the last run's end is its own.
-    return begins ? [event] : held;
-  };
 }

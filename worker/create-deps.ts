@@ -27,7 +27,7 @@ export type DepsSettings = {
 
 export async function createDeps(settings: DepsSettings): Promise<Deps & { readonly sandbox: Sandbox }> {
   const { storeDir, liveDir, dataDir, access, defaults, tools = [], warn } = settings;
-  const store = await fileStore({ dir: storeDir });
+  const store = fileStore({ dir: storeDir });
   const sandbox = await probeSandbox();
   const registry = createRegistry([...builtinTools({ sandbox, dataDir }), ...tools]);
   return {

@@ -44,18 +44,13 @@ export async function startWorker(settings: StartWorker): Promise<RunningWorker>
   const connection = await NativeConnection.connect({ address, ...secure });
   const deps = await createDeps({ ...settings, access });
   const worker = await createWorker({ ...settings, connection, namespace, deps });
-  const finished = worker.run();
   const client = new Client({ connection: await Connection.connect({ address, ...secure }), namespace });
+  const finished = worker.run();
   const reaper = startReaper(client, warn);
   await reaper.first;
-  const done = finished.finally(async () => {
-    await reaper.stop();
-    await client.connection.close();
-    await access.close();
-    await connection.close();
-  });
+  const done = ended(finished, [reaper.stop, () => client.connection.close(), access.close, () => connection.close()]);
   // Whoever started the worker awaits `done` or `stop`; until then its end must not count as unhandled.
-  done.catch(() => {});
+  done.catch(() => undefined);
   return {
     taskQueue: settings.taskQueue ?? TASK_QUEUE,
     sandbox: deps.sandbox.describe,
@@ -63,6 +58,15 @@ export async function startWorker(settings: StartWorker): Promise<RunningWorker>
     done,
     stop: () => stop(worker, done),
   };
+}
+
+/** What the worker used is closed when it has ended, however it ended. */
+async function ended(finished: Promise<void>, closing: readonly (() => Promise<void>)[]): Promise<void> {
+  try {
+    await finished;
+  } finally {
+    for (const close of closing) await close();
+  }
 }
 
 async function stop(worker: Worker, done: Promise<void>): Promise<void> {

@@ -1,7 +1,7 @@
 // The workflow: one session, one conversation. It waits for messages, opens a run for what waits, and lives until it is cancelled.
-import { CancelledFailure, CancellationScope, condition, isCancellation, workflowInfo } from '@temporalio/workflow';
-import { handoverIfDue } from './handover.ts';
-import { commit } from './ports.ts';
+import { CancelledFailure, condition, isCancellation, workflowInfo } from '@temporalio/workflow';
+import { committed } from './committed.ts';
+import { handoverDue, handoverIfDue } from './handover.ts';
 import { openAndRun, run } from './run.ts';
 import { firstCarry, type ResumedInput } from './session-state.ts';
 import { Session } from './session.ts';
@@ -11,10 +11,11 @@ export async function agentSession(input: ResumedInput): Promise<void> {
   const session = new Session(input, carry);
   try {
     if (carry.run) await run(session, carry.run);
-    for (;;) {
-      if (session.stopCause !== 'cancel' && session.inbox.waiting.length === 0) await idle(session);
-      if (session.stopCause === 'cancel') break;
-      await openAndRun(session);
+    while (session.stopCause !== 'cancel') {
+      if (session.inbox.waiting.length === 0) session.enter('idle');
+      await handoverIfDue(session, () => null);
+      await condition(() => session.inbox.waiting.length > 0 || handoverDue(session));
+      if (session.inbox.waiting.length > 0) await openAndRun(session);
     }
   } catch (error) {
     if (!isCancellation(error)) throw error;
@@ -22,20 +23,13 @@ export async function agentSession(input: ResumedInput): Promise<void> {
   await close(session);
 }
 
-async function idle(session: Session): Promise<void> {
-  session.enter('idle');
-  await handoverIfDue(session, () => null);
-  await condition(() => session.inbox.waiting.length > 0);
-}
-
-/** Cancelled: what still waits is recorded as not taken (L49, L61), then the workflow ends as Cancelled. */
+/** Cancelled: what still waits, also what arrives meanwhile, is recorded as not taken (L49, L61); then it ends as Cancelled. */
 async function close(session: Session): Promise<never> {
-  const { head } = session.facts;
-  const notTaken = session.inbox.takeAll().map((message) => message.id);
-  const closed = await CancellationScope.nonCancellable(() =>
-    commit({ head, append: [{ kind: 'session_closed', notTaken }], step: session.nextStep() }),
-  );
-  session.facts = { ...session.facts, head: closed.head };
+  do {
+    const notTaken = session.inbox.takeAll().map((message) => message.id);
+    const head = await committed(session, session.facts.head, [{ kind: 'session_closed', notTaken }]);
+    session.facts = { ...session.facts, head };
+  } while (session.inbox.waiting.length > 0);
   session.enter('closed');
   throw new CancelledFailure('session cancelled');
 }

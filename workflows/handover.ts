@@ -7,13 +7,14 @@ import type { Session } from './session.ts';
 
 export async function handoverIfDue(session: Session, run: () => RunCarry | null): Promise<void> {
   // A stop is dealt with in this run: its scope is cancelled already.
-  if (session.stopCause || !due(session)) return;
+  if (session.stopCause || session.interruptWaits) return;
+  if (!handoverDue(session) || !session.inbox.isCarriable()) return;
   await condition(allHandlersFinished);
   const carry: Carry = { ...session.facts, inbox: session.inbox.snapshot(), run: run() };
   await continueAsNew<(input: ResumedInput) => Promise<void>>({ ...session.input, carry });
 }
 
-function due(session: Session): boolean {
+export function handoverDue(session: Session): boolean {
   const { historyLength, continueAsNewSuggested } = workflowInfo();
   const limits = session.input.handover ?? defaultHandover;
   return (

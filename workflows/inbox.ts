@@ -5,6 +5,15 @@ import type { UserMessage } from './contract/session.ts';
 /** How many ids are remembered against repeats; a repeat older than this would be taken as new. */
 const REMEMBERED_IDS = 1_000;
 
+/**
+ * Characters of messages, as JSON, that one step takes: what goes into an activity stays far below the server's limit of 2 MiB,
+ * also where a character is three bytes.
+ */
+const STEP_SIZE = 64 * 1024;
+
+/** Characters that a handover may carry, for the same reason. */
+const CARRIED_SIZE = 512 * 1024;
+
 export type InboxSnapshot = { readonly queue: readonly UserMessage[]; readonly seen: readonly MessageId[] };
 
 export class Inbox {
@@ -32,9 +41,17 @@ export class Inbox {
     return true;
   }
 
+  /** The oldest that go together into one step; what is left goes into the next one. */
+  next(): readonly UserMessage[] {
+    let size = 0;
+    const end = this.queue.findIndex((message, at) => (size += sizeOf(message)) > STEP_SIZE && at > 0);
+    return end < 0 ? this.queue : this.queue.slice(0, end);
+  }
+
   /** These were taken by a run. */
   remove(taken: readonly UserMessage[]): void {
-    this.queue = this.queue.filter((message) => !taken.includes(message));
+    const gone = new Set(taken);
+    this.queue = this.queue.filter((message) => !gone.has(message));
   }
 
   takeAll(): readonly UserMessage[] {
@@ -43,7 +60,29 @@ export class Inbox {
     return all;
   }
 
+  /** Whether a handover can carry it. If not, iterations go on in this workflow run until they have taken enough. */
+  isCarriable(): boolean {
+    let size = 0;
+    return this.queue.every((message) => (size += sizeOf(message)) <= CARRIED_SIZE);
+  }
+
   snapshot(): InboxSnapshot {
     return { queue: this.queue, seen: [...this.seen] };
   }
+}
+
+function sizeOf(message: UserMessage): number {
+  return JSON.stringify(message).length;
+}
+
+/** Shape only: what its options ask for is judged when a run opens with them. */
+export function isMessage(value: unknown): value is UserMessage {
+  const { id, body, options = {} } = (value ?? {}) as Partial<Record<keyof UserMessage, unknown>>;
+  return typeof id === 'string' && id !== '' && isBody(body) && typeof options === 'object' && options !== null;
+}
+
+function isBody(value: unknown): boolean {
+  const { kind, text, hash, bytes } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  if (kind === 'text') return typeof text === 'string';
+  return kind === 'stored' && typeof hash === 'string' && /^[0-9a-f]{64}$/.test(hash) && typeof bytes === 'number';
 }

@@ -1,8 +1,7 @@
 // Turns the machine's moves into activities and their ends into events. Whether a failure was a stop is judged by the session's
 // state, not by the error: a cancelled activity of a dead worker ends as a timeout.
-import { ActivityFailure, ApplicationFailure, condition, isCancellation } from '@temporalio/workflow';
+import { ActivityFailure, condition, isCancellation } from '@temporalio/workflow';
 import type { CallModel, ModelResult } from './contract/activities.ts';
-import { STORE_CORRUPT } from './contract/failures.ts';
 import { noSpend, type RunSnapshot } from './contract/loop.ts';
 import type { Event, Move } from './machine/events.ts';
 import type { LoopPort } from './machine/loop.ts';
@@ -11,6 +10,7 @@ import { callModel } from './ports.ts';
 import type { RunClock } from './run-clock.ts';
 import { runTools } from './run-tools.ts';
 import type { Session } from './session.ts';
+import { storeProblem } from './store-problem.ts';
 
 export function performer(session: Session, { config, rules }: RunSnapshot, clock: RunClock): LoopPort['perform'] {
   return (move, state) => {
@@ -60,12 +60,6 @@ async function model(session: Session, input: CallModel): Promise<Event> {
     const result: ModelResult = { kind: 'failed', detail, spend: noSpend };
     return { kind: 'model', result, step, stop };
   }
-}
-
-/** The sentence of a STORE_CORRUPT failure, else null. */
-export function storeProblem(error: unknown): string | null {
-  const cause = error instanceof ActivityFailure ? error.cause : undefined;
-  return cause instanceof ApplicationFailure && cause.type === STORE_CORRUPT ? cause.message : null;
 }
 
 /** A durable timer, no slot held; ended early by `resume` or a stop. The runtime limit stands still meanwhile (L14, L51). */

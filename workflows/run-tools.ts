@@ -1,12 +1,13 @@
 // Runs the calls of one reply: batch after batch, each call an activity, results in the model's order (L35, L36, L39, L48).
 import { ActivityFailure, CancellationScope, isCancellation } from '@temporalio/workflow';
-import type { Call, OutcomeFacts, RunTool } from './contract/activities.ts';
+import type { Call, OutcomeItem, RunTool } from './contract/activities.ts';
 import { callKey, type Hash } from './contract/ids.ts';
 import { batches } from './machine/batches.ts';
 import type { CallResult, Move, ToolsRan } from './machine/events.ts';
 import type { RunState } from './machine/state.ts';
 import { runTool } from './ports.ts';
 import type { Session } from './session.ts';
+import { storeProblem } from './store-problem.ts';
 
 const NOT_STARTED = {
   sibling: 'Not run: cancelled before it started, because another call of the same reply failed.',
@@ -15,6 +16,9 @@ const NOT_STARTED = {
 
 /** Its activity ended without saying so: whether it had begun is not known here. */
 const LOST = 'Cancelled. It is not known whether it had started; it may have partly run. Check before repeating it.';
+
+const DAMAGED =
+  'Outcome unknown: what is stored of this call is damaged. It may have taken effect; check before repeating it.';
 
 export async function runTools(
   session: Session,
@@ -36,7 +40,7 @@ export async function runTools(
     results: calls.map((call) => results.get(call.index) ?? notRun(call, NOT_STARTED.stop)),
     cut,
     stop: session.stopCause,
-    queued: session.inbox.waiting,
+    queued: session.inbox.next(),
   };
 }
 
@@ -57,12 +61,13 @@ async function runBatch(
     const one = async (call: Call): Promise<void> => {
       const input: RunTool = { ...common, step: session.nextStep(), index: call.index };
       const key = callKey(session.facts.chain, head, call.index);
-      const facts = await siblings.run(() => runTool(input)).catch(lostUnless(session, () => failed));
-      results.set(call.index, {
-        item: { index: call.index, key, ...(facts ? {} : { note: LOST }) },
-        facts: facts ?? { error: true },
-      });
-      if (!facts?.cancelsSiblings || failed) return;
+      const item = { index: call.index, key };
+      const result = await siblings.run(() => runTool(input)).then(
+        (facts): CallResult => ({ item, facts }),
+        (error: unknown) => withoutOutcome(item, error, session.stopCause !== null || failed),
+      );
+      results.set(call.index, result);
+      if (!result.facts.cancelsSiblings || failed) return;
       failed = true;
       siblings.cancel();
     };
@@ -71,13 +76,16 @@ async function runBatch(
   return failed;
 }
 
-/** A cancelled activity may end as a failure; then its outcome is lost (null). Any other failure is a bug and stays one. */
-function lostUnless(session: Session, siblingFailed: () => boolean): (error: unknown) => OutcomeFacts | null {
-  return (error) => {
-    const cancelled = session.stopCause !== null || siblingFailed();
-    if (cancelled && (isCancellation(error) || error instanceof ActivityFailure)) return null;
-    throw error;
-  };
+/** Its activity ended as a failure: cancelled, or what is stored is damaged. Any other failure is a bug and stays one. */
+function withoutOutcome(item: OutcomeItem, error: unknown, cancelled: boolean): CallResult {
+  const problem = storeProblem(error);
+  const facts = { error: true } as const;
+  // Without its key: the record of its outcome may be what is damaged, and nobody shall look for it again.
+  if (problem !== null) return { item: { index: item.index, note: `${DAMAGED} ${problem}` }, facts };
+  if (cancelled && (isCancellation(error) || error instanceof ActivityFailure)) {
+    return { item: { ...item, note: LOST }, facts };
+  }
+  throw error;
 }
 
 function notRun(call: Call, note: string): CallResult {

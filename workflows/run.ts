@@ -1,6 +1,7 @@
 // One run: opened by messages or taken up after a handover, through the loop, to its terminal reason and its commit.
 import { CancellationScope } from '@temporalio/workflow';
-import type { Append, RunEnded } from './contract/activities.ts';
+import { committed } from './committed.ts';
+import type { Append, RunEnded, RunOpened } from './contract/activities.ts';
 import type { MessageId } from './contract/ids.ts';
 import type { Terminal } from './contract/loop.ts';
 import type { RunSummary, UserMessage } from './contract/session.ts';
@@ -8,27 +9,29 @@ import { handoverIfDue } from './handover.ts';
 import { loop, type LoopEnd } from './machine/loop.ts';
 import { initialState } from './machine/state.ts';
 import { userAppend } from './machine/transitions.ts';
-import { performer, storeProblem } from './perform.ts';
-import { commit, openRun } from './ports.ts';
+import { performer } from './perform.ts';
+import { openRun } from './ports.ts';
 import { RunClock } from './run-clock.ts';
 import { withOptions, type RunCarry } from './session-state.ts';
 import type { Session } from './session.ts';
+import { storeProblem } from './store-problem.ts';
 
-/** A new run for all messages that wait. */
+/** A new run for the messages that wait. */
 export async function openAndRun(session: Session): Promise<void> {
-  const messages = session.inbox.takeAll();
-  const runs = session.facts.runs + 1;
-  session.facts = { ...session.facts, runs, options: withOptions(session.facts.options, messages) };
-  const { chain, options, head } = session.facts;
+  const { messages, interrupted } = session.takeMessages();
+  const before = session.facts.options;
+  session.facts = { ...session.facts, runs: session.facts.runs + 1, options: withOptions(before, messages) };
+  const { head, runs } = session.facts;
   const startedAt = Date.now();
   session.beginRun({ state: initialState(head, []), parkedUntil: null });
+  if (interrupted) session.stop('interrupt');
   session.enter('running');
-  const opened = await CancellationScope.nonCancellable(() =>
-    openRun({ chain, run: runs, step: session.nextStep(), options }),
-  );
+  const opened = await open(session);
   const ids = messages.map((message) => message.id);
   const users = messages.map(userAppend);
   if (opened.kind === 'refused') {
+    // Options that no run can open with are not kept for the next one.
+    session.facts = { ...session.facts, options: before };
     const error: Append = { kind: 'notice', notice: { kind: 'error', text: opened.detail } };
     const terminal: Terminal = { reason: 'model_error', detail: opened.detail };
     const end: LoopEnd = { state: initialState(head, users), terminal, append: [error] };
@@ -40,10 +43,21 @@ export async function openAndRun(session: Session): Promise<void> {
   await run(session, { snapshot: { config, rules }, state, messages: ids, startedAt, deadline });
 }
 
+/** Not cancelled by a stop: whatever becomes of the run, its transcript says what it was opened with. */
+async function open(session: Session): Promise<RunOpened> {
+  const { chain, runs, options } = session.facts;
+  const input = { chain, run: runs, step: session.nextStep(), options };
+  try {
+    return await CancellationScope.nonCancellable(() => openRun(input));
+  } catch (error) {
+    const detail = storeProblem(error);
+    if (detail === null) throw error;
+    return { kind: 'refused', detail };
+  }
+}
+
 /** From `carry` on, to the end of the run. */
 export async function run(session: Session, carry: RunCarry): Promise<void> {
-  const live = session.run ?? { state: carry.state, parkedUntil: null };
-  if (!session.run) session.beginRun(live);
   session.enter('running');
   const { snapshot, startedAt } = carry;
   let messages: readonly MessageId[] = carry.messages;
@@ -52,10 +66,12 @@ export async function run(session: Session, carry: RunCarry): Promise<void> {
   const end = await loop(carry.state, snapshot.rules, {
     perform,
     wentRound: async (state, { transition }) => {
-      live.state = state;
+      if (session.run) session.run.state = state;
       session.iterations += 1;
       if (transition.reason === 'next_turn') {
         session.inbox.remove(transition.messages);
+        // This run keeps its own (L57).
+        session.facts = { ...session.facts, options: withOptions(session.facts.options, transition.messages) };
         messages = [...messages, ...transition.messages.map((message: UserMessage) => message.id)];
       }
       await handoverIfDue(session, () => ({ snapshot, state, messages, startedAt, deadline: clock.deadline }));
@@ -76,16 +92,8 @@ async function finish(
   const { runs } = session.facts;
   const summary = { run: runs, terminal, turns: state.turn, iterations: state.iteration, messages };
   const ended: RunEnded = { ...summary, spend: state.spend, durationMs: at - startedAt, at };
-  const head = await CancellationScope.nonCancellable(async () => {
-    const all: readonly Append[] = [...state.pending, ...append, { kind: 'run_ended', ended }];
-    try {
-      return (await commit({ head: state.head, append: all, step: session.nextStep() })).head;
-    } catch (error) {
-      // What cannot be read cannot be continued: the memo says how the run ended, the head stays where it was.
-      if (storeProblem(error) === null) throw error;
-      return state.head;
-    }
-  });
+  const all: readonly Append[] = [...state.pending, ...append, { kind: 'run_ended', ended }];
+  const head = await committed(session, state.head, all);
   const last: RunSummary = { ...summary, head };
   session.facts = { ...session.facts, head, last };
   session.endRun();

@@ -2,7 +2,7 @@
 import {
   CancellationScope,
   defineQuery,
-  defineSignal,
+  setDefaultSignalHandler,
   setHandler,
   upsertMemo,
   upsertSearchAttributes,
@@ -18,10 +18,11 @@ import {
   SIGNALS,
   type Phase,
   type SessionMemo,
+  type RunSummary,
   type SessionView,
   type UserMessage,
 } from './contract/session.ts';
-import { Inbox } from './inbox.ts';
+import { Inbox, isMessage } from './inbox.ts';
 import type { RunState } from './machine/state.ts';
 import type { Carry, ResumedInput } from './session-state.ts';
 
@@ -42,6 +43,10 @@ export class Session {
   private readonly root = CancellationScope.current();
   private scope = new CancellationScope();
   private phase: Phase | null = null;
+  /** The last run that the memo tells of. */
+  private told: RunSummary | null = null;
+  /** How many of the oldest waiting messages were interrupted before a run took them. */
+  private interrupted = 0;
   /** Set by the `resume` signal, cleared by whoever waits for it. */
   resumed = false;
   /** Of this workflow run, for the handover's limits. */
@@ -53,9 +58,10 @@ export class Session {
     this.inbox = new Inbox(carry.inbox);
     const { inbox: _inbox, run: _run, ...facts } = carry;
     this.facts = facts;
-    setHandler(defineSignal<[UserMessage]>(SIGNALS.message), (message) => this.receive(message));
-    setHandler(defineSignal(SIGNALS.interrupt), () => this.stop('interrupt'));
-    setHandler(defineSignal(SIGNALS.resume), () => void (this.resumed = true));
+    // Before the handler: a stop that arrived during the handover is delivered as soon as it is set.
+    if (carry.run) this.beginRun({ state: carry.run.state, parkedUntil: null });
+    // One handler for all: with one each, signals that arrive together would be delivered by name instead of in order.
+    setDefaultSignalHandler((name, value) => this.receive(name, value));
     setHandler(defineQuery<SessionView>(QUERIES.view), () => this.view());
   }
 
@@ -73,11 +79,27 @@ export class Session {
     return this.facts.step;
   }
 
-  /** A run that is not there cannot be stopped: an interrupt of an idle session changes nothing. */
+  /** Without a run it holds for what waits to open one; an interrupt of an idle session changes nothing. */
   stop(cause: StopCause): void {
+    if (!this.run && cause === 'interrupt') this.interrupted = this.inbox.waiting.length;
     if (!this.run || this.stopped) return;
     this.stopped = cause;
     this.scope.cancel();
+  }
+
+  /** Whether the waiting messages were interrupted before a run took them. */
+  get interruptWaits(): boolean {
+    return this.interrupted > 0;
+  }
+
+  /** The messages that open the next run: of interrupted ones no others, for their run ends at once. */
+  takeMessages(): { readonly messages: readonly UserMessage[]; readonly interrupted: boolean } {
+    const interrupted = this.interruptWaits;
+    const next = this.inbox.next();
+    const messages = interrupted ? next.slice(0, this.interrupted) : next;
+    this.inbox.remove(messages);
+    if (interrupted) this.interrupted -= messages.length;
+    return { messages, interrupted };
   }
 
   /** A fresh scope for the next run. A stop belongs to one run. */
@@ -89,21 +111,27 @@ export class Session {
 
   endRun(): void {
     this.run = null;
+    this.stopped = null;
   }
 
-  /** Seen from outside by search attribute and memo: changes with the phase, not with every turn. */
+  /** Seen from outside by search attribute and memo: changes with the phase and the run, not with every turn. */
   enter(phase: Phase): void {
-    if (phase === this.phase) return;
-    this.phase = phase;
     const { head, options, runs, last } = this.facts;
+    const changed = phase !== this.phase;
+    if (!changed && last === this.told) return;
+    this.phase = phase;
+    this.told = last;
     const memo: SessionMemo = { phase, head, cwd: options.cwd, title: this.input.title, runs, last };
     upsertMemo({ [MEMO_KEY]: memo });
-    if (this.input.visibility) upsertSearchAttributes([{ key: phaseKey, value: phase }]);
+    if (changed && this.input.visibility) upsertSearchAttributes([{ key: phaseKey, value: phase }]);
   }
 
-  private receive(message: UserMessage): void {
+  /** Any Temporal client can signal: what is no message of ours is passed over, for nobody could answer it. */
+  private receive(name: string, value: unknown): void {
     this.signals += 1;
-    if (this.inbox.push(message) && message.now) this.stop('message');
+    if (name === SIGNALS.interrupt) this.stop('interrupt');
+    else if (name === SIGNALS.resume) this.resumed = true;
+    else if (name === SIGNALS.message && isMessage(value) && this.inbox.push(value) && value.now) this.stop('message');
   }
 
   private view(): SessionView {

@@ -8,6 +8,12 @@ export type Verdict =
   | { readonly kind: 'retry'; readonly detail: string; readonly status?: number; readonly afterMs?: number }
   | { readonly kind: 'failed'; readonly detail: string; readonly status?: number };
 
+/** A longer wait is a provider's mistake: no timer can hold some of what a header can say. */
+const MOST_AFTER_MS = 30 * 24 * 3_600_000;
+
+/** Characters. */
+const MOST_DETAIL = 2_000;
+
 /** No stream event for too long; pings do not count. */
 export class StalledStream extends Error {
   override readonly name = 'StalledStream';
@@ -23,7 +29,7 @@ export function classify(error: unknown, now: number): Verdict | null {
 
 function classifyApi(error: APIError, now: number): Verdict {
   const status = statusOf(error);
-  const detail = `${status ?? 'stream error'}: ${error.apiMessage ?? error.message}`;
+  const detail = brief(`${status ?? 'stream error'}: ${error.apiMessage ?? error.message}`);
   const known = status === undefined ? {} : { status };
   if (status === 413 || (status === 400 && /prompt is too long|exceeds? .*context/i.test(detail))) {
     return { kind: 'too_long', detail };
@@ -59,16 +65,21 @@ function statusOf(error: APIError): number | undefined {
   return error.type === null ? undefined : byType[error.type];
 }
 
-/** Milliseconds, from seconds or an HTTP date; null when absent or unreadable. Never negative. */
+/** Milliseconds, from seconds or an HTTP date; null when absent or unreadable. From none to 30 days. */
 export function retryAfter(header: string | null, now: number): number | null {
   if (header === null || header.trim() === '') return null;
   const seconds = Number(header);
   const ms = Number.isNaN(seconds) ? Date.parse(header) - now : seconds * 1_000;
-  return Number.isNaN(ms) ? null : Math.max(0, ms);
+  return Number.isNaN(ms) ? null : Math.min(MOST_AFTER_MS, Math.max(0, ms));
+}
+
+/** A proxy's error page can be of any length; what the loop carries and people read may not. */
+export function brief(text: string): string {
+  return text.length <= MOST_DETAIL ? text : `${text.slice(0, MOST_DETAIL).toWellFormed()} …`;
 }
 
 function connectionDetail(error: APIConnectionError): string {
   const cause = error.cause instanceof Error ? error.cause : null;
   const inner = cause?.cause instanceof Error ? cause.cause.message : cause?.message;
-  return `no answer from the model API: ${inner ?? error.message}`;
+  return brief(`no answer from the model API: ${inner ?? error.message}`);
 }

@@ -1,6 +1,7 @@
 // Judges a finished message: is it a reply, a cut one, a refusal, or none at all (L15).
 import type { ContentBlock, Message } from '@anthropic-ai/sdk/resources/messages';
 import type { BlockState } from './accumulate.ts';
+import { brief } from './classify.ts';
 
 export type Judged =
   /** Calls are the complete tool_use blocks, first of their id each (L39). `cut`: the last tool_use was truncated and is dropped. */
@@ -79,5 +80,5 @@ function refusal(message: Message): string {
     .flatMap((block) => (block.type === 'text' ? [block.text] : []))
     .join(' ')
     .trim();
-  return `The model refused to answer${said === '' ? '.' : `: ${said}`}`;
+  return brief(`The model refused to answer${said === '' ? '.' : `: ${said}`}`);
 }

@@ -6,6 +6,7 @@ import { prepareWorker, startOwnWorker } from '../connect/own-worker.ts';
 import { supervision } from '../connect/workplace.ts';
 import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';
+import { refuseToSpoil } from './keyless.ts';
 import { listenForSignals, type Signals } from './signals.ts';
 
 export type Staying = { readonly opened: Opened; readonly worker: RunningWorker };
@@ -22,6 +23,7 @@ export async function withStayingWorker(
   const opened = await openServer({ env: cli.env, role, worker: true, say: cli.say });
   const endSupervision = opened.embedded && superviseServer(opened.embedded, supervision(cli.say));
   try {
+    await refuseToSpoil(cli.env, opened.sessions);
     const worker = await startOwnWorker(opened, own);
     const end = await ready({ opened, worker });
     try {

@@ -37,7 +37,7 @@ export async function openWorkplace(open: OpenWorkplace): Promise<Workplace> {
   const opened = await openServer({ env, role: 'command', worker: ours, say });
   try {
     await loading;
-    await open.beforeWork?.(opened);
+    if (ours) await open.beforeWork?.(opened);
   } catch (error) {
     await opened.close();
     throw error;
@@ -56,10 +56,12 @@ function theirs({ temporal }: Opened, { say }: OpenWorkplace, failure: AbortCont
   return { end: stop, leave: stop };
 }
 
-function own(opened: Opened, { env, say, warn }: OpenWorkplace, ours: boolean, failure: AbortController): Staff {
+function own(opened: Opened, open: OpenWorkplace, ours: boolean, failure: AbortController): Staff {
+  const { env, say, warn } = open;
   const { embedded } = opened;
   const others = embedded === null ? () => 0 : embedded.liveWorkers;
-  const start = (): Promise<RunningWorker> => {
+  const start = async (): Promise<RunningWorker> => {
+    if (!ours) await open.beforeWork?.(opened);
     if (!ours) say('the worker has ended: this process goes on with its work');
     return startOwnWorker(opened, { env, warn });
   };

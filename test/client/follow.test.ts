@@ -71,6 +71,24 @@ it('does not show what an earlier run said before the one it waits for', async (
   expect(events[1]).toMatchObject({ text: 'answer 2' });
 });
 
+it('does not show an earlier run either when its own has begun already', async () => {
+  const s = await followed({ run: 1, messages: ['a'] }, { run: 2, messages: ['b'] });
+  await s.tell(1, start(1), said('answer 1'), end(1, s.head, 'a'));
+  await s.tell(4, start(2), said('answer 2'), end(2, s.head, 'b'));
+  const before = description({ runs: 2, last: { ...ended({ run: 1, messages: ['a'] }), head: s.head } });
+  const look = looking(1, before, description({ last: s.last, runs: 2, phase: 'idle' }));
+  const events = await all(s.follow(look.at, { messageId: message('b') }));
+  expect(events.map(({ type }) => type)).toEqual(['run_start', 'text_delta', 'run_end', 'result']);
+});
+
+it('shows a run whose start was lost, from a moment after it looked', async () => {
+  const s = await followed({ run: 1, messages: ['a'] });
+  await s.tell(5, said('answer 1'));
+  const look = looking(6, description({ runs: 1 }), description({ last: s.last, runs: 1, phase: 'idle' }));
+  const events = await all(s.follow(look.at, { messageId: message('a') }));
+  expect(events.map(({ type }) => type)).toEqual(['text_delta', 'result']);
+});
+
 it('shows why a run could not start, although it never had a start', async () => {
   const s = await followed({ run: 1 }, { run: 2, messages: ['b'] });
   await s.tell(1, start(1), end(1, s.head));

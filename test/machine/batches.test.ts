@@ -5,7 +5,9 @@ import { call } from '../support/machine.ts';
 
 const plan = (pattern: string): string[] =>
   batches(
-    [...pattern].map((kind, index) => call(index, { safe: kind !== 'u', ...(kind === 'd' ? { outcome: {} } : {}) })),
+    pattern
+      .split('')
+      .map((kind, index) => call(index, { safe: kind !== 'u', ...(kind === 'd' ? { outcome: {} } : {}) })),
   ).map((batch) => batch.map(({ index }) => index).join('+'));
 
 describe('batches', () => {

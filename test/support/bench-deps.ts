@@ -80,7 +80,7 @@ function recordedLive(): { readonly live: LiveChannel; readonly lines: LiveLines
 export type FakeAttempt = Attempt & { abort(by: AbortedBy): void };
 
 /** `remembered` is what the attempt before it left. */
-export function fakeAttempt(number = 1, remembered: unknown = undefined): FakeAttempt & { left: unknown } {
+export function fakeAttempt(number = 1, remembered?: unknown): FakeAttempt & { left: unknown } {
   const controller = new AbortController();
   let by: AbortedBy | null = null;
   return {

@@ -69,8 +69,8 @@ async function stopEmbedded(root: string): Promise<void> {
 export async function serverAlone(root: string): Promise<{ readonly address: string }> {
   const folder = dataFolder({ PERDURE_DATA: root });
   const binary = (wanted: string | null) => findBinary({ env: process.env, wanted, say: () => {} });
-  const join = { folder, role: 'command', worker: false, env: process.env, binary, say: () => {} } as const;
-  const embedded = await joinServer(join);
+  const joining = { folder, role: 'command', worker: false, env: process.env, binary, say: () => {} } as const;
+  const embedded = await joinServer(joining);
   onTestFinished(() => embedded.leave());
   return embedded;
 }

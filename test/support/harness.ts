@@ -110,11 +110,11 @@ export type OpenSession = Awaited<ReturnType<typeof openSession>>;
 export async function openSession(
   { client, taskQueue, folders, handover }: Where,
   text: string,
-  run: Partial<RunOptions>,
+  options: Partial<RunOptions>,
 ) {
   const id = `t-${randomUUID()}` as SessionId;
   const input: SessionInput = {
-    options: { cwd: folders.cwd, ...run },
+    options: { cwd: folders.cwd, ...options },
     title: text.slice(0, 120),
     visibility: true,
     ...(handover ? { handover } : {}),

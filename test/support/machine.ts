@@ -1,6 +1,6 @@
 // Builders for tests of the machine: the smallest value that means what its name says.
 import type { Call, ModelResult } from '../../workflows/contract/activities.ts';
-import type { Hash, MessageId } from '../../workflows/contract/ids.ts';
+import type { CallKey, Hash, MessageId } from '../../workflows/contract/ids.ts';
 import { noSpend, type Rules, type Spend } from '../../workflows/contract/loop.ts';
 import type { UserMessage } from '../../workflows/contract/session.ts';
 import type { CallResult, Event, ToolsRan } from '../../workflows/machine/events.ts';
@@ -56,6 +56,9 @@ export function toolsRan(
   changes: Partial<Omit<ToolsRan, 'kind' | 'calls' | 'results'>> & { facts?: readonly CallResult['facts'][] } = {},
 ): ToolsRan {
   const { facts = [], ...rest } = changes;
-  const results = calls.map(({ index }, at) => ({ item: { index, note: `outcome ${index}` }, facts: facts[at] ?? {} }));
+  const results = calls.map(({ index }, at) => ({
+    item: { index, key: `key ${index}` as CallKey },
+    facts: facts[at] ?? {},
+  }));
   return { kind: 'tools_ran', calls, results, cut: false, stop: null, queued: [], ...rest };
 }

@@ -6,7 +6,7 @@ import { installRuntime } from '../../dist/worker/install-runtime.js';
 const settings = JSON.parse(process.argv[2]);
 installRuntime((line) => process.stderr.write(`${line}\n`));
 const worker = await startWorker({ ...settings, warn: (line) => process.stderr.write(`${line}\n`) });
-const stop = () => worker.stop().then(() => process.exit(0));
+const stop = () => void worker.stop().then(() => process.exit(0));
 process.once('SIGTERM', stop);
 process.stdin.resume().once('end', () => process.exit(1));
 process.stdout.write('ready\n');

@@ -48,7 +48,7 @@ test.each(bwraps)('$kind lets a command write the workspace and the temp folder,
   const wrote = await run(
     bwrap,
     { cwd },
-    `for f in ${cwd}/a ${temp}/b /perdure-c /etc/perdure-d ~/perdure-e; do touch $f 2>/dev/null && echo $f; done`,
+    `for f in ${cwd}/a ${temp}/b /perdure-c /etc/perdure-d /usr/perdure-e; do touch $f 2>/dev/null && echo $f; done`,
   );
   expect(wrote).toBe(`${cwd}/a\n${temp}/b`);
 });

@@ -1,9 +1,10 @@
 // perdure run: a task from its start to its end, with everything it needs brought up.
 import type { Command } from 'commander';
+import type { Opened } from '../../connect/open-server.ts';
 import { stayingWorkers } from '../../connect/staying-workers.ts';
 import type { Cli } from '../cli.ts';
 import { followRun } from '../follow-run.ts';
-import { refuseWithoutKey } from '../keyless.ts';
+import { refuseToSpoil, refuseWithoutKey } from '../keyless.ts';
 import { readPrompt } from '../prompt.ts';
 import { addRunOptions, type RunFlags, runOptions, workspace } from '../run-options.ts';
 import { withinWorkplace } from '../within-workplace.ts';
@@ -27,7 +28,8 @@ async function run(cli: Cli, task: string | undefined, flags: Flags): Promise<nu
   const cwd = options.cwd ?? workspace('.', cli.cwd());
   const prompt = await readPrompt(cli, task, flags.promptFile);
   if (stayingWorkers(cli.env) === 0) refuseWithoutKey(cli.env, prompt);
-  return withinWorkplace(cli, { anywhere: false }, async (workplace, signals) => {
+  const beforeWork = ({ sessions }: Opened): Promise<void> => refuseToSpoil(cli.env, sessions);
+  return withinWorkplace(cli, { anywhere: false, beforeWork }, async (workplace, signals) => {
     const { session, messageId } = await workplace.sessions.start(
       prompt,
       options.session ? options : { ...options, cwd },

@@ -1,9 +1,10 @@
 // What `npm start -- "task"` runs: server, worker and page, and the task in the folder it was called in.
 import type { Command } from 'commander';
+import type { Opened } from '../../connect/open-server.ts';
 import { stayingWorkers } from '../../connect/staying-workers.ts';
 import type { Cli } from '../cli.ts';
 import { followRun } from '../follow-run.ts';
-import { refuseWithoutKey } from '../keyless.ts';
+import { refuseToSpoil, refuseWithoutKey } from '../keyless.ts';
 import { readPrompt } from '../prompt.ts';
 import { addRunOptions, type RunFlags, runOptions, workspace } from '../run-options.ts';
 import { withinWorkplace } from '../within-workplace.ts';
@@ -27,7 +28,8 @@ async function startHere(cli: Cli, task: string | undefined, flags: Flags): Prom
   const prompt = await readPrompt(cli, task, undefined);
   // A worker that stays may have a key.
   if ((stayingWorkers(cli.env) ?? 0) === 0) refuseWithoutKey(cli.env, prompt);
-  return withinWorkplace(cli, { anywhere: true }, async (workplace, signals) => {
+  const beforeWork = ({ sessions }: Opened): Promise<void> => refuseToSpoil(cli.env, sessions);
+  return withinWorkplace(cli, { anywhere: true, beforeWork }, async (workplace, signals) => {
     const { session, messageId } = await workplace.sessions.start(prompt, options);
     const { pagePorts, servePage } = await import('../../page/serve-page.ts');
     const page = await servePage(pagePorts(workplace));

@@ -4,7 +4,7 @@ import type { SessionId } from '../../../workflows/contract/ids.ts';
 import type { Opened } from '../../connect/open-server.ts';
 import type { Cli } from '../cli.ts';
 import { followRun } from '../follow-run.ts';
-import { refuseWithoutKey } from '../keyless.ts';
+import { refuseToSpoil, refuseWithoutKey } from '../keyless.ts';
 import { sessionArgument } from '../session-argument.ts';
 import { withinWorkplace } from '../within-workplace.ts';
 
@@ -28,9 +28,9 @@ async function watch(cli: Cli, id: string, json: boolean): Promise<number> {
 }
 
 /** A session that a real model began must not be ended by the scripted one. */
-async function checkKey(cli: Cli, { sessions, embedded }: Opened, session: SessionId): Promise<void> {
+async function checkKey(cli: Cli, { sessions }: Opened, session: SessionId): Promise<void> {
   const { phase, title, unseen } = await sessions.describe(session);
-  const works = embedded?.liveWorkers() === 0;
   const unfinished = phase === 'running' || phase === 'parked' || unseen;
-  if (works && unfinished) refuseWithoutKey(cli.env, title);
+  if (unfinished) refuseWithoutKey(cli.env, title);
+  await refuseToSpoil(cli.env, sessions);
 }

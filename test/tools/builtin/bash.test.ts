@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -161,15 +162,24 @@ test('L55 programs that the workspace brings are not run by a command that only 
   expect(existsSync(join(cwd, 'ran'))).toBe(false);
 });
 
-test('L55 a folder made to look like a repository has nothing run for git status', async () => {
+test('L55 a repository that names a program has nothing run by git status, nor has a folder that looks like one', async () => {
   const cwd = tempFolder();
-  const config = '[core]\nbare = false\nworktree = .\nfsmonitor = "touch ran; false"\n';
-  await bash(`git init -q --bare fake && printf '%s' '${config}' > fake/config; rm fake/HEAD~ 2>/dev/null; true`, {
-    cwd,
-  });
+  const config = '[core]\nrepositoryformatversion = 0\nbare = false\nworktree = tree\nfsmonitor = "touch ran; false"\n';
+  execFileSync(
+    'bash',
+    ['-c', 'git init -q --bare fake; mkdir fake/tree; printf %s "$1" > fake/config', 'bash', config],
+    { cwd },
+  );
+  execFileSync('bash', ['-c', 'git init -q real; cd real; git config core.fsmonitor "touch ran; false"'], { cwd });
   await bash('cd fake && git status', { cwd });
-  expect(existsSync(join(cwd, 'fake/config'))).toBe(true);
-  expect(existsSync(join(cwd, 'fake/ran'))).toBe(false);
+  await bash('cd real && git status', { cwd });
+  const ran = (): string[] =>
+    readdirSync(cwd, { recursive: true })
+      .map(String)
+      .filter((name) => name.endsWith('/ran'));
+  expect(ran()).toEqual([]);
+  for (const folder of ['fake', 'real']) execFileSync('git', ['status'], { cwd: join(cwd, folder), stdio: 'ignore' });
+  expect(ran().sort()).toEqual(['fake/tree/ran', 'real/ran']);
 });
 
 test.each([

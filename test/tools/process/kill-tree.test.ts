@@ -1,4 +1,5 @@
 // F10: commands that do not want to end, in every way of holding them that works here.
+import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { childEnvironment } from '../../../activities/tools/process/environment.ts';
@@ -62,6 +63,16 @@ test.each(wrapped)(
     await until(async () => (await processesWith(mark)).length === 0, 5_000);
   },
 );
+
+test.each(wrapped)('F1 $kind ends a command whose worker is killed outright', async (sandbox) => {
+  const mark = `sleep\0${++unique}`;
+  const argv = sandbox.wrap(['bash', '-c', `setsid env -i setsid sleep ${unique} & sleep 600`], { cwd: tempFolder() });
+  const script = `require('child_process').spawn(process.argv[1], process.argv.slice(2), { detached: true, stdio: 'ignore' })`;
+  const worker = spawn(process.execPath, ['-e', script, ...argv], { stdio: 'ignore' });
+  await until(async () => (await processesWith(mark)).length > 0);
+  worker.kill('SIGKILL');
+  await until(async () => (await processesWith(mark)).length === 0, 5_000);
+});
 
 test.each(sandboxes)('$kind lets a command clean up on SIGTERM, and runs nothing after it', async (sandbox) => {
   const { tree, output, kill } = await start(

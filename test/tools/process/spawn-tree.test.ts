@@ -23,7 +23,7 @@ test('a command can open /dev/stdout and /dev/stderr, and finds its input empty'
 });
 
 test.each([
-  ['a program that is not there', ['perdure-no-such-program'], undefined, 'ENOENT'],
+  ['a program that is not there', ['/perdure/no/such/program'], undefined, 'ENOENT'],
   ['a folder that is not there', ['true'], '/perdure/no/such/folder', 'ENOENT'],
   ['arguments that are too long', ['true', 'x'.repeat(200_000)], undefined, 'E2BIG'],
 ])('%s is an error of the system, and nothing is left open', async (_, argv, cwd, code) => {

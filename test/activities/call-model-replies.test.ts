@@ -1,0 +1,179 @@
+import { describe, expect, it } from 'vitest';
+import { fault, gate, reply, text, thinking, toolUse } from '../../worker/scripted-model/index.ts';
+import { defineTool } from '../../activities/tools/tool.ts';
+import { benchDeps, fakeAttempt, look, touching } from '../support/bench-deps.ts';
+import { thrown } from '../support/thrown.ts';
+import { until } from '../support/until.ts';
+
+describe('an empty reply', () => {
+  it.each([
+    ['no block', reply([], { stop_reason: 'end_turn' })],
+    ['stop_reason tool_use without a call', reply('Hm.', { stop_reason: 'tool_use' })],
+    ['white space only', reply(' \n')],
+  ])('L15 %s is a failed attempt, the third in a row an error', async (_name, empty) => {
+    const bench = await benchDeps({ script: [{ ...empty, times: 'any' as const }] });
+    let left: unknown;
+    for (let n = 1; n <= 2; n += 1) {
+      const attempt = fakeAttempt(n, left);
+      await thrown(bench.call(attempt));
+      left = attempt.left;
+    }
+    expect(await bench.call(fakeAttempt(3, left))).toMatchObject({ kind: 'failed' });
+  });
+});
+
+describe('a reply cut by max output tokens', () => {
+  it('L15 complete calls before a truncated one are run, and the truncated one is no call', async () => {
+    const blocks = [toolUse('look', { n: 1 }, 'toolu_a'), toolUse('look', { long: 'x'.repeat(500) }, 'toolu_b')];
+    const bench = await benchDeps({ script: [fault({ maxTokensAfter: { block: 1, chars: 40 } }, blocks)] });
+    const result = await bench.call();
+    expect(result).toMatchObject({ kind: 'message', cut: true, calls: [{ index: 0, name: 'look', outcome: {} }] });
+    if (result.kind !== 'message') return;
+    const stored = (await bench.entries(result.head)).find((entry) => entry.kind === 'reply');
+    expect(stored).toMatchObject({ fate: 'cut', message: { content: [{ id: 'toolu_a' }] } });
+  });
+
+  it('L26 L28 without a complete call it is a cut reply, kept without a truncated call or trailing thinking', async () => {
+    const blocks = [text('I will'), thinking('so'), toolUse('look', { long: 'x'.repeat(500) })];
+    const bench = await benchDeps({ script: [fault({ maxTokensAfter: { block: 2, chars: 40 } }, blocks)] });
+    const result = await bench.call();
+    expect(result.kind).toBe('cut_off');
+    if (result.kind !== 'cut_off') return;
+    const stored = (await bench.entries(result.head)).find((entry) => entry.kind === 'reply');
+    expect(stored).toMatchObject({ fate: 'cut', message: { content: [{ type: 'text', text: 'I will' }] } });
+  });
+
+  it('L15 a call whose input is not JSON, in a reply that was not cut, is answered with an error', async () => {
+    const bench = await benchDeps({
+      script: [reply([{ type: 'tool_use', name: 'read', inputJson: '{"path": ' }], { stop_reason: 'tool_use' })],
+    });
+    expect(await bench.call()).toMatchObject({ kind: 'message', calls: [{ name: 'read', safe: true }] });
+  });
+});
+
+describe('what a model may write', () => {
+  it('L15 an input nested too deep to be stored is answered with an error, and the loop goes on', async () => {
+    const inputJson = `{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}`;
+    const bench = await benchDeps({ script: [reply([{ type: 'tool_use', name: 'look', inputJson }])] });
+    expect(await bench.call()).toMatchObject({ kind: 'message', calls: [{ name: 'look' }] });
+  });
+
+  it('L15 L58 unknown stop reasons and block types are kept, and five hundred calls all run', async () => {
+    const many = Array.from({ length: 500 }, () => toolUse('look', {}));
+    const odd = { type: 'raw', block: { type: 'novelty', value: 1 } } as const;
+    const bench = await benchDeps({ script: [reply([odd, ...many], { stop_reason: 'surprise' })] });
+    const result = await bench.call();
+    expect(result.kind === 'message' && result.calls.filter((call) => call.outcome).length).toBe(500);
+  });
+
+  it('L51 missing usage counts as nothing', async () => {
+    const bench = await benchDeps({ script: [reply('Hi.', { usage: null })] });
+    expect(await bench.call()).toMatchObject({ kind: 'message', spend: { usd: 0 } });
+  });
+
+  it('L6 early outcomes that together are too large for one message are previews', async () => {
+    const big = defineTool({ ...look, name: 'big', call: () => Promise.resolve({ content: 'x'.repeat(49_000) }) });
+    const bench = await benchDeps({
+      script: [reply(Array.from({ length: 6 }, () => toolUse('big', {})))],
+      tools: [big],
+    });
+    const result = await bench.call();
+    if (result.kind !== 'message') throw new Error(result.kind);
+    const entry = (await bench.entries(result.head)).find((each) => each.kind === 'outcomes');
+    const outcomes = entry?.kind === 'outcomes' ? entry.outcomes : [];
+    expect(outcomes.reduce((sum, { content }) => sum + content.length, 0)).toBeLessThanOrEqual(200_000);
+    expect(outcomes.some(({ whole }) => whole !== undefined)).toBe(true);
+  });
+});
+
+describe('recoverable errors', () => {
+  it('L17 are values, and nothing of them is shown', async () => {
+    const bench = await benchDeps({
+      script: [fault({ too_long: true }), fault({ status: 413 }), fault({ media_too_large: true })],
+    });
+    expect(await bench.call(fakeAttempt(), { step: 5 })).toMatchObject({ kind: 'too_long' });
+    expect(await bench.call(fakeAttempt(), { step: 6 })).toMatchObject({ kind: 'too_long' });
+    expect(await bench.call(fakeAttempt(), { step: 7 })).toMatchObject({ kind: 'media_too_large' });
+    expect(bench.lines.some((line) => line.type === 'notice')).toBe(false);
+  });
+
+  it('L15 a refusal is a value that runs no call', async () => {
+    const bench = await benchDeps({
+      script: [reply([text('I cannot.'), toolUse('touch', {})], { stop_reason: 'refusal' })],
+    });
+    expect(await bench.call()).toMatchObject({ kind: 'refused', detail: expect.stringContaining('I cannot.') });
+  });
+});
+
+describe('early calls', () => {
+  it('L37 a safe call runs while the reply still streams, and its outcome is stored with the reply', async () => {
+    const held = gate();
+    const blocks = [toolUse('look', {}, 'toolu_1'), text('tail')];
+    const bench = await benchDeps({ script: [reply(blocks, { hold: held.hold, holdAfterEvent: 6 })] });
+    const going = bench.call();
+    await until(() => bench.lines.some((line) => line.type === 'tool_end'));
+    held.release();
+    const result = await going;
+    expect(result).toMatchObject({ kind: 'message', calls: [{ index: 0, outcome: {} }] });
+    if (result.kind !== 'message') return;
+    const entries = await bench.entries(result.head);
+    expect(entries.map((entry) => entry.kind)).toEqual(['user', 'reply', 'outcomes']);
+  });
+
+  it('L37 nothing starts early after an unsafe call', async () => {
+    const { tool, effects } = touching();
+    const bench = await benchDeps({
+      script: [reply([toolUse('look', {}), toolUse('touch', {}), toolUse('look', {})])],
+      tools: [look, tool],
+    });
+    const result = await bench.call();
+    expect(result.kind === 'message' && result.calls.map((call) => [call.safe, call.outcome !== undefined])).toEqual([
+      [true, true],
+      [false, false],
+      [true, false],
+    ]);
+    expect(effects).toEqual([]);
+  });
+
+  it('L37 L55 a call that would have to ask does not start early', async () => {
+    const { tool } = touching();
+    const bench = await benchDeps({
+      script: [reply([toolUse('touch', {})])],
+      tools: [tool],
+      run: { permissionMode: 'default' },
+    });
+    expect(await bench.call()).toMatchObject({ calls: [{ safe: false }] });
+  });
+});
+
+describe('an interrupt', () => {
+  it('L16 L47 keeps complete blocks and partial text, and drops what was open', async () => {
+    const held = gate();
+    const blocks = [text('I will look. '), toolUse('look', { n: 1 }, 'toolu_1'), toolUse('look', { n: 2 }, 'toolu_2')];
+    const bench = await benchDeps({ script: [reply(blocks, { hold: held.hold, holdAfterEvent: 11 })] });
+    const attempt = fakeAttempt();
+    const going = bench.call(attempt);
+    await until(() => bench.lines.some((line) => line.type === 'tool_use'));
+    attempt.abort('stop');
+    const result = await going;
+    held.release();
+    expect(result).toMatchObject({ kind: 'interrupted', calls: [{ index: 1 }] });
+    if (result.kind !== 'interrupted') return;
+    const stored = (await bench.entries(result.head)).find((entry) => entry.kind === 'reply');
+    expect(stored).toMatchObject({ fate: 'interrupted', message: { content: [{ type: 'text' }, { id: 'toolu_1' }] } });
+  });
+
+  it('L50 a deploy is not a stop: nothing is stored and the attempt is thrown', async () => {
+    const held = gate();
+    const bench = await benchDeps({
+      script: [reply('Going on', { hold: held.hold, holdAfterEvent: 4 }), reply('Done.')],
+    });
+    const attempt = fakeAttempt();
+    const going = bench.call(attempt);
+    await until(() => bench.lines.some((line) => line.type === 'text_delta'));
+    attempt.abort('deploy');
+    await expect(going).rejects.toThrow('deploy');
+    held.release();
+    expect(await bench.call(fakeAttempt(2))).toMatchObject({ kind: 'message' });
+  });
+});
