@@ -62,10 +62,12 @@ async function runBatch(
       const input: RunTool = { ...common, step: session.nextStep(), index: call.index };
       const key = callKey(session.facts.chain, head, call.index);
       const item = { index: call.index, key };
-      const result = await siblings.run(() => runTool(input)).then(
-        (facts): CallResult => ({ item, facts }),
-        (error: unknown) => withoutOutcome(item, error, session.stopCause !== null || failed),
-      );
+      const result = await siblings
+        .run(() => runTool(input))
+        .then(
+          (facts): CallResult => ({ item, facts }),
+          (error: unknown) => withoutOutcome(item, error, session.stopCause !== null || failed),
+        );
       results.set(call.index, result);
       if (!result.facts.cancelsSiblings || failed) return;
       failed = true;

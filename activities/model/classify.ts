@@ -1,4 +1,5 @@
 // What a failed attempt of a model call means: a value the loop acts on, or another attempt after a wait (L14, L20).
+import { toUSVString } from 'node:util';
 import { APIConnectionError, APIError } from '@anthropic-ai/sdk';
 import { GarbledStream } from './accumulate.ts';
 
@@ -75,7 +76,7 @@ export function retryAfter(header: string | null, now: number): number | null {
 
 /** A proxy's error page can be of any length; what the loop carries and people read may not. */
 export function brief(text: string): string {
-  return text.length <= MOST_DETAIL ? text : `${text.slice(0, MOST_DETAIL).toWellFormed()} …`;
+  return text.length <= MOST_DETAIL ? text : `${toUSVString(text.slice(0, MOST_DETAIL))} …`;
 }
 
 function connectionDetail(error: APIConnectionError): string {

@@ -38,26 +38,22 @@ export function earlyCalls(
       abort.abort('sibling');
     }
   };
-  const all = (): Promise<unknown> => Promise.all(running);
   const drop = async (): Promise<void> => {
     open = false;
     if (!abort.signal.aborted) abort.abort('superseded');
-    await Promise.allSettled(running);
+    await Promise.all(running);
   };
   return {
     offer(call) {
       const { safe, early } = traits(call);
       if (!safe) open = false;
       if (!open || !early) return;
-      const started = start(call);
-      // Its failure is reported by `settle`; until then nobody waits for it.
-      started.catch(() => {});
-      running.push(started);
+      // What fails here runs the regular way, where the failure is reported: a reply that is paid for is not thrown away for it.
+      running.push(start(call).catch(() => {}));
     },
     async settle(graceMs) {
-      if (running.length > 0) await Promise.race([all(), after(graceMs, abort.signal)]);
+      if (running.length > 0) await Promise.race([Promise.all(running), after(graceMs, abort.signal)]);
       await drop();
-      await all();
       return finished;
     },
     abandon: drop,

@@ -5,6 +5,7 @@ import { addSpend } from '../../workflows/contract/loop.ts';
 import type { Attempt } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
 import type { LiveWriter } from '../live/events.ts';
+import { attemptSignal } from '../tools/attempt-signal.ts';
 import type { RunConfig } from '../run-config.ts';
 import type { ReplyPort } from './attempt-reply.ts';
 import type { Tries } from './failed-attempt.ts';
@@ -22,6 +23,7 @@ export function replyPort(
   tries: Tries,
 ): ReplyPort {
   const { tools } = deps;
+  const given = attemptSignal(attempt);
   return {
     model: deps.model,
     signal: attempt.signal,
@@ -32,7 +34,7 @@ export function replyPort(
     run: (call, signal) =>
       // Safe to run twice, so any key that is unique will do; the real one needs the hash of a reply that is not there yet.
       tools.early(config, call, randomUUID(), {
-        signal: AbortSignal.any([signal, attempt.signal]),
+        signal: AbortSignal.any([signal, given]),
         iteration,
         say: live.write,
       }),

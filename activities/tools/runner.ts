@@ -1,7 +1,6 @@
 // Joins the loop's calls to the executor: traits for the machine, early runs beside the stream, claimed runs as activities, and
 // what watchers see of each.
 import { createHash } from 'node:crypto';
-import type { AbortedBy, Attempt } from '../attempt.ts';
 import type { CallPort, CallRunner } from '../deps.ts';
 import { processIdentity } from '../process-identity.ts';
 import { toolEnd } from '../live/retell.ts';
@@ -9,10 +8,10 @@ import type { EarlyOutcome } from '../model/early.ts';
 import type { CallBlock } from '../model/judge.ts';
 import type { RunConfig } from '../run-config.ts';
 import type { Store } from '../transcript/store.ts';
+import { attemptSignal } from './attempt-signal.ts';
 import { executeCall, executeEarly, type CallRequest, type Executed, type Workbench } from './execute.ts';
 import { prepareCall } from './prepare.ts';
 import type { ToolRegistry } from './registry.ts';
-import type { AbortCause } from './tool.ts';
 
 export function callRunner(store: Store, registry: ToolRegistry): CallRunner {
   const host = processIdentity();
@@ -36,7 +35,7 @@ export function callRunner(store: Store, registry: ToolRegistry): CallRunner {
       });
     },
     async claimed(config, call, key, attempt, port) {
-      const signal = withCause(attempt);
+      const signal = attemptSignal(attempt);
       const done = await watched(call, port, false, (progress) =>
         executeCall(bench(config), request(call), { key, attempt: attempt.number, signal, progress }),
       );
@@ -54,16 +53,6 @@ function signature({ name, input }: CallBlock): string {
     .update(JSON.stringify([name, input]))
     .digest('base64url')
     .slice(0, 12);
-}
-
-/** The attempt's signal, aborted with a reason that tools understand. */
-function withCause(attempt: Attempt): AbortSignal {
-  const causes: Readonly<Record<AbortedBy, AbortCause>> = { stop: 'interrupt', deploy: 'deploy', lost: 'superseded' };
-  const abort = new AbortController();
-  const pass = (): void => abort.abort(causes[attempt.abortedBy() ?? 'lost']);
-  if (attempt.signal.aborted) pass();
-  else attempt.signal.addEventListener('abort', pass, { once: true });
-  return abort.signal;
 }
 
 /** Null when the attempt was given up and nothing of it counts. */

@@ -71,7 +71,8 @@ export function ended(ran: Ran, safe: boolean): Verdict {
 }
 
 const reason: Readonly<Record<AbortCause, string>> = {
-  interrupt: 'the run was interrupted',
+  // Also a sibling's failure arrives as a cancel of the activity, which does not say why.
+  interrupt: 'it was cancelled',
   sibling: 'another call of the same reply failed',
   deploy: 'the worker was shut down',
   timeout: 'its attempt ran out of time',

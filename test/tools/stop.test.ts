@@ -27,7 +27,7 @@ const endsItself: Tool['call'] = async () => ({ content: 'half of it', isError: 
 test('L48 the outcome of an interrupted call says that it may have partly run', async () => {
   expect(await stopped('interrupt', endsItself)).toMatchObject({
     outcome: {
-      content: 'half of it\n(stopped: the run was interrupted; it had started and may have partly run)',
+      content: 'half of it\n(stopped: it was cancelled; it had started and may have partly run)',
       isError: true,
       log: { decision: 'allowed', outcome: 'cancelled' },
     },
