@@ -7,8 +7,8 @@ import type { ModelTable } from './model/models.ts';
 import type { ModelPort } from './model/stream.ts';
 import type { ConfigReader, RunConfig } from './run-config.ts';
 import type { LiveChannel, LiveEvent } from './live/events.ts';
-import type { Tool as ApiTool } from '@anthropic-ai/sdk/resources/messages';
-import type { CallKey } from '../workflows/contract/ids.ts';
+import type { Message, Tool as ApiTool } from '@anthropic-ai/sdk/resources/messages';
+import type { CallKey, SessionId } from '../workflows/contract/ids.ts';
 import type { PermissionMode } from '../workflows/contract/session.ts';
 import type { Store } from './transcript/store.ts';
 import type { Transcripts } from './transcript/transcripts.ts';
@@ -22,10 +22,25 @@ export type Deps = {
   /** The model is the scripted one: runs say so. */
   readonly scripted: boolean;
   readonly tools: CallRunner;
+  readonly observers: readonly ReplyObserver[];
   readonly defaults: RunDefaults;
+  readonly warn: (message: string) => void;
   readonly now: () => number;
   /** In [0, 1), for jitter. */
   readonly random: () => number;
+};
+
+/**
+ * A post-sampling hook: told of each stored reply, after it is stored. It only observes: the loop does not wait for it, and what
+ * it throws is reported to `warn` and changes nothing (L21). A reply that is stored just before a crash may go untold.
+ */
+export type ReplyObserver = (reply: ObservedReply) => unknown;
+
+export type ObservedReply = {
+  readonly session: SessionId;
+  readonly queryId: string;
+  readonly iteration: number;
+  readonly message: Message;
 };
 
 /** What a run gets when its caller did not choose (L57). */

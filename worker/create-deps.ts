@@ -1,5 +1,5 @@
 // From what a worker is configured with to what its activities need.
-import type { Deps, RunDefaults } from '../activities/deps.ts';
+import type { Deps, ReplyObserver, RunDefaults } from '../activities/deps.ts';
 import { fileLive } from '../activities/live/file-live.ts';
 import { configReader } from '../activities/run-config.ts';
 import { builtinTools } from '../activities/tools/builtin/builtin-tools.ts';
@@ -22,6 +22,8 @@ export type DepsSettings = {
   readonly defaults?: Partial<RunDefaults>;
   /** Beside the built-in ones. */
   readonly tools?: readonly Tool[];
+  /** Post-sampling hooks (L21). */
+  readonly observers?: readonly ReplyObserver[];
   readonly warn: (message: string) => void;
 };
 
@@ -41,6 +43,8 @@ export async function createDeps(settings: DepsSettings): Promise<Deps & { reado
     model: access.model,
     scripted: access.scripted,
     tools: callRunner(store, registry),
+    observers: settings.observers ?? [],
+    warn,
     defaults: { ...runDefaults, ...defaults },
     now: Date.now,
     random: Math.random,

@@ -2,7 +2,7 @@
 import { Client, Connection } from '@temporalio/client';
 import { NativeConnection, type Worker } from '@temporalio/worker';
 import { createDeps } from './create-deps.ts';
-import type { RunDefaults } from '../activities/deps.ts';
+import type { ReplyObserver, RunDefaults } from '../activities/deps.ts';
 import type { Tool } from '../activities/tools/tool.ts';
 import { createWorker } from './create-worker.ts';
 import { modelAccess } from './model-access.ts';
@@ -22,6 +22,8 @@ export type StartWorker = {
   readonly warn: (message: string) => void;
   readonly defaults?: Partial<RunDefaults>;
   readonly tools?: readonly Tool[];
+  /** Post-sampling hooks (L21). */
+  readonly observers?: readonly ReplyObserver[];
   readonly taskQueue?: string;
   readonly maxCachedWorkflows?: number;
 };

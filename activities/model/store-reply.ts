@@ -14,6 +14,7 @@ import type { Extended } from '../transcript/transcripts.ts';
 import type { EarlyOutcome } from './early.ts';
 import type { Tries } from './failed-attempt.ts';
 import type { CallBlock } from './judge.ts';
+import { observe } from './observe.ts';
 import { contextTokens, spendOf } from './spend.ts';
 
 /** One attempt of one model call, and what it works on. */
@@ -52,6 +53,7 @@ export async function storeReply(step: ModelStep, storing: Storing): Promise<Mod
   const { result, first } = await record.record(resultOf(fate, facts, listed), next.bytes);
   if (first) {
     deps.transcripts.keep(next);
+    observe(deps, { session: attempt.session, queryId: config.queryId, iteration, message });
     live.write({ type: 'reply', iteration, stopReason: message.stop_reason, fate });
   } else {
     await live.end({ type: 'fate', fate: 'died', why: 'another attempt stored its reply first' });

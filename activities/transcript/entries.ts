@@ -24,6 +24,8 @@ export type Entry =
   | { readonly kind: 'user'; readonly id: MessageId; readonly body: MessageBody }
   | ReplyEntry
   | { readonly kind: 'outcomes'; readonly outcomes: readonly Outcome[] }
+  /** What the model sees begins here: a summary of what was before, and the entries from position `from` on (L5). */
+  | { readonly kind: 'boundary'; readonly summary: string; readonly from: number }
   | { readonly kind: 'notice'; readonly notice: Notice }
   | { readonly kind: 'transition'; readonly iteration: number; readonly reason: TransitionReason }
   | { readonly kind: 'run_ended'; readonly ended: RunEnded }

@@ -27,9 +27,13 @@ export function project(entries: readonly Entry[], bodies: Bodies, memo?: ReplyM
   return messages;
 }
 
-/** The one place where a compaction boundary will cut (L5): there are none yet. */
+/** What follows the last boundary, and the boundary itself (L5). */
 function inView(entries: readonly Entry[]): readonly Entry[] {
-  return entries;
+  const last = entries.findLastIndex((entry) => entry.kind === 'boundary');
+  const boundary = entries[last];
+  if (boundary?.kind !== 'boundary') return entries;
+  const kept = entries.slice(boundary.from).filter((entry) => entry.kind !== 'boundary');
+  return [boundary, ...kept];
 }
 
 type Draft = { readonly role: 'user' | 'assistant'; readonly content: ContentBlockParam[] };
@@ -44,6 +48,7 @@ function rounds(entries: readonly Entry[], bodies: Bodies): Round[] {
     if (entry.kind === 'reply') all.push((round = { reply: entry, outcomes: [], texts: [] }));
     else if (entry.kind === 'outcomes') round.outcomes.push(...entry.outcomes);
     else if (entry.kind === 'user') round.texts.push(...spoken(bodyText(entry.body, bodies)));
+    else if (entry.kind === 'boundary') round.texts.push(...spoken(entry.summary));
     else if (entry.kind === 'notice') round.texts.push(...spoken(noticeText(entry.notice) ?? ''));
   }
   return all;

@@ -24,6 +24,8 @@ export function EntryView({ entry, bodies, paired }: Props) {
     // Shown at their calls.
     case 'outcomes':
       return null;
+    case 'boundary':
+      return <p class="line warn">compacted: the model sees a summary of what is above</p>;
     case 'notice':
       return <p class="line warn">{noticeText(entry.notice)}</p>;
     case 'transition':

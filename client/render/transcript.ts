@@ -19,9 +19,12 @@ const SHOWN = 20_000;
 /** Ends with a line break. */
 export function transcriptText(paint: Paint, reading: SessionReading): string {
   const { description, entries } = reading;
+  const { last } = description;
   const lines = [heading(paint, reading)];
   const paired = pairedOutcomes(entries);
   for (const entry of entries) lines.push(...entryLines(paint, entry, reading, paired));
+  if (entries.length === 0 && last)
+    lines.push('', `the transcript cannot be read; run ${last.run} ended: ${last.terminal.reason}`);
   if (description.phase === 'running' || description.phase === 'parked')
     lines.push(paint.dim(`(a run is under way: perdure watch ${description.session})`));
   return `${lines.join('\n')}\n`;
@@ -44,6 +47,8 @@ function entryLines(paint: Paint, entry: Entry, { bodies }: SessionReading, pair
       return replyLines(paint, entry, paired);
     case 'outcomes':
       return [];
+    case 'boundary':
+      return [paint.yellow('! compacted: the model sees a summary of what is above')];
     case 'notice':
       return [paint.yellow(`! ${noticeText(entry.notice)}`)];
     case 'transition':

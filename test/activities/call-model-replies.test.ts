@@ -177,3 +177,39 @@ describe('an interrupt', () => {
     expect(await bench.call(fakeAttempt(2))).toMatchObject({ kind: 'message' });
   });
 });
+
+describe('post-sampling hooks', () => {
+  it('L21 are told of each stored reply, and one that throws, hangs or edits changes nothing', async () => {
+    const seen: unknown[] = [];
+    const bench = await benchDeps({
+      script: [reply([text('Hello.'), toolUse('look', {})])],
+      observers: [
+        () => new Promise(() => {}),
+        () => {
+          throw new Error('no');
+        },
+        ({ message }) => (message.content.length = 0),
+        ({ message, iteration }) => seen.push([iteration, message.content.length]),
+      ],
+    });
+    const result = await bench.call();
+    expect(result).toMatchObject({ kind: 'message', calls: [{ index: 1, outcome: {} }] });
+    await until(() => seen.length === 1);
+    expect(seen).toEqual([[1, 2]]);
+    expect(bench.warnings).toEqual([expect.stringContaining('iteration 1: Error: no')]);
+  });
+});
+
+describe('what watchers see', () => {
+  it('L60 a request start with its attempt and model, and each retry before its wait', async () => {
+    const bench = await benchDeps({ script: [fault({ status: 500 }), reply('Fine.')] });
+    const attempt = fakeAttempt(1);
+    await thrown(bench.call(attempt));
+    await bench.call(fakeAttempt(2, attempt.left));
+    expect(bench.lines.filter(({ type }) => type === 'request_start' || type === 'retry')).toMatchObject([
+      { type: 'request_start', iteration: 1, attempt: 1, model: 'claude-sonnet-5-5' },
+      { type: 'retry', iteration: 1, failures: 1, error: expect.stringContaining('500') },
+      { type: 'request_start', iteration: 1, attempt: 2 },
+    ]);
+  });
+});

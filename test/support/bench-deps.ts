@@ -106,12 +106,21 @@ export type BenchOptions = {
   readonly defaults?: Partial<RunDefaults>;
   readonly run?: Partial<RunOptions>;
   readonly store?: Store;
+  readonly observers?: Deps['observers'];
 };
 
-export async function benchDeps({ script, tools = [look], defaults, run, store = memoryStore() }: BenchOptions) {
+export async function benchDeps({
+  script,
+  tools = [look],
+  defaults,
+  run,
+  observers = [],
+  store = memoryStore(),
+}: BenchOptions) {
   const model = await startScriptedModel({ script });
   onTestFinished(() => model.close());
   const { live, lines } = recordedLive();
+  const warnings: string[] = [];
   const read: Parameters<typeof createTranscripts>[1] = async (session, key) =>
     (await readOutcome(store, session, key))?.outcome ?? null;
   const deps: Deps = {
@@ -130,6 +139,8 @@ export async function benchDeps({ script, tools = [look], defaults, run, store =
     },
     now: Date.now,
     random: () => 0,
+    observers,
+    warn: (line) => void warnings.push(line),
   };
   const opened = await openRun(deps)(fakeAttempt(), {
     chain: 'chain',
@@ -151,6 +162,7 @@ export async function benchDeps({ script, tools = [look], defaults, run, store =
     deps,
     model,
     lines,
+    warnings,
     opened,
     input,
     call: (attempt: Attempt = fakeAttempt(), more: Partial<CallModel> = {}) => callModel(deps)(attempt, input(more)),

@@ -1,0 +1,127 @@
+// How `run` and `watch` end: by the run, by Ctrl-C, by nobody who works. The session is a fake.
+import { EventEmitter } from 'node:events';
+import { expect, it, vi } from 'vitest';
+import type { Cli } from '../../../client/cli/cli.ts';
+import { followRun } from '../../../client/cli/follow-run.ts';
+import { listenForSignals } from '../../../client/cli/signals.ts';
+import type { Workplace } from '../../../client/connect/workplace.ts';
+import type { Followed, FollowOptions } from '../../../client/follow.ts';
+import { ClientProblem } from '../../../client/problem.ts';
+import { painter } from '../../../client/render/paint.ts';
+import { runOutcome } from '../../../client/run-outcome.ts';
+import { noUsage, type Terminal } from '../../../workflows/contract/loop.ts';
+import { message, session } from '../support.ts';
+
+const facts = { run: 1, turns: 1, iterations: 1, transitions: [], text: 'Hi.', messages: [], usage: noUsage };
+const result = (terminal: Terminal) =>
+  runOutcome(session, { ...facts, reason: terminal.reason, terminal, costUsd: 0, durationMs: 5 });
+const completed = result({ reason: 'completed' });
+const start: Followed = { type: 'run_start', run: 1, cwd: '/w', model: 'm', scripted: true, step: 1, attempt: 1 };
+
+type Play = (signal: AbortSignal, interrupted: () => boolean) => AsyncIterable<Followed>;
+
+/** Waits until the follower is told to stop. */
+const toldToStop = (signal: AbortSignal) =>
+  new Promise<void>((resolve) => (signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve())));
+
+function following(play: Play, { json = false, onInterrupt = 'interrupt' as 'interrupt' | 'detach' } = {}) {
+  const source = new EventEmitter();
+  const signals = listenForSignals(source as unknown as Pick<NodeJS.Process, 'on' | 'off'>, vi.fn());
+  const interrupt = vi.fn(() => Promise.resolve());
+  const [failure, unread] = [new AbortController(), new AbortController()];
+  const follow = (_id: string, { signal }: FollowOptions) =>
+    play(signal as AbortSignal, () => interrupt.mock.calls.length > 0);
+  const [printed, said]: [string[], string[]] = [[], []];
+  const cli = {
+    self: 'perdure',
+    out: painter(false),
+    print: (text: string) => void printed.push(text),
+    say: (line: string) => void said.push(line),
+    unread: unread.signal,
+  } as unknown as Cli;
+  const workplace = { sessions: { follow, interrupt }, failed: failure.signal } as unknown as Workplace;
+  const status = followRun(cli, { workplace, session, messageId: message('m'), json, signals, onInterrupt });
+  return { status, printed, said, interrupt, failure, unread, kill: (name: string) => void source.emit(name, name) };
+}
+
+const ends = (...events: Followed[]): Play =>
+  async function* () {
+    yield* events;
+  };
+
+it.each<[Terminal, number]>([
+  [{ reason: 'completed' }, 0],
+  [{ reason: 'max_turns', limit: 1, turnNotTaken: 2 }, 1],
+  [{ reason: 'model_error', detail: '401' }, 1],
+  [{ reason: 'aborted_tools', by: 'interrupt' }, 130],
+  [{ reason: 'aborted_streaming', by: 'message' }, 1],
+  [{ reason: 'aborted_streaming', by: 'cancel' }, 1],
+])('ends with the status of %j', async (terminal, status) => {
+  const run = following(ends(result(terminal)));
+  expect(await run.status).toBe(status);
+  expect(run.said.at(-1)).toBe('look closer: perdure show s-1');
+});
+
+it('with --json prints one object a line, the result last, and everything for people elsewhere', async () => {
+  const run = following(ends(start, completed), { json: true });
+  await run.status;
+  expect(
+    run.printed
+      .join('')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as unknown),
+  ).toEqual([start, completed]);
+  expect(run.said[0]).toBe('scripted model — set ANTHROPIC_API_KEY for a real one');
+});
+
+it('L47 interrupts the run at the first Ctrl-C, waits for its end, and ends with 130', async () => {
+  const run = following(async function* (signal, interrupted) {
+    yield start;
+    run.kill('SIGINT');
+    expect([signal.aborted, interrupted()]).toEqual([false, true]);
+    yield completed;
+  });
+  expect(await run.status).toBe(130);
+  expect(run.interrupt).toHaveBeenCalledOnce();
+});
+
+it.each([
+  ['a second Ctrl-C', ['SIGINT', 'SIGINT'], 'interrupt', 130],
+  ['SIGTERM', ['SIGTERM'], 'interrupt', 143],
+  ['a Ctrl-C, for `watch`', ['SIGINT'], 'detach', 130],
+] as const)(
+  'leaves the session as it is at %s, and says how to come back',
+  async (_what, names, onInterrupt, status) => {
+    const run = following(
+      async function* (signal) {
+        yield start;
+        names.forEach(run.kill);
+        await toldToStop(signal);
+      },
+      { onInterrupt },
+    );
+    expect(await run.status).toBe(status);
+    expect(run.said.at(-1)).toContain('`perdure watch s-1` comes back to it');
+    expect(run.interrupt).toHaveBeenCalledTimes(names.length - 1);
+  },
+);
+
+it('fails with the reason when nobody will do the work', async () => {
+  const run = following(async function* (signal) {
+    yield start;
+    run.failure.abort(new ClientProblem('no_worker', 'no worker polls'));
+    await toldToStop(signal);
+  });
+  await expect(run.status).rejects.toThrow('no worker polls');
+});
+
+it('is quiet when nobody reads any more', async () => {
+  const run = following(async function* (signal) {
+    run.unread.abort();
+    await toldToStop(signal);
+    yield* [];
+  });
+  expect(await run.status).toBe(141);
+  expect(run.said).toEqual([]);
+});
