@@ -13,6 +13,7 @@ import { replyPort } from './model/reply-port.ts';
 import { settle } from './model/settle.ts';
 import type { ModelStep } from './model/store-reply.ts';
 import { stepRecord } from './step-record.ts';
+import type { Entry } from './transcript/entries.ts';
 import { lastReply } from './transcript/view.ts';
 
 export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => Promise<ModelResult> {
@@ -30,7 +31,7 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
     });
     try {
       const base = await deps.transcripts.extend(attempt.session, input.head, input.append);
-      announce(live, base.added);
+      announce(live, supersedes === undefined ? base.added : base.added.filter(isLast(input)));
       if (known) {
         await retellStored(deps, attempt, live, known);
         return await finish(live, known);
@@ -42,6 +43,11 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
       throw error;
     }
   };
+}
+
+/** Of what a request appends again, only its own transition is news to watchers (L26). */
+function isLast({ iteration }: CallModel): (entry: Entry) => boolean {
+  return (entry) => entry.kind === 'transition' && entry.iteration === iteration;
 }
 
 /** An earlier attempt stored its reply and died before it could say so: what it had shown was taken back. */

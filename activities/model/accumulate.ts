@@ -58,12 +58,10 @@ export function accumulator(): Accumulator {
 
 function begin(event: Extract<RawMessageStreamEvent, { type: 'content_block_start' }>, expected: number): Open {
   if (event.index !== expected) throw new GarbledStream(`block ${event.index} began where ${expected} was due`);
-  return {
-    block: { ...event.content_block },
-    json: '',
-    complete: false,
-    brokenInput: event.content_block.type === 'tool_use',
-  };
+  const block = { ...event.content_block };
+  // No input text, no input: a call that was cut before its first byte looks the same as one without arguments.
+  const brokenInput = block.type === 'tool_use' && Object.keys(block.input ?? {}).length === 0;
+  return { block, json: '', complete: false, brokenInput };
 }
 
 function at(open: readonly Open[], index: number): Open {

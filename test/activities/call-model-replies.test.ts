@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { fault, gate, reply, text, thinking, toolUse } from '../../worker/scripted-model/index.ts';
 import { defineTool } from '../../activities/tools/tool.ts';
-import { benchDeps, fakeAttempt, look, touching } from '../support/bench-deps.ts';
+import type { Append } from '../../workflows/contract/activities.ts';
+import { benchDeps, fakeAttempt, prompt, look, touching } from '../support/bench-deps.ts';
 import { thrown } from '../support/thrown.ts';
 import { until } from '../support/until.ts';
 
@@ -64,6 +65,13 @@ describe('what a model may write', () => {
     const bench = await benchDeps({ script: [reply([odd, ...many], { stop_reason: 'surprise' })] });
     const result = await bench.call();
     expect(result.kind === 'message' && result.calls.filter((call) => call.outcome).length).toBe(500);
+  });
+
+  it('L15 a call cut before the first byte of its input is no call', async () => {
+    const blocks = [text('I will look.'), toolUse('look', {})];
+    const bench = await benchDeps({ script: [fault({ maxTokensAfter: { block: 1, chars: 0 } }, blocks)] });
+    expect(await bench.call()).toMatchObject({ kind: 'cut_off' });
+    expect(bench.lines.some((line) => line.type === 'tool_start')).toBe(false);
   });
 
   it('L51 missing usage counts as nothing', async () => {
@@ -175,6 +183,15 @@ describe('an interrupt', () => {
     await expect(going).rejects.toThrow('deploy');
     held.release();
     expect(await bench.call(fakeAttempt(2))).toMatchObject({ kind: 'message' });
+  });
+});
+
+describe('a request that replaces another', () => {
+  it('L26 tells watchers its transition, and not again what the first had told', async () => {
+    const bench = await benchDeps({ script: [reply('All of it.')] });
+    const again: Append = { kind: 'transition', iteration: 2, reason: 'max_output_tokens_escalate' };
+    await bench.call(fakeAttempt(), { append: [prompt('Do it.'), again], iteration: 2, step: 3, supersedes: 2 });
+    expect(bench.lines.map(({ type }) => type).slice(0, 2)).toEqual(['transition', 'request_start']);
   });
 });
 
