@@ -1,5 +1,6 @@
 // One iteration's model call: append what came since, show the model its view, stream the reply, store it, say what the loop
 // needs to know of it. Safe to attempt twice: a step record returns what an earlier attempt stored (L16).
+import { ApplicationFailure } from '@temporalio/common';
 import type { CallModel, ModelResult } from '../workflows/contract/activities.ts';
 import type { Attempt } from './attempt.ts';
 import type { Deps } from './deps.ts';
@@ -12,6 +13,7 @@ import { buildRequest } from './model/request.ts';
 import { replyPort } from './model/reply-port.ts';
 import { settle } from './model/settle.ts';
 import type { ModelStep } from './model/store-reply.ts';
+import type { RunConfig } from './run-config.ts';
 import { stepRecord } from './step-record.ts';
 import type { Entry } from './transcript/entries.ts';
 import { lastReply } from './transcript/view.ts';
@@ -19,6 +21,7 @@ import { lastReply } from './transcript/view.ts';
 export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => Promise<ModelResult> {
   return async (attempt, input) => {
     const config = await deps.config(input.config);
+    refuseScripted(deps, config);
     const record = stepRecord<ModelResult>(deps.store, attempt.session, config.chain, input);
     const known = await record.read();
     const { step, supersedes } = input;
@@ -43,6 +46,14 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
       throw error;
     }
   };
+}
+
+/** A run of a real model waits for a worker that has one: the scripted model would end it. */
+function refuseScripted({ scripted }: Deps, config: RunConfig): void {
+  if (!scripted || config.scripted) return;
+  const message =
+    'this worker has only the scripted model, and the run was begun with a real one: set ANTHROPIC_API_KEY';
+  throw ApplicationFailure.create({ type: 'NoRealModel', message, nextRetryDelay: '5s' });
 }
 
 /** Of what a request appends again, only its own transition is news to watchers (L26). */

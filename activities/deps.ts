@@ -9,7 +9,7 @@ import type { ConfigReader, RunConfig } from './run-config.ts';
 import type { LiveChannel, LiveEvent } from './live/events.ts';
 import type { Message, Tool as ApiTool } from '@anthropic-ai/sdk/resources/messages';
 import type { CallKey, SessionId } from '../workflows/contract/ids.ts';
-import type { PermissionMode } from '../workflows/contract/session.ts';
+import type { PermissionMode, PermissionRules } from '../workflows/contract/session.ts';
 import type { Store } from './transcript/store.ts';
 import type { Transcripts } from './transcript/transcripts.ts';
 
@@ -48,6 +48,8 @@ export type RunDefaults = {
   readonly model: string;
   readonly models: ModelTable;
   readonly permissionMode: PermissionMode;
+  /** Hold beside those of the caller (L55). */
+  readonly permissions?: PermissionRules;
   readonly systemPrompt: string;
   readonly maxTurns: number;
   readonly outputCap: number;

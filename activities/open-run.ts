@@ -3,7 +3,7 @@ import { realpath, stat } from 'node:fs/promises';
 import type { OpenRun, RunOpened } from '../workflows/contract/activities.ts';
 import type { Rules } from '../workflows/contract/loop.ts';
 import { optionsProblem } from '../workflows/contract/options-problem.ts';
-import type { RunOptions } from '../workflows/contract/session.ts';
+import type { PermissionRules, RunOptions } from '../workflows/contract/session.ts';
 import type { Attempt } from './attempt.ts';
 import type { Deps } from './deps.ts';
 import { modelFacts, type ModelFacts } from './model/models.ts';
@@ -14,9 +14,12 @@ const MAX_OUTPUT_RECOVERIES = 3;
 const MAX_SAME_FAILURES = 5;
 const MAX_EMPTY_REPLIES = 3;
 
+/** What the scripted model says costs nothing. */
+const FREE = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
+
 export function openRun(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise<RunOpened> {
   return async ({ session, number }, { chain, run, step, options }) => {
-    const wrong = optionsProblem(options);
+    const wrong = optionsProblem(options) ?? optionsProblem(ownRules(deps));
     if (wrong !== undefined) return { kind: 'refused', detail: wrong };
     const model = options.model ?? deps.defaults.model;
     const facts = modelFacts(deps.defaults.models, model);
@@ -34,8 +37,10 @@ export function openRun(deps: Deps): (attempt: Attempt, input: OpenRun) => Promi
       depth: 0,
       cwd: cwd.path,
       mode: options.permissionMode ?? deps.defaults.permissionMode,
+      permissions: joined(deps.defaults.permissions, options.permissions),
       model,
-      price: facts.price,
+      scripted: deps.scripted,
+      price: deps.scripted ? FREE : facts.price,
       system: systemPrompt(options.systemPrompt ?? deps.defaults.systemPrompt, cwd.path, deps.now()),
       backoff: deps.defaults.backoff,
       stallMs: deps.defaults.stallMs,
@@ -63,6 +68,16 @@ function rulesOf({ defaults }: Deps, facts: ModelFacts, options: RunOptions): Ru
     maxOutputRecoveries: MAX_OUTPUT_RECOVERIES,
     maxSameFailures: MAX_SAME_FAILURES,
   };
+}
+
+function ownRules({ defaults: { permissions } }: Deps): Partial<RunOptions> {
+  return permissions === undefined ? {} : { permissions };
+}
+
+/** A caller adds rules to the worker's and takes none away: of all that match, the strictest counts (L55). */
+function joined(own: PermissionRules = {}, given: PermissionRules = {}): PermissionRules {
+  const both = (list: keyof PermissionRules): readonly string[] => [...(own[list] ?? []), ...(given[list] ?? [])];
+  return { deny: both('deny'), ask: both('ask'), allow: both('allow') };
 }
 
 async function workspace(cwd: string): Promise<{ readonly path: string; readonly problem?: string }> {

@@ -1,7 +1,7 @@
 // The snapshot a run works with from its first iteration to its last (L57, L58): stored once, referred to by hash.
 import type { Hash, SessionId } from '../workflows/contract/ids.ts';
 import type { Rules } from '../workflows/contract/loop.ts';
-import type { PermissionMode } from '../workflows/contract/session.ts';
+import type { PermissionMode, PermissionRules } from '../workflows/contract/session.ts';
 import type { Backoff } from './model/backoff.ts';
 import type { Price } from './model/models.ts';
 import { StoreError, type Store } from './transcript/store.ts';
@@ -18,7 +18,11 @@ export type RunConfig = {
   /** Absolute real path of the workspace. */
   readonly cwd: string;
   readonly mode: PermissionMode;
+  /** The caller's and the worker's (L55). */
+  readonly permissions?: PermissionRules;
   readonly model: string;
+  /** The run was opened by a worker without a real model. */
+  readonly scripted: boolean;
   readonly price: Price | null;
   /** Caller's, system context and user context, joined (L58). */
   readonly system: string;

@@ -20,12 +20,19 @@ export async function modelAccess(env: NodeJS.ProcessEnv): Promise<ModelAccess> 
     return { model: anthropicModel(client), scripted: true, close: server.close };
   }
   const client = new Anthropic({
-    // A server of one's own may want no key; the SDK wants one to be set.
-    apiKey: env.ANTHROPIC_API_KEY ?? (env.ANTHROPIC_AUTH_TOKEN ? null : 'none'),
-    authToken: env.ANTHROPIC_AUTH_TOKEN ?? null,
+    ...credential(env),
     // What goes wrong is said by the loop, once.
     logLevel: 'off',
     ...(env.ANTHROPIC_BASE_URL ? { baseURL: env.ANTHROPIC_BASE_URL } : {}),
   });
   return { model: anthropicModel(client), scripted: false, close: () => Promise.resolve() };
+}
+
+/** The SDK wants exactly one, and takes an empty one for one; with both set it is the key, as the SDK itself would choose. */
+function credential(env: NodeJS.ProcessEnv): { readonly apiKey: string | null; readonly authToken: string | null } {
+  const key = env.ANTHROPIC_API_KEY?.trim();
+  const token = env.ANTHROPIC_AUTH_TOKEN?.trim();
+  if (!key && token) return { apiKey: null, authToken: token };
+  // A server of one's own may want no key.
+  return { apiKey: key || 'none', authToken: null };
 }

@@ -6,8 +6,8 @@ import { ApplicationFailure } from '@temporalio/common';
 import { isAlive, parseIdentity } from '../activities/process-identity.ts';
 import { MEMO_KEY, WORKFLOW_TYPE, type SessionMemo } from '../workflows/contract/session.ts';
 
-/** PENDING_ACTIVITY_STATE_STARTED. */
-const STARTED = 2;
+/** PENDING_ACTIVITY_STATE_STARTED and _CANCEL_REQUESTED: an attempt was begun. */
+const BEGUN: readonly unknown[] = [2, 3];
 
 /** Sessions looked at together. */
 const AT_ONCE = 8;
@@ -82,7 +82,7 @@ async function orphans(client: Client, workflowId: string): Promise<string[]> {
   const { raw } = await client.workflow.getHandle(workflowId).describe();
   return (raw.pendingActivities ?? []).flatMap(({ activityId, lastWorkerIdentity, state }) => {
     const identity = parseIdentity(lastWorkerIdentity ?? '');
-    const started = Number(state) === STARTED;
+    const started = BEGUN.includes(state);
     return activityId && started && identity && isAlive(identity) === 'dead' ? [activityId] : [];
   });
 }

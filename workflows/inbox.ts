@@ -12,7 +12,7 @@ const REMEMBERED_IDS = 1_000;
 const STEP_SIZE = 64 * 1024;
 
 /** Characters that a handover may carry, for the same reason. */
-const CARRIED_SIZE = 512 * 1024;
+const CARRIED_SIZE = 128 * 1024;
 
 export type InboxSnapshot = { readonly queue: readonly UserMessage[]; readonly seen: readonly MessageId[] };
 

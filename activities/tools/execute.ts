@@ -1,7 +1,7 @@
 // One call from input to outcome, in the order of L33. Two callers: the model activity starts a safe call early, beside
 // the stream (L37); the tool activity runs the others, with a claim, and records what they came to (L40).
 import type { CallKey, SessionId } from '../../workflows/contract/ids.ts';
-import type { PermissionMode } from '../../workflows/contract/session.ts';
+import type { PermissionMode, PermissionRules } from '../../workflows/contract/session.ts';
 import type { ProcessIdentity } from '../process-identity.ts';
 import type { Store } from '../transcript/store.ts';
 import { callId, claimCall, recordStopped } from './claim.ts';
@@ -20,6 +20,7 @@ import { denied, ended, invalid, notStarted, taken, type Verdict } from './verdi
 export type Workbench = {
   readonly registry: ToolRegistry;
   readonly mode: PermissionMode;
+  readonly permissions?: PermissionRules;
   /** The workspace root: an absolute real path. */
   readonly cwd: string;
   readonly store: Store;

@@ -1,9 +1,8 @@
 // The cheap, synchronous front of L33: name, schema, risk, permission. It runs nothing, so it can decide while a reply
 // still streams whether a call may start early (L37).
 import type { z } from 'zod';
-import type { PermissionMode } from '../../workflows/contract/session.ts';
 import { deeperThan } from './depth.ts';
-import { decide } from './permission.ts';
+import { decide, type PermissionSettings } from './permission.ts';
 import type { ToolRegistry } from './registry.ts';
 import type { JudgeContext, PermissionDecision, Risk, Tool } from './tool.ts';
 
@@ -27,7 +26,7 @@ const MAX_DEPTH = 200;
 
 export function prepareCall(
   registry: ToolRegistry,
-  settings: { readonly mode: PermissionMode; readonly cwd: string },
+  settings: PermissionSettings,
   call: NamedInput,
 ): PreparedCall {
   const tool = registry.get(call.name);
@@ -39,7 +38,7 @@ export function prepareCall(
     const parsed = tool.inputSchema.safeParse(call.input);
     if (!parsed.success) return { kind: 'invalid', text: schemaProblem(tool.name, parsed.error) };
     const judged = judge(tool, parsed.data, settings);
-    const permission = decide(settings.mode, judged.risk, tool, parsed.data, settings);
+    const permission = decide(settings, judged.risk, tool, parsed.data);
     return { kind: 'ready', tool, input: parsed.data, ...judged, permission };
   } catch (error) {
     // Schemas and rules are the tool's own code: its defect is this call's outcome, not the end of the run (L33).

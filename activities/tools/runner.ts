@@ -15,8 +15,8 @@ import type { ToolRegistry } from './registry.ts';
 
 export function callRunner(store: Store, registry: ToolRegistry): CallRunner {
   const host = processIdentity();
-  const bench = ({ mode, cwd, session, queryId, depth }: RunConfig): Workbench => {
-    return { registry, mode, cwd, store, session, host, queryId, depth };
+  const bench = ({ mode, permissions = {}, cwd, session, queryId, depth }: RunConfig): Workbench => {
+    return { registry, mode, permissions, cwd, store, session, host, queryId, depth };
   };
   return {
     definitions: registry.definitions(),

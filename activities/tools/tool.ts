@@ -1,6 +1,7 @@
 // What a tool is. `defineTool` types a tool by its zod schema; the registry and the executor see the untyped `Tool`.
 import type { z } from 'zod';
 import type { PermissionMode } from '../../workflows/contract/session.ts';
+import type { SimpleCommand } from './builtin/shell/parse-shell.ts';
 
 /** What a call can do to the world, judged per call. `external` leaves the machine. */
 export type Risk = 'read' | 'write' | 'execute' | 'external';
@@ -46,9 +47,22 @@ export type ToolOutput = {
 
 export type PermissionDecision =
   | { readonly kind: 'allow' }
-  /** Someone must be asked. */
-  | { readonly kind: 'ask' }
+  /** Someone must be asked; `rule` says so, if one does. */
+  | { readonly kind: 'ask'; readonly rule?: string }
   | { readonly kind: 'deny'; readonly why: string; readonly fatal?: boolean; readonly interrupt?: boolean };
+
+/** What the pattern of a permission rule is held against (L55). */
+export type RuleSubject =
+  /** `tree`: what lies below the path is meant too. Relative to the workspace, or absolute. */
+  | { readonly kind: 'path'; readonly path: string; readonly tree?: boolean }
+  | {
+      readonly kind: 'command';
+      readonly text: string;
+      /** Null when it cannot be read for certain. */
+      readonly commands: readonly SimpleCommand[] | null;
+      /** Whether these commands of it, run on their own, read and do nothing else. */
+      readonly readsOnly: (commands: readonly SimpleCommand[]) => boolean;
+    };
 
 /** An input is untrusted: `validate` and `call` get it only after the schema accepted it. */
 export type ToolSpec<Schema extends z.ZodType> = {
@@ -67,6 +81,8 @@ export type ToolSpec<Schema extends z.ZodType> = {
     input: z.infer<Schema>,
     context: { cwd: string; mode: PermissionMode },
   ) => PermissionDecision | undefined;
+  /** Null: no pattern is about this input. Absent: none can be judged, so a deny or ask rule with a pattern holds for every call. */
+  readonly subject?: (input: z.infer<Schema>, context: JudgeContext) => RuleSubject | null;
   readonly call: (input: z.infer<Schema>, context: ToolContext) => Promise<ToolOutput>;
 };
 

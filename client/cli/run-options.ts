@@ -2,8 +2,8 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import { optionsProblem } from '../../workflows/contract/options-problem.ts';
-import type { PermissionMode, RunOptions } from '../../workflows/contract/session.ts';
+import { optionsProblem, permissionModes } from '../../workflows/contract/options-problem.ts';
+import type { PermissionMode, PermissionRules, RunOptions } from '../../workflows/contract/session.ts';
 import { sessionIdProblem } from '../session-id.ts';
 import { parseDuration } from './duration.ts';
 import { UsageError } from './errors.ts';
@@ -17,6 +17,9 @@ export type RunFlags = {
   readonly session?: string;
   readonly systemPrompt?: string;
   readonly permissionMode?: string;
+  readonly allow?: readonly string[];
+  readonly deny?: readonly string[];
+  readonly ask?: readonly string[];
 };
 
 const LARGEST_SYSTEM_PROMPT = 100_000;
@@ -30,8 +33,13 @@ export function addRunOptions(command: Command): Command {
     .option('--timeout <time>', 'end after so long: 1500ms, 90s, 30m, 2h')
     .option('--session <id>', 'the session’s id; the task is its next message when it is open already')
     .option('--system-prompt <text>', 'instructions that stand above the task')
-    .addOption(new Option('--permission-mode <mode>', 'default, acceptEdits or bypass'));
+    .addOption(new Option('--permission-mode <mode>', permissionModes.join(', ')))
+    .option('--allow <rule>', 'run it unasked, such as "bash(npm test:*)", "write(src/**)"; repeatable', added)
+    .option('--deny <rule>', 'never run it, whatever the mode; repeatable', added)
+    .option('--ask <rule>', 'ask before it, whatever allows it; repeatable', added);
 }
+
+const added = (rule: string, before: readonly string[] = []): readonly string[] => [...before, rule];
 
 /** Only what was given. Throws UsageError. */
 export function runOptions(flags: RunFlags, base: () => string): Partial<RunOptions> & { readonly session?: string } {
@@ -44,10 +52,16 @@ export function runOptions(flags: RunFlags, base: () => string): Partial<RunOpti
     ...(flags.timeout === undefined ? {} : { timeoutMs: duration(flags.timeout) }),
     ...(systemPrompt === undefined ? {} : { systemPrompt: systemPromptOf(systemPrompt) }),
     ...(permissionMode === undefined ? {} : { permissionMode: permissionMode as PermissionMode }),
+    ...rulesOf(flags),
   };
   const problem = optionsProblem(given) ?? (session === undefined ? undefined : sessionIdProblem(session));
   if (problem !== undefined) throw new UsageError(problem);
   return { ...given, ...(session === undefined ? {} : { session }) };
+}
+
+function rulesOf({ allow, deny, ask }: RunFlags): { readonly permissions?: PermissionRules } {
+  if (allow === undefined && deny === undefined && ask === undefined) return {};
+  return { permissions: { ...(allow && { allow }), ...(deny && { deny }), ...(ask && { ask }) } };
 }
 
 /** An absolute path of a directory that can be read. Throws UsageError. */

@@ -2,6 +2,7 @@
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Opened } from '../connect/open-server.ts';
 import type { Cli } from './cli.ts';
+import { aborted, openUnlessTold } from './opening.ts';
 import { listenForSignals } from './signals.ts';
 
 /** On a server that is not ours: a worker that just came up is not seen at once. */
@@ -12,15 +13,16 @@ const LONG_MS = 3_000;
 export async function withServer(cli: Cli, work: (opened: Opened) => Promise<number>): Promise<number> {
   const signals = listenForSignals(process, (status) => process.exit(status));
   const { openServer } = await import('../connect/open-server.ts');
-  const opened = await openServer({ env: cli.env, role: 'command', worker: false, say: ifItTakesLong(cli) });
-  const stopped = new Promise<number>((resolve) => {
-    const stop = (): void => resolve(signals.status());
-    if (signals.interrupt.aborted || signals.terminate.aborted) stop();
-    signals.interrupt.addEventListener('abort', stop, { once: true });
-    signals.terminate.addEventListener('abort', stop, { once: true });
-  });
+  const opening = openServer({ env: cli.env, role: 'command', worker: false, say: ifItTakesLong(cli) });
+  const opened = await openUnlessTold(signals, opening);
+  if (opened === null) return signals.status();
+  const told = aborted(AbortSignal.any([signals.interrupt, signals.terminate]));
+  const stopped = told.then(() => signals.status());
+  const working = work(opened);
+  // After a signal nobody waits for what it fails with.
+  working.catch(() => undefined);
   try {
-    return await Promise.race([work(opened), stopped]);
+    return await Promise.race([working, stopped]);
   } finally {
     await opened.close();
     signals.end();

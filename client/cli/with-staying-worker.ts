@@ -7,7 +7,8 @@ import { supervision } from '../connect/workplace.ts';
 import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';
 import { refuseToSpoil } from './keyless.ts';
-import { listenForSignals, type Signals } from './signals.ts';
+import { aborted, openUnlessTold } from './opening.ts';
+import { listenForSignals } from './signals.ts';
 
 export type Staying = { readonly opened: Opened; readonly worker: RunningWorker };
 
@@ -20,14 +21,15 @@ export async function withStayingWorker(
   const signals = listenForSignals(process, (status) => process.exit(status));
   const own = { env: cli.env, warn: cli.say };
   await prepareWorker(own);
-  const opened = await openServer({ env: cli.env, role, worker: true, say: cli.say });
+  const opened = await openUnlessTold(signals, openServer({ env: cli.env, role, worker: true, say: cli.say }));
+  if (opened === null) return STATUS.ok;
   const endSupervision = opened.embedded && superviseServer(opened.embedded, supervision(cli.say));
   try {
     await refuseToSpoil(cli.env, opened.sessions);
     const worker = await startOwnWorker(opened, own);
     const end = await ready({ opened, worker });
     try {
-      await Promise.race([toldToStop(signals), worker.done]);
+      await Promise.race([aborted(AbortSignal.any([signals.interrupt, signals.terminate])), worker.done]);
     } finally {
       await end();
       await Promise.race([worker.stop(), aborted(signals.abandon)]);
@@ -38,13 +40,4 @@ export async function withStayingWorker(
     await opened.close();
     signals.end();
   }
-}
-
-function toldToStop({ interrupt, terminate }: Signals): Promise<void> {
-  return Promise.race([aborted(interrupt), aborted(terminate)]);
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }

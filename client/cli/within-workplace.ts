@@ -2,6 +2,7 @@
 import type { OpenWorkplace, Workplace } from '../connect/workplace.ts';
 import { pause } from '../pause.ts';
 import type { Cli } from './cli.ts';
+import { aborted, openUnlessTold } from './opening.ts';
 import { listenForSignals, type Signals } from './signals.ts';
 
 /** Milliseconds for leaving a server when someone is in a hurry. */
@@ -17,9 +18,10 @@ export async function withinWorkplace(
 ): Promise<number> {
   const signals = listenForSignals(process, (status) => process.exit(status));
   const { openWorkplace } = await import('../connect/workplace.ts');
-  const workplace = await openWorkplace({ ...open, env: cli.env, say: cli.say, warn: warnings(cli) });
+  const opening = openWorkplace({ ...open, env: cli.env, say: cli.say, warn: warnings(cli) });
+  const workplace = await openUnlessTold(signals, opening);
+  if (workplace === null) return signals.status();
   try {
-    if (signals.interrupt.aborted || signals.terminate.aborted) return signals.status();
     return await work(workplace, signals);
   } finally {
     // What is under way may finish, for it was paid for. Left undone, another worker does it again.
@@ -29,7 +31,7 @@ export async function withinWorkplace(
 }
 
 async function inAHurry({ abandon }: Signals, workplace: Workplace): Promise<void> {
-  if (!abandon.aborted) await new Promise((resolve) => abandon.addEventListener('abort', resolve, { once: true }));
+  await aborted(abandon);
   await Promise.race([workplace.leave(), pause(HURRY_MS, new AbortController().signal)]);
 }
 

@@ -189,6 +189,7 @@ describe('an interrupt', () => {
 describe('a request that replaces another', () => {
   it('L26 tells watchers its transition, and not again what the first had told', async () => {
     const bench = await benchDeps({ script: [reply('All of it.')] });
+    bench.lines.length = 0;
     const again: Append = { kind: 'transition', iteration: 2, reason: 'max_output_tokens_escalate' };
     await bench.call(fakeAttempt(), { append: [prompt('Do it.'), again], iteration: 2, step: 3, supersedes: 2 });
     expect(bench.lines.map(({ type }) => type).slice(0, 2)).toEqual(['transition', 'request_start']);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { MODEL_ATTEMPT_DIED } from '../../workflows/contract/failures.ts';
 import { fault, gate, reply, text, thinking, toolUse } from '../../worker/scripted-model/index.ts';
+import { callModel } from '../../activities/call-model.ts';
 import { benchDeps, fakeAttempt } from '../support/bench-deps.ts';
 import { thrown } from '../support/thrown.ts';
 import { until } from '../support/until.ts';
@@ -61,6 +62,16 @@ describe('a whole reply', () => {
     one.release();
     expect(await stale).toEqual(counted);
     expect(bench.lines.at(-1)).toMatchObject({ type: 'fate', fate: 'died' });
+  });
+});
+
+describe('a worker without a real model', () => {
+  it('leaves a run that was begun with one to others', async () => {
+    const bench = await benchDeps({ script: [reply('Hi.')], scripted: false });
+    const scripted = { ...bench.deps, scripted: true };
+    expect(await thrown(callModel(scripted)(fakeAttempt(), bench.input()))).toMatchObject({ nonRetryable: false });
+    expect(bench.model.requests).toHaveLength(0);
+    expect(await bench.call(fakeAttempt(2))).toMatchObject({ kind: 'message' });
   });
 });
 

@@ -62,7 +62,7 @@ export const rules: readonly Rule[] = [
   {
     id: 'L55',
     rule: 'Permissions',
-    later: 'Modes default, acceptEdits and bypass; what would ask is denied and says so.',
+    later: 'Approvals: what would ask is denied and says so.',
   },
   { id: 'L56', rule: 'After-stop handlers', later: NOT_YET },
   { id: 'L57', rule: 'A run works with the snapshot it started with' },

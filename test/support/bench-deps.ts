@@ -107,6 +107,7 @@ export type BenchOptions = {
   readonly run?: Partial<RunOptions>;
   readonly store?: Store;
   readonly observers?: Deps['observers'];
+  readonly scripted?: boolean;
 };
 
 export async function benchDeps({
@@ -115,6 +116,7 @@ export async function benchDeps({
   defaults,
   run,
   observers = [],
+  scripted = false,
   store = memoryStore(),
 }: BenchOptions) {
   const model = await startScriptedModel({ script });
@@ -129,7 +131,7 @@ export async function benchDeps({
     transcripts: createTranscripts(store, read),
     config: configReader(store),
     model: anthropicModel(new Anthropic({ apiKey: 'test', authToken: null, baseURL: model.url, logLevel: 'off' })),
-    scripted: true,
+    scripted,
     tools: callRunner(store, createRegistry(tools)),
     defaults: {
       ...runDefaults,

@@ -1,7 +1,8 @@
 // The one check of a run's options, shared by the client (before anything starts) and the activity that opens a run.
+import { permissionsProblem } from './permission-rules.ts';
 import type { PermissionMode, RunOptions } from './session.ts';
 
-export const permissionModes: readonly PermissionMode[] = ['default', 'acceptEdits', 'bypass'];
+export const permissionModes: readonly PermissionMode[] = ['default', 'acceptEdits', 'plan', 'dontAsk', 'bypass'];
 
 /** Limits beyond which a number is a mistake rather than a wish. */
 const MOST = {
@@ -17,7 +18,8 @@ const MOST = {
 
 /** A sentence that says what is wrong with the options and what would be right, or undefined. */
 export function optionsProblem(options: Partial<RunOptions>): string | undefined {
-  const { maxTurns, maxBudgetUsd, timeoutMs, maxOutputTokens, permissionMode, model, cwd, systemPrompt } = options;
+  const { maxTurns, maxBudgetUsd, timeoutMs, maxOutputTokens, permissionMode, permissions } = options;
+  const { model, cwd, systemPrompt } = options;
   return (
     text('system prompt', systemPrompt, MOST.systemPrompt) ??
     text('model', model, MOST.model) ??
@@ -29,6 +31,7 @@ export function optionsProblem(options: Partial<RunOptions>): string | undefined
     (permissionMode !== undefined && !permissionModes.includes(permissionMode)
       ? `permission mode "${permissionMode}" is not one of ${permissionModes.join(', ')}`
       : undefined) ??
+    permissionsProblem(permissions) ??
     (model !== undefined && model.trim() === '' ? 'the model is empty: give its name' : undefined) ??
     (cwd !== undefined && !cwd.startsWith('/') && !/^[A-Za-z]:[\\/]/.test(cwd)
       ? `the working directory "${cwd}" is not an absolute path`

@@ -13,7 +13,14 @@ export const PHASE_ATTRIBUTE = 'PerdurePhase';
 /** Memo key holding a SessionMemo: what a client can know of a session from visibility alone, with no worker alive. */
 export const MEMO_KEY = 'perdure';
 
-export type PermissionMode = 'default' | 'acceptEdits' | 'bypass';
+export type PermissionMode = 'default' | 'acceptEdits' | 'plan' | 'dontAsk' | 'bypass';
+
+/** Rules such as `bash(git status:*)`, `write(src/**)`, `mcp__*`: deny > ask > allow > mode (L55). At most 1,000 in all. */
+export type PermissionRules = {
+  readonly allow?: readonly string[];
+  readonly deny?: readonly string[];
+  readonly ask?: readonly string[];
+};
 
 export type Phase = 'running' | 'parked' | 'idle' | 'closed';
 
@@ -28,6 +35,8 @@ export type RunOptions = {
   /** Milliseconds of running time; parking does not count (L51). */
   readonly timeoutMs?: number;
   readonly permissionMode?: PermissionMode;
+  /** Beside the worker's own rules, which hold as well (L55). */
+  readonly permissions?: PermissionRules;
   readonly systemPrompt?: string;
   /** max_tokens of each request; a caller's own value is never raised (L26). */
   readonly maxOutputTokens?: number;

@@ -12,7 +12,8 @@ import { cleanText } from './shell/clean-text.ts';
 import { leavesWorkspace } from './files/leaving-links.ts';
 import type { BuiltinOptions } from './options.ts';
 import { readOnlyEnvironment } from './shell/read-only-environment.ts';
-import { readOnlyShell } from './shell/read-only-shell.ts';
+import { parseShell } from './shell/parse-shell.ts';
+import { readOnlyCommands, readOnlyShell } from './shell/read-only-shell.ts';
 import { supervise } from './shell/supervise.ts';
 
 const DEFAULT_TIMEOUT_MS = 120_000;
@@ -50,6 +51,15 @@ export function bashTool(options: BuiltinOptions): Tool {
       const judged = readOnlyShell(command, cwd);
       return judged.readOnly && leavesWorkspace(cwd, judged.paths, options.dataDir) ? { kind: 'ask' } : undefined;
     },
+    subject: ({ command }, { cwd }) => ({
+      kind: 'command',
+      text: command,
+      commands: parseShell(command),
+      readsOnly: (commands) => {
+        const judged = readOnlyCommands(commands, cwd);
+        return judged.readOnly && !leavesWorkspace(cwd, judged.paths, options.dataDir);
+      },
+    }),
     call: (input, context) => run(input, context, options),
   });
 }

@@ -28,6 +28,7 @@ export function editTool({ dataDir }: BuiltinOptions): Tool {
     }),
     risk: ({ path }) => (namesGitFolder(path) ? 'execute' : 'write'),
     recovery: 'report',
+    subject: ({ path }) => ({ kind: 'path', path }),
     async call(input, context: ToolContext) {
       const began = performance.now();
       const workspace = { root: context.cwd, hidden: dataDir };

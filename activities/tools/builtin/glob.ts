@@ -25,6 +25,7 @@ export function globTool({ dataDir }: BuiltinOptions): Tool {
     }),
     risk: 'read',
     recovery: 'rerun',
+    subject: ({ path = '.' }) => ({ kind: 'path', path, tree: true }),
     async call({ pattern, path }, context) {
       const workspace = { root: context.cwd, hidden: dataDir };
       const place = await searchPlace(workspace, path);

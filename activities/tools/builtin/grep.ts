@@ -35,6 +35,7 @@ export function grepTool({ dataDir }: BuiltinOptions): Tool {
     inputSchema,
     risk: 'read',
     recovery: 'rerun',
+    subject: ({ path = '.' }) => ({ kind: 'path', path, tree: true }),
     async call(input, context) {
       refuseNul(input.pattern + (input.glob ?? ''), 'The pattern or glob');
       const workspace = { root: context.cwd, hidden: dataDir };

@@ -33,6 +33,7 @@ export function readTool({ dataDir }: BuiltinOptions): Tool {
     inputSchema,
     risk: 'read',
     recovery: 'rerun',
+    subject: ({ path }) => (path.startsWith('perdure:') ? null : { kind: 'path', path }),
     call: (input, context) =>
       input.path.startsWith('perdure:') ? readResult(input, context) : readFile(input, context, dataDir),
   });

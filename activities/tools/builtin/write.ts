@@ -20,6 +20,7 @@ export function writeTool({ dataDir }: BuiltinOptions): Tool {
     }),
     risk: ({ path }) => (namesGitFolder(path) ? 'execute' : 'write'),
     recovery: 'rerun',
+    subject: ({ path }) => ({ kind: 'path', path }),
     async call({ path, content }, { cwd, signal }) {
       const began = performance.now();
       const workspace = { root: cwd, hidden: dataDir };

@@ -24,7 +24,9 @@ type Play = (signal: AbortSignal, interrupted: () => boolean) => AsyncIterable<F
 const toldToStop = (signal: AbortSignal) =>
   new Promise<void>((resolve) => (signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve())));
 
-function following(play: Play, { json = false, onInterrupt = 'interrupt' as 'interrupt' | 'detach' } = {}) {
+type Ways = { readonly json?: boolean; readonly onInterrupt?: 'interrupt' | 'detach' };
+
+function following(play: Play, { json = false, onInterrupt = 'interrupt' }: Ways = {}) {
   const source = new EventEmitter();
   const signals = listenForSignals(source as unknown as Pick<NodeJS.Process, 'on' | 'off'>, vi.fn());
   const interrupt = vi.fn(() => Promise.resolve());
@@ -80,10 +82,19 @@ it('L47 interrupts the run at the first Ctrl-C, waits for its end, and ends with
     yield start;
     run.kill('SIGINT');
     expect([signal.aborted, interrupted()]).toEqual([false, true]);
-    yield completed;
+    yield result({ reason: 'aborted_streaming', by: 'interrupt' });
   });
   expect(await run.status).toBe(130);
   expect(run.interrupt).toHaveBeenCalledOnce();
+});
+
+it('counts a run that completed all the same as completed', async () => {
+  const run = following(async function* () {
+    yield start;
+    run.kill('SIGINT');
+    yield completed;
+  });
+  expect(await run.status).toBe(0);
 });
 
 it.each([
@@ -118,10 +129,10 @@ it('fails with the reason when nobody will do the work', async () => {
 
 it('is quiet when nobody reads any more', async () => {
   const run = following(async function* (signal) {
+    yield start;
     run.unread.abort();
     await toldToStop(signal);
-    yield* [];
   });
   expect(await run.status).toBe(141);
-  expect(run.said).toEqual([]);
+  expect(run.said).toEqual(['scripted model — set ANTHROPIC_API_KEY for a real one']);
 });

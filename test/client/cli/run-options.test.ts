@@ -54,7 +54,7 @@ it.each<[RunFlags, string]>([
   [{ maxBudgetUsd: 'NaN' }, '--max-budget-usd "NaN" is no number'],
   [{ timeout: '30' }, '--timeout "30" is no time: write 1500ms, 90s, 30m or 2h'],
   [{ timeout: '9999d' }, 'timeout is'],
-  [{ permissionMode: 'yolo' }, 'permission mode "yolo" is not one of default, acceptEdits, bypass'],
+  [{ permissionMode: 'yolo' }, 'permission mode "yolo" is not one of default, acceptEdits, plan, dontAsk, bypass'],
   [{ model: ' ' }, 'the model is empty'],
   [{ session: 'a/b' }, '"a/b" is no session id'],
   [{ session: 'x'.repeat(200) }, 'is no session id'],

@@ -13,12 +13,17 @@ type Segment = readonly Token[] | null;
 
 const STAR: Token = { kind: 'star' };
 
-/** For paths with `/` between segments and none in front. Throws ToolFailure for a pattern with too many alternatives. */
-export function globMatcher(pattern: string): (path: string) => boolean {
+/**
+ * For paths with `/` between segments and none in front. `dots`: a wildcard matches a leading dot as well. Throws ToolFailure for
+ * a pattern with too many alternatives.
+ */
+export function globMatcher(pattern: string, { dots = false } = {}): (path: string) => boolean {
   const alternatives = expandBraces(pattern).map((one) => one.split('/').map(parseSegment));
   return (path) => {
     const names = path.split('/').map((name) => Array.from(name));
-    return alternatives.some((segments) => wildcard(names, segments, isGlobstar, matchSegment, isPlain));
+    const taken = (name: readonly string[]): boolean => dots || isPlain(name);
+    const fits = (name: readonly string[], segment: Segment): boolean => matchSegment(name, segment, dots);
+    return alternatives.some((segments) => wildcard(names, segments, isGlobstar, fits, taken));
   };
 }
 
@@ -60,9 +65,10 @@ function isPlain(name: readonly string[]): boolean {
   return name[0] !== '.';
 }
 
-function matchSegment(name: readonly string[], segment: Segment): boolean {
-  const first = segment?.[0];
-  if (segment === null || (!isPlain(name) && !(first?.kind === 'literal' && first.character === '.'))) return false;
+function matchSegment(name: readonly string[], segment: Segment, dots: boolean): boolean {
+  if (segment === null) return false;
+  const [first] = segment;
+  if (!dots && !isPlain(name) && !(first?.kind === 'literal' && first.character === '.')) return false;
   return wildcard(
     name,
     segment,

@@ -23,7 +23,10 @@ const MAX_FOLDERS = 16;
 /** `cwd` is the workspace, an absolute real path. Pure: nothing is looked up. */
 export function readOnlyShell(command: string, cwd: string): ShellJudgement {
   const commands = parseShell(command);
-  if (commands === null) return NO;
+  return commands === null ? NO : readOnlyCommands(commands, cwd);
+}
+
+export function readOnlyCommands(commands: readonly SimpleCommand[], cwd: string): ShellJudgement {
   let folders: readonly string[] = [cwd];
   const paths: ShellPath[] = [];
   for (const [at, simple] of commands.entries()) {
@@ -41,7 +44,7 @@ export function readOnlyShell(command: string, cwd: string): ShellJudgement {
 }
 
 /** To nowhere, or from one of the two outputs to the other. */
-function isHarmless({ operator, target }: Redirect): boolean {
+export function isHarmless({ operator, target }: Redirect): boolean {
   if (!target.literal || target.glob !== -1) return false;
   if (/^[12]?>&$/.test(operator)) return target.text === '1' || target.text === '2';
   return /^(?:[12]?>>?|&>>?|<)$/.test(operator) && target.text === '/dev/null';

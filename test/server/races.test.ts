@@ -1,0 +1,156 @@
+// Stops and messages that arrive when nobody expects them: before a run, between two, during a handover, at the very end.
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { defaultHandover, SIGNALS } from '../../workflows/contract/session.ts';
+import { harness, userMessage, type OpenSession } from '../support/harness.ts';
+import { until } from '../support/until.ts';
+
+const look = reply([toolUse('glob', { pattern: '*' })]);
+
+/** Ids of the workflow run that is the session now. */
+const runId = async (session: OpenSession): Promise<unknown> =>
+  (await session.handle.describe()).raw.workflowExecutionInfo?.execution?.runId;
+
+const handedOver = async (session: OpenSession): Promise<void> => {
+  const { raw } = await session.handle.describe();
+  await until(async () => (await runId(session)) !== raw.workflowExecutionInfo?.firstRunId);
+};
+
+describe('an interrupt', () => {
+  it('L4 L47 that arrives during a handover stops the run that was handed over', async () => {
+    const held = gate();
+    const h = await harness({
+      script: [look, reply('On and on', { hold: held.hold })],
+      handover: { ...defaultHandover, iterations: 1 },
+    });
+    const session = await h.open('Go.');
+    // The server starts the next run's first task a moment later: what comes now is delivered with it.
+    await handedOver(session);
+    await session.interrupt();
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'aborted_streaming', by: 'interrupt' } });
+    held.release();
+  });
+
+  it('L47 L61 of a message that no run has taken yet ends its run at once; what is sent after it runs', async () => {
+    const h = await harness({ script: [reply('Second.')] });
+    await h.worker.stop();
+    const session = await h.open('First.');
+    await session.interrupt();
+    await session.send('Second.');
+    const worker = await h.startWorker();
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'aborted_streaming' }, messages: [{}] });
+    expect(await session.ended(2)).toMatchObject({ terminal: { reason: 'completed' } });
+    expect(h.bodies()).toHaveLength(1);
+    await worker.stop();
+  });
+
+  it('L49 L61 and then a cancel: what is queued is not taken', async () => {
+    const h = await harness({
+      script: [reply([toolUse('bash', { command: 'trap "" TERM; touch begun; sleep 300' })])],
+    });
+    const session = await h.open('Do it.');
+    await until(() => existsSync(join(h.cwd, 'begun')));
+    const queued = userMessage('And then?');
+    await session.handle.signal(SIGNALS.message, queued);
+    await session.interrupt();
+    await session.handle.cancel();
+    await until(async () => (await session.handle.describe()).status.name === 'CANCELLED');
+    expect((await session.entries()).at(-1)).toEqual({ kind: 'session_closed', notTaken: [queued.id] });
+    expect(await session.memo()).toMatchObject({ runs: 1, last: { terminal: { reason: 'aborted_tools' } } });
+  });
+});
+
+describe('a session that is never left alone', () => {
+  it('L4 is handed over between two runs, although a message always waits', async () => {
+    const h = await harness({
+      script: { replies: [{ ...reply('Yes.'), times: 'any' }] },
+      handover: { events: 40, signals: 5_000 },
+    });
+    await h.worker.stop();
+    const session = await h.open('0');
+    const big = 'x'.repeat(40 * 1024);
+    for (let n = 1; n < 8; n += 1) await session.send(`${n} ${big}`);
+    const worker = await h.startWorker();
+    await handedOver(session);
+    await worker.stop();
+  });
+
+  it('L4 is handed over while it is idle, whatever signals it gets', async () => {
+    const h = await harness({ script: [reply('Yes.')], handover: { events: 40, signals: 5_000 } });
+    const session = await h.open('Hello.');
+    await session.ended(1);
+    for (let n = 0; n < 30; n += 1) await session.interrupt();
+    await handedOver(session);
+  });
+
+  it('L4 L43 L61 takes more messages than one payload holds, each once and in order', async () => {
+    const h = await harness({
+      script: {
+        replies: [
+          reply([toolUse('bash', { command: 'touch begun; until [ -e go ]; do sleep 0.05; done' })]),
+          { ...reply('Seen.'), times: 'any' },
+        ],
+      },
+      handover: { events: 100, signals: 5_000 },
+    });
+    const session = await h.open('0');
+    await until(() => existsSync(join(h.cwd, 'begun')));
+    const texts = Array.from({ length: 320 }, (_, n) => `${n + 1} ${'x'.repeat(8_000)}`);
+    for (const each of texts) await session.send(each);
+    writeFileSync(join(h.cwd, 'go'), '');
+    const taken = await until(async () => {
+      const entries = await session.entries();
+      const said = entries.flatMap((entry) =>
+        entry.kind === 'user' && entry.body.kind === 'text' ? [entry.body.text] : [],
+      );
+      return said.length > texts.length ? said : null;
+    });
+    expect(taken).toEqual(['0', ...texts]);
+  });
+
+  it('L61 passes over signals that are no messages of ours', async () => {
+    const h = await harness({ script: [reply('Hello.')] });
+    await h.worker.stop();
+    const session = await h.open('Hi.');
+    const odd = [undefined, null, 5, {}, { id: 'm' }, { id: 'm', body: { kind: 'stored', hash: '../x', bytes: 1 } }];
+    for (const each of odd) await session.handle.signal(SIGNALS.message, each);
+    await session.handle.signal('nonsense', 1);
+    const worker = await h.startWorker();
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, messages: [expect.any(String)] });
+    await worker.stop();
+  });
+});
+
+describe('options that a message brings', () => {
+  it('L57 to a run that is under way hold from the next run on', async () => {
+    const h = await harness({
+      script: [
+        reply([toolUse('bash', { command: 'touch begun; until [ -e go ]; do sleep 0.05; done' })]),
+        reply('Seen.'),
+        reply('Again.'),
+      ],
+    });
+    const session = await h.open('Go.', { model: 'claude-haiku-4-5' });
+    await until(() => existsSync(join(h.cwd, 'begun')));
+    await session.send('Better.', { options: { model: 'claude-opus-4-5' } });
+    writeFileSync(join(h.cwd, 'go'), '');
+    await session.ended(1);
+    await session.send('Again.');
+    await session.ended(2);
+    expect(h.bodies().map((body) => body.model)).toEqual(['claude-haiku-4-5', 'claude-haiku-4-5', 'claude-opus-4-5']);
+  });
+
+  it('L57 and that no run can open with are refused, and not kept for the next', async () => {
+    const h = await harness({ script: [reply('Hello.'), reply('Back.')] });
+    const session = await h.open('Hi.');
+    await session.ended(1);
+    await session.send('There.', { options: { cwd: '/no/such/folder' } });
+    expect(await session.ended(2)).toMatchObject({ terminal: { reason: 'model_error' } });
+    await session.send('Odd.', { options: { cwd: 5, model: {} } as never });
+    expect(await session.ended(3)).toMatchObject({ terminal: { reason: 'model_error' } });
+    await session.send('Here.');
+    expect(await session.ended(4)).toMatchObject({ terminal: { reason: 'completed' } });
+  });
+});

@@ -1,0 +1,89 @@
+// The grammar of permission rules (L55): `tool`, `tool(pattern)`, and names with `*`. Shared by the client, which refuses a bad
+// rule before anything starts, and the activity that opens a run. A rule that could never match is refused: it would guard nothing.
+import type { PermissionRules } from './session.ts';
+
+export type Rule = {
+  /** A tool's name; `*` stands for any characters. */
+  readonly tool: string;
+  readonly pattern: string | null;
+};
+
+const LISTS: readonly string[] = ['allow', 'deny', 'ask'] satisfies (keyof PermissionRules)[];
+/** Of all lists together; characters of one. */
+const MOST_RULES = 1_000;
+const MOST_CHARACTERS = 500;
+/** What one glob may stand for, once its braces are expanded. */
+const MOST_ALTERNATIVES = 256;
+const PATH_TOOLS: readonly string[] = ['read', 'write', 'edit', 'glob', 'grep'];
+
+/** Null when it has not the form of a rule. */
+export function parseRule(rule: string): Rule | null {
+  const [, tool, pattern] = /^([A-Za-z0-9_*-]{1,64})(?:\((.+)\))?$/s.exec(rule) ?? [];
+  return tool === undefined ? null : { tool, pattern: pattern ?? null };
+}
+
+/** A sentence naming the rule and what would be right, or undefined. Rules may come from any Temporal client: nothing is certain. */
+export function permissionsProblem(permissions: unknown): string | undefined {
+  if (permissions === undefined) return undefined;
+  if (typeof permissions !== 'object' || permissions === null || Array.isArray(permissions)) {
+    return 'the permissions are not an object: give lists of rules as allow, deny and ask';
+  }
+  let rules = 0;
+  for (const [list, given] of Object.entries(permissions)) {
+    if (!LISTS.includes(list)) return `the permissions have no list "${list.slice(0, 40)}": it is allow, deny or ask`;
+    if (given === undefined) continue;
+    if (!Array.isArray(given)) return `the permissions' "${list}" is not a list: give rules such as ["bash(git status:*)"]`;
+    rules += given.length;
+    if (rules > MOST_RULES) return `there are more than ${MOST_RULES} permission rules: give fewer, with wider patterns`;
+    const problem = given.map(ruleProblem).find((found) => found !== undefined);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+function ruleProblem(rule: unknown): string | undefined {
+  if (typeof rule !== 'string') return 'a permission rule is not a text: write it as tool or tool(pattern)';
+  const shown = `permission rule ${JSON.stringify(rule.slice(0, 80))}`;
+  if (rule.length > MOST_CHARACTERS) {
+    return `${shown}… has ${rule.length} characters: give at most ${MOST_CHARACTERS}`;
+  }
+  const parsed = parseRule(rule);
+  if (parsed === null) {
+    return `${shown} cannot be read: write tool or tool(pattern), such as bash(git status:*), write(src/**) or mcp__*`;
+  }
+  const { tool, pattern } = parsed;
+  const builtin = tool.toLowerCase();
+  if (tool !== builtin && (builtin === 'bash' || PATH_TOOLS.includes(builtin))) {
+    return `${shown} names no tool: write ${builtin}, in small letters`;
+  }
+  if (pattern === null) return undefined;
+  if (tool.includes('*')) return `${shown} has a pattern for several tools: write a rule for each`;
+  const wrong = patternProblem(tool, pattern);
+  return wrong === undefined ? undefined : `${shown} ${wrong}`;
+}
+
+function patternProblem(tool: string, pattern: string): string | undefined {
+  if (/\p{Cc}/u.test(pattern)) return 'holds a control character: leave it out';
+  if (tool === 'bash') return commandProblem(pattern);
+  return PATH_TOOLS.includes(tool) ? pathProblem(pattern) : undefined;
+}
+
+function commandProblem(pattern: string): string | undefined {
+  const command = pattern.replace(/:\*$/, '');
+  if (command.trim() === '') return 'names no command: write bash for every command';
+  if (command.includes('*')) return 'has a * that is not at its end: end it with :* for whatever begins so';
+  if (/[&|;<>()$`"'\\{}]/.test(command)) {
+    return 'is not one simple command: write its words, without quotes, variables, redirections and operators';
+  }
+  return undefined;
+}
+
+function pathProblem(pattern: string): string | undefined {
+  if (pattern.startsWith('/') || /^[A-Za-z]:/.test(pattern)) return 'is absolute: write it relative to the workspace';
+  if (pattern.split('/').includes('..')) return 'holds "..": only paths in the workspace can be matched';
+  if (pattern.includes('\\')) return 'holds a backslash: separate folders with /';
+  const groups = pattern.match(/\{[^{}]*\}/g) ?? [];
+  if (/[{}]/.test(pattern.replaceAll(/\{[^{}]*\}/g, ''))) return 'has braces within braces, or one alone: write {a,b}';
+  const alternatives = groups.reduce((product, group) => product * group.split(',').length, 1);
+  return alternatives > MOST_ALTERNATIVES ? `stands for more than ${MOST_ALTERNATIVES} globs: split it` : undefined;
+}
