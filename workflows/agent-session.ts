@@ -11,11 +11,13 @@ export async function agentSession(input: ResumedInput): Promise<void> {
   const session = new Session(input, carry);
   try {
     if (carry.run) await run(session, carry.run);
-    while (session.stopCause !== 'cancel') {
+    const cancelled = (): boolean => session.stopCause === 'cancel';
+    while (!cancelled()) {
       if (session.inbox.waiting.length === 0) session.enter('idle');
       await handoverIfDue(session, () => null);
       await condition(() => session.inbox.waiting.length > 0 || handoverDue(session));
-      if (session.inbox.waiting.length > 0) await openAndRun(session);
+      // A message and a cancel may have arrived together.
+      if (session.inbox.waiting.length > 0 && !cancelled()) await openAndRun(session);
     }
   } catch (error) {
     if (!isCancellation(error)) throw error;

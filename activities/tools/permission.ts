@@ -13,7 +13,7 @@ export type PermissionSettings = {
 /** `input` has passed the tool's schema. */
 export function decide(settings: PermissionSettings, risk: Risk, tool: Tool, input: unknown): PermissionDecision {
   const { mode, permissions = {}, cwd } = settings;
-  const call = { tool, input, cwd };
+  const call = { tool, cwd, subject: () => tool.subject?.(input, { cwd }) };
   const own = tool.canUse?.(input, { cwd, mode });
   if (own?.kind === 'deny') return own;
   const denying = touchingRule(permissions.deny, call);
@@ -47,10 +47,12 @@ export function unaskedText(mode: PermissionMode, risk: Risk, tool: string, rule
       'Go on without it, or say what is needed: whoever started this run can change the rule.'
     );
   }
+  // What a tool itself asks about no rule allows.
+  const byRule = risk === 'read' ? '' : ', or a rule ("--allow")';
   const wider = risk === 'write' ? '"--permission-mode acceptEdits" or "bypass"' : '"--permission-mode bypass"';
   return (
     `Not run: ${tool} would ${deed[risk]}, and permission mode "${mode}" asks before that, but nobody can be asked here. ` +
-    `Go on without it, or say what is needed: whoever started this run can allow it with ${wider}, or a rule ("--allow").`
+    `Go on without it, or say what is needed: whoever started this run can allow it with ${wider}${byRule}.`
   );
 }
 

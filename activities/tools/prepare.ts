@@ -24,11 +24,7 @@ export type PreparedCall = ReadyCall | { readonly kind: 'invalid'; readonly text
 /** Deeper input than any tool has a use for overflows stacks further down: JSON.stringify, a schema that recurses. */
 const MAX_DEPTH = 200;
 
-export function prepareCall(
-  registry: ToolRegistry,
-  settings: PermissionSettings,
-  call: NamedInput,
-): PreparedCall {
+export function prepareCall(registry: ToolRegistry, settings: PermissionSettings, call: NamedInput): PreparedCall {
   const tool = registry.get(call.name);
   if (tool === undefined) return { kind: 'invalid', text: unknownTool(registry, call.name) };
   if (deeperThan(call.input, MAX_DEPTH)) {

@@ -60,7 +60,7 @@ export type RuleSubject =
       readonly text: string;
       /** Null when it cannot be read for certain. */
       readonly commands: readonly SimpleCommand[] | null;
-      /** Whether these commands of it, run on their own, read and do nothing else. */
+      /** Whether these commands, one after the other, read and do nothing else. */
       readonly readsOnly: (commands: readonly SimpleCommand[]) => boolean;
     };
 

@@ -25,7 +25,9 @@ export function invalid(text: string): Verdict {
 export function denied(mode: PermissionMode, { tool, risk, permission }: ReadyCall): Verdict | undefined {
   if (permission.kind === 'allow') return undefined;
   const content =
-    permission.kind === 'ask' ? unaskedText(mode, risk, tool.name, permission.rule) : deniedText(tool.name, permission.why);
+    permission.kind === 'ask'
+      ? unaskedText(mode, risk, tool.name, permission.rule)
+      : deniedText(tool.name, permission.why);
   const facts: OutcomeFacts = { error: true, ...fatalDenial(permission, content) };
   return { content, isError: true, decision: 'denied', outcome: 'not_run', facts };
 }

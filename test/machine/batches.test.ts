@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { batches } from '../../workflows/machine/batches.ts';
+import { batches, LARGEST_BATCH } from '../../workflows/machine/batches.ts';
 import { call } from '../support/machine.ts';
 
 const plan = (pattern: string): string[] =>
@@ -21,6 +21,13 @@ describe('batches', () => {
     ['', []],
   ])('L35 %s runs as %j', (pattern, expected) => {
     expect(plan(pattern)).toEqual(expected);
+  });
+
+  it('L35 more safe calls than a server takes at once run a hundred at a time', () => {
+    const calls = Array.from({ length: 2_100 }, (_, index) => call(index));
+    const planned = batches(calls);
+    expect(planned.flat()).toEqual(calls);
+    expect(Math.max(...planned.map((batch) => batch.length))).toBe(LARGEST_BATCH);
   });
 
   it('L35 every open call is in exactly one batch, in the model order, and no unsafe call has company', () => {

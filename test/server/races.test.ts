@@ -62,6 +62,21 @@ describe('an interrupt', () => {
   });
 });
 
+it('L49 L61 a message that arrives together with a cancel is not taken', async () => {
+  const h = await harness({ script: [reply('Hello.')] });
+  const session = await h.open('Hi.');
+  await session.ended(1);
+  await h.worker.stop();
+  const late = userMessage('One more.');
+  await session.handle.signal(SIGNALS.message, late);
+  await session.handle.cancel();
+  const worker = await h.startWorker();
+  await until(async () => (await session.handle.describe()).status.name === 'CANCELLED');
+  expect((await session.entries()).at(-1)).toEqual({ kind: 'session_closed', notTaken: [late.id] });
+  expect(await session.memo()).toMatchObject({ runs: 1 });
+  await worker.stop();
+});
+
 describe('a session that is never left alone', () => {
   it('L4 is handed over between two runs, although a message always waits', async () => {
     const h = await harness({

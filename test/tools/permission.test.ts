@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest';
-import type { PermissionMode } from '../../workflows/contract/session.ts';
-import { decide, unaskedText } from '../../activities/tools/permission.ts';
+import type { PermissionMode, PermissionRules } from '../../workflows/contract/session.ts';
+import { decide, unaskedText, type PermissionSettings } from '../../activities/tools/permission.ts';
 import type { PermissionDecision, Risk } from '../../activities/tools/tool.ts';
 import { simpleTool } from './support.ts';
 
-const modes: readonly PermissionMode[] = ['default', 'acceptEdits', 'bypass'];
+const modes: readonly PermissionMode[] = ['default', 'acceptEdits', 'plan', 'dontAsk', 'bypass'];
 const risks: readonly Risk[] = ['read', 'write', 'execute', 'external'];
 
 function decided(mode: PermissionMode, risk: Risk, own?: PermissionDecision): string {
   const tool = simpleTool(own === undefined ? {} : { canUse: () => own });
-  return decide(mode, risk, tool, {}, { cwd: '/workspace' }).kind;
+  return decide({ mode, cwd: '/workspace' }, risk, tool, {}).kind;
 }
 
 test('L55 each mode allows what it says and asks for the rest', () => {
@@ -17,6 +17,8 @@ test('L55 each mode allows what it says and asks for the rest', () => {
   expect(table).toEqual([
     ['allow', 'ask', 'ask', 'ask'],
     ['allow', 'allow', 'ask', 'ask'],
+    ['allow', 'deny', 'deny', 'deny'],
+    ['allow', 'deny', 'deny', 'deny'],
     ['allow', 'allow', 'allow', 'allow'],
   ]);
 });
@@ -25,8 +27,10 @@ test('L55 deny > ask > allow: a deny holds in every mode, also bypass', () => {
   for (const mode of modes) {
     for (const risk of risks) {
       expect(decided(mode, risk, { kind: 'deny', why: 'never' })).toBe('deny');
-      expect(decided(mode, risk, { kind: 'ask' })).toBe(mode === 'bypass' ? 'allow' : 'ask');
-      expect(decided(mode, risk, { kind: 'allow' })).toBe('allow');
+      const planned = mode === 'plan' && risk !== 'read';
+      const asked = planned || mode === 'dontAsk' ? 'deny' : 'ask';
+      expect(decided(mode, risk, { kind: 'ask' })).toBe(mode === 'bypass' ? 'allow' : asked);
+      expect(decided(mode, risk, { kind: 'allow' })).toBe(planned ? 'deny' : 'allow');
     }
   }
 });
@@ -34,14 +38,51 @@ test('L55 deny > ask > allow: a deny holds in every mode, also bypass', () => {
 test('a rule gets the input, the workspace and the mode', () => {
   const seen: unknown[] = [];
   const tool = simpleTool({ canUse: (input, context) => (seen.push(input, context), undefined) });
-  decide('acceptEdits', 'write', tool, { text: 'x' }, { cwd: '/workspace' });
+  decide({ mode: 'acceptEdits', cwd: '/workspace' }, 'write', tool, { text: 'x' });
   expect(seen).toEqual([{ text: 'x' }, { cwd: '/workspace', mode: 'acceptEdits' }]);
 });
 
 test('L55 what would ask says so: the mode, the deed, and what a caller can do', () => {
   expect(unaskedText('default', 'write', 'edit')).toBe(
     'Not run: edit would change files in the workspace, and permission mode "default" asks before that, but nobody can be asked here. ' +
-      'Go on without it, or say what is needed: whoever started this run can allow it with "--permission-mode acceptEdits" or "bypass".',
+      'Go on without it, or say what is needed: whoever started this run can allow it with "--permission-mode acceptEdits" or "bypass", or a rule ("--allow").',
   );
   expect(unaskedText('acceptEdits', 'execute', 'bash')).toContain('"--permission-mode bypass"');
+});
+
+const everyMode = (permissions: PermissionRules, risk: Risk): readonly string[] =>
+  modes.map((mode) => decide({ mode, permissions, cwd: '/workspace' }, risk, simpleTool({ name: 'act' }), {}).kind);
+
+test('L55 the rules of a run: deny > ask > allow > mode; plan runs reads only, bypass asks nothing', () => {
+  const [allow, deny, ask] = [['act'], ['act'], ['act']];
+  // In the order of the modes: default, acceptEdits, plan, dontAsk, bypass.
+  expect(everyMode({ allow, deny, ask }, 'read')).toEqual(['deny', 'deny', 'deny', 'deny', 'deny']);
+  expect(everyMode({ allow, ask }, 'read')).toEqual(['ask', 'ask', 'ask', 'deny', 'allow']);
+  expect(everyMode({ allow, ask }, 'execute')).toEqual(['ask', 'ask', 'deny', 'deny', 'allow']);
+  expect(everyMode({ allow }, 'execute')).toEqual(['allow', 'allow', 'deny', 'allow', 'allow']);
+});
+
+test('L55 rules beside the tool’s own: either denies, either asks, either allows', () => {
+  const allow = { permissions: { allow: ['act'] } };
+  const beside = (own: PermissionDecision, more: Partial<PermissionSettings>): PermissionDecision =>
+    decide({ mode: 'default', cwd: '/', ...more }, 'write', simpleTool({ name: 'act', canUse: () => own }), {});
+  expect(beside({ kind: 'deny', why: 'never', fatal: true }, allow)).toEqual({
+    kind: 'deny',
+    why: 'never',
+    fatal: true,
+  });
+  expect(beside({ kind: 'ask' }, allow)).toEqual({ kind: 'ask' });
+  expect(beside({ kind: 'allow' }, { permissions: { ask: ['a*'] } })).toEqual({ kind: 'ask', rule: 'a*' });
+  expect(beside({ kind: 'allow' }, { permissions: { deny: ['a*'] } })).toMatchObject({ kind: 'deny' });
+});
+
+test('L55 a refusal names its rule or its mode', () => {
+  const whyIn = (mode: PermissionMode, permissions: PermissionRules): unknown =>
+    decide({ mode, permissions, cwd: '/' }, 'write', simpleTool({ name: 'act' }), {});
+  expect(whyIn('bypass', { deny: ['a*'] })).toEqual({ kind: 'deny', why: 'the rule "a*" denies it' });
+  expect(whyIn('plan', {})).toEqual({ kind: 'deny', why: 'in permission mode "plan" only reads run' });
+  expect(whyIn('dontAsk', { ask: ['a*'] })).toMatchObject({
+    why: 'the rule "a*" asks before it, and in permission mode "dontAsk" what would ask is denied',
+  });
+  expect(unaskedText('default', 'write', 'act', 'a*')).toContain('the rule "a*" asks before this call of act');
 });

@@ -32,9 +32,11 @@ export function permissionsProblem(permissions: unknown): string | undefined {
   for (const [list, given] of Object.entries(permissions)) {
     if (!LISTS.includes(list)) return `the permissions have no list "${list.slice(0, 40)}": it is allow, deny or ask`;
     if (given === undefined) continue;
-    if (!Array.isArray(given)) return `the permissions' "${list}" is not a list: give rules such as ["bash(git status:*)"]`;
+    if (!Array.isArray(given))
+      return `the permissions' "${list}" is not a list: give rules such as ["bash(git status:*)"]`;
     rules += given.length;
-    if (rules > MOST_RULES) return `there are more than ${MOST_RULES} permission rules: give fewer, with wider patterns`;
+    if (rules > MOST_RULES)
+      return `there are more than ${MOST_RULES} permission rules: give fewer, with wider patterns`;
     const problem = given.map(ruleProblem).find((found) => found !== undefined);
     if (problem !== undefined) return problem;
   }

@@ -1,12 +1,15 @@
 // Which calls run together (L35): neighbouring safe calls in one batch, an unsafe call alone, in the model's order.
 import type { Call } from '../contract/activities.ts';
 
+/** A server takes 2,000 activities of a workflow at once and fails it for ever at one more; no worker runs that many anyway. */
+export const LARGEST_BATCH = 100;
+
 export function batches(calls: readonly Call[]): readonly (readonly Call[])[] {
   const planned: Call[][] = [];
   let open: Call[] | null = null;
   for (const call of calls) {
     if (call.outcome) continue;
-    if (call.safe && open) open.push(call);
+    if (call.safe && open && open.length < LARGEST_BATCH) open.push(call);
     else {
       planned.push([call]);
       open = call.safe ? planned[planned.length - 1]! : null;

@@ -18,10 +18,15 @@ const CHANGE_SHELL = new Set(
 export function allowedCommand(patterns: readonly string[], { commands, readsOnly }: CommandSubject): boolean {
   if (commands === null) return false;
   const rules = patterns.map(commandPattern);
-  const byRule = commands.filter((command) => rules.some((rule) => covers(rule, command)));
-  if (byRule.length === 0) return false;
-  const rest = commands.filter((command) => !byRule.includes(command));
-  return rest.length === 0 || (!byRule.some(changesShell) && readsOnly(rest));
+  const named = new Set(commands.filter((command) => rules.some((rule) => covers(rule, command))));
+  if (named.size === 0 || named.size === commands.length) return named.size > 0;
+  if ([...named].some(changesShell)) return false;
+  // Judged where they stand: a `cd` counts for what comes after it, and not within a pipeline.
+  return readsOnly(commands.map((command) => (named.has(command) ? nothing(command) : command)));
+}
+
+function nothing({ joint }: SimpleCommand): SimpleCommand {
+  return { joint, words: [{ text: 'true', literal: true, glob: -1 }], redirects: [] };
 }
 
 /** A redirection to a file is no part of what a rule names. */

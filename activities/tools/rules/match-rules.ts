@@ -9,41 +9,41 @@ import { touchedCommand } from './touched-command.ts';
 
 export type RuledCall = {
   readonly tool: Tool;
-  /** As the schema returned it. */
-  readonly input: unknown;
   readonly cwd: string;
+  /** Of its input; undefined when the tool does not say what a pattern is about. Looked up when a rule needs it. */
+  readonly subject: () => RuleSubject | null | undefined;
 };
 
 /** The first rule of the list that is about the call, as written; undefined when none is. In doubt it is. */
-export function touchingRule(list: PermissionRules['deny'], call: RuledCall): string | undefined {
-  return list?.find((text) => {
+export function touchingRule(list: PermissionRules['deny'] = [], call: RuledCall): string | undefined {
+  let touched: ((pattern: string) => boolean) | undefined;
+  return list.find((text) => {
     const rule = parseRule(text);
     if (rule === null || !names(rule, call.tool)) return false;
-    const subject = rule.pattern === null ? undefined : subjectOf(call);
-    if (rule.pattern === null || subject === undefined) return true;
-    if (subject === null) return false;
-    return subject.kind === 'path'
-      ? touchedPath(rule.pattern, subject, call.cwd)
-      : touchedCommand(rule.pattern, subject);
+    if (rule.pattern === null) return true;
+    touched ??= touchedBy(call);
+    return touched(rule.pattern);
   });
 }
 
+function touchedBy({ subject: subjectOf, cwd }: RuledCall): (pattern: string) => boolean {
+  const subject = subjectOf();
+  if (subject === undefined) return () => true;
+  if (subject === null) return () => false;
+  return subject.kind === 'path' ? touchedPath(subject, cwd) : touchedCommand(subject);
+}
+
 /** Whether the allow rules, together, are about all of the call. In doubt they are not. */
-export function allowedByRules(list: PermissionRules['allow'], call: RuledCall): boolean {
-  const rules = (list ?? []).map(parseRule).filter((rule) => rule !== null && names(rule, call.tool)) as readonly Rule[];
+export function allowedByRules(list: PermissionRules['allow'] = [], call: RuledCall): boolean {
+  const rules = list.map(parseRule).filter((rule) => rule !== null && names(rule, call.tool)) as readonly Rule[];
   if (rules.length === 0) return false;
   if (rules.some(({ pattern }) => pattern === null)) return true;
   const patterns = rules.map(({ pattern }) => pattern as string);
-  const subject = subjectOf(call);
+  const subject = call.subject();
   if (subject === null || subject === undefined) return false;
   return subject.kind === 'path'
     ? patterns.some((pattern) => allowedPath(pattern, subject, call.cwd))
     : allowedCommand(patterns, subject);
-}
-
-/** Undefined: the tool does not say what its patterns are about. */
-function subjectOf({ tool, input, cwd }: RuledCall): RuleSubject | null | undefined {
-  return tool.subject?.(input, { cwd });
 }
 
 function names(rule: Rule, { name }: Tool): boolean {

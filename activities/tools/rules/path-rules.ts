@@ -15,15 +15,20 @@ export function allowedPath(pattern: string, { path, tree = false }: PathSubject
   return name !== null && (!tree || /(?:^|\/)\*\*$/.test(glob)) && globMatcher(glob)(name);
 }
 
-/** Of a whole folder also when the pattern is about something in it. */
-export function touchedPath(pattern: string, { path, tree = false }: PathSubject, cwd: string): boolean {
+/** Tells it of one pattern after the other. Of a whole folder also when the pattern is about something in it. */
+export function touchedPath({ path, tree = false }: PathSubject, cwd: string): (pattern: string) => boolean {
   const written = resolve(cwd, path);
-  const glob = cleaned(pattern);
-  const matches = globMatcher(glob, { dots: true });
-  return [written, realOf(written)].some((full) => {
-    const name = nameIn(cwd, full);
-    return name !== null && (matches(name) || (tree && reachesInto(glob, name)));
-  });
+  const names = [written, realOf(written)].map((full) => nameIn(cwd, full)).filter((name) => name !== null);
+  return (pattern) => {
+    const glob = withContents(cleaned(pattern));
+    const matches = globMatcher(glob, { dots: true });
+    return names.some((name) => matches(name) || (tree && reachesInto(glob, name)));
+  };
+}
+
+/** What is denied by name may be a folder. */
+function withContents(glob: string): string {
+  return /[*?[{][^/]*$/.test(glob) ? glob : `${glob}/**`;
 }
 
 /** Whether what the pattern matches may lie below the folder: each of its segments is matched by the beginning of the pattern. */

@@ -17,18 +17,29 @@ const RUNNERS = new Set(
   ).split(' '),
 );
 
-export function touchedCommand(pattern: string, { text, commands }: CommandSubject): boolean {
-  const rule = commandPattern(pattern);
-  if (commands === null) return occurs(rule, text);
-  return commands.some((command) => touches(rule, command));
+/** Tells it of one pattern after the other. */
+export function touchedCommand({ text, commands }: CommandSubject): (pattern: string) => boolean {
+  const rough = commands === null ? [roughWords(text)] : commands.map(roughlyRun).filter((words) => words.length > 0);
+  const exact = (commands ?? []).map(commandIn);
+  // Most rules name a word that is nowhere in the command, which may be long, and the rules many.
+  const said = new Set([...exact.flat().map(({ text: word }) => word), ...rough.flat()].flatMap(spellings));
+  const unsaid = exact.flat().some(mayBeAnything);
+  return (pattern) => {
+    const rule = commandPattern(pattern);
+    if (!unsaid && !rule.words.every((word) => said.has(word))) return false;
+    return exact.some((words) => fits(rule, words)) || rough.some((words) => occurs(rule, words));
+  };
 }
 
-function touches(rule: CommandPattern, { words }: SimpleCommand): boolean {
+/** Without what stands before the command's name. */
+function commandIn({ words }: SimpleCommand): readonly Word[] {
   const start = words.findIndex(({ text }) => !KEYWORDS.has(text) && !/^\w+(?:\[.*\])?\+?=/s.test(text));
-  if (start === -1) return false;
-  const command = words.slice(start);
-  if (fits(rule, command)) return true;
-  return RUNNERS.has(nameOf(command)) && occurs(rule, command.map(({ text }) => text).join(' '));
+  return start === -1 ? [] : words.slice(start);
+}
+
+function roughlyRun(command: SimpleCommand): readonly string[] {
+  const words = commandIn(command).map(({ text }) => text);
+  return RUNNERS.has(baseName(words[0] ?? '')) ? roughWords(words.join(' ')) : [];
 }
 
 /** The rule's words from the first on; between them may stand options, each perhaps with a value: `git -C sub push`. */
@@ -44,7 +55,7 @@ function fits({ words, open }: CommandPattern, command: readonly Word[]): boolea
     }
     reached = next;
   }
-  return open ? reached.size > 0 : [...pastOptions(reached, command)].some((end) => isEnd(command, end));
+  return open ? reached.size > 0 : [...reached].some((end) => isEnd(command, end));
 }
 
 function isEnd(command: readonly Word[], at: number): boolean {
@@ -68,19 +79,21 @@ function mayBeAnything({ text, literal, glob }: Word): boolean {
   return (glob !== -1 && text !== '[' && text !== '[[') || (!literal && /[$~{}]/.test(text));
 }
 
-/** Without a reading: the rule's words stand somewhere one after the other. */
-function occurs({ words }: CommandPattern, text: string): boolean {
-  const found = text
-    .replaceAll(/\\\n|["'\\]/g, '')
-    .split(/[\s;&|()<>`{}=$]+/)
-    .filter((word) => word !== '');
+/** Whatever could be a word of a command, however it is quoted and nested. */
+function roughWords(text: string): readonly string[] {
+  const unquoted = text.replaceAll(/\\\n|["'\\]/g, '');
+  return unquoted.split(/[\s;&|()<>`{}=$]+/).filter((word) => word !== '');
+}
+
+/** The rule's words stand somewhere one after the other. */
+function occurs({ words }: CommandPattern, found: readonly string[]): boolean {
   return found.some((first, at) =>
     words.every((word, n) => (n === 0 ? first === word || baseName(first) === word : found[at + n] === word)),
   );
 }
 
-function nameOf(command: readonly Word[]): string {
-  return baseName(command[0]?.text ?? '');
+function spellings(word: string): readonly string[] {
+  return [word, baseName(word)];
 }
 
 function baseName(text: string): string {

@@ -1,8 +1,9 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Command } from 'commander';
 import { expect, it } from 'vitest';
 import { parseDuration } from '../../../client/cli/duration.ts';
-import { type RunFlags, runOptions } from '../../../client/cli/run-options.ts';
+import { addRunOptions, type RunFlags, runOptions } from '../../../client/cli/run-options.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
 it.each([
@@ -44,6 +45,14 @@ it('takes what is given and nothing else', () => {
   });
 });
 
+it('L55 rules of each kind are gathered in the order they are written', () => {
+  const written = ['--deny', 'mcp__*', '--allow', 'bash(npm test)', '--deny', 'read(secrets/**)', '--ask', 'bash'];
+  const flags = addRunOptions(new Command()).parse(written, { from: 'user' }).opts<RunFlags>();
+  expect(options(flags)).toEqual({
+    permissions: { allow: ['bash(npm test)'], deny: ['mcp__*', 'read(secrets/**)'], ask: ['bash'] },
+  });
+});
+
 it.each<[RunFlags, string]>([
   [{ maxTurns: '0' }, 'max turns is 0: give a whole number from 1 to 1000000'],
   [{ maxTurns: '-3' }, 'max turns is -3'],
@@ -55,6 +64,7 @@ it.each<[RunFlags, string]>([
   [{ timeout: '30' }, '--timeout "30" is no time: write 1500ms, 90s, 30m or 2h'],
   [{ timeout: '9999d' }, 'timeout is'],
   [{ permissionMode: 'yolo' }, 'permission mode "yolo" is not one of default, acceptEdits, plan, dontAsk, bypass'],
+  [{ ask: ['bash(a|b)'] }, 'permission rule "bash(a|b)" is not one simple command'],
   [{ model: ' ' }, 'the model is empty'],
   [{ session: 'a/b' }, '"a/b" is no session id'],
   [{ session: 'x'.repeat(200) }, 'is no session id'],

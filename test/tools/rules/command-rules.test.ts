@@ -1,0 +1,107 @@
+// Rules for shell commands, held against what the bash tool says of its input.
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { bashTool } from '../../../activities/tools/builtin/bash.ts';
+import { decide } from '../../../activities/tools/permission.ts';
+import { probeSandbox } from '../../../activities/tools/sandbox.ts';
+import type { PermissionMode, PermissionRules } from '../../../workflows/contract/session.ts';
+
+const bash = bashTool({ sandbox: await probeSandbox({ kinds: ['group'] }) });
+
+function judged(permissions: PermissionRules, command: string, mode: PermissionMode = 'default'): string {
+  return decide({ mode, permissions, cwd: '/workspace' }, 'execute', bash, { command }).kind;
+}
+
+test.each([
+  ['git commit:*', 'git commit -m "a b"', 'allow'],
+  ['git commit:*', 'git commit', 'allow'],
+  ['git commit:*', '"git" com"mit" $X *.ts 2>&1', 'allow'],
+  ['git commit:*', 'git commit-tree x', 'ask'],
+  ['git commit:*', 'git -C sub commit', 'ask'],
+  ['git commit:*', '/tmp/git commit', 'ask'],
+  ['git commit:*', 'PATH=. git commit', 'ask'],
+  ['git commit:*', 'g?t commit', 'ask'],
+  ['git commit:*', '$GIT commit', 'ask'],
+  ['git commit:*', 'git commit > .bashrc', 'ask'],
+  ['git commit:*', 'git commit -m "$(rm -r .)"', 'ask'],
+  ['git commit:*', 'git commit & rm x', 'ask'],
+  ['git commit:*', 'if true; then git commit; fi', 'ask'],
+  ['npm test', 'npm  test', 'allow'],
+  ['npm test', 'npm test -- --reporter=./x.js', 'ask'],
+  ['npm test', 'cd sub && npm test | tail -5', 'allow'],
+  ['npm test', 'cd .. && npm test', 'ask'],
+  ['npm test', 'npm test && touch x', 'ask'],
+  ['npm test', 'npm test\nrm x', 'ask'],
+  // What changes the shell changes what the reads after it are.
+  ['export:*', 'export PATH=.; ls', 'ask'],
+  ['cd:*', 'cd /etc && cat passwd', 'ask'],
+])('L55 allow bash(%s): %j → %s', (pattern, command, decision) => {
+  expect(judged({ allow: [`bash(${pattern})`] }, command)).toBe(decision);
+});
+
+test('L55 a compound command is allowed when each part matches some allow rule', () => {
+  const allow = ['bash(make:*)', 'bash(npm test)'];
+  expect(judged({ allow }, 'make all && npm test; pwd')).toBe('allow');
+  expect(judged({ allow: allow.slice(1) }, 'make all && npm test; pwd')).toBe('ask');
+});
+
+test.each([
+  ['rm:*', 'rm -r x', true],
+  ['rm:*', 'ls && rm x', true],
+  ['rm:*', '/bin/rm x', true],
+  ['rm:*', 'A=1 rm x', true],
+  ['rm:*', 'if true; then rm x; fi', true],
+  ['rm:*', 'sudo -u me rm x', true],
+  ['rm:*', 'bash -c "rm x"', true],
+  ['rm:*', 'find . -exec rm {} +', true],
+  ['rm:*', 'echo $(rm x)', true],
+  ['rm:*', `(r'm' x)`, true],
+  ['rm:*', '$X x', true],
+  ['rm:*', 'echo rm', false],
+  ['rm:*', 'rmdir x', false],
+  ['rm:*', 'echo $(date) > rm.txt', false],
+  ['git push:*', 'git -C sub --no-pager push origin', true],
+  ['git push:*', 'git $VERB', true],
+  ['git push:*', 'git commit -m push', false],
+  ['npm publish', 'npm publish', true],
+  ['npm publish', 'npm publish $X', true],
+  ['npm publish', 'npm publish --dry-run', false],
+])('L55 deny and ask bash(%s): %j → %s', (pattern, command, touched) => {
+  const rules = [`bash(${pattern})`];
+  expect(judged({ deny: rules, allow: ['bash'] }, command, 'bypass')).toBe(touched ? 'deny' : 'allow');
+  expect(judged({ ask: rules, allow: ['bash'] }, command)).toBe(touched ? 'ask' : 'allow');
+});
+
+test('L55 no allow rule for a prefix lets another simple command through', () => {
+  const word = fc.constantFrom('x', '-a', '"b c"', "'&& d'", '$E', '*.f', 'a\\;b', '2>&1', 'a#', 'é', '{', '}', '~');
+  const mine = fc.array(word, { maxLength: 4 }).map((words) => ['good', ...words].join(' '));
+  const other = fc.constantFrom(
+    'bad',
+    'bad x',
+    'A=1 bad',
+    'good=1 bad',
+    '"good bad"',
+    'goods',
+    'good\\ x',
+    '$good',
+    'rm -r x',
+  );
+  const joint = fc.constantFrom(';', '&&', '||', '|', '|&', '&', '\n', ' ;\n', '\\\n;', '&&\n');
+  const joined = fc.tuple(mine, joint, other).chain(([left, by, right]) => {
+    return fc.constantFrom(`${right} ${by} ${left}`, `${right}${by}${left}`, `${left}${by}${right}`);
+  });
+  const nested = fc.tuple(mine, other).chain(([line, inner]) => {
+    return fc.constantFrom(
+      `${line} $(${inner})`,
+      `${line} \`${inner}\``,
+      `${line} "$(${inner})"`,
+      `${line} <(${inner})`,
+    );
+  });
+  fc.assert(
+    fc.property(fc.oneof(joined, nested), (command) => {
+      expect(judged({ allow: ['bash(good:*)'] }, command)).not.toBe('allow');
+    }),
+    { numRuns: 2_000 },
+  );
+});
