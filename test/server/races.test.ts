@@ -1,7 +1,7 @@
 // Stops and messages that arrive when nobody expects them: before a run, between two, during a handover, at the very end.
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { defaultHandover, SIGNALS } from '../../workflows/contract/session.ts';
 import { harness, userMessage, type OpenSession } from '../support/harness.ts';
@@ -98,31 +98,6 @@ describe('a session that is never left alone', () => {
     await session.ended(1);
     for (let n = 0; n < 30; n += 1) await session.interrupt();
     await handedOver(session);
-  });
-
-  it('L4 L43 L61 takes more messages than one payload holds, each once and in order', async () => {
-    const h = await harness({
-      script: {
-        replies: [
-          reply([toolUse('bash', { command: 'touch begun; until [ -e go ]; do sleep 0.05; done' })]),
-          { ...reply('Seen.'), times: 'any' },
-        ],
-      },
-      handover: { events: 100, signals: 5_000 },
-    });
-    const session = await h.open('0');
-    await until(() => existsSync(join(h.cwd, 'begun')));
-    const texts = Array.from({ length: 320 }, (_, n) => `${n + 1} ${'x'.repeat(8_000)}`);
-    for (const each of texts) await session.send(each);
-    writeFileSync(join(h.cwd, 'go'), '');
-    const taken = await until(async () => {
-      const entries = await session.entries();
-      const said = entries.flatMap((entry) =>
-        entry.kind === 'user' && entry.body.kind === 'text' ? [entry.body.text] : [],
-      );
-      return said.length > texts.length ? said : null;
-    });
-    expect(taken).toEqual(['0', ...texts]);
   });
 
   it('L61 passes over signals that are no messages of ours', async () => {
