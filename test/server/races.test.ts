@@ -1,7 +1,7 @@
 // Stops and messages that arrive when nobody expects them: before a run, between two, during a handover, at the very end.
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { defaultHandover, SIGNALS } from '../../workflows/contract/session.ts';
 import { harness, userMessage, type OpenSession } from '../support/harness.ts';
