@@ -134,10 +134,16 @@ test('output becomes well-formed text without control sequences', async () => {
 
 test('L40 the leader of a command is announced while it runs', async () => {
   const cwd = tempFolder();
-  const context = toolContext(cwd);
-  const tool = bashTool({ sandbox: group });
-  await tool.call({ command: 'echo $$ > pid' }, context);
-  expect(context.children).toEqual([
+  const children: unknown[] = [];
+  const spawned = (child: unknown): Promise<void> => {
+    children.push(child);
+    writeFileSync(join(cwd, 'announced'), '');
+    return Promise.resolve();
+  };
+  // Until it is announced it does not end.
+  const command = 'echo $$ > pid; until [ -e announced ]; do sleep 0.01; done';
+  await bashTool({ sandbox: group }).call({ command }, { ...toolContext(cwd), spawned });
+  expect(children).toEqual([
     {
       pid: Number(readFileSync(join(cwd, 'pid'), 'utf8')),
       startTime: expect.stringMatching(/^\d+$/) as string,
