@@ -8,13 +8,7 @@ import { z } from 'zod';
 import { processIdentity } from '../../activities/process-identity.ts';
 import type { CallRun, CallRequest, Workbench } from '../../activities/tools/execute.ts';
 import { createRegistry } from '../../activities/tools/registry.ts';
-import {
-  defineTool,
-  type ChildRecord,
-  type Tool,
-  type ToolContext,
-  type ToolOutput,
-} from '../../activities/tools/tool.ts';
+import { defineTool, type Tool, type ToolContext, type ToolOutput } from '../../activities/tools/tool.ts';
 import { memoryStore } from '../../activities/transcript/memory-store.ts';
 import type { CallKey, SessionId } from '../../workflows/contract/ids.ts';
 
@@ -54,11 +48,7 @@ export function callRun(more: Partial<CallRun> = {}): CallRun {
 }
 
 /** What a tool gets, for calling one without the executor. */
-export function toolContext(
-  cwd: string,
-  more: Partial<ToolContext> = {},
-): ToolContext & { readonly children: ChildRecord[] } {
-  const children: ChildRecord[] = [];
+export function toolContext(cwd: string, more: Partial<ToolContext> = {}): ToolContext {
   return {
     cwd,
     signal: new AbortController().signal,
@@ -67,9 +57,8 @@ export function toolContext(
     depth: 0,
     progress: () => undefined,
     readStored: async () => null,
-    spawned: async (child) => void children.push(child),
+    spawned: async () => undefined,
     ...more,
-    children,
   };
 }
 
