@@ -14,7 +14,9 @@ const bwraps = sandboxes.filter(({ kind }) => kind === 'bwrap');
 
 async function run(sandbox: Sandbox, confinement: Confinement, command: string): Promise<string> {
   const [program = '', ...args] = sandbox.wrap(['bash', '-c', command], confinement);
-  const { stdout, stderr } = await promisify(execFile)(program, args, { cwd: confinement.cwd }).catch(
+  // A bash at the outermost level whose standard input is a socket, as here, takes itself for a login and reads ~/.bashrc.
+  const env = { ...process.env, SHLVL: '9' };
+  const { stdout, stderr } = await promisify(execFile)(program, args, { cwd: confinement.cwd, env }).catch(
     (error: { stdout: string; stderr: string }) => error,
   );
   return (stdout + stderr).trim();
