@@ -6,6 +6,7 @@ import type { Attempt } from './attempt.ts';
 import type { Deps } from './deps.ts';
 import { announce } from './live/announce.ts';
 import type { LiveWriter } from './live/events.ts';
+import { orDied } from './live/or-died.ts';
 import { retell } from './live/retell.ts';
 import { attemptReply } from './model/attempt-reply.ts';
 import { noTries, type Tries } from './model/failed-attempt.ts';
@@ -32,7 +33,7 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
       activity: 'callModel',
       ...(supersedes === undefined ? {} : { supersedes }),
     });
-    try {
+    return orDied(live, async () => {
       const base = await deps.transcripts.extend(attempt.session, input.head, input.append);
       announce(live, supersedes === undefined ? base.added : base.added.filter(isLast(input)));
       if (known) {
@@ -41,10 +42,7 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
       }
       const tries = (attempt.remembered as Tries | undefined) ?? { ...noTries, failures: input.failures ?? 0 };
       return await finish(live, await reply({ deps, attempt, input, config, live, base, record, tries }));
-    } catch (error) {
-      await live.end({ type: 'fate', fate: 'died', why: error instanceof Error ? error.message : String(error) });
-      throw error;
-    }
+    });
   };
 }
 

@@ -4,11 +4,12 @@ import type { Commit, Committed } from '../workflows/contract/activities.ts';
 import type { Attempt } from './attempt.ts';
 import type { Deps } from './deps.ts';
 import { announce } from './live/announce.ts';
+import { orDied } from './live/or-died.ts';
 
 export function commit(deps: Deps): (attempt: Attempt, input: Commit) => Promise<Committed> {
   return async ({ session, number }, { head, append, step }) => {
     const live = deps.live.open({ session, step, attempt: number, activity: 'commit' });
-    try {
+    return orDied(live, async () => {
       const base = await deps.transcripts.extend(session, head, append);
       const next = deps.transcripts.next(base, []);
       const stored = await deps.store.put(next.bytes);
@@ -19,9 +20,6 @@ export function commit(deps: Deps): (attempt: Attempt, input: Commit) => Promise
       }
       await live.end({ type: 'fate', fate: 'stored', head: stored });
       return { head: stored };
-    } catch (error) {
-      await live.end({ type: 'fate', fate: 'died', why: error instanceof Error ? error.message : String(error) });
-      throw error;
-    }
+    });
   };
 }

@@ -3,6 +3,7 @@ import type { RunTool, ToolResult } from '../workflows/contract/activities.ts';
 import { callKey } from '../workflows/contract/ids.ts';
 import type { Attempt } from './attempt.ts';
 import type { Deps } from './deps.ts';
+import { orDied } from './live/or-died.ts';
 import { storedCall } from './tools/stored-call.ts';
 
 export function runTool(deps: Deps): (attempt: Attempt, input: RunTool) => Promise<ToolResult> {
@@ -11,14 +12,11 @@ export function runTool(deps: Deps): (attempt: Attempt, input: RunTool) => Promi
     const config = await deps.config(hash);
     const call = storedCall(await deps.transcripts.view(session, head), index);
     const live = deps.live.open({ session, step, attempt: number, activity: 'runTool' });
-    try {
+    return orDied(live, async () => {
       const key = callKey(config.chain, head, index);
       const { facts } = await deps.tools.claimed(config, call, key, attempt, { iteration, say: live.write });
       await live.end({ type: 'fate', fate: 'done' });
       return facts;
-    } catch (error) {
-      await live.end({ type: 'fate', fate: 'died', why: error instanceof Error ? error.message : String(error) });
-      throw error;
-    }
+    });
   };
 }
