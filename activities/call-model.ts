@@ -4,12 +4,16 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { CallModel, ModelResult } from '../workflows/contract/activities.ts';
 import type { Attempt } from './attempt.ts';
 import type { Deps } from './deps.ts';
+import { promptHooks } from './hooks/prompt-hooks.ts';
 import { announce } from './live/announce.ts';
 import type { LiveWriter } from './live/events.ts';
 import { orDied } from './live/or-died.ts';
 import { retell } from './live/retell.ts';
+import { answerChecks } from './model/answer-schema.ts';
 import { attemptReply } from './model/attempt-reply.ts';
+import { chosenModel } from './model/chosen-model.ts';
 import { noTries, type Tries } from './model/failed-attempt.ts';
+import { observableMessage } from './model/observe.ts';
 import { buildRequest } from './model/request.ts';
 import { replyPort } from './model/reply-port.ts';
 import { settle } from './model/settle.ts';
@@ -17,9 +21,12 @@ import type { ModelStep } from './model/store-reply.ts';
 import type { RunConfig } from './run-config.ts';
 import { stepRecord } from './step-record.ts';
 import type { Entry } from './transcript/entries.ts';
+import type { Extended } from './transcript/transcripts.ts';
 import { lastReply } from './transcript/view.ts';
 
 export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => Promise<ModelResult> {
+  const checks = answerChecks();
+  const prompts = promptHooks(deps);
   return async (attempt, input) => {
     const config = await deps.config(input.config);
     refuseScripted(deps, config);
@@ -34,14 +41,24 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
       ...(supersedes === undefined ? {} : { supersedes }),
     });
     return orDied(live, async () => {
-      const base = await deps.transcripts.extend(attempt.session, input.head, input.append);
-      announce(live, supersedes === undefined ? base.added : base.added.filter(isLast(input)));
+      const given = await deps.transcripts.extend(attempt.session, input.head, input.append);
+      announce(live, supersedes === undefined ? given.added : given.added.filter(isLast(input)));
       if (known) {
         await retellStored(deps, attempt, live, known);
         return await finish(live, known);
       }
-      const tries = (attempt.remembered as Tries | undefined) ?? { ...noTries, failures: input.failures ?? 0 };
-      return await finish(live, await reply({ deps, attempt, input, config, live, base, record, tries }));
+      const [answer, tries] = [checks(config.outputSchema), triesSoFar(attempt, input)];
+      const told = await prompts(attempt, input, config, given, live);
+      if (told.stop !== null)
+        return await finish(live, { kind: 'hook_stopped', detail: told.stop, spend: tries.spend });
+      const collected = await collect(deps, config, given, told.entries);
+      // What the superseded request has shown is not news.
+      if (supersedes === undefined) announce(live, collected);
+      const base = prepare(deps, given, collected);
+      const chosen = chosenModel(config, input.model);
+      const result = await reply({ deps, attempt, input, config, chosen, answer, live, base, record, tries });
+      if ('head' in result) deps.attachments.prefetch(config);
+      return await finish(live, result);
     });
   };
 }
@@ -59,13 +76,33 @@ function isLast({ iteration }: CallModel): (entry: Entry) => boolean {
   return (entry) => entry.kind === 'transition' && entry.iteration === iteration;
 }
 
+/** What prompt hooks said, then what is attached (L43). */
+async function collect(
+  deps: Deps,
+  config: RunConfig,
+  { view, added }: Extended,
+  told: readonly Entry[],
+): Promise<readonly Entry[]> {
+  return [...told, ...(await deps.attachments.collect(config, { view, added: [...added, ...told] }))];
+}
+
+/** What is stored before the reply: what the workflow gave, what is collected here, and what the view is to become (L6–L8). */
+function prepare(deps: Deps, given: Extended, collected: readonly Entry[]): Extended {
+  return deps.transcripts.prepared({ ...given, added: [...given.added, ...collected] }, deps.now());
+}
+
+/** What earlier attempts left; or the counts of the calls before a parking. */
+function triesSoFar({ remembered }: Attempt, { failures = 0, overloads = 0 }: CallModel): Tries {
+  return { ...noTries, failures, overloads, ...(remembered as Partial<Tries> | undefined) };
+}
+
 /** An earlier attempt stored its reply and died before it could say so: what it had shown was taken back. */
 async function retellStored(deps: Deps, { session }: Attempt, live: LiveWriter, known: ModelResult): Promise<void> {
   const view = 'head' in known ? await deps.transcripts.view(session, known.head) : null;
   const last = view && lastReply(view);
   if (!view || !last) return;
   const outcomes = view.from(last.position).flatMap((entry) => (entry.kind === 'outcomes' ? entry.outcomes : []));
-  retell(live, last.reply, outcomes);
+  retell(live, { ...last.reply, message: observableMessage(deps.tools, last.reply.message) }, outcomes);
 }
 
 async function finish(live: LiveWriter, result: ModelResult): Promise<ModelResult> {
@@ -75,14 +112,22 @@ async function finish(live: LiveWriter, result: ModelResult): Promise<ModelResul
 }
 
 async function reply(step: ModelStep): Promise<ModelResult> {
-  const { deps, attempt, input, config, live, base } = step;
-  const messages = await deps.transcripts.messages(base);
-  const body = buildRequest(config, deps.tools.definitions, messages, input.cap);
-  live.write({ type: 'request_start', iteration: input.iteration, attempt: attempt.number, model: config.model });
-  const attempted = await attemptReply(body, replyPort(deps, attempt, config, live, input, step.tries));
+  const { deps, attempt, input, config, chosen, live, base } = step;
+  const { name } = chosen.model;
+  const [messages] = await Promise.all([deps.transcripts.messages(base, name), deps.tools.refresh()]);
+  const body = buildRequest(config, chosen, offered(step), messages, input);
+  live.write({ type: 'request_start', iteration: input.iteration, attempt: attempt.number, model: name });
+  const attempted = await attemptReply(body, replyPort(step));
   if (attempted.kind === 'aborted' && attempt.abortedBy() !== 'stop') {
     // Not a stop (L50): the run goes on elsewhere, with nothing of this attempt.
     throw new Error(`the attempt was given up: ${attempt.abortedBy() ?? 'unknown'}`);
   }
   return settle(step, attempted);
+}
+
+/** As of now (L44), and only what a tool has left allowed (L38). */
+function offered({ deps, input }: ModelStep): Deps['tools']['definitions'] {
+  const allowed = input.context?.allowedTools;
+  const { definitions } = deps.tools;
+  return allowed === undefined ? definitions : definitions.filter(({ name }) => allowed.includes(name));
 }

@@ -3,11 +3,13 @@
 import type { Commit, Committed } from '../workflows/contract/activities.ts';
 import type { Attempt } from './attempt.ts';
 import type { Deps } from './deps.ts';
+import { sessionEnd } from './hooks/session-end.ts';
 import { announce } from './live/announce.ts';
 import { orDied } from './live/or-died.ts';
 
 export function commit(deps: Deps): (attempt: Attempt, input: Commit) => Promise<Committed> {
-  return async ({ session, number }, { head, append, step }) => {
+  return async (attempt, { head, append, step }) => {
+    const { session, number } = attempt;
     const live = deps.live.open({ session, step, attempt: number, activity: 'commit' });
     return orDied(live, async () => {
       const base = await deps.transcripts.extend(session, head, append);
@@ -19,6 +21,7 @@ export function commit(deps: Deps): (attempt: Attempt, input: Commit) => Promise
         if (entry.kind === 'run_ended') live.write({ type: 'run_end', ended: entry.ended, head: stored });
       }
       await live.end({ type: 'fate', fate: 'stored', head: stored });
+      await sessionEnd(deps, attempt, base);
       return { head: stored };
     });
   };

@@ -1,4 +1,5 @@
 // Everything the activities need of the world, given once by the worker (L54): nothing here is global.
+import type { Attachments } from './attachments/attachments.ts';
 import type { Attempt } from './attempt.ts';
 import type { CallBlock } from './model/judge.ts';
 import type { EarlyOutcome, EarlyTraits } from './model/early.ts';
@@ -6,10 +7,14 @@ import type { Backoff } from './model/backoff.ts';
 import type { ModelTable } from './model/models.ts';
 import type { ModelPort } from './model/stream.ts';
 import type { ConfigReader, RunConfig } from './run-config.ts';
+import type { HookRunner } from './hooks/hooks.ts';
 import type { LiveChannel, LiveEvent } from './live/events.ts';
 import type { Message, Tool as ApiTool } from '@anthropic-ai/sdk/resources/messages';
+import type { Ask, Decision, ToolContextState } from '../workflows/contract/activities.ts';
 import type { CallKey, SessionId } from '../workflows/contract/ids.ts';
 import type { PermissionMode, PermissionRules } from '../workflows/contract/session.ts';
+import type { CompactionRules } from '../workflows/contract/loop.ts';
+import type { Entry } from './transcript/entries.ts';
 import type { Store } from './transcript/store.ts';
 import type { Transcripts } from './transcript/transcripts.ts';
 
@@ -23,6 +28,9 @@ export type Deps = {
   readonly scripted: boolean;
   readonly tools: CallRunner;
   readonly observers: readonly ReplyObserver[];
+  readonly hooks: HookRunner;
+  readonly attachments: Attachments;
+  readonly afterStop: readonly AfterStopHandler[];
   readonly defaults: RunDefaults;
   readonly warn: (message: string) => void;
   readonly now: () => number;
@@ -43,10 +51,32 @@ export type ObservedReply = {
   readonly message: Message;
 };
 
+/** Runs once after a run's natural end; `timeoutMs` bounds it (L56). What it throws is reported to `warn`. */
+export type AfterStopHandler = {
+  readonly name: string;
+  readonly timeoutMs: number;
+  readonly run: (ended: EndedRun) => Promise<void>;
+};
+
+export type EndedRun = {
+  readonly session: SessionId;
+  readonly queryId: string;
+  readonly run: number;
+  readonly cwd: string;
+  readonly entries: readonly Entry[];
+  readonly signal: AbortSignal;
+};
+
 /** What a run gets when its caller did not choose (L57). */
 export type RunDefaults = {
   readonly model: string;
+  readonly fallbackModels: readonly string[];
+  /** Makes summaries (L9, L10, L42). */
+  readonly smallModel: string;
   readonly models: ModelTable;
+  readonly compaction: CompactionRules;
+  readonly batchSummaries: boolean;
+  readonly approvalTimeoutMs: number;
   readonly permissionMode: PermissionMode;
   /** Hold beside those of the caller (L55). */
   readonly permissions?: PermissionRules;
@@ -57,15 +87,38 @@ export type RunDefaults = {
   readonly stallMs: number;
 };
 
-/** Runs one call with L33 in full. */
+/** Runs one call with L33 in full. `context` is what earlier calls have modified (L38). */
 export type CallRunner = {
+  /** As of the last refresh. */
   readonly definitions: readonly ApiTool[];
-  traits(config: RunConfig, call: CallBlock): EarlyTraits & { readonly signature: string };
+  /** Asks what offers the tools for its list (L44). Bounded in time, never throws: the last good list stays. */
+  refresh(): Promise<void>;
+  traits(config: RunConfig, call: CallBlock, context?: ToolContextState): EarlyTraits & { readonly signature: string };
+  /** What observers may see of a call's input (L18): a copy, perhaps enriched. Never throws. */
+  observable(call: CallBlock): unknown;
   /** Beside the stream: no claim, nothing recorded. Null when it was given up. */
-  early(config: RunConfig, call: CallBlock, id: string, port: EarlyPort): Promise<EarlyOutcome | null>;
-  /** At most once for what may not be repeated, whatever dies; the outcome is recorded under `key` (L40). */
-  claimed(config: RunConfig, call: CallBlock, key: CallKey, attempt: Attempt, port: CallPort): Promise<EarlyOutcome>;
+  early(
+    config: RunConfig,
+    call: CallBlock,
+    id: string,
+    port: EarlyPort,
+    context?: ToolContextState,
+  ): Promise<EarlyOutcome | null>;
+  /**
+   * At most once for what may not be repeated, whatever dies; the outcome is recorded under `key` (L40). Or nothing has run and
+   * nothing is recorded: someone must be asked first (L55).
+   */
+  claimed(
+    config: RunConfig,
+    call: CallBlock,
+    key: CallKey,
+    attempt: Attempt,
+    port: CallPort,
+    given?: CallGiven,
+  ): Promise<EarlyOutcome | { readonly ask: Ask }>;
 };
+
+export type CallGiven = { readonly context?: ToolContextState | undefined; readonly decision?: Decision | undefined };
 
 export type CallPort = { readonly iteration: number; say(event: LiveEvent): void };
 

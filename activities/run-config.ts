@@ -3,8 +3,11 @@ import type { Hash, SessionId } from '../workflows/contract/ids.ts';
 import type { Rules } from '../workflows/contract/loop.ts';
 import type { PermissionMode, PermissionRules } from '../workflows/contract/session.ts';
 import type { Backoff } from './model/backoff.ts';
-import type { Price } from './model/models.ts';
+import type { ModelFacts } from './model/models.ts';
 import { StoreError, type Store } from './transcript/store.ts';
+
+/** A model as a run knows it. Window and maximum output in tokens. */
+export type RunModel = ModelFacts & { readonly name: string };
 
 export type RunConfig = {
   readonly v: 1;
@@ -20,10 +23,16 @@ export type RunConfig = {
   readonly mode: PermissionMode;
   /** The caller's and the worker's (L55). */
   readonly permissions?: PermissionRules;
-  readonly model: string;
+  /** The primary, then the fallbacks in order (L19). */
+  readonly models: readonly [RunModel, ...RunModel[]];
+  /** Makes summaries: compactions, collapses, batches (L9, L10, L42). */
+  readonly smallModel: RunModel;
   /** The run was opened by a worker without a real model. */
   readonly scripted: boolean;
-  readonly price: Price | null;
+  /** Tokens of extended thinking; null when off (L59). */
+  readonly thinkingTokens: number | null;
+  /** What the final answer must satisfy (L53). */
+  readonly outputSchema: Readonly<Record<string, unknown>> | null;
   /** Caller's, system context and user context, joined (L58). */
   readonly system: string;
   readonly backoff: Backoff;

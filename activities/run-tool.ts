@@ -1,4 +1,5 @@
-// One call, the regular way (L33): found in the stored reply, run under its claim, its outcome recorded under its key.
+// One call, the regular way (L33): found in the stored reply, run under its claim, its outcome recorded under its key. Or nothing
+// has run, because someone must be asked first (L55).
 import type { RunTool, ToolResult } from '../workflows/contract/activities.ts';
 import { callKey } from '../workflows/contract/ids.ts';
 import type { Attempt } from './attempt.ts';
@@ -7,16 +8,17 @@ import { orDied } from './live/or-died.ts';
 import { storedCall } from './tools/stored-call.ts';
 
 export function runTool(deps: Deps): (attempt: Attempt, input: RunTool) => Promise<ToolResult> {
-  return async (attempt, { head, config: hash, step, iteration, index }) => {
+  return async (attempt, { head, config: hash, step, iteration, index, context, decision }) => {
     const { session, number } = attempt;
     const config = await deps.config(hash);
     const call = storedCall(await deps.transcripts.view(session, head), index);
     const live = deps.live.open({ session, step, attempt: number, activity: 'runTool' });
     return orDied(live, async () => {
       const key = callKey(config.chain, head, index);
-      const { facts } = await deps.tools.claimed(config, call, key, attempt, { iteration, say: live.write });
+      const port = { iteration, say: live.write };
+      const done = await deps.tools.claimed(config, call, key, attempt, port, { context, decision });
       await live.end({ type: 'fate', fate: 'done' });
-      return facts;
+      return 'ask' in done ? done : done.facts;
     });
   };
 }

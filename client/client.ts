@@ -6,12 +6,16 @@ import {
   SIGNALS,
   TASK_QUEUE,
   WORKFLOW_TYPE,
+  type PendingApproval,
   type RunOptions,
   type UserMessage,
 } from '../workflows/contract/session.ts';
 import type { Watched } from '../activities/live/events.ts';
 import type { Entry } from '../activities/transcript/entries.ts';
+import { createLimit } from '../activities/transcript/limit.ts';
 import type { Store } from '../activities/transcript/store.ts';
+import type { WaitingApproval } from './approval.ts';
+import { approve, type ApproveOptions, type DecidePorts, deny, type DenyOptions, snipProblem } from './decide.ts';
 import { follow, type Followed, type FollowOptions } from './follow.ts';
 import { headOf } from './head.ts';
 import { messageBody, newMessageId, promptProblem, titleOf } from './message.ts';
@@ -21,6 +25,7 @@ import type { RunOutcome } from './run-outcome.ts';
 import { newSessionId, sessionIdProblem } from './session-id.ts';
 import { sessionInfo, type SessionDescription, type SessionInfo } from './session-info.ts';
 import { cancel, describe, signal, signalWithStart } from './session-send.ts';
+import { MOST_UPDATES, update } from './session-update.ts';
 import { transcriptReader } from './transcript.ts';
 
 export type ClientOptions = {
@@ -56,6 +61,13 @@ export type PerdureClient = {
   cancel(session: string): Promise<void>;
   /** Ends a parking early (L14). */
   resume(session: string): Promise<void>;
+  /** Calls that wait for a decision, of one session or of all that are open, with their inputs (L55). No worker is needed. */
+  approvals(session?: string): Promise<readonly WaitingApproval[]>;
+  /** Returns what was decided about. A worker has to run: it takes the decision, once. */
+  approve(session: string, call: string, options?: ApproveOptions): Promise<PendingApproval>;
+  deny(session: string, call: string, reason: string, options?: DenyOptions): Promise<PendingApproval>;
+  /** From the next request on the model no longer sees these entries, by position; they stay in the transcript (L7). */
+  snip(session: string, entries: readonly number[]): Promise<void>;
   /** Newest first; `open`: only those that are not closed. */
   list(which?: { readonly open?: boolean }): AsyncIterable<SessionInfo>;
   describe(session: string): Promise<SessionDescription>;
@@ -75,6 +87,7 @@ export function createClient(options: ClientOptions): PerdureClient {
   const impatient = { ...patience, total: patience.oneCall };
   const look = (session: SessionId) =>
     persist(temporal, `look at session ${session}`, () => describe(temporal, session), impatient);
+  const decisions = decidePorts(options, look);
   return {
     start: (task, start) => startSession(options, task, start ?? {}),
     send: async (id, text, { now, messageId, options: changed } = {}) => {
@@ -86,6 +99,21 @@ export function createClient(options: ClientOptions): PerdureClient {
     interrupt: async (id) => signal(temporal, checkedId(id), SIGNALS.interrupt, []),
     cancel: async (id) => cancel(temporal, checkedId(id)),
     resume: async (id) => signal(temporal, checkedId(id), SIGNALS.resume, []),
+    approvals: async (id) => {
+      const sessions = id === undefined ? list(temporal, `${QUERY} = 'Running'`) : [await look(checkedId(id))];
+      const waiting: WaitingApproval[] = [];
+      for await (const { session, status, approvals = [] } of sessions)
+        for (const pending of status === 'open' ? approvals : []) waiting.push(await reader.waiting(session, pending));
+      return waiting;
+    },
+    approve: async (id, call, approved = {}) => approve(decisions, checkedId(id), call, approved),
+    deny: async (id, call, reason, denied = {}) => deny(decisions, checkedId(id), call, reason, denied),
+    snip: async (id, entries) => {
+      const session = checkedId(id);
+      const problem = snipProblem(entries);
+      if (problem !== undefined) throw new ClientProblem('refused', problem);
+      await signal(temporal, session, SIGNALS.snip, [{ entries }]);
+    },
     list: ({ open = false } = {}) => list(temporal, `${QUERY} ${open ? "= 'Running'" : "!= 'ContinuedAsNew'"}`),
     describe: async (id) => look(checkedId(id)),
     follow: (id, followed) => follow({ ...reader, live, look, everyMs: lookMs }, checkedId(id), followed),
@@ -100,6 +128,16 @@ export function createClient(options: ClientOptions): PerdureClient {
       const head = await persist(temporal, `read session ${session}`, () => headOf(temporal, session), impatient);
       return reader.entries(session, head);
     },
+  };
+}
+
+function decidePorts(options: ClientOptions, look: DecidePorts['look']): DecidePorts {
+  const { temporal, store, taskQueue = TASK_QUEUE } = options;
+  const few = createLimit(MOST_UPDATES);
+  return {
+    store,
+    look,
+    update: (session, name, arg) => few(() => update({ temporal, session, name, arg, taskQueue })),
   };
 }
 

@@ -2,6 +2,8 @@
 // also when the channel is lost. A follower holds nothing on the server.
 import type { Watched } from '../activities/live/events.ts';
 import type { MessageId, SessionId } from '../workflows/contract/ids.ts';
+import type { ApprovalEvent } from './approval.ts';
+import { approvalNews } from './follow-approvals.ts';
 import { type Goal, goalOf, reaches } from './follow-goal.ts';
 import { runGate } from './run-gate.ts';
 import { lookNews, liveNews, type News } from './follow-news.ts';
@@ -34,7 +36,7 @@ export type FollowOptions = {
 const SETTLE_MS = 2_000;
 const SETTLE_LOOK_MS = 15;
 
-export type Followed = Watched | RunOutcome;
+export type Followed = Watched | ApprovalEvent | RunOutcome;
 
 /** Throws ClientProblem when there is no such session or the run will never come, StoreError when its end cannot be read. */
 export async function* follow(
@@ -73,6 +75,7 @@ async function* read(
   news: AsyncIterable<News>,
 ): AsyncGenerator<Followed, void> {
   const gate = runGate(goal);
+  const approvals = approvalNews((pending) => ports.waiting(session, pending));
   let ended = false;
   let looks = 0;
   for await (const item of news) {
@@ -86,6 +89,7 @@ async function* read(
       return;
     }
     if ((looks += 1) > 1 && goal.underWay) yield* gate.open();
+    yield* approvals(item.seen);
     const outcome = await outcomeSeen(ports, goal, item.seen);
     // The live channel may be a moment behind: its end is better, for all that came before it was shown.
     if (outcome && ended) return yield outcome;

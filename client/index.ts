@@ -2,6 +2,8 @@
 export { createClient } from './client.ts';
 export type { ClientOptions, PerdureClient, SendOptions, Sent, StartOptions } from './client.ts';
 export type { Followed, FollowOptions } from './follow.ts';
+export type { ApprovalEvent, WaitingApproval } from './approval.ts';
+export type { ApproveOptions, DenyOptions } from './decide.ts';
 export { openServer } from './connect/open-server.ts';
 export type { Opened, OpenServer } from './connect/open-server.ts';
 export { ClientProblem } from './problem.ts';

@@ -37,8 +37,17 @@ export async function persist<T>(
   }
 }
 
+/** What the server said will be otherwise in a moment. */
+export class NotYet extends Error {
+  override readonly name = 'NotYet';
+  constructor(cause: Error) {
+    super(cause.message, { cause });
+  }
+}
+
 /** A session that got too many signals at once refuses more until it has continued as new. */
 function isPassing(error: unknown): boolean {
+  if (error instanceof NotYet) return true;
   const { code, why } = grpcFailure(error);
   return AGAIN.has(code) || (code === INVALID_ARGUMENT && /signal/i.test(why) && /limit|exceed/i.test(why));
 }

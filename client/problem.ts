@@ -1,7 +1,7 @@
 // What a caller of the client has to know or put right: a sentence, no stack needed.
 
-/** `no_session`, `closed`, `no_worker`: as it says. `refused`: what was asked for will not do. `unanswered`: the server did not. */
-export type ProblemKind = 'no_session' | 'closed' | 'no_worker' | 'refused' | 'unanswered';
+/** `no_session`, `no_call`, `closed`, `no_worker`: as it says. `refused`: what was asked for will not do. `unanswered`: the server did not. */
+export type ProblemKind = 'no_session' | 'no_call' | 'closed' | 'no_worker' | 'refused' | 'unanswered';
 
 export class ClientProblem extends Error {
   override readonly name = 'ClientProblem';

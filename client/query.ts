@@ -1,6 +1,9 @@
 // A prompt run for a program (L52): one loop, the same as a durable session's. Brings up what it needs and leaves it as it was.
 import type { Watched } from '../activities/live/events.ts';
+import type { PerdureConfig } from '../worker/config.ts';
+import { loadConfig } from '../worker/load-config.ts';
 import type { RunOptions } from '../workflows/contract/session.ts';
+import type { ApprovalEvent } from './approval.ts';
 import { openWorkplace } from './connect/workplace.ts';
 import { ClientProblem } from './problem.ts';
 import type { RunOutcome } from './run-outcome.ts';
@@ -14,6 +17,8 @@ export type Query = {
     readonly signal?: AbortSignal;
     /** Where the server, the key and the data folder are; the process's own when absent. */
     readonly env?: Readonly<Record<string, string | undefined>>;
+    /** Of the worker that is brought up when none runs; absent: as PERDURE_CONFIG or the user's own file says. */
+    readonly config?: PerdureConfig;
     /** Progress and warnings for a person, one line each. */
     readonly say?: (line: string) => void;
   };
@@ -23,9 +28,10 @@ export type Query = {
  * Yields the run's events and returns its result. A consumer that stops early leaves the session as it is: durable, to be
  * followed again. Throws SetupProblem or ClientProblem with a sentence for a person.
  */
-export async function* query({ prompt, options = {} }: Query): AsyncGenerator<Watched, RunOutcome> {
-  const { signal, env = process.env, say = () => undefined, ...run } = options;
-  const workplace = await openWorkplace({ env, anywhere: false, say, warn: say });
+export async function* query({ prompt, options = {} }: Query): AsyncGenerator<Watched | ApprovalEvent, RunOutcome> {
+  const { signal, env = process.env, say = () => undefined, config: given, ...run } = options;
+  const config = given ?? (await loadConfig(undefined, env)).config;
+  const workplace = await openWorkplace({ env, config, anywhere: false, say, warn: say });
   const { sessions, failed } = workplace;
   try {
     const { session, messageId } = await sessions.start(prompt, run);

@@ -2,6 +2,8 @@
 import type { SessionId } from '../workflows/contract/ids.ts';
 import type { Terminal, TerminalReason, TransitionReason, Usage } from '../workflows/contract/loop.ts';
 import type { RunResult } from '../activities/transcript/result-of.ts';
+import { tokens } from './render/units.ts';
+import type { RunOutput } from './run-output.ts';
 
 export type RunOutcome = {
   readonly type: 'result';
@@ -18,9 +20,11 @@ export type RunOutcome = {
   readonly durationMs: number;
   /** What the terminal reason carries to be read. */
   readonly detail?: string;
+  /** The final answer's value, when the run had an output schema and completed (L53). */
+  readonly output?: unknown;
 };
 
-export function runOutcome(session: SessionId, result: RunResult): RunOutcome {
+export function runOutcome(session: SessionId, result: RunResult, output: RunOutput = {}): RunOutcome {
   const { reason, terminal, turns, iterations, transitions, text, usage, costUsd, durationMs } = result;
   const detail = terminalDetail(terminal);
   return {
@@ -35,6 +39,7 @@ export function runOutcome(session: SessionId, result: RunResult): RunOutcome {
     costUsd,
     durationMs,
     ...(detail === undefined ? {} : { detail }),
+    ...output,
   };
 }
 
@@ -56,7 +61,9 @@ export function terminalDetail(terminal: Terminal): string | undefined {
     case 'aborted_tools':
       return stoppers[terminal.by];
     case 'budget_exceeded':
-      return `$${terminal.spentUsd.toFixed(4)} spent, the limit is $${terminal.limitUsd}`;
+      return 'limitUsd' in terminal
+        ? `$${terminal.spentUsd.toFixed(4)} spent, the limit is $${terminal.limitUsd}`
+        : `${tokens(terminal.spentTokens)} spent, the limit is ${terminal.limitTokens.toLocaleString('en')}`;
     case 'timeout':
       return `the limit is ${terminal.limitMs / 1000} s`;
     default:

@@ -2,6 +2,7 @@
 import type { WorkflowExecutionDescription, WorkflowExecutionInfo } from '@temporalio/client';
 import { z } from 'zod';
 import type { SessionId } from '../workflows/contract/ids.ts';
+import { moment } from './render/units.ts';
 import { MEMO_KEY, type Phase, type SessionMemo } from '../workflows/contract/session.ts';
 
 /** `open`, or how the workflow ended. Only `cancelled` is an end a session has by itself (L49). */
@@ -31,11 +32,23 @@ const statuses: Readonly<Record<string, SessionStatus>> = {
 /** Memo key, set at the start and inherited by every continue-as-new: when the session began. */
 export const STARTED_KEY = 'perdureStarted';
 
+const pending = z.object({
+  call: z.string(),
+  tool: z.string(),
+  reason: z.string(),
+  inputHash: z.string(),
+  head: z.string(),
+  index: z.number(),
+  deadline: z.number(),
+});
+
 const memoSchema = z.object({
-  phase: z.enum(['running', 'parked', 'idle', 'closed']),
+  phase: z.enum(['running', 'waiting_approval', 'parked', 'idle', 'closed']),
   cwd: z.string(),
   title: z.string(),
   runs: z.number(),
+  approvals: z.array(pending).optional(),
+  parkedUntil: z.number().optional(),
 });
 const noMemo: SessionMemo = { phase: 'running', head: null, cwd: '', title: '', runs: 0, last: null };
 
@@ -64,7 +77,17 @@ function phaseOf(status: SessionStatus, phase: Phase): Phase {
   return status === 'open' ? phase : 'closed';
 }
 
+/** A run has begun and is not over. */
+export function isUnderWay({ phase }: Pick<SessionInfo, 'phase'>): boolean {
+  return phase === 'running' || phase === 'waiting_approval' || phase === 'parked';
+}
+
 /** For people: what it is doing, or how it ended. */
-export function phaseText({ status, phase }: Pick<SessionInfo, 'status' | 'phase'>): string {
-  return status === 'open' ? phase : status === 'cancelled' ? 'closed' : status.replace('_', ' ');
+export function phaseText({
+  status,
+  phase,
+  parkedUntil,
+}: Pick<SessionInfo, 'status' | 'phase' | 'parkedUntil'>): string {
+  if (status !== 'open') return status === 'cancelled' ? 'closed' : status.replace('_', ' ');
+  return phase === 'parked' && parkedUntil !== undefined ? `parked until ${moment(parkedUntil)}` : phase;
 }

@@ -8,6 +8,7 @@ import { StoreError, type Store } from '../activities/transcript/store.ts';
 import { loadView } from '../activities/transcript/view.ts';
 import type { Hash, SessionId } from '../workflows/contract/ids.ts';
 import { headOf } from './head.ts';
+import { outputReader } from './run-output.ts';
 import { runOutcome, type RunOutcome } from './run-outcome.ts';
 import type { SessionDescription } from './session-info.ts';
 
@@ -38,12 +39,13 @@ export async function readSession(
   const { problems } = await verifyTranscript(store, session, head);
   const entries = (await readable(loadView(store, session, head)))?.entries ?? [];
   const bodies = (await readable(bodyReader(store)(entries))) ?? new Map<Hash, string>();
-  const runs = entries.flatMap((entry) => (entry.kind === 'run_ended' ? [entry.ended.run] : []));
-  const outcomes = runs.flatMap((run) => {
-    const result = resultOf({ entries }, run);
-    return result ? [runOutcome(session, result)] : [];
-  });
-  return { description, runs: outcomes, entries, bodies, problems };
+  const output = outputReader(store);
+  const runs: RunOutcome[] = [];
+  for (const entry of entries) {
+    const result = entry.kind === 'run_ended' ? resultOf({ entries }, entry.ended.run) : null;
+    if (result) runs.push(runOutcome(session, result, await output(entries, result)));
+  }
+  return { description, runs, entries, bodies, problems };
 }
 
 /** Null for what is damaged: `problems` has the sentence. */

@@ -78,10 +78,13 @@ async function reach(client: Client, session: SessionId, doing: string, call: ()
   } catch (error) {
     if (!(error instanceof WorkflowNotFoundError)) throw error;
     // The server says the same of a session that is closed and of one that never was.
-    const { status } = await describe(client, session);
-    const how = status === 'cancelled' ? 'was cancelled' : `is ${status.replace('_', ' ')}`;
-    throw new ClientProblem('closed', `session ${session} ${how} and takes nothing more: \`perdure show ${session}\``);
+    throw closedProblem(await describe(client, session));
   }
+}
+
+export function closedProblem({ session, status }: Pick<SessionDescription, 'session' | 'status'>): ClientProblem {
+  const how = status === 'cancelled' ? 'was cancelled' : `is ${status.replace('_', ' ')}`;
+  return new ClientProblem('closed', `session ${session} ${how} and takes nothing more: \`perdure show ${session}\``);
 }
 
 function noSession(session: SessionId): ClientProblem {

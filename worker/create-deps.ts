@@ -1,15 +1,21 @@
 // From what a worker is configured with to what its activities need.
-import type { Deps, ReplyObserver, RunDefaults } from '../activities/deps.ts';
+import { createAttachments } from '../activities/attachments/attachments.ts';
+import type { AttachmentProvider } from '../activities/attachments/prefetch.ts';
+import type { AfterStopHandler, Deps, ReplyObserver, RunDefaults } from '../activities/deps.ts';
+import type { HookConfig } from '../activities/hooks/hook-config.ts';
+import { hookRunner } from '../activities/hooks/hook-runner.ts';
 import { fileLive } from '../activities/live/file-live.ts';
 import { configReader } from '../activities/run-config.ts';
 import { builtinTools } from '../activities/tools/builtin/builtin-tools.ts';
+import { changingRegistry } from '../activities/tools/changing-registry.ts';
 import { callRunner } from '../activities/tools/runner.ts';
-import { createRegistry } from '../activities/tools/registry.ts';
+import { createRegistry, type ToolRegistry } from '../activities/tools/registry.ts';
 import type { Tool } from '../activities/tools/tool.ts';
 import { probeSandbox, type Sandbox } from '../activities/tools/sandbox.ts';
 import { fileStore } from '../activities/transcript/file-store.ts';
 import { createTranscripts } from '../activities/transcript/transcripts.ts';
 import { readOutcome } from '../activities/tools/outcome-record.ts';
+import type { ToolSource } from './config.ts';
 import { runDefaults } from './run-defaults.ts';
 import type { ModelAccess } from './model-access.ts';
 
@@ -20,18 +26,24 @@ export type DepsSettings = {
   readonly dataDir: string;
   readonly access: ModelAccess;
   readonly defaults?: Partial<RunDefaults>;
-  /** Beside the built-in ones. */
-  readonly tools?: readonly Tool[];
+  /** Beside the built-in ones; a function is asked again between iterations (L44). */
+  readonly tools?: ToolSource | undefined;
   /** Post-sampling hooks (L21). */
-  readonly observers?: readonly ReplyObserver[];
+  readonly observers?: readonly ReplyObserver[] | undefined;
+  readonly hooks?: HookConfig | undefined;
+  readonly afterStop?: readonly AfterStopHandler[] | undefined;
+  readonly attachments?: readonly AttachmentProvider[] | undefined;
+  /** Hook commands get an allow-listed part of it. */
+  readonly env: NodeJS.ProcessEnv;
   readonly warn: (message: string) => void;
 };
 
 export async function createDeps(settings: DepsSettings): Promise<Deps & { readonly sandbox: Sandbox }> {
-  const { storeDir, liveDir, dataDir, access, defaults, tools = [], warn } = settings;
+  const { storeDir, liveDir, dataDir, access, defaults, tools = [], warn, env } = settings;
   const store = fileStore({ dir: storeDir });
   const sandbox = await probeSandbox();
-  const registry = createRegistry([...builtinTools({ sandbox, dataDir }), ...tools]);
+  const registry = await registryOf(builtinTools({ sandbox, dataDir }), tools, warn);
+  const hooks = hookRunner(settings.hooks ?? {}, { env });
   return {
     store,
     live: fileLive({ dir: liveDir, warn }),
@@ -42,12 +54,27 @@ export async function createDeps(settings: DepsSettings): Promise<Deps & { reado
     config: configReader(store),
     model: access.model,
     scripted: access.scripted,
-    tools: callRunner(store, registry),
+    tools: callRunner(store, registry, hooks),
     observers: settings.observers ?? [],
+    hooks,
+    attachments: createAttachments(settings.attachments ?? [], warn),
+    afterStop: settings.afterStop ?? [],
     warn,
     defaults: { ...runDefaults, ...defaults },
     now: Date.now,
     random: Math.random,
     sandbox,
   };
+}
+
+/** The first list of a changing one is there before the first run opens. */
+async function registryOf(
+  own: readonly Tool[],
+  others: ToolSource,
+  warn: (message: string) => void,
+): Promise<ToolRegistry> {
+  if (typeof others !== 'function') return createRegistry([...own, ...others]);
+  const changing = changingRegistry(async () => [...own, ...(await others())], { initial: own, warn });
+  await changing.refresh();
+  return changing;
 }

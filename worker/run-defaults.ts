@@ -1,12 +1,17 @@
 // What a run gets when neither its caller nor its worker chose (L57).
 import type { RunDefaults } from '../activities/deps.ts';
 import { defaultBackoff } from '../activities/model/backoff.ts';
-import { DEFAULT_MODEL, modelTable } from '../activities/model/models.ts';
+import { DEFAULT_MODEL, modelTable, SMALL_MODEL } from '../activities/model/models.ts';
 import { DEFAULT_SYSTEM_PROMPT } from '../activities/system-prompt.ts';
 
 export const runDefaults: RunDefaults = {
   model: DEFAULT_MODEL,
+  fallbackModels: [],
+  smallModel: SMALL_MODEL,
   models: modelTable,
+  compaction: { enabled: true, collapse: true, warning: 0.7, critical: 0.85, maxFailures: 3, maxClose: 3 },
+  batchSummaries: false,
+  approvalTimeoutMs: 7 * 24 * 3_600_000,
   permissionMode: 'default',
   systemPrompt: DEFAULT_SYSTEM_PROMPT,
   maxTurns: 500,

@@ -2,8 +2,9 @@
 import { Client, Connection } from '@temporalio/client';
 import { NativeConnection, type Worker } from '@temporalio/worker';
 import { createDeps } from './create-deps.ts';
-import type { ReplyObserver, RunDefaults } from '../activities/deps.ts';
-import type { Tool } from '../activities/tools/tool.ts';
+import type { RunDefaults } from '../activities/deps.ts';
+import type { PerdureConfig } from './config.ts';
+import { configDefaults } from './config-defaults.ts';
 import { createWorker } from './create-worker.ts';
 import { modelAccess } from './model-access.ts';
 import { startReaper } from './reaper.ts';
@@ -20,10 +21,16 @@ export type StartWorker = {
   readonly dataDir: string;
   readonly env: NodeJS.ProcessEnv;
   readonly warn: (message: string) => void;
+  /** As checkConfig accepted it. */
+  readonly config?: PerdureConfig;
+  /** Goes before `config`, and has what no configuration chooses. */
   readonly defaults?: Partial<RunDefaults>;
-  readonly tools?: readonly Tool[];
-  /** Post-sampling hooks (L21). */
-  readonly observers?: readonly ReplyObserver[];
+  /** Each goes before the same in `config`. */
+  readonly tools?: PerdureConfig['tools'];
+  readonly observers?: PerdureConfig['observers'];
+  readonly hooks?: PerdureConfig['hooks'];
+  readonly afterStop?: PerdureConfig['afterStop'];
+  readonly attachments?: PerdureConfig['attachments'];
   readonly taskQueue?: string;
   readonly maxCachedWorkflows?: number;
 };
@@ -40,11 +47,12 @@ export type RunningWorker = {
 };
 
 export async function startWorker(settings: StartWorker): Promise<RunningWorker> {
-  const { address, namespace, tls, apiKey, warn } = settings;
+  const { address, namespace, tls, apiKey, warn, config = {} } = settings;
   const secure = { ...(tls === undefined ? {} : { tls }), ...(apiKey === undefined ? {} : { apiKey }) };
   const access = await modelAccess(settings.env);
   const connection = await NativeConnection.connect({ address, ...secure });
-  const deps = await createDeps({ ...settings, access });
+  const defaults = { ...configDefaults(config), ...settings.defaults };
+  const deps = await createDeps({ ...config, ...settings, defaults, access });
   const worker = await createWorker({ ...settings, connection, namespace, deps });
   const client = new Client({ connection: await Connection.connect({ address, ...secure }), namespace });
   const finished = worker.run();

@@ -31,6 +31,7 @@ async function close(session: Session): Promise<never> {
     const notTaken = session.inbox.takeAll().map((message) => message.id);
     const head = await committed(session, session.facts.head, [{ kind: 'session_closed', notTaken }]);
     session.facts = { ...session.facts, head };
+    await session.beside.settled();
   } while (session.inbox.waiting.length > 0);
   session.enter('closed');
   throw new CancelledFailure('session cancelled');

@@ -9,6 +9,7 @@ export async function handoverIfDue(session: Session, run: () => RunCarry | null
   // A stop is dealt with in this run: its scope is cancelled already.
   if (session.stopCause || session.interruptWaits) return;
   if (!handoverDue(session) || !session.inbox.isCarriable()) return;
+  await session.beside.settled();
   await condition(allHandlersFinished);
   const carry: Carry = { ...session.facts, inbox: session.inbox.snapshot(), run: run() };
   await continueAsNew<(input: ResumedInput) => Promise<void>>({ ...session.input, carry });

@@ -81,6 +81,12 @@ export function isMessage(value: unknown): value is UserMessage {
   return typeof id === 'string' && id !== '' && isBody(body) && typeof options === 'object' && options !== null;
 }
 
+/** Positions of entries (L7). */
+export function isSnip(value: unknown): value is { readonly entries: readonly number[] } {
+  const { entries } = (value ?? {}) as { readonly entries?: unknown };
+  return Array.isArray(entries) && entries.every((entry) => Number.isSafeInteger(entry) && entry >= 0);
+}
+
 function isBody(value: unknown): boolean {
   const { kind, text, hash, bytes } = (value ?? {}) as Readonly<Record<string, unknown>>;
   if (kind === 'text') return typeof text === 'string';

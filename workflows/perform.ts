@@ -1,18 +1,29 @@
 // Turns the machine's moves into activities and their ends into events. Whether a failure was a stop is judged by the session's
 // state, not by the error: a cancelled activity of a dead worker ends as a timeout.
 import { ActivityFailure, condition, isCancellation } from '@temporalio/workflow';
-import type { CallModel, ModelResult } from './contract/activities.ts';
+import type { CallModel, Collapsed, Compacted, ModelResult, StopHooksRan } from './contract/activities.ts';
 import { noSpend, type RunSnapshot } from './contract/loop.ts';
 import type { Event, Move } from './machine/events.ts';
+import { modelLimits } from './machine/limits.ts';
 import type { LoopPort } from './machine/loop.ts';
 import type { RunState } from './machine/state.ts';
-import { callModel } from './ports.ts';
+import { callModel, collapse, compact, runStopHooks } from './ports.ts';
 import type { RunClock } from './run-clock.ts';
 import { runTools } from './run-tools.ts';
+import type { RunCarry, ToolsCarry } from './session-state.ts';
 import type { Session } from './session.ts';
 import { storeProblem } from './store-problem.ts';
 
-export function performer(session: Session, { config, rules }: RunSnapshot, clock: RunClock): LoopPort['perform'] {
+/** What a run performs its moves with. */
+export type RunBench = {
+  readonly session: Session;
+  readonly snapshot: RunSnapshot;
+  readonly clock: RunClock;
+  readonly carried: (state: RunState, tools: ToolsCarry | null) => RunCarry;
+};
+
+export function performer(bench: RunBench): LoopPort['perform'] {
+  const { session } = bench;
   return (move, state) => {
     const live = session.run;
     if (live) live.state = state;
@@ -20,45 +31,108 @@ export function performer(session: Session, { config, rules }: RunSnapshot, cloc
       return Promise.resolve<Event>({ kind: 'stopped', stop: session.stopCause });
     }
     switch (move.do) {
-      case 'call_model': {
-        const cap = state.capOverride ?? rules.outputCap;
-        return model(session, modelInput(session, state, config, cap));
-      }
+      case 'call_model':
+        return model(bench, state);
       case 'run_tools':
-        return runTools(session, state, config, move);
+        return runTools(bench, state, move);
+      case 'compact':
+        return compaction(bench, state, move);
+      case 'collapse':
+        return collapses(bench, state);
+      case 'run_stop_hooks':
+        return stopHooks(bench, state, move);
       case 'park':
-        return park(session, clock, move);
+        return park(session, bench.clock, move);
     }
   };
 }
 
-function modelInput(session: Session, state: RunState, config: CallModel['config'], cap: number): CallModel {
+async function model(bench: RunBench, state: RunState): Promise<Event> {
+  const { session, snapshot } = bench;
+  const input = modelInput(bench, state);
+  if (state.pendingSummary) {
+    session.beside.summarize(state.pendingSummary, snapshot.config, () => session.nextStep());
+  }
+  const result = await outcome<ModelResult>(session, () => callModel(input), {
+    stopped: { kind: 'nothing', spend: noSpend },
+    damaged: (detail) => ({ kind: 'failed', detail, spend: noSpend }),
+  });
+  const summary = session.beside.takeSummary();
+  return { kind: 'model', result, step: input.step, stop: session.stopCause, ...(summary ? { summary } : {}) };
+}
+
+function modelInput({ session, snapshot: { config, rules } }: RunBench, state: RunState): CallModel {
+  const { supersedes, failures, modelPosition, toolContext, taskRemaining } = state;
   return {
     head: state.head,
     append: state.pending,
     config,
     step: session.nextStep(),
     iteration: state.iteration,
-    cap,
-    ...(state.supersedes === null ? {} : { supersedes: state.supersedes }),
-    ...(state.failures === 0 ? {} : { failures: state.failures }),
+    cap: state.capOverride ?? modelLimits(state, rules).outputCap,
+    ...(supersedes === null ? {} : { supersedes }),
+    ...(failures === 0 ? {} : { failures }),
+    ...(modelPosition === 0 ? {} : { model: modelPosition }),
+    ...(toolContext === null ? {} : { context: toolContext }),
+    ...(taskRemaining === null ? {} : { taskRemaining }),
   };
 }
 
-async function model(session: Session, input: CallModel): Promise<Event> {
-  const { step } = input;
+async function compaction(
+  { session, snapshot: { config } }: RunBench,
+  { head, pending: append, iteration, modelPosition }: RunState,
+  move: Extract<Move, { do: 'compact' }>,
+): Promise<Event> {
+  const { trigger } = move;
+  const model = modelPosition === 0 ? {} : { model: modelPosition };
+  const input = { head, append, config, step: session.nextStep(), iteration, trigger, ...model };
+  const result = await outcome<Compacted>(session, () => compact(input), {
+    stopped: { kind: 'nothing', spend: noSpend },
+    damaged: (detail) => ({ kind: 'failed', detail, spend: noSpend }),
+  });
+  return { kind: 'compacted', result, move, stop: session.stopCause };
+}
+
+async function collapses(
+  { session, snapshot: { config } }: RunBench,
+  { head, pending: append, iteration }: RunState,
+): Promise<Event> {
+  const input = { head, append, config, step: session.nextStep(), iteration };
+  const result = await outcome<Collapsed>(session, () => collapse(input), {
+    stopped: { kind: 'nothing', spend: noSpend },
+    damaged: (detail) => ({ kind: 'failed', detail, spend: noSpend }),
+  });
+  return { kind: 'collapsed', result, stop: session.stopCause };
+}
+
+async function stopHooks(
+  { session, snapshot: { config } }: RunBench,
+  { head, iteration }: RunState,
+  { active }: Extract<Move, { do: 'run_stop_hooks' }>,
+): Promise<Event> {
+  if (head === null) throw new Error('stop hooks without a stored reply');
+  const input = { head, config, step: session.nextStep(), iteration, active };
+  const passed = { kind: 'passed' } as const;
+  const ran = await outcome<StopHooksRan>(session, () => runStopHooks(input), {
+    stopped: { verdict: passed, failed: [] },
+    damaged: (detail) => ({ verdict: passed, failed: [{ hook: 'stop', detail }] }),
+  });
+  return { kind: 'hooks_ran', ran, stop: session.stopCause };
+}
+
+/** What an activity of the run came to; a stop and a damaged store are values, every other failure is a bug and stays one. */
+async function outcome<Result>(
+  session: Session,
+  run: () => Promise<Result>,
+  instead: { readonly stopped: Result; readonly damaged: (detail: string) => Result },
+): Promise<Result> {
   try {
-    const result = await session.runScope.run(() => callModel(input));
-    return { kind: 'model', result, step, stop: session.stopCause };
+    return await session.runScope.run(run);
   } catch (error) {
-    const stop = session.stopCause;
-    if (stop && (isCancellation(error) || error instanceof ActivityFailure)) {
-      return { kind: 'model', result: { kind: 'nothing', spend: noSpend }, step, stop };
-    }
+    if (session.stopCause && (isCancellation(error) || error instanceof ActivityFailure)) return instead.stopped;
     const detail = storeProblem(error);
     if (detail === null) throw error;
-    const result: ModelResult = { kind: 'failed', detail, spend: noSpend };
-    return { kind: 'model', result, step, stop };
+    return instead.damaged(detail);
   }
 }
 

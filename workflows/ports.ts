@@ -5,8 +5,8 @@ import type { Activities } from './contract/activities.ts';
 /** No maximumAttempts: an activity decides itself when to give up, by returning a value or a non-retryable failure. */
 const retry = { initialInterval: '100ms', backoffCoefficient: 2, maximumInterval: '30s' } as const;
 
-/** Long: a model streams and a tool runs for as long as it heartbeats. */
-export const { callModel, runTool } = proxyActivities<Activities>({
+/** Long: a model streams, a tool or a hook runs for as long as it heartbeats. */
+export const { callModel, runTool, compact, collapse, runStopHooks } = proxyActivities<Activities>({
   startToCloseTimeout: '7 days',
   heartbeatTimeout: '30s',
   cancellationType: 'WAIT_CANCELLATION_COMPLETED',
@@ -19,4 +19,17 @@ export const { openRun, commit } = proxyActivities<Activities>({
   heartbeatTimeout: '30s',
   cancellationType: 'WAIT_CANCELLATION_COMPLETED',
   retry,
+});
+
+/** Beside the loop: what they cannot do in time is left undone (L42, L56). */
+export const { summarizeBatch } = proxyActivities<Activities>({
+  startToCloseTimeout: '2 minutes',
+  heartbeatTimeout: '30s',
+  retry: { ...retry, maximumAttempts: 2 },
+});
+
+export const { afterStop } = proxyActivities<Activities>({
+  startToCloseTimeout: '1 hour',
+  heartbeatTimeout: '30s',
+  retry: { ...retry, maximumAttempts: 3 },
 });

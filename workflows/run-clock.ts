@@ -5,22 +5,27 @@ export class RunClock {
   private timer: CancellationScope | null = null;
   private pausedAt: number | null = null;
   private readonly expire: () => void;
-  /** Milliseconds since the epoch; null without a limit. */
-  deadline: number | null;
+  private limit: number | null;
 
   constructor(deadline: number | null, expire: () => void) {
-    this.deadline = deadline;
+    this.limit = deadline;
     this.expire = expire;
     this.start();
   }
 
+  /** Milliseconds since the epoch, moved on by what it stood still until now; null without a limit. */
+  get deadline(): number | null {
+    return this.limit === null || this.pausedAt === null ? this.limit : this.limit + Date.now() - this.pausedAt;
+  }
+
   pause(): void {
-    this.pausedAt = Date.now();
+    this.pausedAt ??= Date.now();
     this.stop();
   }
 
   resume(): void {
-    if (this.deadline !== null && this.pausedAt !== null) this.deadline += Date.now() - this.pausedAt;
+    if (this.pausedAt === null) return;
+    this.limit = this.deadline;
     this.pausedAt = null;
     this.start();
   }
@@ -31,8 +36,8 @@ export class RunClock {
   }
 
   private start(): void {
-    if (this.deadline === null) return;
-    const left = this.deadline - Date.now();
+    if (this.limit === null) return;
+    const left = this.limit - Date.now();
     if (left <= 0) return this.expire();
     const scope = new CancellationScope({ cancellable: true });
     this.timer = scope;

@@ -1,12 +1,13 @@
-// Runs the calls of one reply: batch after batch, each call an activity, results in the model's order (L35, L36, L39, L48).
+// Runs the calls of one reply: batch after batch, results in the model's order (L35, L36, L39, L48).
 import { ActivityFailure, CancellationScope, isCancellation } from '@temporalio/workflow';
-import type { Call, OutcomeItem, RunTool } from './contract/activities.ts';
-import { callKey, type Hash } from './contract/ids.ts';
+import { approved, settled, type Approved, type Batch } from './approve-call.ts';
+import type { Call, OutcomeItem, RunTool, ToolContextState } from './contract/activities.ts';
+import { callKey } from './contract/ids.ts';
 import { batches } from './machine/batches.ts';
 import type { CallResult, Move, ToolsRan } from './machine/events.ts';
 import type { RunState } from './machine/state.ts';
+import type { RunBench } from './perform.ts';
 import { runTool } from './ports.ts';
-import type { Session } from './session.ts';
 import { storeProblem } from './store-problem.ts';
 
 const NOT_STARTED = {
@@ -17,22 +18,28 @@ const NOT_STARTED = {
 /** Its activity ended without saying so: whether it had begun is not known here. */
 const LOST = 'Cancelled. It is not known whether it had started; it may have partly run. Check before repeating it.';
 
+const WITHDRAWN = 'Not run: cancelled while it waited for approval.';
+
 const DAMAGED =
   'Outcome unknown: what is stored of this call is damaged. It may have taken effect; check before repeating it.';
 
 export async function runTools(
-  session: Session,
+  bench: RunBench,
   state: RunState,
-  config: Hash,
   { calls, cut }: Extract<Move, { do: 'run_tools' }>,
 ): Promise<ToolsRan> {
-  const results = new Map<number, CallResult>();
+  const { session } = bench;
+  const resumed = session.run?.tools ?? null;
+  if (session.run) session.run.tools = null;
+  const results = new Map<number, CallResult>(resumed?.results);
   for (const call of calls) if (call.outcome) results.set(call.index, { item: null, facts: call.outcome });
-  let failed = calls.some((call) => call.outcome?.cancelsSiblings);
-  for (const batch of batches(calls)) {
-    const why = session.stopCause ? NOT_STARTED.stop : failed ? NOT_STARTED.sibling : null;
+  const asked = new Map(resumed?.approvals.map((approval) => [approval.index, approval]));
+  const failed = (): boolean => [...results.values()].some(({ facts }) => facts.cancelsSiblings);
+  for (const planned of batches(calls)) {
+    const batch = planned.filter(({ index }) => !results.has(index));
+    const why = session.stopCause ? NOT_STARTED.stop : failed() ? NOT_STARTED.sibling : null;
     if (why) batch.forEach((call) => results.set(call.index, notRun(call, why)));
-    else failed = await runBatch(session, state, config, batch, results);
+    else await runBatch(bench, state, { calls, cut, batch, results, asked, running: batch.length });
   }
   return {
     kind: 'tools_ran',
@@ -41,41 +48,50 @@ export async function runTools(
     cut,
     stop: session.stopCause,
     queued: session.inbox.next(),
+    snips: session.takeSnips(),
   };
 }
 
-/** True when a failing shell call cancelled the batch. */
-async function runBatch(
-  session: Session,
-  state: RunState,
-  config: Hash,
-  batch: readonly Call[],
-  results: Map<number, CallResult>,
-): Promise<boolean> {
-  if (state.head === null) throw new Error('a call without a stored reply');
+async function runBatch(bench: RunBench, state: RunState, batch: Batch): Promise<void> {
+  const { session, snapshot } = bench;
   const { head, iteration } = state;
-  const common = { head, config, iteration };
+  if (head === null) throw new Error('a call without a stored reply');
+  const context = contextNow(state, batch);
+  const common = { head, config: snapshot.config, iteration, ...(context === null ? {} : { context }) };
   let failed = false;
   await session.runScope.run(async () => {
     const siblings = new CancellationScope();
     const one = async (call: Call): Promise<void> => {
-      const input: RunTool = { ...common, step: session.nextStep(), index: call.index };
-      const key = callKey(session.facts.chain, head, call.index);
-      const item = { index: call.index, key };
+      const { index } = call;
+      const item = { index, key: callKey(session.facts.chain, head, index) };
+      const run = (more: Pick<RunTool, 'decision'>) => runTool({ ...common, step: session.nextStep(), index, ...more });
       const result = await siblings
-        .run(() => runTool(input))
+        .run(() => approved(bench, state, batch, call, run))
         .then(
-          (facts): CallResult => ({ item, facts }),
+          (done): CallResult => resultOf(item, done),
           (error: unknown) => withoutOutcome(item, error, session.stopCause !== null || failed),
         );
-      results.set(call.index, result);
+      batch.results.set(index, result);
+      settled(bench, batch);
       if (!result.facts.cancelsSiblings || failed) return;
       failed = true;
       siblings.cancel();
     };
-    await Promise.all(batch.map(one));
+    await Promise.all(batch.batch.map(one));
   });
-  return failed;
+}
+
+function resultOf(item: OutcomeItem, done: Approved): CallResult {
+  if (!('withdrawn' in done)) return { item, facts: done };
+  return { item: { index: item.index, note: WITHDRAWN }, facts: { error: true } };
+}
+
+/** What the calls before this batch left for it, in the model's order (L38). */
+function contextNow({ toolContext }: RunState, { calls, results }: Batch): ToolContextState | null {
+  return calls.reduce((context, { index }) => {
+    const modify = results.get(index)?.facts.modify;
+    return modify ? { ...context, ...modify } : context;
+  }, toolContext);
 }
 
 /** Its activity ended as a failure: cancelled, or what is stored is damaged. Any other failure is a bug and stays one. */

@@ -6,13 +6,15 @@ import type { MessageId } from './contract/ids.ts';
 import type { Terminal } from './contract/loop.ts';
 import type { RunSummary, UserMessage } from './contract/session.ts';
 import { handoverIfDue } from './handover.ts';
-import { loop, type LoopEnd } from './machine/loop.ts';
-import { initialState } from './machine/state.ts';
-import { userAppend } from './machine/transitions.ts';
+import { usedTokens } from './machine/context.ts';
+import type { Performed } from './machine/events.ts';
+import { loop, type LoopEnd, type LoopPort } from './machine/loop.ts';
+import { initialState, type RunState } from './machine/state.ts';
+import { snipAppend, userAppend } from './machine/transitions.ts';
 import { performer } from './perform.ts';
 import { openRun } from './ports.ts';
 import { RunClock } from './run-clock.ts';
-import { withOptions, type RunCarry } from './session-state.ts';
+import { withOptions, type RunCarry, type ToolsCarry } from './session-state.ts';
 import type { Session } from './session.ts';
 import { storeProblem } from './store-problem.ts';
 
@@ -21,26 +23,27 @@ export async function openAndRun(session: Session): Promise<void> {
   const { messages, interrupted } = session.takeMessages();
   const before = session.facts.options;
   session.facts = { ...session.facts, runs: session.facts.runs + 1, options: withOptions(before, messages) };
-  const { head, runs } = session.facts;
+  const { head, runs, context } = session.facts;
   const startedAt = Date.now();
-  session.beginRun({ state: initialState(head, []), parkedUntil: null });
+  session.beginRun({ state: initialState(head, []), parkedUntil: null, tools: null });
   if (interrupted) session.stop('interrupt');
   session.enter('running');
   const opened = await open(session);
   const ids = messages.map((message) => message.id);
-  const users = messages.map(userAppend);
+  const users = [...snipAppend(session.takeSnips()), ...messages.map(userAppend)];
   if (opened.kind === 'refused') {
     // Options that no run can open with are not kept for the next one.
     session.facts = { ...session.facts, options: before };
     const error: Append = { kind: 'notice', notice: { kind: 'error', text: opened.detail } };
     const terminal: Terminal = { reason: 'model_error', detail: opened.detail };
-    const end: LoopEnd = { state: initialState(head, users), terminal, append: [error] };
-    return finish(session, end, ids, startedAt);
+    const end: LoopEnd = { state: initialState(head, users, context), terminal, append: [error] };
+    await finish(session, end, ids, startedAt);
+    return;
   }
   const { config, rules } = opened;
-  const state = initialState(head, [{ kind: 'run_started', run: runs, config, at: startedAt }, ...users]);
+  const state = initialState(head, [{ kind: 'run_started', run: runs, config, at: startedAt }, ...users], context);
   const deadline = rules.timeoutMs === null ? null : startedAt + rules.timeoutMs;
-  await run(session, { snapshot: { config, rules }, state, messages: ids, startedAt, deadline });
+  await run(session, { snapshot: { config, rules }, state, messages: ids, startedAt, deadline, tools: null });
 }
 
 /** Not cancelled by a stop: whatever becomes of the run, its transcript says what it was opened with. */
@@ -62,9 +65,11 @@ export async function run(session: Session, carry: RunCarry): Promise<void> {
   const { snapshot, startedAt } = carry;
   let messages: readonly MessageId[] = carry.messages;
   const clock = new RunClock(carry.deadline, () => session.stop('timeout'));
-  const perform = performer(session, snapshot, clock);
-  const end = await loop(carry.state, snapshot.rules, {
-    perform,
+  const carried = (state: RunState, tools: ToolsCarry | null): RunCarry => {
+    return { snapshot, state, messages, startedAt, deadline: clock.deadline, tools };
+  };
+  const port: LoopPort = {
+    perform: performer({ session, snapshot, clock, carried }),
     wentRound: async (state, { transition }) => {
       if (session.run) session.run.state = state;
       session.iterations += 1;
@@ -74,11 +79,18 @@ export async function run(session: Session, carry: RunCarry): Promise<void> {
         session.facts = { ...session.facts, options: withOptions(session.facts.options, transition.messages) };
         messages = [...messages, ...transition.messages.map((message: UserMessage) => message.id)];
       }
-      await handoverIfDue(session, () => ({ snapshot, state, messages, startedAt, deadline: clock.deadline }));
+      await handoverIfDue(session, () => carried(state, null));
     },
-  });
+  };
+  const { tools } = carry;
+  const resume: Performed | undefined = tools ? { do: 'run_tools', calls: tools.calls, cut: tools.cut } : undefined;
+  const end = await loop(carry.state, snapshot.rules, port, resume);
   clock.stop();
   await finish(session, end, messages, startedAt);
+  const { head, runs } = session.facts;
+  if (snapshot.rules.afterStop && end.terminal.reason === 'completed' && head !== null) {
+    session.beside.afterStop({ head, config: snapshot.config, run: runs, step: session.nextStep() });
+  }
 }
 
 /** Store what no model call will carry, and say how it ended (L39, L47). Nothing cancels this. */
@@ -95,6 +107,12 @@ async function finish(
   const all: readonly Append[] = [...state.pending, ...append, { kind: 'run_ended', ended }];
   const head = await committed(session, state.head, all);
   const last: RunSummary = { ...summary, head };
-  session.facts = { ...session.facts, head, last };
+  session.facts = {
+    ...session.facts,
+    head,
+    last,
+    context: { contextTokens: usedTokens(state, 0), staged: state.staged },
+  };
+  session.beside.dropSummary();
   session.endRun();
 }

@@ -1,9 +1,11 @@
 // All a session is between two workflow tasks, and the part of it that travels through continue-as-new (L4).
 import type { Hash, MessageId } from './contract/ids.ts';
 import type { RunSnapshot } from './contract/loop.ts';
-import type { RunOptions, RunSummary, SessionInput, UserMessage } from './contract/session.ts';
+import type { PendingApproval, RunOptions, RunSummary, SessionInput, UserMessage } from './contract/session.ts';
 import type { InboxSnapshot } from './inbox.ts';
-import type { RunState } from './machine/state.ts';
+import type { Call } from './contract/activities.ts';
+import type { CallResult } from './machine/events.ts';
+import { noContext, type ContextFacts, type RunState } from './machine/state.ts';
 
 /** Set by the handover only: where the session is taken up again. */
 export type ResumedInput = SessionInput & { readonly carry?: Carry };
@@ -19,10 +21,23 @@ export type Carry = {
   readonly runs: number;
   readonly inbox: InboxSnapshot;
   readonly last: RunSummary | null;
+  /** How full the transcript's context is, from run to run (L10). */
+  readonly context: ContextFacts;
+  /** Asked for and not in the transcript yet (L7). */
+  readonly snips: readonly number[];
   readonly run: RunCarry | null;
 };
 
-/** A run in the middle of itself, between two iterations. */
+/** Calls of a reply of which some wait for a decision, and nothing runs (L4, L55). */
+export type ToolsCarry = {
+  readonly calls: readonly Call[];
+  readonly cut: boolean;
+  /** What is done, by the call's index. */
+  readonly results: readonly (readonly [index: number, result: CallResult])[];
+  readonly approvals: readonly PendingApproval[];
+};
+
+/** A run in the middle of itself: between two iterations, or with calls that wait for a decision. */
 export type RunCarry = {
   readonly snapshot: RunSnapshot;
   readonly state: RunState;
@@ -32,6 +47,7 @@ export type RunCarry = {
   readonly startedAt: number;
   /** Milliseconds since the epoch, moved on by parking; null without a runtime limit (L51). */
   readonly deadline: number | null;
+  readonly tools: ToolsCarry | null;
 };
 
 export function firstCarry(input: SessionInput, chain: string): Carry {
@@ -43,6 +59,8 @@ export function firstCarry(input: SessionInput, chain: string): Carry {
     runs: 0,
     inbox: { queue: [], seen: [] },
     last: null,
+    context: noContext,
+    snips: [],
     run: null,
   };
 }

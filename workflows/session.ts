@@ -22,19 +22,29 @@ import {
   type SessionView,
   type UserMessage,
 } from './contract/session.ts';
-import { Inbox, isMessage } from './inbox.ts';
+import { Approvals } from './approvals.ts';
+import { Beside } from './beside.ts';
+import { Inbox, isMessage, isSnip } from './inbox.ts';
 import type { RunState } from './machine/state.ts';
-import type { Carry, ResumedInput } from './session-state.ts';
+import type { Carry, ResumedInput, ToolsCarry } from './session-state.ts';
+
+/** Entries that wait to be snipped. */
+const MOST_SNIPS = 1_000;
 
 const phaseKey = defineSearchAttributeKey(PHASE_ATTRIBUTE, SearchAttributeType.KEYWORD);
 
-/** What can be seen of the run in progress. */
-export type LiveRun = { state: RunState; parkedUntil: number | null };
+/** The memo lists so many of the calls that wait for a decision. */
+const LISTED_APPROVALS = 20;
+
+/** What can be seen of the run in progress. `tools`: calls that were open at a handover, until they are taken up. */
+export type LiveRun = { state: RunState; parkedUntil: number | null; tools: ToolsCarry | null };
 
 export class Session {
   readonly id = workflowInfo().workflowId as SessionId;
   readonly input: ResumedInput;
   readonly inbox: Inbox;
+  readonly approvals: Approvals;
+  readonly beside = new Beside();
   /** The carried values, replaced as the session moves on; `inbox` and `run` are read from their owners. */
   facts: Omit<Carry, 'inbox' | 'run'>;
   run: LiveRun | null = null;
@@ -59,7 +69,8 @@ export class Session {
     const { inbox: _inbox, run: _run, ...facts } = carry;
     this.facts = facts;
     // Before the handler: a stop that arrived during the handover is delivered as soon as it is set.
-    if (carry.run) this.beginRun({ state: carry.run.state, parkedUntil: null });
+    if (carry.run) this.beginRun({ state: carry.run.state, parkedUntil: null, tools: carry.run.tools });
+    this.approvals = new Approvals(carry.run?.tools?.approvals ?? [], () => this.tell());
     // One handler for all: with one each, signals that arrive together would be delivered by name instead of in order.
     setDefaultSignalHandler((name, value) => this.receive(name, value));
     setHandler(defineQuery<SessionView>(QUERIES.view), () => this.view());
@@ -116,14 +127,36 @@ export class Session {
 
   /** Seen from outside by search attribute and memo: changes with the phase and the run, not with every turn. */
   enter(phase: Phase): void {
-    const { head, options, runs, last } = this.facts;
     const changed = phase !== this.phase;
-    if (!changed && last === this.told) return;
+    if (!changed && this.facts.last === this.told) return;
     this.phase = phase;
-    this.told = last;
-    const memo: SessionMemo = { phase, head, cwd: options.cwd, title: this.input.title, runs, last };
-    upsertMemo({ [MEMO_KEY]: memo });
+    this.tell();
     if (changed && this.input.visibility) upsertSearchAttributes([{ key: phaseKey, value: phase }]);
+  }
+
+  private tell(): void {
+    const { head, options, runs, last } = this.facts;
+    this.told = last;
+    const approvals = this.approvals.pending.slice(0, LISTED_APPROVALS);
+    const parkedUntil = this.run?.parkedUntil ?? null;
+    const memo: SessionMemo = {
+      phase: this.phase ?? 'running',
+      head,
+      cwd: options.cwd,
+      title: this.input.title,
+      runs,
+      last,
+      ...(approvals.length > 0 ? { approvals } : {}),
+      ...(parkedUntil === null ? {} : { parkedUntil }),
+    };
+    upsertMemo({ [MEMO_KEY]: memo });
+  }
+
+  /** Positions of entries to take out of view (L7), until they are taken. */
+  takeSnips(): readonly number[] {
+    const { snips } = this.facts;
+    if (snips.length > 0) this.facts = { ...this.facts, snips: [] };
+    return snips;
   }
 
   /** Any Temporal client can signal: what is no message of ours is passed over, for nobody could answer it. */
@@ -131,7 +164,10 @@ export class Session {
     this.signals += 1;
     if (name === SIGNALS.interrupt) this.stop('interrupt');
     else if (name === SIGNALS.resume) this.resumed = true;
-    else if (name === SIGNALS.message && isMessage(value) && this.inbox.push(value) && value.now) this.stop('message');
+    else if (name === SIGNALS.snip && isSnip(value)) {
+      this.facts = { ...this.facts, snips: [...new Set([...this.facts.snips, ...value.entries])].slice(0, MOST_SNIPS) };
+    } else if (name === SIGNALS.message && isMessage(value) && this.inbox.push(value) && value.now)
+      this.stop('message');
   }
 
   private view(): SessionView {
@@ -148,6 +184,7 @@ export class Session {
       transitions: state?.transitions ?? [],
       counts: state?.counts ?? {},
       parkedUntil: this.run?.parkedUntil ?? null,
+      approvals: this.approvals.pending,
       last: last && { run: last.run, reason: last.terminal.reason },
     };
   }

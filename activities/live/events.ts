@@ -10,7 +10,7 @@ export type LiveHeader = {
   readonly session: SessionId;
   readonly step: number;
   readonly attempt: number;
-  readonly activity: 'openRun' | 'callModel' | 'runTool' | 'commit';
+  readonly activity: 'openRun' | 'callModel' | 'runTool' | 'commit' | 'compact' | 'collapse' | 'runStopHooks';
   /** An earlier step whose streamed deltas are void (L26). */
   readonly supersedes?: number;
 };
@@ -70,6 +70,19 @@ export type LiveEvent =
       readonly stopReason: string | null;
       readonly fate: 'whole' | 'cut' | 'interrupted';
     }
+  /** L60. Tokens are estimates. */
+  | { readonly type: 'compaction_start'; readonly iteration: number; readonly trigger: 'auto' | 'reactive' }
+  | {
+      readonly type: 'compaction_end';
+      readonly iteration: number;
+      readonly before: number;
+      readonly after: number;
+      readonly kept: number;
+      readonly summary: string;
+    }
+  | { readonly type: 'collapse_staged'; readonly iteration: number; readonly savings: readonly number[] }
+  | { readonly type: 'hook_start'; readonly iteration: number; readonly hook: string }
+  | { readonly type: 'hook_end'; readonly iteration: number; readonly hook: string; readonly result: string }
   | { readonly type: 'run_end'; readonly ended: RunEnded; readonly head: Hash };
 
 /** How an attempt ended. `stored`, `done`: what it showed is durable and stays. `died`: all its deltas are void (L16). */

@@ -1,9 +1,10 @@
 // One attempt at a reply: stream it, start safe calls on the way, and say what came of it. Stores nothing.
-import type { Message, MessageCreateParamsStreaming } from '@anthropic-ai/sdk/resources/messages';
+import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import { accumulator, type Accumulator, type BlockState } from './accumulate.ts';
 import { classify, type Verdict } from './classify.ts';
 import { earlyCalls, type EarlyOutcome, type EarlyTraits } from './early.ts';
 import { callBlocks, interruptedPart, judge, type CallBlock, type Judged } from './judge.ts';
+import type { ModelRequest } from './request.ts';
 import { streamReply, type ModelPort } from './stream.ts';
 
 export type Attempted =
@@ -39,7 +40,7 @@ export type ReplyPort = {
   };
 };
 
-export async function attemptReply(body: MessageCreateParamsStreaming, port: ReplyPort): Promise<Attempted> {
+export async function attemptReply(body: ModelRequest, port: ReplyPort): Promise<Attempted> {
   const into = accumulator();
   const early = earlyCalls(port.traits, port.run);
   try {

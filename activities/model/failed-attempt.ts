@@ -1,4 +1,5 @@
-// After an attempt died: give up with a value, park, or have Temporal try again after a wait that holds no slot (L14, L15, L20).
+// After an attempt died: go on with the next model, give up with a value, park, or have Temporal try again after a wait that holds
+// no slot (L14, L15, L19, L20).
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import type { ModelResult } from '../../workflows/contract/activities.ts';
 import { MODEL_ATTEMPT_DIED } from '../../workflows/contract/failures.ts';
@@ -7,42 +8,79 @@ import type { RunConfig } from '../run-config.ts';
 import { backoffMs } from './backoff.ts';
 import type { Verdict } from './classify.ts';
 
+/** Answers of "overloaded" after which a model is given up for the next (L19). */
+const MAX_OVERLOADS = 3;
+
 /** What the attempts of one call remember of those before them. */
 export type Tries = {
   /** Attempts that the API failed, over all workers; a worker's death counts for nothing here. */
   readonly failures: number;
+  /** How many of them were a 529. */
+  readonly overloads: number;
   readonly empties: number;
   /** What died attempts were billed. */
   readonly spend: Spend;
 };
 
-export const noTries: Tries = { failures: 0, empties: 0, spend: noSpend };
+export const noTries: Tries = { failures: 0, overloads: 0, empties: 0, spend: noSpend };
 
 export type AfterFailure =
   | { readonly kind: 'result'; readonly result: ModelResult }
   | { readonly kind: 'retry'; readonly delayMs: number; readonly failure: ApplicationFailure };
 
+/** The attempt that died: which model it asked, which is next in the list, and the calls it had begun to make. */
+export type Abandoned = {
+  readonly from: string;
+  /** Null: there is none. */
+  readonly to: string | null;
+  readonly calls: readonly string[];
+};
+
+/** `tries` does not count this failure yet. */
+export function countFailure(tries: Tries, verdict: Verdict, spend: Spend): Tries {
+  const overloaded = 'status' in verdict && verdict.status === 529;
+  return { ...tries, failures: tries.failures + 1, overloads: tries.overloads + (overloaded ? 1 : 0), spend };
+}
+
 /** `tries` counts this failure already. */
 export function afterFailure(
   verdict: Verdict,
   tries: Tries,
-  config: RunConfig,
-  now: number,
-  random: number,
+  { backoff }: Pick<RunConfig, 'backoff'>,
+  abandoned: Abandoned,
+  { now, random }: { readonly now: number; readonly random: number },
 ): AfterFailure {
-  const { spend, failures } = tries;
+  const { spend, failures, overloads } = tries;
   const { detail } = verdict;
+  const next = givenUp(verdict, tries, backoff.maxRetries) ? fallback(abandoned, detail, spend) : null;
+  if (next) return { kind: 'result', result: next };
   if (verdict.kind !== 'retry') return { kind: 'result', result: { ...verdict, spend } };
   const status = verdict.status === undefined ? {} : { status: verdict.status };
-  if (failures > config.backoff.maxRetries) {
+  if (failures > backoff.maxRetries) {
     const spent = `${detail} (${failures} attempts failed)`;
     return { kind: 'result', result: { kind: 'failed', detail: spent, ...status, spend } };
   }
-  const delayMs = verdict.afterMs ?? backoffMs(config.backoff, failures, random);
-  if (delayMs > config.backoff.parkOverMs) {
-    return { kind: 'result', result: { kind: 'parked', until: now + delayMs, failures, detail, spend } };
+  const delayMs = verdict.afterMs ?? backoffMs(backoff, failures, random);
+  if (delayMs > backoff.parkOverMs) {
+    const counts = { failures, ...(overloads > 0 ? { overloads } : {}) };
+    return { kind: 'result', result: { kind: 'parked', until: now + delayMs, ...counts, detail, spend } };
   }
   return { kind: 'retry', delayMs, failure: retryIn(delayMs, detail) };
+}
+
+/** Null when there is no other model to go on with (L19). */
+export function fallback({ from, to, calls }: Abandoned, detail: string, spend: Spend): ModelResult | null {
+  return to === null ? null : { kind: 'fallback', from, to, calls, detail, spend };
+}
+
+/** A rate limit is the account's: another model would only hide it. */
+function givenUp(verdict: Verdict, { failures, overloads }: Tries, maxRetries: number): boolean {
+  if (verdict.kind !== 'retry' && verdict.kind !== 'failed') return false;
+  const { status } = verdict;
+  if (status === 404) return true;
+  if (status === 429) return false;
+  if (verdict.kind === 'failed') return status !== undefined && status >= 500;
+  return failures > maxRetries || (status === 529 && overloads >= MAX_OVERLOADS);
 }
 
 /** An empty reply is a failed attempt; at the limit it is an error (L15). */

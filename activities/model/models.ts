@@ -15,6 +15,9 @@ export const MODELS_AS_OF = '2026-11-01';
 
 export const DEFAULT_MODEL = 'claude-sonnet-5-5';
 
+/** Makes summaries. */
+export const SMALL_MODEL = 'claude-haiku-5';
+
 /** By prefix, the longest that fits wins. */
 export type ModelTable = Readonly<Record<string, ModelFacts>>;
 

@@ -3,27 +3,51 @@
 import type {
   MessageCreateParamsStreaming,
   MessageParam,
+  OutputConfig,
   Tool,
   UserMessageParam,
 } from '@anthropic-ai/sdk/resources/messages';
+import type { BetaTokenTaskBudget } from '@anthropic-ai/sdk/resources/beta/messages';
+import type { CallModel } from '../../workflows/contract/activities.ts';
 import type { RunConfig } from '../run-config.ts';
+import type { ChosenModel } from './chosen-model.ts';
+import { thinkingFor } from './thinking.ts';
+
+/** Names the beta that `task_budget` belongs to. */
+export const TASK_BUDGETS_BETA = 'task-budgets-2026-03-13';
+
+/** The stable request, and the one field of a beta that we use. */
+export type ModelRequest = Omit<MessageCreateParamsStreaming, 'output_config'> & {
+  output_config?: OutputConfig & { task_budget?: BetaTokenTaskBudget };
+};
 
 const ephemeral = { type: 'ephemeral' } as const;
 
 export function buildRequest(
   config: RunConfig,
+  { model, primary }: ChosenModel,
   tools: readonly Tool[],
   messages: readonly MessageParam[],
-  cap: number,
-): MessageCreateParamsStreaming {
+  { cap, taskRemaining }: Pick<CallModel, 'cap' | 'taskRemaining'>,
+): ModelRequest {
+  const thinking = primary ? thinkingFor(model.name, config.thinkingTokens, cap) : undefined;
+  const budget = taskBudget(config.rules.taskBudget, taskRemaining);
   return {
-    model: config.model,
+    model: model.name,
     max_tokens: cap,
     stream: true,
+    ...(thinking ? { thinking } : {}),
+    ...(budget ? { output_config: { task_budget: budget } } : {}),
     system: [{ type: 'text', text: config.system, cache_control: ephemeral }],
     ...(tools.length > 0 ? { tools: [...tools] } : {}),
     messages: withBreakpoints(messages),
   };
+}
+
+/** `remaining` is said from the first compaction on (L11): until then the API counts by itself. */
+function taskBudget(total: number | null, remaining: number | undefined): BetaTokenTaskBudget | undefined {
+  if (total === null) return undefined;
+  return { type: 'tokens', total, ...(remaining === undefined ? {} : { remaining }) };
 }
 
 function withBreakpoints(messages: readonly MessageParam[]): MessageParam[] {

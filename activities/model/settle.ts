@@ -1,23 +1,38 @@
-// What becomes of an attempt at a reply: stored, given up with a value, parked, or thrown for another attempt (L14–L16).
+// What becomes of an attempt at a reply: stored, given up with a value, parked, or thrown for another attempt (L14–L16, L19).
+import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { ModelResult } from '../../workflows/contract/activities.ts';
 import { addSpend } from '../../workflows/contract/loop.ts';
 import type { Attempted } from './attempt-reply.ts';
-import { afterEmpty, afterFailure, type AfterFailure, type Tries } from './failed-attempt.ts';
+import {
+  type Abandoned,
+  afterEmpty,
+  afterFailure,
+  type AfterFailure,
+  countFailure,
+  fallback,
+  type Tries,
+} from './failed-attempt.ts';
 import { spendOf } from './spend.ts';
 import { storeReply, type ModelStep } from './store-reply.ts';
 
+/** Of an abandoned attempt the model is told this many calls, and so many characters of each name. */
+const MOST_CALLS = 20;
+const MOST_NAME = 128;
+
 export async function settle(step: ModelStep, attempted: Attempted): Promise<ModelResult> {
-  const { deps, config, tries } = step;
+  const { deps, config, tries, chosen } = step;
   const { message } = attempted;
-  const spend = addSpend(tries.spend, spendOf(message?.usage, config.price));
+  const spend = addSpend(tries.spend, spendOf(message?.usage, chosen.model.price));
   switch (attempted.kind) {
     case 'aborted':
       return attempted.part
         ? storeReply(step, { ...attempted, message: attempted.part, fate: 'interrupted', spend })
         : { kind: 'nothing', spend };
     case 'failed': {
-      const counted = { ...tries, failures: tries.failures + 1, spend };
-      return died(step, counted, afterFailure(attempted.verdict, counted, config, deps.now(), deps.random()));
+      const { verdict } = attempted;
+      const counted = countFailure(tries, verdict, spend);
+      const at = { now: deps.now(), random: deps.random() };
+      return died(step, counted, afterFailure(verdict, counted, config, abandoned(step, message), at));
     }
     case 'judged':
       return judged(step, attempted, spend);
@@ -34,8 +49,10 @@ async function judged(
       const counted = { ...step.tries, empties: step.tries.empties + 1, spend };
       return died(step, counted, afterEmpty(counted, step.config, step.deps.random()));
     }
-    case 'refused':
-      return { kind: 'refused', detail: verdict.detail, spend };
+    case 'refused': {
+      const { detail } = verdict;
+      return fallback(abandoned(step, message), detail, spend) ?? { kind: 'refused', detail, spend };
+    }
     case 'window_exceeded':
       return { kind: 'too_long', detail: `${message.model}: the context window is exceeded`, spend };
     case 'cut_off':
@@ -45,6 +62,11 @@ async function judged(
       return storeReply(step, { message: verdict.message, calls: verdict.calls, fate, spend, early });
     }
   }
+}
+
+function abandoned({ chosen: { model, next } }: ModelStep, message: Message | null): Abandoned {
+  const calls = (message?.content ?? []).flatMap((block) => (block.type === 'tool_use' ? [block.name] : []));
+  return { from: model.name, to: next, calls: calls.slice(0, MOST_CALLS).map((name) => name.slice(0, MOST_NAME)) };
 }
 
 /** Remember, announce before the wait, and throw for Temporal; or the value it came to. */

@@ -11,6 +11,8 @@ import type { Entry, ReplyEntry } from '../transcript/entries.ts';
 import { fitOutcomes } from '../transcript/outcome-budget.ts';
 import type { StepRecord } from '../step-record.ts';
 import type { Extended } from '../transcript/transcripts.ts';
+import type { AnswerCheck } from './answer-schema.ts';
+import type { ChosenModel } from './chosen-model.ts';
 import type { EarlyOutcome } from './early.ts';
 import type { Tries } from './failed-attempt.ts';
 import type { CallBlock } from './judge.ts';
@@ -23,6 +25,9 @@ export type ModelStep = {
   readonly attempt: Attempt;
   readonly input: CallModel;
   readonly config: RunConfig;
+  readonly chosen: ChosenModel;
+  /** What is wrong with a final answer; undefined for one that will do (L53). */
+  readonly answer: AnswerCheck;
   readonly live: LiveWriter;
   readonly base: Extended;
   readonly record: StepRecord<ModelResult>;
@@ -41,16 +46,19 @@ export type Storing = {
 };
 
 export async function storeReply(step: ModelStep, storing: Storing): Promise<ModelResult> {
-  const { deps, attempt, input, live, base, config, record } = step;
+  const { deps, attempt, input, live, base, config, chosen, record } = step;
   const { message, calls, fate, spend, early } = storing;
-  const own = spendOf(message.usage, config.price);
+  const own = spendOf(message.usage, chosen.model.price);
   const { iteration } = input;
   const at = deps.now();
-  const reply: ReplyEntry = { kind: 'reply', fate, message, iteration, attempt: attempt.number, spend: own, at };
+  const { name } = chosen.model;
+  const asked = message.model === name ? {} : { asked: name };
+  const number = attempt.number;
+  const reply: ReplyEntry = { kind: 'reply', fate, message, ...asked, iteration, attempt: number, spend: own, at };
   const next = deps.transcripts.next(base, [reply, ...(await adopted(deps, calls, early))]);
   const facts = { head: next.hash, contextTokens: contextTokens(own.usage), spend };
   const listed = calls.map((call) => describe(step, call, early?.get(call.index)));
-  const { result, first } = await record.record(resultOf(fate, facts, listed), next.bytes);
+  const { result, first } = await record.record(resultOf(step, storing, facts, listed), next.bytes);
   if (first) {
     deps.transcripts.keep(next);
     observe(deps, { session: attempt.session, queryId: config.queryId, iteration, message });
@@ -63,10 +71,21 @@ export async function storeReply(step: ModelStep, storing: Storing): Promise<Mod
 
 type Facts = { readonly head: Hash; readonly contextTokens: number; readonly spend: Spend };
 
-function resultOf(fate: ReplyEntry['fate'], facts: Facts, calls: readonly Call[]): ModelResult {
+function resultOf(
+  { answer }: ModelStep,
+  { fate, message }: Storing,
+  facts: Facts,
+  calls: readonly Call[],
+): ModelResult {
   if (fate === 'interrupted') return { kind: 'interrupted', ...facts, calls };
-  if (fate === 'whole') return { kind: 'message', ...facts, calls };
-  return calls.length === 0 ? { kind: 'cut_off', ...facts } : { kind: 'message', ...facts, calls, cut: true };
+  const final = calls.length === 0;
+  if (fate === 'cut') return final ? { kind: 'cut_off', ...facts } : { kind: 'message', ...facts, calls, cut: true };
+  const problem = final ? answer(textOf(message)) : undefined;
+  return { kind: 'message', ...facts, calls, ...(problem === undefined ? {} : { problem }) };
+}
+
+function textOf({ content }: ReplyEntry['message']): string {
+  return content.map((block) => (block.type === 'text' ? block.text : '')).join('');
 }
 
 /** In the model's order, whatever finished first (L35), and fitted into one message (L6). */
@@ -80,7 +99,7 @@ async function adopted(
   return [{ kind: 'outcomes', outcomes: await fitOutcomes(store, outcomes, { characters: 0, calls: calls.length }) }];
 }
 
-function describe({ deps, config }: ModelStep, call: CallBlock, done: EarlyOutcome | undefined): Call {
-  const { safe, signature } = deps.tools.traits(config, call);
+function describe({ deps, config, input }: ModelStep, call: CallBlock, done: EarlyOutcome | undefined): Call {
+  const { safe, signature } = deps.tools.traits(config, call, input.context);
   return { index: call.index, name: call.name, safe, signature, ...(done ? { outcome: done.facts } : {}) };
 }

@@ -1,22 +1,19 @@
 // One streamed request, from first byte to message_stop. The stall timer runs on events: pings keep bytes flowing but are none.
 import Anthropic, { AnthropicError } from '@anthropic-ai/sdk';
-import type {
-  Message,
-  MessageCreateParamsStreaming,
-  RawMessageStreamEvent,
-} from '@anthropic-ai/sdk/resources/messages';
+import type { Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
 import { GarbledStream, type Accumulator, type BlockState } from './accumulate.ts';
 import { StalledStream } from './classify.ts';
+import { type ModelRequest, TASK_BUDGETS_BETA } from './request.ts';
 
 /** The narrow seam to the model (L54): everything else about it is HTTP. */
-export type ModelPort = (
-  body: MessageCreateParamsStreaming,
-  signal: AbortSignal,
-) => Promise<AsyncIterable<RawMessageStreamEvent>>;
+export type ModelPort = (body: ModelRequest, signal: AbortSignal) => Promise<AsyncIterable<RawMessageStreamEvent>>;
 
 /** The official SDK, its own retries off: Temporal alone retries (L14). */
 export function anthropicModel(client: Anthropic): ModelPort {
-  return (body, signal) => client.messages.create(body, { signal, maxRetries: 0, timeout: 24 * 3_600_000 });
+  return (body, signal) => {
+    const headers = body.output_config?.task_budget ? { 'anthropic-beta': TASK_BUDGETS_BETA } : {};
+    return client.messages.create(body, { signal, headers, maxRetries: 0, timeout: 24 * 3_600_000 });
+  };
 }
 
 export type StreamHandlers = {
@@ -32,7 +29,7 @@ export type StreamHandlers = {
  */
 export async function streamReply(
   model: ModelPort,
-  body: MessageCreateParamsStreaming,
+  body: ModelRequest,
   into: Accumulator,
   { signal, stallMs }: { readonly signal: AbortSignal; readonly stallMs: number },
   handlers: StreamHandlers,

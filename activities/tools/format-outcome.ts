@@ -2,10 +2,14 @@
 import { toUSVString } from 'node:util';
 import type { CallKey } from '../../workflows/contract/ids.ts';
 import type { Outcome } from '../transcript/entries.ts';
+import { estimateTokens } from '../tokens.ts';
 import type { Store } from '../transcript/store.ts';
 import type { RecordedOutcome } from './outcome-record.ts';
 import { preview, PREVIEW_LIMIT, RESULT_LIMIT, resultName } from './preview.ts';
 import type { Verdict } from './verdict.ts';
+
+/** Tokens: below, an outcome is left out of the estimate of what is newer than the last usage (L10). */
+const WORTH_SAYING = 100;
 
 export type CallIdentity = {
   readonly index: number;
@@ -22,20 +26,24 @@ export async function formatOutcome(
   duration: number,
 ): Promise<RecordedOutcome> {
   const text = verdict.content.trim() === '' ? '(no output)' : toUSVString(verdict.content);
+  const { approved } = verdict;
   const outcome: Outcome = {
     index: call.index,
     toolUseId: call.toolUseId,
     isError: verdict.isError,
     ...(await bounded(store, text)),
+    ...(verdict.seen === undefined ? {} : { seen: verdict.seen }),
     log: {
       key: call.key,
       name: call.name,
       decision: verdict.decision,
+      ...(approved === undefined ? {} : { approved }),
       duration: Math.round(duration),
       outcome: verdict.outcome,
     },
   };
-  return { outcome, facts: verdict.facts };
+  const tokens = estimateTokens(outcome.content.length);
+  return { outcome, facts: tokens < WORTH_SAYING ? verdict.facts : { ...verdict.facts, tokens } };
 }
 
 async function bounded(store: Store, text: string): Promise<Pick<Outcome, 'content' | 'whole'>> {

@@ -3,26 +3,36 @@ import type { PermissionMode, PermissionRules } from '../../workflows/contract/s
 import { allowedByRules, touchingRule } from './rules/match-rules.ts';
 import type { PermissionDecision, Risk, Tool } from './tool.ts';
 
+type Asks = Extract<PermissionDecision, { kind: 'ask' }>;
+
 export type PermissionSettings = {
   readonly mode: PermissionMode;
   readonly permissions?: PermissionRules;
   /** The workspace root: an absolute real path. */
   readonly cwd: string;
+  /** The working directory, when it is another (L38). */
+  readonly dir?: string;
+  /** What pre-tool hooks say of this call: counts as a rule that allows or asks. */
+  readonly hook?: HookOpinion;
 };
+
+export type HookOpinion = { readonly kind: 'allow' } | { readonly kind: 'ask'; readonly why: string };
 
 /** `input` has passed the tool's schema. */
 export function decide(settings: PermissionSettings, risk: Risk, tool: Tool, input: unknown): PermissionDecision {
-  const { mode, permissions = {}, cwd } = settings;
-  const call = { tool, cwd, subject: () => tool.subject?.(input, { cwd }) };
-  const own = tool.canUse?.(input, { cwd, mode });
+  const { mode, permissions = {}, cwd, dir = cwd, hook } = settings;
+  const call = { tool, cwd, subject: () => tool.subject?.(input, { cwd, dir }) };
+  const own = tool.canUse?.(input, { cwd, dir, mode });
   if (own?.kind === 'deny') return own;
   const denying = touchingRule(permissions.deny, call);
   if (denying !== undefined) return { kind: 'deny', why: `the rule ${JSON.stringify(denying)} denies it` };
   if (mode === 'bypass') return { kind: 'allow' };
   if (mode === 'plan' && risk !== 'read') return { kind: 'deny', why: 'in permission mode "plan" only reads run' };
+  if (hook?.kind === 'allow') return { kind: 'allow' };
+  if (hook?.kind === 'ask') return asked(mode, risk, { hook: hook.why });
   const asking = touchingRule(permissions.ask, call);
-  if (asking !== undefined) return asked(mode, risk, asking);
-  if (own?.kind === 'ask') return asked(mode, risk, own.rule);
+  if (asking !== undefined) return asked(mode, risk, { rule: asking });
+  if (own?.kind === 'ask') return asked(mode, risk, own.rule === undefined ? {} : { rule: own.rule });
   if (own?.kind === 'allow' || allowedByMode(mode, risk) || allowedByRules(permissions.allow, call)) {
     return { kind: 'allow' };
   }
@@ -33,27 +43,23 @@ function allowedByMode(mode: Exclude<PermissionMode, 'bypass'>, risk: Risk): boo
   return risk === 'read' || (mode === 'acceptEdits' && risk === 'write');
 }
 
-function asked(mode: PermissionMode, risk: Risk, rule?: string): PermissionDecision {
-  if (mode !== 'dontAsk') return { kind: 'ask', ...(rule === undefined ? {} : { rule }) };
-  const cause = rule === undefined ? `it would ${deed[risk]}` : `the rule ${JSON.stringify(rule)} asks before it`;
-  return { kind: 'deny', why: `${cause}, and in permission mode "dontAsk" what would ask is denied` };
+function asked(mode: PermissionMode, risk: Risk, by: Omit<Asks, 'kind'> = {}): PermissionDecision {
+  if (mode !== 'dontAsk') return { kind: 'ask', ...by };
+  const why = `${cause(risk, by)}, and in permission mode "dontAsk" what would ask is denied`;
+  return { kind: 'deny', why };
 }
 
-/** What the model reads instead of a result when someone would have to be asked, and nobody can be. */
-export function unaskedText(mode: PermissionMode, risk: Risk, tool: string, rule?: string): string {
-  if (rule !== undefined) {
-    return (
-      `Not run: the rule ${JSON.stringify(rule)} asks before this call of ${tool}, but nobody can be asked here. ` +
-      'Go on without it, or say what is needed: whoever started this run can change the rule.'
-    );
-  }
-  // What a tool itself asks about no rule allows.
-  const byRule = risk === 'read' ? '' : ', or a rule ("--allow")';
-  const wider = risk === 'write' ? '"--permission-mode acceptEdits" or "bypass"' : '"--permission-mode bypass"';
-  return (
-    `Not run: ${tool} would ${deed[risk]}, and permission mode "${mode}" asks before that, but nobody can be asked here. ` +
-    `Go on without it, or say what is needed: whoever started this run can allow it with ${wider}${byRule}.`
-  );
+function cause(risk: Risk, { rule, hook }: Omit<Asks, 'kind'>): string {
+  if (hook !== undefined) return `a hook asks before it (${hook})`;
+  return rule === undefined ? `it would ${deed[risk]}` : `the rule ${JSON.stringify(rule)} asks before it`;
+}
+
+/** What the person who is asked reads: what would happen, and who wants it asked (L55). */
+export function askReason(mode: PermissionMode, risk: Risk, tool: string, { rule, hook }: Asks): string {
+  const would = `${tool} would ${deed[risk]}`;
+  if (hook !== undefined) return `${would}; a hook asks before it: ${hook}`;
+  if (rule !== undefined) return `${would}; the rule ${JSON.stringify(rule)} asks before it`;
+  return `${would}; permission mode "${mode}" asks before that`;
 }
 
 export function deniedText(tool: string, why: string): string {

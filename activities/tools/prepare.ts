@@ -22,18 +22,27 @@ export type ReadyCall = Traits & {
 export type PreparedCall = ReadyCall | { readonly kind: 'invalid'; readonly text: string };
 
 /** Deeper input than any tool has a use for overflows stacks further down: JSON.stringify, a schema that recurses. */
-const MAX_DEPTH = 200;
+export const MAX_DEPTH = 200;
 
-export function prepareCall(registry: ToolRegistry, settings: PermissionSettings, call: NamedInput): PreparedCall {
+export type CallSettings = PermissionSettings & {
+  /** What a context modifier left of the tools (L38). Absent: all. */
+  readonly allowedTools?: readonly string[];
+};
+
+export function prepareCall(registry: ToolRegistry, settings: CallSettings, call: NamedInput): PreparedCall {
   const tool = registry.get(call.name);
   if (tool === undefined) return { kind: 'invalid', text: unknownTool(registry, call.name) };
+  const { allowedTools, cwd, dir = cwd } = settings;
+  if (allowedTools?.includes(call.name) === false) {
+    return { kind: 'invalid', text: notAllowed(call.name, allowedTools) };
+  }
   if (deeperThan(call.input, MAX_DEPTH)) {
     return { kind: 'invalid', text: `The input of ${tool.name} is nested more than ${MAX_DEPTH} levels deep.` };
   }
   try {
     const parsed = tool.inputSchema.safeParse(call.input);
     if (!parsed.success) return { kind: 'invalid', text: schemaProblem(tool.name, parsed.error) };
-    const judged = judge(tool, parsed.data, settings);
+    const judged = judge(tool, parsed.data, { cwd, dir });
     const permission = decide(settings, judged.risk, tool, parsed.data);
     return { kind: 'ready', tool, input: parsed.data, ...judged, permission };
   } catch (error) {
@@ -42,15 +51,15 @@ export function prepareCall(registry: ToolRegistry, settings: PermissionSettings
   }
 }
 
-/** A call that will not run because of its name or input changes nothing, so it counts as safe (L35). */
-export function traits(registry: ToolRegistry, cwd: string, call: NamedInput): Traits {
-  const prepared = prepareCall(registry, { mode: 'bypass', cwd }, call);
-  return prepared.kind === 'ready' ? { safe: prepared.safe, risk: prepared.risk } : { safe: true, risk: 'read' };
-}
-
 function judge(tool: Tool, input: unknown, context: JudgeContext): Traits {
   const risk = typeof tool.risk === 'function' ? tool.risk(input, context) : tool.risk;
   return { risk, safe: tool.safe?.(input, context) ?? risk === 'read' };
+}
+
+function notAllowed(name: string, allowed: readonly string[]): string {
+  const rest =
+    allowed.length === 0 ? 'No tool may be called now' : `Now only these may be called: ${allowed.join(', ')}`;
+  return `Not run: ${name} is not among the tools that an earlier call left. ${rest}.`;
 }
 
 function unknownTool(registry: ToolRegistry, name: string): string {

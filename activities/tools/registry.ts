@@ -12,12 +12,17 @@ export type ToolRegistry = {
   get(name: string): Tool | undefined;
   /** Ordered by name whatever the order of registration, so that the prompt cache stays valid (L22). */
   definitions(): readonly ToolDefinition[];
+  /** Of a list that changes (L44). Never throws. */
+  refresh?(): Promise<void>;
 };
 
 /** What the Messages API accepts as a tool's name. */
 const VALID_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** Throws a sentence for a name the API would refuse, a name given twice, and a schema that is not an object. */
+/**
+ * Throws a sentence for a name the API would refuse, a name given twice, a schema that is not an object, and a recovery that the tool
+ * does not have.
+ */
 export function createRegistry(tools: readonly Tool[]): ToolRegistry {
   const byName = new Map<string, Tool>();
   for (const tool of tools) {
@@ -25,6 +30,11 @@ export function createRegistry(tools: readonly Tool[]): ToolRegistry {
       throw new Error(`Tool name ${JSON.stringify(tool.name)} is not valid: use 1 to 64 letters, digits, "_" or "-".`);
     }
     if (byName.has(tool.name)) throw new Error(`Two tools are named "${tool.name}": rename or remove one.`);
+    if (tool.recovery === 'verify' && tool.verify === undefined) {
+      throw new Error(
+        `Tool "${tool.name}" has recovery "verify" and no verify function: give it one, or another recovery.`,
+      );
+    }
     byName.set(tool.name, tool);
   }
   const definitions = [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1)).map(define);

@@ -1,12 +1,15 @@
 // Calls a tool and turns every way it can end into a value: an output, a failure the model can read, a stop (L33, L48).
 import { StoreError } from '../transcript/store.ts';
+import { clip } from './clip.ts';
 import {
   FatalToolFailure,
   ToolFailure,
   type AbortCause,
+  type StartedCall,
   type Tool,
   type ToolContext,
   type ToolOutput,
+  type Verified,
 } from './tool.ts';
 
 export type Ran =
@@ -26,23 +29,52 @@ export function abortCause(signal: AbortSignal): AbortCause {
   return CAUSES.has(signal.reason) ? (signal.reason as AbortCause) : 'interrupt';
 }
 
-/** A tool's own check of its input, under the same guards: a sentence, or undefined when the call may run. */
-export async function validateInput(tool: Tool, input: unknown, context: ToolContext): Promise<string | undefined> {
+/** A tool's own check of its input, under the same guards. Undefined: the call may run. */
+export async function validateInput(
+  tool: Tool,
+  input: unknown,
+  context: ToolContext,
+): Promise<{ readonly problem: string } | 'hung' | undefined> {
+  if (tool.validate === undefined) return undefined;
   try {
-    return await tool.validate?.(input, context);
+    const problem = await endedAfter(context.signal, Promise.resolve(tool.validate(input, context)));
+    return problem === undefined || problem === 'hung' ? problem : { problem: problem.value };
   } catch (error) {
-    return failure(tool, error).text;
+    return { problem: failure(tool, error).text };
   }
+}
+
+/** L40. What the check fails with is what is known of the call: nothing. */
+export async function verifyCall(
+  tool: Tool,
+  input: unknown,
+  context: ToolContext,
+  started: StartedCall,
+): Promise<Verified> {
+  try {
+    const verified = await endedAfter(context.signal, Promise.resolve(tool.verify?.(input, context, started)));
+    if (verified === 'hung' || verified === undefined) return { kind: 'unknown' };
+    const { value } = verified;
+    if (value.kind === 'done') return typeof value.output?.content === 'string' ? value : { kind: 'unknown' };
+    return value.kind === 'not_done' ? value : { kind: 'unknown', ...textOf(value) };
+  } catch (error) {
+    return { kind: 'unknown', text: `Its check failed: ${failure(tool, error).text}` };
+  }
+}
+
+function textOf({ text }: Extract<Verified, { kind: 'unknown' }>): { readonly text?: string } {
+  return typeof text === 'string' ? { text } : {};
 }
 
 /** Throws only StoreError: then it is the attempt that failed, not the call. */
 export async function runTool(tool: Tool, input: unknown, context: ToolContext): Promise<Ran> {
   const { signal } = context;
   try {
-    const output = await endedAfter(signal, Promise.resolve(tool.call(input, context)));
-    if (output === 'hung') {
+    const returned = await endedAfter(signal, Promise.resolve(tool.call(input, context)));
+    if (returned === 'hung') {
       return { kind: 'stopped', cause: abortCause(signal), partial: `${tool.name} did not end when it was told to.` };
     }
+    const output = returned?.value;
     if (typeof output?.content !== 'string') {
       return { kind: 'failed', text: `${tool.name} failed: it returned no text (a defect of the tool).` };
     }
@@ -58,12 +90,16 @@ export async function runTool(tool: Tool, input: unknown, context: ToolContext):
 /** What a tool throws is foreign: all of it becomes an outcome, but for a store that failed under it. */
 function failure(tool: Tool, error: unknown): Extract<Ran, { kind: 'failed' }> {
   if (error instanceof StoreError) throw error;
-  if (error instanceof FatalToolFailure) return { kind: 'failed', text: error.message, fatal: true };
+  if (error instanceof FatalToolFailure) return { kind: 'failed', text: clip(error.message), fatal: true };
   if (error instanceof ToolFailure) return { kind: 'failed', text: error.message };
   return { kind: 'failed', text: `${tool.name} failed: ${String(error)} (a defect of the tool).` };
 }
 
-async function endedAfter(signal: AbortSignal, ending: Promise<ToolOutput>): Promise<ToolOutput | 'hung'> {
+/** Undefined when it came to nothing. */
+async function endedAfter<Value>(
+  signal: AbortSignal,
+  ending: Promise<Value | undefined>,
+): Promise<{ readonly value: Value } | 'hung' | undefined> {
   let timer: NodeJS.Timeout | undefined;
   let stop: (() => void) | undefined;
   const hung = new Promise<'hung'>((resolve) => {
@@ -72,7 +108,8 @@ async function endedAfter(signal: AbortSignal, ending: Promise<ToolOutput>): Pro
     else signal.addEventListener('abort', stop, { once: true });
   });
   try {
-    return await Promise.race([ending, hung]);
+    const ended = ending.then((value) => (value === undefined ? undefined : { value }));
+    return await Promise.race([ended, hung]);
   } finally {
     clearTimeout(timer);
     if (stop !== undefined) signal.removeEventListener('abort', stop);

@@ -1,47 +1,72 @@
 // Joins the loop's calls to the executor: traits for the machine, early runs beside the stream, claimed runs as activities, and
 // what watchers see of each.
 import { createHash } from 'node:crypto';
+import type { ToolContextState } from '../../workflows/contract/activities.ts';
 import type { CallPort, CallRunner } from '../deps.ts';
+import type { HookRunner } from '../hooks/hooks.ts';
 import { processIdentity } from '../process-identity.ts';
 import { toolEnd } from '../live/retell.ts';
-import type { EarlyOutcome } from '../model/early.ts';
 import type { CallBlock } from '../model/judge.ts';
 import type { RunConfig } from '../run-config.ts';
 import type { Store } from '../transcript/store.ts';
 import { attemptSignal } from './attempt-signal.ts';
-import { executeCall, executeEarly, type CallRequest, type Executed, type Workbench } from './execute.ts';
-import { prepareCall } from './prepare.ts';
+import { executeCall, executeEarly, type Done } from './execute.ts';
+import { observable } from './observable.ts';
+import { prepareCall, type CallSettings } from './prepare.ts';
 import type { ToolRegistry } from './registry.ts';
+import type { Asked, CallRequest, EarlyRun, Void, Workbench } from './workbench.ts';
 
-export function callRunner(store: Store, registry: ToolRegistry): CallRunner {
+export function callRunner(store: Store, registry: ToolRegistry, hooks: HookRunner): CallRunner {
   const host = processIdentity();
-  const bench = ({ mode, permissions = {}, cwd, session, queryId, depth }: RunConfig): Workbench => {
-    return { registry, mode, permissions, cwd, store, session, host, queryId, depth };
+  const bench = (config: RunConfig, context: ToolContextState | undefined): Workbench => {
+    const { session, queryId, depth } = config;
+    return { ...settings(config, context), registry, hooks, store, session, host, queryId, depth };
   };
   return {
-    definitions: registry.definitions(),
-    traits(config, call) {
-      const prepared = prepareCall(registry, config, call);
+    get definitions() {
+      return registry.definitions();
+    },
+    refresh: async () => await registry.refresh?.(),
+    traits(config, call, context) {
+      const prepared = prepareCall(registry, settings(config, context), call);
       const ready = prepared.kind === 'ready';
       // A call that its name or input keeps from running changes nothing.
       const safe = !ready || prepared.safe;
-      return { safe, early: ready && safe && prepared.permission.kind === 'allow', signature: signature(call) };
+      const unasked = ready && prepared.permission.kind === 'allow' && !hooks.has('preTool');
+      return { safe, early: unasked && safe, signature: signature(call) };
     },
-    early(config, call, id, port) {
-      return watched(call, port, true, async (progress) => {
-        const ready = prepareCall(registry, config, call);
-        if (ready.kind === 'invalid') throw new Error(`${call.name} was started early although ${ready.text}`);
-        return executeEarly(bench(config), request(call), ready, { id, signal: port.signal, progress });
-      });
-    },
-    async claimed(config, call, key, attempt, port) {
-      const signal = attemptSignal(attempt);
-      const done = await watched(call, port, false, (progress) =>
-        executeCall(bench(config), request(call), { key, attempt: attempt.number, signal, progress }),
+    observable: ({ name, input }) => observable(registry.get(name), input),
+    async early(config, call, id, port, context) {
+      const done = await watched(call, port, true, (watching) =>
+        executeEarly(bench(config, context), request(call), { ...watching, id, signal: port.signal }),
       );
-      if (!done) throw new Error(`the attempt of ${call.name} was given up: ${attempt.abortedBy() ?? 'unknown'}`);
-      return done;
+      return done.kind === 'done' ? { outcome: done.outcome, facts: done.facts } : null;
     },
+    async claimed(config, call, key, attempt, port, { context, decision } = {}) {
+      const done = await watched(call, port, false, (watching) =>
+        executeCall(bench(config, context), request(call), {
+          ...watching,
+          key,
+          attempt: attempt.number,
+          signal: attemptSignal(attempt),
+          ...(decision === undefined ? {} : { decision }),
+        }),
+      );
+      if (done.kind === 'ask') return { ask: done.ask };
+      if (done.kind === 'done') return { outcome: done.outcome, facts: done.facts };
+      throw new Error(`the attempt of ${call.name} was given up: ${attempt.abortedBy() ?? 'unknown'}`);
+    },
+  };
+}
+
+function settings({ mode, permissions = {}, cwd }: RunConfig, context: ToolContextState = {}): CallSettings {
+  const { cwd: dir, allowedTools } = context;
+  return {
+    mode,
+    permissions,
+    cwd,
+    ...(dir === undefined ? {} : { dir }),
+    ...(allowedTools === undefined ? {} : { allowedTools }),
   };
 }
 
@@ -55,18 +80,25 @@ function signature({ name, input }: CallBlock): string {
     .slice(0, 12);
 }
 
-/** Null when the attempt was given up and nothing of it counts. */
-async function watched(
+type Watching = Pick<EarlyRun, 'iteration' | 'begins' | 'progress' | 'say'>;
+
+/** Shows a call to watchers once something of it begins: one that waits for a decision has not. */
+async function watched<Ended extends Done | Void | Asked>(
   { index, name }: CallBlock,
   { iteration, say }: CallPort,
   early: boolean,
-  run: (progress: (text: string) => void) => Promise<Executed>,
-): Promise<EarlyOutcome | null> {
-  say({ type: 'tool_start', iteration, index, name, early });
-  const done = await run((text) => say({ type: 'tool_progress', iteration, index, text }));
-  if (done.kind === 'void') return null;
-  const { outcome, facts } = done;
-  const { isError, content, log } = outcome;
+  run: (watching: Watching) => Promise<Ended>,
+): Promise<Ended> {
+  let begun = false;
+  const begins = (): void => {
+    if (!begun) say({ type: 'tool_start', iteration, index, name, early });
+    begun = true;
+  };
+  const progress = (text: string): void => say({ type: 'tool_progress', iteration, index, text });
+  const done = await run({ iteration, begins, progress, say });
+  if (done.kind !== 'done') return done;
+  begins();
+  const { isError, content, log } = done.outcome;
   say(toolEnd(iteration, { index, name, isError, content, durationMs: log.duration }));
-  return { outcome, facts };
+  return done;
 }

@@ -1,5 +1,6 @@
 // What a tool is given besides its input, made from what the executor knows.
-import type { CallKey, Hash, SessionId } from '../../workflows/contract/ids.ts';
+import { type CallKey, type Hash, keyHead, type SessionId } from '../../workflows/contract/ids.ts';
+import { readEntries } from '../transcript/read-entries.ts';
 import { StoreError, type Store } from '../transcript/store.ts';
 import { recordChild } from './claim.ts';
 import { resultHash } from './preview.ts';
@@ -8,8 +9,8 @@ import { ToolFailure, type ToolContext } from './tool.ts';
 export type ContextParts = {
   /** The call's key; of an early call, an id of its own. */
   readonly id: string;
-  /** Whether children are to be recorded with the call's claim (L40). */
-  readonly claimed: boolean;
+  /** The claim that children are to be recorded with; null when there is none (L40). */
+  readonly generation: number | null;
   readonly signal: AbortSignal;
   progress(text: string): void;
 };
@@ -17,6 +18,7 @@ export type ContextParts = {
 export function toolContext(
   bench: {
     readonly cwd: string;
+    readonly dir?: string;
     readonly store: Store;
     readonly session: SessionId;
     readonly queryId: string;
@@ -25,26 +27,29 @@ export function toolContext(
   parts: ContextParts,
 ): ToolContext {
   const { store, session } = bench;
+  const { generation } = parts;
   return {
     cwd: bench.cwd,
+    dir: bench.dir ?? bench.cwd,
     signal: parts.signal,
     idempotencyKey: parts.id,
     queryId: bench.queryId,
     depth: bench.depth,
     progress: (text) => parts.progress(text),
-    readStored: (name) => readStored(store, name),
+    readStored: (name) => readStored({ store, session, head: keyHead(parts.id) }, name),
     spawned: async (child) => {
-      if (parts.claimed) await recordChild(store, { session, key: parts.id as CallKey }, child);
+      if (generation !== null) await recordChild(store, { session, key: parts.id as CallKey }, child, generation);
     },
   };
 }
 
-/** L6. A damaged value is a failure the model can read; a store that does not answer is not the tool's affair. */
-async function readStored(store: Store, name: string): Promise<Uint8Array | null> {
+type Place = { readonly store: Store; readonly session: SessionId; readonly head: Hash | null };
+
+/** L6, L8–L10. A damaged value is a failure the model can read; a store that does not answer is not the tool's affair. */
+async function readStored({ store, session, head }: Place, name: string): Promise<Uint8Array | null> {
   const hash = resultHash(name) as Hash | undefined;
-  if (hash === undefined) return null;
   try {
-    return await store.get(hash);
+    return hash === undefined ? await readEntries(store, session, head, name) : await store.get(hash);
   } catch (error) {
     if (!(error instanceof StoreError) || error.problem === 'unavailable') throw error;
     if (error.problem === 'missing') return null;

@@ -1,20 +1,31 @@
 // What a tool is. `defineTool` types a tool by its zod schema; the registry and the executor see the untyped `Tool`.
 import type { z } from 'zod';
+import type { SeenFile } from '../../workflows/contract/activities.ts';
 import type { PermissionMode } from '../../workflows/contract/session.ts';
 import type { SimpleCommand } from './builtin/shell/parse-shell.ts';
 
 /** What a call can do to the world, judged per call. `external` leaves the machine. */
 export type Risk = 'read' | 'write' | 'execute' | 'external';
 
-/** What may happen to a call that was claimed and has no result (L40). `ask` and `verify` report until they exist. */
+/**
+ * What may happen to a call that was claimed and has no result (L40): it runs again, `verify` is asked whether it did anything, a
+ * person is asked, or its outcome is reported as unknown.
+ */
 export type Recovery = 'rerun' | 'verify' | 'ask' | 'report';
 
 /** What a tool may know when it judges an input, before anything runs. */
-export type JudgeContext = { readonly cwd: string };
+export type JudgeContext = {
+  /** The workspace root: an absolute real path. */
+  readonly cwd: string;
+  /** Where relative paths begin: the root, or what a context modifier made it (L38). */
+  readonly dir: string;
+};
 
 export type ToolContext = {
   /** The workspace root: an absolute real path. Nothing outside is touched. */
   readonly cwd: string;
+  /** The working directory: the root, or what a context modifier made it (L38). An absolute real path inside the workspace. */
+  readonly dir: string;
   /** Aborted on interrupt, cancel, deploy or a failing sibling; `signal.reason` is an AbortCause. */
   readonly signal: AbortSignal;
   /** Unique to this call for ever, the same on every attempt: give it to services that deduplicate (L40). */
@@ -43,12 +54,36 @@ export type ToolOutput = {
   readonly cancelsSiblings?: boolean;
   /** The call was stopped by the signal after it had begun; it may have partly run (L48). */
   readonly stopped?: boolean;
+  /** Files that were read or written, as they are now: a later change by someone else is told to the model (L43). At most 50. */
+  readonly seen?: readonly SeenFile[];
+  /** Ends the run after this result: why (L41). */
+  readonly stopRun?: string;
+  /** Holds for the calls after this one (L38). */
+  readonly modify?: ContextModifier;
 };
+
+/** `cwd`: a folder in the workspace, relative to the working directory or absolute. `allowedTools`: at most 100 names. */
+export type ContextModifier = { readonly cwd?: string; readonly allowedTools?: readonly string[] };
+
+/** What is known of the start of a call whose result was lost. */
+export type StartedCall = {
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly host: string;
+  /** How often it was started, at least 1. */
+  readonly times: number;
+};
+
+/** What a read-only check found out about such a call (L40). `done`: what it would have answered. */
+export type Verified =
+  | { readonly kind: 'done'; readonly output: ToolOutput }
+  | { readonly kind: 'not_done' }
+  | { readonly kind: 'unknown'; readonly text?: string };
 
 export type PermissionDecision =
   | { readonly kind: 'allow' }
-  /** Someone must be asked; `rule` says so, if one does. */
-  | { readonly kind: 'ask'; readonly rule?: string }
+  /** Someone must be asked; `rule` says so, if one does, or a hook, with its reason. */
+  | { readonly kind: 'ask'; readonly rule?: string; readonly hook?: string }
   | { readonly kind: 'deny'; readonly why: string; readonly fatal?: boolean; readonly interrupt?: boolean };
 
 /** What the pattern of a permission rule is held against (L55). */
@@ -79,11 +114,18 @@ export type ToolSpec<Schema extends z.ZodType> = {
   /** The tool's own permission rule, above the mode's: deny > ask > allow. Absent or undefined: the mode decides. */
   readonly canUse?: (
     input: z.infer<Schema>,
-    context: { cwd: string; mode: PermissionMode },
+    context: JudgeContext & { readonly mode: PermissionMode },
   ) => PermissionDecision | undefined;
   /** Null: no pattern is about this input. Absent: none can be judged, so a deny or ask rule with a pattern holds for every call. */
   readonly subject?: (input: z.infer<Schema>, context: JudgeContext) => RuleSubject | null;
   readonly call: (input: z.infer<Schema>, context: ToolContext) => Promise<ToolOutput>;
+  /**
+   * Needed by recovery `verify`: looks, and changes nothing, whether a call that was started did its work (L40). What was left of it
+   * on this host has been ended before. An attempt that froze on another host may still go on.
+   */
+  readonly verify?: (input: z.infer<Schema>, context: ToolContext, started: StartedCall) => Promise<Verified>;
+  /** What watchers, hooks and other observers see instead of the input (L18). Gets a copy; what is sent and run stays as it is. */
+  readonly backfillObservableInput?: (input: z.infer<Schema>) => unknown;
 };
 
 export type Tool = ToolSpec<z.ZodType>;
@@ -98,6 +140,10 @@ export class FatalToolFailure extends Error {
   override readonly name = 'FatalToolFailure';
 }
 
-export function defineTool<Schema extends z.ZodType>(spec: ToolSpec<Schema>): Tool {
+/** A tool with recovery `verify` must say how. */
+export function defineTool<Schema extends z.ZodType>(
+  spec: ToolSpec<Schema> &
+    ({ readonly recovery: 'verify'; readonly verify: object } | { readonly recovery: Exclude<Recovery, 'verify'> }),
+): Tool {
   return spec as unknown as Tool;
 }

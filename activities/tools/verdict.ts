@@ -1,75 +1,100 @@
 // What a call came to, before it is measured and stored: the words the model reads, and the facts the loop acts on. Pure.
-import type { OutcomeFacts } from '../../workflows/contract/activities.ts';
-import type { PermissionMode } from '../../workflows/contract/session.ts';
+import type { Decision, OutcomeFacts, SeenFile } from '../../workflows/contract/activities.ts';
 import type { CallLog } from '../transcript/entries.ts';
 import type { TakenReport } from './claim-report.ts';
-import { deniedText, unaskedText } from './permission.ts';
-import type { ReadyCall } from './prepare.ts';
+import { clip } from './clip.ts';
+import { deniedText } from './permission.ts';
 import type { Ran } from './run-tool.ts';
 import type { AbortCause, PermissionDecision } from './tool.ts';
 
 export type Verdict = {
+  readonly kind: 'verdict';
   readonly content: string;
   readonly isError: boolean;
   readonly decision: CallLog['decision'];
   readonly outcome: CallLog['outcome'];
   readonly facts: OutcomeFacts;
+  /** L43. */
+  readonly seen?: readonly SeenFile[];
+  /** L55. */
+  readonly approved?: CallLog['approved'];
 };
 
+type Denial = Extract<Decision, { kind: 'deny' }>;
+
 /** A name, schema or check refused the call. */
-export function invalid(text: string): Verdict {
-  return { content: text, isError: true, decision: 'not_run', outcome: 'not_run', facts: { error: true } };
+export function invalid(text: string, facts: OutcomeFacts = {}): Verdict {
+  return { ...refused(text, facts), decision: 'not_run' };
 }
 
-/** Undefined when the call may run. Until someone can be asked, `ask` is a denial (L55). */
-export function denied(mode: PermissionMode, { tool, risk, permission }: ReadyCall): Verdict | undefined {
-  if (permission.kind === 'allow') return undefined;
-  const content =
-    permission.kind === 'ask'
-      ? unaskedText(mode, risk, tool.name, permission.rule)
-      : deniedText(tool.name, permission.why);
-  const facts: OutcomeFacts = { error: true, ...fatalDenial(permission, content) };
-  return { content, isError: true, decision: 'denied', outcome: 'not_run', facts };
+/** A rule, a mode, a hook or the tool itself denied the call. */
+export function denied(tool: string, by: Extract<PermissionDecision, { kind: 'deny' }>): Verdict {
+  const content = deniedText(tool, clip(by.why));
+  return refused(content, fatalDenial(by, content));
 }
 
 /** L34: a denial may end the run. */
-function fatalDenial(permission: PermissionDecision, detail: string): Pick<OutcomeFacts, 'fatal'> {
-  if (permission.kind !== 'deny') return {};
-  if (permission.interrupt === true) return { fatal: { reason: 'permission_denied', detail } };
-  return permission.fatal === true ? { fatal: { reason: 'fatal_tool_error', detail } } : {};
+function fatalDenial(by: { readonly fatal?: boolean; readonly interrupt?: boolean }, text: string): OutcomeFacts {
+  const detail = clip(text);
+  if (by.interrupt === true) return { fatal: { reason: 'permission_denied', detail } };
+  return by.fatal === true ? { fatal: { reason: 'fatal_tool_error', detail } } : {};
 }
 
-/** An earlier attempt claimed the call and left no outcome (L40). */
-export function taken(report: TakenReport): Verdict {
+/** Someone was asked, and said no (L55). */
+export function deniedByPerson(tool: string, { reason: why, interrupt }: Denial): Verdict {
+  const content = `Not run: ${tool} was denied by a person: ${clip(why)}`;
+  return refused(content, fatalDenial({ interrupt: interrupt === true }, content));
+}
+
+/** A hook ends the run before the call runs (L41). */
+export function stoppedByHook(tool: string, why: string): Verdict {
+  return refused(`Not run: a hook ended the run before ${tool} was called: ${clip(why)}`, { stop: clip(why) });
+}
+
+function refused(content: string, facts: OutcomeFacts): Verdict {
+  const outcome = { decision: 'denied', outcome: 'not_run' } as const;
+  return { kind: 'verdict', content, isError: true, ...outcome, facts: { error: true, ...facts } };
+}
+
+/** An earlier attempt claimed the call and left no outcome (L40). A person may have been asked whether to run it again. */
+export function taken(report: TakenReport, denial?: Denial): Verdict {
   const outcome = report.ran ? 'unknown' : 'not_run';
-  return { content: report.text, isError: true, decision: 'allowed', outcome, facts: { error: true } };
+  const facts: OutcomeFacts = {
+    error: true,
+    ...(denial === undefined ? {} : fatalDenial({ interrupt: denial.interrupt === true }, report.text)),
+  };
+  return { kind: 'verdict', content: report.text, isError: true, decision: 'allowed', outcome, facts };
 }
 
 /** Stopped before the tool was called (L36, L48). A stop is no failure of the tool. */
 export function notStarted(cause: AbortCause): Verdict {
   const content = `Not run: ${reason[cause]} before it started.`;
-  return { content, isError: true, decision: 'not_run', outcome: 'not_run', facts: {} };
+  return { kind: 'verdict', content, isError: true, decision: 'not_run', outcome: 'not_run', facts: {} };
 }
+
+const MOST_SEEN = 50;
 
 /** The tool was called and came to an end. */
 export function ended(ran: Ran, safe: boolean): Verdict {
-  const allowed = { decision: 'allowed' } as const;
+  const allowed = { kind: 'verdict', decision: 'allowed' } as const;
   if (ran.kind === 'stopped') {
     const doubt = safe ? '' : '; it had started and may have partly run';
     const content = [ran.partial.trimEnd(), `(stopped: ${reason[ran.cause]}${doubt})`].filter((part) => part !== '');
     return { ...allowed, content: content.join('\n'), isError: true, outcome: 'cancelled', facts: {} };
   }
   if (ran.kind === 'failed') {
-    const fatal = { fatal: { reason: 'fatal_tool_error', detail: ran.text } } as const;
+    const fatal = { fatal: { reason: 'fatal_tool_error', detail: clip(ran.text) } } as const;
     const facts: OutcomeFacts = { error: true, ...(ran.fatal === true ? fatal : {}) };
     return { ...allowed, content: ran.text, isError: true, outcome: 'error', facts };
   }
-  const { content, isError = false, cancelsSiblings = false } = ran.output;
+  const { content, isError = false, cancelsSiblings = false, stopRun, seen } = ran.output;
   const facts: OutcomeFacts = {
     ...(isError ? { error: true } : {}),
     ...(cancelsSiblings ? { cancelsSiblings: true } : {}),
+    ...(stopRun === undefined ? {} : { stop: clip(String(stopRun)) }),
   };
-  return { ...allowed, content, isError, outcome: isError ? 'error' : 'ok', facts };
+  const files = seen === undefined ? {} : { seen: seen.slice(0, MOST_SEEN) };
+  return { ...allowed, content, isError, outcome: isError ? 'error' : 'ok', facts, ...files };
 }
 
 const reason: Readonly<Record<AbortCause, string>> = {

@@ -1,6 +1,7 @@
 // Checks a whole transcript: every link, everything it refers to, and that each call has exactly one outcome. For `show` and `doctor`.
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import { pairingProblems, type Problem, runProblems } from './audit-entries.ts';
+import { markProblems } from './audit-marks.ts';
 import type { Entry } from './entries.ts';
 import { checkLink, readSegment, type StoredSegment } from './read-chain.ts';
 import { type Store, StoreError } from './store.ts';
@@ -26,7 +27,9 @@ export async function verifyTranscript(store: Store, session: SessionId, head: H
   const references = placed.flatMap(({ entry, position }) => referencesOf(entry).map((hash) => ({ hash, position })));
   const problems = [...chain.problems, ...(await unreadable(store, session, references))];
   // With holes in it, a transcript says nothing about what belongs together.
-  if (chain.problems.length === 0) problems.push(...pairingProblems(placed), ...runProblems(placed));
+  if (chain.problems.length === 0) {
+    problems.push(...pairingProblems(placed), ...runProblems(placed), ...markProblems(placed));
+  }
   return {
     segments: chain.segments.length,
     entries: placed.length,

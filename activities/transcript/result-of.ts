@@ -51,11 +51,21 @@ function entriesOf(entries: readonly Entry[], run: number): readonly Entry[] {
   return entries.slice(before + 1, end + 1);
 }
 
+/** The same request made again in another way: what it continues, it still does. */
+const retries: ReadonlySet<TransitionReason> = new Set<TransitionReason>([
+  'collapse_drain_retry',
+  'reactive_compact_retry',
+  'max_output_tokens_escalate',
+  'model_fallback',
+]);
+
 function finalText(entries: readonly Entry[]): string {
   let pieces: string[] = [];
   let continued = false;
   for (const entry of entries) {
-    if (entry.kind === 'transition') continued = entry.reason === 'max_output_tokens_recovery';
+    if (entry.kind === 'transition') {
+      continued = entry.reason === 'max_output_tokens_recovery' || (continued && retries.has(entry.reason));
+    }
     if (entry.kind !== 'reply') continue;
     pieces = continued ? [...pieces, textOf(entry)] : [textOf(entry)];
     continued = false;

@@ -14,12 +14,17 @@ export type SentReply = {
   readonly calls: readonly { readonly index: number; readonly id: string }[];
 };
 
-/** `taken`: ids of calls sent before; those of this reply are added. Ids may repeat from reply to reply, a request may not hold one twice. */
-export function sentReply(reply: ReplyEntry, taken: Set<string>, memo?: ReplyMemo): SentReply {
+/**
+ * `taken`: ids of calls sent before; those of this reply are added. Ids may repeat from reply to reply, a request may not hold one twice.
+ * `model`: the one that is called; thinking that another signed is left out.
+ */
+export function sentReply(reply: ReplyEntry, taken: Set<string>, memo?: ReplyMemo, model?: string): SentReply {
   const sent = memo?.get(reply) ?? sendable(reply);
   memo?.set(reply, sent);
+  const foreign = model !== undefined && !isFrom(reply, model);
   const calls: { index: number; id: string }[] = [];
-  const blocks = sent.map(({ index, block }) => {
+  const own = foreign ? sent.filter(({ block }) => !isThinking(block)) : sent;
+  const blocks = own.map(({ index, block }) => {
     if (block.type !== 'tool_use') return block;
     const id = freeId(block.id, index, taken);
     taken.add(id);
@@ -27,6 +32,11 @@ export function sentReply(reply: ReplyEntry, taken: Set<string>, memo?: ReplyMem
     return id === block.id ? block : { ...block, id };
   });
   return { blocks, calls };
+}
+
+/** An alias is asked for and answers under its dated name: `asked` says so, where it was recorded. */
+function isFrom({ asked, message }: ReplyEntry, model: string): boolean {
+  return asked === model || message.model === model || message.model.replace(/-\d{8}$/, '') === model;
 }
 
 function sendable({ message, fate }: ReplyEntry): readonly SentBlock[] {

@@ -6,9 +6,9 @@ import type { CallKey, Hash, SessionId } from '../../workflows/contract/ids.ts';
 import { prepareAppend } from './append.ts';
 import { bodyReader } from './bodies.ts';
 import type { Entry, Outcome } from './entries.ts';
-import { project } from './project.ts';
+import { microcompact } from './microcompact.ts';
+import { type Bodies, createMemo, project } from './project.ts';
 import { nextSegment, type NextSegment } from './segments.ts';
-import type { ReplyMemo } from './sent-reply.ts';
 import type { Store } from './store.ts';
 import { createViewCache, loadView, type View } from './view.ts';
 
@@ -20,7 +20,12 @@ export type Transcripts = {
   view(session: SessionId, head: Hash | null): Promise<View>;
   /** Entries from inputs and records only: a second attempt makes the same ones. Throws StoreError. */
   extend(session: SessionId, head: Hash | null, append: readonly Append[]): Promise<Extended>;
-  messages(extended: Extended): Promise<MessageParam[]>;
+  /** With old tool results shrunk, if it is time for it (L8): one more entry in `added`. */
+  prepared(extended: Extended, now: number): Extended;
+  /** What `model` is shown; without thinking that another signed (L59). */
+  messages(extended: Extended, model?: string): Promise<MessageParam[]>;
+  /** Texts of the stored messages among `entries`. */
+  bodies(entries: readonly Entry[]): Promise<Bodies>;
   /** The segment of `added` and `more`, not stored yet. */
   next(extended: Extended, more: readonly Entry[]): NextSegment;
   /** The segment is stored: its view may be used. */
@@ -33,7 +38,7 @@ export function createTranscripts(
 ): Transcripts {
   const cache = createViewCache();
   const bodies = bodyReader(store);
-  const memo: ReplyMemo = new WeakMap();
+  const memo = createMemo();
   const view = (session: SessionId, head: Hash | null): Promise<View> => loadView(store, session, head, cache);
   return {
     view,
@@ -42,11 +47,21 @@ export function createTranscripts(
       const read = (key: CallKey): Promise<Outcome | null> => readOutcome(session, key);
       return { view: base, added: await prepareAppend(base, append, { store, readOutcome: read }) };
     },
-    async messages({ view: base, added }) {
-      const entries = [...base.entries, ...added];
-      return project(entries, await bodies(entries), memo);
+    prepared(extended, now) {
+      const shrunk = microcompact(entriesOf(extended), now);
+      return shrunk ? { ...extended, added: [...extended.added, shrunk] } : extended;
     },
+    async messages(extended, model) {
+      const entries = entriesOf(extended);
+      return project(entries, await bodies(entries), { model, memo });
+    },
+    bodies,
     next: ({ view: base, added }, more) => nextSegment(base, [...added, ...more]),
     keep: (next) => cache.keep(next.view),
   };
+}
+
+/** All entries, those to come among them. */
+export function entriesOf({ view, added }: Extended): readonly Entry[] {
+  return [...view.entries, ...added];
 }

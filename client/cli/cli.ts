@@ -3,6 +3,7 @@ import type { Env } from '../../worker/embedded/data-folder.ts';
 import { plain } from '../render/plain.ts';
 import { UsageError } from './errors.ts';
 import { type Paint, paint } from '../render/paint.ts';
+import { type ReadLine, terminalLine } from './terminal-line.ts';
 
 export type Cli = {
   readonly env: Env;
@@ -18,8 +19,12 @@ export type Cli = {
   /** Colours for standard output, and for standard error: none unless each is a terminal. */
   readonly out: Paint;
   readonly err: Paint;
+  /** Standard output is a terminal, whether it has colours or not. */
+  readonly isTerminal: boolean;
   /** Standard input as text. */
   readonly readInput: () => Promise<string>;
+  /** Asks the person at the terminal; null when there is none. */
+  readonly readLine: ReadLine | null;
   /** Aborted when nobody reads standard output any more. */
   readonly unread: AbortSignal;
   /** How the command ended. */
@@ -45,12 +50,14 @@ export function cliOf(io: Io, verbose: boolean, exit: (status: number) => void):
     say: (line) => void stderr.write(`${err.dim(plain(line))}\n`),
     verbose,
     out: paint(stdout, env),
+    isTerminal: stdout.isTTY,
     err,
     readInput: async () => {
       const chunks: Uint8Array[] = [];
       for await (const chunk of stdin) chunks.push(chunk as Uint8Array);
       return Buffer.concat(chunks).toString('utf8');
     },
+    readLine: terminalLine(io),
     unread: unread.signal,
     exit,
   };

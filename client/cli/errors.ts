@@ -11,7 +11,13 @@ export const STATUS = { ok: 0, failed: 1, usage: 2, unread: 141, interrupted: 13
 export type Failure = { readonly status: number; readonly message: string };
 
 /** By name: a class that was never loaded threw nothing, and loading them all takes long. */
-const sentences: ReadonlySet<string> = new Set(['UsageError', 'SetupProblem', 'ClientProblem', 'StoreError']);
+const sentences: ReadonlySet<string> = new Set([
+  'UsageError',
+  'SetupProblem',
+  'ConfigProblem',
+  'ClientProblem',
+  'StoreError',
+]);
 
 export function failureOf(error: unknown): Failure {
   if (!(error instanceof Error)) return { status: STATUS.failed, message: String(error) };

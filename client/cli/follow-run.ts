@@ -6,6 +6,7 @@ import { jsonLine } from '../render/plain.ts';
 import type { Workplace } from '../connect/workplace.ts';
 import type { Followed } from '../follow.ts';
 import { type RunOutcome, wasInterrupted } from '../run-outcome.ts';
+import { askApprovals } from './ask-approvals.ts';
 import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';
 import type { Signals } from './signals.ts';
@@ -23,16 +24,23 @@ export type FollowRun = {
 
 /** The exit status. Throws what `follow` throws, and the reason why nobody does the work. */
 export async function followRun(cli: Cli, follow: FollowRun): Promise<number> {
-  const { workplace, session, messageId, signals, onInterrupt } = follow;
+  const { workplace, session, messageId, json, signals, onInterrupt } = follow;
   const { interrupt, terminate, abandon } = signals;
   const leave = onInterrupt === 'detach' ? [interrupt, terminate, abandon] : [terminate, abandon];
   const stop = AbortSignal.any([...leave, workplace.failed, cli.unread]);
   if (onInterrupt === 'interrupt') onAbort(interrupt, () => interruptRun(cli, follow));
   const show = shower(cli, follow);
+  // Programs read the event and decide by themselves.
+  const approvals = json ? null : askApprovals(cli, workplace.sessions);
   const onTrouble = (why: string | null): void => cli.say(why ?? 'the server answers again');
-  for await (const event of workplace.sessions.follow(session, { messageId, signal: stop, onTrouble })) {
-    show(event);
-    if (event.type === 'result') return finished(cli, follow, event);
+  try {
+    for await (const event of workplace.sessions.follow(session, { messageId, signal: stop, onTrouble })) {
+      show(event);
+      if (event.type === 'approval' || event.type === 'approval_settled') approvals?.hear(event);
+      if (event.type === 'result') return finished(cli, follow, event);
+    }
+  } finally {
+    approvals?.stop();
   }
   if (workplace.failed.aborted) throw workplace.failed.reason;
   if (cli.unread.aborted) return STATUS.unread;
@@ -40,8 +48,8 @@ export async function followRun(cli: Cli, follow: FollowRun): Promise<number> {
   return signals.status();
 }
 
-function shower(cli: Cli, { json, messageId }: FollowRun): (event: Followed) => void {
-  const render = eventRenderer({ write: cli.print, paint: cli.out, own: messageId ?? null });
+function shower(cli: Cli, { json, messageId, session }: FollowRun): (event: Followed) => void {
+  const render = eventRenderer({ write: cli.print, paint: cli.out, own: messageId ?? null, session });
   let scripted = false;
   return (event) => {
     if (event.type === 'run_start' && event.scripted && !scripted) {

@@ -5,6 +5,7 @@ import { DEMO_TASK, isDemoTask } from '../../worker/scripted-model/demo/demo-tas
 import type { Env } from '../../worker/embedded/data-folder.ts';
 import type { PerdureClient } from '../client.ts';
 import { oneLine } from '../render/plain.ts';
+import { isUnderWay } from '../session-info.ts';
 import { UsageError } from './errors.ts';
 
 /** Throws UsageError when a worker with this environment could not do the task. */
@@ -17,8 +18,9 @@ export function refuseWithoutKey(env: Env, task: string): void {
 /** Throws UsageError when a worker with this environment would take up a run that needs a real model. */
 export async function refuseToSpoil(env: Env, sessions: Pick<PerdureClient, 'list'>): Promise<void> {
   if (!isKeyless(env)) return;
-  for await (const { session, phase, title } of sessions.list({ open: true })) {
-    if ((phase !== 'running' && phase !== 'parked') || isDemoTask(title)) continue;
+  for await (const info of sessions.list({ open: true })) {
+    const { session, title } = info;
+    if (!isUnderWay(info) || isDemoTask(title)) continue;
     const what = `session ${session} ("${oneLine(title, 60)}") is unfinished and needs a real model`;
     throw new UsageError(`${what}: set ANTHROPIC_API_KEY, cancel it, or set PERDURE_DATA to another folder`);
   }

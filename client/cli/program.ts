@@ -1,6 +1,11 @@
 // The commands of `perdure`.
 import { Command } from 'commander';
 import type { Cli } from './cli.ts';
+import { approvalsCommand } from './commands/approvals.ts';
+import { approveCommand } from './commands/approve.ts';
+import { denyCommand } from './commands/deny.ts';
+import { resumeCommand } from './commands/resume.ts';
+import { snipCommand } from './commands/snip.ts';
 import { cancelCommand } from './commands/cancel.ts';
 import { devCommand } from './commands/dev.ts';
 import { doctorCommand } from './commands/doctor.ts';
@@ -23,8 +28,13 @@ const commands = [
   startCommand,
   watchCommand,
   sendCommand,
+  approvalsCommand,
+  approveCommand,
+  denyCommand,
   interruptCommand,
   cancelCommand,
+  resumeCommand,
+  snipCommand,
   listCommand,
   showCommand,
   doctorCommand,

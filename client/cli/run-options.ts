@@ -7,6 +7,7 @@ import type { PermissionMode, PermissionRules, RunOptions } from '../../workflow
 import { sessionIdProblem } from '../session-id.ts';
 import { parseDuration } from './duration.ts';
 import { UsageError } from './errors.ts';
+import { readSchema } from './read-schema.ts';
 
 export type RunFlags = {
   readonly cwd?: string;
@@ -20,6 +21,13 @@ export type RunFlags = {
   readonly allow?: readonly string[];
   readonly deny?: readonly string[];
   readonly ask?: readonly string[];
+  readonly fallbackModel?: readonly string[];
+  readonly maxTokens?: string;
+  readonly tokenBudget?: string;
+  readonly taskBudget?: string;
+  readonly thinking?: string;
+  readonly outputSchema?: string;
+  readonly approvalTimeout?: string;
 };
 
 const LARGEST_SYSTEM_PROMPT = 100_000;
@@ -28,15 +36,22 @@ export function addRunOptions(command: Command): Command {
   return command
     .option('--cwd <dir>', 'the workspace: where it works, and all it can touch (default: here)')
     .option('--model <name>', 'the model')
+    .option('--fallback-model <name>', 'go on with it when one before is overloaded or missing; repeatable', added)
     .option('--max-turns <n>', 'end after so many turns')
     .option('--max-budget-usd <x>', 'end before it costs more, in US dollars')
+    .option('--max-tokens <n>', 'end before it takes more tokens, of all kinds')
+    .option('--token-budget <n>', 'output tokens to spend before it may stop by itself')
+    .option('--task-budget <n>', 'tokens for the task, which the model is told')
+    .option('--thinking <n>', 'think with so many tokens in each reply')
+    .option('--output-schema <file>', 'a JSON schema that the final answer has to satisfy')
     .option('--timeout <time>', 'end after so long: 1500ms, 90s, 30m, 2h')
     .option('--session <id>', 'the session’s id; the task is its next message when it is open already')
     .option('--system-prompt <text>', 'instructions that stand above the task')
     .addOption(new Option('--permission-mode <mode>', permissionModes.join(', ')))
     .option('--allow <rule>', 'run it unasked, such as "bash(npm test:*)", "write(src/**)"; repeatable', added)
     .option('--deny <rule>', 'never run it, whatever the mode; repeatable', added)
-    .option('--ask <rule>', 'ask before it, whatever allows it; repeatable', added);
+    .option('--ask <rule>', 'ask before it, whatever allows it; repeatable', added)
+    .option('--approval-timeout <time>', 'what nobody decides about for so long is denied');
 }
 
 const added = (rule: string, before: readonly string[] = []): readonly string[] => [...before, rule];
@@ -49,10 +64,16 @@ export function runOptions(flags: RunFlags, base: () => string): Partial<RunOpti
     ...(model === undefined ? {} : { model }),
     ...(flags.maxTurns === undefined ? {} : { maxTurns: number('--max-turns', flags.maxTurns) }),
     ...(flags.maxBudgetUsd === undefined ? {} : { maxBudgetUsd: number('--max-budget-usd', flags.maxBudgetUsd) }),
-    ...(flags.timeout === undefined ? {} : { timeoutMs: duration(flags.timeout) }),
+    ...(flags.timeout === undefined ? {} : { timeoutMs: duration('--timeout', flags.timeout) }),
     ...(systemPrompt === undefined ? {} : { systemPrompt: systemPromptOf(systemPrompt) }),
     ...(permissionMode === undefined ? {} : { permissionMode: permissionMode as PermissionMode }),
     ...rulesOf(flags),
+    ...tokensOf(flags),
+    ...(flags.fallbackModel === undefined ? {} : { fallbackModels: flags.fallbackModel }),
+    ...(flags.outputSchema === undefined ? {} : { outputSchema: readSchema(resolve(base(), flags.outputSchema)) }),
+    ...(flags.approvalTimeout === undefined
+      ? {}
+      : { approvalTimeoutMs: duration('--approval-timeout', flags.approvalTimeout) }),
   };
   const problem = optionsProblem(given) ?? (session === undefined ? undefined : sessionIdProblem(session));
   if (problem !== undefined) throw new UsageError(problem);
@@ -62,6 +83,15 @@ export function runOptions(flags: RunFlags, base: () => string): Partial<RunOpti
 function rulesOf({ allow, deny, ask }: RunFlags): { readonly permissions?: PermissionRules } {
   if (allow === undefined && deny === undefined && ask === undefined) return {};
   return { permissions: { ...(allow && { allow }), ...(deny && { deny }), ...(ask && { ask }) } };
+}
+
+function tokensOf({ maxTokens, tokenBudget, taskBudget, thinking }: RunFlags): Partial<RunOptions> {
+  return {
+    ...(maxTokens === undefined ? {} : { maxTokens: number('--max-tokens', maxTokens) }),
+    ...(tokenBudget === undefined ? {} : { tokenBudget: number('--token-budget', tokenBudget) }),
+    ...(taskBudget === undefined ? {} : { taskBudget: number('--task-budget', taskBudget) }),
+    ...(thinking === undefined ? {} : { thinkingTokens: number('--thinking', thinking) }),
+  };
 }
 
 /** An absolute path of a directory that can be read. Throws UsageError. */
@@ -86,10 +116,9 @@ function number(flag: string, text: string): number {
   return value;
 }
 
-function duration(text: string): number {
+function duration(flag: string, text: string): number {
   const value = parseDuration(text);
-  if (value === null)
-    throw new UsageError(`--timeout ${JSON.stringify(text)} is no time: write 1500ms, 90s, 30m or 2h`);
+  if (value === null) throw new UsageError(`${flag} ${JSON.stringify(text)} is no time: write 1500ms, 90s, 30m or 2h`);
   return value;
 }
 

@@ -8,6 +8,7 @@ import type { SessionDescription } from '../session-info.ts';
 import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';
 import { withServer } from './with-server.ts';
+import { workerConfig } from './worker-config.ts';
 
 export type Stop = {
   readonly session: SessionId;
@@ -71,9 +72,10 @@ async function staffFor(cli: Cli, opened: Opened, enough: AbortController): Prom
   }
   const { livingMembers } = await import('../../worker/embedded/members.ts');
   if (livingMembers(opened.folder).some(({ worker }) => worker)) return () => Promise.resolve();
+  const config = await workerConfig(cli);
   cli.say('no worker runs: this process works until it is done');
   const { startOwnWorker } = await import('../connect/own-worker.ts');
-  const worker = await startOwnWorker(opened, { env: stopperEnv(cli.env), warn: () => undefined });
+  const worker = await startOwnWorker(opened, { env: stopperEnv(cli.env), warn: () => undefined, config });
   return () => worker.stop();
 }
 

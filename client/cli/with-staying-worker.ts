@@ -8,18 +8,25 @@ import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';
 import { refuseToSpoil } from './keyless.ts';
 import { aborted, openUnlessTold } from './opening.ts';
+import { workerConfig } from './worker-config.ts';
 import { listenForSignals } from './signals.ts';
 
 export type Staying = { readonly opened: Opened; readonly worker: RunningWorker };
 
+export type StayingWorker = {
+  readonly role: 'worker' | 'dev';
+  /** As given with --config. */
+  readonly config: string | undefined;
+};
+
 /** `ready` is called when the worker polls, and returns what is to be ended first. Status 0 when a signal ended it. */
 export async function withStayingWorker(
   cli: Cli,
-  role: 'worker' | 'dev',
+  { role, config: file }: StayingWorker,
   ready: (staying: Staying) => Promise<() => Promise<void>>,
 ): Promise<number> {
   const signals = listenForSignals(process, (status) => process.exit(status));
-  const own = { env: cli.env, warn: cli.say };
+  const own = { env: cli.env, warn: cli.say, config: await workerConfig(cli, file) };
   await prepareWorker(own);
   const opened = await openUnlessTold(signals, openServer({ env: cli.env, role, worker: true, say: cli.say }));
   if (opened === null) return STATUS.ok;

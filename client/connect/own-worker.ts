@@ -1,15 +1,18 @@
 // A worker in this process. What it needs is loaded only now: a command that finds a worker running starts faster without.
 import type { Env } from '../../worker/embedded/data-folder.ts';
+import type { PerdureConfig } from '../../worker/config.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
 import type { Opened } from './open-server.ts';
 
 export type OwnWorker = {
   readonly env: Env;
   readonly warn: (message: string) => void;
+  /** What a person configured of it; absent: the defaults. */
+  readonly config?: PerdureConfig | undefined;
 };
 
 /** Loads it while the server starts. A program that set up Temporal's runtime already keeps its own. */
-export async function prepareWorker({ warn }: OwnWorker): Promise<void> {
+export async function prepareWorker({ warn }: Pick<OwnWorker, 'warn'>): Promise<void> {
   const [{ installRuntime }, { IllegalStateError }] = await Promise.all([
     import('../../worker/install-runtime.ts'),
     import('@temporalio/common'),
@@ -23,9 +26,10 @@ export async function prepareWorker({ warn }: OwnWorker): Promise<void> {
 }
 
 /** Resolves when it polls. */
-export async function startOwnWorker({ target, folder }: Opened, { env, warn }: OwnWorker): Promise<RunningWorker> {
-  await prepareWorker({ env, warn });
+export async function startOwnWorker({ target, folder }: Opened, own: OwnWorker): Promise<RunningWorker> {
+  const { env, warn, config } = own;
+  await prepareWorker(own);
   const { startWorker } = await import('../../worker/start-worker.ts');
   const { storeDir, liveDir, root } = folder;
-  return startWorker({ ...target, storeDir, liveDir, dataDir: root, env: { ...env }, warn });
+  return startWorker({ ...target, storeDir, liveDir, dataDir: root, env: { ...env }, warn, ...(config && { config }) });
 }

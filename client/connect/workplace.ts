@@ -2,6 +2,7 @@
 import { stayingWorkers } from './staying-workers.ts';
 import type { Env } from '../../worker/embedded/data-folder.ts';
 import { superviseServer } from '../../worker/embedded/supervise-server.ts';
+import type { PerdureConfig } from '../../worker/config.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
 import { keepWorker } from './keep-worker.ts';
 import { openServer, type Opened } from './open-server.ts';
@@ -12,6 +13,8 @@ export type OpenWorkplace = {
   readonly env: Env;
   /** A worker of ours also on a server that is not: else its workers are its own affair. */
   readonly anywhere: boolean;
+  /** Of a worker of ours. */
+  readonly config?: PerdureConfig | undefined;
   /** Called before a worker of ours is started; what it throws is thrown, and none is. */
   readonly beforeWork?: (opened: Opened) => Promise<void>;
   /** Progress for a person, one line each. */
@@ -32,7 +35,7 @@ export async function openWorkplace(open: OpenWorkplace): Promise<Workplace> {
   const { env, anywhere, say, warn } = open;
   const staying = stayingWorkers(env);
   const ours = staying === null ? anywhere : staying === 0;
-  const loading = ours ? prepareWorker({ env, warn }) : undefined;
+  const loading = ours ? prepareWorker({ warn }) : undefined;
   loading?.catch(() => undefined);
   const opened = await openServer({ env, role: 'command', worker: ours, say });
   try {
@@ -57,13 +60,13 @@ function theirs({ temporal }: Opened, { say }: OpenWorkplace, failure: AbortCont
 }
 
 function own(opened: Opened, open: OpenWorkplace, ours: boolean, failure: AbortController): Staff {
-  const { env, say, warn } = open;
+  const { env, say, warn, config } = open;
   const { embedded } = opened;
   const others = embedded === null ? () => 0 : embedded.liveWorkers;
   const start = async (): Promise<RunningWorker> => {
     if (!ours) await open.beforeWork?.(opened);
     if (!ours) say('the worker has ended: this process goes on with its work');
-    return startOwnWorker(opened, { env, warn });
+    return startOwnWorker(opened, { env, warn, config });
   };
   const kept = keepWorker({ others, start });
   kept.ended.catch((error: unknown) => failure.abort(error));

@@ -1,6 +1,7 @@
 // One entry of a transcript, as text.
 import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/entries.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
+import { contextText } from '../render/context-words.ts';
 import type { PairedOutcomes } from '../render/paired-outcomes.ts';
 import { plain } from '../render/plain.ts';
 import { compactInput } from '../render/tool-lines.ts';
@@ -25,7 +26,11 @@ export function EntryView({ entry, bodies, paired }: Props) {
     case 'outcomes':
       return null;
     case 'boundary':
-      return <p class="line warn">compacted: the model sees a summary of what is above</p>;
+    case 'microcompact':
+    case 'collapse_staged':
+    case 'collapse_committed':
+    case 'snip':
+      return <p class="line warn">{contextText(entry, 'perdure show ID --full')}</p>;
     case 'notice':
       return <p class="line warn">{noticeText(entry.notice)}</p>;
     case 'transition':

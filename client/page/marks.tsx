@@ -1,10 +1,19 @@
 // Small marks that say in a word and a colour how something stands.
 import type { TerminalReason } from '../../workflows/contract/loop.ts';
+import { phaseText, type SessionInfo } from '../session-info.ts';
 
-const phases: Readonly<Record<string, string>> = { running: 'busy', parked: 'warn', idle: 'good', closed: 'quiet' };
+const phases: Readonly<Record<string, string>> = {
+  running: 'busy',
+  waiting_approval: 'warn',
+  parked: 'warn',
+  idle: 'good',
+  closed: 'quiet',
+};
 
-export function Phase({ text }: { readonly text: string }) {
-  return <span class={`mark ${phases[text] ?? 'bad'}`}>{text}</span>;
+export function Phase({ session }: { readonly session: SessionInfo }) {
+  const text = phaseText(session);
+  // What was ended by force has a word of its own.
+  return <span class={`mark ${phases[text.split(' ', 1)[0] ?? ''] ?? 'bad'}`}>{text}</span>;
 }
 
 export function Reason({ reason }: { readonly reason: TerminalReason | null }) {

@@ -1,7 +1,7 @@
 // All sessions, newest first.
 import { plain } from '../render/plain.ts';
 import { shortAge } from '../render/units.ts';
-import { phaseText, type SessionInfo } from '../session-info.ts';
+import type { SessionInfo } from '../session-info.ts';
 import { Layout } from './layout.tsx';
 import { Phase, Reason } from './marks.tsx';
 
@@ -9,11 +9,12 @@ const REFRESH_SECONDS = 3;
 
 export function SessionList({ sessions, now }: { readonly sessions: readonly SessionInfo[]; readonly now: number }) {
   const running = sessions.filter(({ phase }) => phase === 'running').length;
+  const waiting = sessions.filter(({ phase }) => phase === 'waiting_approval').length;
   return (
     <Layout title="Sessions" refreshSeconds={REFRESH_SECONDS}>
       <header>
         <h1>Sessions</h1>
-        <p class="quiet">{`${sessions.length} shown, ${running} running`}</p>
+        <p class="quiet">{`${sessions.length} shown, ${running} running, ${waiting} waiting for approval`}</p>
       </header>
       {sessions.length === 0 ? <p class="quiet">No sessions yet.</p> : <Table sessions={sessions} now={now} />}
     </Layout>
@@ -39,7 +40,7 @@ function Table({ sessions, now }: { readonly sessions: readonly SessionInfo[]; r
                 <small>{session.session}</small>
               </td>
               <td>
-                <Phase text={phaseText(session)} />
+                <Phase session={session} />
               </td>
               <td>{session.runs}</td>
               <td>

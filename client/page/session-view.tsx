@@ -3,7 +3,7 @@ import { pairedOutcomes } from '../render/paired-outcomes.ts';
 import { plain } from '../render/plain.ts';
 import { money, shortAge, shortTime } from '../render/units.ts';
 import type { RunOutcome } from '../run-outcome.ts';
-import { phaseText } from '../session-info.ts';
+import { isUnderWay } from '../session-info.ts';
 import type { SessionReading } from '../session-reading.ts';
 import { EntryView } from './entry-view.tsx';
 import { Layout } from './layout.tsx';
@@ -15,7 +15,7 @@ const MOST = 400;
 
 export function SessionView({ reading, now }: { readonly reading: SessionReading; readonly now: number }) {
   const { description, runs, entries, problems } = reading;
-  const busy = description.phase === 'running' || description.phase === 'parked';
+  const busy = isUnderWay(description);
   const paired = pairedOutcomes(entries);
   const hidden = Math.max(0, entries.length - MOST);
   return (
@@ -29,7 +29,7 @@ export function SessionView({ reading, now }: { readonly reading: SessionReading
       <header>
         <h1>{plain(description.title) || description.session}</h1>
         <p class="quiet">
-          <Phase text={phaseText(description)} /> {description.session} · {plain(description.cwd)} ·{' '}
+          <Phase session={description} /> {description.session} · {plain(description.cwd)} ·{' '}
           {shortAge(now - description.startedAt)} old
         </p>
       </header>

@@ -1,5 +1,6 @@
 // The line that an event takes on the screen, for events that take one.
 import type { Watched } from '../../activities/live/events.ts';
+import { compactionText, stagedText } from './context-words.ts';
 import type { Paint } from './paint.ts';
 import { oneLine } from './plain.ts';
 import { callLine, resultLines } from './tool-lines.ts';
@@ -12,8 +13,8 @@ export type LineEvent = Exclude<
   { readonly type: 'text_delta' } | { readonly type: 'thinking_delta' } | { readonly type: 'tombstone' }
 >;
 
-/** Null: nothing to show for it. */
-export function eventLine(paint: Paint, event: LineEvent): string | null {
+/** Null: nothing to show for it. `full`: the command that prints what a compaction took out of view. */
+export function eventLine(paint: Paint, event: LineEvent, full: string): string | null {
   switch (event.type) {
     case 'run_start':
       return paint.dim(`── run ${event.run} · ${oneLine(event.model, 80)} · ${oneLine(event.cwd, 200)}`);
@@ -35,6 +36,16 @@ export function eventLine(paint: Paint, event: LineEvent): string | null {
       return paint.yellow(`! ${noticeText(event.notice)}`);
     case 'reply':
       return event.fate === 'whole' ? null : paint.dim(`(the reply was ${event.fate})`);
+    case 'compaction_start':
+      return paint.dim(event.trigger === 'auto' ? '⇣ compacting' : '⇣ too long: compacting');
+    case 'compaction_end':
+      return paint.yellow(`⇣ ${compactionText(event, full)}`);
+    case 'collapse_staged':
+      return paint.dim(`⇣ ${stagedText(event)}`);
+    case 'hook_start':
+      return paint.dim(`  … hook ${oneLine(event.hook, 80)}`);
+    case 'hook_end':
+      return paint.dim(`  … hook ${oneLine(event.hook, 80)}: ${oneLine(event.result, 140)}`);
     case 'request_start':
     case 'tool_start':
     case 'run_end':

@@ -1,9 +1,11 @@
 // Renders a followed session as it goes: text streams, everything else takes a line. What became void is said to be void and
 // never said again (L16).
 import type { Watched } from '../../activities/live/events.ts';
-import type { MessageId } from '../../workflows/contract/ids.ts';
+import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import type { Followed } from '../follow.ts';
 import type { RunOutcome } from '../run-outcome.ts';
+import { approvalText } from './approval-text.ts';
+import { fullCommand } from './context-words.ts';
 import { eventLine } from './event-line.ts';
 import { type LinePen, linePen } from './line-pen.ts';
 import type { Paint } from './paint.ts';
@@ -16,6 +18,7 @@ export type Screen = {
   readonly paint: Paint;
   /** The message that the one who watches just gave: it need not be said again. */
   readonly own: MessageId | null;
+  readonly session: SessionId;
 };
 
 type Of<Type extends Watched['type']> = Extract<Watched, { readonly type: Type }>;
@@ -27,7 +30,7 @@ type Sheet = Pick<Screen, 'paint'> & {
   thinking: number | null;
 };
 
-export function eventRenderer({ write, paint, own }: Screen): (event: Followed) => void {
+export function eventRenderer({ write, paint, own, session }: Screen): (event: Followed) => void {
   const sheet: Sheet = { paint, pen: linePen(write), shown: shownAttempts(), thinking: null };
   return (event) => {
     switch (event.type) {
@@ -37,11 +40,15 @@ export function eventRenderer({ write, paint, own }: Screen): (event: Followed) 
         return think(sheet, event);
       case 'tombstone':
         return takeBack(sheet, event);
+      case 'approval':
+        return say(sheet, approvalText(paint, event));
+      case 'approval_settled':
+        return;
       case 'result':
         return end(sheet, event);
       default: {
         if (event.type.startsWith('tool_')) sheet.shown.add(event);
-        const line = event.type === 'user' && event.id === own ? null : eventLine(paint, event);
+        const line = event.type === 'user' && event.id === own ? null : eventLine(paint, event, fullCommand(session));
         if (line !== null) say(sheet, line);
       }
     }

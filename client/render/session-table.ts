@@ -2,6 +2,7 @@
 import { phaseText, type SessionInfo } from '../session-info.ts';
 import type { Paint } from './paint.ts';
 import { oneLine } from './plain.ts';
+import { table } from './table.ts';
 import { shortAge } from './units.ts';
 
 const HEADINGS = ['SESSION', 'PHASE', 'RUNS', 'LAST', 'AGE', 'TITLE'] as const;
@@ -16,10 +17,5 @@ export function sessionTable(paint: Paint, sessions: readonly SessionInfo[], now
     shortAge(now - session.startedAt),
     oneLine(session.title, 60),
   ]);
-  const widths = HEADINGS.map((heading, column) =>
-    Math.max(heading.length, ...rows.map((row) => (row[column] ?? '').length)),
-  );
-  const line = (cells: readonly string[]): string =>
-    cells.map((cell, column) => (column === cells.length - 1 ? cell : cell.padEnd(widths[column] ?? 0))).join('  ');
-  return [paint.dim(line(HEADINGS)), ...rows.map(line)].map((text) => `${text.trimEnd()}\n`).join('');
+  return table(paint, HEADINGS, rows);
 }

@@ -4,8 +4,9 @@ import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/ent
 import type { Hash } from '../../workflows/contract/ids.ts';
 import type { MessageBody } from '../../workflows/contract/session.ts';
 import { terminalDetail } from '../run-outcome.ts';
-import { phaseText } from '../session-info.ts';
+import { isUnderWay, phaseText } from '../session-info.ts';
 import type { SessionReading } from '../session-reading.ts';
+import { contextText, fullCommand } from './context-words.ts';
 import type { Paint } from './paint.ts';
 import { type PairedOutcomes, pairedOutcomes } from './paired-outcomes.ts';
 import { oneLine, plain } from './plain.ts';
@@ -20,24 +21,24 @@ const SHOWN = 20_000;
 export function transcriptText(paint: Paint, reading: SessionReading): string {
   const { description, entries } = reading;
   const { last } = description;
-  const lines = [heading(paint, reading)];
+  const lines = [transcriptHeading(paint, reading)];
   const paired = pairedOutcomes(entries);
   for (const entry of entries) lines.push(...entryLines(paint, entry, reading, paired));
   if (entries.length === 0 && last)
     lines.push('', `the transcript cannot be read; run ${last.run} ended: ${last.terminal.reason}`);
-  if (description.phase === 'running' || description.phase === 'parked')
-    lines.push(paint.dim(`(a run is under way: perdure watch ${description.session})`));
+  if (isUnderWay(description)) lines.push(paint.dim(`(a run is under way: perdure watch ${description.session})`));
   return `${lines.join('\n')}\n`;
 }
 
-function heading(paint: Paint, { description }: SessionReading): string {
+export function transcriptHeading(paint: Paint, { description }: SessionReading): string {
   const { session, title, cwd, runs, startedAt } = description;
   const since = `since ${new Date(startedAt).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
   const facts = [phaseText(description), count(runs, 'run'), since, oneLine(cwd, 200)].join(' · ');
   return `${paint.bold(session)}  ${oneLine(title, 120)}\n${paint.dim(facts)}`;
 }
 
-function entryLines(paint: Paint, entry: Entry, { bodies }: SessionReading, paired: PairedOutcomes): readonly string[] {
+function entryLines(paint: Paint, entry: Entry, reading: SessionReading, paired: PairedOutcomes): readonly string[] {
+  const { bodies, description } = reading;
   switch (entry.kind) {
     case 'run_started':
       return ['', paint.dim(`── run ${entry.run}`)];
@@ -48,7 +49,12 @@ function entryLines(paint: Paint, entry: Entry, { bodies }: SessionReading, pair
     case 'outcomes':
       return [];
     case 'boundary':
-      return [paint.yellow('! compacted: the model sees a summary of what is above')];
+      return ['', paint.yellow(`══ ${contextText(entry, fullCommand(description.session))}`), ''];
+    case 'microcompact':
+    case 'collapse_staged':
+    case 'collapse_committed':
+    case 'snip':
+      return [paint.dim(`⇣ ${contextText(entry, fullCommand(description.session))}`)];
     case 'notice':
       return [paint.yellow(`! ${noticeText(entry.notice)}`)];
     case 'transition':

@@ -1,4 +1,4 @@
-// Times and money for people.
+// Times, money and sizes for people.
 
 /** `ms` milliseconds, short: 340 ms, 4.2 s, 3 min 20 s, 2 h 5 min, 3 d. */
 export function shortTime(ms: number): string {
@@ -31,4 +31,15 @@ export function count(n: number, one: string, many = `${one}s`): string {
 export function shortAge(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1_000));
   return seconds < 60 ? `${seconds} s` : shortTime(seconds * 1_000).replace(/^(\d+ \w+) .*/, '$1');
+}
+
+/** 900 tokens, 12,400 tokens */
+export function tokens(n: number): string {
+  return `${n.toLocaleString('en')} ${n === 1 ? 'token' : 'tokens'}`;
+}
+
+/** `ms` milliseconds since the epoch: 2026-11-29 14:03:20 UTC. */
+export function moment(ms: number): string {
+  const date = new Date(ms);
+  return Number.isNaN(date.getTime()) ? 'an unknown time' : `${date.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }

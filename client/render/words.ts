@@ -3,7 +3,7 @@ import type { Notice } from '../../workflows/contract/activities.ts';
 import type { TransitionReason } from '../../workflows/contract/loop.ts';
 import type { RunOutcome } from '../run-outcome.ts';
 import { oneLine } from './plain.ts';
-import { count, money, shortTime } from './units.ts';
+import { count, money, shortTime, tokens } from './units.ts';
 
 const transitions: Readonly<Record<TransitionReason, string>> = {
   next_turn: 'next turn',
@@ -33,7 +33,41 @@ export function noticeText(notice: Notice): string {
       return `the limit of ${count(notice.limit, 'turn')} is reached`;
     case 'error':
       return oneLine(notice.text, 2_000);
+    case 'model_switched':
+      return modelSwitched(notice);
+    case 'stop_hook':
+      return `a stop hook sends it back: ${oneLine(notice.text, 500)}`;
+    case 'token_budget':
+      return `${tokens(notice.spent)} spent of ${notice.budget.toLocaleString('en')} to spend: asked to go on`;
+    case 'structured_output':
+      return `its answer does not fit the schema: ${oneLine(notice.problem, 500)}`;
+    case 'hook_context':
+      return `hook ${oneLine(notice.hook, 60)} adds: ${oneLine(notice.text, 300)}`;
+    case 'files_changed':
+      return `changed by someone else: ${listed(notice.paths, 5)}`;
+    case 'attachment':
+      return `${oneLine(notice.source, 60)}: ${oneLine(notice.text, 300)}`;
+    case 'batch_summary':
+      return oneLine(notice.text, 300);
+    case 'compaction_failed': {
+      const now = notice.spent ? '; it is not tried again in this run' : '';
+      return `compacting failed${now}: ${oneLine(notice.detail, 500)}`;
+    }
+    case 'hook_failed':
+      return `hook ${oneLine(notice.hook, 60)} failed and changes nothing: ${oneLine(notice.detail, 300)}`;
   }
+}
+
+function modelSwitched({ from, to, calls }: Extract<Notice, { readonly kind: 'model_switched' }>): string {
+  const left = calls.length === 0 ? '' : `; what it had started does not count: ${listed(calls, 10)}`;
+  return `goes on with ${oneLine(to, 80)} instead of ${oneLine(from, 80)}${left}`;
+}
+
+/** a, b, c and 2 more */
+function listed(names: readonly string[], most: number): string {
+  const shown = names.slice(0, most).map((name) => oneLine(name, 100));
+  const hidden = names.length - shown.length;
+  return hidden > 0 ? `${shown.join(', ')} and ${hidden} more` : shown.join(', ');
 }
 
 type Ending = Pick<RunOutcome, 'reason' | 'turns' | 'costUsd' | 'durationMs'> & {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fault, gate, reply, text, thinking, toolUse } from '../../worker/scripted-model/index.ts';
-import { defineTool } from '../../activities/tools/tool.ts';
+import type { Tool } from '../../activities/tools/tool.ts';
 import type { Append } from '../../workflows/contract/activities.ts';
 import { benchDeps, fakeAttempt, prompt, look, touching } from '../support/bench-deps.ts';
 import { thrown } from '../support/thrown.ts';
@@ -80,7 +80,7 @@ describe('what a model may write', () => {
   });
 
   it('L6 early outcomes that together are too large for one message are previews', async () => {
-    const big = defineTool({ ...look, name: 'big', call: () => Promise.resolve({ content: 'x'.repeat(49_000) }) });
+    const big: Tool = { ...look, name: 'big', call: () => Promise.resolve({ content: 'x'.repeat(49_000) }) };
     const bench = await benchDeps({
       script: [reply(Array.from({ length: 6 }, () => toolUse('big', {})))],
       tools: [big],

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { absorb } from '../../workflows/machine/absorb.ts';
 import type { CallResult } from '../../workflows/machine/events.ts';
-import { call, state, toolsRan } from '../support/machine.ts';
+import { call, rules, state, toolsRan } from '../support/machine.ts';
 
 it('L34 a call that never ran neither fails nor interrupts a row of failures', () => {
   const failing = { signature: 'read:0', times: 3 };
@@ -9,7 +9,7 @@ it('L34 a call that never ran neither fails nor interrupts a row of failures', (
   const notRun: CallResult = { item: { index: 1, note: 'Not run.' }, facts: { error: true } };
   if (event.kind !== 'tools_ran') throw new Error(event.kind);
   const results = [event.results[0]!, notRun];
-  expect(absorb(state({ failing }), { ...event, results }).failing).toEqual({ signature: 'read:0', times: 4 });
+  expect(absorb(state({ failing }), rules, { ...event, results }).failing).toEqual({ signature: 'read:0', times: 4 });
   const never = { ...event, results: [notRun, notRun] };
-  expect(absorb(state(), never).failing).toBeNull();
+  expect(absorb(state(), rules, never).failing).toBeNull();
 });

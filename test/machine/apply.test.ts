@@ -18,7 +18,7 @@ const busy: Partial<RunState> = {
 
 const transitions: readonly [Transition, Partial<RunState>][] = [
   [
-    { reason: 'next_turn', messages: [] },
+    { reason: 'next_turn', messages: [], snips: [], summarize: false },
     { turn: 4, recoveries: 0, drained: false, compacted: false, capOverride: null, stopHookRounds: 4 },
   ],
   [
@@ -92,7 +92,12 @@ describe('what a transition resets', () => {
 describe('what a transition carries', () => {
   it('L43 messages taken by next_turn follow what was pending, each once and in order', () => {
     const before = state({ pending: [{ kind: 'outcomes', items: [{ index: 0, note: 'x' }] }] });
-    const after = apply(before, { reason: 'next_turn', messages: [userMessage('a'), userMessage('b')] });
+    const after = apply(before, {
+      reason: 'next_turn',
+      messages: [userMessage('a'), userMessage('b')],
+      snips: [],
+      summarize: false,
+    });
     expect(after.pending.map((item) => (item.kind === 'user' ? item.id : item.kind))).toEqual([
       'outcomes',
       'a',
@@ -118,7 +123,8 @@ describe('what a transition carries', () => {
 
   it('L3 the workflow keeps the last transitions and a count for each reason', () => {
     let after = state();
-    for (let n = 0; n < 100; n += 1) after = apply(after, { reason: 'next_turn', messages: [] });
+    for (let n = 0; n < 100; n += 1)
+      after = apply(after, { reason: 'next_turn', messages: [], snips: [], summarize: false });
     expect(after.transitions).toHaveLength(KEPT_TRANSITIONS);
     expect(after.transitions.at(-1)).toEqual({ iteration: 101, reason: 'next_turn' });
     expect(after.counts).toEqual({ next_turn: 100 });

@@ -9,6 +9,7 @@ import {
   call,
   cutOff,
   hash,
+  model,
   modelEvent,
   replied,
   rules,
@@ -19,7 +20,7 @@ import {
 } from '../support/machine.ts';
 
 function next(event: Event, from: Partial<RunState> = {}, limits: Partial<Rules> = {}) {
-  return decide(absorb(state(from), event), { ...rules, ...limits }, event);
+  return decide(absorb(state(from), { ...rules, ...limits }, event), { ...rules, ...limits }, event);
 }
 
 describe('after a reply', () => {
@@ -47,7 +48,8 @@ describe('after a reply', () => {
   });
 
   it('L25 a prompt too long, or media too large, is shown once nothing can recover it', () => {
-    const ended = (kind: 'too_long' | 'media_too_large') => next(modelEvent({ kind, detail: 'big', spend: noSpend }));
+    const ended = (kind: 'too_long' | 'media_too_large') =>
+      next(modelEvent({ kind, detail: 'big', spend: noSpend }), { compacted: true });
     expect(ended('too_long')).toMatchObject({ terminal: { reason: 'prompt_too_long', detail: 'big' } });
     expect(ended('media_too_large')).toMatchObject({ terminal: { reason: 'image_error', detail: 'big' } });
     expect(ended('too_long')).toMatchObject({ append: [{ notice: { kind: 'error', text: 'big' } }] });
@@ -61,7 +63,7 @@ describe('after a reply', () => {
   it('L14 a long wait asked for by the provider parks the run', () => {
     const parked = { kind: 'parked', until: 99, failures: 2, detail: '429', spend: noSpend } as const;
     expect(next(modelEvent(parked))).toEqual({ do: 'park', until: 99 });
-    expect(absorb(state(), modelEvent(parked)).failures).toBe(2);
+    expect(absorb(state(), rules, modelEvent(parked)).failures).toBe(2);
   });
 });
 
@@ -75,14 +77,16 @@ describe('a reply cut by max output tokens', () => {
 
   it('L26 never raises above what the window leaves or the model allows', () => {
     expect(next(modelEvent(cutOff(170_000)))).toMatchObject({ transition: { cap: 30_000 } });
-    expect(next(modelEvent(cutOff()), {}, { raisedOutputCap: 32_000 })).toMatchObject({ transition: { cap: 32_000 } });
+    expect(next(modelEvent(cutOff()), {}, { models: [{ ...model, raisedOutputCap: 32_000 }] })).toMatchObject({
+      transition: { cap: 32_000 },
+    });
   });
 
   it.each([
     ['the caller chose the cap', {}, { outputCapFixed: true }],
     ['it was raised before', { capOverride: 64_000 }, {}],
-    ['nothing can be gained', {}, { raisedOutputCap: 8_000 }],
-  ])('L27 continues the cut reply when %s', (_why, from, limits) => {
+    ['nothing can be gained', {}, { models: [{ ...model, raisedOutputCap: 8_000 }] }],
+  ] as const)('L27 continues the cut reply when %s', (_why, from, limits) => {
     expect(next(modelEvent(cutOff()), from, limits)).toEqual({
       do: 'go_round',
       transition: { reason: 'max_output_tokens_recovery', head: hash('cut') },
@@ -105,7 +109,7 @@ describe('after the tools', () => {
     const queued = [userMessage('a'), userMessage('b')];
     expect(next(toolsRan([call(0)], { queued }))).toEqual({
       do: 'go_round',
-      transition: { reason: 'next_turn', messages: queued },
+      transition: { reason: 'next_turn', messages: queued, snips: [], summarize: false },
     });
   });
 
@@ -136,15 +140,15 @@ describe('after the tools', () => {
     const same = call(0, { signature: 'bash:x', name: 'bash' });
     const fail = toolsRan([same], { facts: [{ error: true }] });
     let failing = state();
-    for (let n = 0; n < 4; n += 1) failing = absorb(failing, fail);
+    for (let n = 0; n < 4; n += 1) failing = absorb(failing, rules, fail);
     expect(decide(failing, rules, fail)).toMatchObject({ do: 'go_round' });
     expect(next(fail, { failing: failing.failing })).toMatchObject({ terminal: { reason: 'fatal_tool_error' } });
-    const rescued = absorb(failing, toolsRan([same]));
+    const rescued = absorb(failing, rules, toolsRan([same]));
     expect(next(fail, { failing: rescued.failing })).toMatchObject({ do: 'go_round' });
   });
 
   it('L15 a call that was cut is told to the model after the outcomes', () => {
-    const after = absorb(state(), toolsRan([call(0)], { cut: true }));
+    const after = absorb(state(), rules, toolsRan([call(0)], { cut: true }));
     expect(after.pending.map((item) => item.kind)).toEqual(['outcomes', 'notice']);
   });
 });

@@ -23,6 +23,7 @@ export function demoTools(cwd: string): Tools {
 async function callTool(tool: Tool, input: ToolInput, cwd: string): Promise<string> {
   const context: ToolContext = {
     cwd,
+    dir: cwd,
     signal: new AbortController().signal,
     idempotencyKey: randomUUID(),
     queryId: 'demo',

@@ -6,6 +6,8 @@ import type { AbortedBy, Attempt } from '../../activities/attempt.ts';
 import { callModel } from '../../activities/call-model.ts';
 import { commit } from '../../activities/commit.ts';
 import type { Deps, RunDefaults } from '../../activities/deps.ts';
+import { noAttachments } from '../../activities/attachments/attachments.ts';
+import { noHooks } from '../../activities/hooks/hooks.ts';
 import type { LiveChannel, LiveEvent, LiveFate } from '../../activities/live/events.ts';
 import { anthropicModel } from '../../activities/model/stream.ts';
 import { openRun } from '../../activities/open-run.ts';
@@ -132,7 +134,7 @@ export async function benchDeps({
     config: configReader(store),
     model: anthropicModel(new Anthropic({ apiKey: 'test', authToken: null, baseURL: model.url, logLevel: 'off' })),
     scripted,
-    tools: callRunner(store, createRegistry(tools)),
+    tools: callRunner(store, createRegistry(tools), noHooks),
     defaults: {
       ...runDefaults,
       permissionMode: 'bypass',
@@ -142,6 +144,9 @@ export async function benchDeps({
     now: Date.now,
     random: () => 0,
     observers,
+    hooks: noHooks,
+    attachments: noAttachments,
+    afterStop: [],
     warn: (line) => void warnings.push(line),
   };
   const opened = await openRun(deps)(fakeAttempt(), {
@@ -157,7 +162,7 @@ export async function benchDeps({
     config: opened.config,
     step: 2,
     iteration: 1,
-    cap: opened.rules.outputCap,
+    cap: opened.rules.models[more.model ?? 0]?.outputCap ?? 0,
     ...more,
   });
   return {

@@ -46,8 +46,8 @@ export async function crashHarness({ script, address = inject('temporalAddress')
     bodies: () => model.requests.map((request) => request.body as ParsedRequest),
     /** All live files of a session, as text. */
     liveText: (session: SessionId): string => liveText(join(folders.liveDir, session)),
-    open: (text: string, run: Partial<RunOptions> = {}) =>
-      openSession({ client, taskQueue, folders, handover }, text, run),
+    open: (text: string, run: Partial<RunOptions> = {}, own = handover) =>
+      openSession({ client, taskQueue, folders, handover: own }, text, run),
     worker: () =>
       workerProcess({
         address,

@@ -1,24 +1,36 @@
 // Builders for tests of the machine: the smallest value that means what its name says.
 import type { Call, ModelResult } from '../../workflows/contract/activities.ts';
 import type { CallKey, Hash, MessageId } from '../../workflows/contract/ids.ts';
-import { noSpend, type Rules, type Spend } from '../../workflows/contract/loop.ts';
+import { noSpend, noUsage, type ModelLimits, type Rules, type Spend } from '../../workflows/contract/loop.ts';
 import type { UserMessage } from '../../workflows/contract/session.ts';
 import type { CallResult, Event, ToolsRan } from '../../workflows/machine/events.ts';
 import { initialState, type RunState } from '../../workflows/machine/state.ts';
 
 export const hash = (name: string): Hash => name.padEnd(64, '0') as Hash;
 
+export const model: ModelLimits = { window: 200_000, outputCap: 8_000, raisedOutputCap: 64_000 };
+
 export const rules: Rules = {
   rulesVersion: 1,
   maxTurns: 500,
   maxBudgetUsd: null,
+  maxTokens: null,
   timeoutMs: null,
-  window: 200_000,
-  outputCap: 8_000,
-  raisedOutputCap: 64_000,
+  models: [model],
   outputCapFixed: false,
   maxOutputRecoveries: 3,
   maxSameFailures: 5,
+  fixedTokens: 3_000,
+  compaction: { enabled: true, collapse: true, warning: 0.7, critical: 0.85, maxFailures: 3, maxClose: 3 },
+  tokenBudget: null,
+  taskBudget: null,
+  structured: false,
+  maxStructuredRetries: 5,
+  stopHooks: false,
+  maxStopHookRounds: 8,
+  batchSummaries: false,
+  afterStop: false,
+  approvalMs: 1_000,
 };
 
 export function state(changes: Partial<RunState> = {}): RunState {
@@ -33,11 +45,16 @@ export function call(index: number, changes: Partial<Call> = {}): Call {
   return { index, name: 'read', safe: true, signature: `read:${index}`, ...changes };
 }
 
+export const output = (tokens: number): Spend => ({ usd: 0, usage: { ...noUsage, output: tokens } });
+
 export const usd = (amount: number): Spend => ({ ...noSpend, usd: amount });
 
 const stored = (name: string) => ({ head: hash(name), contextTokens: 100, spend: noSpend });
 
-export const replied = (calls: readonly Call[] = [], more: { cut?: true; spend?: Spend } = {}): ModelResult => ({
+export const replied = (
+  calls: readonly Call[] = [],
+  more: { cut?: true; spend?: Spend; problem?: string; contextTokens?: number } = {},
+): ModelResult => ({
   kind: 'message',
   ...stored('reply'),
   calls,
@@ -60,5 +77,5 @@ export function toolsRan(
     item: { index, key: `key ${index}` as CallKey },
     facts: facts[at] ?? {},
   }));
-  return { kind: 'tools_ran', calls, results, cut: false, stop: null, queued: [], ...rest };
+  return { kind: 'tools_ran', calls, results, cut: false, stop: null, queued: [], snips: [], ...rest };
 }

@@ -80,6 +80,24 @@ export function runEnded(run: number, terminal: Terminal = { reason: 'completed'
   };
 }
 
+export const boundary = (summary: string, from: number, prompts: readonly number[] = []): Entry => ({
+  kind: 'boundary',
+  trigger: 'auto',
+  summary,
+  prompts,
+  from,
+  before: 100,
+  after: 10,
+});
+
+export const snip = (...entries: number[]): Entry => ({ kind: 'snip', entries });
+
+/** Stages the entries from `from` up to but not including `to`, and commits all that is staged. */
+export const collapsed = (from: number, to: number, short: string): Entry[] => [
+  { kind: 'collapse_staged', from, to, short },
+  { kind: 'collapse_committed', count: 1 },
+];
+
 /** One segment for each of `segments`. */
 export async function stored(store: Store, ...segments: (readonly Entry[])[]): Promise<View> {
   let view = emptyView(session);

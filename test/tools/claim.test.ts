@@ -2,29 +2,17 @@ import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { processIdentity } from '../../activities/process-identity.ts';
 import { claimCall, type ClaimedCall } from '../../activities/tools/claim.ts';
-import { executeCall, type Executed, type Workbench } from '../../activities/tools/execute.ts';
+import { executeCall } from '../../activities/tools/execute.ts';
+import type { Workbench } from '../../activities/tools/workbench.ts';
 import { readOutcome, recordOutcome, type RecordedOutcome } from '../../activities/tools/outcome-record.ts';
-import type { AbortCause, Recovery, Tool } from '../../activities/tools/tool.ts';
+import type { AbortCause, Tool } from '../../activities/tools/tool.ts';
 import { memoryStore } from '../../activities/transcript/memory-store.ts';
 import { StoreError, type Store } from '../../activities/transcript/store.ts';
 import type { CallKey, SessionId } from '../../workflows/contract/ids.ts';
-import { bench, callRun, request, simpleTool } from './support.ts';
+import { bench, callRun, losingFirstOutcome, request, simpleTool, type Executed } from './support.ts';
 
 const call: ClaimedCall = { session: 'session-1' as SessionId, key: 'chain.head.2' as CallKey };
 const path = `claims/session-1/${createHash('sha256').update('chain.head.2').digest('hex')}`;
-
-/** A store whose first write of an outcome is lost, as when a worker dies just before it. */
-function losingFirstOutcome(store: Store): Store {
-  let lost = false;
-  return {
-    ...store,
-    create: async (key, bytes) => {
-      if (lost || !key.startsWith('outcomes/')) return await store.create(key, bytes);
-      lost = true;
-      throw new StoreError('unavailable', 'the worker is gone');
-    },
-  };
-}
 
 /** Two attempts at one call; the first runs its tool and dies before its outcome is recorded. */
 async function twoAttempts(more: Partial<Tool>): Promise<{ runs: number; second: Executed; shared: Workbench }> {
@@ -36,22 +24,22 @@ async function twoAttempts(more: Partial<Tool>): Promise<{ runs: number; second:
   return { runs, second, shared };
 }
 
-test.each<Recovery>(['report', 'ask', 'verify'])(
-  'L40 a claimed call with recovery %s is never run again: it is reported',
-  async (recovery) => {
-    const { runs, second, shared } = await twoAttempts({ recovery });
-    expect(runs).toBe(1);
-    expect(second).toMatchObject({
-      outcome: { isError: true, log: { decision: 'allowed', outcome: 'unknown' } },
-      facts: { error: true },
-    });
-    const content = second.kind === 'done' ? second.outcome.content : '';
-    expect(content).toMatch(
-      /^outcome unknown: simple was started at \d{4}-\S+Z on host "[^"]+" and its result was lost\. No process of it is left on this host\. It may have taken effect wholly, partly or not at all\. It was not run again: check before you repeat it\.$/,
-    );
-    expect(await executeCall(shared, request('simple'), callRun({ attempt: 3 }))).toEqual(second);
-  },
-);
+test.each([
+  ['report', { recovery: 'report' } as const],
+  ['verify, which finds nothing out', { recovery: 'verify', verify: async () => ({ kind: 'unknown' }) } as const],
+])('L40 a claimed call with recovery %s is never run again: it is reported', async (_, more) => {
+  const { runs, second, shared } = await twoAttempts(more);
+  expect(runs).toBe(1);
+  expect(second).toMatchObject({
+    outcome: { isError: true, log: { decision: 'allowed', outcome: 'unknown' } },
+    facts: { error: true },
+  });
+  const content = second.kind === 'done' ? second.outcome.content : '';
+  expect(content).toMatch(
+    /^outcome unknown: simple was started at \d{4}-\S+Z on host "[^"]+" and its result was lost\. No process of it is left on this host\. It may have taken effect wholly, partly or not at all\. It was not run again: check before you repeat it\.$/,
+  );
+  expect(await executeCall(shared, request('simple'), callRun({ attempt: 3 }))).toEqual(second);
+});
 
 test.each([
   ['declared rerun', { recovery: 'rerun' } as const],

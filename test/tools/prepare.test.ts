@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { prepareCall, traits } from '../../activities/tools/prepare.ts';
+import { prepareCall } from '../../activities/tools/prepare.ts';
 import { createRegistry } from '../../activities/tools/registry.ts';
 import { simpleTool } from './support.ts';
 
@@ -71,12 +71,15 @@ test('L33 a rule of a tool that throws refuses the call', () => {
   });
 });
 
-test('L35 traits are judged per call, and a call that cannot run is safe', () => {
-  const traitsOf = (name: string, input: unknown = {}): unknown => traits(registry, '/workspace', { name, input });
-  expect(traitsOf('look')).toEqual({ safe: true, risk: 'read' });
-  expect(traitsOf('act')).toEqual({ safe: false, risk: 'execute' });
-  expect(traitsOf('act', { bad: 1 })).toEqual({ safe: true, risk: 'read' });
-  expect(traitsOf('absent')).toEqual({ safe: true, risk: 'read' });
+test('L38 a call of a tool that an earlier call left out is refused with the names of those left', () => {
+  const left = { ...settings, allowedTools: ['look', 'any'] };
+  expect(prepareCall(registry, left, { name: 'look', input: {} })).toMatchObject({ kind: 'ready' });
+  const text =
+    'Not run: act is not among the tools that an earlier call left. Now only these may be called: look, any.';
+  expect(prepareCall(registry, left, { name: 'act', input: {} })).toEqual({ kind: 'invalid', text });
+  expect(prepareCall(registry, { ...settings, allowedTools: [] }, { name: 'act', input: {} })).toMatchObject({
+    text: expect.stringContaining('No tool may be called now.') as string,
+  });
 });
 
 test('L37 a ready call says what the model activity needs to start it early', () => {

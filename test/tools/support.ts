@@ -6,11 +6,16 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { processIdentity } from '../../activities/process-identity.ts';
-import type { CallRun, CallRequest, Workbench } from '../../activities/tools/execute.ts';
+import { noHooks } from '../../activities/hooks/hooks.ts';
+import type { Done } from '../../activities/tools/execute.ts';
 import { createRegistry } from '../../activities/tools/registry.ts';
 import { defineTool, type Tool, type ToolContext, type ToolOutput } from '../../activities/tools/tool.ts';
+import type { Asked, CallRequest, CallRun, Void, Workbench } from '../../activities/tools/workbench.ts';
 import { memoryStore } from '../../activities/transcript/memory-store.ts';
+import { StoreError, type Store } from '../../activities/transcript/store.ts';
 import type { CallKey, SessionId } from '../../workflows/contract/ids.ts';
+
+export type Executed = Done | Void | Asked;
 
 /** A fresh folder by real path, removed when the test ends. */
 export function tempFolder(): string {
@@ -22,6 +27,7 @@ export function tempFolder(): string {
 export function bench(tools: readonly Tool[], more: Partial<Workbench> = {}): Workbench {
   return {
     registry: createRegistry(tools),
+    hooks: noHooks,
     mode: 'bypass',
     cwd: '/workspace',
     store: memoryStore(),
@@ -42,8 +48,30 @@ export function callRun(more: Partial<CallRun> = {}): CallRun {
     key: 'chain.head.2' as CallKey,
     signal: new AbortController().signal,
     attempt: 1,
+    iteration: 1,
+    begins: () => undefined,
     progress: () => undefined,
+    say: () => undefined,
     ...more,
+  };
+}
+
+/** Throws unless the call came to an outcome. */
+export function done(executed: Executed): Done {
+  if (executed.kind !== 'done') throw new Error(`no outcome: ${JSON.stringify(executed)}`);
+  return executed;
+}
+
+/** A store whose first write of an outcome is lost, as when a worker dies just before it. */
+export function losingFirstOutcome(store: Store): Store {
+  let lost = false;
+  return {
+    ...store,
+    create: async (key, bytes) => {
+      if (lost || !key.startsWith('outcomes/')) return await store.create(key, bytes);
+      lost = true;
+      throw new StoreError('unavailable', 'the worker is gone');
+    },
   };
 }
 
@@ -51,6 +79,7 @@ export function callRun(more: Partial<CallRun> = {}): CallRun {
 export function toolContext(cwd: string, more: Partial<ToolContext> = {}): ToolContext {
   return {
     cwd,
+    dir: cwd,
     signal: new AbortController().signal,
     idempotencyKey: `test-${crypto.randomUUID()}`,
     queryId: 'query',

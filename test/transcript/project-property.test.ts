@@ -3,11 +3,11 @@ import type { ContentBlock } from '@anthropic-ai/sdk/resources/messages';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Entry } from '../../activities/transcript/entries.ts';
-import { project } from '../../activities/transcript/project.ts';
-import type { ReplyMemo } from '../../activities/transcript/sent-reply.ts';
+import { createMemo, project, type ProjectOptions } from '../../activities/transcript/project.ts';
 import { parseBody } from '../../worker/scripted-model/validate/body-problem.ts';
 import { requestProblem } from '../../worker/scripted-model/validate/request-problem.ts';
 import {
+  boundary,
   callBlock,
   notice,
   outcome,
@@ -15,6 +15,7 @@ import {
   reply,
   runEnded,
   runStarted,
+  snip,
   textBlock,
   thinkingBlock,
   transition,
@@ -60,12 +61,27 @@ const entry: fc.Arbitrary<Entry> = fc.oneof(
 );
 const transcripts = fc.array(entry, { maxLength: 25 });
 
-function problemOf(entries: readonly Entry[]): string | undefined {
-  const request = { model: 'claude-test', max_tokens: 1, messages: project(entries, new Map()) };
+/** Positions of all kinds, absurd ones among them. */
+const position = fc.oneof({ weight: 6, arbitrary: fc.nat(25) }, fc.constantFrom(-1, 1.5, 1e9, NaN, Infinity));
+const marks: fc.Arbitrary<Entry> = fc.oneof(
+  fc.array(position, { maxLength: 4 }).map((entries) => snip(...entries)),
+  fc.tuple(text, position, fc.array(position, { maxLength: 3 })).map((parts) => boundary(...parts)),
+  position.map((before): Entry => ({ kind: 'microcompact', before, freed: 1 })),
+  fc.tuple(position, position, text).map(([from, to, short]): Entry => ({ kind: 'collapse_staged', from, to, short })),
+  position.map((count): Entry => ({ kind: 'collapse_committed', count })),
+);
+const long = fc.nat(6).map((index) => outcomes(outcome(index, 'long '.repeat(100))));
+const marked = fc.array(
+  fc.oneof({ weight: 5, arbitrary: entry }, { weight: 3, arbitrary: marks }, { weight: 1, arbitrary: long }),
+  { maxLength: 25 },
+);
+
+function problemOf(entries: readonly Entry[], options?: ProjectOptions): string | undefined {
+  const request = { model: 'claude-test', max_tokens: 1, messages: project(entries, new Map(), options) };
   const body = parseBody(Buffer.from(JSON.stringify(request)));
   if (body.kind === 'invalid') return body.problem;
   return requestProblem(body.value, {
-    beta: false,
+    betas: [],
     sampling: false,
     counting: false,
     maxOutputTokens: undefined,
@@ -83,6 +99,16 @@ test('L58 a request made of any transcript is one that the API accepts', () => {
   );
 });
 
+test('L5 L7 L8 L9 L39 L58 whatever is snipped, summarised, shortened or shrunk, at any positions, the API accepts what is left', () => {
+  fc.assert(
+    fc.property(marked, (entries) => {
+      expect(problemOf(entries)).toBeUndefined();
+      expect(problemOf(entries, { model: 'another' })).toBeUndefined();
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
 test('L22 what was sent once is sent the same when the transcript has grown', () => {
   fc.assert(
     fc.property(transcripts, fc.nat(), (entries, cut) => {
@@ -94,12 +120,12 @@ test('L22 what was sent once is sent the same when the transcript has grown', ()
 });
 
 test('what is remembered of replies changes nothing', () => {
-  const memo: ReplyMemo = new WeakMap();
+  const memo = createMemo();
   fc.assert(
-    fc.property(transcripts, (entries) => {
+    fc.property(marked, (entries) => {
       const expected = project(entries, new Map());
-      expect(project(entries, new Map(), memo)).toEqual(expected);
-      expect(project(entries, new Map(), memo)).toEqual(expected);
+      expect(project(entries, new Map(), { memo })).toEqual(expected);
+      expect(project(entries, new Map(), { memo })).toEqual(expected);
     }),
   );
 });

@@ -24,25 +24,6 @@ const seen = (...entries: Entry[]): MessageParam[] => project(entries, new Map()
 const said = (text: string) => ({ type: 'text', text });
 const result = (id: string, content: string) => ({ type: 'tool_result', tool_use_id: id, content });
 
-test('L5 the model sees what follows the last boundary, its summary first, and the boundary stays in the transcript', () => {
-  const entries: Entry[] = [
-    user('first'),
-    reply([textBlock('one')]),
-    { kind: 'boundary', summary: 'An old summary.', from: 2 },
-    user('second'),
-    reply([textBlock('two')]),
-    user('third'),
-    { kind: 'boundary', summary: 'First and second were answered.', from: 5 },
-    reply([textBlock('three')]),
-  ];
-  expect(project(entries, new Map())).toMatchObject([
-    { role: 'user', content: [{ text: 'First and second were answered.' }, { text: 'third' }] },
-    { role: 'assistant', content: [{ text: 'three' }] },
-    { role: 'user' },
-  ]);
-  expect(entries).toHaveLength(8);
-});
-
 test('a run is seen as user, assistant, results, assistant', () => {
   const entries = [
     runStarted(1),

@@ -15,7 +15,7 @@ export type Admission =
   /** `body`: what could be parsed. `misshapen`: the client built a request that the API never takes (L58). */
   | { readonly kind: 'refused'; readonly error: ApiError; readonly misshapen: boolean; readonly body: unknown };
 
-export type AdmissionRules = Omit<RequestRules, 'beta' | 'sampling' | 'counting'> & {
+export type AdmissionRules = Omit<RequestRules, 'betas' | 'sampling' | 'counting'> & {
   /** Tokens; undefined: any prompt fits. */
   readonly window: number | undefined;
   /** False: only that the body is JSON with messages. For clients that are measured, not tested. */
@@ -35,9 +35,11 @@ export function admit(
   if (body.kind === 'too_large') return refused(apiError(413), false);
   const parsed = parseBody(body.bytes);
   if (parsed.kind === 'invalid') return refused(invalidRequest(parsed.problem), true);
-  const beta = headers['anthropic-beta'] !== undefined;
+  const betas = String(headers['anthropic-beta'] ?? '')
+    .split(/[\s,]+/)
+    .filter((beta) => beta !== '');
   const sampling = headers['anthropic-version'] === SAMPLING_VERSION;
-  const shape = { ...rules, beta, sampling, counting };
+  const shape = { ...rules, betas, sampling, counting };
   const problem = rules.strict ? requestProblem(parsed.value, shape) : looseProblem(parsed.value);
   if (problem !== undefined) return refused(invalidRequest(problem), true, parsed.value);
   const request = parsed.value as ParsedRequest;

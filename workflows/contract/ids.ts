@@ -19,3 +19,8 @@ export type CallKey = Branded<'CallKey'>;
 export function callKey(chain: string, head: Hash, index: number): CallKey {
   return `${chain}.${head}.${index}` as CallKey;
 }
+
+/** The head in a key made by `callKey`; null for anything else. */
+export function keyHead(key: string): Hash | null {
+  return (/\.([0-9a-f]{64})\.\d+$/.exec(key)?.[1] ?? null) as Hash | null;
+}

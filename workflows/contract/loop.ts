@@ -27,6 +27,7 @@ export type Terminal =
   | { readonly reason: 'stop_hook_prevented'; readonly detail: string }
   | { readonly reason: 'hook_stopped'; readonly detail: string }
   | { readonly reason: 'budget_exceeded'; readonly limitUsd: number; readonly spentUsd: number }
+  | { readonly reason: 'budget_exceeded'; readonly limitTokens: number; readonly spentTokens: number }
   | { readonly reason: 'timeout'; readonly limitMs: number }
   | { readonly reason: 'permission_denied'; readonly detail: string }
   | { readonly reason: 'fatal_tool_error'; readonly detail: string }
@@ -65,6 +66,21 @@ export function addSpend(a: Spend, b: Spend): Spend {
   return { usage: addUsage(a.usage, b.usage), usd: a.usd === null || b.usd === null ? null : a.usd + b.usd };
 }
 
+/** Tokens of all kinds. */
+export function totalTokens({ input, output, cacheRead, cacheWrite }: Usage): number {
+  return input + output + cacheRead + cacheWrite;
+}
+
+/** What the machine needs to know of one model, in tokens. */
+export type ModelLimits = {
+  /** The context window. */
+  readonly window: number;
+  /** max_tokens of a request without an override (L26). */
+  readonly outputCap: number;
+  /** What `outputCap` may be raised to: the model's own maximum, at most 64,000 (L26). */
+  readonly raisedOutputCap: number;
+};
+
 /**
  * The limits `decide` works with, snapshotted when the run starts (L57). Times in milliseconds, sizes in tokens.
  * `rulesVersion` names the rule set a run was started under.
@@ -73,17 +89,46 @@ export type Rules = {
   readonly rulesVersion: 1;
   readonly maxTurns: number;
   readonly maxBudgetUsd: number | null;
+  /** Tokens of all kinds over all calls of the run (L51). */
+  readonly maxTokens: number | null;
   readonly timeoutMs: number | null;
-  /** The context window of the model. */
-  readonly window: number;
-  /** max_tokens of a request without an override (L26). */
-  readonly outputCap: number;
-  /** What `outputCap` may be raised to: the model's own maximum, at most 64,000 (L26). */
-  readonly raisedOutputCap: number;
+  /** The primary model, then its fallbacks in order (L19). */
+  readonly models: readonly [ModelLimits, ...ModelLimits[]];
   /** The caller chose `outputCap`: it is never raised (L26). */
   readonly outputCapFixed: boolean;
   readonly maxOutputRecoveries: number;
   readonly maxSameFailures: number;
+  /** Estimate of the system prompt and the tools: what no compaction can remove (L12). */
+  readonly fixedTokens: number;
+  readonly compaction: CompactionRules;
+  /** Output tokens the run is to spend before it may stop by itself (L31). */
+  readonly tokenBudget: number | null;
+  /** Told to the API, and carried over compactions (L11). */
+  readonly taskBudget: number | null;
+  /** The final answer must satisfy a JSON schema (L53). */
+  readonly structured: boolean;
+  readonly maxStructuredRetries: number;
+  /** The worker that opened the run has stop hooks (L30). */
+  readonly stopHooks: boolean;
+  readonly maxStopHookRounds: number;
+  /** L42. */
+  readonly batchSummaries: boolean;
+  /** L56. */
+  readonly afterStop: boolean;
+  /** How long an approval may be waited for; then the call is denied (L55). */
+  readonly approvalMs: number;
+};
+
+/** `warning` and `critical` are shares of the window (L9, L10). */
+export type CompactionRules = {
+  readonly enabled: boolean;
+  readonly collapse: boolean;
+  readonly warning: number;
+  readonly critical: number;
+  /** Failures in a row after which autocompact is off for the run. */
+  readonly maxFailures: number;
+  /** Compactions within two turns of each other that end the run. */
+  readonly maxClose: number;
 };
 
 /** The run's snapshot: where its configuration is stored, and the rules the machine needs of it. */

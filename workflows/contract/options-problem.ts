@@ -14,7 +14,15 @@ const MOST = {
   systemPrompt: 100_000,
   model: 200,
   cwd: 4_096,
+  tokens: 1_000_000_000,
+  thinkingTokens: 1_000_000,
+  fallbackModels: 10,
+  /** Characters of JSON. */
+  outputSchema: 64 * 1024,
 };
+
+/** Tokens below which the API refuses a request. */
+const LEAST = { taskBudget: 20_000, thinkingTokens: 1_024 };
 
 /** A sentence that says what is wrong with the options and what would be right, or undefined. */
 export function optionsProblem(options: Partial<RunOptions>): string | undefined {
@@ -28,6 +36,10 @@ export function optionsProblem(options: Partial<RunOptions>): string | undefined
     positive('max budget', 'US dollars', maxBudgetUsd, MOST.maxBudgetUsd) ??
     positive('timeout', 'milliseconds', timeoutMs, MOST.timeoutMs) ??
     whole('max output tokens', maxOutputTokens, MOST.maxOutputTokens) ??
+    tokensProblem(options) ??
+    fallbacksProblem(options.fallbackModels, model) ??
+    schemaProblem(options.outputSchema) ??
+    positive('approval timeout', 'milliseconds', options.approvalTimeoutMs, MOST.timeoutMs) ??
     (permissionMode !== undefined && !permissionModes.includes(permissionMode)
       ? `permission mode "${permissionMode}" is not one of ${permissionModes.join(', ')}`
       : undefined) ??
@@ -39,9 +51,53 @@ export function optionsProblem(options: Partial<RunOptions>): string | undefined
   );
 }
 
-function whole(name: string, value: number | undefined, most: number): string | undefined {
-  if (value === undefined || (Number.isInteger(value) && value >= 1 && value <= most)) return undefined;
-  return `${name} is ${value}: give a whole number from 1 to ${most}`;
+function tokensProblem({
+  maxTokens,
+  tokenBudget,
+  taskBudget,
+  thinkingTokens,
+  maxOutputTokens,
+}: Partial<RunOptions>): string | undefined {
+  return (
+    whole('max tokens', maxTokens, MOST.tokens) ??
+    whole('token budget', tokenBudget, MOST.tokens) ??
+    whole('task budget', taskBudget, MOST.tokens, LEAST.taskBudget) ??
+    whole('thinking tokens', thinkingTokens, MOST.thinkingTokens, LEAST.thinkingTokens) ??
+    (thinkingTokens !== undefined && maxOutputTokens !== undefined && thinkingTokens >= maxOutputTokens
+      ? `thinking tokens are ${thinkingTokens} of ${maxOutputTokens} max output tokens, which leaves no room for an answer: give fewer of the first or more of the second`
+      : undefined)
+  );
+}
+
+function fallbacksProblem(models: unknown, primary: string | undefined): string | undefined {
+  if (models === undefined) return undefined;
+  if (!Array.isArray(models)) return 'the fallback models are not a list: give their names in order';
+  if (models.length > MOST.fallbackModels)
+    return `${models.length} fallback models are given: give at most ${MOST.fallbackModels}`;
+  const empty = models.some((model) => typeof model === 'string' && model.trim() === '');
+  if (empty) return 'a fallback model is empty: give its name';
+  const wrong = models
+    .map((model) => text('fallback model', model, MOST.model))
+    .find((problem) => problem !== undefined);
+  if (wrong !== undefined) return wrong;
+  const names = [primary, ...(models as readonly string[])];
+  const again = names.find((name, at) => at > 0 && name === names[at - 1]);
+  return again && `fallback model ${again} comes right after itself: nothing is gained by asking it again`;
+}
+
+function schemaProblem(schema: unknown): string | undefined {
+  if (schema === undefined) return undefined;
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema))
+    return 'the output schema is not an object: give a JSON schema';
+  const { length } = JSON.stringify(schema);
+  return length <= MOST.outputSchema
+    ? undefined
+    : `the output schema has ${length} characters of JSON: give at most ${MOST.outputSchema}`;
+}
+
+function whole(name: string, value: number | undefined, most: number, least = 1): string | undefined {
+  if (value === undefined || (Number.isInteger(value) && value >= least && value <= most)) return undefined;
+  return `${name} is ${value}: give a whole number from ${least} to ${most}`;
 }
 
 function positive(name: string, unit: string, value: number | undefined, most: number): string | undefined {

@@ -4,8 +4,12 @@ import type { Terminal, TerminalReason, TransitionReason } from './loop.ts';
 
 export const WORKFLOW_TYPE = 'agentSession';
 export const TASK_QUEUE = 'perdure';
-/** Signals: `message` takes a UserMessage, `interrupt` and `resume` (end a parking early) take nothing. */
-export const SIGNALS = { message: 'message', interrupt: 'interrupt', resume: 'resume' } as const;
+/**
+ * Signals: `message` takes a UserMessage, `snip` positions of entries (L7), `interrupt` and `resume` (end a parking early) nothing.
+ */
+export const SIGNALS = { message: 'message', interrupt: 'interrupt', resume: 'resume', snip: 'snip' } as const;
+/** Updates: `approve` takes an Approval, `deny` a Denial; both are refused with a sentence (L55). At most a few in flight. */
+export const UPDATES = { approve: 'approve', deny: 'deny' } as const;
 /** Query: returns a SessionView. */
 export const QUERIES = { view: 'view' } as const;
 /** Keyword search attribute holding the Phase; set only where the server has it registered. */
@@ -22,7 +26,7 @@ export type PermissionRules = {
   readonly ask?: readonly string[];
 };
 
-export type Phase = 'running' | 'parked' | 'idle' | 'closed';
+export type Phase = 'running' | 'waiting_approval' | 'parked' | 'idle' | 'closed';
 
 /** What a caller may choose for a run. Anything absent is the worker's default, snapshotted when the run starts (L57). */
 export type RunOptions = {
@@ -40,7 +44,38 @@ export type RunOptions = {
   readonly systemPrompt?: string;
   /** max_tokens of each request; a caller's own value is never raised (L26). */
   readonly maxOutputTokens?: number;
+  /** Models to go on with when one is overloaded, missing or refuses, in order (L19). At most 10. */
+  readonly fallbackModels?: readonly string[];
+  /** Tokens of all kinds over all calls (L51). */
+  readonly maxTokens?: number;
+  /** Output tokens to spend before the run may stop by itself (L31). */
+  readonly tokenBudget?: number;
+  /** Tokens, told to the API and carried over compactions (L11). */
+  readonly taskBudget?: number;
+  /** Tokens of extended thinking in each reply; off when absent (L59). */
+  readonly thinkingTokens?: number;
+  /** A JSON schema that the final answer must satisfy (L53). At most 64 KB. */
+  readonly outputSchema?: Readonly<Record<string, unknown>>;
+  /** Milliseconds an approval is waited for before it counts as denied (L55). */
+  readonly approvalTimeoutMs?: number;
 };
+
+/** A call that waits for a decision (L55). `call` names it, once. `head` and `index` say where its input is stored. */
+export type PendingApproval = {
+  readonly call: string;
+  readonly tool: string;
+  readonly reason: string;
+  readonly inputHash: string;
+  readonly head: Hash;
+  readonly index: number;
+  /** Milliseconds since the epoch; then it counts as denied. */
+  readonly deadline: number;
+};
+
+/** `edited`: the hash of another input in the store. */
+export type Approval = { readonly call: string; readonly inputHash: string; readonly edited?: Hash };
+
+export type Denial = { readonly call: string; readonly reason: string; readonly interrupt?: boolean };
 
 /**
  * A message from a user. Texts over 8 KB are put in the store by the client and travel by hash.
@@ -95,6 +130,10 @@ export type SessionMemo = {
   /** Runs opened so far. */
   readonly runs: number;
   readonly last: RunSummary | null;
+  /** The oldest 20 that wait for a decision. */
+  readonly approvals?: readonly PendingApproval[];
+  /** Milliseconds since the epoch, while parked (L14). */
+  readonly parkedUntil?: number;
 };
 
 /** Answer of the `view` query: convenience for people; the store and the live channel are the truth. */
@@ -111,5 +150,6 @@ export type SessionView = {
   readonly counts: Readonly<Partial<Record<TransitionReason, number>>>;
   /** Milliseconds since the epoch; null when not parked. */
   readonly parkedUntil: number | null;
+  readonly approvals: readonly PendingApproval[];
   readonly last: { readonly run: number; readonly reason: TerminalReason } | null;
 };

@@ -1,18 +1,28 @@
 // What an event leaves in the state before anything is decided: the new head, what was spent, who keeps failing.
-import type { ModelResult } from '../contract/activities.ts';
-import { addSpend } from '../contract/loop.ts';
+import type { Append, BatchSummary, ModelResult } from '../contract/activities.ts';
+import { addSpend, type Rules } from '../contract/loop.ts';
+import { absorbCollapsed, absorbCompacted } from './absorb-compaction.ts';
 import type { Event, ToolsRan } from './events.ts';
 import type { RunState } from './state.ts';
 
-export function absorb(state: RunState, event: Event): RunState {
+export function absorb(state: RunState, rules: Rules, event: Event): RunState {
   switch (event.kind) {
     case 'ready':
     case 'stopped':
       return state;
     case 'model':
-      return absorbModel(state, event.result);
+      return withSummary(absorbModel(state, event.result), event.summary);
     case 'tools_ran':
       return absorbTools(state, event);
+    case 'compacted':
+      return absorbCompacted(state, rules, event.result);
+    case 'collapsed':
+      return absorbCollapsed(state, rules, event.result);
+    case 'hooks_ran':
+      return noted(
+        state,
+        event.ran.failed.map((failure) => ({ kind: 'hook_failed', ...failure })),
+      );
   }
 }
 
@@ -20,8 +30,11 @@ function absorbModel(state: RunState, result: ModelResult): RunState {
   const spent = { ...state, spend: addSpend(state.spend, result.spend), supersedes: null, failures: 0 };
   switch (result.kind) {
     case 'message':
-    case 'interrupted':
-      return { ...spent, head: result.head, pending: [], contextTokens: result.contextTokens };
+    case 'interrupted': {
+      const { head, contextTokens, calls } = result;
+      const newerTokens = calls.reduce((sum, { outcome }) => sum + (outcome?.tokens ?? 0), 0);
+      return { ...spent, head, pending: [], contextTokens, newerTokens };
+    }
     case 'cut_off':
       // Head and pending stay: whether the cut reply is kept (L27) or replaced (L26) is not decided yet.
       return { ...spent, contextTokens: result.contextTokens };
@@ -31,16 +44,37 @@ function absorbModel(state: RunState, result: ModelResult): RunState {
     case 'too_long':
     case 'media_too_large':
     case 'refused':
+    case 'fallback':
+    case 'hook_stopped':
     case 'failed':
       return spent;
   }
 }
 
+/** L42: it was made while the model was called; it goes into the transcript with what comes next. */
+function withSummary(state: RunState, summary: BatchSummary | undefined): RunState {
+  if (!summary) return state;
+  const { text, spend } = summary;
+  const told = text === null ? state : noted(state, [{ kind: 'batch_summary', text }]);
+  return { ...told, spend: addSpend(state.spend, spend), pendingSummary: null };
+}
+
+function noted(state: RunState, notices: readonly Extract<Append, { kind: 'notice' }>['notice'][]): RunState {
+  return { ...state, pending: [...state.pending, ...notices.map((notice) => ({ kind: 'notice', notice }) as const)] };
+}
+
 function absorbTools(state: RunState, event: ToolsRan): RunState {
   const items = event.results.flatMap((result) => (result.item ? [result.item] : []));
+  const regular = event.results.filter(({ item }) => item !== null);
   return {
     ...state,
     failing: countFailures(state.failing, event),
+    newerTokens: regular.reduce((sum, { facts }) => sum + (facts.tokens ?? 0), state.newerTokens),
+    // In the model's order, whatever finished first (L38).
+    toolContext: event.results.reduce(
+      (context, { facts }) => (facts.modify ? { ...context, ...facts.modify } : context),
+      state.toolContext,
+    ),
     pending: [
       ...state.pending,
       ...(items.length > 0 ? ([{ kind: 'outcomes', items }] as const) : []),

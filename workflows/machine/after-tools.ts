@@ -1,10 +1,12 @@
-// After the tools, in the contract's order: stop from outside (L48), fatal outcomes (L34), limits (L51, L45), else the next turn (L46).
+// After the tools, in the contract's order: stop from outside (L48), fatal outcomes (L34), a hook's stop (L41), limits (L51, L45),
+// else the next turn (L46).
 import type { Append } from '../contract/activities.ts';
 import type { Rules, Terminal } from '../contract/loop.ts';
 import type { Move, ToolsRan } from './events.ts';
 import { budgetGone, turnsGone } from './limits.ts';
 import type { RunState } from './state.ts';
 import { stopNotice, stopTerminal } from './stop.ts';
+import type { Transition } from './transitions.ts';
 
 export function afterTools(state: RunState, rules: Rules, event: ToolsRan): Move {
   const turns = turnsGone(state, rules);
@@ -15,9 +17,13 @@ export function afterTools(state: RunState, rules: Rules, event: ToolsRan): Move
   }
   const fatal = fatalOutcome(state, rules, event);
   if (fatal) return { do: 'end', terminal: fatal, append: [errorNotice(fatal.detail)] };
-  return (
-    budgetGone(state, rules) ?? turns ?? { do: 'go_round', transition: { reason: 'next_turn', messages: event.queued } }
-  );
+  const hook = event.results.find(({ facts }) => facts.stop !== undefined)?.facts.stop;
+  if (hook !== undefined) return { do: 'end', terminal: { reason: 'hook_stopped', detail: hook }, append: [] };
+  return budgetGone(state, rules) ?? turns ?? { do: 'go_round', transition: nextTurn(rules, event) };
+}
+
+function nextTurn(rules: Rules, { queued: messages, snips }: ToolsRan): Transition {
+  return { reason: 'next_turn', messages, snips, summarize: rules.batchSummaries };
 }
 
 function fatalOutcome(state: RunState, rules: Rules, event: ToolsRan): (Terminal & { detail: string }) | null {

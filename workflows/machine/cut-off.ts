@@ -2,6 +2,7 @@
 import type { ModelResult } from '../contract/activities.ts';
 import type { Rules } from '../contract/loop.ts';
 import type { Move } from './events.ts';
+import { modelLimits } from './limits.ts';
 import type { RunState } from './state.ts';
 
 /** Raised caps never go above this, whatever the model allows. */
@@ -34,7 +35,7 @@ export function cutOff(
 /** Null when there is nothing to gain, or the cap is not ours to change. */
 function raisedCap(state: RunState, rules: Rules): number | null {
   if (rules.outputCapFixed || state.capOverride !== null) return null;
-  const room = rules.window - state.contextTokens;
-  const cap = Math.min(RAISED_OUTPUT_CAP, rules.raisedOutputCap, room);
-  return cap > rules.outputCap ? cap : null;
+  const { window, outputCap, raisedOutputCap } = modelLimits(state, rules);
+  const cap = Math.min(RAISED_OUTPUT_CAP, raisedOutputCap, window - state.contextTokens);
+  return cap > outputCap ? cap : null;
 }

@@ -1,5 +1,15 @@
 // What can happen to a run, and what the machine then wants done. `perform` turns a move into the next event.
-import type { Append, Call, ModelResult, OutcomeFacts, OutcomeItem } from '../contract/activities.ts';
+import type {
+  Append,
+  BatchSummary,
+  Call,
+  Collapsed,
+  Compacted,
+  ModelResult,
+  OutcomeFacts,
+  OutcomeItem,
+  StopHooksRan,
+} from '../contract/activities.ts';
 import type { Hash } from '../contract/ids.ts';
 import type { StopCause, Terminal } from '../contract/loop.ts';
 import type { UserMessage } from '../contract/session.ts';
@@ -9,9 +19,26 @@ export type Event =
   /** Time to call the model: the run was opened, went round, or came back from parking or a handover. */
   | { readonly kind: 'ready' }
   /** The model call ended; `step` names its live file. `stop` is what cancelled it, if anything did. */
-  | { readonly kind: 'model'; readonly result: ModelResult; readonly step: number; readonly stop: StopCause | null }
+  | ModelEnded
   | ToolsRan
+  | {
+      readonly kind: 'compacted';
+      readonly result: Compacted;
+      readonly move: Extract<Move, { do: 'compact' }>;
+      readonly stop: StopCause | null;
+    }
+  | { readonly kind: 'collapsed'; readonly result: Collapsed; readonly stop: StopCause | null }
+  | { readonly kind: 'hooks_ran'; readonly ran: StopHooksRan; readonly stop: StopCause | null }
   | { readonly kind: 'stopped'; readonly stop: StopCause };
+
+/** `summary`: of the batch before, when it was made by the time the call ended (L42). */
+export type ModelEnded = {
+  readonly kind: 'model';
+  readonly result: ModelResult;
+  readonly step: number;
+  readonly stop: StopCause | null;
+  readonly summary?: BatchSummary;
+};
 
 /** Every call of the reply has an outcome. `results` are in the model's order, one for each of `calls`. */
 export type ToolsRan = {
@@ -23,6 +50,8 @@ export type ToolsRan = {
   readonly stop: StopCause | null;
   /** User messages waiting at this moment (L43). */
   readonly queued: readonly UserMessage[];
+  /** Entries that someone asked to take out of view (L7). */
+  readonly snips: readonly number[];
 };
 
 /** `item` is null when the outcome was stored with the reply (L37). */
@@ -31,8 +60,21 @@ export type CallResult = { readonly item: OutcomeItem | null; readonly facts: Ou
 export type Move =
   | { readonly do: 'call_model' }
   | { readonly do: 'run_tools'; readonly calls: readonly Call[]; readonly cut: boolean }
+  /** `because`: the failure that made it necessary, shown if it does not help (L24, L25). */
+  | {
+      readonly do: 'compact';
+      readonly trigger: 'auto' | 'reactive';
+      readonly because: Extract<Terminal, { reason: 'prompt_too_long' | 'image_error' }> | null;
+    }
+  | { readonly do: 'collapse' }
+  /** Nothing is performed: the next request shows so many staged collapses short (L9). */
+  | { readonly do: 'commit_collapses'; readonly count: number }
+  | { readonly do: 'run_stop_hooks'; readonly active: boolean }
   /** Wait until `until` (milliseconds since the epoch) with nothing running (L14). */
   | { readonly do: 'park'; readonly until: number }
   | { readonly do: 'go_round'; readonly transition: Transition }
   /** `keep`: the head to end on, when a cut reply is kept (L28). */
   | { readonly do: 'end'; readonly terminal: Terminal; readonly append: readonly Append[]; readonly keep?: Hash };
+
+/** What `perform` is asked to do; the rest the loop does by itself. */
+export type Performed = Exclude<Move, { do: 'go_round' | 'end' | 'commit_collapses' }>;

@@ -4,24 +4,25 @@ import type { Append } from '../contract/activities.ts';
 import type { Rules, Terminal } from '../contract/loop.ts';
 import { absorb } from './absorb.ts';
 import { decide } from './decide.ts';
-import type { Event, Move } from './events.ts';
+import type { Event, Move, Performed } from './events.ts';
 import type { RunState } from './state.ts';
-import { apply } from './transitions.ts';
+import { apply, commitCollapses } from './transitions.ts';
 
 export type LoopPort = {
   /** Do it and say what happened. Never throws for what the machine can decide about. */
-  perform(move: Extract<Move, { do: 'call_model' | 'run_tools' | 'park' }>, state: RunState): Promise<Event>;
+  perform(move: Performed, state: RunState): Promise<Event>;
   /** Between two iterations, the state replaced: messages taken leave the queue here, and the run may be handed over (L4). */
   wentRound(state: RunState, move: Extract<Move, { do: 'go_round' }>): Promise<void>;
 };
 
 export type LoopEnd = { readonly state: RunState; readonly terminal: Terminal; readonly append: readonly Append[] };
 
-export async function loop(initial: RunState, rules: Rules, port: LoopPort): Promise<LoopEnd> {
+/** `resume`: a move that was begun before a handover, performed again before anything else. */
+export async function loop(initial: RunState, rules: Rules, port: LoopPort, resume?: Performed): Promise<LoopEnd> {
   let state = initial;
-  let event: Event = { kind: 'ready' };
+  let event: Event = resume ? await port.perform(resume, state) : { kind: 'ready' };
   for (;;) {
-    state = absorb(state, event);
+    state = absorb(state, rules, event);
     const move = decide(state, rules, event);
     switch (move.do) {
       case 'end':
@@ -29,6 +30,10 @@ export async function loop(initial: RunState, rules: Rules, port: LoopPort): Pro
       case 'go_round':
         state = apply(state, move.transition);
         await port.wentRound(state, move);
+        event = { kind: 'ready' };
+        break;
+      case 'commit_collapses':
+        state = commitCollapses(state, move.count);
         event = { kind: 'ready' };
         break;
       default:

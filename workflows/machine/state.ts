@@ -1,5 +1,5 @@
 // The loop's state: one immutable value, replaced whole (L1). Plain data, bounded in size: it travels through continue-as-new (L4).
-import type { Append } from '../contract/activities.ts';
+import type { Append, ToolContextState } from '../contract/activities.ts';
 import type { Hash } from '../contract/ids.ts';
 import { noSpend, type Spend, type TransitionReason } from '../contract/loop.ts';
 
@@ -34,15 +34,61 @@ export type RunState = {
   readonly supersedes: number | null;
   /** Failed attempts of the call that was parked, for its next attempt (L14). */
   readonly failures: number;
-  /** Tokens in context at the last reply. */
+  /** Tokens in context at the last reply, all kinds; 0 before the first. */
   readonly contextTokens: number;
+  /** Estimate of the outcomes since (L10). */
+  readonly newerTokens: number;
+  /** What committing each staged collapse would save, oldest first (L9). */
+  readonly staged: readonly number[];
+  readonly compaction: CompactionTracking;
+  /** Left of the task budget since the first compaction (L11). */
+  readonly taskRemaining: number | null;
+  readonly tokenBudget: BudgetTracker;
+  /** `structured_output_retry` in this run (L53). */
+  readonly structuredRetries: number;
+  /** What context modifiers left (L38). */
+  readonly toolContext: ToolContextState | null;
+  /** The batch whose summary is being made beside the next call, and what is needed to make it again (L42). */
+  readonly pendingSummary: PendingSummary | null;
   readonly spend: Spend;
   readonly transitions: readonly { readonly iteration: number; readonly reason: TransitionReason }[];
   readonly counts: Readonly<Partial<Record<TransitionReason, number>>>;
 };
 
+export type CompactionTracking = {
+  /** In a row (L10). */
+  readonly failures: number;
+  /** Compactions in a row within two turns of the one before. */
+  readonly close: number;
+  readonly lastTurn: number | null;
+  /** The iteration of the last attempt: one succeeds or fails once before the model is called. */
+  readonly triedIn: number | null;
+  /** Tokens in context when collapses were staged last (L9). */
+  readonly stagedAt: number | null;
+};
+
+/** L2, L31. Output tokens. */
+export type BudgetTracker = {
+  readonly continuations: number;
+  readonly lastDelta: number;
+  readonly lastTotal: number;
+};
+
+export type PendingSummary = { readonly head: Hash; readonly append: readonly Append[]; readonly iteration: number };
+
+/** What a session knows of its context when a run begins: the transcript outlives the run. */
+export type ContextFacts = Pick<RunState, 'contextTokens' | 'staged'>;
+
+export const noContext: ContextFacts = { contextTokens: 0, staged: [] };
+
+const noCompaction: CompactionTracking = { failures: 0, close: 0, lastTurn: null, triedIn: null, stagedAt: null };
+
 /** A new prompt: everything initial, turn 1, primary model. */
-export function initialState(head: Hash | null, pending: readonly Append[]): RunState {
+export function initialState(
+  head: Hash | null,
+  pending: readonly Append[],
+  { contextTokens, staged }: ContextFacts = noContext,
+): RunState {
   return {
     head,
     pending,
@@ -58,7 +104,15 @@ export function initialState(head: Hash | null, pending: readonly Append[]): Run
     failing: null,
     supersedes: null,
     failures: 0,
-    contextTokens: 0,
+    contextTokens,
+    newerTokens: 0,
+    staged,
+    compaction: noCompaction,
+    taskRemaining: null,
+    tokenBudget: { continuations: 0, lastDelta: 0, lastTotal: 0 },
+    structuredRetries: 0,
+    toolContext: null,
+    pendingSummary: null,
     spend: noSpend,
     transitions: [],
     counts: {},

@@ -6,7 +6,13 @@ import type { UserMessage } from '../contract/session.ts';
 import { KEPT_TRANSITIONS, type RunState } from './state.ts';
 
 export type Transition =
-  | { readonly reason: 'next_turn'; readonly messages: readonly UserMessage[] }
+  /** `summarize`: the batch that ran is to be summarised beside the next call (L42). */
+  | {
+      readonly reason: 'next_turn';
+      readonly messages: readonly UserMessage[];
+      readonly snips: readonly number[];
+      readonly summarize: boolean;
+    }
   | { readonly reason: 'max_output_tokens_escalate'; readonly cap: number; readonly supersedes: number }
   /** `head` has the cut reply. */
   | { readonly reason: 'max_output_tokens_recovery'; readonly head: Hash }
@@ -40,8 +46,10 @@ const cleared = { recoveries: 0, drained: false, compacted: false, capOverride: 
 function change(state: RunState, transition: Transition): RunState {
   switch (transition.reason) {
     case 'next_turn': {
-      const users = transition.messages.map(userAppend);
-      return { ...state, ...cleared, turn: state.turn + 1, pending: [...state.pending, ...users] };
+      const { messages, snips, summarize } = transition;
+      const pending = [...state.pending, ...snipAppend(snips), ...messages.map(userAppend)];
+      const summary = summarize ? batchOf(state) : null;
+      return { ...state, ...cleared, turn: state.turn + 1, pending, pendingSummary: summary ?? state.pendingSummary };
     }
     case 'max_output_tokens_escalate':
       return { ...state, capOverride: transition.cap, supersedes: transition.supersedes };
@@ -63,19 +71,44 @@ function otherResets(
 ): Partial<RunState> {
   switch (reason) {
     case 'collapse_drain_retry':
-      return { drained: true };
+      return { ...committed(state, state.staged.length), drained: true };
     case 'reactive_compact_retry':
       return { compacted: true };
     case 'stop_hook_blocking':
       // The reactive flag is kept: else compaction and hook would loop for ever.
       return { stopHookActive: true, stopHookRounds: state.stopHookRounds + 1, recoveries: 0 };
     case 'token_budget_continuation':
-      return { recoveries: 0, drained: false, compacted: false };
+      return { recoveries: 0, drained: false, compacted: false, tokenBudget: continued(state) };
     case 'model_fallback':
       return { modelPosition: state.modelPosition + 1 };
     case 'structured_output_retry':
-      return {};
+      return { structuredRetries: state.structuredRetries + 1 };
   }
+}
+
+/** Not a transition: the same iteration goes on, with less in view (L9). */
+export function commitCollapses(state: RunState, count: number): RunState {
+  const pending: readonly Append[] = [...state.pending, { kind: 'collapse_committed', count }];
+  return { ...state, ...committed(state, count), pending };
+}
+
+function committed({ staged, contextTokens }: RunState, count: number): Pick<RunState, 'staged' | 'contextTokens'> {
+  const saved = staged.slice(0, count).reduce((sum, saving) => sum + saving, 0);
+  return { staged: staged.slice(count), contextTokens: Math.max(0, contextTokens - saved) };
+}
+
+function continued({ tokenBudget, spend }: RunState): RunState['tokenBudget'] {
+  const total = spend.usage.output;
+  const lastDelta = total - tokenBudget.lastTotal;
+  return { continuations: tokenBudget.continuations + 1, lastDelta, lastTotal: total };
+}
+
+function batchOf({ head, pending, iteration }: RunState): RunState['pendingSummary'] {
+  return head && { head, append: pending.filter(({ kind }) => kind === 'outcomes'), iteration };
+}
+
+export function snipAppend(entries: readonly number[]): readonly Append[] {
+  return entries.length > 0 ? [{ kind: 'snip', entries }] : [];
 }
 
 export function userAppend(message: UserMessage): Append {

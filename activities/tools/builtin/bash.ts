@@ -40,23 +40,23 @@ export function bashTool(options: BuiltinOptions): Tool {
   return defineTool({
     name: 'bash',
     description:
-      'Runs a bash command in the workspace folder and returns its output, errors included, in order. Each call is a new shell: ' +
+      'Runs a bash command in the working directory and returns its output, errors included, in order. Each call is a new shell: ' +
       'cd and variables do not last until the next. There is no input to read from. Processes left in the background are ended ' +
       'with the call. Prefer read, glob and grep for looking at files.',
     inputSchema,
-    risk: ({ command }, { cwd }) => (readOnlyShell(command, cwd).readOnly ? 'read' : 'execute'),
+    risk: ({ command }, { cwd, dir }) => (readOnlyShell(command, cwd, dir).readOnly ? 'read' : 'execute'),
     recovery: 'report',
     validate: async ({ command }) => problemOf(command),
-    canUse: ({ command }, { cwd }) => {
-      const judged = readOnlyShell(command, cwd);
+    canUse: ({ command }, { cwd, dir }) => {
+      const judged = readOnlyShell(command, cwd, dir);
       return judged.readOnly && leavesWorkspace(cwd, judged.paths, options.dataDir) ? { kind: 'ask' } : undefined;
     },
-    subject: ({ command }, { cwd }) => ({
+    subject: ({ command }, { cwd, dir }) => ({
       kind: 'command',
       text: command,
       commands: parseShell(command),
       readsOnly: (commands) => {
-        const judged = readOnlyCommands(commands, cwd);
+        const judged = readOnlyCommands(commands, cwd, dir);
         return judged.readOnly && !leavesWorkspace(cwd, judged.paths, options.dataDir);
       },
     }),
@@ -97,18 +97,18 @@ async function run(input: BashInput, context: ToolContext, options: BuiltinOptio
 
 async function start(
   command: string,
-  { cwd, idempotencyKey }: ToolContext,
+  { cwd, dir, idempotencyKey }: ToolContext,
   { sandbox, dataDir, passEnv = [] }: BuiltinOptions,
   onOutput: (bytes: Uint8Array) => void,
 ): Promise<ProcessTree> {
-  const { readOnly } = readOnlyShell(command, cwd);
-  const argv = sandbox.wrap(['bash', '--norc', '--noprofile', '-c', command], { cwd, dataDir, readOnly });
-  const env = childEnvironment(process.env, { cwd, callId: callId(idempotencyKey), pass: passEnv });
+  const { readOnly } = readOnlyShell(command, cwd, dir);
+  const argv = sandbox.wrap(['bash', '--norc', '--noprofile', '-c', command], { cwd, dir, dataDir, readOnly });
+  const env = childEnvironment(process.env, { cwd: dir, callId: callId(idempotencyKey), pass: passEnv });
   try {
-    return await spawnTree(argv, { cwd, env: readOnly ? readOnlyEnvironment(env, cwd) : env, onOutput });
+    return await spawnTree(argv, { cwd: dir, env: readOnly ? readOnlyEnvironment(env, cwd) : env, onOutput });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === undefined) throw error;
-    const why = existsSync(cwd) ? (error as Error).message : `the workspace folder ${cwd} is not there`;
+    const why = existsSync(dir) ? (error as Error).message : `the folder ${dir} is not there`;
     throw new ToolFailure(`The command could not be started: ${why}.`, { cause: error });
   }
 }

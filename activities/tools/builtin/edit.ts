@@ -5,10 +5,12 @@ import { z } from 'zod';
 import { defineTool, ToolFailure, type Tool, type ToolContext } from '../tool.ts';
 import type { BuiltinOptions } from './options.ts';
 import { confine, type Confined, type Workspace } from './files/confine.ts';
+import { seenNow } from './files/file-facts.ts';
 import { shown } from './files/fs-failure.ts';
 import { hiddenGitProblem, namesGitFolder } from './files/git-folder.ts';
 import { openFile } from './files/open-inside.ts';
 import { replaceText, type Replacement } from './files/replace-text.ts';
+import { fromRoot } from './files/from-root.ts';
 import { count, shownName } from './words.ts';
 import { writeInside } from './files/write-inside.ts';
 
@@ -26,21 +28,24 @@ export function editTool({ dataDir }: BuiltinOptions): Tool {
       new_string: z.string().describe('What to put in its place'),
       replace_all: z.boolean().optional().describe('Replace every occurrence'),
     }),
-    risk: ({ path }) => (namesGitFolder(path) ? 'execute' : 'write'),
+    risk: ({ path }, context) => (namesGitFolder(fromRoot(path, context)) ? 'execute' : 'write'),
     recovery: 'report',
-    subject: ({ path }) => ({ kind: 'path', path }),
+    subject: ({ path }, context) => ({ kind: 'path', path: fromRoot(path, context) }),
     async call(input, context: ToolContext) {
       const began = performance.now();
-      const workspace = { root: context.cwd, hidden: dataDir };
+      const workspace = { root: context.cwd, dir: context.dir, hidden: dataDir };
       const target = await confine(workspace, input.path);
-      const problem = hiddenGitProblem(input.path, target.name);
+      const problem = hiddenGitProblem(fromRoot(input.path, context), target.name);
       if (problem !== undefined) throw new ToolFailure(problem);
       const { bytes, stats } = await readWhole(workspace, target);
       const replaced = replaceText(bytes, input.old_string, input.new_string, input.replace_all ?? false);
       if (replaced.kind !== 'replaced') throw new ToolFailure(refusal(shown(input.path), replaced));
       await writeInside(workspace, target, replaced.bytes, { began, signal: context.signal, unchanged: stats });
       const where = `${replaced.lines.length === 1 ? 'line' : 'lines'} ${listed(replaced.lines)}`;
-      return { content: `edited ${shownName(target.name)} (${count(replaced.lines.length, 'replacement')}, ${where})` };
+      return {
+        ...(await seenNow(target.path)),
+        content: `edited ${shownName(target.name)} (${count(replaced.lines.length, 'replacement')}, ${where})`,
+      };
     },
   });
 }

@@ -5,6 +5,7 @@ import { defineTool, ToolFailure, type Tool } from '../tool.ts';
 import { isInside, type Workspace } from './files/confine.ts';
 import { globMatcher } from './search/glob-match.ts';
 import { shown } from './files/fs-failure.ts';
+import { fromRoot, toDir } from './files/from-root.ts';
 import type { BuiltinOptions } from './options.ts';
 import { commonArguments, ripgrep, searchNotes } from './search/ripgrep.ts';
 import { searchPlace, withoutDot, type SearchPlace } from './search/search-place.ts';
@@ -25,14 +26,15 @@ export function globTool({ dataDir }: BuiltinOptions): Tool {
     }),
     risk: 'read',
     recovery: 'rerun',
-    subject: ({ path = '.' }) => ({ kind: 'path', path, tree: true }),
+    subject: ({ path = '.' }, context) => ({ kind: 'path', path: fromRoot(path, context), tree: true }),
     async call({ pattern, path }, context) {
-      const workspace = { root: context.cwd, hidden: dataDir };
+      const workspace = { root: context.cwd, dir: context.dir, hidden: dataDir };
       const place = await searchPlace(workspace, path);
       if (!place.isFolder) throw new ToolFailure(`${shown(path ?? '.')} is a file: give the folder to search.`);
       const wanted = relativePattern(workspace, place, pattern);
       const matches = globMatcher(wanted);
       const found = topOf(MOST);
+      const shownFrom = toDir(context);
       const args = [
         '--files',
         '--null',
@@ -41,7 +43,8 @@ export function globTool({ dataDir }: BuiltinOptions): Tool {
       ];
       const end = await ripgrep([...args, '--', place.argument], 0, context, (record) => {
         const name = withoutDot(record.toString());
-        if (matches(place.name === '' ? name : name.slice(place.name.length + 1))) found.add(shownName(name));
+        if (matches(place.name === '' ? name : name.slice(place.name.length + 1)))
+          found.add(shownName(shownFrom(name)));
       });
       return { content: [...found.first(), summary(found.count()), ...searchNotes(end)].join('\n') };
     },

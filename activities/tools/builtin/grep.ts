@@ -1,8 +1,9 @@
 // The grep tool: ripgrep over the workspace.
 import { z } from 'zod';
 import { defineTool, type Tool } from '../tool.ts';
+import { fromRoot, toDir } from './files/from-root.ts';
 import type { BuiltinOptions } from './options.ts';
-import { contentReport, countReport, filesReport, type Report } from './search/grep-report.ts';
+import { contentReport, countReport, filesReport, type Report, type ReportPaths } from './search/grep-report.ts';
 import { fileFilter } from './search/file-filter.ts';
 import { commonArguments, ripgrep, searchNotes } from './search/ripgrep.ts';
 import { searchPlace } from './search/search-place.ts';
@@ -35,13 +36,13 @@ export function grepTool({ dataDir }: BuiltinOptions): Tool {
     inputSchema,
     risk: 'read',
     recovery: 'rerun',
-    subject: ({ path = '.' }) => ({ kind: 'path', path, tree: true }),
+    subject: ({ path = '.' }, context) => ({ kind: 'path', path: fromRoot(path, context), tree: true }),
     async call(input, context) {
       refuseNul(input.pattern + (input.glob ?? ''), 'The pattern or glob');
-      const workspace = { root: context.cwd, hidden: dataDir };
+      const workspace = { root: context.cwd, dir: context.dir, hidden: dataDir };
       const place = await searchPlace(workspace, input.path);
       const files = fileFilter(input.glob, place);
-      const report = reportFor(input, (path) => files.accepts(path));
+      const report = reportFor(input, { accepts: (path) => files.accepts(path), named: toDir(context) });
       const args = [
         ...modeArguments(input),
         // Before the exclusions: of two that match, the later counts.
@@ -74,7 +75,7 @@ function modeArguments({ output_mode: mode, context }: GrepInput): string[] {
   return context === undefined ? lines : [...lines, `--context=${context}`];
 }
 
-function reportFor({ output_mode: mode, limit }: GrepInput, accepts: (path: string) => boolean): Report {
-  if (mode === 'files') return filesReport(limit ?? 1_000, accepts);
-  return mode === 'count' ? countReport(limit ?? 1_000, accepts) : contentReport(limit ?? 200, accepts);
+function reportFor({ output_mode: mode, limit }: GrepInput, paths: ReportPaths): Report {
+  if (mode === 'files') return filesReport(limit ?? 1_000, paths);
+  return mode === 'count' ? countReport(limit ?? 1_000, paths) : contentReport(limit ?? 200, paths);
 }

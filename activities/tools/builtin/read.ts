@@ -1,9 +1,12 @@
 // The read tool: numbered lines of a file, or of a stored result, a range at a time.
 import { z } from 'zod';
+import { entryRange } from '../../transcript/entry-name.ts';
 import { resultHash } from '../preview.ts';
 import { defineTool, ToolFailure, type Tool, type ToolContext, type ToolOutput } from '../tool.ts';
 import type { BuiltinOptions } from './options.ts';
 import { confine } from './files/confine.ts';
+import { factsIn } from './files/file-facts.ts';
+import { fromRoot } from './files/from-root.ts';
 import { shown } from './files/fs-failure.ts';
 import { fileChunks, readLines, type Line, type LineRange, type LinesEnd } from './files/lines.ts';
 import { openFile } from './files/open-inside.ts';
@@ -16,7 +19,9 @@ const MAX_LINE = 40_000;
 const TIME_LIMIT_MS = 20_000;
 
 const inputSchema = z.strictObject({
-  path: z.string().describe('A file in the workspace, or the name of a stored result (perdure:result/…)'),
+  path: z
+    .string()
+    .describe('A file in the workspace, or a name such as perdure:result/… or perdure:entry/… given to you'),
   offset: z.int().min(1).optional().describe('The first line to show, from 1'),
   limit: z.int().min(1).optional().describe(`How many lines to show, ${DEFAULT_LINES} if absent`),
   column: z.int().min(1).optional().describe('The first byte to show of each line, from 1: for lines too long to show'),
@@ -29,19 +34,21 @@ export function readTool({ dataDir }: BuiltinOptions): Tool {
     name: 'read',
     description:
       'Reads a text file in the workspace as numbered lines. Long files and lines are shown in part, with a note on how to read on. ' +
-      'Also reads stored results by the name their preview gives.',
+      'Also reads what was stored and is no longer shown, by the name (perdure:…) given in its place.',
     inputSchema,
     risk: 'read',
     recovery: 'rerun',
-    subject: ({ path }) => (path.startsWith('perdure:') ? null : { kind: 'path', path }),
+    subject: ({ path }, context) =>
+      path.startsWith('perdure:') ? null : { kind: 'path', path: fromRoot(path, context) },
     call: (input, context) =>
       input.path.startsWith('perdure:') ? readResult(input, context) : readFile(input, context, dataDir),
   });
 }
 
 async function readFile(input: ReadInput, context: ToolContext, dataDir: string | undefined): Promise<ToolOutput> {
-  const workspace = { root: context.cwd, hidden: dataDir };
-  const { handle, stats } = await openFile(workspace, await confine(workspace, input.path));
+  const workspace = { root: context.cwd, dir: context.dir, hidden: dataDir };
+  const found = await confine(workspace, input.path);
+  const { handle, stats } = await openFile(workspace, found);
   const deadline = performance.now() + TIME_LIMIT_MS;
   const check = (): void => {
     if (context.signal.aborted) throw new ToolFailure('Stopped while reading.');
@@ -49,15 +56,16 @@ async function readFile(input: ReadInput, context: ToolContext, dataDir: string 
       throw new ToolFailure(`${shown(input.path)} is too large to read that far into it.`);
   };
   try {
-    return await render(input, stats.size, fileChunks(handle, check));
+    const output = await render(input, stats.size, fileChunks(handle, check));
+    return { ...output, seen: [factsIn(found.path, stats)] };
   } finally {
     await handle.close();
   }
 }
 
 async function readResult(input: ReadInput, context: ToolContext): Promise<ToolOutput> {
-  if (resultHash(input.path) === undefined) {
-    throw new ToolFailure(`${shown(input.path)} is no stored result: copy the name from its preview.`);
+  if (resultHash(input.path) === undefined && entryRange(input.path) === undefined) {
+    throw new ToolFailure(`${shown(input.path)} is no stored result: copy the name from where it was given.`);
   }
   const bytes = await context.readStored(input.path);
   if (bytes === null) throw new ToolFailure(`There is no stored result ${input.path}.`);

@@ -4,7 +4,9 @@ import { countLines } from '../preview.ts';
 import { defineTool, ToolFailure, type Tool } from '../tool.ts';
 import type { BuiltinOptions } from './options.ts';
 import { confine } from './files/confine.ts';
+import { seenNow } from './files/file-facts.ts';
 import { hiddenGitProblem, namesGitFolder } from './files/git-folder.ts';
+import { fromRoot } from './files/from-root.ts';
 import { count, shownName } from './words.ts';
 import { writeInside } from './files/write-inside.ts';
 
@@ -18,18 +20,19 @@ export function writeTool({ dataDir }: BuiltinOptions): Tool {
       path: z.string().describe('The file, in the workspace'),
       content: z.string().describe('All of its new content'),
     }),
-    risk: ({ path }) => (namesGitFolder(path) ? 'execute' : 'write'),
+    risk: ({ path }, context) => (namesGitFolder(fromRoot(path, context)) ? 'execute' : 'write'),
     recovery: 'rerun',
-    subject: ({ path }) => ({ kind: 'path', path }),
-    async call({ path, content }, { cwd, signal }) {
+    subject: ({ path }, context) => ({ kind: 'path', path: fromRoot(path, context) }),
+    async call({ path, content }, { cwd, dir, signal }) {
       const began = performance.now();
-      const workspace = { root: cwd, hidden: dataDir };
+      const workspace = { root: cwd, dir, hidden: dataDir };
       const target = await confine(workspace, path);
-      const problem = hiddenGitProblem(path, target.name);
+      const problem = hiddenGitProblem(fromRoot(path, { cwd, dir }), target.name);
       if (problem !== undefined) throw new ToolFailure(problem);
       const bytes = Buffer.from(content);
       const did = await writeInside(workspace, target, bytes, { began, signal });
       return {
+        ...(await seenNow(target.path)),
         content: `${did} ${shownName(target.name)} (${count(countLines(content), 'line')}, ${count(bytes.length, 'byte')})`,
       };
     },

@@ -6,6 +6,8 @@ import { join, sep } from 'node:path';
 export type Confinement = {
   /** The workspace: an absolute real path. */
   readonly cwd: string;
+  /** Where the command begins; the workspace when absent. */
+  readonly dir?: string;
   /** Perdure's own data: hidden where it exists. */
   readonly dataDir?: string | undefined;
   /** Nothing at all is writable and there is no network: for commands that were judged to only read (L55). */
@@ -29,7 +31,7 @@ export function bwrapArguments(confinement: Confinement): string[] {
     ...mounts(confinement, dataDir).flatMap(({ kind, path }) => (isNew(kind) ? [kind, path] : [kind, path, path])),
     ...dataDir.flatMap((path) => ['--remount-ro', path]),
     '--chdir',
-    confinement.cwd,
+    confinement.dir ?? confinement.cwd,
     '--',
   ];
 }

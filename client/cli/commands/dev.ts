@@ -2,15 +2,17 @@
 import type { Command } from 'commander';
 import { isKeyless, SCRIPTED_NOTICE } from '../../../worker/keyless.ts';
 import type { Cli } from '../cli.ts';
+import { CONFIG_OPTION, type ConfigFlags } from '../worker-config.ts';
 
 export function devCommand(program: Command, cli: Cli): void {
   program
     .command('dev')
     .description('server, worker and status page; stays until stopped')
-    .action(async () => {
+    .option(...CONFIG_OPTION)
+    .action(async ({ config }: ConfigFlags) => {
       const { withStayingWorker } = await import('../with-staying-worker.ts');
       const { pagePorts, servePage } = await import('../../page/serve-page.ts');
-      const status = await withStayingWorker(cli, 'dev', async ({ worker, opened }) => {
+      const status = await withStayingWorker(cli, { role: 'dev', config }, async ({ worker, opened }) => {
         const { target, folder } = opened;
         const page = await servePage(pagePorts(opened));
         const rows = [

@@ -8,8 +8,9 @@ import { refuseToSpoil, refuseWithoutKey } from '../keyless.ts';
 import { readPrompt } from '../prompt.ts';
 import { addRunOptions, type RunFlags, runOptions, workspace } from '../run-options.ts';
 import { withinWorkplace } from '../within-workplace.ts';
+import { CONFIG_OPTION, type ConfigFlags } from '../worker-config.ts';
 
-type Flags = RunFlags & { readonly promptFile?: string; readonly json?: boolean };
+type Flags = RunFlags & ConfigFlags & { readonly promptFile?: string; readonly json?: boolean };
 
 export function runCommand(program: Command, cli: Cli): void {
   const command = program
@@ -17,7 +18,8 @@ export function runCommand(program: Command, cli: Cli): void {
     .description('start a task, follow it, print what it says and does')
     .argument('[task]', 'what is to be done; - reads standard input')
     .option('--prompt-file <file>', 'read the task from a file')
-    .option('--json', 'print one JSON object per event, the result last');
+    .option('--json', 'print one JSON object per event, the result last')
+    .option(...CONFIG_OPTION);
   addRunOptions(command).action(async (task: string | undefined, flags: Flags) => {
     cli.exit(await run(cli, task, flags));
   });
@@ -29,7 +31,7 @@ async function run(cli: Cli, task: string | undefined, flags: Flags): Promise<nu
   const prompt = await readPrompt(cli, task, flags.promptFile);
   if (stayingWorkers(cli.env) === 0) refuseWithoutKey(cli.env, prompt);
   const beforeWork = ({ sessions }: Opened): Promise<void> => refuseToSpoil(cli.env, sessions);
-  return withinWorkplace(cli, { anywhere: false, beforeWork }, async (workplace, signals) => {
+  return withinWorkplace(cli, { anywhere: false, beforeWork, configFile: flags.config }, async (workplace, signals) => {
     const { session, messageId } = await workplace.sessions.start(
       prompt,
       options.session ? options : { ...options, cwd },

@@ -1,36 +1,63 @@
 // perdure show: a session's transcript, its runs and what they came to, and whether all of it is sound. No worker is needed.
 import type { Command } from 'commander';
-import { jsonLine } from '../../render/plain.ts';
+import type { Opened } from '../../connect/open-server.ts';
+import { jsonLine, plain } from '../../render/plain.ts';
 import type { SessionReading } from '../../session-reading.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
 import { sessionArgument } from '../session-argument.ts';
 import { withServer } from '../with-server.ts';
 
+type Flags = { readonly json?: boolean; readonly full?: boolean };
+
 export function showCommand(program: Command, cli: Cli): void {
   program
     .command('show')
     .description('print a session: its transcript, transitions, runs and results')
     .argument('<id>', 'the session')
-    .option('--json', 'print one JSON object')
-    .action(async (id: string, flags: { readonly json?: boolean }) => {
-      cli.exit(await show(cli, id, flags.json ?? false));
+    .option('--full', 'all of it, every text as it is stored, also what was compacted or only sent as a preview')
+    .option('--json', 'print one JSON object per entry, what is known of the session first')
+    .action(async (id: string, flags: Flags) => {
+      cli.exit(await show(cli, id, flags));
     });
 }
 
-async function show(cli: Cli, id: string, json: boolean): Promise<number> {
+async function show(cli: Cli, id: string, { json = false, full = false }: Flags): Promise<number> {
   const session = sessionArgument(id);
   return withServer(cli, async (opened) => {
     const { readSession } = await import('../../session-reading.ts');
-    const { transcriptText } = await import('../../render/transcript.ts');
     const reading = await readSession(opened, session);
-    cli.print(json ? `${jsonLine(asJson(reading))}\n` : transcriptText(cli.out, reading));
+    const pieces = json ? jsonPieces(opened, reading, full) : textPieces(cli, opened, reading, full);
+    for await (const piece of pieces) {
+      if (cli.unread.aborted) return STATUS.unread;
+      cli.print(piece);
+    }
     for (const { problem } of reading.problems) cli.say(`damaged: ${problem}`);
     return reading.problems.length > 0 ? STATUS.failed : STATUS.ok;
   });
 }
 
-function asJson({ description, runs, entries, problems }: SessionReading) {
-  const { session, ...rest } = description;
-  return { sessionId: session, ...rest, results: runs, entries, problems };
+async function* jsonPieces({ store }: Opened, reading: SessionReading, full: boolean): AsyncIterable<string> {
+  const [{ sessionJson }, { wholeResult }] = await Promise.all([
+    import('../../session-json.ts'),
+    import('../../whole-result.ts'),
+  ]);
+  for await (const line of sessionJson(reading, full ? wholeResult(store) : null)) yield `${jsonLine(line)}\n`;
+}
+
+async function* textPieces(
+  { out, isTerminal }: Cli,
+  { store }: Opened,
+  reading: SessionReading,
+  full: boolean,
+): AsyncIterable<string> {
+  const { transcriptHeading, transcriptText } = await import('../../render/transcript.ts');
+  if (!full) return yield transcriptText(out, reading);
+  const [{ fullTranscript }, { wholeResult }] = await Promise.all([
+    import('../../render/full-transcript.ts'),
+    import('../../whole-result.ts'),
+  ]);
+  yield `${transcriptHeading(out, reading)}\n`;
+  const exact = isTerminal ? plain : (text: string): string => text;
+  yield* fullTranscript({ paint: out, reading, whole: wholeResult(store), exact });
 }

@@ -8,14 +8,16 @@ import { refuseToSpoil, refuseWithoutKey } from '../keyless.ts';
 import { readPrompt } from '../prompt.ts';
 import { addRunOptions, type RunFlags, runOptions, workspace } from '../run-options.ts';
 import { withinWorkplace } from '../within-workplace.ts';
+import { CONFIG_OPTION, type ConfigFlags } from '../worker-config.ts';
 
-type Flags = RunFlags & { readonly json?: boolean };
+type Flags = RunFlags & ConfigFlags & { readonly json?: boolean };
 
 export function startHereCommand(program: Command, cli: Cli): void {
   const command = program
     .command('start-here', { hidden: true })
     .argument('[task]', 'what is to be done')
-    .option('--json', 'print one JSON object per event, the result last');
+    .option('--json', 'print one JSON object per event, the result last')
+    .option(...CONFIG_OPTION);
   addRunOptions(command).action(async (task: string | undefined, flags: Flags) => {
     cli.exit(await startHere(cli, task, flags));
   });
@@ -29,7 +31,7 @@ async function startHere(cli: Cli, task: string | undefined, flags: Flags): Prom
   // A worker that stays may have a key.
   if ((stayingWorkers(cli.env) ?? 0) === 0) refuseWithoutKey(cli.env, prompt);
   const beforeWork = ({ sessions }: Opened): Promise<void> => refuseToSpoil(cli.env, sessions);
-  return withinWorkplace(cli, { anywhere: true, beforeWork }, async (workplace, signals) => {
+  return withinWorkplace(cli, { anywhere: true, beforeWork, configFile: flags.config }, async (workplace, signals) => {
     const { session, messageId } = await workplace.sessions.start(prompt, options);
     const { pagePorts, servePage } = await import('../../page/serve-page.ts');
     const page = await servePage(pagePorts(workplace));

@@ -5,8 +5,12 @@ import type { Opened } from '../../connect/open-server.ts';
 import type { Cli } from '../cli.ts';
 import { followRun } from '../follow-run.ts';
 import { refuseToSpoil, refuseWithoutKey } from '../keyless.ts';
+import { isUnderWay } from '../../session-info.ts';
 import { sessionArgument } from '../session-argument.ts';
 import { withinWorkplace } from '../within-workplace.ts';
+import { CONFIG_OPTION, type ConfigFlags } from '../worker-config.ts';
+
+type Flags = ConfigFlags & { readonly json?: boolean };
 
 export function watchCommand(program: Command, cli: Cli): void {
   program
@@ -14,23 +18,23 @@ export function watchCommand(program: Command, cli: Cli): void {
     .description('follow a session to the end of its run; Ctrl-C only stops watching')
     .argument('<id>', 'the session')
     .option('--json', 'print one JSON object per event, the result last')
-    .action(async (id: string, flags: { readonly json?: boolean }) => {
-      cli.exit(await watch(cli, id, flags.json ?? false));
+    .option(...CONFIG_OPTION)
+    .action(async (id: string, flags: Flags) => {
+      cli.exit(await watch(cli, id, flags));
     });
 }
 
-async function watch(cli: Cli, id: string, json: boolean): Promise<number> {
+async function watch(cli: Cli, id: string, { json = false, config }: Flags): Promise<number> {
   const session = sessionArgument(id);
   const beforeWork = (opened: Opened): Promise<void> => checkKey(cli, opened, session);
-  return withinWorkplace(cli, { anywhere: false, beforeWork }, (workplace, signals) =>
+  return withinWorkplace(cli, { anywhere: false, beforeWork, configFile: config }, (workplace, signals) =>
     followRun(cli, { workplace, session, json, signals, onInterrupt: 'detach' }),
   );
 }
 
 /** A session that a real model began must not be ended by the scripted one. */
 async function checkKey(cli: Cli, { sessions }: Opened, session: SessionId): Promise<void> {
-  const { phase, title, unseen } = await sessions.describe(session);
-  const unfinished = phase === 'running' || phase === 'parked' || unseen;
-  if (unfinished) refuseWithoutKey(cli.env, title);
+  const seen = await sessions.describe(session);
+  if (isUnderWay(seen) || seen.unseen) refuseWithoutKey(cli.env, seen.title);
   await refuseToSpoil(cli.env, sessions);
 }

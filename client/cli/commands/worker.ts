@@ -2,14 +2,16 @@
 import type { Command } from 'commander';
 import { isKeyless, SCRIPTED_NOTICE } from '../../../worker/keyless.ts';
 import type { Cli } from '../cli.ts';
+import { CONFIG_OPTION, type ConfigFlags } from '../worker-config.ts';
 
 export function workerCommand(program: Command, cli: Cli): void {
   program
     .command('worker')
     .description('work on the sessions of a server; stays until stopped')
-    .action(async () => {
+    .option(...CONFIG_OPTION)
+    .action(async ({ config }: ConfigFlags) => {
       const { withStayingWorker } = await import('../with-staying-worker.ts');
-      const status = await withStayingWorker(cli, 'worker', ({ worker, opened }) => {
+      const status = await withStayingWorker(cli, { role: 'worker', config }, ({ worker, opened }) => {
         if (isKeyless(cli.env)) cli.say(SCRIPTED_NOTICE);
         cli.say(`server ${opened.target.address}, data ${opened.folder.root}, tools: ${worker.sandbox}`);
         // The one line on standard output: programs wait for it.

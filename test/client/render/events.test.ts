@@ -37,6 +37,7 @@ function screen(events: readonly Followed[], { colours = false, own = null as st
     write: (text) => void (written += text),
     paint: painter(colours),
     own: own as MessageId | null,
+    session: 's-1' as SessionId,
   });
   for (const event of events) show(event);
   return written;

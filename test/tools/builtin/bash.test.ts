@@ -192,7 +192,9 @@ test.each([
   ['a\0b', 'holds a NUL'],
   ['x'.repeat(100_001), 'longer than 100000 bytes'],
 ])('a command that cannot be passed on is refused in a sentence', async (command, sentence) => {
-  expect(await validateInput(bashTool({ sandbox: group }), { command }, toolContext('/'))).toContain(sentence);
+  expect(await validateInput(bashTool({ sandbox: group }), { command }, toolContext('/'))).toEqual({
+    problem: expect.stringContaining(sentence) as string,
+  });
 });
 
 test('a workspace that is gone is said to be', async () => {
@@ -200,7 +202,7 @@ test('a workspace that is gone is said to be', async () => {
   const ran = await runTool(tool, { command: 'ls' }, toolContext('/perdure/no/such'));
   expect(ran).toEqual({
     kind: 'failed',
-    text: 'The command could not be started: the workspace folder /perdure/no/such is not there.',
+    text: 'The command could not be started: the folder /perdure/no/such is not there.',
   });
 });
 

@@ -1,9 +1,11 @@
 // What the API refuses of a request's top level. The messages, tools and breakpoints have checks of their own.
 import { breakpointsProblem } from './breakpoints-problem.ts';
 import { messagesProblem } from './messages-problem.ts';
+import { outputConfigProblem } from './output-config-problem.ts';
 import { extraKey, firstProblem, isObject, stringProblem } from './shape.ts';
 import type { Json } from './shape.ts';
 import { textProblem } from './text-problem.ts';
+import { thinkingProblem } from './thinking-problem.ts';
 import { toolsProblem } from './tools-problem.ts';
 
 const KEYS =
@@ -15,7 +17,8 @@ const BETA_KEYS =
   'billing_policy compaction context_management fallback_credit_token fallbacks mcp_servers output_format thread';
 
 export type RequestRules = {
-  readonly beta: boolean;
+  /** Of the anthropic-beta header. */
+  readonly betas: readonly string[];
   /** The API version still takes temperature, top_p and top_k. */
   readonly sampling: boolean;
   /** count_tokens takes no max_tokens and streams nothing. */
@@ -35,6 +38,7 @@ export function requestProblem(value: unknown, rules: RequestRules): string | un
     (model === '' ? 'model: String should have at least 1 character' : undefined) ??
     (rules.counting ? undefined : maxTokensProblem(value, rules.maxOutputTokens)) ??
     settingsProblem(value) ??
+    outputConfigProblem(value['output_config'], rules.betas) ??
     systemProblem(value['system']) ??
     toolsProblem(value) ??
     breakpointsProblem(value) ??
@@ -43,7 +47,7 @@ export function requestProblem(value: unknown, rules: RequestRules): string | un
 }
 
 function allowedKeys(rules: RequestRules): ReadonlySet<string> {
-  const more = [rules.sampling ? SAMPLING_KEYS : '', rules.beta ? BETA_KEYS : ''];
+  const more = [rules.sampling ? SAMPLING_KEYS : '', rules.betas.length > 0 ? BETA_KEYS : ''];
   return new Set([KEYS, ...more].join(' ').split(' '));
 }
 
@@ -68,24 +72,6 @@ function settingsProblem(request: Json): string | undefined {
 function stopProblem(stop: unknown, index: number): string | undefined {
   if (typeof stop !== 'string') return `stop_sequences.${index}: Input should be a valid string`;
   return stop.trim() === '' ? 'stop_sequences: each stop sequence must contain non-whitespace' : undefined;
-}
-
-function thinkingProblem(request: Json): string | undefined {
-  const { thinking, max_tokens: cap } = request;
-  if (thinking === undefined) return undefined;
-  if (!isObject(thinking)) return 'thinking: Input should be a valid dictionary';
-  if (!['enabled', 'disabled', 'adaptive', 'between_tools'].includes(String(thinking['type']))) {
-    return "thinking: Input tag found using 'type' does not match any of the expected tags: 'disabled', 'enabled', 'adaptive', 'between_tools'";
-  }
-  if (thinking['type'] !== 'enabled') return undefined;
-  if (/^claude-[a-z]+-(?:[5-9]|\d\d)/.test(String(request['model']))) {
-    return '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.';
-  }
-  const budget = thinking['budget_tokens'];
-  if (typeof budget !== 'number') return 'thinking.enabled.budget_tokens: Field required';
-  if (budget < 1_024) return 'thinking.enabled.budget_tokens: Input should be greater than or equal to 1024';
-  if (typeof cap === 'number' && cap <= budget) return '`max_tokens` must be greater than `thinking.budget_tokens`';
-  return undefined;
 }
 
 function systemProblem(system: unknown): string | undefined {

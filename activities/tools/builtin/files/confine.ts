@@ -8,6 +8,8 @@ import { absent, fsFailure, shown } from './fs-failure.ts';
 export type Workspace = {
   /** An absolute real path. */
   readonly root: string;
+  /** Where relative paths begin; the root when absent. */
+  readonly dir?: string;
   /** Perdure's own data, out of reach unless the workspace lies in it. */
   readonly hidden?: string | undefined;
 };
@@ -30,7 +32,7 @@ export async function confine(workspace: Workspace, path: string): Promise<Confi
   if (path === '' || path.includes('\0'))
     throw new ToolFailure(`${shown(path)} is no path: it is empty or holds a NUL.`);
   if (path.length > MAX_PATH) throw new ToolFailure(`${shown(path)} is longer than ${MAX_PATH} characters.`);
-  const { existing, missing } = await deepestExisting(resolve(workspace.root, path), path);
+  const { existing, missing } = await deepestExisting(resolve(workspace.dir ?? workspace.root, path), path);
   if (!isInside(workspace.root, existing)) {
     throw new ToolFailure(`${shown(path)} is outside the workspace ${workspace.root}: use a path inside it.`);
   }

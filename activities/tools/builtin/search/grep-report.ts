@@ -9,15 +9,20 @@ export type Report = {
   lines(): readonly string[];
 };
 
-/** Of paths relative to the workspace: those that were asked for. */
-type Accepts = (path: string) => boolean;
+/** Of paths relative to the workspace. */
+export type ReportPaths = {
+  /** Whether it was asked for. */
+  readonly accepts: (path: string) => boolean;
+  /** As the model can give it back. */
+  readonly named: (path: string) => string;
+};
 
 /** Characters of an answer: under what would be stored and previewed. */
 const BUDGET = 45_000;
 const SEPARATOR = '--';
 
 /** Records are `path NUL number : text`, `path NUL number - text` around a match, `--` between groups. */
-export function contentReport(most: number, accepts: Accepts): Report {
+export function contentReport(most: number, { accepts, named }: ReportPaths): Report {
   const shown: string[] = [];
   let [matches, shownMatches, files, length] = [0, 0, 0, 0];
   let lastPath: string | undefined;
@@ -36,7 +41,7 @@ export function contentReport(most: number, accepts: Accepts): Report {
         return;
       }
       if (!accepts(line.path)) return;
-      show(`${shownName(line.path)}${line.mark}${line.number}${line.mark}${line.text}`);
+      show(`${shownName(named(line.path))}${line.mark}${line.number}${line.mark}${line.text}`);
       if (line.mark !== ':') return;
       matches++;
       if (open) shownMatches++;
@@ -49,7 +54,7 @@ export function contentReport(most: number, accepts: Accepts): Report {
 }
 
 /** Records are `path NUL count`. */
-export function countReport(most: number, accepts: Accepts): Report {
+export function countReport(most: number, { accepts, named }: ReportPaths): Report {
   const found = topOf(most);
   let matches = 0;
   return {
@@ -58,7 +63,7 @@ export function countReport(most: number, accepts: Accepts): Report {
       const path = withoutDot(argument);
       if (!accepts(path)) return;
       matches += Number(number);
-      found.add(`${shownName(path)}:${number}`);
+      found.add(`${shownName(named(path))}:${number}`);
     },
     lines: () => {
       const shown = fitting(found.first());
@@ -68,12 +73,12 @@ export function countReport(most: number, accepts: Accepts): Report {
 }
 
 /** Records are paths. */
-export function filesReport(most: number, accepts: Accepts): Report {
+export function filesReport(most: number, { accepts, named }: ReportPaths): Report {
   const found = topOf(most);
   return {
     add(record) {
       const path = withoutDot(record.toString());
-      if (accepts(path)) found.add(shownName(path));
+      if (accepts(path)) found.add(shownName(named(path)));
     },
     lines: () => {
       const files = found.count();

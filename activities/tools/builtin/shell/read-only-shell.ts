@@ -20,14 +20,14 @@ const NO: ShellJudgement = { readOnly: false };
 /** Folders a command may be in after its `cd`s, counting those that might fail. */
 const MAX_FOLDERS = 16;
 
-/** `cwd` is the workspace, an absolute real path. Pure: nothing is looked up. */
-export function readOnlyShell(command: string, cwd: string): ShellJudgement {
+/** `cwd` is the workspace, `dir` where the command begins: absolute real paths. Pure: nothing is looked up. */
+export function readOnlyShell(command: string, cwd: string, dir = cwd): ShellJudgement {
   const commands = parseShell(command);
-  return commands === null ? NO : readOnlyCommands(commands, cwd);
+  return commands === null ? NO : readOnlyCommands(commands, cwd, dir);
 }
 
-export function readOnlyCommands(commands: readonly SimpleCommand[], cwd: string): ShellJudgement {
-  let folders: readonly string[] = [cwd];
+export function readOnlyCommands(commands: readonly SimpleCommand[], cwd: string, dir = cwd): ShellJudgement {
+  let folders: readonly string[] = [dir];
   const paths: ShellPath[] = [];
   for (const [at, simple] of commands.entries()) {
     if (!simple.redirects.every(isHarmless)) return NO;

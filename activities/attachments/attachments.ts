@@ -1,0 +1,65 @@
+// What is attached before a model call, after the outcomes and the messages of users: notifications and memories that have
+// settled, then files that someone else has changed (L43).
+import { relative } from 'node:path';
+import type { Notice, SeenFile } from '../../workflows/contract/activities.ts';
+import { bounded, CONTEXT_LIMIT } from '../hooks/hook-text.ts';
+import type { RunConfig } from '../run-config.ts';
+import type { Entry } from '../transcript/entries.ts';
+import type { Extended } from '../transcript/transcripts.ts';
+import { lastReply, type View } from '../transcript/view.ts';
+import { changedFiles } from './changed-files.ts';
+import { prefetch, type Attachment, type AttachmentProvider } from './prefetch.ts';
+import { seenFiles } from './seen-files.ts';
+
+export type Attachments = {
+  /** A run opened or an iteration ended: providers are asked, and nobody waits for them. Never throws. */
+  prefetch(config: RunConfig): void;
+  /** What comes after `extended`. Until a reply is stored, the same again. Throws nothing of its own. */
+  collect(config: RunConfig, extended: Extended): Promise<readonly Entry[]>;
+};
+
+export const noAttachments: Attachments = { prefetch: () => undefined, collect: () => Promise.resolve([]) };
+
+/** Files in one notice. */
+const MOST_FILES = 50;
+
+export function createAttachments(
+  providers: readonly AttachmentProvider[],
+  warn: (message: string) => void,
+): Attachments {
+  const ahead = prefetch(providers, { warn });
+  const seen = seenFiles();
+  return {
+    prefetch: ({ session, queryId, run, cwd }) => ahead.start({ session, queryId, run, cwd }),
+    async collect({ session, cwd }, { view, added }) {
+      const settled = ahead.take(session, lastReply(view)?.position ?? -1);
+      const fresh = settled.map(attachment).filter((notice) => !isInView(view, notice));
+      const files = await changedFiles(seen(view, added), cwd, MOST_FILES);
+      const notices = [...fresh, ...(files.length === 0 ? [] : [filesChanged(files, cwd)])];
+      return notices.map((notice) => ({ kind: 'notice', notice }));
+    },
+  };
+}
+
+type FilesChanged = Extract<Notice, { kind: 'files_changed' }>;
+type Attached = Extract<Notice, { kind: 'attachment' }>;
+
+function attachment({ source, text }: Attachment): Attached {
+  return { kind: 'attachment', source, text: bounded(text, CONTEXT_LIMIT) };
+}
+
+/** The last that its source said since the model's view began: a memory that has not changed is told once. */
+function isInView(view: View, { source, text }: Attached): boolean {
+  for (let position = view.length - 1; position >= 0; position -= 1) {
+    const entry = view.at(position);
+    if (entry?.kind === 'boundary') return false;
+    if (entry?.kind !== 'notice' || entry.notice.kind !== 'attachment') continue;
+    if (entry.notice.source === source) return entry.notice.text === text;
+  }
+  return false;
+}
+
+function filesChanged(files: readonly SeenFile[], cwd: string): FilesChanged {
+  const paths = files.map(({ path, gone }) => `${relative(cwd, path)}${gone === true ? ' (deleted)' : ''}`);
+  return { kind: 'files_changed', paths, files };
+}

@@ -1,0 +1,120 @@
+// What configured providers have to tell the model between iterations (L43): collected ahead, while tools run, and taken only
+// when it has settled, so that nothing ever waits for it. Lives in the worker: what one knows is lost with it, and asked again.
+import type { SessionId } from '../../workflows/contract/ids.ts';
+
+/** Notifications, memory: a text for the model, or null when there is nothing new. */
+export type AttachmentProvider = {
+  /** Told to the model with the text. */
+  readonly name: string;
+  /** Milliseconds, 60,000 when absent. What takes longer is given up. */
+  readonly timeoutMs?: number | undefined;
+  readonly collect: (context: AttachmentContext) => Promise<string | null> | string | null;
+};
+
+export type AttachmentContext = {
+  readonly session: SessionId;
+  readonly queryId: string;
+  readonly run: number;
+  readonly cwd: string;
+  readonly signal: AbortSignal;
+};
+
+export type Attachment = { readonly source: string; readonly text: string };
+
+export type Prefetch = {
+  /** Asks every provider that is not being asked for this session already. Never throws. */
+  start(context: Omit<AttachmentContext, 'signal'>): void;
+  /**
+   * What has settled, in the order of the providers. For the same `since` it is given again: a request that came to nothing took
+   * nothing with it.
+   */
+  take(session: SessionId, since: number): readonly Attachment[];
+};
+
+export type PrefetchOptions = {
+  readonly warn: (message: string) => void;
+  /** Sessions remembered; the one asked for longest ago is forgotten first. */
+  readonly sessions?: number;
+};
+
+type Asked = {
+  readonly pending: Map<string, AbortController>;
+  readonly settled: Map<string, string>;
+  readonly taken: Map<string, string>;
+  since: number;
+};
+
+const TIMEOUT_MS = 60_000;
+const SESSIONS = 256;
+
+export function prefetch(
+  providers: readonly AttachmentProvider[],
+  { warn, sessions = SESSIONS }: PrefetchOptions,
+): Prefetch {
+  const all = new Map<SessionId, Asked>();
+  return {
+    start(context) {
+      if (providers.length === 0) return;
+      const { session } = context;
+      const asked = all.get(session) ?? newlyAsked();
+      all.delete(session);
+      all.set(session, asked);
+      for (const provider of providers) {
+        if (!asked.pending.has(provider.name)) void ask(provider, context, asked, warn);
+      }
+      forget(all, sessions);
+    },
+    take(session, since) {
+      const asked = all.get(session);
+      if (asked === undefined) return [];
+      if (asked.since !== since) asked.taken.clear();
+      asked.since = since;
+      for (const [name, text] of asked.settled) asked.taken.set(name, text);
+      asked.settled.clear();
+      return providers.flatMap(({ name }) => {
+        const text = asked.taken.get(name);
+        return text === undefined ? [] : [{ source: name, text }];
+      });
+    },
+  };
+}
+
+const newlyAsked = (): Asked => ({ pending: new Map(), settled: new Map(), taken: new Map(), since: -1 });
+
+/** Never rejects. */
+async function ask(
+  { name, timeoutMs = TIMEOUT_MS, collect }: AttachmentProvider,
+  context: Omit<AttachmentContext, 'signal'>,
+  { pending, settled }: Asked,
+  warn: (message: string) => void,
+): Promise<void> {
+  const given = new AbortController();
+  pending.set(name, given);
+  const timer = setTimeout(() => given.abort(new Error(`timed out after ${timeoutMs} ms`)), timeoutMs);
+  timer.unref();
+  const { signal } = given;
+  try {
+    const over = new Promise<never>((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+    });
+    const collected = Promise.resolve().then(() => collect({ ...context, signal }));
+    const text = await Promise.race([collected, over]);
+    if (text !== null && text.trim() !== '') settled.set(name, text);
+  } catch (error) {
+    if (signal.aborted && signal.reason === FORGOTTEN) return;
+    warn(`attachment ${name} of session ${context.session}: ${error instanceof Error ? error.message : String(error)}`);
+  } finally {
+    clearTimeout(timer);
+    pending.delete(name);
+  }
+}
+
+const FORGOTTEN = new Error('the session was forgotten');
+
+function forget(all: Map<SessionId, Asked>, sessions: number): void {
+  for (const [session, { pending }] of all) {
+    if (all.size <= sessions) return;
+    all.delete(session);
+    for (const asking of pending.values()) asking.abort(FORGOTTEN);
+  }
+}

@@ -1,0 +1,107 @@
+// What is in view, in blocks that compaction and collapse take whole or leave (L10, L59): a reply with its outcomes; a whole
+// trajectory when there is signed thinking in it; each thing said between replies.
+import type { Entry } from '../transcript/entries.ts';
+import { hasCalls, hasThinking, type Shown } from '../transcript/in-view.ts';
+import { type Bodies, wordsOf } from '../transcript/project.ts';
+import { isShrunk, marker } from '../transcript/shrunk-result.ts';
+
+/** `reply`: position of the reply that it belongs to, -1 before the first. */
+export type Item = { readonly shown: Shown; readonly reply: number };
+
+export type Block = {
+  readonly kind: 'round' | 'trajectory' | 'said';
+  readonly items: readonly Item[];
+  /** Position of its first item. */
+  readonly from: number;
+  /** Estimated size of what is sent of it. */
+  readonly characters: number;
+  /** Its last reply made calls, and no reply of the same run came after. */
+  readonly open: boolean;
+};
+
+type Draft = { items: Item[]; replies: Extract<Entry, { kind: 'reply' }>[]; signed: boolean };
+
+export type Seen = { readonly shown: readonly Shown[]; readonly shrunkBefore: number; readonly bodies: Bodies };
+
+/** Oldest first. `runStarts`: positions of `run_started` entries, which end a trajectory. */
+export function blocksOf(seen: Seen, runStarts: readonly number[]): Block[] {
+  const units = withTrajectories(unitsOf(seen.shown), runStarts);
+  const lastReply = units.findLastIndex(({ replies }) => replies.length > 0);
+  return units.map(({ items, replies, signed }, at) => {
+    const from = items[0]?.shown.position ?? 0;
+    const last = replies.at(-1);
+    const going = at === lastReply && last !== undefined && hasCalls(last) && !runStarts.some((start) => start > from);
+    const characters = items.reduce((sum, item) => sum + sizeOf(item, seen), 0);
+    const kind = signed ? 'trajectory' : replies.length > 0 ? 'round' : 'said';
+    return { kind, items, from, characters, open: going };
+  });
+}
+
+function unitsOf(shown: readonly Shown[]): Draft[] {
+  const units: Draft[] = [];
+  let round = -1;
+  let reply = -1;
+  for (const each of shown) {
+    const kind = each.kind === 'entry' ? each.entry.kind : each.kind;
+    if (each.kind === 'entry' && each.entry.kind === 'reply') {
+      reply = each.position;
+      round = units.push({ items: [{ shown: each, reply }], replies: [each.entry], signed: false }) - 1;
+    } else if (kind === 'outcomes' && round >= 0) {
+      // An outcome is stored after something was said: what was said belongs to the round too.
+      const since = units.splice(round + 1).flatMap(({ items }) => items);
+      units[round]?.items.push(...since, { shown: each, reply });
+    } else if (kind === 'notice' && units.length > 0 && round === units.length - 1) {
+      units.at(-1)?.items.push({ shown: each, reply });
+    } else {
+      units.push({ items: [{ shown: each, reply }], replies: [], signed: false });
+    }
+  }
+  return units;
+}
+
+/** Joins the units of each trajectory that has thinking in it: from its first reply to its last, and what was said between. */
+function withTrajectories(units: readonly Draft[], runStarts: readonly number[]): Draft[] {
+  const joined: Draft[] = [];
+  for (let at = 0; at < units.length; at += 1) {
+    const unit = units[at] as Draft;
+    const end = unit.replies.length === 0 ? at : lastOf(units, at, runStarts);
+    const whole = units.slice(at, end + 1);
+    const replies = whole.flatMap((each) => each.replies);
+    if (replies.some(hasThinking)) {
+      joined.push({ items: whole.flatMap(({ items }) => items), replies, signed: true });
+    } else {
+      joined.push(...whole);
+    }
+    at = end;
+  }
+  return joined;
+}
+
+/** The unit of the last reply of the trajectory that begins at `first`. */
+function lastOf(units: readonly Draft[], first: number, runStarts: readonly number[]): number {
+  let last = first;
+  for (let at = first; at < units.length; at += 1) {
+    const { items, replies } = units[at] as Draft;
+    if (replies.length === 0) continue;
+    const [from, to] = [units[last]?.items[0]?.shown.position ?? 0, items[0]?.shown.position ?? 0];
+    if (at > first && runStarts.some((start) => start > from && start < to)) break;
+    last = at;
+    if (!replies.some(hasCalls)) break;
+  }
+  return last;
+}
+
+function sizeOf({ shown, reply }: Item, { shrunkBefore, bodies }: Seen): number {
+  if (shown.kind !== 'entry') return wordsOf(shown, bodies).length;
+  const { entry, position } = shown;
+  if (entry.kind === 'reply') return JSON.stringify(entry.message.content).length;
+  if (entry.kind !== 'outcomes') return wordsOf(shown, bodies).length;
+  const sizes = entry.outcomes.map((outcome) =>
+    reply < shrunkBefore && isShrunk(outcome) ? marker(outcome, position).length : outcome.content.length,
+  );
+  return sizes.reduce((sum, size) => sum + size, 0);
+}
+
+export function runStartsOf(entries: readonly Entry[]): number[] {
+  return entries.flatMap((entry, position) => (entry.kind === 'run_started' ? [position] : []));
+}

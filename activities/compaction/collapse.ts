@@ -1,0 +1,114 @@
+// Stages short forms of closed old stretches, made by the small model, while the full ones are still in view (L9). Stores one
+// segment, or nothing. Safe to attempt twice, as compaction is.
+import type { Collapse, Collapsed } from '../../workflows/contract/activities.ts';
+import type { Attempt } from '../attempt.ts';
+import { announce } from '../live/announce.ts';
+import { orDied } from '../live/or-died.ts';
+import type { Asked } from '../model/ask-model.ts';
+import { refuseScripted } from '../model/refuse-scripted.ts';
+import type { RunConfig } from '../run-config.ts';
+import { stepRecord, type StepRecord } from '../step-record.ts';
+import { estimateTokens } from '../tokens.ts';
+import type { Entry } from '../transcript/entries.ts';
+import { shortForm } from '../transcript/notices.ts';
+import type { Bodies } from '../transcript/project.ts';
+import { entriesOf, type Extended } from '../transcript/transcripts.ts';
+import { finish } from './finish.ts';
+import { fitText } from './fit-text.ts';
+import { COLLAPSE_SYSTEM, COLLAPSE_TASK, question } from './instructions.ts';
+import { type OldStretch, oldStretches } from './old-stretches.ts';
+import { type SmallModel, smallModel, type SummaryDeps } from './small-model.ts';
+
+/** Stretches of one activity, a model call each. */
+const MOST = 4;
+const MAX_TOKENS = 1_000;
+
+export function collapse(deps: SummaryDeps): (attempt: Attempt, input: Collapse) => Promise<Collapsed> {
+  return async (attempt, input) => {
+    const config = await deps.config(input.config);
+    refuseScripted(deps, config);
+    const { session, number } = attempt;
+    const { step, iteration } = input;
+    const record = stepRecord<Collapsed>(deps.store, session, config.chain, ['collapse', input]);
+    const known = await record.read();
+    const live = deps.live.open({ session, step, attempt: number, activity: 'collapse' });
+    return orDied(live, async () => {
+      const base = await deps.transcripts.extend(session, input.head, input.append);
+      announce(live, base.added);
+      const result = known ?? (await made({ deps, attempt, config, base, record }));
+      if (result.kind === 'staged') live.write({ type: 'collapse_staged', iteration, savings: result.savings });
+      return finish(live, result);
+    });
+  };
+}
+
+type Step = {
+  readonly deps: SummaryDeps;
+  readonly attempt: Attempt;
+  readonly config: RunConfig;
+  readonly base: Extended;
+  readonly record: StepRecord<Collapsed>;
+};
+
+async function made({ deps, attempt, config, base, record }: Step): Promise<Collapsed> {
+  const small = smallModel(deps, attempt, config);
+  const staging = await staged(deps, base, config.models[0].window, small);
+  if (staging.kind !== 'stage') return staging;
+  if (attempt.abortedBy() === 'stop') return { kind: 'nothing', spend: small.spend() };
+  const { entries, savings } = staging;
+  const next = deps.transcripts.next(base, entries);
+  const { result, first } = await record.record(
+    { kind: 'staged', head: next.hash, savings, spend: small.spend() },
+    next.bytes,
+  );
+  if (first) deps.transcripts.keep(next);
+  return result;
+}
+
+type Staging = { readonly kind: 'stage'; readonly entries: readonly Entry[]; readonly savings: readonly number[] };
+
+/** A stretch that cannot be shortened is passed over; when none can, it failed. */
+async function staged(
+  deps: SummaryDeps,
+  base: Extended,
+  window: number,
+  small: SmallModel,
+): Promise<Staging | Collapsed> {
+  const all = entriesOf(base);
+  const bodies = await deps.transcripts.bodies(all);
+  const { stretches, shrunkBefore } = oldStretches(all, bodies, window, MOST);
+  const entries: Entry[] = [];
+  const savings: number[] = [];
+  let detail = 'nothing in view is old, closed and large enough to be shortened';
+  for (const stretch of stretches) {
+    const asked = await shortened(stretch, shrunkBefore, bodies, small);
+    if (asked.kind === 'aborted') return { kind: 'nothing', spend: small.spend() };
+    const saving = asked.kind === 'text' ? saved(stretch, asked.text) : 0;
+    if (asked.kind === 'text' && saving > 0) {
+      entries.push({ kind: 'collapse_staged', from: stretch.from, to: stretch.to, short: asked.text });
+      savings.push(saving);
+    } else {
+      detail = asked.kind === 'failed' ? asked.detail : 'it was no shorter than what it was to stand for';
+      detail = `a short form could not be made: ${detail}`;
+    }
+  }
+  if (entries.length > 0) return { kind: 'stage', entries, savings };
+  return { kind: 'failed', detail, spend: small.spend() };
+}
+
+function shortened(
+  { items, characters }: OldStretch,
+  shrunkBefore: number,
+  bodies: Bodies,
+  small: SmallModel,
+): Promise<Asked> {
+  const maxTokens = Math.max(1, Math.min(MAX_TOKENS, estimateTokens(characters)));
+  const room = Math.max(0, small.room(maxTokens) - question('', COLLAPSE_TASK).length - COLLAPSE_SYSTEM.length);
+  const text = question(fitText(items, shrunkBefore, bodies, room), COLLAPSE_TASK);
+  return small.ask({ system: COLLAPSE_SYSTEM, text, maxTokens });
+}
+
+/** Tokens, estimated. */
+function saved({ from, to, characters }: OldStretch, short: string): number {
+  return estimateTokens(characters) - estimateTokens(shortForm({ from, to }, short).length);
+}

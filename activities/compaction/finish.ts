@@ -1,0 +1,12 @@
+// How an attempt that stores or does not store ends for watchers: without a head, what it showed is void.
+import type { LiveWriter } from '../live/events.ts';
+import type { Hash } from '../../workflows/contract/ids.ts';
+
+type Ended = { readonly kind: string; readonly head?: Hash; readonly detail?: string };
+
+export async function finish<Result extends Ended>(live: LiveWriter, result: Result): Promise<Result> {
+  const { head, detail, kind } = result;
+  if (head !== undefined) await live.end({ type: 'fate', fate: 'stored', head });
+  else await live.end({ type: 'fate', fate: 'died', why: detail ?? (kind === 'nothing' ? 'cancelled' : kind) });
+  return result;
+}

@@ -1,0 +1,71 @@
+// The hooks of a worker, run: each kind's hooks together or in order, and what they answer made into one verdict. A hook that
+// fails is listed and changes nothing; one that is stopped counts as failed, and whoever stopped it knows why (L21, L30, L41).
+import type { Hook, HookConfig, HookPayload } from './hook-config.ts';
+import { contexts, failures, firstStop, texts, type RunOne } from './hook-ran.ts';
+import type { HookContext, HookName, HookRunner } from './hooks.ts';
+import { matchesTool } from './match-tool.ts';
+import { askBeforeTool } from './pre-tool.ts';
+import { hookName, runHook, type HookEnd } from './run-hook.ts';
+import { stopVerdict } from './stop-verdict.ts';
+
+export type HookRunnerOptions = {
+  /** What commands get an allow-listed part of. */
+  readonly env: NodeJS.ProcessEnv;
+};
+
+export function hookRunner(config: HookConfig, { env }: HookRunnerOptions): HookRunner {
+  const one = runOne(env);
+  const all = <Name extends HookName>(name: Name, context: HookContext, payload: HookPayload<Name>) =>
+    Promise.all(about(config, name, payload).map((hook) => one(name, hook, context, payload)));
+  return {
+    has: (name, tool) => about(config, name, tool === undefined ? {} : { tool }).length > 0,
+    async sessionStart(context) {
+      const ran = await all('sessionStart', context, {});
+      return { context: contexts(ran), failed: failures(ran) };
+    },
+    async promptSubmitted(context, prompts) {
+      const ran = await all('promptSubmitted', context, { prompts });
+      return { context: contexts(ran), stop: firstStop(ran), failed: failures(ran) };
+    },
+    preTool: (context, { name, input }) =>
+      askBeforeTool(about(config, 'preTool', { tool: name }), one, context, { tool: name, input }),
+    async postTool(context, { name, input, content, isError }) {
+      const ran = await all('postTool', context, { tool: name, input, content, isError });
+      return { context: contexts(ran), stop: firstStop(ran), failed: failures(ran) };
+    },
+    async preCompact(context, compaction) {
+      const ran = await all('preCompact', context, compaction);
+      return { instructions: texts(ran, ({ instructions }) => instructions), failed: failures(ran) };
+    },
+    async postCompact(context, compaction) {
+      return { failed: failures(await all('postCompact', context, compaction)) };
+    },
+    stop: async (context, reply) => stopVerdict(await all('stop', context, reply)),
+    sessionEnd: async (context) => ({ failed: failures(await all('sessionEnd', context, {})) }),
+  };
+}
+
+/** The hooks of a kind, those that are about another tool left out. */
+function about<Name extends HookName>(config: HookConfig, name: Name, payload: unknown): readonly Hook<Name>[] {
+  const hooks = (config[name] ?? []) as readonly Hook<Name>[];
+  const tool = (payload as { readonly tool?: string } | undefined)?.tool;
+  if (tool === undefined) return hooks;
+  return hooks.filter((hook) => typeof hook === 'function' || matchesTool(hook.tools, tool));
+}
+
+function runOne(env: NodeJS.ProcessEnv): RunOne {
+  return async (name, hook, context, payload) => {
+    const { session, queryId, depth, iteration, cwd, signal, watch } = context;
+    const called = hookName(hook);
+    watch?.({ type: 'start', hook: called });
+    const input = { hook: name, session, queryId, depth, iteration, cwd, ...payload };
+    const end = await runHook(hook, { input, signal, env });
+    watch?.({ type: 'end', hook: called, result: inWords(end) });
+    return { hook: called, end };
+  };
+}
+
+function inWords(end: HookEnd<HookName>): string {
+  if (end.kind === 'failed') return `failed: ${end.detail}`;
+  return end.kind === 'refused' ? 'refused' : Object.keys(end.answer).join(', ') || 'ok';
+}

@@ -1,0 +1,100 @@
+// The hooks of a worker as the activities see them: by name, each with what it is told and what it may answer. Hooks that crash
+// or time out are listed in `failed`, reported, and change nothing.
+import type { StopHooksRan } from '../../workflows/contract/activities.ts';
+import type { SessionId } from '../../workflows/contract/ids.ts';
+
+export type HookName =
+  'sessionStart' | 'promptSubmitted' | 'preTool' | 'postTool' | 'preCompact' | 'postCompact' | 'stop' | 'sessionEnd';
+
+export type HookContext = {
+  readonly session: SessionId;
+  readonly queryId: string;
+  readonly depth: number;
+  readonly iteration: number;
+  /** The workspace root; null where there is no run (sessionEnd). */
+  readonly cwd: string | null;
+  readonly signal: AbortSignal;
+  /** Told as each hook starts and ends, for watchers (L60). */
+  readonly watch?: (event: HookEvent) => void;
+};
+
+export type HookEvent =
+  | { readonly type: 'start'; readonly hook: string }
+  | { readonly type: 'end'; readonly hook: string; readonly result: string };
+
+export type HookFailure = { readonly hook: string; readonly detail: string };
+
+/** What hooks add to the conversation, each with its hook's name. */
+export type HookText = { readonly hook: string; readonly text: string };
+
+export type PreToolVerdict = {
+  /** The strictest answer of all hooks; null: no opinion. */
+  readonly decision:
+    | { readonly kind: 'allow' }
+    | { readonly kind: 'ask'; readonly why: string }
+    | { readonly kind: 'deny'; readonly why: string }
+    | null;
+  /** Replaces the input, which is then checked by the schema again. Undefined: unchanged. */
+  readonly input: unknown;
+  /** Ends the run after this call's outcome (L41). */
+  readonly stop: string | null;
+  readonly failed: readonly HookFailure[];
+};
+
+export type PostToolVerdict = {
+  readonly context: readonly HookText[];
+  readonly stop: string | null;
+  readonly failed: readonly HookFailure[];
+};
+
+export type PromptVerdict = {
+  readonly context: readonly HookText[];
+  /** Ends the run before the model is called. */
+  readonly stop: string | null;
+  readonly failed: readonly HookFailure[];
+};
+
+/** Never throws for what a hook does. */
+export type HookRunner = {
+  /** Whether any hook of this kind, and for this tool if one is named, is configured: without one nothing is called. */
+  has(name: HookName, tool?: string): boolean;
+  sessionStart(context: HookContext): Promise<Pick<PromptVerdict, 'context' | 'failed'>>;
+  promptSubmitted(context: HookContext, prompts: readonly string[]): Promise<PromptVerdict>;
+  preTool(context: HookContext, call: { readonly name: string; readonly input: unknown }): Promise<PreToolVerdict>;
+  postTool(
+    context: HookContext,
+    call: {
+      readonly name: string;
+      readonly input: unknown;
+      readonly content: string;
+      readonly isError: boolean;
+    },
+  ): Promise<PostToolVerdict>;
+  preCompact(
+    context: HookContext,
+    compaction: { readonly trigger: 'auto' | 'reactive'; readonly tokens: number },
+  ): Promise<{ readonly instructions: readonly HookText[]; readonly failed: readonly HookFailure[] }>;
+  postCompact(
+    context: HookContext,
+    compaction: {
+      readonly trigger: 'auto' | 'reactive';
+      readonly before: number;
+      readonly after: number;
+      readonly summary: string;
+    },
+  ): Promise<{ readonly failed: readonly HookFailure[] }>;
+  stop(context: HookContext, reply: { readonly text: string; readonly active: boolean }): Promise<StopHooksRan>;
+  sessionEnd(context: HookContext): Promise<{ readonly failed: readonly HookFailure[] }>;
+};
+
+export const noHooks: HookRunner = {
+  has: () => false,
+  sessionStart: () => Promise.resolve({ context: [], failed: [] }),
+  promptSubmitted: () => Promise.resolve({ context: [], stop: null, failed: [] }),
+  preTool: () => Promise.resolve({ decision: null, input: undefined, stop: null, failed: [] }),
+  postTool: () => Promise.resolve({ context: [], stop: null, failed: [] }),
+  preCompact: () => Promise.resolve({ instructions: [], failed: [] }),
+  postCompact: () => Promise.resolve({ failed: [] }),
+  stop: () => Promise.resolve({ verdict: { kind: 'passed' }, failed: [] }),
+  sessionEnd: () => Promise.resolve({ failed: [] }),
+};

@@ -1,0 +1,125 @@
+// One hook command: JSON on its standard input, its output collected, and none of its processes left when this returns.
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { bootId } from '../process-identity.ts';
+import { childEnvironment } from '../tools/process/environment.ts';
+import { killTree } from '../tools/process/kill-tree.ts';
+import { processInfo } from '../tools/process/proc.ts';
+
+export type CommandRun = {
+  readonly command: string | readonly string[];
+  readonly cwd: string | null;
+  readonly input: string;
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+  /** What the command gets an allow-listed part of. */
+  readonly env: NodeJS.ProcessEnv;
+};
+
+export type CommandEnd =
+  | { readonly kind: 'exit'; readonly code: number | null; readonly stdout: string; readonly stderr: string }
+  | { readonly kind: 'timeout' }
+  | { readonly kind: 'stopped' }
+  | { readonly kind: 'too_much' }
+  | { readonly kind: 'not_started'; readonly detail: string };
+
+const STDOUT_LIMIT = 1024 * 1024;
+/** More of it is read and dropped. */
+const STDERR_LIMIT = 64 * 1024;
+/** After the command has ended, how long to wait for output of what it left running. */
+const DRAIN_MS = 200;
+const GRACE_MS = 500;
+
+export async function runCommand(run: CommandRun): Promise<CommandEnd> {
+  const callId = `hook-${randomUUID()}`;
+  const cwd = run.cwd ?? tmpdir();
+  const [program = '', ...args] = typeof run.command === 'string' ? ['sh', '-c', run.command] : run.command;
+  let child: ChildProcessWithoutNullStreams;
+  try {
+    child = spawn(program, args, { cwd, env: childEnvironment(run.env, { cwd, callId }), detached: true });
+    await once(child, 'spawn');
+  } catch (error) {
+    return { kind: 'not_started', detail: error instanceof Error ? error.message : String(error) };
+  }
+  // Whatever happens to the process later is told by its exit.
+  child.on('error', () => undefined);
+  const pid = child.pid ?? 0;
+  const leader = { pid, startTime: processInfo(pid)?.startTime ?? '', bootId: bootId() };
+  const output = collect(child);
+  try {
+    // A command need not read what it is told.
+    child.stdin.on('error', () => undefined);
+    child.stdin.end(run.input);
+    return await untilEnd(child, output, run);
+  } finally {
+    await killTree({ callId, leader, fresh: true }, { graceMs: GRACE_MS });
+    child.stdout.destroy();
+    child.stderr.destroy();
+  }
+}
+
+type Output = {
+  /** Resolves when the command printed more than it may. */
+  readonly tooMuch: Promise<void>;
+  readonly drained: Promise<void>;
+  texts(): { readonly stdout: string; readonly stderr: string };
+};
+
+function collect({ stdout, stderr }: ChildProcessWithoutNullStreams): Output {
+  const out: Buffer[] = [];
+  const err: Buffer[] = [];
+  const size = { out: 0, err: 0 };
+  const tooMuch = new Promise<void>((resolve) => {
+    stdout.on('data', (chunk: Buffer) => {
+      size.out += chunk.length;
+      if (size.out > STDOUT_LIMIT) resolve();
+      else out.push(chunk);
+    });
+  });
+  stderr.on('data', (chunk: Buffer) => {
+    if (size.err < STDERR_LIMIT) err.push(chunk);
+    size.err += chunk.length;
+  });
+  const closed = [stdout, stderr].map((stream) => new Promise<void>((resolve) => stream.once('close', resolve)));
+  return {
+    tooMuch,
+    drained: Promise.all(closed).then(() => undefined),
+    texts: () => ({
+      stdout: Buffer.concat(out).toString('utf8'),
+      stderr: Buffer.concat(err).subarray(0, STDERR_LIMIT).toString('utf8'),
+    }),
+  };
+}
+
+async function untilEnd(
+  child: ChildProcessWithoutNullStreams,
+  output: Output,
+  { signal, timeoutMs }: CommandRun,
+): Promise<CommandEnd> {
+  const over = new AbortController();
+  const exited = new Promise<CommandEnd>((resolve) => {
+    child.once('exit', (code) => {
+      void Promise.race([output.drained, sleep(DRAIN_MS)]).then(() =>
+        resolve({ kind: 'exit', code, ...output.texts() }),
+      );
+    });
+  });
+  const stopped = new Promise<CommandEnd>((resolve) => {
+    const stop = (): void => resolve({ kind: 'stopped' });
+    signal.addEventListener('abort', stop, { once: true, signal: over.signal });
+    if (signal.aborted) stop();
+  });
+  const late = sleep(timeoutMs, undefined, { signal: over.signal }).then(
+    (): CommandEnd => ({ kind: 'timeout' }),
+    (): CommandEnd => ({ kind: 'stopped' }),
+  );
+  try {
+    const tooMuch = output.tooMuch.then((): CommandEnd => ({ kind: 'too_much' }));
+    return await Promise.race([tooMuch, exited, stopped, late]);
+  } finally {
+    over.abort();
+  }
+}

@@ -1,0 +1,31 @@
+// Hooks at the start of a session: what they say belongs to the system prompt of each of its runs, found out once (L58).
+import type { OpenRun } from '../../workflows/contract/activities.ts';
+import type { Attempt } from '../attempt.ts';
+import type { Deps } from '../deps.ts';
+import { stepRecord } from '../step-record.ts';
+import type { HookFailure, HookText } from './hooks.ts';
+
+export type SessionStarted = { readonly context: readonly HookText[]; readonly failed: readonly HookFailure[] };
+
+/** Recorded: a later run, and another attempt, read what the first found out. Throws StoreError. */
+export async function sessionStart(
+  deps: Pick<Deps, 'hooks' | 'store'>,
+  { session, signal }: Attempt,
+  { chain, run }: Pick<OpenRun, 'chain' | 'run'>,
+  cwd: string,
+): Promise<SessionStarted> {
+  if (!deps.hooks.has('sessionStart')) return { context: [], failed: [] };
+  const record = stepRecord<readonly HookText[]>(deps.store, session, chain, 'sessionStart');
+  const known = await record.read();
+  // Hooks that came with a later worker did not see the session start.
+  if (known !== null || run !== 1) return { context: known ?? [], failed: [] };
+  const context = { session, queryId: `${chain}.${run}`, depth: 0, iteration: 0, cwd, signal };
+  const said = await deps.hooks.sessionStart(context);
+  if (signal.aborted) return said;
+  const { result } = await record.record(said.context, new TextEncoder().encode(JSON.stringify(said.context)));
+  return { context: result, failed: said.failed };
+}
+
+export function withContext(system: string, context: readonly HookText[]): string {
+  return [system, ...context.map(({ hook, text }) => `Added by the hook ${hook}:\n${text}`)].join('\n\n');
+}

@@ -1,0 +1,99 @@
+// Approvals as values (L55): what is asked about a call, and with which input it runs once someone has decided.
+import type { Ask, Decision } from '../../workflows/contract/activities.ts';
+import type { Hash } from '../../workflows/contract/ids.ts';
+import type { CallLog } from '../transcript/entries.ts';
+import { keySegment } from '../transcript/keys.ts';
+import { StoreError, type Store } from '../transcript/store.ts';
+import type { Judged } from './check-call.ts';
+import { callId, inputHash } from './claim.ts';
+import { clip } from './clip.ts';
+import { deeperThan } from './depth.ts';
+import { askReason } from './permission.ts';
+import { MAX_DEPTH } from './prepare.ts';
+import type { Verdict } from './verdict.ts';
+import type { CallRequest, CallRun, Workbench } from './workbench.ts';
+
+type Allowed = Extract<Decision, { kind: 'allow' }>;
+
+const MAX_REASON = 500;
+const SHA_256 = /^[0-9a-f]{64}$/;
+const NOT_STORED = 'Not run: a person edited the input, and it is not in the store.';
+
+/** The input a call is to run with. `stored`: where it lies when it is not the call's own. */
+export type Chosen = {
+  readonly input: unknown;
+  readonly stored?: Hash;
+  readonly edited?: true;
+  readonly approved?: CallLog['approved'];
+};
+
+/** `input` as it was before the schema. One that a hook put in place is stored, so that the decision can be about it. */
+export async function askAbout(
+  bench: Workbench,
+  { key }: Pick<CallRun, 'key'>,
+  { ready, input, byHook }: Judged,
+): Promise<Ask> {
+  const { tool, risk, permission } = ready;
+  const reason = permission.kind === 'ask' ? askReason(bench.mode, risk, tool.name, permission) : tool.name;
+  const hash = inputHash(input);
+  if (byHook) {
+    const bytes = Buffer.from(JSON.stringify(input));
+    await bench.store.put(bytes);
+    await bench.store.create(askedPath(bench, key, hash), Buffer.from('{}'));
+  }
+  const changed = byHook ? ' (a hook changed its input)' : '';
+  return { tool: tool.name, reason: clip(reason, MAX_REASON - changed.length) + changed, inputHash: hash };
+}
+
+/** A sentence when the decision does not fit the call. Throws StoreError. */
+export async function chooseInput(
+  bench: Workbench,
+  call: CallRequest,
+  { key, decision }: Pick<CallRun, 'key'> & { readonly decision?: Allowed | undefined },
+): Promise<Chosen | string> {
+  const { input } = call;
+  if (decision === undefined) return { input };
+  const own = deeperThan(input, MAX_DEPTH) ? null : inputHash(input);
+  const asked = decision.inputHash;
+  const byHook = asked !== own && (await wasAsked(bench, key, asked));
+  if (asked !== own && !byHook) return 'Not run: the decision was for another input.';
+  if (decision.edited !== undefined) return await editedInput(bench.store, decision, decision.edited);
+  const approved = { inputHash: asked };
+  if (!byHook) return { input, approved };
+  const stored = asked as Hash;
+  return { input: await storedInput(bench.store, stored), stored, approved };
+}
+
+/** An input a person wrote: whatever is wrong with it is this call's outcome. */
+export async function editedInput(store: Store, { inputHash: asked }: Allowed, edited: Hash): Promise<Chosen | string> {
+  if (!SHA_256.test(edited)) return NOT_STORED;
+  try {
+    const input = await storedInput(store, edited);
+    return { input, stored: edited, edited: true, approved: { inputHash: asked, editedHash: edited } };
+  } catch (error) {
+    if (error instanceof SyntaxError) return 'Not run: a person edited the input, and what is stored of it is no JSON.';
+    if (!(error instanceof StoreError) || error.problem !== 'missing') throw error;
+    return NOT_STORED;
+  }
+}
+
+export async function storedInput(store: Store, hash: Hash): Promise<unknown> {
+  return JSON.parse(Buffer.from(await store.get(hash)).toString());
+}
+
+/** Both hashes are recorded, and the model is told what a person made of its input. */
+export function withApproval(verdict: Verdict, { approved, edited, input }: Chosen): Verdict {
+  if (approved === undefined || verdict.approved !== undefined) return verdict;
+  if (edited !== true) return { ...verdict, approved };
+  const ran = verdict.outcome === 'not_run' ? '' : `; it ran with ${clip(JSON.stringify(input))}`;
+  const note = `(a person edited the input of this call before allowing it${ran})`;
+  return { ...verdict, approved, content: `${note}\n${verdict.content}` };
+}
+
+async function wasAsked(bench: Workbench, key: string, hash: string): Promise<boolean> {
+  return SHA_256.test(hash) && (await bench.store.read(askedPath(bench, key, hash))) !== null;
+}
+
+function askedPath({ session }: Workbench, key: string, hash: string): string {
+  return `asked/${keySegment(session)}/${callId(key)}.${hash}`;
+}

@@ -1,0 +1,15 @@
+// Paths between the workspace root, which rules and confinement are about, and the working directory, which the model writes them
+// from (L38).
+import { isAbsolute, join, relative } from 'node:path';
+
+export type Place = { readonly cwd: string; readonly dir: string };
+
+/** A path as it was written, as one from the root. */
+export function fromRoot(path: string, { cwd, dir }: Place): string {
+  return dir === cwd || isAbsolute(path) ? path : join(relative(cwd, dir), path);
+}
+
+/** A name relative to the root as the model can give it back: relative to the working directory. */
+export function toDir({ cwd, dir }: Place): (name: string) => string {
+  return dir === cwd ? (name) => name : (name) => relative(dir, join(cwd, name));
+}

@@ -1,0 +1,29 @@
+// What observers see of a call's input (L18): a copy that the tool may have enriched. The stored input, which the API gets, is never
+// touched, and an observer that changes what it got changes only its copy.
+import type { Tool } from './tool.ts';
+
+/** JSON. Never throws: where the tool fails, or the input does not fit it, a copy of the input itself. */
+export function observable(tool: Tool | undefined, input: unknown): unknown {
+  return enriched(tool, input) ?? copy(input) ?? null;
+}
+
+function enriched(tool: Tool | undefined, input: unknown): unknown {
+  if (tool?.backfillObservableInput === undefined) return undefined;
+  try {
+    const parsed = tool.inputSchema.safeParse(structuredClone(input));
+    return parsed.success ? copy(tool.backfillObservableInput(parsed.data)) : undefined;
+  } catch {
+    // The tool's own code: whatever it throws, its call goes on, and observers see the plain input.
+    return undefined;
+  }
+}
+
+/** Undefined for what is no JSON, or too deep to be walked. */
+function copy(value: unknown): unknown {
+  try {
+    const json = JSON.stringify(value) as string | undefined;
+    return json === undefined ? undefined : (JSON.parse(json) as unknown);
+  } catch {
+    return undefined;
+  }
+}

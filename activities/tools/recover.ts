@@ -1,0 +1,128 @@
+// A call that was started and has no outcome (L40). What is left of it on this host is ended first. Then its tool's check, or a
+// person, may say that it runs again, under a claim of the next generation: of several attempts one gets that. Otherwise its outcome
+// is reported as unknown.
+import type { Decision } from '../../workflows/contract/activities.ts';
+import { editedInput, storedInput, withApproval, type Chosen } from './approval.ts';
+import { checkCall } from './check-call.ts';
+import { callId, inputHash, MAX_GENERATIONS, type Taken } from './claim.ts';
+import { endLeftovers, reportTaken, started, type Leftovers } from './claim-report.ts';
+import { clip } from './clip.ts';
+import { prepareCall, type ReadyCall } from './prepare.ts';
+import { answered, endsCall, stoppedBefore } from './run-ready.ts';
+import { runClaimed } from './run-claimed.ts';
+import { abortCause, verifyCall } from './run-tool.ts';
+import { toolContext } from './tool-context.ts';
+import { taken as takenVerdict, type Verdict } from './verdict.ts';
+import type { Asked, CallRequest, CallRun, Void, Workbench } from './workbench.ts';
+
+type Recovered = Verdict | Void | Asked;
+type Report = (extra?: string, denial?: Extract<Decision, { kind: 'deny' }>) => Verdict;
+type Again = { readonly kind: 'again'; readonly ready: ReadyCall; readonly chosen: Chosen };
+
+export async function recoverCall(
+  bench: Workbench,
+  call: CallRequest,
+  run: CallRun,
+  claimed: Taken,
+): Promise<Recovered> {
+  const left = await endLeftovers(claimed, callId(run.key), bench.host);
+  const report = reporter(claimed, left);
+  const { decision, signal } = run;
+  if (decision?.kind === 'deny') {
+    return report(`A person decided that it does not run again: ${clip(decision.reason)}.`, decision);
+  }
+  const chosen = await startedInput(bench, call, claimed);
+  const ready = prepareCall(bench.registry, bench, { name: call.name, input: chosen.input });
+  if (ready.kind === 'invalid' || claimed.generation >= MAX_GENERATIONS) return report();
+  const next = await mayRunAgain(bench, call, run, { claimed, report, ready, chosen });
+  if (next.kind !== 'again') return next;
+  if (signal.aborted) return endsCall(abortCause(signal)) ? report() : stoppedBefore(abortCause(signal));
+  const ran = await runClaimed(bench, run, { ...next, byHook: false }, claimed.generation + 1);
+  // Another attempt was faster, and may be running it.
+  if (ran.kind === 'taken') return reporter(ran, left)();
+  return ran.kind === 'verdict' ? withApproval(ran, next.chosen) : ran;
+}
+
+function reporter(claimed: Taken, left: Leftovers): Report {
+  return (extra = '', denial) => {
+    const { approved } = claimed.claim;
+    const verdict = takenVerdict(reportTaken(claimed, left, extra), denial);
+    return approved === undefined ? verdict : { ...verdict, approved };
+  };
+}
+
+/** The input the call was started with. */
+async function startedInput({ store }: Workbench, { input }: CallRequest, { claim }: Taken): Promise<Chosen> {
+  const { changed, approved } = claim;
+  const by = {
+    ...(approved === undefined ? {} : { approved }),
+    ...(approved?.editedHash === undefined ? {} : { edited: true as const }),
+  };
+  return changed === undefined
+    ? { input, ...by }
+    : { input: await storedInput(store, changed), stored: changed, ...by };
+}
+
+type Started = {
+  readonly claimed: Taken;
+  readonly report: Report;
+  readonly ready: ReadyCall;
+  readonly chosen: Chosen;
+};
+
+async function mayRunAgain(
+  bench: Workbench,
+  call: CallRequest,
+  run: CallRun,
+  { claimed, report, ready, chosen }: Started,
+): Promise<Recovered | Again> {
+  const { recovery } = ready.tool;
+  if (recovery !== 'verify' && recovery !== 'ask') return report();
+  // The last attempt is known to have been stopped before it called the tool.
+  if (claimed.stopped?.began === false) return { kind: 'again', ready, chosen };
+  return recovery === 'verify'
+    ? await verified(bench, run, { claimed, report, ready, chosen })
+    : await allowed(bench, call, run, { claimed, report, ready, chosen });
+}
+
+async function verified(
+  bench: Workbench,
+  run: CallRun,
+  { claimed, report, ready, chosen }: Started,
+): Promise<Verdict | Void | Again> {
+  const { at, host } = claimed.claim;
+  const context = toolContext(bench, { ...run, id: run.key, generation: null });
+  run.begins();
+  const startedCall = { at, host: host.host, times: claimed.generation };
+  const found = await verifyCall(ready.tool, ready.input, context, startedCall);
+  const { signal } = run;
+  if (found.kind === 'done') return await answered(bench, run, { ready, input: chosen.input }, context, found.output);
+  if (signal.aborted && !endsCall(abortCause(signal))) return stoppedBefore(abortCause(signal));
+  if (found.kind === 'not_done') return { kind: 'again', ready, chosen };
+  return report(clip(found.text ?? ''));
+}
+
+/** The decision is for this generation alone: its number is part of the hash it is bound to. */
+async function allowed(
+  bench: Workbench,
+  call: CallRequest,
+  run: CallRun,
+  { claimed, report, ready, chosen }: Started,
+): Promise<Verdict | Void | Asked | Again> {
+  const hash = `${chosen.stored ?? inputHash(chosen.input)}.${claimed.generation + 1}`;
+  const { decision } = run;
+  if (decision?.kind !== 'allow' || decision.inputHash !== hash) {
+    const reason = `${started(claimed)} and its outcome is unknown; allow to run it again`;
+    return { kind: 'ask', ask: { tool: call.name, reason: clip(reason, 500), inputHash: hash } };
+  }
+  if (decision.edited === undefined) {
+    return { kind: 'again', ready, chosen: { ...chosen, approved: { ...chosen.approved, inputHash: hash } } };
+  }
+  const edited = await editedInput(bench.store, decision, decision.edited);
+  if (typeof edited === 'string') return report(edited);
+  const context = toolContext(bench, { ...run, id: run.key, generation: null });
+  const checked = await checkCall(bench, run, { call, input: edited.input, context, decided: true });
+  if (checked.kind === 'void') return checked;
+  if (checked.kind === 'verdict') return report(`A person edited its input, which will not do. ${checked.content}`);
+  return { kind: 'again', ready: checked.ready, chosen: edited };
+}

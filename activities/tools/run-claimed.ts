@@ -1,0 +1,34 @@
+// Runs a call that may not be repeated: its claim is durable first, and whoever finds it claimed does not run it (L40).
+import { claimCall, recordStopped, type Taken } from './claim.ts';
+import type { Chosen } from './approval.ts';
+import type { ReadyCall } from './prepare.ts';
+import { abortCause } from './run-tool.ts';
+import { runReady, stoppedBefore } from './run-ready.ts';
+import { toolContext } from './tool-context.ts';
+import type { Verdict } from './verdict.ts';
+import type { CallRun, Void, Workbench } from './workbench.ts';
+
+export type Claimable = { readonly ready: ReadyCall; readonly byHook: boolean; readonly chosen: Chosen };
+
+/** Of all attempts ever, one runs the call under this generation of its claim. */
+export async function runClaimed(
+  bench: Workbench,
+  run: CallRun,
+  { ready, byHook, chosen }: Claimable,
+  generation = 1,
+): Promise<Verdict | Void | Taken> {
+  if (run.signal.aborted) return stoppedBefore(abortCause(run.signal));
+  const { store, session, host } = bench;
+  const call = { session, key: run.key };
+  const changed = byHook ? await store.put(Buffer.from(JSON.stringify(chosen.input))) : chosen.stored;
+  const facts = { tool: ready.tool.name, input: ready.input, changed, approved: chosen.approved, host };
+  const claim = await claimCall(store, call, facts, generation);
+  if (claim.kind === 'taken') return claim;
+  const began = !run.signal.aborted;
+  const context = toolContext(bench, { ...run, id: run.key, generation });
+  const verdict = await runReady(bench, run, { ready, input: chosen.input }, context);
+  if (verdict.kind === 'void') {
+    await recordStopped(store, call, { cause: verdict.cause, began, at: Date.now() }, generation);
+  }
+  return verdict;
+}

@@ -1,0 +1,52 @@
+// What executing a call works with: what the calls of a run share, the call itself, and one run of it.
+import type { Ask, Decision } from '../../workflows/contract/activities.ts';
+import type { CallKey, SessionId } from '../../workflows/contract/ids.ts';
+import type { HookRunner } from '../hooks/hooks.ts';
+import type { LiveEvent } from '../live/events.ts';
+import type { ProcessIdentity } from '../process-identity.ts';
+import type { Store } from '../transcript/store.ts';
+import type { CallSettings, NamedInput } from './prepare.ts';
+import type { ToolRegistry } from './registry.ts';
+import type { AbortCause } from './tool.ts';
+
+/** What the calls of a run share. */
+export type Workbench = CallSettings & {
+  readonly registry: ToolRegistry;
+  readonly hooks: HookRunner;
+  readonly store: Store;
+  readonly session: SessionId;
+  /** This process: written into claims. */
+  readonly host: ProcessIdentity;
+  /** L13. */
+  readonly queryId: string;
+  readonly depth: number;
+};
+
+/** A tool_use block of a reply. */
+export type CallRequest = NamedInput & { readonly index: number; readonly toolUseId: string };
+
+export type EarlyRun = {
+  /** Unique to this attempt: the call's own key needs the head of a reply that is not stored yet. */
+  readonly id: string;
+  /** Aborted with an AbortCause. */
+  readonly signal: AbortSignal;
+  readonly iteration: number;
+  /** Something of the call is about to run: a hook, its check, itself. */
+  begins(): void;
+  progress(text: string): void;
+  say(event: LiveEvent): void;
+};
+
+export type CallRun = Omit<EarlyRun, 'id'> & {
+  readonly key: CallKey;
+  /** From 1. Of a call without a claim, what an earlier attempt left running is killed first. */
+  readonly attempt: number;
+  /** Someone was asked about this call (L55). */
+  readonly decision?: Decision;
+};
+
+/** The attempt was stopped, the run was not (L50): nothing is recorded, another attempt runs the call or reports it. */
+export type Void = { readonly kind: 'void'; readonly cause: AbortCause };
+
+/** Nothing has run, nothing is recorded: someone must be asked first (L55). */
+export type Asked = { readonly kind: 'ask'; readonly ask: Ask };

@@ -1,0 +1,78 @@
+// Entries as plain text: for the read tool, which opens by name what the model no longer sees, and for the small model, which
+// shortens it. Thinking is left out.
+import type { Entry, Outcome } from './entries.ts';
+import type { EntryRange } from './entry-name.ts';
+import type { Shown } from './in-view.ts';
+import { type Bodies, wordsOf } from './project.ts';
+import { isShrunk, marker } from './shrunk-result.ts';
+import { wellFormedText } from './well-formed.ts';
+
+export type RenderOptions = {
+  /** Characters of one result, one call's input, or one text; longer ones lose their middle. */
+  readonly most: number;
+  /** Results of replies before it were shrunk, and are not rendered again (L8). */
+  readonly shrunkBefore: number;
+};
+
+export const wholly: RenderOptions = { most: Infinity, shrunkBefore: 0 };
+
+/** Empty for what the model is not told. `reply`: position of the reply that outcomes belong to. */
+export function renderShown(shown: Shown, reply: number, bodies: Bodies, options: RenderOptions): string {
+  const cut = (text: string): string => shortened(text, options.most);
+  if (shown.kind !== 'entry') return labelled('Earlier', cut(shown.text));
+  const { entry, position } = shown;
+  switch (entry.kind) {
+    case 'user':
+      return labelled('User', cut(wordsOf(shown, bodies)));
+    case 'notice':
+      return labelled('Note', cut(wordsOf(shown, bodies)));
+    case 'reply':
+      return renderReply(entry, cut);
+    case 'outcomes':
+      return entry.outcomes
+        .map((outcome) => renderOutcome(outcome, position, reply < options.shrunkBefore, cut))
+        .join('\n\n');
+  }
+}
+
+function renderReply({ message }: Extract<Entry, { kind: 'reply' }>, cut: (text: string) => string): string {
+  const parts = message.content.flatMap((block) => {
+    if (block.type === 'text') return block.text.trim() === '' ? [] : [cut(block.text)];
+    return block.type === 'tool_use' ? [`[calls ${block.name} with ${cut(JSON.stringify(block.input))}]`] : [];
+  });
+  return labelled('Assistant', parts.join('\n'));
+}
+
+function renderOutcome(outcome: Outcome, position: number, shrink: boolean, cut: (text: string) => string): string {
+  const { content, isError, log } = outcome;
+  const label = `Result of ${log.name}${isError ? ' (an error)' : ''}`;
+  return labelled(label, shrink && isShrunk(outcome) ? marker(outcome, position) : cut(content) || '(no output)');
+}
+
+function labelled(label: string, text: string): string {
+  return text.trim() === '' ? '' : `${label}:\n${text}`;
+}
+
+function shortened(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const head = Math.ceil(most * 0.6);
+  const tail = text.slice(text.length - Math.floor(most * 0.4));
+  return wellFormedText(`${text.slice(0, head)}\n[… ${text.length - most} characters left out …]\n${tail}`);
+}
+
+/** What a name such as perdure:entry/3-7 stands for, whole, whatever the model sees of it; null when there are no such entries. */
+export function renderRange(entries: readonly Entry[], { from, to }: EntryRange, bodies: Bodies): string | null {
+  if (from >= entries.length) return null;
+  const parts = entries.slice(from, to).flatMap((entry, offset) => {
+    const position = from + offset;
+    const text = renderEntry(entry, position, bodies);
+    return text === '' ? [] : [`--- entry ${position} ---\n${text}`];
+  });
+  return parts.length === 0 ? '(nothing was said here)' : parts.join('\n\n');
+}
+
+function renderEntry(entry: Entry, position: number, bodies: Bodies): string {
+  if (entry.kind === 'boundary') return labelled('Summary of what was before', entry.summary);
+  const told = entry.kind === 'user' || entry.kind === 'reply' || entry.kind === 'outcomes' || entry.kind === 'notice';
+  return told ? renderShown({ kind: 'entry', position, entry }, position, bodies, wholly) : '';
+}

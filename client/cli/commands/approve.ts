@@ -1,0 +1,24 @@
+// perdure approve: lets a call run that waits for a decision, as it is or with another input (L55).
+import type { Command } from 'commander';
+import type { ApproveOptions } from '../../decide.ts';
+import type { Cli } from '../cli.ts';
+import { decideSession } from '../decide-session.ts';
+import { parseInput } from '../parse-input.ts';
+import { sessionArgument } from '../session-argument.ts';
+
+export function approveCommand(program: Command, cli: Cli): void {
+  program
+    .command('approve')
+    .description('let a call run that waits for a decision; `perdure approvals` lists them')
+    .argument('<id>', 'the session')
+    .argument('<call>', 'the call, as `perdure approvals` names it')
+    .option('--input <json>', 'run it with this input instead; it is checked again')
+    .action(async (id: string, call: string, flags: { readonly input?: string }) => {
+      const session = sessionArgument(id);
+      const options: ApproveOptions = flags.input === undefined ? {} : { input: parseInput(flags.input) };
+      const done = flags.input === undefined ? 'approved' : 'approved with another input';
+      cli.exit(
+        await decideSession(cli, { session, call, done, act: (sessions) => sessions.approve(session, call, options) }),
+      );
+    });
+}

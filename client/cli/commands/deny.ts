@@ -1,0 +1,33 @@
+// perdure deny: refuses a call that waits for a decision; the model is told why (L55).
+import type { Command } from 'commander';
+import { reasonProblem } from '../../decide.ts';
+import type { Cli } from '../cli.ts';
+import { decideSession } from '../decide-session.ts';
+import { UsageError } from '../errors.ts';
+import { sessionArgument } from '../session-argument.ts';
+
+type Flags = { readonly reason: string; readonly interrupt?: boolean };
+
+export function denyCommand(program: Command, cli: Cli): void {
+  program
+    .command('deny')
+    .description('refuse a call that waits for a decision; `perdure approvals` lists them')
+    .argument('<id>', 'the session')
+    .argument('<call>', 'the call, as `perdure approvals` names it')
+    .requiredOption('--reason <text>', 'why: the model is told')
+    .option('--interrupt', 'end the run with it')
+    .action(async (id: string, call: string, { reason, interrupt = false }: Flags) => {
+      const session = sessionArgument(id);
+      const problem = reasonProblem(reason);
+      if (problem !== undefined) throw new UsageError(problem);
+      const done = interrupt ? 'denied, and the run ends' : 'denied';
+      cli.exit(
+        await decideSession(cli, {
+          session,
+          call,
+          done,
+          act: (sessions) => sessions.deny(session, call, reason, { interrupt }),
+        }),
+      );
+    });
+}

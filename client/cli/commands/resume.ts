@@ -1,0 +1,31 @@
+// perdure resume: ends the wait of a parked session early (L14).
+import type { Command } from 'commander';
+import type { Cli } from '../cli.ts';
+import { STATUS } from '../errors.ts';
+import { sessionArgument } from '../session-argument.ts';
+import { sayIfNobodyWorks, withServer } from '../with-server.ts';
+
+export function resumeCommand(program: Command, cli: Cli): void {
+  program
+    .command('resume')
+    .description('end the wait of a parked session now')
+    .argument('<id>', 'the session')
+    .action(async (id: string) => {
+      cli.exit(await resume(cli, id));
+    });
+}
+
+async function resume(cli: Cli, id: string): Promise<number> {
+  const session = sessionArgument(id);
+  return withServer(cli, async (opened) => {
+    const { phase, status } = await opened.sessions.describe(session);
+    if (status === 'open' && phase !== 'parked') {
+      cli.say(`session ${session} is not parked`);
+      return STATUS.ok;
+    }
+    await opened.sessions.resume(session);
+    cli.say(`session ${session} goes on`);
+    await sayIfNobodyWorks(cli, opened, session);
+    return STATUS.ok;
+  });
+}

@@ -1,0 +1,33 @@
+// perdure snip: takes entries of a session out of the model's sight; they stay in the transcript (L7).
+import type { Command } from 'commander';
+import { snipProblem } from '../../decide.ts';
+import { count } from '../../render/units.ts';
+import type { Cli } from '../cli.ts';
+import { STATUS, UsageError } from '../errors.ts';
+import { sessionArgument } from '../session-argument.ts';
+import { withServer } from '../with-server.ts';
+
+export function snipCommand(program: Command, cli: Cli): void {
+  program
+    .command('snip')
+    .description('take entries out of what the model sees; they stay in the transcript')
+    .argument('<id>', 'the session')
+    .argument('<entry...>', 'their positions, as `perdure show ID --json` has them')
+    .action(async (id: string, given: readonly string[]) => {
+      cli.exit(await snip(cli, id, given));
+    });
+}
+
+async function snip(cli: Cli, id: string, given: readonly string[]): Promise<number> {
+  const session = sessionArgument(id);
+  const entries = given.map((text) => (/^\d+$/.test(text) ? Number(text) : Number.NaN));
+  const strange = given.find((text) => !/^\d+$/.test(text));
+  const problem =
+    strange === undefined ? snipProblem(entries) : `${JSON.stringify(strange)} is no position of an entry`;
+  if (problem !== undefined) throw new UsageError(problem);
+  return withServer(cli, async ({ sessions }) => {
+    await sessions.snip(session, entries);
+    cli.say(`${count(entries.length, 'entry', 'entries')} will be out of the model’s sight from its next request on`);
+    return STATUS.ok;
+  });
+}

@@ -1,0 +1,37 @@
+// The JSON schema of --output-schema, from its file.
+import { readFileSync, statSync } from 'node:fs';
+import { oneLine } from '../render/plain.ts';
+import { UsageError } from './errors.ts';
+
+/** Bytes: what is larger is no schema that will do. */
+const LARGEST = 1024 * 1024;
+
+/** `path`: absolute. Throws UsageError. Whether the schema is one that can be used is told when the run opens. */
+export function readSchema(path: string): Readonly<Record<string, unknown>> {
+  const value = parsed(path, content(path));
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  throw new UsageError(`the output schema ${path} is no JSON object: write a JSON schema such as {"type": "object"}`);
+}
+
+function content(path: string): string {
+  try {
+    const { size } = statSync(path);
+    if (size > LARGEST) throw new UsageError(`the output schema ${path} has ${size} bytes: give at most 64 KB`);
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    throw new UsageError(
+      `the output schema ${path} ${code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`}`,
+    );
+  }
+}
+
+function parsed(path: string, text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new UsageError(`the output schema ${path} is not JSON: ${oneLine(error.message, 200)}`);
+  }
+}

@@ -1,0 +1,38 @@
+// A worker that takes decisions and does no work: it runs workflows and no activity. A command that ends at once can have one,
+// for nothing it began would be cut off; what comes of a decision is done by a worker that stays.
+import { connectionOptions } from '../../worker/embedded/connect-client.ts';
+import type { Opened } from './open-server.ts';
+import { prepareWorker } from './own-worker.ts';
+
+export async function startDecidingWorker(
+  { target }: Pick<Opened, 'target'>,
+  warn: (line: string) => void,
+): Promise<{ stop(): Promise<void> }> {
+  await prepareWorker({ warn });
+  const [{ NativeConnection, Worker }, { bundlePath }, { formatIdentity, processIdentity }, { TASK_QUEUE }] =
+    await Promise.all([
+      import('@temporalio/worker'),
+      import('../../worker/bundle.ts'),
+      import('../../activities/process-identity.ts'),
+      import('../../workflows/contract/session.ts'),
+    ]);
+  const connection = await NativeConnection.connect(connectionOptions(target));
+  const worker = await Worker.create({
+    connection,
+    namespace: target.namespace,
+    taskQueue: TASK_QUEUE,
+    identity: formatIdentity(processIdentity()),
+    workflowBundle: { codePath: bundlePath() },
+    // No session sticks to it: the next worker need not wait for one that is gone.
+    maxCachedWorkflows: 0,
+  });
+  const ended = worker.run();
+  ended.catch(() => undefined);
+  return {
+    stop: async () => {
+      if (worker.getState() === 'RUNNING') worker.shutdown();
+      await ended;
+      await connection.close();
+    },
+  };
+}

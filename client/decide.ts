@@ -1,0 +1,98 @@
+// Decisions about calls that wait for one (L55), and what a person takes out of the model's sight (L7).
+import type { SessionId } from '../workflows/contract/ids.ts';
+import { UPDATES, type Approval, type Denial, type PendingApproval } from '../workflows/contract/session.ts';
+import type { Store } from '../activities/transcript/store.ts';
+import { ClientProblem } from './problem.ts';
+import { closedProblem } from './session-send.ts';
+import type { SessionDescription } from './session-info.ts';
+
+export type DecidePorts = {
+  readonly store: Store;
+  readonly look: (session: SessionId) => Promise<SessionDescription>;
+  /** Throws ClientProblem. */
+  readonly update: (session: SessionId, name: string, arg: Approval | Denial) => Promise<void>;
+};
+
+/** `input`: runs with this instead of what the model wrote; it is validated again. */
+export type ApproveOptions = { readonly input?: unknown };
+/** `interrupt`: the run ends with the denial (L34). */
+export type DenyOptions = { readonly interrupt?: boolean };
+
+/** A session tells of so many at once, the oldest. */
+const LISTED = 20;
+/** Bytes of JSON. */
+const LARGEST_INPUT = 1024 * 1024;
+/** Characters. */
+const LONGEST_REASON = 2_000;
+/** Of one request. */
+const MOST_SNIPPED = 1_000;
+
+/** What was decided about. */
+export async function approve(
+  { store, look, update }: DecidePorts,
+  session: SessionId,
+  call: string,
+  options: ApproveOptions,
+): Promise<PendingApproval> {
+  const bytes = 'input' in options && options.input !== undefined ? inputBytes(options.input) : null;
+  const pending = pendingCall(await look(session), call);
+  const edited = bytes && (await store.put(bytes));
+  const { inputHash } = pending;
+  await update(session, UPDATES.approve, { call, inputHash, ...(edited ? { edited } : {}) });
+  return pending;
+}
+
+export async function deny(
+  { look, update }: DecidePorts,
+  session: SessionId,
+  call: string,
+  reason: string,
+  { interrupt = false }: DenyOptions,
+): Promise<PendingApproval> {
+  const problem = reasonProblem(reason);
+  if (problem !== undefined) throw new ClientProblem('refused', problem);
+  const pending = pendingCall(await look(session), call);
+  await update(session, UPDATES.deny, { call, reason, ...(interrupt ? { interrupt } : {}) });
+  return pending;
+}
+
+/** A sentence that says what is wrong with it, or undefined. */
+export function reasonProblem(reason: string): string | undefined {
+  if (reason.trim() === '') return 'the reason is empty: the model is told why, so say it';
+  if (reason.length <= LONGEST_REASON) return undefined;
+  return `the reason has ${reason.length} characters: give at most ${LONGEST_REASON}`;
+}
+
+/** A sentence that says what is wrong with positions to be snipped, or undefined. */
+export function snipProblem(entries: readonly number[]): string | undefined {
+  if (entries.length === 0) return 'no entry is named: `perdure show ID --json` has their positions';
+  if (entries.length > MOST_SNIPPED) return `${entries.length} entries are named: give at most ${MOST_SNIPPED} at once`;
+  const wrong = entries.find((entry) => !Number.isSafeInteger(entry) || entry < 0);
+  return wrong === undefined ? undefined : `${wrong} is no position of an entry: give whole numbers from 0`;
+}
+
+function pendingCall(seen: SessionDescription, call: string): PendingApproval {
+  if (seen.status !== 'open') throw closedProblem(seen);
+  const waiting = seen.approvals ?? [];
+  const found = waiting.find((pending) => pending.call === call);
+  if (found) return found;
+  const those = waiting.map((pending) => `${pending.call} (${pending.tool})`).join(', ');
+  const more = waiting.length < LISTED ? '' : ', and later ones when these are decided';
+  const rest = waiting.length === 0 ? 'none of its calls does' : `those that do: ${those}${more}`;
+  const past = 'it was decided already, or never asked about';
+  throw new ClientProblem(
+    'no_call',
+    `no call ${call} of session ${seen.session} waits for a decision (${past}); ${rest}`,
+  );
+}
+
+function inputBytes(input: unknown): Uint8Array {
+  const json = JSON.stringify(input) as string | undefined;
+  if (json === undefined) throw new ClientProblem('refused', 'the edited input cannot be written as JSON');
+  const bytes = new TextEncoder().encode(json);
+  if (bytes.length <= LARGEST_INPUT) return bytes;
+  throw new ClientProblem(
+    'refused',
+    `the edited input has ${bytes.length} bytes of JSON: give at most ${LARGEST_INPUT}`,
+  );
+}

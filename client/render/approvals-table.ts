@@ -1,0 +1,21 @@
+// Calls that wait for a decision, as a table.
+import type { WaitingApproval } from '../approval.ts';
+import { approvalWhat } from './approval-text.ts';
+import type { Paint } from './paint.ts';
+import { oneLine } from './plain.ts';
+import { table } from './table.ts';
+import { moment } from './units.ts';
+
+const HEADINGS = ['SESSION', 'CALL', 'TOOL', 'WAITING UNTIL', 'WHAT'] as const;
+
+/** Ends with a line break. */
+export function approvalsTable(paint: Paint, approvals: readonly WaitingApproval[]): string {
+  const rows = approvals.map((approval) => [
+    approval.session,
+    oneLine(approval.call, 40),
+    oneLine(approval.tool, 40),
+    moment(approval.deadline),
+    approvalWhat(approval),
+  ]);
+  return table(paint, HEADINGS, rows);
+}

@@ -1,0 +1,96 @@
+// All of a transcript, across compactions: every text as it is stored, results whole where the model was sent a preview. What is
+// said around them is on lines of its own, each with its entry's position.
+import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/entries.ts';
+import type { SessionReading } from '../session-reading.ts';
+import { terminalDetail } from '../run-outcome.ts';
+import { contextText, fullCommand } from './context-words.ts';
+import type { Paint } from './paint.ts';
+import { count } from './units.ts';
+import { noticeText, outcomeText, transitionText } from './words.ts';
+
+export type FullTranscript = {
+  readonly paint: Paint;
+  readonly reading: SessionReading;
+  /** The whole result that an outcome is a preview of; a sentence when it cannot be read. */
+  readonly whole: (outcome: Outcome) => Promise<string>;
+  /** What a text may not do to where it is printed: nothing for a pipe, which gets it as it is. */
+  readonly exact: (text: string) => string;
+};
+
+/** In pieces, for a result may be large. */
+export async function* fullTranscript(full: FullTranscript): AsyncIterable<string> {
+  for (const [position, entry] of full.reading.entries.entries()) {
+    for await (const { mark, text } of parts(full, entry)) {
+      const line = mark === null ? '' : `${full.paint.dim(full.exact(`── ${position} ${mark}`))}\n`;
+      yield text === null ? line : `${line}${ended(full.exact(text))}`;
+    }
+  }
+}
+
+/** `mark`: what it is; `text`: as stored, or null. */
+type Part = { readonly mark: string | null; readonly text: string | null };
+
+async function* parts({ reading, whole }: FullTranscript, entry: Entry): AsyncIterable<Part> {
+  switch (entry.kind) {
+    case 'run_started':
+      return yield line(`run ${entry.run}`);
+    case 'user': {
+      const text = entry.body.kind === 'text' ? entry.body.text : reading.bodies.get(entry.body.hash);
+      return yield { mark: 'prompt', text: text ?? '(its text cannot be read)' };
+    }
+    case 'reply':
+      return yield* replyParts(entry);
+    case 'outcomes':
+      for (const outcome of entry.outcomes) yield { mark: outcomeMark(outcome), text: await whole(outcome) };
+      return;
+    case 'boundary':
+      yield line(contextText(entry, fullCommand(reading.description.session)));
+      return yield { mark: 'summary', text: entry.summary };
+    case 'collapse_staged':
+      return yield { mark: contextText(entry, ''), text: entry.short };
+    case 'microcompact':
+    case 'collapse_committed':
+    case 'snip':
+      return yield line(contextText(entry, 'here'));
+    case 'notice':
+      return yield { mark: `notice: ${entry.notice.kind}`, text: noticeWhole(entry.notice) };
+    case 'transition':
+      return yield line(transitionText(entry.reason));
+    case 'run_ended': {
+      const { terminal, turns, spend, durationMs } = entry.ended;
+      const { reason } = terminal;
+      return yield line(
+        outcomeText({ reason, detail: terminalDetail(terminal), turns, costUsd: spend.usd, durationMs }),
+      );
+    }
+    case 'session_closed':
+      return yield line(`closed; ${count(entry.notTaken.length, 'message')} not taken`);
+  }
+}
+
+function* replyParts({ message, fate }: ReplyEntry): Iterable<Part> {
+  yield line(fate === 'whole' ? 'reply' : `reply (${fate})`);
+  for (const block of message.content) {
+    if (block.type === 'text') yield { mark: null, text: block.text };
+    else if (block.type === 'thinking') yield { mark: 'thinking', text: block.thinking };
+    else if (block.type === 'tool_use')
+      yield { mark: `call ${block.name} (${block.id})`, text: JSON.stringify(block.input) };
+    else yield { mark: block.type, text: JSON.stringify(block) };
+  }
+}
+
+function outcomeMark({ toolUseId, isError, log }: Outcome): string {
+  return `result of ${log.name} (${toolUseId})${isError ? `: ${log.decision}, ${log.outcome}` : ''}`;
+}
+
+function noticeWhole(notice: Extract<Entry, { readonly kind: 'notice' }>['notice']): string {
+  if ('text' in notice) return notice.text;
+  if ('detail' in notice) return notice.detail;
+  return 'problem' in notice ? notice.problem : noticeText(notice);
+}
+
+const line = (mark: string): Part => ({ mark, text: null });
+
+function ended(text: string): string {
+  return text === '' || text.endsWith('\n') ? text : `${text}\n`;
+}

@@ -1,0 +1,65 @@
+// Decisions reach a session as updates: a worker answers them, and may refuse them with a sentence (L55). Few at a time, and
+// again with the same id when the server did not answer: an error does not mean that nothing was applied.
+import { randomUUID } from 'node:crypto';
+import {
+  type Client,
+  WorkflowNotFoundError,
+  WorkflowUpdateFailedError,
+  WorkflowUpdateRPCTimeoutOrCancelledError,
+} from '@temporalio/client';
+import type { SessionId } from '../workflows/contract/ids.ts';
+import { nobodyPolls, workerPolls } from './connect/worker-polls.ts';
+import { NotYet, patience, persist, type Patience } from './persist.ts';
+import { ClientProblem } from './problem.ts';
+import { closedProblem, describe } from './session-send.ts';
+
+/** More than ten in flight wedge a session. */
+export const MOST_UPDATES = 8;
+
+/** One call waits for a worker so long; a person is told within ten seconds that there is none. */
+export const updatePatience: Patience = { ...patience, oneCall: 8_000 };
+
+export type Update = {
+  readonly temporal: Client;
+  readonly session: SessionId;
+  readonly name: string;
+  readonly arg: unknown;
+  readonly taskQueue: string;
+  readonly patience?: Patience;
+};
+
+/** Throws ClientProblem: `no_session`, `closed`, `no_worker`, `unanswered`, or `refused` with what the session says. */
+export async function update(asked: Update): Promise<void> {
+  const { temporal, session, name, arg } = asked;
+  const options: { readonly args: [unknown]; readonly updateId: string } = { args: [arg], updateId: randomUUID() };
+  let tries = 0;
+  const call = async (): Promise<void> => {
+    tries += 1;
+    try {
+      // Without a run id: the session may continue as new at any time.
+      await temporal.workflow.getHandle(session).executeUpdate<void, [unknown]>(name, options);
+    } catch (error) {
+      throw await problemOf(asked, error, tries);
+    }
+  };
+  await persist(temporal, `reach session ${session}`, call, asked.patience ?? updatePatience);
+}
+
+async function problemOf({ temporal, session, taskQueue }: Update, error: unknown, tries: number): Promise<unknown> {
+  if (error instanceof WorkflowUpdateFailedError) {
+    const why = error.cause?.message ?? error.message;
+    // What an earlier try did is not known: its answer was lost.
+    const doubt = tries > 1 ? ' (the server was asked before and did not answer: it may be this decision)' : '';
+    return new ClientProblem('refused', `session ${session}: ${why}${doubt}`);
+  }
+  if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) {
+    const polled = await workerPolls({ temporal, taskQueue });
+    return polled ? error : new ClientProblem('no_worker', `${nobodyPolls(taskQueue)}; nothing was decided`);
+  }
+  if (error instanceof WorkflowNotFoundError) {
+    const described = await describe(temporal, session);
+    // Between two runs of its workflow.
+    return described.status === 'open' ? new NotYet(error) : closedProblem(described);
+  }
+  return error;
+}

@@ -1,0 +1,151 @@
+// A run whose final answer must satisfy a JSON schema (L53): what the model is told, what is said of an answer, which schemas are
+// refused.
+import { describe, expect, it } from 'vitest';
+import { answerChecks, schemaProblem } from '../../activities/model/answer-schema.ts';
+import { openRun } from '../../activities/open-run.ts';
+import { structuredOutput } from '../../activities/transcript/structured-output.ts';
+import { fault, reply, text, thinking, toolUse } from '../../worker/scripted-model/index.ts';
+import { benchDeps, fakeAttempt, type BenchOptions } from '../support/bench-deps.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+const schema = {
+  type: 'object',
+  properties: {
+    name: { type: 'string' },
+    sizes: { type: 'array', items: { type: 'object', properties: { w: { type: 'number' } }, required: ['w'] } },
+  },
+  required: ['name', 'sizes'],
+  additionalProperties: false,
+};
+const good = '{"name":"a","sizes":[{"w":1}]}';
+const bench = (script: BenchOptions['script']) => benchDeps({ script, run: { outputSchema: schema } });
+
+describe('the value in a final answer', () => {
+  it.each([
+    ['is the whole text', ` \n${good}\n`],
+    ['is the one fenced block', `Here it is:\n\n\`\`\`json\n${good}\n\`\`\`\nDone.`],
+    ['is the one fenced block, whatever the case and the line ends', `\`\`\`JSON\r\n${good}\r\n\`\`\``],
+  ])('L53 %s', (_name, said) => {
+    expect(structuredOutput(said)).toEqual({ kind: 'value', value: JSON.parse(good) });
+  });
+
+  it.each([
+    ['nothing', '', 'no text'],
+    ['words', 'It is done.', 'not one JSON value'],
+    ['two values', `${good}\n${good}`, 'not one JSON value'],
+    ['two blocks', `\`\`\`json\n1\n\`\`\`\n\`\`\`json\n2\n\`\`\``, '2 fenced blocks'],
+    ['a value that ends too soon', good.slice(0, -1), 'not one JSON value'],
+  ])('L53 is not in %s', (_name, said, problem) => {
+    expect(structuredOutput(said)).toMatchObject({ kind: 'none', problem: expect.stringContaining(problem) });
+  });
+});
+
+describe('what is wrong with an answer', () => {
+  const problem = (value: unknown, of: object = schema) => answerChecks()(of as typeof schema)(JSON.stringify(value));
+
+  it('L53 names each path, and none for an answer that will do', () => {
+    expect(problem(JSON.parse(good))).toBeUndefined();
+    const said = problem({ name: 5, sizes: [{ w: 1 }, { w: 'x' }], more: true });
+    expect(said).toContain('$.name: ');
+    expect(said).toContain('$.sizes[1].w: ');
+    expect(said).toContain('more');
+  });
+
+  it('L53 of alternatives, the nearest is spoken of', () => {
+    const tagged = (tag: string, required: string[]) => ({
+      type: 'object',
+      properties: { tag: { const: tag }, a: { type: 'string' }, b: { type: 'string' } },
+      required: ['tag', ...required],
+    });
+    expect(problem({ tag: 'y', b: 5 }, { anyOf: [tagged('x', ['a', 'b']), tagged('y', ['b'])] })).toContain('$.b: ');
+  });
+
+  it('L53 has at most a thousand characters', () => {
+    const said = problem({ name: 'a', sizes: Array.from({ length: 500 }, () => ({})) });
+    expect(said?.length).toBeLessThanOrEqual(1_000);
+  });
+
+  it('L53 a default makes no property complete', () => {
+    const named = { type: 'object', properties: { name: { type: 'string', default: 'x' } }, required: ['name'] };
+    expect(problem({}, named)).toContain('$.name: ');
+  });
+
+  it('L53 an answer nested without end is refused, not walked', () => {
+    const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
+    expect(answerChecks()({ type: 'array', items: {} })(deep)).toContain('nested');
+  });
+});
+
+describe('a schema', () => {
+  let endless: Record<string, unknown> = { type: 'object' };
+  for (let n = 0; n < 3_000; n += 1) endless = { type: 'object', properties: { a: endless } };
+
+  it.each<[string, object, string]>([
+    ['a type that is none', { type: 'strng' }, 'strng'],
+    ['a reference to elsewhere', { $ref: 'https://example.com/a.json' }, '$ref'],
+    ['a condition', { if: { type: 'string' }, then: { type: 'string', minLength: 1 } }, 'if/then/else'],
+    ['a pattern that is none', { type: 'string', pattern: '(' }, 'regular expression'],
+    ['an enum that is no list', { enum: 5 }, 'cannot be used'],
+    ['properties without a type', { properties: { a: { type: 'string' } } }, '"type": "object"'],
+    [
+      'a length without a type, deep inside',
+      { type: 'object', properties: { a: { type: 'array', items: { minLength: 3 } } } },
+      '$.properties.a.items has minLength without "type": "string"',
+    ],
+    ['a required name that it does not describe', { type: 'object', required: ['a'] }, 'requires "a"'],
+    ['something beside a $ref', { $ref: '#/$defs/a', minLength: 1, type: 'string', $defs: { a: {} } }, 'beside a $ref'],
+    ['a nesting without end', endless, 'nested'],
+  ])('L53 with %s is refused: it could not be held to', (_name, refused, why) => {
+    expect(schemaProblem(refused as Record<string, unknown>)).toContain(why);
+    expect(schemaProblem(refused as Record<string, unknown>)).not.toContain('\n');
+  });
+
+  it('L53 that could not be held to refuses the run, in a sentence', async () => {
+    const { deps } = await bench([]);
+    const options = { cwd: tempDir(), outputSchema: { type: 'strng' } };
+    const opened = await openRun(deps)(fakeAttempt(), { chain: 'chain', run: 2, step: 9, options });
+    expect(opened).toMatchObject({ kind: 'refused', detail: expect.stringContaining('output schema') });
+  });
+
+  it.each<[string, object]>([
+    ['alternatives', { anyOf: [{ type: 'string' }, { type: 'null' }] }],
+    [
+      'definitions that refer to themselves',
+      { $ref: '#/$defs/t', $defs: { t: { type: 'object', properties: { t: { $ref: '#/$defs/t' } } } } },
+    ],
+    ['several types', { type: ['object', 'null'], properties: { a: { type: ['integer', 'string'], minimum: 1 } } }],
+    ['a property named like a keyword', { type: 'object', properties: { required: { type: 'string' }, default: {} } }],
+  ])('L53 with %s will do', (_name, accepted) => {
+    expect(schemaProblem(accepted as Record<string, unknown>)).toBeUndefined();
+  });
+});
+
+describe('a model call', () => {
+  it('L53 tells the model the schema, and to answer with one JSON value', async () => {
+    const { call, model, bodies } = await bench([reply(good, { expect: { system: JSON.stringify(schema) } })]);
+    const result = await call();
+    expect(result).toMatchObject({ kind: 'message', calls: [] });
+    expect(result).not.toHaveProperty('problem');
+    expect(JSON.stringify(bodies()[0])).toContain('one JSON value');
+    expect(model.problems).toEqual([]);
+  });
+
+  it('L53 says what is wrong with a final answer, stored all the same, and says it again when asked again', async () => {
+    const { call, entries } = await bench([reply([thinking('Hm.'), text('{"name":1,'), text('"sizes":[]}')])]);
+    const result = await call();
+    expect(result).toMatchObject({ kind: 'message', problem: expect.stringContaining('$.name: ') });
+    if (result.kind !== 'message') return;
+    expect((await entries(result.head)).at(-1)).toMatchObject({ kind: 'reply', fate: 'whole' });
+    expect(await call(fakeAttempt(2))).toEqual(result);
+  });
+
+  it('L53 asks nothing of a reply with calls, nor of one that was cut', async () => {
+    const script = [
+      reply([text('Looking.'), toolUse('look', {})]),
+      fault({ maxTokensAfter: { block: 0, chars: 3 } }, good),
+    ];
+    const { call } = await bench(script);
+    expect(await call()).not.toHaveProperty('problem');
+    expect(await call(fakeAttempt(), { step: 3 })).not.toHaveProperty('problem');
+  });
+});

@@ -1,0 +1,101 @@
+// What the person at the terminal is asked about a call that waits, and what becomes of the answer. Terminal and session are fakes.
+import { expect, it, vi } from 'vitest';
+import type { WaitingApproval } from '../../../client/approval.ts';
+import type { Cli } from '../../../client/cli/cli.ts';
+import { askApprovals } from '../../../client/cli/ask-approvals.ts';
+import { ClientProblem } from '../../../client/problem.ts';
+import { painter } from '../../../client/render/paint.ts';
+import type { Hash } from '../../../workflows/contract/ids.ts';
+import { session } from '../support.ts';
+import { until } from '../../support/until.ts';
+
+const approval = (call: string): WaitingApproval => ({
+  session,
+  call,
+  tool: 'bash',
+  reason: 'it may change files',
+  inputHash: 'h',
+  head: 'h' as Hash,
+  index: 0,
+  deadline: 9,
+  input: { command: 'make' },
+});
+
+/** A terminal at which these lines are typed, one for each question; null: there is no terminal. */
+function terminal(lines: readonly string[] | null) {
+  const [said, questions]: [string[], string[]] = [[], []];
+  const typed = [...(lines ?? [])];
+  const readLine = (question: string, signal: AbortSignal): Promise<string | null> => {
+    questions.push(question);
+    const line = typed.shift();
+    if (line !== undefined) return Promise.resolve(line);
+    return new Promise((resolve) => signal.addEventListener('abort', () => resolve(null)));
+  };
+  const cli = {
+    self: 'perdure',
+    err: painter(false),
+    say: (line: string) => void said.push(line),
+    readLine: lines && readLine,
+  } as unknown as Cli;
+  const approve = vi.fn(() => Promise.resolve(approval('x')));
+  const deny = vi.fn(() => Promise.resolve(approval('x')));
+  return { said, questions, approve, deny, asked: askApprovals(cli, { approve, deny }) };
+}
+
+const wait = { type: 'approval' } as const;
+
+it('L55 without a terminal only says how to decide elsewhere', () => {
+  const { asked, said, approve, deny } = terminal(null);
+  asked.hear({ ...wait, ...approval('1.1.0') });
+  expect(said).toEqual([
+    'it waits for a decision: `perdure approve s-1 1.1.0`, or `perdure deny s-1 1.1.0 --reason "why"`',
+  ]);
+  expect([approve, deny].map((call) => call.mock.calls.length)).toEqual([0, 0]);
+});
+
+it.each([
+  ['y', 'approve', [session, '1.1.0']],
+  ['YES', 'approve', [session, '1.1.0']],
+  ['n', 'deny', [session, '1.1.0', 'the user denied it', { interrupt: false }]],
+  ['n use make clean', 'deny', [session, '1.1.0', 'use make clean', { interrupt: false }]],
+  ['i enough', 'deny', [session, '1.1.0', 'enough', { interrupt: true }]],
+  ['e {"command": "ls"}', 'approve', [session, '1.1.0', { input: { command: 'ls' } }]],
+] as const)('L55 takes "%s" at a terminal', async (line, act, args) => {
+  const place = terminal([line]);
+  place.asked.hear({ ...wait, ...approval('1.1.0') });
+  await until(() => place[act].mock.calls.length > 0);
+  expect(place[act].mock.calls).toEqual([args]);
+  expect(place.questions).toEqual(['bash? [y]es / [n]o / [e]dit / [i]nterrupt: ']);
+});
+
+it('L55 shows the input to be edited, and asks again for what is no JSON object', async () => {
+  const { asked, approve, said } = terminal(['what', 'e', '[1]', 'edit', '{"command":"ls"}']);
+  asked.hear({ ...wait, ...approval('1.1.0') });
+  await until(() => approve.mock.calls.length > 0);
+  expect(approve.mock.calls).toEqual([[session, '1.1.0', { input: { command: 'ls' } }]]);
+  expect(said.slice(1)).toEqual([
+    'answer y, n (and why), e, or i (and why)',
+    'now: {"command":"make"}',
+    'the input [1] is no JSON object: write it as {"name": "value"}',
+    'now: {"command":"make"}',
+  ]);
+});
+
+it('L55 withdraws the question when someone decides elsewhere, and goes on with the next', async () => {
+  const { asked, approve, questions } = terminal([]);
+  asked.hear({ ...wait, ...approval('1.1.0') });
+  asked.hear({ ...wait, ...approval('1.1.1') });
+  await until(() => questions.length === 1);
+  asked.hear({ type: 'approval_settled', session, call: '1.1.0' });
+  await until(() => questions.length === 2);
+  asked.stop();
+  expect(approve).not.toHaveBeenCalled();
+});
+
+it('says why a decision was not taken, and asks again while the call waits', async () => {
+  const { asked, approve, said } = terminal(['y', 'y']);
+  approve.mockRejectedValueOnce(new ClientProblem('no_worker', 'no worker polls'));
+  asked.hear({ ...wait, ...approval('1.1.0') });
+  await until(() => approve.mock.calls.length === 2);
+  expect(said).toContain('no worker polls');
+});

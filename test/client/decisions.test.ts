@@ -1,0 +1,230 @@
+// Calls that wait for a decision: how they are listed, and how a decision reaches its session. The server is a fake.
+import { expect, it, vi } from 'vitest';
+import {
+  type Client,
+  WorkflowNotFoundError,
+  WorkflowUpdateFailedError,
+  WorkflowUpdateRPCTimeoutOrCancelledError,
+} from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
+import { inputHashOf } from '../../client/approval.ts';
+import { createClient } from '../../client/client.ts';
+import { ClientProblem } from '../../client/problem.ts';
+import { memoryStore } from '../../activities/transcript/memory-store.ts';
+import type { Store } from '../../activities/transcript/store.ts';
+import type { Hash } from '../../workflows/contract/ids.ts';
+import type { PendingApproval } from '../../workflows/contract/session.ts';
+import { callBlock, reply, runStarted, stored, textBlock } from '../support/transcript.ts';
+
+type Update = (
+  name: string,
+  options: { readonly args: readonly unknown[]; readonly updateId: string },
+) => Promise<void>;
+
+const input = { command: 'rm -rf build' };
+
+/** A session whose last reply is `text, bash(input)`; what waits is in its memo. */
+async function waiting(changes: Partial<PendingApproval> = {}, store: Store = memoryStore()) {
+  const view = await stored(store, [
+    runStarted(1),
+    reply([textBlock('I clean.'), callBlock('toolu_1', input, 'bash')]),
+  ]);
+  const pending: PendingApproval = {
+    call: '1.1.1',
+    tool: 'bash',
+    reason: 'it may change files',
+    inputHash: inputHashOf(input),
+    head: view.head as Hash,
+    index: 1,
+    deadline: 5_000,
+    ...changes,
+  };
+  return { store, pending };
+}
+
+type Server = {
+  readonly approvals?: readonly PendingApproval[];
+  readonly status?: string;
+  readonly update?: Update;
+  readonly signal?: (...args: readonly unknown[]) => Promise<void>;
+  readonly pollers?: readonly object[];
+};
+
+function sessions(store: Store, { approvals = [], status = 'RUNNING', update, signal, pollers = [] }: Server) {
+  const memo = {
+    perdure: { phase: 'waiting_approval', head: null, cwd: '/w', title: 't', runs: 1, last: null, approvals },
+  };
+  const execution = { workflowId: 's-1', status: { name: status }, memo, startTime: new Date(0), raw: {} };
+  const handle = { describe: () => Promise.resolve(execution), executeUpdate: update, signal };
+  const other = { ...execution, workflowId: 's-2', memo: { perdure: { ...memo.perdure, approvals: undefined } } };
+  const list = async function* () {
+    yield* [other, execution];
+  };
+  const temporal = {
+    workflow: { getHandle: () => handle, list },
+    workflowService: { describeTaskQueue: () => Promise.resolve({ pollers }) },
+    withDeadline: <T>(_deadline: unknown, call: () => Promise<T>): Promise<T> => call(),
+    options: { namespace: 'default' },
+  } as unknown as Client;
+  return createClient({
+    temporal,
+    store,
+    live: () => {
+      throw new Error('nothing is followed here');
+    },
+    visibility: () => Promise.resolve(true),
+  });
+}
+
+const grpc = (code: number, details: string): Error =>
+  new Error('the call failed', { cause: Object.assign(new Error(details), { code, details, metadata: {} }) });
+const accepted = () => vi.fn<Update>().mockResolvedValue(undefined);
+const refused = (why: string) => new WorkflowUpdateFailedError('failed', ApplicationFailure.create({ message: why }));
+
+it('L55 lists the calls of all open sessions that wait, each with its input, and those of one', async () => {
+  const { store, pending } = await waiting();
+  const client = sessions(store, { approvals: [pending] });
+  const expected = [{ ...pending, session: 's-1', input }];
+  expect(await client.approvals()).toEqual(expected);
+  expect(await client.approvals('s-1')).toEqual(expected);
+});
+
+it('L55 shows the input that a hook put in place, and says so when only the model’s own is there', async () => {
+  const edited = { command: 'ls' };
+  const { store, pending } = await waiting({ inputHash: inputHashOf(edited) });
+  const client = sessions(store, { approvals: [pending] });
+  expect(await client.approvals('s-1')).toMatchObject([
+    { input, problem: expect.stringContaining('a hook has changed') },
+  ]);
+  await store.put(Buffer.from(JSON.stringify(edited)));
+  const [shown] = await client.approvals('s-1');
+  expect(shown).toMatchObject({ input: edited });
+  expect(shown).not.toHaveProperty('problem');
+});
+
+it('lists a call also when its transcript is not in the store, with what is wrong', async () => {
+  const { pending } = await waiting();
+  const [shown] = await sessions(memoryStore(), { approvals: [pending] }).approvals('s-1');
+  expect(shown).toMatchObject({ call: '1.1.1', input: null, problem: expect.stringContaining('cannot be read') });
+});
+
+it('L55 approves a call for the input that waits, and an edited one by the hash of what is stored', async () => {
+  const { store, pending } = await waiting();
+  const update = accepted();
+  const client = sessions(store, { approvals: [pending], update });
+  expect(await client.approve('s-1', '1.1.1')).toEqual(pending);
+  await client.approve('s-1', '1.1.1', { input: { command: 'ls' } });
+  const [plain, edited] = update.mock.calls.map(([name, { args }]) => ({ name, arg: args[0] }));
+  expect(plain).toEqual({ name: 'approve', arg: { call: '1.1.1', inputHash: pending.inputHash } });
+  const { edited: hash } = edited?.arg as { readonly edited: Hash };
+  expect(JSON.parse(Buffer.from(await store.get(hash)).toString())).toEqual({ command: 'ls' });
+});
+
+it('L34 denies a call with a reason, and ends the run with it when asked to', async () => {
+  const { store, pending } = await waiting();
+  const update = accepted();
+  const client = sessions(store, { approvals: [pending], update });
+  await client.deny('s-1', '1.1.1', 'not now');
+  await client.deny('s-1', '1.1.1', 'never', { interrupt: true });
+  expect(update.mock.calls.map(([name, { args }]) => [name, args[0]])).toEqual([
+    ['deny', { call: '1.1.1', reason: 'not now' }],
+    ['deny', { call: '1.1.1', reason: 'never', interrupt: true }],
+  ]);
+});
+
+it('sends a decision again with the same id while the server cannot take it', async () => {
+  const { store, pending } = await waiting();
+  const update = vi
+    .fn<Update>()
+    .mockRejectedValueOnce(grpc(8, 'workflow operation can not be applied because workflow is closing'))
+    .mockRejectedValueOnce(grpc(14, 'workflow update was aborted'))
+    // Between two runs of the workflow.
+    .mockRejectedValueOnce(new WorkflowNotFoundError('not found', 's-1', undefined))
+    .mockResolvedValueOnce(undefined);
+  await sessions(store, { approvals: [pending], update }).approve('s-1', '1.1.1');
+  expect(new Set(update.mock.calls.map(([, { updateId }]) => updateId)).size).toBe(1);
+  expect(update).toHaveBeenCalledTimes(4);
+});
+
+it('never has more than eight decisions under way', async () => {
+  const { store, pending } = await waiting();
+  let [now, most] = [0, 0];
+  const update: Update = async () => {
+    most = Math.max(most, (now += 1));
+    await new Promise((resolve) => setImmediate(resolve));
+    now -= 1;
+  };
+  const client = sessions(store, { approvals: [pending], update });
+  await Promise.all(Array.from({ length: 30 }, () => client.approve('s-1', '1.1.1')));
+  expect(most).toBe(8);
+});
+
+it('names the calls that wait when the one that is decided about does not', async () => {
+  const { store, pending } = await waiting();
+  const update = accepted();
+  const client = sessions(store, { approvals: [pending], update });
+  await expect(client.approve('s-1', '1.1.9')).rejects.toThrow(
+    'no call 1.1.9 of session s-1 waits for a decision (it was decided already, or never asked about); those that do: 1.1.1 (bash)',
+  );
+  await expect(sessions(store, {}).deny('s-1', '1.1.1', 'no')).rejects.toThrow('none of its calls does');
+  expect(update).not.toHaveBeenCalled();
+});
+
+it('L55 passes on what the session says of a decision that it refuses', async () => {
+  const { store, pending } = await waiting();
+  const update = vi.fn<Update>().mockRejectedValue(refused('call 1.1.1 is decided already'));
+  const deciding = sessions(store, { approvals: [pending], update }).approve('s-1', '1.1.1');
+  await expect(deciding).rejects.toThrow('session s-1: call 1.1.1 is decided already');
+  await expect(deciding).rejects.toMatchObject({ kind: 'refused' });
+});
+
+it('says that a refusal may be due to its own lost try', async () => {
+  const { store, pending } = await waiting();
+  const update = vi
+    .fn<Update>()
+    .mockRejectedValueOnce(grpc(14, 'unavailable'))
+    .mockRejectedValue(refused('call 1.1.1 is decided already'));
+  const deciding = sessions(store, { approvals: [pending], update }).approve('s-1', '1.1.1');
+  await expect(deciding).rejects.toThrow('it may be this decision');
+});
+
+it('says when no worker polls to take the decision', async () => {
+  const { store, pending } = await waiting();
+  const late = new WorkflowUpdateRPCTimeoutOrCancelledError('late', { cause: grpc(4, 'deadline').cause as Error });
+  const update = vi.fn<Update>().mockRejectedValue(late);
+  const deciding = sessions(store, { approvals: [pending], update }).approve('s-1', '1.1.1');
+  await expect(deciding).rejects.toMatchObject({ kind: 'no_worker' });
+  await expect(deciding).rejects.toThrow('no worker polls task queue perdure');
+});
+
+it('says that the session is closed', async () => {
+  const { store, pending } = await waiting();
+  const client = sessions(store, { approvals: [pending], status: 'CANCELLED' });
+  await expect(client.approve('s-1', '1.1.1')).rejects.toThrow('session s-1 was cancelled and takes nothing more');
+});
+
+it('L7 signals positions of entries to be snipped', async () => {
+  const signal = vi.fn().mockResolvedValue(undefined);
+  await sessions(memoryStore(), { signal }).snip('s-1', [3, 4]);
+  expect(signal.mock.calls).toEqual([['snip', { entries: [3, 4] }]]);
+});
+
+it.each([
+  ['an empty reason', (client: ReturnType<typeof sessions>) => client.deny('s-1', '1', ' '), 'the reason is empty'],
+  [
+    'an endless reason',
+    (client: ReturnType<typeof sessions>) => client.deny('s-1', '1', 'x'.repeat(2_001)),
+    'has 2001',
+  ],
+  ['no entries', (client: ReturnType<typeof sessions>) => client.snip('s-1', []), 'no entry is named'],
+  ['a position that is none', (client: ReturnType<typeof sessions>) => client.snip('s-1', [1.5]), '1.5 is no position'],
+  [
+    'an input that is not JSON',
+    (client: ReturnType<typeof sessions>) => client.approve('s-1', '1', { input: () => 1 }),
+    'cannot be written as JSON',
+  ],
+] as const)('refuses %s before anything is sent', async (_what, act, sentence) => {
+  const refusing = act(sessions(memoryStore(), {}));
+  await expect(refusing).rejects.toThrow(sentence);
+  await expect(refusing).rejects.toBeInstanceOf(ClientProblem);
+});

@@ -1,0 +1,42 @@
+// What a follower is told of calls that wait for a decision.
+import { expect, it } from 'vitest';
+import type { Hash } from '../../workflows/contract/ids.ts';
+import type { PendingApproval } from '../../workflows/contract/session.ts';
+import { all, description, ended, followed, session } from './support.ts';
+
+const pending = (head: Hash, call: string, inputHash = 'h'): PendingApproval => ({
+  call,
+  tool: 'bash',
+  reason: 'it may change files',
+  inputHash,
+  head,
+  index: 0,
+  deadline: 9,
+});
+
+it('L55 tells once that a call waits, and that it waits no more', async () => {
+  const s = await followed({ run: 1, messages: [] });
+  const waits = description({ phase: 'waiting_approval', runs: 1, approvals: [pending(s.head, '1.1.0')] });
+  const looks = [waits, waits, waits, description({ runs: 1 })];
+  const rest = description({ phase: 'idle', runs: 1, last: s.last });
+  const events = await all(s.follow(() => looks.shift() ?? rest));
+  expect(events.map(({ type }) => type)).toEqual(['approval', 'approval_settled', 'result']);
+  expect(events[0]).toMatchObject({ session, call: '1.1.0', tool: 'bash', deadline: 9 });
+  expect(events[1]).toEqual({ type: 'approval_settled', session, call: '1.1.0' });
+});
+
+it('L55 tells of the same call again when it waits with another input', async () => {
+  const s = await followed({ run: 1 });
+  const waits = (inputHash: string) =>
+    description({ phase: 'waiting_approval', runs: 1, approvals: [pending(s.head, '1.1.0', inputHash)] });
+  const looks = [waits('a'), waits('b')];
+  const rest = description({ phase: 'idle', runs: 1, last: { ...ended({ run: 1 }), head: s.head } });
+  const events = await all(s.follow(() => looks.shift() ?? rest));
+  expect(events.map(({ type }) => type)).toEqual([
+    'approval',
+    'approval_settled',
+    'approval',
+    'approval_settled',
+    'result',
+  ]);
+});

@@ -1,0 +1,66 @@
+// A call that waits, as it is shown to whoever decides.
+import { expect, it } from 'vitest';
+import type { WaitingApproval } from '../../../client/approval.ts';
+import { approvalsTable } from '../../../client/render/approvals-table.ts';
+import { approvalText } from '../../../client/render/approval-text.ts';
+import { painter } from '../../../client/render/paint.ts';
+import { plain } from '../../../client/render/plain.ts';
+import type { Hash } from '../../../workflows/contract/ids.ts';
+import { session } from '../support.ts';
+
+const approval = (changes: Partial<WaitingApproval> = {}): WaitingApproval => ({
+  session,
+  call: '1.1.0',
+  tool: 'bash',
+  reason: 'it may change files',
+  inputHash: 'h',
+  head: 'h' as Hash,
+  index: 0,
+  deadline: Date.UTC(2030, 0, 2, 3, 4, 5),
+  input: { command: 'rm -rf build\nls', timeout: 5 },
+  ...changes,
+});
+
+it('L55 shows the tool, its whole input, why it is asked and until when', () => {
+  expect(approvalText(painter(false), approval()).split('\n')).toEqual([
+    '? bash waits for a decision: it may change files',
+    '  │ command: rm -rf build',
+    '  │ ls',
+    '  │ timeout: 5',
+    '  call 1.1.0, denied if nobody decides until 2030-01-02 03:04:05 UTC',
+  ]);
+});
+
+it('L55 bounds a large input, and says where all of it is', () => {
+  const lines = approvalText(painter(false), approval({ input: { content: 'x\n'.repeat(5_000) } })).split('\n');
+  expect(lines).toHaveLength(33);
+  expect(lines.at(-2)).toBe('  │ … (15014 characters of JSON in all: perdure approvals --json)');
+  const wide = approvalText(painter(false), approval({ input: { content: 'y'.repeat(1_000_000) } }));
+  expect(wide.length).toBeLessThan(1_000);
+  expect(wide).toContain('1000014 characters of JSON in all');
+});
+
+it('says when the input is not known for certain', () => {
+  const problem = 'a hook has changed this input';
+  expect(approvalText(painter(false), approval({ problem }))).toContain('\n  a hook has changed this input\n');
+});
+
+it('L55 lists what waits in columns', () => {
+  expect(approvalsTable(painter(false), [approval(), approval({ call: '1.1.1', input: null, problem: 'lost' })])).toBe(
+    [
+      'SESSION  CALL   TOOL  WAITING UNTIL            WHAT',
+      's-1      1.1.0  bash  2030-01-02 03:04:05 UTC  rm -rf build ls timeout=5',
+      's-1      1.1.1  bash  2030-01-02 03:04:05 UTC  (not certain)',
+      '',
+    ].join('\n'),
+  );
+});
+
+it('lets nothing of a call act on the terminal', () => {
+  const evil = '\u001b]0;x\u0007\u009b2J';
+  const text = approvalText(
+    painter(false),
+    approval({ tool: evil, reason: evil, call: evil, input: { [evil]: evil }, problem: evil }),
+  );
+  expect(text).toBe(plain(text));
+});

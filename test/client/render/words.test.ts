@@ -1,0 +1,64 @@
+// A sentence for each thing that the loop says of itself.
+import { expect, it } from 'vitest';
+import { noticeText, outcomeText } from '../../../client/render/words.ts';
+import { terminalDetail } from '../../../client/run-outcome.ts';
+import type { Notice } from '../../../workflows/contract/activities.ts';
+import type { Terminal } from '../../../workflows/contract/loop.ts';
+
+it.each<[Notice, string]>([
+  [{ kind: 'interrupted' }, 'interrupted'],
+  [{ kind: 'continue' }, 'asked to go on where it stopped'],
+  [{ kind: 'call_cut' }, 'its last tool call was cut and did not run'],
+  [{ kind: 'max_turns_reached', limit: 1, turnNotTaken: 2 }, 'the limit of 1 turn is reached'],
+  [{ kind: 'error', text: '401\nbad key' }, '401 bad key'],
+  [{ kind: 'model_switched', from: 'a', to: 'b', calls: [] }, 'goes on with b instead of a'],
+  [
+    { kind: 'model_switched', from: 'a', to: 'b', calls: ['bash', 'read'] },
+    'goes on with b instead of a; what it had started does not count: bash, read',
+  ],
+  [{ kind: 'stop_hook', text: 'tests fail' }, 'a stop hook sends it back: tests fail'],
+  [{ kind: 'token_budget', spent: 1_200, budget: 50_000 }, '1,200 tokens spent of 50,000 to spend: asked to go on'],
+  [{ kind: 'structured_output', problem: 'no "n"' }, 'its answer does not fit the schema: no "n"'],
+  [{ kind: 'hook_context', hook: 'lint', text: 'ok' }, 'hook lint adds: ok'],
+  [
+    { kind: 'files_changed', paths: ['a', 'b', 'c', 'd', 'e', 'f'] },
+    'changed by someone else: a, b, c, d, e and 1 more',
+  ],
+  [{ kind: 'attachment', source: 'memory', text: 'likes tabs' }, 'memory: likes tabs'],
+  [{ kind: 'batch_summary', text: 'Read two files.' }, 'Read two files.'],
+  [{ kind: 'compaction_failed', detail: 'no gain', spent: false }, 'compacting failed: no gain'],
+  [
+    { kind: 'compaction_failed', detail: 'no gain', spent: true },
+    'compacting failed; it is not tried again in this run: no gain',
+  ],
+  [{ kind: 'hook_failed', hook: 'lint', detail: 'timed out' }, 'hook lint failed and changes nothing: timed out'],
+])('says of the notice %j: %s', (notice, sentence) => {
+  expect(noticeText(notice)).toBe(sentence);
+});
+
+const detail = 'why';
+it.each<[Terminal, string]>([
+  [{ reason: 'completed' }, 'completed'],
+  [{ reason: 'max_turns', limit: 3, turnNotTaken: 4 }, 'max_turns: the limit is 3, turn 4 was not taken'],
+  [{ reason: 'aborted_streaming', by: 'message' }, 'aborted_streaming: stopped for a newer message'],
+  [{ reason: 'aborted_tools', by: 'timeout' }, 'aborted_tools: stopped by the time limit'],
+  [{ reason: 'prompt_too_long', detail }, 'prompt_too_long: why'],
+  [{ reason: 'image_error', detail }, 'image_error: why'],
+  [{ reason: 'max_output_tokens', detail }, 'max_output_tokens: why'],
+  [{ reason: 'model_error', detail, status: 401 }, 'model_error: why'],
+  [{ reason: 'blocking_limit', detail }, 'blocking_limit: why'],
+  [{ reason: 'stop_hook_prevented', detail }, 'stop_hook_prevented: why'],
+  [{ reason: 'hook_stopped', detail }, 'hook_stopped: why'],
+  [{ reason: 'budget_exceeded', limitUsd: 1, spentUsd: 1.25 }, 'budget_exceeded: $1.2500 spent, the limit is $1'],
+  [
+    { reason: 'budget_exceeded', limitTokens: 1_000, spentTokens: 1_400 },
+    'budget_exceeded: 1,400 tokens spent, the limit is 1,000',
+  ],
+  [{ reason: 'timeout', limitMs: 90_000 }, 'timeout: the limit is 90 s'],
+  [{ reason: 'permission_denied', detail }, 'permission_denied: why'],
+  [{ reason: 'fatal_tool_error', detail }, 'fatal_tool_error: why'],
+  [{ reason: 'structured_output_failed', detail }, 'structured_output_failed: why'],
+])('says of the end %j: %s', (terminal, sentence) => {
+  const ending = { reason: terminal.reason, detail: terminalDetail(terminal), turns: 1, costUsd: 0, durationMs: 5 };
+  expect(outcomeText(ending)).toBe(`${sentence} · 1 turn · $0 · 5 ms`);
+});

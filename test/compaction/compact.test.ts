@@ -1,0 +1,185 @@
+// L10, L24: older messages in view are replaced by a summary, or nothing is stored.
+import { APIError } from '@anthropic-ai/sdk';
+import { expect, test } from 'vitest';
+import { compact } from '../../activities/compaction/compact.ts';
+import type { Entry } from '../../activities/transcript/entries.ts';
+import { project } from '../../activities/transcript/project.ts';
+import type { Hash } from '../../workflows/contract/ids.ts';
+import { callBlock, outcome, outcomes, reply, runEnded, runStarted, textBlock, user } from '../support/transcript.ts';
+import { thrown } from '../support/thrown.ts';
+import { attemptOf, compactionBench, hanging, saying, type BenchOptions } from './support.ts';
+
+const round = (name: string, size = 400): Entry[] => [
+  reply([textBlock(`About ${name}.`), callBlock(name)]),
+  outcomes(outcome(1, name.repeat(Math.ceil(size / name.length)))),
+];
+const long = [
+  runStarted(1),
+  user('Fix the bug in a.ts.'),
+  ...['r1', 'r2', 'r3', 'r4', 'r5', 'r6'].flatMap((name) => round(name)),
+];
+
+async function run(options: Partial<BenchOptions> = {}, trigger: 'auto' | 'reactive' = 'auto') {
+  const bench = await compactionBench({ entries: long, answers: ['They looked at r1 to r4.'], ...options });
+  const input = { ...bench.request, trigger };
+  return { ...bench, input, compact: (attempt = attemptOf()) => compact(bench.deps)(attempt, input) };
+}
+
+test('L10 a boundary holds the summary; the prompt of the run and the newest round stay as they are; it is strictly smaller', async () => {
+  const { compact: go, entries, lines, texts } = await run();
+  const result = await go();
+  if (result.kind !== 'compacted') throw new Error(result.kind);
+  expect(result.after).toBeLessThan(result.before);
+  expect(result.spend).toMatchObject({ usage: { input: 1_000, output: 10 }, usd: expect.closeTo(0.00101, 6) });
+  const all = await entries(result.head);
+  expect(all.slice(0, long.length)).toEqual(long);
+  expect(all.at(-1)).toMatchObject({
+    kind: 'boundary',
+    trigger: 'auto',
+    prompts: [1],
+    from: 12,
+    ...result,
+    kind: undefined,
+    head: undefined,
+    spend: undefined,
+  } satisfies Record<string, unknown> as never);
+  const messages = project(all, new Map());
+  expect(JSON.stringify(messages[0])).toContain('They looked at r1 to r4.');
+  expect(JSON.stringify(messages[0])).toContain('Fix the bug in a.ts.');
+  expect(messages).toHaveLength(3);
+  expect(messages[1]).toMatchObject({ content: [{ text: 'About r6.' }, { name: 'read' }] });
+  expect(texts()[0]).toContain('r1r1r1');
+  expect(texts()[0]).not.toContain('r6r6r6');
+  expect(lines.map((line) => line.type)).toEqual(['compaction_start', 'compaction_end', 'fate']);
+  expect(lines.at(1)).toMatchObject({ before: result.before, after: result.after, kept: 3 });
+});
+
+test('L10 a summary that saves nothing is a failure, and nothing is stored', async () => {
+  const { compact: go, lines, deps, input } = await run({ answers: ['blah '.repeat(2_000)] });
+  expect(await go()).toMatchObject({ kind: 'failed', detail: expect.stringContaining('saves nothing') });
+  expect(lines.at(-1)).toMatchObject({ fate: 'died' });
+  expect((await deps.transcripts.view('s-1' as never, input.head)).length).toBe(long.length);
+});
+
+test.each<[string, BenchOptions['answers'], RegExp]>([
+  ['an empty text', ['', ' ', ''], /answered with nothing/],
+  ['a refusal', [() => saying('I will not.', 'refusal')], /refused to answer/],
+  ['an error', [APIError.generate(400, { error: { message: 'no' } }, 'no', new Headers())], /400/],
+])('L10 %s in the place of a summary is a failure', async (_, answers, detail) => {
+  const { compact: go } = await run({ ...(answers && { answers }) });
+  expect(await go()).toMatchObject({ kind: 'failed', detail: expect.stringMatching(detail) });
+});
+
+test('L10 when nothing older is in view it fails without asking the model', async () => {
+  const { compact: go, asked } = await run({ entries: [runStarted(1), user('Hello.')] });
+  expect(await go()).toMatchObject({ kind: 'failed', detail: expect.stringContaining('nothing older') });
+  expect(asked).toHaveLength(0);
+});
+
+test('L10 a second compaction summarises the summary of the first, and the prompt still stays', async () => {
+  const bench = await run({ answers: ['Summary one.', 'Summary two.'] });
+  const first = await bench.compact();
+  if (first.kind !== 'compacted') throw new Error(first.kind);
+  const grown = await bench.deps.transcripts.extend('s-1' as never, first.head, []);
+  const next = bench.deps.transcripts.next(
+    grown,
+    ['r7', 'r8', 'r9'].flatMap((name) => round(name)),
+  );
+  const head = await bench.deps.store.put(next.bytes);
+  const second = await compact(bench.deps)(attemptOf(), { ...bench.input, head, step: 4 });
+  if (second.kind !== 'compacted') throw new Error(second.kind);
+  expect(bench.texts()[1]).toContain('Summary one.');
+  const [seen] = project(await bench.entries(second.head), new Map());
+  expect(JSON.stringify(seen)).toContain('Summary two.');
+  expect(JSON.stringify(seen)).not.toContain('Summary one.');
+  expect(JSON.stringify(seen)).toContain('Fix the bug in a.ts.');
+});
+
+test('L24 a reactive compaction keeps less of what is recent', async () => {
+  const entries = [...long, ...['r7', 'r8', 'r9'].flatMap((name) => round(name, 60))];
+  const from = async (trigger: 'auto' | 'reactive'): Promise<unknown> => {
+    const bench = await run({ entries }, trigger);
+    const result = await bench.compact();
+    if (result.kind !== 'compacted') throw new Error(result.kind);
+    return (await bench.entries(result.head)).at(-1);
+  };
+  const [auto, reactive] = [await from('auto'), await from('reactive')];
+  expect((reactive as { from: number }).from).toBeGreaterThan((auto as { from: number }).from);
+});
+
+test('L10 a completion that was lost is found by the next attempt, which asks nothing', async () => {
+  const bench = await run();
+  const first = await bench.compact(attemptOf(1));
+  bench.lines.length = 0;
+  expect(await bench.compact(attemptOf(2))).toEqual(first);
+  expect(bench.asked).toHaveLength(1);
+  expect(bench.lines.map((line) => line.type)).toEqual(['compaction_start', 'compaction_end', 'fate']);
+});
+
+test('L47 a cancelled compaction is discarded whole, and what it cost is said', async () => {
+  const attempt = attemptOf();
+  const bench = await run({ answers: [hanging(() => attempt.abort('stop'))] });
+  expect(await bench.compact(attempt)).toMatchObject({ kind: 'nothing', spend: { usage: { input: 1_000 } } });
+  expect(bench.lines.at(-1)).toMatchObject({ fate: 'died' });
+});
+
+test('L50 L51 an attempt that a deploy ends throws, and the next one counts what it had cost', async () => {
+  const attempt = attemptOf();
+  const bench = await run({ answers: [hanging(() => attempt.abort('deploy')), 'Short.'] });
+  expect(await thrown(bench.compact(attempt))).toMatchObject({ message: expect.stringContaining('deploy') });
+  const again = await bench.compact(attemptOf(2, attempt.left()));
+  expect(again).toMatchObject({ kind: 'compacted', spend: { usage: { input: 2_000 } } });
+});
+
+test('L10 what pre-compact hooks say joins the instructions; hooks that fail are reported in the segment', async () => {
+  const told: unknown[] = [];
+  const bench = await run({
+    hooks: {
+      has: () => true,
+      preCompact: () =>
+        Promise.resolve({
+          instructions: [{ hook: 'h', text: 'Keep the port number.' }],
+          failed: [{ hook: 'bad', detail: 'crashed' }],
+        }),
+      postCompact: (_, compaction) => Promise.resolve({ failed: [], told: told.push(compaction) }),
+    },
+  });
+  const result = await bench.compact();
+  if (result.kind !== 'compacted') throw new Error(result.kind);
+  expect(bench.texts()[0]).toContain('Keep the port number.');
+  expect((await bench.entries(result.head)).at(-2)).toEqual({
+    kind: 'notice',
+    notice: { kind: 'hook_failed', hook: 'bad', detail: 'crashed' },
+  });
+  expect(told).toEqual([
+    { trigger: 'auto', before: result.before, after: result.after, summary: 'They looked at r1 to r4.' },
+  ]);
+});
+
+test('L10 what does not fit the small model is shortened, oldest first', async () => {
+  const entries = [runStarted(1), user('Go.'), ...round('old', 30_000), ...round('mid', 3_000), ...round('new', 300)];
+  const bench = await run({ entries, window: 20_000, smallWindow: 6_000, answers: ['Short.'] }, 'reactive');
+  await bench.compact();
+  const [text] = bench.texts();
+  expect(text?.length).toBeLessThan(6_000 * 4 * 0.6);
+  expect(text).toContain('characters left out');
+  expect(text).toContain('mid'.repeat(1_000));
+});
+
+test('L10 prompts of earlier runs are summarised, those of this run stay', async () => {
+  const entries = [
+    runStarted(1),
+    user('Old task.'),
+    ...round('r1'),
+    runEnded(1),
+    runStarted(2),
+    user('New task.'),
+    ...['r2', 'r3', 'r4'].flatMap((name) => round(name)),
+  ];
+  const bench = await run({ entries });
+  const result = await bench.compact();
+  const all = await bench.entries((result as { head: Hash }).head);
+  const seen = JSON.stringify(project(all, new Map()));
+  expect(seen).toContain('New task.');
+  expect(seen).not.toContain('Old task.');
+});

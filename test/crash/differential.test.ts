@@ -1,0 +1,101 @@
+// The same random conversations through the loop in memory and through Temporal, with workers killed at random and sessions handed
+// over: transcript, transitions and reason must be the same. PERDURE_DIFFERENTIAL sets how many, PERDURE_SEED where they begin.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import type { Entry } from '../../activities/transcript/entries.ts';
+import { createDeps } from '../../worker/create-deps.ts';
+import { modelAccess } from '../../worker/model-access.ts';
+import type { SessionId } from '../../workflows/contract/ids.ts';
+import { defaultHandover, type RunOptions } from '../../workflows/contract/session.ts';
+import { anyScript, promptOf } from '../support/any-script.ts';
+import { crashHarness } from '../support/crash-harness.ts';
+import { fastBackoff } from '../support/harness.ts';
+import { memoryLoop } from '../support/memory-loop.ts';
+import { random } from '../support/random.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { until } from '../support/until.ts';
+
+const HOW_MANY = Number(process.env.PERDURE_DIFFERENTIAL ?? 60);
+const FIRST_SEED = Number(process.env.PERDURE_SEED ?? Date.now() % 1_000_000);
+/** At once: what waits for a killed worker waits together. */
+const TOGETHER = 20;
+
+it(
+  `L3 L4 L54 ${HOW_MANY} random conversations come to the same in memory and through killed workers`,
+  { timeout: 60_000 + HOW_MANY * 4_000 },
+  async () => {
+    process.stdout.write(`differential: seeds from ${FIRST_SEED}\n`);
+    const h = await crashHarness({ script: anyScript });
+    const inMemory = await memoryDeps(h.model.url);
+    const seeds = Array.from({ length: HOW_MANY }, (_, n) => FIRST_SEED + n);
+    const killer = random(FIRST_SEED);
+    const workers = [await h.worker(), await h.worker()];
+    let kills = 0;
+    for (let at = 0; at < seeds.length; at += TOGETHER) {
+      const group = seeds.slice(at, at + TOGETHER);
+      const open = await Promise.all(group.map((seed) => opened(h, seed)));
+      let ended = 0;
+      const ends = Promise.all(open.map(async (session) => (await session.ended(1), (ended += 1))));
+      while (ended < group.length) {
+        const requests = h.model.requests.length + 4 + killer.nat(24);
+        await until(() => ended === group.length || h.model.requests.length >= requests);
+        if (ended === group.length) break;
+        const victim = killer.nat(1);
+        await workers[victim]?.kill();
+        workers[victim] = await h.worker();
+        kills += 1;
+      }
+      await ends;
+      for (const [n, seed] of group.entries()) {
+        const there = open[n]!;
+        const here = await memoryLoop(inMemory, `s-${seed}` as SessionId, promptOf(seed), optionsOf(tempDir()));
+        const found = (await there.entries()).map(plain);
+        expect(found, `seed ${seed}`).toEqual(here.entries.map(plain).concat(found.slice(-1)));
+        expect((await there.ended(1)).terminal, `seed ${seed}`).toEqual(here.terminal);
+      }
+    }
+    expect(h.model.problems).toEqual([]);
+    expect(kills).toBeGreaterThan(HOW_MANY / TOGETHER);
+    await Promise.all(workers.map((worker) => worker.kill()));
+  },
+);
+
+function opened(h: Awaited<ReturnType<typeof crashHarness>>, seed: number) {
+  const cwd = join(h.cwd, String(seed));
+  mkdirSync(cwd);
+  const handover = seed % 2 === 0 ? { ...defaultHandover, iterations: 1 + (seed % 3) } : undefined;
+  return h.open(promptOf(seed), optionsOf(cwd), handover);
+}
+
+function optionsOf(cwd: string): RunOptions {
+  writeFileSync(join(cwd, 'a.txt'), 'hello\n');
+  return { cwd, model: 'claude-a', fallbackModels: ['claude-b'], permissionMode: 'bypass' };
+}
+
+async function memoryDeps(url: string) {
+  const root = tempDir();
+  const folders = { storeDir: join(root, 'store'), liveDir: join(root, 'live'), dataDir: join(root, 'data') };
+  const access = await modelAccess({ ANTHROPIC_API_KEY: 'test', ANTHROPIC_BASE_URL: url });
+  const env = { PATH: process.env.PATH };
+  const { random: _, ...deps } = await createDeps({
+    env,
+    ...folders,
+    access,
+    warn: () => {},
+    defaults: { backoff: fastBackoff },
+  });
+  return { ...deps, random: () => 0 };
+}
+
+/** Without what may differ: times, attempts, what died attempts cost, ids and names of places. */
+function plain(entry: Entry): unknown {
+  return JSON.parse(
+    JSON.stringify(entry, (key, value: unknown) => {
+      if (['at', 'attempt', 'spend', 'duration', 'key', 'config', 'hash', 'seen'].includes(key)) return undefined;
+      if (key === 'id' && entry.kind === 'user') return undefined;
+      if (entry.kind === 'reply' && key === 'message') return { ...(value as object), id: null };
+      return typeof value === 'string' ? value.replaceAll(/\/\S*\/workspace\/-?\d+/g, '.') : value;
+    }),
+  ) as unknown;
+}

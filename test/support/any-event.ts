@@ -1,0 +1,106 @@
+// Random worlds for the machine: rules, and for each move one of the ways it can end. Weighted so that walks are long.
+import type { Call, Collapsed, Compacted, ModelResult, StopHooksRan } from '../../workflows/contract/activities.ts';
+import { noSpend, type Rules } from '../../workflows/contract/loop.ts';
+import type { CallResult, Event, Performed } from '../../workflows/machine/events.ts';
+import { call, cutOff, hash, model, modelEvent, output, replied, rules, toolsRan } from './machine.ts';
+import type { Random } from './random.ts';
+
+export function anyRules({ nat, bool, pick }: Random): Rules {
+  return {
+    ...rules,
+    maxTurns: 1 + nat(119),
+    structured: bool(),
+    stopHooks: bool(),
+    batchSummaries: bool(),
+    tokenBudget: pick<number | null>([null, 5_000, 60_000]),
+    taskBudget: pick<number | null>([null, 400_000]),
+    maxTokens: pick<number | null>([null, null, 1_000_000]),
+    models: [model, ...Array.from({ length: nat(2) }, () => model)],
+    compaction: { ...rules.compaction, enabled: nat(3) > 0, collapse: bool() },
+  };
+}
+
+export function anyEvent(from: Random, move: Performed): Event {
+  switch (move.do) {
+    case 'call_model':
+      return anyModelEnd(from);
+    case 'run_tools':
+      return anyToolsRan(from, move.calls);
+    case 'park':
+      return from.nat(30) > 0 ? { kind: 'ready' } : { kind: 'stopped', stop: 'interrupt' };
+    case 'compact':
+      return { kind: 'compacted', result: anyCompaction(from), move, stop: null };
+    case 'collapse':
+      return { kind: 'collapsed', result: anyStaging(from), stop: null };
+    case 'run_stop_hooks':
+      return { kind: 'hooks_ran', ran: { verdict: anyVerdict(from), failed: [] }, stop: null };
+  }
+}
+
+function anyModelEnd(from: Random): Event {
+  const { nat, weighted } = from;
+  const failing = (kind: 'too_long' | 'media_too_large') => () => modelEvent({ kind, detail: 'big', spend: noSpend });
+  return weighted<Event>([
+    [60, () => modelEvent(anyReply(from))],
+    [12, () => modelEvent(cutOff(nat(150_000)))],
+    [6, failing('too_long')],
+    [2, failing('media_too_large')],
+    [3, () => modelEvent({ kind: 'fallback', from: 'a', to: 'b', calls: [], detail: '529', spend: noSpend })],
+    [3, () => modelEvent({ kind: 'parked', until: 1, failures: 1, detail: '', spend: noSpend })],
+    [1, () => modelEvent({ kind: 'failed', detail: '401', spend: noSpend })],
+    [1, () => modelEvent(interrupted(anyCalls(from)), { stop: 'interrupt' })],
+  ]);
+}
+
+function anyReply(from: Random): ModelResult {
+  const { nat, bool } = from;
+  const more = { spend: output(nat(2_000)), contextTokens: nat(210_000), ...(bool() ? { problem: 'bad' } : {}) };
+  return replied(nat(3) === 0 ? [] : anyCalls(from), more);
+}
+
+function interrupted(calls: readonly Call[]): ModelResult {
+  return { kind: 'interrupted', head: hash('i'), contextTokens: 100, spend: noSpend, calls };
+}
+
+function anyCalls({ nat, bool }: Random): Call[] {
+  return Array.from({ length: nat(4) }, (_, index) => {
+    const safe = bool();
+    const early = safe && bool() ? { outcome: { tokens: nat(9_000) } } : {};
+    return call(index, { safe, signature: `s${nat(5)}`, ...early });
+  });
+}
+
+function anyToolsRan(from: Random, calls: readonly Call[]): Event {
+  const { nat, weighted } = from;
+  const facts = calls.map(() =>
+    weighted<CallResult['facts']>([
+      [8, () => ({ tokens: nat(9_000) })],
+      [4, () => ({ error: true })],
+      [1, () => ({ modify: { cwd: '/w' } })],
+    ]),
+  );
+  const event = toolsRan(calls, { facts, stop: nat(60) === 0 ? 'interrupt' : null });
+  // What ran early has its outcome already.
+  const results = event.results.map((result, at) => {
+    const early = calls[at]?.outcome;
+    return early ? { item: null, facts: early } : result;
+  });
+  return { ...event, results };
+}
+
+function anyCompaction({ nat }: Random): Compacted {
+  const spend = output(10);
+  if (nat(1) === 0) return { kind: 'failed', detail: 'x', spend };
+  return { kind: 'compacted', head: hash('c'), before: 0, after: nat(210_000), spend };
+}
+
+function anyStaging({ nat }: Random): Collapsed {
+  if (nat(2) === 0) return { kind: 'failed', detail: 'x', spend: noSpend };
+  const savings = Array.from({ length: nat(4) }, () => nat(20_000));
+  return { kind: 'staged', head: hash('s'), savings, spend: noSpend };
+}
+
+function anyVerdict({ pick }: Random): StopHooksRan['verdict'] {
+  const blocked = { kind: 'blocked', text: 'no' } as const;
+  return pick<StopHooksRan['verdict']>([blocked, blocked, { kind: 'passed' }, { kind: 'prevented', detail: 'stop' }]);
+}

@@ -1,0 +1,126 @@
+// The whole loop in one process and without a server (L54): the machine drives the bodies of the activities directly. What it comes
+// to is what a session on a server must come to, whatever happens to the workers of that one.
+import type { ApplicationFailure } from '@temporalio/common';
+import type { Attempt } from '../../activities/attempt.ts';
+import { callModel } from '../../activities/call-model.ts';
+import { commit } from '../../activities/commit.ts';
+import { collapse } from '../../activities/compaction/collapse.ts';
+import { compact } from '../../activities/compaction/compact.ts';
+import type { Deps } from '../../activities/deps.ts';
+import { openRun } from '../../activities/open-run.ts';
+import { runStopHooks } from '../../activities/run-stop-hooks.ts';
+import { runTool } from '../../activities/run-tool.ts';
+import type { Entry } from '../../activities/transcript/entries.ts';
+import { MODEL_ATTEMPT_DIED } from '../../workflows/contract/failures.ts';
+import { callKey, type MessageId, type SessionId } from '../../workflows/contract/ids.ts';
+import type { Terminal } from '../../workflows/contract/loop.ts';
+import type { RunOptions } from '../../workflows/contract/session.ts';
+import { batches } from '../../workflows/machine/batches.ts';
+import type { CallResult, Event, Move, Performed } from '../../workflows/machine/events.ts';
+import { modelLimits } from '../../workflows/machine/limits.ts';
+import { loop } from '../../workflows/machine/loop.ts';
+import { initialState, type RunState } from '../../workflows/machine/state.ts';
+import { userAppend } from '../../workflows/machine/transitions.ts';
+
+export type MemoryRun = { readonly terminal: Terminal; readonly state: RunState; readonly entries: readonly Entry[] };
+
+export async function memoryLoop(
+  deps: Deps,
+  session: SessionId,
+  text: string,
+  options: RunOptions,
+): Promise<MemoryRun> {
+  const chain = `chain-${session}`;
+  let steps = 0;
+  const step = (): number => (steps += 1);
+  const run = <I, O>(body: (attempt: Attempt, input: I) => Promise<O>, input: I) => attempts(session, body, input);
+  const opened = await run(openRun(deps), { chain, run: 1, step: step(), options });
+  if (opened.kind === 'refused') throw new Error(opened.detail);
+  const { config, rules } = opened;
+  const prompt = userAppend({ id: 'm' as MessageId, body: { kind: 'text', text } });
+  const initial = initialState(null, [{ kind: 'run_started', run: 1, config, at: 0 }, prompt]);
+
+  const common = ({ head, pending: append, iteration }: RunState) => ({
+    head,
+    append,
+    config,
+    iteration,
+    step: step(),
+  });
+  const model = ({ modelPosition }: RunState) => (modelPosition === 0 ? {} : { model: modelPosition });
+  const tools = async (state: RunState, move: Extract<Move, { do: 'run_tools' }>): Promise<Event> => {
+    const { head, iteration } = state;
+    if (head === null) throw new Error('a call without a reply');
+    const results = new Map<number, CallResult>();
+    for (const { index, outcome } of move.calls) if (outcome) results.set(index, { item: null, facts: outcome });
+    for (const call of batches(move.calls).flat()) {
+      const { index } = call;
+      const facts = await run(runTool(deps), { head, config, iteration, index, step: step() });
+      if ('ask' in facts) throw new Error(`${call.name} asks: nobody is there`);
+      results.set(index, { item: { index, key: callKey(chain, head, index) }, facts });
+    }
+    const { calls, cut } = move;
+    return {
+      kind: 'tools_ran',
+      calls,
+      results: calls.map(({ index }) => results.get(index)!),
+      cut,
+      stop: null,
+      queued: [],
+      snips: [],
+    };
+  };
+  const perform = async (move: Performed, state: RunState): Promise<Event> => {
+    switch (move.do) {
+      case 'call_model': {
+        const cap = state.capOverride ?? modelLimits(state, rules).outputCap;
+        const input = { ...common(state), cap, ...model(state) };
+        return { kind: 'model', result: await run(callModel(deps), input), step: input.step, stop: null };
+      }
+      case 'run_tools':
+        return tools(state, move);
+      case 'compact': {
+        const input = { ...common(state), trigger: move.trigger, ...model(state) };
+        return { kind: 'compacted', result: await run(compact(deps), input), move, stop: null };
+      }
+      case 'collapse':
+        return { kind: 'collapsed', result: await run(collapse(deps), common(state)), stop: null };
+      case 'run_stop_hooks': {
+        const { head } = state;
+        if (head === null) throw new Error('stop hooks without a reply');
+        const { iteration } = state;
+        const input = { head, config, iteration, step: step(), active: move.active };
+        return { kind: 'hooks_ran', ran: await run(runStopHooks(deps), input), stop: null };
+      }
+      case 'park':
+        return { kind: 'ready' };
+    }
+  };
+  const { state, terminal, append } = await loop(initial, rules, { perform, wentRound: () => Promise.resolve() });
+  const { head } = await run(commit(deps), { head: state.head, append: [...state.pending, ...append], step: step() });
+  return { terminal, state, entries: (await deps.transcripts.view(session, head)).entries };
+}
+
+/** Temporal's part: a call that died is attempted again, with what it remembered. */
+async function attempts<Input, Output>(
+  session: SessionId,
+  body: (attempt: Attempt, input: Input) => Promise<Output>,
+  input: Input,
+): Promise<Output> {
+  let remembered: unknown;
+  for (let number = 1; ; number += 1) {
+    const attempt: Attempt = {
+      session,
+      number,
+      signal: new AbortController().signal,
+      abortedBy: () => null,
+      remembered,
+      remember: (details) => (remembered = details),
+    };
+    try {
+      return await body(attempt, input);
+    } catch (error) {
+      if ((error as ApplicationFailure).type !== MODEL_ATTEMPT_DIED) throw error;
+    }
+  }
+}

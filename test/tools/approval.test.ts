@@ -1,0 +1,157 @@
+// Approvals as values (L55): a call that would ask runs nothing until a decision for exactly it is there.
+import { expect, test } from 'vitest';
+import type { Ask, Decision } from '../../workflows/contract/activities.ts';
+import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
+import { findClaim, inputHash } from '../../activities/tools/claim.ts';
+import { executeCall, executeEarly } from '../../activities/tools/execute.ts';
+import type { Tool } from '../../activities/tools/tool.ts';
+import type { CallRun, Workbench } from '../../activities/tools/workbench.ts';
+import { bench, callRun, done, losingFirstOutcome, request, simpleTool, type Executed } from './support.ts';
+
+const session = 'session-1' as SessionId;
+
+/** A tool that notes what it ran with, and runs of one call of it. */
+function asking(more: Partial<Tool> = {}, bench_: Partial<Workbench> = {}) {
+  const ran: unknown[] = [];
+  const tool = simpleTool({ call: async (input) => (ran.push(input), { content: 'done' }), ...more });
+  const shared = bench([tool], { mode: 'default', ...bench_ });
+  const run = (decision?: Decision, run_: Partial<CallRun> = {}): Promise<Executed> =>
+    executeCall(shared, request('simple', { text: 'x' }), callRun({ ...run_, ...(decision ? { decision } : {}) }));
+  const store = (input: string): Promise<Hash> => shared.store.put(Buffer.from(input));
+  return { ran, run, shared, store };
+}
+
+const inputOfX = inputHash({ text: 'x' });
+
+function askOf(executed: Executed): Ask {
+  if (executed.kind !== 'ask') throw new Error(JSON.stringify(executed));
+  return executed.ask;
+}
+
+test('L55 a call that would ask runs nothing, claims nothing and records nothing', async () => {
+  const { ran, run, shared } = asking();
+  const create = (): never => {
+    throw new Error('nothing is created');
+  };
+  const watched = { ...shared, store: { ...shared.store, create } };
+  const asked = await executeCall(watched, request('simple', { text: 'x' }), callRun());
+  expect(asked).toEqual({
+    kind: 'ask',
+    ask: {
+      tool: 'simple',
+      reason: 'simple would run a command that may change things; permission mode "default" asks before that',
+      inputHash: inputOfX,
+    },
+  });
+  expect(await run()).toEqual(asked);
+  expect(ran).toEqual([]);
+});
+
+test('L55 a reason stays within 500 characters', async () => {
+  const { run } = asking({ canUse: () => ({ kind: 'ask', rule: 'y'.repeat(9_000) }) });
+  expect(askOf(await run()).reason).toHaveLength(500);
+});
+
+test('L55 an allowed call runs, and its log says what was allowed', async () => {
+  const { ran, run } = asking();
+  const { outcome } = done(await run({ kind: 'allow', inputHash: inputOfX }));
+  expect(outcome).toMatchObject({ content: 'done', log: { decision: 'allowed', approved: { inputHash: inputOfX } } });
+  expect(ran).toEqual([{ text: 'x' }]);
+});
+
+test.each([inputHash({ text: 'y' }), '', `${inputOfX}.2`, '../../x'])(
+  'L55 a decision for another input runs nothing: %s',
+  async (hash) => {
+    const { ran, run } = asking();
+    expect(await run({ kind: 'allow', inputHash: hash })).toMatchObject({
+      outcome: { content: 'Not run: the decision was for another input.', isError: true, log: { decision: 'not_run' } },
+    });
+    expect(ran).toEqual([]);
+  },
+);
+
+test('L55 an edited input runs instead; both hashes are recorded and the model is told', async () => {
+  const { ran, run, store } = asking();
+  const edited = await store('{"text": "edited"}');
+  const { outcome } = done(await run({ kind: 'allow', inputHash: inputOfX, edited }));
+  expect(ran).toEqual([{ text: 'edited' }]);
+  expect(outcome.content).toBe(
+    '(a person edited the input of this call before allowing it; it ran with {"text":"edited"})\ndone',
+  );
+  expect(outcome.log.approved).toEqual({ inputHash: inputOfX, editedHash: edited });
+});
+
+test.each([
+  ['by the schema', '{"text": 3}', 'The input of simple is not valid'],
+  ['by the check of the tool', '{"text": "bad"}', 'That will not do.'],
+  ['by a deny rule', '{"text": "never"}', 'simple was denied: the rule'],
+  ['because it is no JSON', '{', 'is no JSON'],
+])('L55 an edited input is validated again, and refused %s', async (_, json, sentence) => {
+  const { ran, run, store } = asking(
+    {
+      validate: async (input) => ((input as { text?: string }).text === 'bad' ? 'That will not do.' : undefined),
+      subject: (input) => ({ kind: 'path', path: (input as { text?: string }).text ?? '' }),
+    },
+    { permissions: { deny: ['simple(never)'], ask: ['simple'] } },
+  );
+  const { outcome } = done(await run({ kind: 'allow', inputHash: inputOfX, edited: await store(json) }));
+  expect(outcome).toMatchObject({ isError: true, log: { outcome: 'not_run' } });
+  expect(outcome.content).toContain(sentence);
+  expect(outcome.content).toContain('a person edited');
+  expect(ran).toEqual([]);
+});
+
+test.each(['0'.repeat(64), '../x', ''])('L55 an edited input that is not stored runs nothing: %j', async (edited) => {
+  const { ran, run } = asking();
+  const decided = await run({ kind: 'allow', inputHash: inputOfX, edited: edited as Hash });
+  expect(JSON.stringify(decided)).toContain('it is not in the store');
+  expect(ran).toEqual([]);
+});
+
+test('L55 L34 a denial says who and why, and ends the run when it interrupts', async () => {
+  const { ran, run } = asking();
+  const content = 'Not run: simple was denied by a person: too risky';
+  expect(done(await run({ kind: 'deny', reason: 'too risky' }))).toMatchObject({
+    outcome: { content, isError: true, log: { decision: 'denied', outcome: 'not_run' } },
+    facts: { error: true },
+  });
+  const other = asking();
+  expect(done(await other.run({ kind: 'deny', reason: 'x'.repeat(9_000), interrupt: true })).facts.fatal).toEqual({
+    reason: 'permission_denied',
+    detail: expect.stringMatching(/^.{1999}…$/) as string,
+  });
+  expect(ran).toEqual([]);
+});
+
+test('L55 the same decision used twice runs the call once', async () => {
+  const { ran, run, shared } = asking();
+  const allow = { kind: 'allow', inputHash: inputOfX } as const;
+  expect(await run(allow)).toEqual(await run(allow));
+  expect(ran).toHaveLength(1);
+  expect((await findClaim(shared.store, { session, key: callRun().key }))?.generation).toBe(1);
+});
+
+test('L40 L55 an edited call that died is reported with what was decided', async () => {
+  const { run, shared, store } = asking({
+    call: async () => {
+      throw Object.assign(new Error('the worker died'), { name: 'Died' });
+    },
+  });
+  const edited = await store('{"text":"edited"}');
+  const allow = { kind: 'allow', inputHash: inputOfX, edited } as const;
+  const dying = losingFirstOutcome(shared.store);
+  const call = request('simple', { text: 'x' });
+  await expect(executeCall({ ...shared, store: dying }, call, callRun({ decision: allow }))).rejects.toThrow(
+    'the worker is gone',
+  );
+  expect(done(await run(allow, { attempt: 2 })).outcome).toMatchObject({
+    content: expect.stringContaining('outcome unknown') as string,
+    log: { outcome: 'unknown', approved: { inputHash: inputOfX, editedHash: edited } },
+  });
+});
+
+test('L37 an early call that would ask is given up, and nothing of it counts', async () => {
+  const { ran, shared } = asking({ risk: 'read', canUse: () => ({ kind: 'ask' }) });
+  expect(await executeEarly(shared, request('simple'), { ...callRun(), id: 'early' })).toMatchObject({ kind: 'void' });
+  expect(ran).toEqual([]);
+});

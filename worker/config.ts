@@ -1,0 +1,118 @@
+// What a person may configure of a worker, and the one check of it. Strict: a key that is not known is a mistake, named by its path.
+import { z } from 'zod';
+import type { AttachmentProvider } from '../activities/attachments/prefetch.ts';
+import type { AfterStopHandler, ReplyObserver } from '../activities/deps.ts';
+import type { HookConfig } from '../activities/hooks/hook-config.ts';
+import type { ModelFacts } from '../activities/model/models.ts';
+import type { Tool } from '../activities/tools/tool.ts';
+import type { CompactionRules } from '../workflows/contract/loop.ts';
+import { permissionModes } from '../workflows/contract/options-problem.ts';
+import { permissionsProblem } from '../workflows/contract/permission-rules.ts';
+import type { PermissionMode, PermissionRules } from '../workflows/contract/session.ts';
+import { hooksSchema } from './config-hooks.ts';
+import { differentlyNamed, issueText, name, run, upTo } from './config-parts.ts';
+import { runDefaults } from './run-defaults.ts';
+
+/** Everything is optional: what is absent is the default, what a caller chooses for a run goes before (L57). */
+export type PerdureConfig = {
+  readonly model?: string;
+  /** In order (L19). */
+  readonly fallbackModels?: readonly string[];
+  /** Makes summaries. */
+  readonly smallModel?: string;
+  /** By prefix of the name, beside those that are known. Tokens; US dollars per million tokens, null when not known. */
+  readonly models?: Readonly<Record<string, ModelFacts>>;
+  readonly permissionMode?: PermissionMode;
+  /** Hold beside those of a caller (L55). */
+  readonly permissions?: PermissionRules;
+  readonly systemPrompt?: string;
+  readonly maxTurns?: number;
+  /** max_tokens of a request, before it is raised (L26). */
+  readonly maxOutputTokens?: number;
+  /** `warning` and `critical` are shares of the window. */
+  readonly compaction?: Partial<Pick<CompactionRules, 'enabled' | 'collapse' | 'warning' | 'critical'>>;
+  readonly batchSummaries?: boolean;
+  readonly approvalTimeoutMs?: number;
+  /** Beside the built-in ones. A function is asked again between iterations (L44). */
+  readonly tools?: ToolSource;
+  readonly hooks?: HookConfig;
+  readonly observers?: readonly ReplyObserver[];
+  readonly afterStop?: readonly AfterStopHandler[];
+  readonly attachments?: readonly AttachmentProvider[];
+};
+
+export type ToolSource = readonly Tool[] | (() => readonly Tool[] | Promise<readonly Tool[]>);
+
+/** Types a configuration while it is written; it is checked where it is used. */
+export function defineConfig(config: PerdureConfig): PerdureConfig {
+  return config;
+}
+
+/** A configuration that cannot be used: one line for people, that names the file. Commands end with status 2. */
+export class ConfigProblem extends Error {
+  override readonly name = 'ConfigProblem';
+}
+
+/** Minutes. */
+const DAY = 24 * 60;
+
+const count = z.int().min(1).max(1_000_000);
+const share = z.number().gt(0).max(1);
+const tokens = z.int().min(1).max(100_000_000);
+const dollars = z.number().min(0).max(1_000_000);
+const price = z.strictObject({ input: dollars, output: dollars, cacheRead: dollars, cacheWrite: dollars });
+
+const tool = z.custom<Tool>(
+  (value) => typeof value === 'object' && value !== null && 'inputSchema' in value && 'call' in value,
+  'is no tool: make it with defineTool',
+);
+
+const schema = z.strictObject({
+  model: name.optional(),
+  fallbackModels: z.array(name).max(10).optional(),
+  smallModel: name.optional(),
+  models: z.record(name, z.strictObject({ window: tokens, maxOutput: tokens, price: price.nullable() })).optional(),
+  permissionMode: z.enum(permissionModes).optional(),
+  permissions: z
+    .unknown()
+    .optional()
+    .superRefine((given, context) => {
+      const problem = permissionsProblem(given);
+      if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
+    }),
+  systemPrompt: z.string().max(100_000).optional(),
+  maxTurns: count.optional(),
+  maxOutputTokens: count.optional(),
+  compaction: z
+    .strictObject({
+      enabled: z.boolean().optional(),
+      collapse: z.boolean().optional(),
+      warning: share.optional(),
+      critical: share.optional(),
+    })
+    .refine(
+      ({ warning, critical }) =>
+        (warning ?? runDefaults.compaction.warning) < (critical ?? runDefaults.compaction.critical),
+      '"warning" must be below "critical"',
+    )
+    .optional(),
+  batchSummaries: z.boolean().optional(),
+  approvalTimeoutMs: z
+    .int()
+    .min(1)
+    .max(365 * DAY * 60_000)
+    .optional(),
+  tools: z.union([run, z.array(tool)]).optional(),
+  hooks: hooksSchema.optional(),
+  observers: z.array(run).optional(),
+  // A session closes only when they are over.
+  afterStop: z.array(z.strictObject({ name, timeoutMs: upTo(30), run })).optional(),
+  attachments: differentlyNamed(z.strictObject({ name, timeoutMs: upTo(DAY).optional(), collect: run })).optional(),
+});
+
+/** `source` says where it is from. Throws ConfigProblem. */
+export function checkConfig(value: unknown, source: string): PerdureConfig {
+  const checked = schema.safeParse(value);
+  if (checked.success) return value as PerdureConfig;
+  throw new ConfigProblem(`${source}: ${issueText(checked.error.issues[0])}`);
+}

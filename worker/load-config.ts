@@ -1,0 +1,58 @@
+// Finds and loads a worker's configuration. Only a file that a person named, or the one in their own configuration folder: what
+// lies in a workspace never chooses policy, hooks or tools.
+import { existsSync, readFileSync } from 'node:fs';
+import { extname, join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { checkConfig, ConfigProblem, type PerdureConfig } from './config.ts';
+import { type Env, xdgFolder } from './embedded/data-folder.ts';
+import { reasonOf } from './embedded/setup-problem.ts';
+import { readTypeScript } from './typescript-loader.ts';
+
+/** `path`: absolute, null when there is none and everything is the default. */
+export type LoadedConfig = { readonly path: string | null; readonly config: PerdureConfig };
+
+const EXTENSIONS = ['.ts', '.mjs', '.js'];
+
+/**
+ * `path` (of `--config`), else PERDURE_CONFIG, else `perdure/perdure.config.{ts,mjs,js}` in the user's XDG configuration folder.
+ * Throws ConfigProblem: one line that names the file.
+ */
+export async function loadConfig(path: string | undefined, env: Env): Promise<LoadedConfig> {
+  const file = configFile(path, env);
+  if (file === null) return { path: null, config: {} };
+  const source = `the configuration ${file}`;
+  checkFile(file, source);
+  const module = await importFile(file, source);
+  if (!('default' in module) || module.default === undefined)
+    throw new ConfigProblem(`${source} has no default export: write \`export default defineConfig({ … })\``);
+  return { path: file, config: checkConfig(module.default, source) };
+}
+
+function configFile(path: string | undefined, env: Env): string | null {
+  const named = path ?? (env['PERDURE_CONFIG'] || undefined);
+  if (named !== undefined) return resolve(named);
+  const base = join(xdgFolder(env, 'XDG_CONFIG_HOME', '.config'), 'perdure', 'perdure.config');
+  return EXTENSIONS.map((extension) => `${base}${extension}`).find((file) => existsSync(file)) ?? null;
+}
+
+function checkFile(file: string, source: string): void {
+  if (!EXTENSIONS.includes(extname(file)))
+    throw new ConfigProblem(`${source} is not a .ts, .mjs or .js file: name another`);
+  try {
+    readFileSync(file);
+  } catch (error) {
+    throw new ConfigProblem(`${source} cannot be read: ${reasonOf(error)}; correct the path or its permissions`);
+  }
+}
+
+/** Whatever the file throws while it is loaded is its own mistake. */
+async function importFile(file: string, source: string): Promise<{ readonly default?: unknown }> {
+  try {
+    if (extname(file) === '.ts') readTypeScript(file);
+    return (await import(/* @vite-ignore */ pathToFileURL(file).href)) as { readonly default?: unknown };
+  } catch (error) {
+    if (error instanceof ConfigProblem) throw error;
+    const hint = extname(file) === '.js' && error instanceof SyntaxError ? '; name it .mjs if it is an ES module' : '';
+    throw new ConfigProblem(`${source} cannot be loaded: ${reasonOf(error)}${hint}`, { cause: error });
+  }
+}

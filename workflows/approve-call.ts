@@ -1,0 +1,119 @@
+// One call to its outcome, with as many decisions of a person as it needs (L55). While nothing but decisions is waited for, the
+// runtime limit stands still and the session may continue as new (L4).
+import { condition, isCancellation } from '@temporalio/workflow';
+import type { Ask, Call, Decision, OutcomeFacts, RunTool, ToolResult } from './contract/activities.ts';
+import type { PendingApproval } from './contract/session.ts';
+import { handoverDue, handoverIfDue } from './handover.ts';
+import type { CallResult } from './machine/events.ts';
+import type { RunState } from './machine/state.ts';
+import type { RunBench } from './perform.ts';
+import type { ToolsCarry } from './session-state.ts';
+
+/** Calls that run together, and what is known of all calls of the reply. */
+export type Batch = {
+  readonly calls: readonly Call[];
+  readonly cut: boolean;
+  readonly batch: readonly Call[];
+  readonly results: Map<number, CallResult>;
+  /** Of before a handover, by the call's index. */
+  readonly asked: ReadonlyMap<number, PendingApproval>;
+  /** How many of the batch have neither an outcome nor wait for a decision. */
+  running: number;
+};
+
+type Run = (more: Pick<RunTool, 'decision'>) => Promise<ToolResult>;
+
+/** `withdrawn`: the run was stopped, or a sibling failed, while it waited. */
+export type Approved = OutcomeFacts | { readonly withdrawn: true };
+
+export async function approved(
+  bench: RunBench,
+  state: RunState,
+  batch: Batch,
+  call: Call,
+  run: Run,
+): Promise<Approved> {
+  let approval = batch.asked.get(call.index) ?? null;
+  let result: ToolResult | null = approval ? null : await run({});
+  for (;;) {
+    if (result && !('ask' in result)) return result;
+    approval = result ? approvalOf(bench, state, call, result.ask) : approval;
+    if (!approval) throw new Error(`call ${call.index} has neither an outcome nor a question`);
+    const decision = await decided(bench, state, batch, approval);
+    if (!decision) return { withdrawn: true };
+    result = await run({ decision });
+  }
+}
+
+function approvalOf(
+  { session, snapshot }: RunBench,
+  { head, iteration }: RunState,
+  call: Call,
+  ask: Ask,
+): PendingApproval {
+  if (head === null) throw new Error('a call without a stored reply');
+  const name = `${session.facts.runs}.${iteration}.${call.index}`;
+  return { call: name, ...ask, head, index: call.index, deadline: Date.now() + snapshot.rules.approvalMs };
+}
+
+/** Null when it was cancelled while it waited: then the question is withdrawn. */
+async function decided(
+  bench: RunBench,
+  state: RunState,
+  batch: Batch,
+  approval: PendingApproval,
+): Promise<Decision | null> {
+  const { approvals } = bench.session;
+  const { call, deadline } = approval;
+  approvals.ask(approval);
+  settled(bench, batch);
+  try {
+    await waited(bench, state, batch, approval);
+  } catch (error) {
+    // What is thrown besides is the handover itself.
+    if (!isCancellation(error)) throw error;
+    approvals.take(call);
+    goOn(bench, batch);
+    return null;
+  }
+  const decision = approvals.take(call);
+  goOn(bench, batch);
+  return decision ?? { kind: 'deny', reason: `nobody decided by ${new Date(deadline).toISOString()}` };
+}
+
+/** Until it is decided, or its time is over. */
+async function waited(
+  bench: RunBench,
+  state: RunState,
+  batch: Batch,
+  { call, deadline }: PendingApproval,
+): Promise<void> {
+  const { session } = bench;
+  const isDecided = (): boolean => session.approvals.isDecided(call);
+  const free = (): boolean => batch.running === 0 && session.approvals.allTaken;
+  while (!isDecided() && deadline > Date.now()) {
+    await condition(() => isDecided() || (free() && handoverDue(session)), deadline - Date.now());
+    if (!free() || !handoverDue(session)) continue;
+    await handoverIfDue(session, () => bench.carried(state, carriedTools(bench, batch)));
+    // Due, and not possible now: it is tried again after the next decision.
+    if (!isDecided()) await condition(isDecided, Math.max(1, deadline - Date.now()));
+  }
+}
+
+function carriedTools({ session }: RunBench, { calls, cut, results }: Batch): ToolsCarry {
+  return { calls, cut, results: [...results], approvals: session.approvals.pending };
+}
+
+/** One of the batch has its outcome or waits; when all that is left waits, so does the run. */
+export function settled({ session, clock }: RunBench, batch: Batch): void {
+  batch.running -= 1;
+  if (batch.running > 0 || session.approvals.pending.length === 0) return;
+  clock.pause();
+  session.enter('waiting_approval');
+}
+
+function goOn({ session, clock }: RunBench, batch: Batch): void {
+  batch.running += 1;
+  clock.resume();
+  session.enter('running');
+}

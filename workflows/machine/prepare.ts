@@ -1,0 +1,66 @@
+// Before the model is called: is there money, room, and if not, what makes room (L9, L10, L12, L51). In this order: commit what is
+// staged, compact, or say that nothing helps; below that, stage for later.
+import type { Rules } from '../contract/loop.ts';
+import { newestTokens, usedTokens } from './context.ts';
+import type { Move } from './events.ts';
+import { budgetGone, modelLimits } from './limits.ts';
+import type { RunState } from './state.ts';
+
+/** Collapses are staged again when the context has grown by this share of the window. */
+const STAGE_AGAIN = 0.05;
+
+export function prepare(state: RunState, rules: Rules): Move {
+  return budgetGone(state, rules) ?? room(state, rules) ?? { do: 'call_model' };
+}
+
+function room(state: RunState, rules: Rules): Move | null {
+  const { window } = modelLimits(state, rules);
+  const used = usedTokens(state, rules.fixedTokens);
+  const newest = newestTokens(state.pending);
+  if (rules.fixedTokens + newest > window) {
+    return blocked(
+      `The system prompt, the tools and the newest message are about ${rules.fixedTokens + newest} tokens; the model's window is ${window}. Shorten the message.`,
+    );
+  }
+  const { critical, warning } = rules.compaction;
+  if (used >= critical * window) return makeRoom(state, rules, used, window);
+  return used >= warning * window && stagingDue(state, rules, used, window) ? { do: 'collapse' } : null;
+}
+
+function makeRoom(state: RunState, rules: Rules, used: number, window: number): Move | null {
+  if (state.staged.length > 0)
+    return { do: 'commit_collapses', count: enough(state.staged, used - rules.compaction.critical * window) };
+  if (mayCompact(state, rules, used >= window)) return { do: 'compact', trigger: 'auto', because: null };
+  if (used < window) return null;
+  const why = rules.compaction.enabled ? 'compaction could not make room' : 'compaction is off';
+  return blocked(
+    `The context is about ${used} tokens, the model's window is ${window}, and ${why}. Start a new session, or a model with a larger window.`,
+  );
+}
+
+/** How many of the oldest bring it below by `over`. */
+function enough(savings: readonly number[], over: number): number {
+  let saved = 0;
+  const at = savings.findIndex((saving) => (saved += saving) > over);
+  return at < 0 ? savings.length : at + 1;
+}
+
+/** Once before each call; again only after a failure, when the call cannot be made without. */
+function mayCompact({ compaction, iteration }: RunState, rules: Rules, full: boolean): boolean {
+  const { enabled, maxFailures } = rules.compaction;
+  if (!enabled || compaction.failures >= maxFailures) return false;
+  return compaction.triedIn !== iteration || (full && compaction.failures > 0);
+}
+
+function stagingDue({ compaction }: RunState, rules: Rules, used: number, window: number): boolean {
+  if (!rules.compaction.enabled || !rules.compaction.collapse) return false;
+  return compaction.stagedAt === null || used >= compaction.stagedAt + STAGE_AGAIN * window;
+}
+
+export function blocked(detail: string): Extract<Move, { do: 'end' }> {
+  return {
+    do: 'end',
+    terminal: { reason: 'blocking_limit', detail },
+    append: [{ kind: 'notice', notice: { kind: 'error', text: detail } }],
+  };
+}
