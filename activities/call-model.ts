@@ -1,6 +1,5 @@
 // One iteration's model call: append what came since, show the model its view, stream the reply, store it, say what the loop
 // needs to know of it. Safe to attempt twice: a step record returns what an earlier attempt stored (L16).
-import { ApplicationFailure } from '@temporalio/common';
 import type { CallModel, ModelResult } from '../workflows/contract/activities.ts';
 import type { Attempt } from './attempt.ts';
 import type { Deps } from './deps.ts';
@@ -15,6 +14,7 @@ import { chosenModel } from './model/chosen-model.ts';
 import { noTries, type Tries } from './model/failed-attempt.ts';
 import { observableMessage } from './model/observe.ts';
 import { buildRequest } from './model/request.ts';
+import { refuseScripted } from './model/refuse-scripted.ts';
 import { replyPort } from './model/reply-port.ts';
 import { settle } from './model/settle.ts';
 import type { ModelStep } from './model/store-reply.ts';
@@ -44,7 +44,7 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
       const given = await deps.transcripts.extend(attempt.session, input.head, input.append);
       announce(live, supersedes === undefined ? given.added : given.added.filter(isLast(input)));
       if (known) {
-        await retellStored(deps, attempt, live, known);
+        await retellStored(deps, attempt, live, known, given);
         return await finish(live, known);
       }
       const [answer, tries] = [checks(config.outputSchema), triesSoFar(attempt, input)];
@@ -61,14 +61,6 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
       return await finish(live, result);
     });
   };
-}
-
-/** A run of a real model waits for a worker that has one: the scripted model would end it. */
-function refuseScripted({ scripted }: Deps, config: RunConfig): void {
-  if (!scripted || config.scripted) return;
-  const message =
-    'this worker has only the scripted model, and the run was begun with a real one: set ANTHROPIC_API_KEY';
-  throw ApplicationFailure.create({ type: 'NoRealModel', message, nextRetryDelay: '5s' });
 }
 
 /** Of what a request appends again, only its own transition is news to watchers (L26). */
@@ -97,10 +89,18 @@ function triesSoFar({ remembered }: Attempt, { failures = 0, overloads = 0 }: Ca
 }
 
 /** An earlier attempt stored its reply and died before it could say so: what it had shown was taken back. */
-async function retellStored(deps: Deps, { session }: Attempt, live: LiveWriter, known: ModelResult): Promise<void> {
+async function retellStored(
+  deps: Deps,
+  { session }: Attempt,
+  live: LiveWriter,
+  known: ModelResult,
+  given: Extended,
+): Promise<void> {
   const view = 'head' in known ? await deps.transcripts.view(session, known.head) : null;
   const last = view && lastReply(view);
   if (!view || !last) return;
+  // What was collected for it; the reply itself is told below.
+  announce(live, view.from(given.view.length + given.added.length));
   const outcomes = view.from(last.position).flatMap((entry) => (entry.kind === 'outcomes' ? entry.outcomes : []));
   retell(live, { ...last.reply, message: observableMessage(deps.tools, last.reply.message) }, outcomes);
 }

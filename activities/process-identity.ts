@@ -2,8 +2,9 @@
 // ask here whether the process that wrote something is provably gone. Reads /proc; where there is none, `ps`.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync, readlinkSync } from 'node:fs';
+import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { hasProc, procStat } from './proc-stat.ts';
 
 export type ProcessIdentity = {
   readonly pid: number;
@@ -29,19 +30,13 @@ export function processIdentity(): ProcessIdentity {
 /** When the process started, or null when it is not there. A zombie is not there: it will do nothing more. */
 export function startTimeOf(pid: number): string | null {
   if (!Number.isSafeInteger(pid) || pid <= 0) return null;
-  return hasProc() ? fromProc(pid) : fromPs(pid);
+  return hasProc ? fromProc(pid) : fromPs(pid);
 }
 
-const hasProc = () => existsSync('/proc/self/stat');
-
 function fromProc(pid: number): string | null {
-  const stat = readOrNull(`/proc/${pid}/stat`);
-  if (stat === null) return null;
-  // The second field is a file name in parentheses and may hold anything, so count from the last one.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const stat = procStat(pid);
   // The main thread of a killed process is a zombie before the others have ended, and until then its ports and files are in use.
-  const threads = Number(fields[17]);
-  return isGone(fields[0]) && threads <= 1 ? null : (fields[19] ?? null);
+  return stat === null || (isGone(stat.state) && stat.threads <= 1) ? null : stat.startTime;
 }
 
 function fromPs(pid: number): string | null {

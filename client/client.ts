@@ -12,6 +12,7 @@ import {
 } from '../workflows/contract/session.ts';
 import type { Watched } from '../activities/live/events.ts';
 import type { Entry } from '../activities/transcript/entries.ts';
+import { schemaProblem } from '../activities/model/answer-schema.ts';
 import { createLimit } from '../activities/transcript/limit.ts';
 import type { Store } from '../activities/transcript/store.ts';
 import type { WaitingApproval } from './approval.ts';
@@ -147,7 +148,7 @@ async function startSession(client: ClientOptions, task: string, start: StartOpt
   const options: RunOptions = { ...given, cwd: given.cwd ?? process.cwd() };
   // A session that is open already has options of its own: those given hold from its next run on.
   const message = await messageOf(client.store, task, messageId, id === undefined ? undefined : given);
-  const problem = optionsProblem(options);
+  const problem = wrongWith(options);
   if (problem !== undefined) throw new ClientProblem('refused', problem);
   const input = { options, title: titleOf(task), visibility: await client.visibility() };
   const taskQueue = client.taskQueue ?? TASK_QUEUE;
@@ -161,10 +162,14 @@ async function messageOf(
   id = newMessageId(),
   options?: Partial<RunOptions>,
 ): Promise<UserMessage> {
-  const problem = promptProblem(text) ?? (options && optionsProblem(options));
+  const problem = promptProblem(text) ?? (options && wrongWith(options));
   if (problem !== undefined) throw new ClientProblem('refused', problem);
   const changes = options && Object.keys(options).length > 0 ? { options } : {};
   return { id, body: await messageBody(store, text), ...changes };
+}
+
+function wrongWith(options: Partial<RunOptions>): string | undefined {
+  return optionsProblem(options) ?? schemaProblem(options.outputSchema);
 }
 
 function checkedId(id: string): SessionId {

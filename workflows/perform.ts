@@ -32,7 +32,7 @@ export function performer(bench: RunBench): LoopPort['perform'] {
     }
     switch (move.do) {
       case 'call_model':
-        return model(bench, state);
+        return modelCall(bench, state);
       case 'run_tools':
         return runTools(bench, state, move);
       case 'compact':
@@ -47,7 +47,7 @@ export function performer(bench: RunBench): LoopPort['perform'] {
   };
 }
 
-async function model(bench: RunBench, state: RunState): Promise<Event> {
+async function modelCall(bench: RunBench, state: RunState): Promise<Event> {
   const { session, snapshot } = bench;
   const input = modelInput(bench, state);
   if (state.pendingSummary) {
@@ -62,7 +62,7 @@ async function model(bench: RunBench, state: RunState): Promise<Event> {
 }
 
 function modelInput({ session, snapshot: { config, rules } }: RunBench, state: RunState): CallModel {
-  const { supersedes, failures, modelPosition, toolContext, taskRemaining } = state;
+  const { supersedes, failures, overloads, modelPosition, toolContext, taskRemaining } = state;
   return {
     head: state.head,
     append: state.pending,
@@ -72,6 +72,7 @@ function modelInput({ session, snapshot: { config, rules } }: RunBench, state: R
     cap: state.capOverride ?? modelLimits(state, rules).outputCap,
     ...(supersedes === null ? {} : { supersedes }),
     ...(failures === 0 ? {} : { failures }),
+    ...(overloads === 0 ? {} : { overloads }),
     ...(modelPosition === 0 ? {} : { model: modelPosition }),
     ...(toolContext === null ? {} : { context: toolContext }),
     ...(taskRemaining === null ? {} : { taskRemaining }),

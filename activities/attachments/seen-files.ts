@@ -9,7 +9,7 @@ import type { View } from '../transcript/view.ts';
 export type SeenFiles = ReadonlyMap<string, SeenFile>;
 
 /** Files remembered of a session, and sessions remembered. */
-const FILES = 500;
+const FILES = 200;
 const SESSIONS = 256;
 
 type Known = { readonly length: number; readonly last: Entry | undefined; readonly seen: Map<string, SeenFile> };

@@ -15,8 +15,8 @@ type Shares = {
 };
 
 const SHARES: Readonly<Record<'auto' | 'reactive', Shares>> = {
-  auto: { recent: 0.2, newest: 0.5, open: 0.4 },
-  reactive: { recent: 0.05, newest: 0.25, open: 0.1 },
+  auto: { recent: 0.2, newest: 0.4, open: 0.4 },
+  reactive: { recent: 0.05, newest: 0.2, open: 0.1 },
 };
 const PROMPTS_SHARE = 0.25;
 const CHARACTERS_PER_TOKEN = 4;

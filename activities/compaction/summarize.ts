@@ -1,5 +1,6 @@
 // From the entries in view to a boundary: what stays is chosen, the rest is summarised, and what comes of it must be smaller than
 // what was there (L10).
+import type { Asked } from '../model/ask-model.ts';
 import type { RunModel } from '../run-config.ts';
 import { estimateTokens } from '../tokens.ts';
 import type { BoundaryEntry, Entry } from '../transcript/entries.ts';
@@ -42,9 +43,13 @@ export async function summarize(
   const more = await instructions(before);
   const maxTokens = Math.max(1, Math.min(MAX_SUMMARY_TOKENS, Math.floor(model.window * SUMMARY_SHARE)));
   const room = Math.max(0, small.room(maxTokens) - overhead(more));
-  const material = fitText(kept.old, kept.shrunkBefore, bodies, room);
-  const text = question(material, SUMMARY_TASK, more);
-  const asked = await small.ask({ system: SUMMARY_SYSTEM, text, maxTokens });
+  const ask = (characters: number): Promise<Asked> => {
+    const material = fitText(kept.old, kept.shrunkBefore, bodies, characters);
+    return small.ask({ system: SUMMARY_SYSTEM, text: question(material, SUMMARY_TASK, more), maxTokens });
+  };
+  let asked = await ask(room);
+  // Characters say little of tokens in some languages: half of it fits where the whole was thought to.
+  if (asked.kind === 'failed' && asked.tooLong) asked = await ask(room / 2);
   if (asked.kind === 'aborted') return { kind: 'nothing' };
   if (asked.kind === 'failed') return { kind: 'failed', detail: `the summary could not be made: ${asked.detail}` };
   return strictlySmaller(work, kept, before, asked.cut ? `${asked.text}\n[The summary was cut here.]` : asked.text);

@@ -29,7 +29,7 @@ export type ReadAnswer<Name extends HookName> =
 /** `value` is untrusted: whatever a function returned or a command printed. Nothing means no opinion. */
 export function readAnswer<Name extends HookName>(hook: Name, value: unknown): ReadAnswer<Name> {
   const read = schemas[hook].safeParse(value ?? {});
-  if (read.success) return { kind: 'answer', answer: read.data as HookAnswers[Name] };
+  if (read.success) return { kind: 'answer', answer: read.data };
   const issue = read.error.issues[0];
   const where = issue === undefined || issue.path.length === 0 ? '' : `${issue.path.join('.')}: `;
   return { kind: 'failed', detail: `its answer is not one of a ${hook} hook: ${where}${issue?.message ?? ''}` };

@@ -12,10 +12,8 @@ type Told<Name extends HookName> = {
   readonly cwd: string | null;
 };
 
-type Nothing = Readonly<Record<never, never>>;
-
 type Payloads = {
-  readonly sessionStart: Nothing;
+  readonly sessionStart: object;
   readonly promptSubmitted: { readonly prompts: readonly string[] };
   readonly preTool: { readonly tool: string; readonly input: unknown };
   readonly postTool: {
@@ -33,7 +31,7 @@ type Payloads = {
   };
   /** `text`: of the last reply. `active`: a stop hook has blocked in this run before. */
   readonly stop: { readonly text: string; readonly active: boolean };
-  readonly sessionEnd: Nothing;
+  readonly sessionEnd: object;
 };
 
 export type HookPayload<Name extends HookName> = Payloads[Name];
@@ -53,9 +51,9 @@ export type HookAnswers = {
   };
   readonly postTool: { readonly context?: string | undefined; readonly stop?: string | undefined };
   readonly preCompact: { readonly instructions?: string | undefined };
-  readonly postCompact: Nothing;
+  readonly postCompact: object;
   readonly stop: { readonly block?: string | undefined; readonly prevent?: string | undefined };
-  readonly sessionEnd: Nothing;
+  readonly sessionEnd: object;
 };
 
 type Common = {

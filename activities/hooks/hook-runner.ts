@@ -47,7 +47,7 @@ export function hookRunner(config: HookConfig, { env }: HookRunnerOptions): Hook
 
 /** The hooks of a kind, those that are about another tool left out. */
 function about<Name extends HookName>(config: HookConfig, name: Name, payload: unknown): readonly Hook<Name>[] {
-  const hooks = (config[name] ?? []) as readonly Hook<Name>[];
+  const hooks = config[name] ?? [];
   const tool = (payload as { readonly tool?: string } | undefined)?.tool;
   if (tool === undefined) return hooks;
   return hooks.filter((hook) => typeof hook === 'function' || matchesTool(hook.tools, tool));

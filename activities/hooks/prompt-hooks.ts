@@ -37,7 +37,8 @@ export function promptHooks(deps: Pick<Deps, 'hooks' | 'store'>): PromptHooks {
     const texts = async (): Promise<string[]> => Promise.all(prompts.map((prompt) => textOf(deps, prompt)));
     const verdict = known ?? (await deps.hooks.promptSubmitted(context, await texts()));
     // A hook that was stopped has said nothing.
-    if (!signal.aborted) done.set(key, verdict);
+    if (signal.aborted) return { entries: [], stop: null };
+    done.set(key, verdict);
     for (const oldest of done.keys()) {
       if (done.size <= KEPT) break;
       done.delete(oldest);

@@ -1,6 +1,7 @@
 // Builds a message from its stream, block by block, as the API would have sent it whole (L16). Tool inputs are kept as the raw
 // text they came as until their block ends: a truncated one must be recognised, never repaired (L15, L28).
 import { deeperThan } from '../tools/depth.ts';
+import { eventProblem } from './event-shape.ts';
 import type { ContentBlock, Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
 
 /** Levels of a call's input. */
@@ -44,16 +45,39 @@ export function accumulator(): Accumulator {
     },
     message: () => (head ? { ...head, content: open.map(({ block }) => block) } : null),
     push(event) {
-      if (event.type === 'message_start') head = event.message;
+      const problem = eventProblem(event);
+      if (problem !== undefined) throw new GarbledStream(`the stream has ${problem}`);
+      if (event.type === 'message_start') head = begun(head, event.message);
+      else if (!isOfMessage(event)) return null;
       else if (!head) throw new GarbledStream(`the stream began with ${event.type}`);
       else if (event.type === 'content_block_start') open.push(begin(event, open.length));
       else if (event.type === 'content_block_delta') grow(at(open, event.index), event.delta);
       else if (event.type === 'content_block_stop') return finish(at(open, event.index), event.index);
       else if (event.type === 'message_delta') head = withDelta(head, event);
-      else if (event.type === 'message_stop') ended = true;
+      else if (event.type === 'message_stop') ended = closed(head, open);
       return null;
     },
   };
+}
+
+/** The API may send events of other kinds at any time. */
+function isOfMessage({ type }: RawMessageStreamEvent): boolean {
+  return type.startsWith('message_') || type.startsWith('content_block_');
+}
+
+function begun(head: Message | null, message: Message): Message {
+  if (head) throw new GarbledStream('the stream began twice');
+  return message;
+}
+
+/** A message that ends within a block for another reason is not all of what was said. */
+const MAY_CUT: readonly unknown[] = ['max_tokens', 'model_context_window_exceeded', 'refusal'];
+
+function closed({ stop_reason }: Message, open: readonly Open[]): true {
+  const within = open.findIndex(({ complete }) => !complete);
+  if (within >= 0 && !MAY_CUT.includes(stop_reason))
+    throw new GarbledStream(`the message ended within block ${within}`);
+  return true;
 }
 
 function begin(event: Extract<RawMessageStreamEvent, { type: 'content_block_start' }>, expected: number): Open {

@@ -1,9 +1,9 @@
 // One question to the small model (L9, L10, L42): a text goes in, a text comes out. No tools, nothing is stored. It tries again
 // twice at once-like waits; a longer outage is a failure, which its callers can live with.
-import type { MessageCreateParamsStreaming } from '@anthropic-ai/sdk/resources/messages';
+import type { Message, MessageCreateParamsStreaming } from '@anthropic-ai/sdk/resources/messages';
 import { addSpend, noSpend, type Spend } from '../../workflows/contract/loop.ts';
 import type { RunConfig } from '../run-config.ts';
-import { accumulator } from './accumulate.ts';
+import { accumulator, type BlockState } from './accumulate.ts';
 import { backoffMs } from './backoff.ts';
 import { classify } from './classify.ts';
 import { judge } from './judge.ts';
@@ -17,7 +17,8 @@ const LONGEST_WAIT_MS = 5_000;
 export type Asked =
   /** `cut`: it reached `maxTokens` and stops in the middle. */
   | { readonly kind: 'text'; readonly text: string; readonly cut: boolean; readonly spend: Spend }
-  | { readonly kind: 'failed'; readonly detail: string; readonly spend: Spend }
+  /** `tooLong`: the question does not fit the model's window. */
+  | { readonly kind: 'failed'; readonly detail: string; readonly tooLong?: true; readonly spend: Spend }
   /** The signal was aborted. */
   | { readonly kind: 'aborted'; readonly spend: Spend };
 
@@ -71,22 +72,30 @@ async function tryOnce(port: AskPort, question: Question, before: Spend): Promis
   } catch (error) {
     const verdict = classify(error, port.now());
     if (!verdict) throw error;
-    const retry = verdict.kind === 'retry' ? (verdict.afterMs ?? 0) : null;
-    return { asked: { kind: 'failed', detail: verdict.detail, spend: spent() }, retry };
+    return { asked: failed(verdict, spent()), retry: verdict.kind === 'retry' ? (verdict.afterMs ?? 0) : null };
   }
   port.billed?.(spent());
   const message = into.message();
   if (port.signal.aborted || !message) return { asked: { kind: 'aborted', spend: spent() }, retry: null };
-  const judged = judge(message, into.blocks);
-  if (judged.kind === 'refused') {
-    return { asked: { kind: 'failed', detail: judged.detail, spend: spent() }, retry: null };
+  return answered(message, into.blocks, spent());
+}
+
+function failed({ kind, detail }: { kind: string; detail: string }, spend: Spend): Asked {
+  return { kind: 'failed', detail, spend, ...(kind === 'too_long' && { tooLong: true as const }) };
+}
+
+function answered(message: Message, blocks: readonly BlockState[], spend: Spend): Tried {
+  const judged = judge(message, blocks);
+  if (judged.kind === 'refused') return { asked: failed(judged, spend), retry: null };
+  if (judged.kind === 'window_exceeded') {
+    const detail = `${message.model}: the context window is exceeded`;
+    return { asked: failed({ kind: 'too_long', detail }, spend), retry: null };
   }
   const text = message.content.map((block) => (block.type === 'text' ? block.text : '')).join('');
   if (text.trim() === '') {
-    return { asked: { kind: 'failed', detail: `${message.model} answered with nothing`, spend: spent() }, retry: 0 };
+    return { asked: { kind: 'failed', detail: `${message.model} answered with nothing`, spend }, retry: 0 };
   }
-  const cut = message.stop_reason === 'max_tokens';
-  return { asked: { kind: 'text', text: text.trim(), cut, spend: spent() }, retry: null };
+  return { asked: { kind: 'text', text: text.trim(), cut: message.stop_reason === 'max_tokens', spend }, retry: null };
 }
 
 function request({ config }: AskPort, { system, text, maxTokens }: Question): MessageCreateParamsStreaming {

@@ -8,10 +8,13 @@ export function spendOf(usage: ApiUsage | undefined, price: Price | null): Spend
   return { usage: counted, usd: price && cost(counted, price) };
 }
 
+/** No reply has so many tokens: sums of what a server makes up must stay numbers. */
+const MOST_TOKENS = 1_000_000_000;
+
 /** Missing or absurd counts of a server count as nothing. */
 function countUsage(usage: ApiUsage): Usage {
   const whole = (value: unknown): number =>
-    typeof value === 'number' && value > 0 && Number.isFinite(value) ? value : 0;
+    typeof value === 'number' && value > 0 && value <= MOST_TOKENS ? Math.ceil(value) : 0;
   return {
     input: whole(usage.input_tokens),
     output: whole(usage.output_tokens),

@@ -47,7 +47,8 @@ export type Storing = {
 
 export async function storeReply(step: ModelStep, storing: Storing): Promise<ModelResult> {
   const { deps, attempt, input, live, base, config, chosen, record } = step;
-  const { message, calls, fate, spend, early } = storing;
+  const { message, calls, fate, spend } = storing;
+  const early = inOrder(calls, storing.early);
   const own = spendOf(message.usage, chosen.model.price);
   const { iteration } = input;
   const at = deps.now();
@@ -57,7 +58,7 @@ export async function storeReply(step: ModelStep, storing: Storing): Promise<Mod
   const reply: ReplyEntry = { kind: 'reply', fate, message, ...asked, iteration, attempt: number, spend: own, at };
   const next = deps.transcripts.next(base, [reply, ...(await adopted(deps, calls, early))]);
   const facts = { head: next.hash, contextTokens: contextTokens(own.usage), spend };
-  const listed = calls.map((call) => describe(step, call, early?.get(call.index)));
+  const listed = calls.map((call) => describe(step, call, early.get(call.index)));
   const { result, first } = await record.record(resultOf(step, storing, facts, listed), next.bytes);
   if (first) {
     deps.transcripts.keep(next);
@@ -88,13 +89,23 @@ function textOf({ content }: ReplyEntry['message']): string {
   return content.map((block) => (block.type === 'text' ? block.text : '')).join('');
 }
 
-/** In the model's order, whatever finished first (L35), and fitted into one message (L6). */
+/**
+ * Those before the first that had not finished: outcomes are stored in the model's order, whatever finished first (L35). What
+ * finished after it runs again, which changes nothing.
+ */
+function inOrder(calls: readonly CallBlock[], early: Storing['early']): ReadonlyMap<number, EarlyOutcome> {
+  const open = calls.findIndex(({ index }) => !early?.has(index));
+  const first = open < 0 ? calls : calls.slice(0, open);
+  return new Map(first.flatMap(({ index }) => (early?.has(index) ? [[index, early.get(index) as EarlyOutcome]] : [])));
+}
+
+/** Fitted into one message (L6). */
 async function adopted(
   { store }: Deps,
   calls: readonly CallBlock[],
-  early: Storing['early'],
+  early: ReadonlyMap<number, EarlyOutcome>,
 ): Promise<readonly Entry[]> {
-  const outcomes = calls.flatMap(({ index }) => early?.get(index)?.outcome ?? []);
+  const outcomes = calls.flatMap(({ index }) => early.get(index)?.outcome ?? []);
   if (outcomes.length === 0) return [];
   return [{ kind: 'outcomes', outcomes: await fitOutcomes(store, outcomes, { characters: 0, calls: calls.length }) }];
 }

@@ -77,7 +77,8 @@ async function* brokenAsGarbled<T>(stream: AsyncIterable<T>): AsyncGenerator<T> 
       yield next.value;
     }
   } finally {
-    await iterator.return?.();
+    // A connection that breaks after its last event takes nothing of the reply with it.
+    await iterator.return?.().catch(() => undefined);
   }
 }
 

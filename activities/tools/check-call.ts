@@ -26,7 +26,7 @@ type Fitting = { readonly kind: 'fits'; readonly ready: ReadyCall } | Verdict | 
 
 export async function checkCall(
   bench: Workbench,
-  run: Omit<EarlyRun, 'id' | 'progress'>,
+  run: Pick<EarlyRun, 'signal' | 'iteration' | 'say'>,
   checking: Checking,
 ): Promise<Checked> {
   const { input, context, decided } = checking;

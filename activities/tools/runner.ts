@@ -10,9 +10,10 @@ import type { CallBlock } from '../model/judge.ts';
 import type { RunConfig } from '../run-config.ts';
 import type { Store } from '../transcript/store.ts';
 import { attemptSignal } from './attempt-signal.ts';
+import { deeperThan } from './depth.ts';
 import { executeCall, executeEarly, type Done } from './execute.ts';
 import { observable } from './observable.ts';
-import { prepareCall, type CallSettings } from './prepare.ts';
+import { MAX_DEPTH, prepareCall, type CallSettings } from './prepare.ts';
 import type { ToolRegistry } from './registry.ts';
 import type { Asked, CallRequest, EarlyRun, Void, Workbench } from './workbench.ts';
 
@@ -32,7 +33,7 @@ export function callRunner(store: Store, registry: ToolRegistry, hooks: HookRunn
       const ready = prepared.kind === 'ready';
       // A call that its name or input keeps from running changes nothing.
       const safe = !ready || prepared.safe;
-      const unasked = ready && prepared.permission.kind === 'allow' && !hooks.has('preTool');
+      const unasked = ready && prepared.permission.kind === 'allow' && !hooks.has('preTool', call.name);
       return { safe, early: unasked && safe, signature: signature(call) };
     },
     observable: ({ name, input }) => observable(registry.get(name), input),
@@ -43,14 +44,9 @@ export function callRunner(store: Store, registry: ToolRegistry, hooks: HookRunn
       return done.kind === 'done' ? { outcome: done.outcome, facts: done.facts } : null;
     },
     async claimed(config, call, key, attempt, port, { context, decision } = {}) {
+      const own = { key, attempt: attempt.number, signal: attemptSignal(attempt), ...(decision && { decision }) };
       const done = await watched(call, port, false, (watching) =>
-        executeCall(bench(config, context), request(call), {
-          ...watching,
-          key,
-          attempt: attempt.number,
-          signal: attemptSignal(attempt),
-          ...(decision === undefined ? {} : { decision }),
-        }),
+        executeCall(bench(config, context), request(call), { ...watching, ...own }),
       );
       if (done.kind === 'ask') return { ask: done.ask };
       if (done.kind === 'done') return { outcome: done.outcome, facts: done.facts };
@@ -74,8 +70,10 @@ const request = ({ index, id, name, input }: CallBlock): CallRequest => ({ index
 
 /** Tells the same call made again (L34). Short: it is part of every call's facts in the history. */
 function signature({ name, input }: CallBlock): string {
+  // What is too deep for any tool is too deep for JSON.stringify, and one such call is as good as another.
+  const told = deeperThan(input, MAX_DEPTH) ? null : input;
   return createHash('sha256')
-    .update(JSON.stringify([name, input]))
+    .update(JSON.stringify([name, told]))
     .digest('base64url')
     .slice(0, 12);
 }

@@ -1,13 +1,14 @@
-// Pre- and post-tool hooks around one call (L33, L41): what they are told, what watchers see of them, what they change. A hook that
-// fails is shown to watchers, and changes nothing.
-import type { HookContext, HookFailure, PreToolVerdict } from '../hooks/hooks.ts';
+// Pre- and post-tool hooks around one call (L33, L41): what they are told, and what they change. A hook that fails is shown to
+// watchers, and changes nothing.
+import type { HookContext, PreToolVerdict } from '../hooks/hooks.ts';
+import { watchHooks } from '../hooks/watch-hooks.ts';
 import { clip } from './clip.ts';
 import { observable } from './observable.ts';
 import type { Tool } from './tool.ts';
 import type { Verdict } from './verdict.ts';
 import type { EarlyRun, Workbench } from './workbench.ts';
 
-type HookedRun = Pick<EarlyRun, 'signal' | 'iteration' | 'begins' | 'say'>;
+type HookedRun = Pick<EarlyRun, 'signal' | 'iteration' | 'say'>;
 
 /** Characters of what one hook may add to an outcome. */
 const MAX_CONTEXT = 10_000;
@@ -19,11 +20,8 @@ export async function askPreTool(
   tool: Tool,
   input: unknown,
 ): Promise<PreToolVerdict | null> {
-  if (!bench.hooks.has('preTool')) return null;
-  const told = hookStarts(run, 'preTool');
-  const said = await bench.hooks.preTool(context(bench, run), { name: tool.name, input: observable(tool, input) });
-  told(said.stop === null ? (said.decision?.kind ?? 'no objection') : 'stop', said.failed);
-  return said;
+  if (!bench.hooks.has('preTool', tool.name)) return null;
+  return await bench.hooks.preTool(context(bench, run), { name: tool.name, input: observable(tool, input) });
 }
 
 /** Of a call that has run and come to an end by itself. */
@@ -34,12 +32,10 @@ export async function withPostTool(
   verdict: Verdict,
 ): Promise<Verdict> {
   const hasRun = verdict.outcome === 'ok' || verdict.outcome === 'error';
-  if (!hasRun || !bench.hooks.has('postTool')) return verdict;
-  const told = hookStarts(run, 'postTool');
+  if (!hasRun || !bench.hooks.has('postTool', tool.name)) return verdict;
   const { content, isError } = verdict;
   const call = { name: tool.name, input: observable(tool, input), content, isError };
   const said = await bench.hooks.postTool(context(bench, run), call);
-  told(said.stop === null ? 'done' : 'stop', said.failed);
   const added = said.context.map(({ hook, text }) => `From the hook ${hook}:\n${clip(text, MAX_CONTEXT)}`);
   const stop = verdict.facts.stop ?? said.stop;
   return {
@@ -49,21 +45,6 @@ export async function withPostTool(
   };
 }
 
-/** L60. Returns how to say that it ended. */
-function hookStarts(
-  { begins, say, iteration }: HookedRun,
-  name: 'preTool' | 'postTool',
-): (result: string, failed: readonly HookFailure[]) => void {
-  begins();
-  say({ type: 'hook_start', iteration, hook: name });
-  return (result, failed) => {
-    for (const { hook, detail } of failed) {
-      say({ type: 'hook_end', iteration, hook, result: `failed: ${clip(detail, 500)}` });
-    }
-    say({ type: 'hook_end', iteration, hook: name, result });
-  };
-}
-
-function context({ session, queryId, depth, cwd }: Workbench, { iteration, signal }: HookedRun): HookContext {
-  return { session, queryId, depth, iteration, cwd, signal };
+function context({ session, queryId, depth, cwd }: Workbench, { iteration, signal, say }: HookedRun): HookContext {
+  return { session, queryId, depth, iteration, cwd, signal, watch: watchHooks({ write: say }, iteration) };
 }

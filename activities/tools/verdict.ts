@@ -91,7 +91,7 @@ export function ended(ran: Ran, safe: boolean): Verdict {
   const facts: OutcomeFacts = {
     ...(isError ? { error: true } : {}),
     ...(cancelsSiblings ? { cancelsSiblings: true } : {}),
-    ...(stopRun === undefined ? {} : { stop: clip(String(stopRun)) }),
+    ...(typeof stopRun === 'string' ? { stop: clip(stopRun) } : {}),
   };
   const files = seen === undefined ? {} : { seen: seen.slice(0, MOST_SEEN) };
   return { ...allowed, content, isError, outcome: isError ? 'error' : 'ok', facts, ...files };

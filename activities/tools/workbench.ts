@@ -31,7 +31,7 @@ export type EarlyRun = {
   /** Aborted with an AbortCause. */
   readonly signal: AbortSignal;
   readonly iteration: number;
-  /** Something of the call is about to run: a hook, its check, itself. */
+  /** The call is about to run: itself, or the check of whether it did (L40). */
   begins(): void;
   progress(text: string): void;
   say(event: LiveEvent): void;

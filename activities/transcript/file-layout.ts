@@ -1,4 +1,4 @@
-// Where things lie in a store folder: store.json · blobs/<2 hex>/<hash> · keys/<key> · tmp/
+// Where things lie in a store folder: store.json · blobs/<1 hex>/<hash> · keys/<key> · tmp/
 import { resolve } from 'node:path';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { isHash } from './hash.ts';
@@ -19,7 +19,7 @@ export function fileLayout(folder: string): FileLayout {
     temp: `${dir}/tmp`,
     blob: (hash) => {
       if (!isHash(hash)) throw new RangeError(`"${String(hash).slice(0, 80)}" is not a hash of a stored value`);
-      return `${dir}/blobs/${hash.slice(0, 2)}/${hash}`;
+      return `${dir}/blobs/${hash.slice(0, 1)}/${hash}`;
     },
     record: (key) => {
       const problem = keyProblem(key);

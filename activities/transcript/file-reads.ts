@@ -2,8 +2,7 @@
 import type { Hash } from '../../workflows/contract/ids.ts';
 import type { FileLayout } from './file-layout.ts';
 import type { Files } from './files.ts';
-import { hashOf } from './hash.ts';
-import { decodeRecord } from './key-record.ts';
+import { decodeRecord, type KeyRecord, valueIn } from './key-record.ts';
 import { createLimit } from './limit.ts';
 import { corruptRecord, corruptValue, isErrno, missingValue, unavailable } from './store-errors.ts';
 
@@ -12,7 +11,8 @@ export type FileReads = {
   blob(hash: Hash): Promise<Uint8Array>;
   /** Whether what is under the hash is there and whole. */
   whole(hash: Hash): Promise<boolean>;
-  record(key: string): Promise<Uint8Array | null>;
+  /** Null when it is not there. Throws StoreError. */
+  record(key: string): KeyRecord | null;
 };
 
 /** Reads at once: keeps a cold read of a long session below the limit on open files. */
@@ -21,36 +21,48 @@ const AT_ONCE = 64;
 export function createFileReads(files: Files, layout: FileLayout): FileReads {
   const limit = createLimit(AT_ONCE);
 
-  const readFile = async (path: string): Promise<Uint8Array | null> => {
+  const readBlob = async (path: string): Promise<Uint8Array | null> => {
     try {
       return await limit(() => files.read(path));
     } catch (error) {
-      if (isErrno(error) && error.code === 'ENOENT') return null;
-      throw unavailable('read from the store', path, error);
+      return nullIfMissing(path, error);
+    }
+  };
+  const readRecord = (path: string): Uint8Array | null => {
+    try {
+      return files.exists(path) ? files.readNow(path) : null;
+    } catch (error) {
+      return nullIfMissing(path, error);
     }
   };
 
   return {
     blob: async (hash) => {
       const path = layout.blob(hash);
-      const bytes = await readFile(path);
-      if (!bytes) throw missingValue(hash, path);
-      if (hashOf(bytes) !== hash) throw corruptValue(hash, path, bytes.length);
-      return bytes;
+      const file = await readBlob(path);
+      if (!file) throw missingValue(hash, path);
+      const value = valueIn(file, hash);
+      if (!value) throw corruptValue(hash, path, file.length);
+      return value;
     },
     whole: async (hash) => {
       const path = layout.blob(hash);
       if (!files.exists(path)) return false;
-      const bytes = await readFile(path);
-      return bytes !== null && hashOf(bytes) === hash;
+      const file = await readBlob(path);
+      return file !== null && valueIn(file, hash) !== null;
     },
-    record: async (key) => {
+    record: (key) => {
       const path = layout.record(key);
-      const file = await readFile(path);
+      const file = readRecord(path);
       if (!file) return null;
       const record = decodeRecord(key, file);
       if ('problem' in record) throw corruptRecord(key, path, record.problem);
-      return record.bytes;
+      return record;
     },
   };
+}
+
+function nullIfMissing(path: string, error: unknown): null {
+  if (isErrno(error) && error.code === 'ENOENT') return null;
+  throw unavailable('read from the store', path, error);
 }

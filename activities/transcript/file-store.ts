@@ -1,14 +1,12 @@
 // The store in a folder: the default on one machine. Several processes may use one folder at once.
-import { dirname } from 'node:path';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { type FileLayout, fileLayout } from './file-layout.ts';
 import { createFileReads, type FileReads } from './file-reads.ts';
-import { createFileWrites, type FileWrites, type Staged } from './file-writes.ts';
+import { createFileWrites, type FileWrites } from './file-writes.ts';
 import { type Files, nodeFiles } from './files.ts';
 import { createFolders } from './folders.ts';
 import { hashOf } from './hash.ts';
-import { encodeRecord } from './key-record.ts';
-import { settle } from './settle.ts';
+import { encodeRecord, type KeyRecord } from './key-record.ts';
 import { corruptRecord, isErrno, unavailable } from './store-errors.ts';
 import { storeIdentity } from './store-identity.ts';
 import type { Created, Store } from './store.ts';
@@ -38,25 +36,28 @@ export function fileStore({ dir, files = nodeFiles }: FileStoreOptions): Store {
   const step = async (key: string, bytes: Uint8Array, blobs: readonly Uint8Array[]): Promise<Created> => {
     const path = layout.record(key);
     return guarded(path, async () =>
-      files.exists(path)
-        ? existing(parts, key)
-        : finish(
-            blobs.map((blob) => stageBlob(parts, hashOf(blob), blob)),
-            stageRecord(parts, key, bytes),
-          ),
+      !files.exists(path) && (await writeRecord(parts, key, { bytes, blobs }))
+        ? { kind: 'created' }
+        : existing(parts, key),
     );
   };
 
   return {
     put: (bytes) => {
       const hash = hashOf(bytes);
-      return guarded(layout.blob(hash), async () => (await finish([], stageBlob(parts, hash, bytes)), hash));
+      return guarded(layout.blob(hash), async () => (await writeBlob(parts, hash, bytes), hash));
     },
     create: (key, bytes) => step(key, bytes, []),
     writeStep: ({ key, bytes, blobs }) => step(key, bytes, blobs),
     get: async (hash) => (await open(), reads.blob(hash)),
     has: async (hash) => files.exists(layout.blob(hash)),
-    read: async (key) => (await open(), reads.record(key)),
+    read: async (key) => {
+      await open();
+      const record = reads.record(key);
+      if (!record) return null;
+      await guarded(layout.record(key), () => nameBlobs(parts, key, record));
+      return record.bytes;
+    },
   };
 }
 
@@ -73,42 +74,52 @@ function partsOf(layout: FileLayout, files: Files): Parts {
 }
 
 /** A value that is there and whole needs no second file, but its name may not be durable yet. A damaged one is replaced. */
-async function stageBlob(
-  { files, layout, reads, writes }: Parts,
-  hash: Hash,
-  bytes: Uint8Array,
-): Promise<Staged<void>> {
+async function writeBlob(parts: Parts, hash: Hash, bytes: Uint8Array): Promise<void> {
+  const { layout, reads, writes } = parts;
   const path = layout.blob(hash);
-  if (!(await reads.whole(hash))) return writes.stageBlob(path, bytes);
-  return { place: () => files.flushFolder(dirname(path)), discard: () => undefined };
+  if (await reads.whole(hash)) return writes.flushNames([path]);
+  await writes.write([path], bytes, (temp) => nameEach(parts, temp, [hash]));
 }
 
-async function stageRecord(parts: Parts, key: string, bytes: Uint8Array): Promise<Staged<Created>> {
-  const staged = await parts.writes.stageRecord(parts.layout.record(key), encodeRecord(key, bytes));
-  const place = async (): Promise<Created> => ((await staged.place()) ? { kind: 'created' } : existing(parts, key));
-  return { ...staged, place };
+/** False when the key is taken. */
+async function writeRecord(parts: Parts, key: string, record: KeyRecord): Promise<boolean> {
+  const { layout, writes } = parts;
+  const path = layout.record(key);
+  const hashes = record.blobs.map(hashOf);
+  return writes.write(
+    [path, ...hashes.map(layout.blob)],
+    encodeRecord(key, record),
+    async (temp) => writes.link(temp, path) && nameEach(parts, temp, hashes),
+  );
 }
 
-async function existing({ files, layout, reads }: Parts, key: string): Promise<Created> {
+async function existing(parts: Parts, key: string): Promise<Created> {
+  const { layout, reads, writes } = parts;
   const path = layout.record(key);
   // Whoever created it may not have flushed its name yet.
-  await files.flushFolder(dirname(path));
-  const bytes = await reads.record(key);
-  if (!bytes) throw corruptRecord(key, path, 'vanished while it was read');
-  return { kind: 'existing', bytes };
+  await writes.flushNames([path]);
+  const record = reads.record(key);
+  if (!record) throw corruptRecord(key, path, 'vanished while it was read');
+  await nameBlobs(parts, key, record);
+  return { kind: 'existing', bytes: record.bytes };
 }
 
-/** All are flushed side by side; `last` gets its name when every one of `first` has its own, durably. */
-async function finish<T>(first: readonly Promise<Staged<void>>[], last: Promise<Staged<T>>): Promise<T> {
-  const settled = await Promise.allSettled([...first, last]);
-  const staged = settled.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
-  try {
-    await settle<unknown>([...first, last]);
-    await settle(first.map(async (blob) => (await blob).place()));
-    return await (await last).place();
-  } finally {
-    for (const each of staged) each.discard();
+/** Whoever created the record may have died before its values had their names, or before these were flushed. */
+async function nameBlobs(parts: Parts, key: string, { blobs }: KeyRecord): Promise<void> {
+  if (blobs.length === 0) return;
+  const { layout, writes } = parts;
+  const hashes = blobs.map(hashOf);
+  await nameEach(parts, layout.record(key), hashes);
+  await writes.flushNames(hashes.map(layout.blob));
+}
+
+/** Gives `from`, which holds the values of all `hashes`, their names. A name that stands for a damaged file is taken over. */
+async function nameEach({ layout, reads, writes }: Parts, from: string, hashes: readonly Hash[]): Promise<true> {
+  for (const hash of hashes) {
+    const path = layout.blob(hash);
+    if (!writes.link(from, path) && !(await reads.whole(hash))) writes.replace(from, path);
   }
+  return true;
 }
 
 /** Runs once; a failure is not remembered. */

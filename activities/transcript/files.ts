@@ -21,6 +21,8 @@ export type Files = {
   makeFolder(path: string): void;
   exists(path: string): boolean;
   read(path: string): Promise<Uint8Array>;
+  /** For what is short and was most often just written. */
+  readNow(path: string): Uint8Array;
   /** Milliseconds since it was last written, by name. */
   ages(folder: string): readonly { readonly name: string; readonly age: number }[];
 };
@@ -86,5 +88,6 @@ export const nodeFiles: Files = {
   makeFolder: (path) => void fs.mkdirSync(path, { recursive: true }),
   exists: (path) => fs.statSync(path, { throwIfNoEntry: false }) !== undefined,
   read: async (path) => withDescriptor(await open(path, 'r'), readWhole),
+  readNow: fs.readFileSync,
   ages,
 };

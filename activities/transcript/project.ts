@@ -125,9 +125,9 @@ function results(
 
 function resultText(outcome: Outcome, position: number, shrink: boolean, { results: known }: ProjectMemo): string {
   if (shrink && isShrunk(outcome)) return marker(outcome, position);
-  const text = known.get(outcome) ?? sendable(outcome.content);
-  known.set(outcome, text);
-  return text;
+  const content = known.get(outcome) ?? sendable(outcome.content);
+  known.set(outcome, content);
+  return content;
 }
 
 function sendable(content: string): string {

@@ -26,13 +26,8 @@ export async function storeIdentity(dir: string, files: Files = nodeFiles): Prom
 async function create(files: Files, dir: string, path: string): Promise<void> {
   const identity: StoreIdentity = { version: 1, id: randomUUID() };
   const writes = createFileWrites(files, createFolders(files, dir), `${dir}/tmp`);
-  const staged = await writes.stageRecord(path, Buffer.from(`${JSON.stringify(identity)}\n`));
-  try {
-    await staged.place();
-    await flushParent(files, dir);
-  } finally {
-    staged.discard();
-  }
+  await writes.write([path], Buffer.from(`${JSON.stringify(identity)}\n`), (temp) => writes.link(temp, path));
+  await flushParent(files, dir);
 }
 
 /** The folder's own name. Its parent may be one that we may not open; then its owner answers for it. */

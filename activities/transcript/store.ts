@@ -21,7 +21,7 @@ export type Store = {
   create(key: string, bytes: Uint8Array): Promise<Created>;
   /** What was created under `key`, or null. Throws StoreError `corrupt` when the record is damaged. */
   read(key: string): Promise<Uint8Array | null>;
-  /** What one step produces, written together: cheaper than `put` then `create`, and `blobs` are durable before `key` exists. */
+  /** What one step produces, written together: cheaper than `put` then `create`. Who finds `key` can get `blobs`, always. */
   writeStep(step: StepWrite): Promise<Created>;
 };
 

@@ -6,8 +6,9 @@ import type { CallKey, Hash, SessionId } from '../../workflows/contract/ids.ts';
 import { prepareAppend } from './append.ts';
 import { bodyReader } from './bodies.ts';
 import type { Entry, Outcome } from './entries.ts';
+import { inView, type InView } from './in-view.ts';
 import { microcompact } from './microcompact.ts';
-import { type Bodies, createMemo, project } from './project.ts';
+import { type Bodies, createMemo, projectView } from './project.ts';
 import { nextSegment, type NextSegment } from './segments.ts';
 import type { Store } from './store.ts';
 import { createViewCache, loadView, type View } from './view.ts';
@@ -24,7 +25,7 @@ export type Transcripts = {
   prepared(extended: Extended, now: number): Extended;
   /** What `model` is shown; without thinking that another signed (L59). */
   messages(extended: Extended, model?: string): Promise<MessageParam[]>;
-  /** Texts of the stored messages among `entries`. */
+  /** Texts of the stored messages that are seen of `entries`. */
   bodies(entries: readonly Entry[]): Promise<Bodies>;
   /** The segment of `added` and `more`, not stored yet. */
   next(extended: Extended, more: readonly Entry[]): NextSegment;
@@ -37,25 +38,28 @@ export function createTranscripts(
   readOutcome: (session: SessionId, key: CallKey) => Promise<Outcome | null>,
 ): Transcripts {
   const cache = createViewCache();
-  const bodies = bodyReader(store);
+  const read = bodyReader(store);
+  // What is no longer seen need not be there either.
+  const bodies = ({ shown }: InView): Promise<Bodies> =>
+    read(shown.flatMap((each) => (each.kind === 'entry' ? [each.entry] : [])));
   const memo = createMemo();
   const view = (session: SessionId, head: Hash | null): Promise<View> => loadView(store, session, head, cache);
   return {
     view,
     async extend(session, head, append) {
       const base = await view(session, head);
-      const read = (key: CallKey): Promise<Outcome | null> => readOutcome(session, key);
-      return { view: base, added: await prepareAppend(base, append, { store, readOutcome: read }) };
+      const recorded = (key: CallKey): Promise<Outcome | null> => readOutcome(session, key);
+      return { view: base, added: await prepareAppend(base, append, { store, readOutcome: recorded }) };
     },
     prepared(extended, now) {
       const shrunk = microcompact(entriesOf(extended), now);
       return shrunk ? { ...extended, added: [...extended.added, shrunk] } : extended;
     },
     async messages(extended, model) {
-      const entries = entriesOf(extended);
-      return project(entries, await bodies(entries), { model, memo });
+      const seen = inView(entriesOf(extended));
+      return projectView(seen, await bodies(seen), { model, memo });
     },
-    bodies,
+    bodies: (entries) => bodies(inView(entries)),
     next: ({ view: base, added }, more) => nextSegment(base, [...added, ...more]),
     keep: (next) => cache.keep(next.view),
   };

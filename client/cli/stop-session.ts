@@ -72,7 +72,7 @@ async function staffFor(cli: Cli, opened: Opened, enough: AbortController): Prom
   }
   const { livingMembers } = await import('../../worker/embedded/members.ts');
   if (livingMembers(opened.folder).some(({ worker }) => worker)) return () => Promise.resolve();
-  const config = await workerConfig(cli);
+  const { config } = await workerConfig(cli);
   cli.say('no worker runs: this process works until it is done');
   const { startOwnWorker } = await import('../connect/own-worker.ts');
   const worker = await startOwnWorker(opened, { env: stopperEnv(cli.env), warn: () => undefined, config });

@@ -3,6 +3,9 @@ import { createInterface } from 'node:readline';
 
 export type ReadLine = (question: string, signal: AbortSignal) => Promise<string | null>;
 
+/** Milliseconds. What was typed before there was a question is at hand at once, and is no answer to it. */
+const EARLY_MS = 150;
+
 type Terminal = Pick<NodeJS.Process, 'stdin' | 'stderr'>;
 
 /** Null unless a person can be asked: both are terminals. The line is null when the signal came first, or nothing more comes. */
@@ -12,6 +15,9 @@ export function terminalLine({ stdin, stderr }: Terminal): ReadLine | null {
     if (signal.aborted) return Promise.resolve(null);
     stderr.write(question);
     const lines = createInterface({ input: stdin, terminal: false });
+    let listening = false;
+    // Timers come before input: what lay there is read between the two.
+    setTimeout(() => setImmediate(() => (listening = true)), EARLY_MS);
     return new Promise((resolve) => {
       const end = (line: string | null): void => {
         signal.removeEventListener('abort', stop);
@@ -23,7 +29,7 @@ export function terminalLine({ stdin, stderr }: Terminal): ReadLine | null {
         end(null);
       };
       signal.addEventListener('abort', stop, { once: true });
-      lines.once('line', end);
+      lines.on('line', (line) => void (listening && end(line)));
       lines.once('close', () => end(null));
     });
   };

@@ -25,8 +25,9 @@ export async function withStayingWorker(
   { role, config: file }: StayingWorker,
   ready: (staying: Staying) => Promise<() => Promise<void>>,
 ): Promise<number> {
+  const { config } = await workerConfig(cli, file);
   const signals = listenForSignals(process, (status) => process.exit(status));
-  const own = { env: cli.env, warn: cli.say, config: await workerConfig(cli, file) };
+  const own = { env: cli.env, warn: cli.say, config };
   await prepareWorker(own);
   const opened = await openUnlessTold(signals, openServer({ env: cli.env, role, worker: true, say: cli.say }));
   if (opened === null) return STATUS.ok;

@@ -4,24 +4,23 @@ import { pause } from '../pause.ts';
 import type { Cli } from './cli.ts';
 import { aborted, openUnlessTold } from './opening.ts';
 import { listenForSignals, type Signals } from './signals.ts';
-import { sayWhoseConfig, workerConfig } from './worker-config.ts';
+import { sayWhoseConfig, type WorkerConfig } from './worker-config.ts';
 
 /** Milliseconds for leaving a server when someone is in a hurry. */
 const HURRY_MS = 3_000;
 
 export type WithinWorkplace = Pick<OpenWorkplace, 'anywhere' | 'beforeWork'> & {
-  /** The file of --config: for a worker that this command brings up. */
-  readonly configFile: string | undefined;
+  /** Of a worker that this command brings up. */
+  readonly worker: WorkerConfig;
 };
 
 /** The exit status of `work`, or of the signal that came before it could begin. */
 export async function withinWorkplace(
   cli: Cli,
-  { configFile, ...open }: WithinWorkplace,
+  { worker: { named, config }, ...open }: WithinWorkplace,
   work: (workplace: Workplace, signals: Signals) => Promise<number>,
 ): Promise<number> {
-  sayWhoseConfig(cli, configFile);
-  const config = await workerConfig(cli, configFile);
+  sayWhoseConfig(cli, named);
   const signals = listenForSignals(process, (status) => process.exit(status));
   const { openWorkplace } = await import('../connect/workplace.ts');
   const opening = openWorkplace({ ...open, config, env: cli.env, say: cli.say, warn: warnings(cli) });

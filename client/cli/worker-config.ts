@@ -8,11 +8,14 @@ export type ConfigFlags = { readonly config?: string };
 
 export const CONFIG_OPTION = ['--config <file>', 'the configuration of the worker (default: $PERDURE_CONFIG)'] as const;
 
-/** Undefined when there is none. Throws ConfigProblem. */
-export async function workerConfig(cli: Pick<Cli, 'env' | 'cwd'>, file?: string): Promise<PerdureConfig | undefined> {
+/** `named`: the file of --config. `config`: undefined when there is none. */
+export type WorkerConfig = { readonly named: string | undefined; readonly config: PerdureConfig | undefined };
+
+/** Throws ConfigProblem. */
+export async function workerConfig(cli: Pick<Cli, 'env' | 'cwd'>, file?: string): Promise<WorkerConfig> {
   const { loadConfig } = await import('../../worker/load-config.ts');
   const { path, config } = await loadConfig(file === undefined ? undefined : resolve(cli.cwd(), file), cli.env);
-  return path === null ? undefined : config;
+  return { named: file, config: path === null ? undefined : config };
 }
 
 /** A worker that stays has a configuration of its own: who names one has to know that it does not count. */

@@ -1,7 +1,7 @@
 // What a request says beside the messages: thinking, task budget, tools.
 import { describe, expect, it } from 'vitest';
 import { thinkingFor } from '../../activities/model/thinking.ts';
-import { defineTool, type Tool } from '../../activities/tools/tool.ts';
+import type { Tool } from '../../activities/tools/tool.ts';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { benchDeps, fakeAttempt, look, touching } from '../support/bench-deps.ts';
 import { until } from '../support/until.ts';
@@ -74,12 +74,7 @@ describe('the tools', () => {
   });
 
   it('L18 watchers and observers see the observable input, and what is stored and sent is untouched', async () => {
-    const secret: Tool = defineTool({
-      ...look,
-      name: 'secret',
-      recovery: 'rerun',
-      backfillObservableInput: () => ({ shown: true }),
-    } as Tool & { recovery: 'rerun' });
+    const secret: Tool = { ...look, name: 'secret', backfillObservableInput: () => ({ shown: true }) };
     const observed: unknown[] = [];
     const bench = await benchDeps({
       script: [reply([toolUse('secret', { token: 'abc' })])],

@@ -83,7 +83,7 @@ describe('a schema', () => {
   it.each<[string, object, string]>([
     ['a type that is none', { type: 'strng' }, 'strng'],
     ['a reference to elsewhere', { $ref: 'https://example.com/a.json' }, '$ref'],
-    ['a condition', { if: { type: 'string' }, then: { type: 'string', minLength: 1 } }, 'if/then/else'],
+    ['a condition', { if: { type: 'string' }, else: { type: 'number' } }, 'if/then/else'],
     ['a pattern that is none', { type: 'string', pattern: '(' }, 'regular expression'],
     ['an enum that is no list', { enum: 5 }, 'cannot be used'],
     ['properties without a type', { properties: { a: { type: 'string' } } }, '"type": "object"'],

@@ -112,6 +112,11 @@ it.each([
   ['an empty prompt', (client: PerdureClient) => client.start(' \n\t'), 'the prompt is empty'],
   ['an id with a slash', (client: PerdureClient) => client.send('../x', 'hi'), 'is no session id'],
   ['no turns at all', (client: PerdureClient) => client.start('do it', { maxTurns: 0 }), 'max turns is 0'],
+  [
+    'an output schema that cannot be used',
+    (client: PerdureClient) => client.start('do it', { outputSchema: { type: 'object', required: ['n'] } }),
+    'the output schema cannot be used',
+  ],
   ['a relative folder', (client: PerdureClient) => client.start('do it', { cwd: 'here' }), 'not an absolute path'],
 ] as const)('refuses %s before anything is sent', async (_what, act, sentence) => {
   await expect(act(sessions({}).client)).rejects.toThrow(sentence);

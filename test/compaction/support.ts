@@ -59,7 +59,7 @@ export async function compactionBench({
   const config = await store.put(Buffer.from(JSON.stringify(runConfig(window, smallWindow))));
   const { head } = await stored(store, entries);
   const request = { head: head as Hash, append: [], config, step: 3, iteration: 2 } as const;
-  const texts = (): string[] => asked.map(({ messages }) => String(messages[0]?.content));
+  const texts = (): string[] => asked.map(({ messages }) => messages[0]?.content as string);
   return {
     deps,
     lines,
@@ -111,7 +111,10 @@ export function hanging(started: () => void): Answer {
       yield event;
       if (event.type !== 'message_start') continue;
       started();
-      await new Promise((_, fail) => signal.addEventListener('abort', () => fail(new Error('aborted'))));
+      await new Promise((_, fail) => {
+        if (signal.aborted) fail(new Error('aborted'));
+        signal.addEventListener('abort', () => fail(new Error('aborted')));
+      });
     }
   };
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { gate, reply, text, toolUse, type Reply } from '../../worker/scripted-model/index.ts';
 import { crashHarness, replays } from '../support/crash-harness.ts';
-import { scenarios } from '../support/scenarios.ts';
+import { files, scenarios } from '../support/scenarios.ts';
 import { until } from '../support/until.ts';
 
 /** How soon after a new worker's ready line the run must have moved on. */
@@ -21,10 +21,11 @@ function heldAtTheLast(replies: readonly Reply[], requests: number, hold: Promis
 
 describe('a worker killed in the middle of a model call', () => {
   it.each(scenarios.map((scenario) => [scenario.name, scenario] as const))('%s', async (_name, scenario) => {
-    const { replies, options, reason, transitions, turns, requests } = scenario;
+    const { replies, options, config, reason, transitions, turns, requests } = scenario;
     const held = gate();
-    const h = await crashHarness({ script: { replies: heldAtTheLast(replies, requests, held.hold) } });
-    writeFileSync(join(h.cwd, 'a.txt'), 'hello\n');
+    const script = { replies: heldAtTheLast(replies, requests, held.hold) };
+    const h = await crashHarness({ script, ...(config ? { config } : {}) });
+    for (const [name, content] of Object.entries(files)) writeFileSync(join(h.cwd, name), content);
     const first = await h.worker();
     const session = await h.open('Do it.', options);
     await until(() => h.bodies().length === requests);

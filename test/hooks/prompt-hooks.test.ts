@@ -37,6 +37,17 @@ test('what a hook says to a prompt follows the prompt, in the transcript and for
   expect(lines.filter(({ type }) => type === 'hook_start' || type === 'notice')).toHaveLength(4);
 });
 
+test('L16 what a hook said is shown again by an attempt that finds the reply stored', async () => {
+  const { model, input, lines } = await bench({ promptSubmitted: [() => ({ context: 'branch main' })] }, [
+    reply('Done.'),
+  ]);
+  await model(fakeAttempt(1), input());
+  lines.length = 0;
+  await model(fakeAttempt(2), input());
+  const notice = { kind: 'hook_context', hook: 'function', text: 'branch main' };
+  expect(lines.filter(({ type }) => type === 'notice')).toEqual([{ type: 'notice', notice }]);
+});
+
 test('L41 a hook that stops a prompt ends the run before the model is called', async () => {
   const { model, input, sent } = await bench({ promptSubmitted: [() => ({ stop: 'not on a Friday' })] }, []);
   expect(await model(fakeAttempt(), input())).toMatchObject({ kind: 'hook_stopped', detail: 'not on a Friday' });
@@ -46,7 +57,7 @@ test('L41 a hook that stops a prompt ends the run before the model is called', a
 test('a retry asks no hook again, and is told the same', async () => {
   let asked = 0;
   const hooks = { promptSubmitted: [() => ({ context: `asked ${++asked}` })] };
-  const { model, input, sent } = await bench(hooks, [fault.httpError(500), reply('Done.')]);
+  const { model, input, sent } = await bench(hooks, [fault({ status: 500 }), reply('Done.')]);
   await expect(model(fakeAttempt(1), input())).rejects.toThrow();
   await model(fakeAttempt(2), input());
   expect(asked).toBe(1);

@@ -48,7 +48,7 @@ test('a hook is told that the session ends, once its end is stored, in its works
   const bench = await benchDeps({ script: [] });
   const told: unknown[] = [];
   const hooks = runner({
-    sessionEnd: [({ cwd, queryId }) => void told.push(cwd, queryId), () => ({ a: 1 }) as object],
+    sessionEnd: [({ cwd, queryId }) => void told.push(cwd, queryId), () => ({ a: 1 })],
   });
   const end = commit({ ...bench.deps, hooks });
   const open = { kind: 'run_started', run: 1, config: bench.opened.config, at: 0 } as const;

@@ -42,17 +42,17 @@ const carried = (state: RunState): RunState => JSON.parse(JSON.stringify(state))
 
 describe('random walks', () => {
   it('L1 L3 L39 L45 a hundred thousand steps: every walk ends, counters keep their bounds, every call is answered', async () => {
-    let steps = 0;
+    const seen = { steps: 0 };
     const one = fc.asyncProperty(fc.integer(), async (seed) => {
       const from = random(seed);
       const rules = anyRules(from);
       const done = await walk(rules, (move) => anyEvent(from, move));
-      steps += done.events.length;
+      seen.steps += done.events.length;
       for (const each of [...done.states, done.state]) withinBounds(each, rules);
       roundsBetweenTurns(done.state);
       answered(done);
     });
-    while (steps < 100_000) await fc.assert(one, { numRuns: 500 });
+    while (seen.steps < 100_000) await fc.assert(one, { numRuns: 500 });
   }, 120_000);
 
   it('L3 after a crash at any step a replay reaches the same state', async () => {

@@ -5,11 +5,11 @@ import type { Entry } from '../../activities/transcript/entries.ts';
 import { defaultHandover } from '../../workflows/contract/session.ts';
 import { harness, type Harness } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';
-import { scenarios, type Scenario } from '../support/scenarios.ts';
+import { files, scenarios, type Scenario } from '../support/scenarios.ts';
 
 describe('on a real server', () => {
   it.each(scenarios.map((scenario) => [scenario.name, scenario] as const))('%s', async (_name, scenario) => {
-    const h = await harness({ script: { replies: scenario.replies } });
+    const h = await harness({ script: { replies: scenario.replies }, ...configured(scenario) });
     const session = await plays(h, scenario);
     await keepHistory(scenario.name, session.handle);
   });
@@ -17,7 +17,11 @@ describe('on a real server', () => {
 
 describe('L4 continued as new at every iteration', () => {
   it.each(scenarios.map((scenario) => [scenario.name, scenario] as const))('%s', async (_name, scenario) => {
-    const h = await harness({ script: { replies: scenario.replies }, handover: { ...defaultHandover, iterations: 1 } });
+    const h = await harness({
+      script: { replies: scenario.replies },
+      handover: { ...defaultHandover, iterations: 1 },
+      ...configured(scenario),
+    });
     const session = await plays(h, scenario);
     const { raw } = await session.handle.describe();
     const handed = raw.workflowExecutionInfo?.firstRunId !== raw.workflowExecutionInfo?.execution?.runId;
@@ -26,7 +30,7 @@ describe('L4 continued as new at every iteration', () => {
 });
 
 async function plays(h: Harness, { options, reason, transitions, turns, requests }: Scenario) {
-  writeFileSync(join(h.cwd, 'a.txt'), 'hello\n');
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(h.cwd, name), text);
   const session = await h.open('Do it.', options);
   const ended = await session.ended(1);
   expect(ended.terminal.reason).toBe(reason);
@@ -38,6 +42,8 @@ async function plays(h: Harness, { options, reason, transitions, turns, requests
   answersEveryCall(entries);
   return session;
 }
+
+const configured = ({ config }: Scenario) => (config ? { worker: { config } } : {});
 
 /** L39: also when no model call follows. */
 function answersEveryCall(entries: readonly Entry[]): void {

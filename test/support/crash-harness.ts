@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { Worker } from '@temporalio/worker';
 import { inject, onTestFinished } from 'vitest';
+import type { PerdureConfig } from '../../worker/config.ts';
 import { bundlePath } from '../../worker/bundle.ts';
 import {
   startScriptedModel,
@@ -23,9 +24,11 @@ export type CrashOptions = {
   /** The tier's server unless given. */
   readonly address?: string;
   readonly handover?: HandoverLimits;
+  /** Of all workers; it crosses as JSON. */
+  readonly config?: PerdureConfig;
 };
 
-export async function crashHarness({ script, address = inject('temporalAddress'), handover }: CrashOptions) {
+export async function crashHarness({ script, address = inject('temporalAddress'), handover, config }: CrashOptions) {
   oneRuntime();
   const model = await startScriptedModel({ script });
   onTestFinished(() => model.close());
@@ -57,6 +60,7 @@ export async function crashHarness({ script, address = inject('temporalAddress')
         taskQueue,
         env: { PATH: process.env.PATH, ANTHROPIC_API_KEY: 'test', ANTHROPIC_BASE_URL: model.url },
         defaults: { backoff: fastBackoff, permissionMode: 'bypass' },
+        ...(config ? { config } : {}),
       }),
     /** Lines that effects left in the workspace. */
     effects: (): readonly string[] => {

@@ -11,6 +11,7 @@ import { openRun } from '../../activities/open-run.ts';
 import { runStopHooks } from '../../activities/run-stop-hooks.ts';
 import { runTool } from '../../activities/run-tool.ts';
 import type { Entry } from '../../activities/transcript/entries.ts';
+import type { Append } from '../../workflows/contract/activities.ts';
 import { MODEL_ATTEMPT_DIED } from '../../workflows/contract/failures.ts';
 import { callKey, type MessageId, type SessionId } from '../../workflows/contract/ids.ts';
 import type { Terminal } from '../../workflows/contract/loop.ts';
@@ -97,7 +98,10 @@ export async function memoryLoop(
     }
   };
   const { state, terminal, append } = await loop(initial, rules, { perform, wentRound: () => Promise.resolve() });
-  const { head } = await run(commit(deps), { head: state.head, append: [...state.pending, ...append], step: step() });
+  const { turn: turns, iteration: iterations, spend } = state;
+  const ended = { run: 1, terminal, turns, iterations, messages: ['m' as MessageId], spend, durationMs: 0, at: 0 };
+  const all: Append[] = [...state.pending, ...append, { kind: 'run_ended', ended }];
+  const { head } = await run(commit(deps), { head: state.head, append: all, step: step() });
   return { terminal, state, entries: (await deps.transcripts.view(session, head)).entries };
 }
 

@@ -1,5 +1,5 @@
-// A file system that loses what was not flushed: after a cut, a file has its flushed bytes and a folder its flushed names.
-// Stricter than any real one, so what survives here survives everywhere.
+// A file system that loses what was not flushed: after a cut, a file has its flushed bytes and a folder its flushed names, and of
+// the other names whichever it pleases. Stricter than any real one, so what survives here survives everywhere.
 import { posix } from 'node:path';
 import type { Files } from '../../activities/transcript/files.ts';
 
@@ -15,8 +15,8 @@ type Folder = {
 export type PowerCutFiles = Files & {
   /** Operations so far. */
   readonly operations: () => number;
-  /** What is there after the cut. */
-  survivor(): PowerCutFiles;
+  /** What is there after the cut: everything flushed, and what `spares` says of the names that were not. */
+  survivor(spares?: (path: string) => boolean): PowerCutFiles;
 };
 
 export class PowerCut extends Error {}
@@ -34,7 +34,7 @@ export function powerCutFiles(cutAfter = Infinity, root: Folder = newFolder()): 
 
   return {
     operations: () => operations,
-    survivor: () => powerCutFiles(Infinity, afterCut(root)),
+    survivor: (spares = () => false) => powerCutFiles(Infinity, afterCut(root, '', spares)),
     write: async (path, bytes) => {
       step();
       if (find(path)) throw errno('EEXIST', path);
@@ -84,6 +84,7 @@ export function powerCutFiles(cutAfter = Infinity, root: Folder = newFolder()): 
     },
     exists: (path) => (step(), find(path) !== undefined),
     read: async (path) => (step(), file(path).bytes.slice()),
+    readNow: (path) => (step(), file(path).bytes.slice()),
     ages: (path) => (step(), [...folder(path).names.keys()].map((each) => ({ name: each, age: 0 }))),
   };
 }
@@ -116,11 +117,15 @@ function newFolder(): Folder {
   return { names: new Map(), flushed: new Map(), asked: 0 };
 }
 
-function afterCut(root: Folder): Folder {
+function afterCut(root: Folder, path: string, spares: (path: string) => boolean): Folder {
   const survivor = newFolder();
-  for (const [name, { node }] of root.flushed) {
+  const unflushed = [...root.names].filter(([name]) => spares(`${path}/${name}`));
+  const flushed = [...root.flushed].map(([name, { node }]) => [name, node] as const);
+  for (const [name, node] of new Map([...flushed, ...unflushed])) {
     const kept =
-      'names' in node ? afterCut(node) : { bytes: node.flushed ? node.bytes : new Uint8Array(), flushed: true };
+      'names' in node
+        ? afterCut(node, `${path}/${name}`, spares)
+        : { bytes: node.flushed ? node.bytes : new Uint8Array(), flushed: true };
     survivor.names.set(name, kept);
     survivor.flushed.set(name, { node: kept, asked: 0 });
   }

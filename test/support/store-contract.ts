@@ -95,6 +95,16 @@ function stepRules(open: () => Store): void {
     expect(await store.read('steps/s-1/a')).toEqual(Buffer.from('facts'));
   });
 
+  test('steps may share a value, with each other and with what was put', async () => {
+    const store = open();
+    const shared = bytesOf('shared');
+    await store.put(shared);
+    await store.writeStep({ key: 'steps/s-1/a', bytes: bytesOf('a'), blobs: [shared, shared, bytesOf('own')] });
+    await store.writeStep({ key: 'steps/s-1/b', bytes: bytesOf('b'), blobs: [bytesOf('own'), shared] });
+    for (const value of ['shared', 'own']) expect(await store.get(hashOf(bytesOf(value)))).toEqual(Buffer.from(value));
+    for (const step of ['a', 'b']) expect(await store.read(`steps/s-1/${step}`)).toEqual(Buffer.from(step));
+  });
+
   test('of two attempts at a step the first counts', async () => {
     const store = open();
     await store.writeStep({ key: 'steps/s-1/a', bytes: bytesOf('first'), blobs: [bytesOf('one')] });

@@ -24,9 +24,9 @@ async function twoAttempts(more: Partial<Tool>): Promise<{ runs: number; second:
   return { runs, second, shared };
 }
 
-test.each([
-  ['report', { recovery: 'report' } as const],
-  ['verify, which finds nothing out', { recovery: 'verify', verify: async () => ({ kind: 'unknown' }) } as const],
+test.each<[string, Partial<Tool>]>([
+  ['report', { recovery: 'report' }],
+  ['verify, which finds nothing out', { recovery: 'verify', verify: async () => ({ kind: 'unknown' }) }],
 ])('L40 a claimed call with recovery %s is never run again: it is reported', async (_, more) => {
   const { runs, second, shared } = await twoAttempts(more);
   expect(runs).toBe(1);

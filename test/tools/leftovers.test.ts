@@ -79,3 +79,16 @@ test('a second attempt of a call without a claim first ends what the first left 
   });
   await until(gone);
 });
+
+test('L40 what is left of the first attempt is ended before a check looks', async () => {
+  const { gone } = await leftover(true);
+  const store = memoryStore();
+  await claimCall(store, call, { tool: 'simple', input: {}, host: processIdentity() });
+  const content = (): string => (gone() ? 'alone' : 'not alone');
+  const tool = simpleTool({
+    recovery: 'verify',
+    verify: async () => ({ kind: 'done', output: { content: content() } }),
+  });
+  const done = await executeCall(bench([tool], { store }), request('simple'), callRun({ attempt: 2 }));
+  expect(done).toMatchObject({ outcome: { content: 'alone' } });
+});

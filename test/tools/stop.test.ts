@@ -94,3 +94,13 @@ test('L48 a tool that ignores the signal is given up after 5 s', async () => {
   await vi.advanceTimersByTimeAsync(1);
   expect(JSON.stringify(await done)).toContain('simple did not end when it was told to.');
 });
+
+test('L48 the check of an input that ignores the signal is given up after 5 s, and the call has not run', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const abort = new AbortController();
+  const validate = (): Promise<undefined> => (abort.abort('interrupt'), new Promise(() => undefined));
+  const done = executeCall(bench([simpleTool({ validate })]), request('simple'), callRun({ signal: abort.signal }));
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(await done).toMatchObject({ outcome: { log: { decision: 'not_run', outcome: 'not_run' } } });
+});

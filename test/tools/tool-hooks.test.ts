@@ -16,7 +16,8 @@ function hooked({ pre, post }: Said, more: Partial<Tool> = {}, bench_: Partial<W
   const hooks: HookRunner = {
     ...noHooks,
     has: (name) => (name === 'preTool' && pre !== undefined) || (name === 'postTool' && post !== undefined),
-    preTool: async (_, call) => (
+    preTool: async (context, call) => (
+      context.watch?.({ type: 'end', hook: 'audit.sh', result: 'failed: exit status 7' }),
       order.push(['pre', call.input]),
       { decision: null, input: undefined, stop: null, failed: [], ...pre }
     ),
@@ -33,20 +34,14 @@ function hooked({ pre, post }: Said, more: Partial<Tool> = {}, bench_: Partial<W
   return { order, events, run, shared };
 }
 
-test('L33 hooks run after the check and after the call, in this order, and watchers see them', async () => {
-  const { order, events, run } = hooked({ pre: {}, post: {} });
+test('L33 hooks run after the check and after the call, in this order', async () => {
+  const { order, run } = hooked({ pre: {}, post: {} });
   await run();
   expect(order).toEqual([
     ['validate', { text: 'x' }],
     ['pre', { text: 'x' }],
     ['call', { text: 'x' }],
     ['post', 'done'],
-  ]);
-  expect(events).toEqual([
-    { type: 'hook_start', iteration: 1, hook: 'preTool' },
-    { type: 'hook_end', iteration: 1, hook: 'preTool', result: 'no objection' },
-    { type: 'hook_start', iteration: 1, hook: 'postTool' },
-    { type: 'hook_end', iteration: 1, hook: 'postTool', result: 'done' },
   ]);
 });
 
@@ -143,8 +138,7 @@ test('L60 a hook that fails is shown, and changes nothing', async () => {
   const failed = [{ hook: 'audit.sh', detail: 'exit status 7' }];
   const { events, run } = hooked({ pre: { failed }, post: { failed } });
   expect(done(await run())).toMatchObject({ outcome: { content: 'done', isError: false }, facts: {} });
-  const shown = { type: 'hook_end', iteration: 1, hook: 'audit.sh', result: 'failed: exit status 7' };
-  expect(events.filter((event) => event.type === 'hook_end' && event.hook === 'audit.sh')).toEqual([shown, shown]);
+  expect(events).toEqual([{ type: 'hook_end', iteration: 1, hook: 'audit.sh', result: 'failed: exit status 7' }]);
 });
 
 test('L18 hooks get the observable input, and cannot touch the one that runs', async () => {

@@ -12,6 +12,7 @@ import type { Entry, Segment } from '../../activities/transcript/entries.ts';
 import type { Hash, MessageId } from '../../workflows/contract/ids.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import {
+  boundary,
   callBlock,
   outcome,
   outcomes,
@@ -34,7 +35,7 @@ async function onDisk(count: number) {
   const kept = { ...store, put: async (bytes: Uint8Array) => hashes[hashes.push(await store.put(bytes)) - 1] as Hash };
   const segments = Array.from({ length: count }, (_, n): Entry[] => [user(`${n}`), reply([textBlock('yes')])]);
   const view: View = await stored(kept, ...segments);
-  const file = (n: number): string => `${dir}/blobs/${hashes[n]?.slice(0, 2)}/${hashes[n]}`;
+  const file = (n: number): string => `${dir}/blobs/${hashes[n]?.slice(0, 1)}/${hashes[n]}`;
   return { store, view, hashes, file };
 }
 
@@ -106,6 +107,29 @@ test('L39 calls without or with two outcomes, outcomes of nothing, runs that ove
     { entry: 3, problem: expect.stringMatching(new RegExp(`session s-1, entry 3: stored value ${lost} is missing`)) },
     { entry: 5, problem: 'run 2 begins and run 1 has not ended' },
     { entry: 6, problem: 'run 3 ends while run 2 is open' },
+  ]);
+});
+
+test('L5 L8 L9 a boundary, a mark or a stretch that speaks of what is not before it is found', async () => {
+  const store = memoryStore();
+  const { head } = await stored(store, [
+    user('go'),
+    reply([textBlock('ok')]),
+    { kind: 'microcompact', before: 9, freed: 1 },
+    { kind: 'collapse_staged', from: 1, to: 2, short: 'x' },
+    { kind: 'collapse_staged', from: 2, to: 2, short: 'x' },
+    { kind: 'collapse_committed', count: 3 },
+    boundary('x', 9),
+    boundary('x', 2, [0, 1]),
+    { kind: 'collapse_committed', count: 1 },
+  ]);
+  expect((await verifyTranscript(store, session, head)).problems).toEqual([
+    { entry: 2, problem: 'it shrinks results before entry 9, which is after it' },
+    { entry: 4, problem: 'it shortens entries 2 to 2, which is no part of what was before it' },
+    { entry: 5, problem: 'it commits 3 of 2 staged collapses' },
+    { entry: 6, problem: 'what is seen begins at entry 9, which is after it' },
+    { entry: 7, problem: 'it keeps entry 1, which is no message before entry 2' },
+    { entry: 8, problem: 'it commits 1 of 0 staged collapses' },
   ]);
 });
 

@@ -1,7 +1,9 @@
 // Damage to stored bytes is an error that names the value and the file, never an answer.
 import { appendFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { fileLayout } from '../../activities/transcript/file-layout.ts';
 import { fileStore } from '../../activities/transcript/file-store.ts';
+import { hashOf } from '../../activities/transcript/hash.ts';
 import { type Store, StoreError } from '../../activities/transcript/store.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -16,8 +18,8 @@ async function stored(kind: 'value' | 'record'): Promise<Stored> {
   const hash = await store.put(VALUE);
   await store.create(KEY, VALUE);
   return kind === 'value'
-    ? { path: `${dir}/blobs/${hash.slice(0, 2)}/${hash}`, read: () => store.get(hash), write: () => store.put(VALUE) }
-    : { path: `${dir}/keys/${KEY}`, read: () => store.read(KEY), write: () => store.create(KEY, VALUE) };
+    ? { path: fileLayout(dir).blob(hash), read: () => store.get(hash), write: () => store.put(VALUE) }
+    : { path: fileLayout(dir).record(KEY), read: () => store.read(KEY), write: () => store.create(KEY, VALUE) };
 }
 
 async function expectCorrupt({ read, path }: Stored, what: string): Promise<void> {
@@ -82,4 +84,50 @@ test('a damaged value is mended by storing it again, a damaged record is not', a
   const record = await stored('record');
   truncateSync(record.path, 10);
   await expect(record.write()).rejects.toMatchObject({ problem: 'corrupt' });
+});
+
+/** A step, whose record and value are one file under two names. */
+async function storedStep() {
+  const dir = tempDir();
+  const store = fileStore({ dir });
+  const hash = hashOf(VALUE);
+  const write = () => store.writeStep({ key: KEY, bytes: Buffer.from('facts'), blobs: [VALUE] });
+  await write();
+  return { store, hash, write, record: fileLayout(dir).record(KEY), value: fileLayout(dir).blob(hash) };
+}
+
+test('F7 a step cut or flipped anywhere: its record is found out, its value is too or is whole', async () => {
+  const { store, hash, record } = await storedStep();
+  const whole = readFileSync(record);
+  const damaged = [
+    ...Array.from(whole, (_, length) => whole.subarray(0, length)),
+    ...Array.from(whole, (byte, at) => Buffer.from(whole).fill(byte ^ (1 << (at % 8)), at, at + 1)),
+  ];
+  let lost = 0;
+  for (const bytes of damaged) {
+    writeFileSync(record, bytes);
+    await expect(store.read(KEY)).rejects.toMatchObject({ problem: 'corrupt' });
+    const got = await store.get(hash).catch((error: unknown) => error);
+    if (got instanceof Uint8Array) expect(got).toEqual(VALUE);
+    else expect(got).toMatchObject({ problem: 'corrupt' });
+    if (got instanceof StoreError) lost += 1;
+  }
+  expect(lost).toBeGreaterThan(whole.length);
+});
+
+test.each(['read', 'write'] as const)(
+  'L16 a %s that finds a step finds its value, though its writer died before it had its name',
+  async (how) => {
+    const { store, hash, value, write } = await storedStep();
+    rmSync(value);
+    if (how === 'read') await store.read(KEY);
+    else expect(await write()).toEqual({ kind: 'existing', bytes: Buffer.from('facts') });
+    expect(await store.get(hash)).toEqual(VALUE);
+  },
+);
+
+test('a value that looks like a record of the store comes back as it is', async () => {
+  const { store, record } = await storedStep();
+  const bytes = readFileSync(record);
+  expect(await store.get(await store.put(bytes))).toEqual(bytes);
 });

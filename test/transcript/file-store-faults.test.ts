@@ -3,6 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
 import { fileStore } from '../../activities/transcript/file-store.ts';
+import { fileLayout } from '../../activities/transcript/file-layout.ts';
 import type { Files } from '../../activities/transcript/files.ts';
 import { hashOf } from '../../activities/transcript/hash.ts';
 import { type Store, StoreError } from '../../activities/transcript/store.ts';
@@ -26,8 +27,10 @@ test.each(operations.flatMap((operation) => codes.map(([code, advice]) => ({ ope
   'F6 $code in $operation: the step is not acknowledged, and goes through when the disk is well again',
   async ({ operation, code, advice }) => {
     const { files, fail } = failingFiles();
-    const store = fileStore({ dir: tempDir(), files });
-    await store.put(Buffer.from('the folder is open'));
+    const dir = tempDir();
+    const store = fileStore({ dir, files });
+    // A damaged value in the way, so that the step needs every operation.
+    writeFileSync(fileLayout(dir).blob(await store.put(SEGMENT)), 'damaged');
     fail(operation, code);
     const error = await step(store).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(StoreError);
@@ -59,6 +62,14 @@ test('F6 a value that cannot be read for lack of descriptors is unavailable, not
   const hash = await store.put(SEGMENT);
   fail('read', 'EMFILE');
   await expect(store.get(hash)).rejects.toMatchObject({ problem: 'unavailable' });
+});
+
+test('F6 a record that cannot be read for lack of descriptors is unavailable, not absent', async () => {
+  const { files, fail } = failingFiles();
+  const store = fileStore({ dir: tempDir(), files });
+  await step(store);
+  fail('readNow', 'EMFILE');
+  await expect(store.read('steps/s-1/a')).rejects.toMatchObject({ problem: 'unavailable' });
 });
 
 test('F6 a full disk: what was acknowledged before reads back, the rest says so', async ({ skip }) => {

@@ -71,6 +71,11 @@ test('a reply that follows something else than a recovery stands for itself', ()
   expect(resultOf({ entries: [runStarted(1), ...again, runEnded(1)] }, 1)?.text).toBe('new');
 });
 
+test('L24 L27 a reply that is continued after its request was made smaller is still continued', () => {
+  const run = [...cut('once upon '), transition(2, 'reactive_compact_retry'), reply([textBlock('a time')])];
+  expect(resultOf({ entries: [runStarted(1), ...run, runEnded(1)] }, 1)?.text).toBe('once upon a time');
+});
+
 test('a run that has not ended, or is not there, has no result; one that was refused has an empty text', () => {
   expect(resultOf({ entries }, 3)).toBeNull();
   expect(resultOf({ entries }, 4)).toBeNull();

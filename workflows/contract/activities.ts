@@ -1,7 +1,12 @@
 // The activity port: what the workflow asks of the world. activities/ implements it; content never crosses, only hashes and facts.
-import type { CallKey, Hash, MessageId } from './ids.ts';
-import type { RunSnapshot, Spend, TransitionReason } from './loop.ts';
-import type { MessageBody, RunOptions, RunSummary } from './session.ts';
+import type { Append } from './append.ts';
+import type { Hash } from './ids.ts';
+import type { RunSnapshot, Spend } from './loop.ts';
+import type { CallModel, ModelResult, OutcomeFacts, ToolContextState } from './model-call.ts';
+import type { RunOptions } from './session.ts';
+
+export type * from './append.ts';
+export type * from './model-call.ts';
 
 /** Every activity is safe to attempt twice. */
 export type Activities = {
@@ -29,178 +34,6 @@ export type OpenRun = {
 /** `refused`: the run cannot start as asked; the sentence says why and what to do. */
 export type RunOpened =
   ({ readonly kind: 'opened' } & RunSnapshot) | { readonly kind: 'refused'; readonly detail: string };
-
-/** Something to append to the transcript before the next thing happens. Built from inputs only, so that a retry hashes the same. */
-export type Append =
-  | { readonly kind: 'run_started'; readonly run: number; readonly config: Hash; readonly at: number }
-  | { readonly kind: 'user'; readonly id: MessageId; readonly body: MessageBody }
-  | { readonly kind: 'outcomes'; readonly items: readonly OutcomeItem[] }
-  | { readonly kind: 'notice'; readonly notice: Notice }
-  /** The oldest `count` staged collapses that are not committed yet are shown short from here on (L9). */
-  | { readonly kind: 'collapse_committed'; readonly count: number }
-  /** Positions of entries that the model no longer sees (L7). */
-  | { readonly kind: 'snip'; readonly entries: readonly number[] }
-  | { readonly kind: 'transition'; readonly iteration: number; readonly reason: TransitionReason }
-  | { readonly kind: 'run_ended'; readonly ended: RunEnded }
-  | { readonly kind: 'session_closed'; readonly notTaken: readonly MessageId[] };
-
-/**
- * The outcome of the call at block `index` of the last reply: what `runTool` recorded under `key`; without a record, or
- * without a key because it never ran, `note` as an error.
- */
-export type OutcomeItem = { readonly index: number; readonly key?: CallKey; readonly note?: string };
-
-/** Things said by the loop itself. `toModel` text is sent to the model as user text; the others are for people. */
-export type Notice =
-  | { readonly kind: 'interrupted' }
-  | { readonly kind: 'continue' }
-  | { readonly kind: 'call_cut' }
-  | { readonly kind: 'max_turns_reached'; readonly limit: number; readonly turnNotTaken: number }
-  | { readonly kind: 'error'; readonly text: string }
-  /** `calls`: names of the calls that the abandoned attempt had started (L19). Told to the model. */
-  | { readonly kind: 'model_switched'; readonly from: string; readonly to: string; readonly calls: readonly string[] }
-  /** A stop hook's blocking error, told to the model (L30). */
-  | { readonly kind: 'stop_hook'; readonly text: string }
-  /** Told to the model: output tokens spent and wanted (L31). */
-  | { readonly kind: 'token_budget'; readonly spent: number; readonly budget: number }
-  /** Told to the model: why its final answer will not do (L53). */
-  | { readonly kind: 'structured_output'; readonly problem: string }
-  /** What a hook adds to the conversation. Told to the model. */
-  | { readonly kind: 'hook_context'; readonly hook: string; readonly text: string }
-  /** Files the agent has read or written that someone else changed since (L43). Told to the model. */
-  | { readonly kind: 'files_changed'; readonly paths: readonly string[]; readonly files?: readonly SeenFile[] }
-  /** A notification or a memory (L43). Told to the model. */
-  | { readonly kind: 'attachment'; readonly source: string; readonly text: string }
-  /** What the last batch of calls did, in a line, for people (L42). */
-  | { readonly kind: 'batch_summary'; readonly text: string }
-  /** For people; `spent`: autocompact is off for the rest of the run (L10). */
-  | { readonly kind: 'compaction_failed'; readonly detail: string; readonly spent: boolean }
-  /** A hook that crashed or timed out, for people (L30). */
-  | { readonly kind: 'hook_failed'; readonly hook: string; readonly detail: string };
-
-/** A file as the agent knows it, by absolute path. Milliseconds since the epoch, bytes; both 0 when it was `gone`. */
-export type SeenFile = {
-  readonly path: string;
-  readonly mtimeMs: number;
-  readonly size: number;
-  readonly gone?: true;
-};
-
-/** `head` is not in it: the entry is part of what the head hashes. */
-export type RunEnded = Omit<RunSummary, 'head'> & {
-  readonly spend: Spend;
-  readonly durationMs: number;
-  readonly at: number;
-};
-
-export type CallModel = {
-  readonly head: Hash | null;
-  readonly append: readonly Append[];
-  readonly config: Hash;
-  /** Counts activities of the session; names the live file. */
-  readonly step: number;
-  readonly iteration: number;
-  /** max_tokens of this request. */
-  readonly cap: number;
-  /** The step whose streamed deltas this request replaces (L26): watchers void it. */
-  readonly supersedes?: number;
-  /** Failed attempts of this call before it was parked (L14). */
-  readonly failures?: number;
-  /** How many of them were overloads (L19). */
-  readonly overloads?: number;
-  /** Position of the model, absent for the primary (L19). */
-  readonly model?: number;
-  /** What tools have changed for the calls after them (L38). */
-  readonly context?: ToolContextState;
-  /** What is left of the task budget since the first compaction, in tokens (L11). */
-  readonly taskRemaining?: number;
-};
-
-/** What context modifiers left (L38). Absent fields: as the run began. */
-export type ToolContextState = {
-  /** Absolute, inside the workspace. */
-  readonly cwd?: string;
-  /** The only tools that may still be called. */
-  readonly allowedTools?: readonly string[];
-};
-
-/** What the loop acts on is a value; what Temporal should retry is thrown (L14). */
-export type ModelResult =
-  /** A whole reply, stored. No calls: the run may stop. `cut`: stopped by max_tokens after complete calls, the last one was cut (L15).
-   * `problem`: why the final answer does not satisfy the run's schema (L53). */
-  | (Stored & {
-      readonly kind: 'message';
-      readonly calls: readonly Call[];
-      readonly cut?: true;
-      readonly problem?: string;
-    })
-  /** Cut by max output tokens without a complete call: stored under `head`, which the loop takes (L27) or leaves (L26). */
-  | (Stored & { readonly kind: 'cut_off' })
-  /** Cancelled while streaming: what was complete is stored (L16, L47). */
-  | (Stored & { readonly kind: 'interrupted'; readonly calls: readonly Call[] })
-  /** Cancelled before anything was worth storing. */
-  | { readonly kind: 'nothing'; readonly spend: Spend }
-  | { readonly kind: 'too_long'; readonly detail: string; readonly spend: Spend }
-  | { readonly kind: 'media_too_large'; readonly detail: string; readonly spend: Spend }
-  | { readonly kind: 'refused'; readonly detail: string; readonly spend: Spend }
-  /** The model is given up for the next in the list (L19); `calls` are the names of those it had started. */
-  | {
-      readonly kind: 'fallback';
-      readonly from: string;
-      readonly to: string;
-      readonly calls: readonly string[];
-      readonly detail: string;
-      readonly spend: Spend;
-    }
-  /** A prompt hook ended the run before the call (L41). */
-  | { readonly kind: 'hook_stopped'; readonly detail: string; readonly spend: Spend }
-  /** Not to be retried, or retries are spent (L20). */
-  | { readonly kind: 'failed'; readonly detail: string; readonly status?: number; readonly spend: Spend }
-  /** The provider asked for a long wait: park until then (milliseconds since the epoch). The counts go into the next call. */
-  | {
-      readonly kind: 'parked';
-      readonly until: number;
-      readonly failures: number;
-      readonly overloads?: number;
-      readonly detail: string;
-      readonly spend: Spend;
-    };
-
-type Stored = {
-  readonly head: Hash;
-  /** Tokens in context at this reply, all kinds, output included. */
-  readonly contextTokens: number;
-  /** All billed attempts of this call. */
-  readonly spend: Spend;
-};
-
-/** One complete tool_use of a stored reply. */
-export type Call = {
-  /** Position of its block in the reply. */
-  readonly index: number;
-  readonly name: string;
-  /** Running it beside others, or twice, changes nothing (L35). */
-  readonly safe: boolean;
-  /** Of name and input: tells the same call made again (L34). */
-  readonly signature: string;
-  /** Present when the outcome is stored with the reply already: it ran early (L37), or is a duplicate id (L39). */
-  readonly outcome?: OutcomeFacts;
-};
-
-/** What the loop needs to know of an outcome. Absent fields are false. */
-export type OutcomeFacts = {
-  readonly error?: true;
-  /** A failing shell call: siblings are cancelled (L36). */
-  readonly cancelsSiblings?: true;
-  /** Ends the run (L34). */
-  readonly fatal?: { readonly reason: 'fatal_tool_error' | 'permission_denied'; readonly detail: string };
-  /** A hook or the tool ends the run after this result (L41). */
-  readonly stop?: string;
-  /** L38. */
-  readonly modify?: ToolContextState;
-  /** Estimate of what it adds to the context; absent below 100 (L10). */
-  readonly tokens?: number;
-};
 
 export type RunTool = {
   readonly head: Hash;

@@ -27,7 +27,7 @@ export function absorb(state: RunState, rules: Rules, event: Event): RunState {
 }
 
 function absorbModel(state: RunState, result: ModelResult): RunState {
-  const spent = { ...state, spend: addSpend(state.spend, result.spend), supersedes: null, failures: 0 };
+  const spent = { ...state, spend: addSpend(state.spend, result.spend), supersedes: null, failures: 0, overloads: 0 };
   switch (result.kind) {
     case 'message':
     case 'interrupted': {
@@ -39,7 +39,7 @@ function absorbModel(state: RunState, result: ModelResult): RunState {
       // Head and pending stay: whether the cut reply is kept (L27) or replaced (L26) is not decided yet.
       return { ...spent, contextTokens: result.contextTokens };
     case 'parked':
-      return { ...spent, supersedes: state.supersedes, failures: result.failures };
+      return { ...spent, supersedes: state.supersedes, failures: result.failures, overloads: result.overloads ?? 0 };
     case 'nothing':
     case 'too_long':
     case 'media_too_large':

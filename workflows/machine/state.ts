@@ -34,6 +34,8 @@ export type RunState = {
   readonly supersedes: number | null;
   /** Failed attempts of the call that was parked, for its next attempt (L14). */
   readonly failures: number;
+  /** How many of them were overloads (L19). */
+  readonly overloads: number;
   /** Tokens in context at the last reply, all kinds; 0 before the first. */
   readonly contextTokens: number;
   /** Estimate of the outcomes since (L10). */
@@ -104,6 +106,7 @@ export function initialState(
     failing: null,
     supersedes: null,
     failures: 0,
+    overloads: 0,
     contextTokens,
     newerTokens: 0,
     staged,

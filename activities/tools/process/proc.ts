@@ -1,5 +1,8 @@
-// Processes as Linux shows them in /proc, read synchronously: it is memory, not a disk. Elsewhere nothing is known of a process.
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+// The living processes of this machine, as Linux shows them. Elsewhere nothing is known of a process.
+import { readdirSync } from 'node:fs';
+import { hasProc, procStat, readProc } from '../../proc-stat.ts';
+
+export { hasProc };
 
 export type ProcessInfo = {
   readonly pid: number;
@@ -10,23 +13,12 @@ export type ProcessInfo = {
   readonly startTime: string;
 };
 
-export const hasProc = existsSync('/proc/self/stat');
-
 /** Null when there is no such process, or only a zombie of it: `kill(pid, 0)` succeeds on zombies. */
 export function processInfo(pid: number): ProcessInfo | null {
-  const stat = readProc(`/proc/${pid}/stat`)?.toString('latin1');
-  if (stat === undefined) return null;
-  // The name, in parentheses, may hold anything, also parentheses and spaces.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  const [state, parent, group, session] = fields;
-  if (state === 'Z' || state === 'X') return null;
-  return {
-    pid,
-    parent: Number(parent),
-    group: Number(group),
-    session: Number(session),
-    startTime: fields[19] ?? '',
-  };
+  const stat = procStat(pid);
+  if (stat === null || stat.state === 'Z' || stat.state === 'X') return null;
+  const { parent, group, session, startTime } = stat;
+  return { pid, parent, group, session, startTime };
 }
 
 export function allProcesses(): ProcessInfo[] {
@@ -39,15 +31,4 @@ export function allProcesses(): ProcessInfo[] {
 export function startedWith(pid: number, entry: string): boolean {
   const environment = readProc(`/proc/${pid}/environ`);
   return environment !== undefined && Buffer.concat([Buffer.of(0), environment]).includes(`\0${entry}\0`);
-}
-
-/** Undefined when the process is gone or belongs to someone else. */
-function readProc(path: string): Buffer | undefined {
-  try {
-    return readFileSync(path);
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    if (code === 'ENOENT' || code === 'ESRCH' || code === 'EACCES' || code === 'EPERM') return undefined;
-    throw error;
-  }
 }

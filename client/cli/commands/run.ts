@@ -8,7 +8,7 @@ import { refuseToSpoil, refuseWithoutKey } from '../keyless.ts';
 import { readPrompt } from '../prompt.ts';
 import { addRunOptions, type RunFlags, runOptions, workspace } from '../run-options.ts';
 import { withinWorkplace } from '../within-workplace.ts';
-import { CONFIG_OPTION, type ConfigFlags } from '../worker-config.ts';
+import { CONFIG_OPTION, type ConfigFlags, workerConfig } from '../worker-config.ts';
 
 type Flags = RunFlags & ConfigFlags & { readonly promptFile?: string; readonly json?: boolean };
 
@@ -26,12 +26,13 @@ export function runCommand(program: Command, cli: Cli): void {
 }
 
 async function run(cli: Cli, task: string | undefined, flags: Flags): Promise<number> {
+  const worker = await workerConfig(cli, flags.config);
   const options = runOptions(flags, cli.cwd);
   const cwd = options.cwd ?? workspace('.', cli.cwd());
   const prompt = await readPrompt(cli, task, flags.promptFile);
   if (stayingWorkers(cli.env) === 0) refuseWithoutKey(cli.env, prompt);
   const beforeWork = ({ sessions }: Opened): Promise<void> => refuseToSpoil(cli.env, sessions);
-  return withinWorkplace(cli, { anywhere: false, beforeWork, configFile: flags.config }, async (workplace, signals) => {
+  return withinWorkplace(cli, { anywhere: false, beforeWork, worker }, async (workplace, signals) => {
     const { session, messageId } = await workplace.sessions.start(
       prompt,
       options.session ? options : { ...options, cwd },

@@ -8,7 +8,7 @@ import { refuseToSpoil, refuseWithoutKey } from '../keyless.ts';
 import { isUnderWay } from '../../session-info.ts';
 import { sessionArgument } from '../session-argument.ts';
 import { withinWorkplace } from '../within-workplace.ts';
-import { CONFIG_OPTION, type ConfigFlags } from '../worker-config.ts';
+import { CONFIG_OPTION, type ConfigFlags, workerConfig } from '../worker-config.ts';
 
 type Flags = ConfigFlags & { readonly json?: boolean };
 
@@ -26,8 +26,9 @@ export function watchCommand(program: Command, cli: Cli): void {
 
 async function watch(cli: Cli, id: string, { json = false, config }: Flags): Promise<number> {
   const session = sessionArgument(id);
+  const worker = await workerConfig(cli, config);
   const beforeWork = (opened: Opened): Promise<void> => checkKey(cli, opened, session);
-  return withinWorkplace(cli, { anywhere: false, beforeWork, configFile: config }, (workplace, signals) =>
+  return withinWorkplace(cli, { anywhere: false, beforeWork, worker }, (workplace, signals) =>
     followRun(cli, { workplace, session, json, signals, onInterrupt: 'detach' }),
   );
 }

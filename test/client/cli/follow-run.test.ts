@@ -9,6 +9,7 @@ import type { Followed, FollowOptions } from '../../../client/follow.ts';
 import { ClientProblem } from '../../../client/problem.ts';
 import { painter } from '../../../client/render/paint.ts';
 import { runOutcome } from '../../../client/run-outcome.ts';
+import type { Hash } from '../../../workflows/contract/ids.ts';
 import { noUsage, type Terminal } from '../../../workflows/contract/loop.ts';
 import { message, session } from '../support.ts';
 
@@ -36,6 +37,7 @@ function following(play: Play, { json = false, onInterrupt = 'interrupt' }: Ways
   const [printed, said]: [string[], string[]] = [[], []];
   const cli = {
     self: 'perdure',
+    readLine: null,
     out: painter(false),
     print: (text: string) => void printed.push(text),
     say: (line: string) => void said.push(line),
@@ -75,6 +77,26 @@ it('with --json prints one object a line, the result last, and everything for pe
       .map((line) => JSON.parse(line) as unknown),
   ).toEqual([start, completed]);
   expect(run.said[0]).toBe('scripted model — set ANTHROPIC_API_KEY for a real one');
+});
+
+it('L55 with --json gives the approval as an event and asks nobody', async () => {
+  const approval = {
+    call: '1.1.0',
+    tool: 'bash',
+    reason: 'r',
+    inputHash: 'h',
+    head: 'h' as Hash,
+    index: 0,
+    deadline: 9,
+  };
+  const waits: Followed = { type: 'approval', session, ...approval, input: {} };
+  const json = following(ends(waits, completed), { json: true });
+  await json.status;
+  expect(JSON.parse(json.printed[0] ?? '')).toEqual(waits);
+  expect(json.said).toEqual(['look closer: perdure show s-1']);
+  const people = following(ends(waits, completed));
+  await people.status;
+  expect(people.said[0]).toContain('`perdure approve s-1 1.1.0`');
 });
 
 it('L47 interrupts the run at the first Ctrl-C, waits for its end, and ends with 130', async () => {

@@ -22,9 +22,12 @@ it('refuses another task without a key', () => {
   expect(() => refuseWithoutKey({ ANTHROPIC_API_KEY: '' }, 'write a poem')).toThrow('no ANTHROPIC_API_KEY is set');
 });
 
-it('does not let the scripted model end what a real one has begun', async () => {
-  const begun = description({ title: 'write a poem', phase: 'parked' });
-  await expect(refuseToSpoil({}, sessions(begun))).rejects.toThrow('session s-1 ("write a poem") is unfinished');
-  await refuseToSpoil({ ANTHROPIC_API_KEY: 'k' }, sessions(begun));
-  await refuseToSpoil({}, sessions(description({ title: DEMO_TASK }), { ...begun, phase: 'idle' }));
-});
+it.each(['running', 'waiting_approval', 'parked'] as const)(
+  'does not let the scripted model end what a real one has begun and is %s',
+  async (phase) => {
+    const begun = description({ title: 'write a poem', phase });
+    await expect(refuseToSpoil({}, sessions(begun))).rejects.toThrow('session s-1 ("write a poem") is unfinished');
+    await refuseToSpoil({ ANTHROPIC_API_KEY: 'k' }, sessions(begun));
+    await refuseToSpoil({}, sessions(description({ title: DEMO_TASK }), { ...begun, phase: 'idle' }));
+  },
+);

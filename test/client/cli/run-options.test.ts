@@ -45,6 +45,37 @@ it('takes what is given and nothing else', () => {
   });
 });
 
+it('L11 L19 L31 L51 L53 L55 L59 takes models, budgets, a schema and times as they are written', () => {
+  const dir = tempDir();
+  writeFileSync(join(dir, 'schema.json'), '{"type":"object"}');
+  const budgets = ['--max-tokens', '9000', '--token-budget', '5000', '--task-budget', '70000', '--thinking', '2048'];
+  const others = ['--fallback-model', 'b', '--fallback-model', 'c', '--output-schema', 'schema.json'];
+  const written = [...budgets, ...others, '--approval-timeout', '2h'];
+  const flags = addRunOptions(new Command()).parse(written, { from: 'user' }).opts<RunFlags>();
+  expect(options(flags, dir)).toEqual({
+    fallbackModels: ['b', 'c'],
+    maxTokens: 9_000,
+    tokenBudget: 5_000,
+    taskBudget: 70_000,
+    thinkingTokens: 2_048,
+    outputSchema: { type: 'object' },
+    approvalTimeoutMs: 7_200_000,
+  });
+});
+
+it.each([
+  ['is not there', null, 'does not exist'],
+  ['is not JSON', '{', 'is not JSON'],
+  ['is no object', '[]', 'is no JSON object'],
+  ['is too large', JSON.stringify({ title: 'x'.repeat(70_000) }), 'give at most 65536'],
+  ['is far too large', 'x'.repeat(2_000_000), 'has 2000000 bytes'],
+])('L53 refuses an output schema that %s with a sentence', (_what, content, sentence) => {
+  const dir = tempDir();
+  if (content !== null) writeFileSync(join(dir, 's.json'), content);
+  expect(() => options({ outputSchema: 's.json' }, dir)).toThrow(sentence);
+  expect(() => options({ outputSchema: 's.json' }, dir)).toThrow(/^[^\n]*$/);
+});
+
 it('L55 rules of each kind are gathered in the order they are written', () => {
   const written = ['--deny', 'mcp__*', '--allow', 'bash(npm test)', '--deny', 'read(secrets/**)', '--ask', 'bash'];
   const flags = addRunOptions(new Command()).parse(written, { from: 'user' }).opts<RunFlags>();
@@ -66,6 +97,13 @@ it.each<[RunFlags, string]>([
   [{ permissionMode: 'yolo' }, 'permission mode "yolo" is not one of default, acceptEdits, plan, dontAsk, bypass'],
   [{ ask: ['bash(a|b)'] }, 'permission rule "bash(a|b)" is not one simple command'],
   [{ model: ' ' }, 'the model is empty'],
+  [{ maxTokens: '0' }, 'max tokens is 0'],
+  [{ tokenBudget: '1.5' }, 'token budget is 1.5'],
+  [{ taskBudget: 'all' }, '--task-budget "all" is no number'],
+  [{ thinking: '100' }, 'thinking tokens is 100: give a whole number from 1024'],
+  [{ fallbackModel: ['a', ' '] }, 'a fallback model is empty'],
+  [{ fallbackModel: Array.from({ length: 11 }, () => 'a') }, '11 fallback models are given: give at most 10'],
+  [{ approvalTimeout: '2' }, '--approval-timeout "2" is no time'],
   [{ session: 'a/b' }, '"a/b" is no session id'],
   [{ session: 'x'.repeat(200) }, 'is no session id'],
   [{ systemPrompt: 'x'.repeat(100_001) }, 'the system prompt has 100,001 characters'],

@@ -109,12 +109,28 @@ it('lists sessions with phase, title, runs and how the last one ended', async ()
   const session = description({
     runs: 2,
     phase: 'parked',
+    parkedUntil: Date.UTC(2030, 0, 2, 3, 4, 5),
     title: 'count it',
     last: { ...last, head: null, messages: [] },
   });
   const text = await (await page([session])('/')).text();
-  for (const part of ['href="/sessions/s-1"', 'count it', 'parked', '<td>2</td>', 'max_turns'])
+  for (const part of [
+    'href="/sessions/s-1"',
+    'count it',
+    'mark warn">parked until 2030-01-02 03:04:05 UTC',
+    '<td>2</td>',
+    'max_turns',
+  ])
     expect(text).toContain(part);
+});
+
+it('L55 marks a session that waits for an approval, and refreshes its page', async () => {
+  const waits = description({ phase: 'waiting_approval' });
+  const ask = page([waits], reading([], { description: waits }));
+  expect(await (await ask('/')).text()).toContain('1 waiting for approval');
+  const text = await (await ask('/sessions/s-1')).text();
+  expect(text).toContain('mark warn">waiting_approval');
+  expect(text).toContain('http-equiv="refresh"');
 });
 
 it('shows a session’s runs with what they cost, its messages and its calls with their outcomes', async () => {
@@ -152,6 +168,16 @@ it('shows a session’s runs with what they cost, its messages and its calls wit
     'no outcome yet',
   ])
     expect(text).toContain(part);
+});
+
+it('L5 says of entries that the model no longer sees how to print them', async () => {
+  const read = reading([
+    { kind: 'boundary', trigger: 'auto', summary: 'S', prompts: [], from: 3, before: 900, after: 50 },
+    { kind: 'snip', entries: [2] },
+  ]);
+  const text = await (await page([], read)('/sessions/s-1')).text();
+  expect(text).toContain('the full text: perdure show ID --full');
+  expect(text).toContain('the model no longer sees entry 2');
 });
 
 it('shows whatever a model, a tool or a title holds as text', async () => {

@@ -6,7 +6,7 @@ import { plain } from '../../../client/render/plain.ts';
 import { painter } from '../../../client/render/paint.ts';
 import type { Followed } from '../../../client/follow.ts';
 import type { RunOutcome } from '../../../client/run-outcome.ts';
-import type { MessageId, SessionId } from '../../../workflows/contract/ids.ts';
+import type { Hash, MessageId, SessionId } from '../../../workflows/contract/ids.ts';
 import { noUsage } from '../../../workflows/contract/loop.ts';
 
 const at = (step: number, attempt = 1) => ({ step, attempt });
@@ -97,6 +97,40 @@ it('puts a call, its result, a retry, a transition and a notice on lines of thei
     '── goes on with another model (model_fallback)',
     '! the limit of 3 turns is reached',
     '',
+  ]);
+});
+
+it('L60 shows a compaction from its start to what it saved, and the hooks as they run', () => {
+  const here = { iteration: 1, ...at(1) };
+  const seen = screen([
+    { type: 'compaction_start', trigger: 'reactive', ...here },
+    { type: 'hook_start', hook: 'lint', ...here },
+    { type: 'hook_end', hook: 'lint', result: 'passed\n', ...here },
+    { type: 'compaction_end', before: 1_000, after: 100, kept: 3, summary: 'It did.', ...here },
+    { type: 'collapse_staged', savings: [70], ...here },
+  ]);
+  expect(seen.split('\n')).toEqual([
+    '⇣ too long: compacting',
+    '  … hook lint',
+    '  … hook lint: passed',
+    '⇣ compacted, about 1,000 → 100 tokens: 3 entries kept word for word, a summary of 7 characters stands for the rest; the full text: perdure show s-1 --full',
+    '⇣ short forms of 1 old stretch are ready, 70 tokens to be saved',
+    '',
+  ]);
+});
+
+it('L55 shows a call that waits for a decision, on lines of its own', () => {
+  const approval = { call: '1.1.0', tool: 'bash', reason: 'ask first', inputHash: 'h', head: 'h' as Hash, index: 0 };
+  const session = 's-1' as SessionId;
+  const seen = screen([
+    delta('Let me'),
+    { type: 'approval', session, ...approval, deadline: 0, input: { command: 'make' } },
+    { type: 'approval_settled', session, call: '1.1.0' },
+  ]);
+  expect(seen.split('\n').slice(0, 3)).toEqual([
+    'Let me',
+    '? bash waits for a decision: ask first',
+    '  │ command: make',
   ]);
 });
 

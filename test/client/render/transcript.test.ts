@@ -81,6 +81,21 @@ it('says of a run under way how to follow it, and shows its calls before they ha
   expect(text).toContain('▸ read a\n  (no outcome yet)\n(a run is under way: perdure watch s-1)');
 });
 
+it('L5 marks where the model’s view begins, and says how to see all of it', () => {
+  const text = show([
+    user('count'),
+    { kind: 'boundary', trigger: 'auto', summary: 'S', prompts: [0], from: 1, before: 900, after: 50 },
+    { kind: 'snip', entries: [0] },
+  ]);
+  expect(text.split('\n').slice(3)).toEqual([
+    '',
+    '══ compacted, about 900 → 50 tokens: the model sees a summary, all from entry 1 on and 1 prompt before; the full text: perdure show s-1 --full',
+    '',
+    '⇣ the model no longer sees entry 0',
+    '',
+  ]);
+});
+
 it('says how the last run ended when the transcript cannot be read', () => {
   const last = { ...ended({ run: 3 }), head: null };
   expect(show([], { description: description({ phase: 'idle', last }) })).toContain(
@@ -104,12 +119,16 @@ it('lists sessions in columns', () => {
   const sessions = [
     description({ title: 'a long\ntitle \u001b[31mred', last, runs: 12, phase: 'idle' }),
     description({ status: 'terminated', phase: 'closed', startedAt: 60_000 }),
+    description({ phase: 'waiting_approval' }),
+    description({ phase: 'parked', parkedUntil: Date.UTC(2030, 0, 2, 3, 4, 5) }),
   ];
   expect(sessionTable(painter(false), sessions, 3_660_000)).toBe(
     [
-      'SESSION  PHASE       RUNS  LAST       AGE  TITLE',
-      's-1      idle        12    completed  1 h  a long title red',
-      's-1      terminated  0     -          1 h  do it',
+      'SESSION  PHASE                                 RUNS  LAST       AGE  TITLE',
+      's-1      idle                                  12    completed  1 h  a long title red',
+      's-1      terminated                            0     -          1 h  do it',
+      's-1      waiting_approval                      0     -          1 h  do it',
+      's-1      parked until 2030-01-02 03:04:05 UTC  0     -          1 h  do it',
       '',
     ].join('\n'),
   );

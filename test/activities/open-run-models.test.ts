@@ -1,0 +1,51 @@
+// Which models a run may ask, and what it may ask of each, decided once when it opens (L19, L26, L57, L59).
+import { expect, it } from 'vitest';
+import { openRun } from '../../activities/open-run.ts';
+import type { RunOptions } from '../../workflows/contract/session.ts';
+import { benchDeps, fakeAttempt } from '../support/bench-deps.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+const models = {
+  'big-': { window: 200_000, maxOutput: 128_000, price: { input: 1, output: 1, cacheRead: 1, cacheWrite: 1 } },
+  'small-': { window: 50_000, maxOutput: 4_000, price: { input: 1, output: 1, cacheRead: 1, cacheWrite: 1 } },
+};
+
+async function opened(options: Partial<RunOptions>) {
+  const { deps } = await benchDeps({ script: [], defaults: { models, model: 'big-1', fallbackModels: ['small-1'] } });
+  return openRun(deps)(fakeAttempt(), { chain: 'c', run: 1, step: 1, options: { cwd: tempDir(), ...options } });
+}
+
+it('L26 L57 each model has its own window, cap and raised cap, of 64,000 at most', async () => {
+  expect(await opened({})).toMatchObject({
+    rules: {
+      models: [
+        { window: 200_000, outputCap: 8_000, raisedOutputCap: 64_000 },
+        { window: 50_000, outputCap: 4_000, raisedOutputCap: 4_000 },
+      ],
+    },
+  });
+});
+
+it('L59 the primary gets room for its thinking beside its answer, and the others, which do not think, none', async () => {
+  const wide = await opened({ thinkingTokens: 70_000, fallbackModels: ['big-2'] });
+  expect(wide).toMatchObject({
+    rules: {
+      models: [
+        { outputCap: 78_000, raisedOutputCap: 78_000 },
+        { outputCap: 8_000, raisedOutputCap: 64_000 },
+      ],
+    },
+  });
+});
+
+it.each<[string, Partial<RunOptions>, string]>([
+  ['more thinking than its model can say', { model: 'small-1', thinkingTokens: 4_000 }, 'thinking tokens are 4000'],
+  ['a budget and a fallback without a price', { maxBudgetUsd: 1, fallbackModels: ['other-1'] }, 'other-1'],
+])('L51 L59 a run with %s is refused in a sentence', async (_name, options, sentence) => {
+  expect(await opened(options)).toMatchObject({ kind: 'refused', detail: expect.stringContaining(sentence) });
+});
+
+it('L19 a fallback of the worker that is the model the caller chose is left out', async () => {
+  const run = await opened({ model: 'small-1' });
+  expect(run.kind === 'opened' && run.rules.models.length).toBe(1);
+});

@@ -1,0 +1,56 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { cliPlace, jsonLines, modelFor } from '../support/cli.ts';
+import { until } from '../support/until.ts';
+
+const bash = (command: string) => reply([toolUse('bash', { command })]);
+
+describe('a call that waits for a decision', () => {
+  it('L55 is shown by `run`, listed with its input, and approved from another terminal', async () => {
+    const place = cliPlace(await modelFor([bash('echo effect >> effects.log'), reply('Done.')]));
+    const run = place.start(['run', 'make it']);
+    await until(() => run.err().includes('it waits for a decision'));
+    expect(run.out()).toContain('│ command: echo effect >> effects.log');
+    const [approval] = jsonLines((await place.run('approvals', '--json')).out);
+    expect(approval).toMatchObject({ tool: 'bash', input: { command: 'echo effect >> effects.log' } });
+    const [session, call] = [String(approval?.session), String(approval?.call)];
+    expect((await place.run('list')).out).toContain('waiting_approval');
+    expect((await place.run('approve', session, call)).status).toBe(0);
+    expect(await run.status).toBe(0);
+    expect(readFileSync(join(place.cwd, 'effects.log'), 'utf8')).toBe('effect\n');
+    const again = await place.run('approve', session, call);
+    expect(again).toMatchObject({ status: 2, err: expect.stringContaining('none of its calls does') });
+  });
+
+  it('L55 waits with no worker at all, takes an edited input with none that stays, and runs it once when one comes', async () => {
+    const place = cliPlace(await modelFor([bash('echo model >> effects.log'), reply('Done.')]));
+    const run = place.start(['run', '--json', 'make it']);
+    const approval = await until(() => jsonLines(whole(run.out())).find(({ type }) => type === 'approval'));
+    const [session, call] = [String(approval.session), String(approval.call)];
+    run.signal('SIGTERM');
+    await run.status;
+    const approved = await place.run('approve', session, call, '--input', '{"command":"echo person >> effects.log"}');
+    expect(approved).toMatchObject({ status: 0, err: expect.stringContaining('no worker runs') });
+    expect(existsSync(join(place.cwd, 'effects.log'))).toBe(false);
+    const watched = await place.run('watch', '--json', session);
+    expect(jsonLines(watched.out).at(-1)).toMatchObject({ reason: 'completed', text: 'Done.' });
+    expect(readFileSync(join(place.cwd, 'effects.log'), 'utf8')).toBe('person\n');
+    const full = await place.run('show', session, '--full');
+    expect(full.out).toContain('{"command":"echo model >> effects.log"}');
+  });
+
+  it('L34 ends the run when it is denied with an interrupt', async () => {
+    const place = cliPlace(await modelFor([bash('rm -rf .')]));
+    const run = place.start(['run', '--json', 'clean up']);
+    const { session, call } = await until(() => jsonLines(whole(run.out())).find(({ type }) => type === 'approval'));
+    const denied = await place.run('deny', String(session), String(call), '--reason', 'no', '--interrupt');
+    expect(denied.status).toBe(0);
+    expect(await run.status).toBe(1);
+    expect(jsonLines(run.out()).at(-1)).toMatchObject({ reason: 'permission_denied' });
+  });
+});
+
+/** Without a line that is still being written. */
+const whole = (text: string): string => text.slice(0, text.lastIndexOf('\n') + 1);

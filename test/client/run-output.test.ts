@@ -1,0 +1,35 @@
+// The value that a run with an output schema came to.
+import { expect, it } from 'vitest';
+import { resultOf, type RunResult } from '../../activities/transcript/result-of.ts';
+import { memoryStore } from '../../activities/transcript/memory-store.ts';
+import { outputReader } from '../../client/run-output.ts';
+import type { Terminal } from '../../workflows/contract/loop.ts';
+import { reply, runEnded, runStarted, textBlock } from '../support/transcript.ts';
+
+async function outputOf(text: string, outputSchema: object | null | undefined, terminal?: Terminal) {
+  const store = memoryStore();
+  const config = await store.put(Buffer.from(JSON.stringify({ v: 1, outputSchema })));
+  const entries = [runStarted(1, config), reply([textBlock(text)]), runEnded(1, terminal)];
+  return outputReader(store)(entries, resultOf({ entries }, 1) as RunResult);
+}
+
+const schema = { type: 'object' };
+
+it('L53 is the final answer, parsed, bare or in its fence', async () => {
+  expect(await outputOf('{"n": 3}', schema)).toEqual({ output: { n: 3 } });
+  expect(await outputOf('Here:\n```json\n{"n": 3}\n```', schema)).toEqual({ output: { n: 3 } });
+  expect(await outputOf('null', schema)).toEqual({ output: null });
+});
+
+it.each<[string, string, object | null | undefined, Terminal | undefined]>([
+  ['without a schema', '{"n": 3}', null, undefined],
+  ['of a run before there were schemas', '{"n": 3}', undefined, undefined],
+  ['of a run that did not complete', '{"n": 3}', schema, { reason: 'structured_output_failed', detail: 'no' }],
+])('is absent %s', async (_what, text, given, terminal) => {
+  expect(await outputOf(text, given, terminal)).toEqual({});
+});
+
+it('is absent when the configuration of the run is lost', async () => {
+  const entries = [runStarted(1), reply([textBlock('{}')]), runEnded(1)];
+  expect(await outputReader(memoryStore())(entries, resultOf({ entries }, 1) as RunResult)).toEqual({});
+});

@@ -1,0 +1,167 @@
+// Approvals on a real server (L55): a call that must be asked about waits in the workflow, with nothing running, until it is decided.
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { fileStore } from '../../activities/transcript/file-store.ts';
+import { reply, toolUse, type Reply } from '../../worker/scripted-model/index.ts';
+import { defaultHandover, UPDATES, type PendingApproval, type RunOptions } from '../../workflows/contract/session.ts';
+import { harness, type Harness, type OpenSession } from '../support/harness.ts';
+import { keepHistory } from '../support/kept-history.ts';
+import { until } from '../support/until.ts';
+
+const touch = (file: string) => toolUse('bash', { command: `touch ${file}` });
+const asking: Partial<RunOptions> = { permissionMode: 'default' };
+
+async function pending(session: OpenSession, count = 1): Promise<readonly PendingApproval[]> {
+  return until(async () => {
+    const memo = await session.memo();
+    return memo?.phase === 'waiting_approval' && memo.approvals?.length === count ? memo.approvals : null;
+  });
+}
+
+async function one(session: OpenSession): Promise<PendingApproval> {
+  const [first] = await pending(session);
+  if (!first) throw new Error('nothing waits');
+  return first;
+}
+
+const approve = (session: OpenSession, { call, inputHash }: PendingApproval, more: object = {}) =>
+  session.handle.executeUpdate(UPDATES.approve, { args: [{ call, inputHash, ...more }] });
+
+const deny = (session: OpenSession, { call }: PendingApproval, more: object = {}) =>
+  session.handle.executeUpdate(UPDATES.deny, { args: [{ call, reason: 'not now', ...more }] });
+
+const toldTo = (h: Harness, n: number): string => JSON.stringify(h.bodies()[n]?.messages.at(-1));
+
+const playing = (...replies: readonly Reply[]) => harness({ script: [...replies, reply('Done.')] });
+
+describe('a call that must be asked about', () => {
+  it('L55 waits with nothing running, runs once when it is allowed, and the run goes on', async () => {
+    const h = await playing(reply([touch('made')]));
+    const session = await h.open('Go.', asking);
+    const approval = await one(session);
+    expect(approval).toMatchObject({ tool: 'bash', index: 0, reason: expect.stringContaining('"default"') });
+    expect((await session.handle.describe()).raw.pendingActivities ?? []).toHaveLength(0);
+    expect(existsSync(join(h.cwd, 'made'))).toBe(false);
+    await approve(session, approval);
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
+    expect(existsSync(join(h.cwd, 'made'))).toBe(true);
+    expect((await session.memo())?.approvals).toBeUndefined();
+    await keepHistory('L55 an approval', session.handle);
+  });
+
+  it('L55 a denial is an outcome that the model reads, with the reason', async () => {
+    const h = await playing(reply([touch('made')]));
+    const session = await h.open('Go.', asking);
+    await deny(session, await one(session));
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
+    expect(toldTo(h, 1)).toContain('not now');
+    expect(existsSync(join(h.cwd, 'made'))).toBe(false);
+  });
+
+  it('L34 L55 a denial with interrupt ends the run with permission_denied', async () => {
+    const h = await playing(reply([touch('made')]));
+    const session = await h.open('Go.', asking);
+    await deny(session, await one(session), { interrupt: true });
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'permission_denied' } });
+    expect(h.bodies()).toHaveLength(1);
+    await keepHistory('L34 permission_denied', session.handle);
+  });
+
+  it('L55 runs with the input that a person edited, and both hashes are recorded', async () => {
+    const h = await playing(reply([touch('made')]));
+    const session = await h.open('Go.', asking);
+    const approval = await one(session);
+    const input = JSON.stringify({ command: 'touch other' });
+    const edited = await fileStore({ dir: h.storeDir }).put(Buffer.from(input));
+    await approve(session, approval, { edited });
+    await session.ended(1);
+    expect([existsSync(join(h.cwd, 'made')), existsSync(join(h.cwd, 'other'))]).toEqual([false, true]);
+    const outcomes = (await session.entries()).flatMap((entry) => (entry.kind === 'outcomes' ? entry.outcomes : []));
+    expect(JSON.stringify(outcomes[0]?.log)).toContain(approval.inputHash);
+    expect(outcomes[0]?.log.outcome).toBe('ok');
+  });
+
+  it('L55 an approval for another input, of an unknown call, or a second one is refused with a sentence', async () => {
+    const h = await playing(reply([touch('made')]));
+    const session = await h.open('Go.', asking);
+    const approval = await one(session);
+    const refusal = async (decision: Promise<unknown>) =>
+      decision.then(
+        () => 'accepted',
+        (error: { cause?: Error }) => error.cause?.message ?? '',
+      );
+    expect(await refusal(approve(session, { ...approval, inputHash: 'f'.repeat(64) }))).toContain('another input');
+    expect(await refusal(approve(session, { ...approval, call: '9.9.9' }))).toContain(
+      `those that do: ${approval.call}`,
+    );
+    expect(await refusal(deny(session, approval, { reason: ' ' }))).toContain('needs a reason');
+    await approve(session, approval);
+    await session.ended(1);
+    expect(await refusal(approve(session, approval))).toContain('none does');
+  });
+
+  it('L55 nobody decides: when its time is over it counts as denied', async () => {
+    const h = await playing(reply([touch('made')]));
+    const session = await h.open('Go.', { ...asking, approvalTimeoutMs: 300 });
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
+    expect(toldTo(h, 1)).toContain('nobody decided by');
+    expect(existsSync(join(h.cwd, 'made'))).toBe(false);
+  });
+
+  it('L48 L55 an interrupt withdraws what waits, and a late decision is refused', async () => {
+    const h = await playing(reply([touch('made')]));
+    const session = await h.open('Go.', asking);
+    const approval = await one(session);
+    await session.interrupt();
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'aborted_tools', by: 'interrupt' } });
+    const outcomes = (await session.entries()).flatMap((entry) => (entry.kind === 'outcomes' ? entry.outcomes : []));
+    expect(outcomes).toMatchObject([{ isError: true, content: expect.stringContaining('waited for approval') }]);
+    await expect(approve(session, approval)).rejects.toThrow();
+    await keepHistory('L48 an interrupt of an approval', session.handle);
+  });
+
+  it('L51 L55 the runtime limit stands still while only a decision is waited for', async () => {
+    const h = await playing(reply([touch('made')]));
+    const session = await h.open('Go.', { ...asking, timeoutMs: 1_500 });
+    const approval = await one(session);
+    const late = Date.now() + 1_600;
+    await until(() => Date.now() > late);
+    await approve(session, approval);
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
+  });
+
+  it('L35 L55 several calls of one reply are asked about and decided on their own', async () => {
+    const h = await playing(reply([toolUse('read', { path: 'a/x' }), toolUse('read', { path: 'a/y' })]));
+    mkdirSync(join(h.cwd, 'a'));
+    for (const name of ['x', 'y']) writeFileSync(join(h.cwd, 'a', name), `content of ${name}`);
+    const session = await h.open('Go.', { ...asking, permissions: { ask: ['read(a/**)'] } });
+    const [x, y] = await pending(session, 2);
+    await deny(session, x!);
+    await approve(session, y!);
+    await session.ended(1);
+    expect(toldTo(h, 1)).toContain('content of y');
+    expect(toldTo(h, 1)).not.toContain('content of x');
+  });
+
+  it('L4 L55 waiting survives a handover, with what is done and what waits', async () => {
+    const h = await harness({
+      script: [reply([toolUse('read', { path: 'a.txt' }), touch('made')]), reply('Done.')],
+      handover: { ...defaultHandover, signals: 3 },
+    });
+    writeFileSync(join(h.cwd, 'a.txt'), 'hello');
+    const session = await h.open('Go.', asking);
+    await one(session);
+    const runOf = async () => (await session.handle.describe()).runId;
+    const before = await runOf();
+    await session.send('And then?');
+    await session.send('And after that?');
+    await until(async () => (await runOf()) !== before);
+    await approve(session, await one(session));
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
+    expect(existsSync(join(h.cwd, 'made'))).toBe(true);
+    expect(toldTo(h, 1)).toContain('hello');
+    expect(toldTo(h, 1)).toContain('And after that?');
+    expect(h.model.problems).toEqual([]);
+  });
+});

@@ -1,0 +1,69 @@
+// Full windows: what makes room, and what ends a run when nothing does.
+import { fault, reply, toolUse, type Reply } from '../../../worker/scripted-model/index.ts';
+import type { Scenario } from './scenario.ts';
+
+/** A window that four reads of the large file fill. */
+const small = { models: { 'claude-sonnet-': { window: 30_000, maxOutput: 8_000, price: null } } };
+const noCollapse = { ...small, compaction: { collapse: false } };
+/** `tokens`: what the API counts in context at this reply. */
+const large = (tokens?: number): Reply => reply([toolUse('read', { path: 'large.txt' })], counted(tokens));
+
+const counted = (tokens: number | undefined): Pick<Reply, 'usage'> => {
+  if (tokens === undefined) return {};
+  return { usage: { input_tokens: tokens, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 } };
+};
+
+export const contextScenarios: readonly Scenario[] = [
+  {
+    name: 'L5 L10 autocompact at critical, and the run goes on',
+    replies: [large(), large(), large(), large(26_000), reply('The files were read.'), reply('Done.')],
+    config: noCollapse,
+    transitions: ['next_turn', 'next_turn', 'next_turn', 'next_turn'],
+    reason: 'completed',
+    turns: 5,
+    requests: 6,
+  },
+  {
+    name: 'L24 reactive_compact_retry',
+    replies: [
+      large(),
+      large(),
+      large(),
+      large(),
+      fault({ too_long: true }),
+      reply('The files were read.'),
+      reply('Done.'),
+    ],
+    config: noCollapse,
+    transitions: ['next_turn', 'next_turn', 'next_turn', 'next_turn', 'reactive_compact_retry'],
+    reason: 'completed',
+    turns: 5,
+    requests: 7,
+  },
+  {
+    name: 'L9 L23 collapse_drain_retry',
+    replies: [
+      large(),
+      large(),
+      large(),
+      large(19_500),
+      reply('The file was read.', { times: 2 }),
+      fault({ too_long: true }),
+      reply('Done.'),
+    ],
+    config: small,
+    transitions: ['next_turn', 'next_turn', 'next_turn', 'next_turn', 'collapse_drain_retry'],
+    reason: 'completed',
+    turns: 5,
+    requests: 8,
+  },
+  {
+    name: 'L12 blocking_limit when compaction is off and the window is full',
+    replies: [large(31_000), reply('Never asked.')],
+    config: { ...small, compaction: { enabled: false } },
+    transitions: ['next_turn'],
+    reason: 'blocking_limit',
+    turns: 2,
+    requests: 1,
+  },
+];

@@ -1,0 +1,34 @@
+// One scenario for each transition and each way a run can end by itself: what the model says, and what the run must come to. They
+// run once in peace, once with the worker killed at a model call, and once handed over at every iteration.
+import { reply, text, toolUse, type Reply } from '../../../worker/scripted-model/index.ts';
+import type { TerminalReason, TransitionReason } from '../../../workflows/contract/loop.ts';
+import type { RunOptions } from '../../../workflows/contract/session.ts';
+import type { PerdureConfig } from '../../../worker/config.ts';
+
+export type Scenario = {
+  readonly name: string;
+  readonly replies: readonly Reply[];
+  readonly options?: Partial<RunOptions>;
+  /** What the worker is configured with; it crosses to another process as JSON. */
+  readonly config?: PerdureConfig;
+  readonly transitions: readonly TransitionReason[];
+  readonly reason: TerminalReason;
+  readonly turns: number;
+  /** Model requests that the run makes, retries included. */
+  readonly requests: number;
+};
+
+export const read = (n: number): Reply => reply([text(`Look ${n}.`), toolUse('read', { path: 'a.txt' })]);
+
+export const write = (n: number): Reply => reply([toolUse('bash', { command: `echo effect ${n} >> effects.log` })]);
+
+/** So much of it that every budget is spent. */
+export const dear = { usage: { input_tokens: 1_000_000, output_tokens: 0 } };
+
+/** What every scenario finds in its workspace. */
+export const files: Readonly<Record<string, string>> = {
+  'a.txt': 'hello\n',
+  'large.txt': Array.from({ length: 200 }, (_, n) => `line ${n} of a file that is rather long, to fill a window`).join(
+    '\n',
+  ),
+};

@@ -1,0 +1,49 @@
+// From a configuration to what the activities get.
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
+import { defineTool } from '../../activities/tools/tool.ts';
+import { createDeps } from '../../worker/create-deps.ts';
+import type { PerdureConfig } from '../../worker/config.ts';
+import { configDefaults } from '../../worker/config-defaults.ts';
+import { modelAccess } from '../../worker/model-access.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+const tool = (name: string) =>
+  defineTool({
+    name,
+    description: name,
+    inputSchema: z.strictObject({}),
+    risk: 'read',
+    recovery: 'rerun',
+    call: () => Promise.resolve({ content: name }),
+  });
+
+async function deps(config: PerdureConfig) {
+  const dir = tempDir();
+  const access = await modelAccess({ ANTHROPIC_API_KEY: 'key' });
+  onTestFinished(() => access.close());
+  const folders = { storeDir: join(dir, 'store'), liveDir: join(dir, 'live'), dataDir: dir };
+  const env = { PATH: process.env['PATH'] };
+  return createDeps({ ...config, ...folders, access, env, defaults: configDefaults(config), warn: () => {} });
+}
+
+test('hooks, handlers and defaults of a configuration reach the activities', async () => {
+  const afterStop = [{ name: 'memory', timeoutMs: 1, run: () => Promise.resolve() }];
+  const made = await deps({ model: 'own', hooks: { preTool: [{ command: 'true', tools: ['bash'] }] }, afterStop });
+  expect(made.defaults.model).toBe('own');
+  expect([made.hooks.has('preTool', 'bash'), made.hooks.has('preTool', 'read')]).toEqual([true, false]);
+  expect(made.afterStop).toBe(afterStop);
+});
+
+test('L44 tools given by a function are there when the worker starts, and what they become after a refresh', async () => {
+  let names = ['first'];
+  const made = await deps({ tools: () => Promise.resolve(names.map(tool)) });
+  const others = () =>
+    made.tools.definitions.map(({ name }) => name).filter((name) => ['first', 'second'].includes(name));
+  expect(others()).toEqual(['first']);
+  names = ['second'];
+  await made.tools.refresh();
+  expect(others()).toEqual(['second']);
+  expect(made.tools.definitions.map(({ name }) => name)).toContain('bash');
+});

@@ -1,0 +1,21 @@
+// What a program gets from `perdure/worker`: a worker of its own, and the types of what it is configured with.
+export { openWorker as createWorker } from './open-worker.ts';
+export type { OpenWorker as CreateWorker } from './open-worker.ts';
+export { startWorker } from './start-worker.ts';
+export type { RunningWorker, StartWorker } from './start-worker.ts';
+export { checkConfig, ConfigProblem, defineConfig } from './config.ts';
+export type { PerdureConfig, ToolSource } from './config.ts';
+export { loadConfig } from './load-config.ts';
+export type { LoadedConfig } from './load-config.ts';
+export type { AttachmentContext, AttachmentProvider } from '../activities/attachments/prefetch.ts';
+export type { AfterStopHandler, EndedRun, ObservedReply, ReplyObserver } from '../activities/deps.ts';
+export type {
+  CommandHook,
+  FunctionHook,
+  Hook,
+  HookAnswers,
+  HookConfig,
+  HookFunction,
+  HookInput,
+} from '../activities/hooks/hook-config.ts';
+export type { HookName } from '../activities/hooks/hooks.ts';

@@ -1,0 +1,91 @@
+// A worker for programs: finds or brings up the server as every command does, and works until it is stopped.
+import { IllegalStateError } from '@temporalio/common';
+import { checkConfig, type PerdureConfig } from './config.ts';
+import { dataFolder, type Env } from './embedded/data-folder.ts';
+import { findBinary } from './embedded/find-binary.ts';
+import { joinServer, type Embedded, type JoinServer } from './embedded/join-server.ts';
+import { resolveConnection } from './embedded/resolve-connection.ts';
+import { installRuntime } from './install-runtime.ts';
+import { startWorker, type RunningWorker } from './start-worker.ts';
+
+export type OpenWorker = {
+  readonly config?: PerdureConfig;
+  /** Where the data folder is, which server, which key. Absent: of this process. */
+  readonly env?: Env;
+  readonly taskQueue?: string;
+  /** One line each. Absent: to standard error. */
+  readonly warn?: (line: string) => void;
+};
+
+/**
+ * Resolves when it polls. The server is the one that the environment names, else the one on the data folder, started if need be; the
+ * last to leave stops it. Throws ConfigProblem and SetupProblem: one line for people.
+ */
+export async function openWorker(options: OpenWorker = {}): Promise<RunningWorker> {
+  const { env = process.env, taskQueue, warn = (line) => void process.stderr.write(`${line}\n`) } = options;
+  const config = checkConfig(options.config ?? {}, 'the configuration');
+  ownRuntime(warn);
+  const folder = dataFolder(env);
+  const resolved = resolveConnection(env);
+  const join: JoinServer = {
+    folder,
+    env,
+    say: warn,
+    role: 'worker',
+    worker: true,
+    binary: (wanted) => findBinary({ env, wanted, say: warn }),
+  };
+  const embedded = resolved.kind === 'embedded' ? await joinServer(join) : null;
+  try {
+    const { storeDir, liveDir, root: dataDir } = folder;
+    const target = resolved.kind === 'embedded' ? addressOf(embedded) : resolved;
+    const queue = taskQueue === undefined ? {} : { taskQueue };
+    const worker = await startWorker({
+      ...target,
+      ...queue,
+      storeDir,
+      liveDir,
+      dataDir,
+      env: { ...env },
+      warn,
+      config,
+    });
+    return leaving(worker, embedded);
+  } catch (error) {
+    await embedded?.leave();
+    throw error;
+  }
+}
+
+/** A program that has set up Temporal's runtime keeps its own. */
+function ownRuntime(warn: (line: string) => void): void {
+  try {
+    installRuntime(warn);
+  } catch (error) {
+    if (!(error instanceof IllegalStateError)) throw error;
+  }
+}
+
+function addressOf(embedded: Embedded | null): Pick<Embedded, 'address' | 'namespace'> {
+  if (embedded === null) throw new Error('no server was joined');
+  return { address: embedded.address, namespace: embedded.namespace };
+}
+
+/** The server is left when the worker has ended, however it ended. */
+function leaving(worker: RunningWorker, embedded: Embedded | null): RunningWorker {
+  const done = ended(worker, embedded);
+  done.catch(() => undefined);
+  const stop = async (): Promise<void> => {
+    await worker.stop();
+    await done;
+  };
+  return { ...worker, done, stop };
+}
+
+async function ended(worker: RunningWorker, embedded: Embedded | null): Promise<void> {
+  try {
+    await worker.done;
+  } finally {
+    await embedded?.leave();
+  }
+}

@@ -1,0 +1,113 @@
+// One model call as the workflow asks for it, and what it can come to.
+import type { Append } from './append.ts';
+import type { Hash } from './ids.ts';
+import type { Spend } from './loop.ts';
+
+export type CallModel = {
+  readonly head: Hash | null;
+  readonly append: readonly Append[];
+  readonly config: Hash;
+  /** Counts activities of the session; names the live file. */
+  readonly step: number;
+  readonly iteration: number;
+  /** max_tokens of this request. */
+  readonly cap: number;
+  /** The step whose streamed deltas this request replaces (L26): watchers void it. */
+  readonly supersedes?: number;
+  /** Failed attempts of this call before it was parked (L14). */
+  readonly failures?: number;
+  /** How many of them were overloads (L19). */
+  readonly overloads?: number;
+  /** Position of the model, absent for the primary (L19). */
+  readonly model?: number;
+  /** What tools have changed for the calls after them (L38). */
+  readonly context?: ToolContextState;
+  /** What is left of the task budget since the first compaction, in tokens (L11). */
+  readonly taskRemaining?: number;
+};
+
+/** What context modifiers left (L38). Absent fields: as the run began. */
+export type ToolContextState = {
+  /** Absolute, inside the workspace. */
+  readonly cwd?: string;
+  /** The only tools that may still be called. */
+  readonly allowedTools?: readonly string[];
+};
+
+/** What the loop acts on is a value; what Temporal should retry is thrown (L14). */
+export type ModelResult =
+  /** A whole reply, stored. No calls: the run may stop. `cut`: stopped by max_tokens after complete calls, the last one was cut (L15).
+   * `problem`: why the final answer does not satisfy the run's schema (L53). */
+  | (Stored & {
+      readonly kind: 'message';
+      readonly calls: readonly Call[];
+      readonly cut?: true;
+      readonly problem?: string;
+    })
+  /** Cut by max output tokens without a complete call: stored under `head`, which the loop takes (L27) or leaves (L26). */
+  | (Stored & { readonly kind: 'cut_off' })
+  /** Cancelled while streaming: what was complete is stored (L16, L47). */
+  | (Stored & { readonly kind: 'interrupted'; readonly calls: readonly Call[] })
+  /** Cancelled before anything was worth storing. */
+  | { readonly kind: 'nothing'; readonly spend: Spend }
+  | { readonly kind: 'too_long'; readonly detail: string; readonly spend: Spend }
+  | { readonly kind: 'media_too_large'; readonly detail: string; readonly spend: Spend }
+  | { readonly kind: 'refused'; readonly detail: string; readonly spend: Spend }
+  /** The model is given up for the next in the list (L19); `calls` are the names of those it had started. */
+  | {
+      readonly kind: 'fallback';
+      readonly from: string;
+      readonly to: string;
+      readonly calls: readonly string[];
+      readonly detail: string;
+      readonly spend: Spend;
+    }
+  /** A prompt hook ended the run before the call (L41). */
+  | { readonly kind: 'hook_stopped'; readonly detail: string; readonly spend: Spend }
+  /** Not to be retried, or retries are spent (L20). */
+  | { readonly kind: 'failed'; readonly detail: string; readonly status?: number; readonly spend: Spend }
+  /** The provider asked for a long wait: park until then (milliseconds since the epoch). The counts go into the next call. */
+  | {
+      readonly kind: 'parked';
+      readonly until: number;
+      readonly failures: number;
+      readonly overloads?: number;
+      readonly detail: string;
+      readonly spend: Spend;
+    };
+
+type Stored = {
+  readonly head: Hash;
+  /** Tokens in context at this reply, all kinds, output included. */
+  readonly contextTokens: number;
+  /** All billed attempts of this call. */
+  readonly spend: Spend;
+};
+
+/** One complete tool_use of a stored reply. */
+export type Call = {
+  /** Position of its block in the reply. */
+  readonly index: number;
+  readonly name: string;
+  /** Running it beside others, or twice, changes nothing (L35). */
+  readonly safe: boolean;
+  /** Of name and input: tells the same call made again (L34). */
+  readonly signature: string;
+  /** Present when the outcome is stored with the reply already: it ran early (L37), or is a duplicate id (L39). */
+  readonly outcome?: OutcomeFacts;
+};
+
+/** What the loop needs to know of an outcome. Absent fields are false. */
+export type OutcomeFacts = {
+  readonly error?: true;
+  /** A failing shell call: siblings are cancelled (L36). */
+  readonly cancelsSiblings?: true;
+  /** Ends the run (L34). */
+  readonly fatal?: { readonly reason: 'fatal_tool_error' | 'permission_denied'; readonly detail: string };
+  /** A hook or the tool ends the run after this result (L41). */
+  readonly stop?: string;
+  /** L38. */
+  readonly modify?: ToolContextState;
+  /** Estimate of what it adds to the context; absent below 100 (L10). */
+  readonly tokens?: number;
+};
