@@ -32,23 +32,14 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
     refuseScripted(deps, config);
     const record = stepRecord<ModelResult>(deps.store, attempt.session, config.chain, input);
     const known = await record.read();
-    const { step, supersedes } = input;
-    const live = deps.live.open({
-      session: attempt.session,
-      step,
-      attempt: attempt.number,
-      activity: 'callModel',
-      ...(supersedes === undefined ? {} : { supersedes }),
-    });
+    const live = opened(deps, attempt, input);
     return orDied(live, async () => {
       const given = await deps.transcripts.extend(attempt.session, input.head, input.append);
+      const { supersedes } = input;
       announce(live, supersedes === undefined ? given.added : given.added.filter(isLast(input)));
-      if (known) {
-        await retellStored(deps, attempt, live, known, given);
-        return await finish(live, known);
-      }
-      const [answer, tries] = [checks(config.outputSchema), triesSoFar(attempt, input)];
+      if (known) return await finish(live, await retellStored(deps, attempt, live, known, given));
       const told = await prompts(attempt, input, config, given, live);
+      const tries = triesSoFar(attempt, input);
       if (told.stop !== null)
         return await finish(live, { kind: 'hook_stopped', detail: told.stop, spend: tries.spend });
       const collected = await collect(deps, config, given, told.entries);
@@ -56,11 +47,18 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
       if (supersedes === undefined) announce(live, collected);
       const base = prepare(deps, given, collected);
       const chosen = chosenModel(config, input.model);
-      const result = await reply({ deps, attempt, input, config, chosen, answer, live, base, record, tries });
-      if ('head' in result) deps.attachments.prefetch(config);
-      return await finish(live, result);
+      const answer = checks(config.outputSchema);
+      return await finish(
+        live,
+        await reply({ deps, attempt, input, config, chosen, answer, live, base, record, tries }),
+      );
     });
   };
+}
+
+function opened({ live }: Deps, { session, number }: Attempt, { step, supersedes }: CallModel): LiveWriter {
+  const replaced = supersedes === undefined ? {} : { supersedes };
+  return live.open({ session, step, attempt: number, activity: 'callModel', ...replaced });
 }
 
 /** Of what a request appends again, only its own transition is news to watchers (L26). */
@@ -95,14 +93,15 @@ async function retellStored(
   live: LiveWriter,
   known: ModelResult,
   given: Extended,
-): Promise<void> {
+): Promise<ModelResult> {
   const view = 'head' in known ? await deps.transcripts.view(session, known.head) : null;
   const last = view && lastReply(view);
-  if (!view || !last) return;
+  if (!view || !last) return known;
   // What was collected for it; the reply itself is told below.
   announce(live, view.from(given.view.length + given.added.length));
   const outcomes = view.from(last.position).flatMap((entry) => (entry.kind === 'outcomes' ? entry.outcomes : []));
   retell(live, { ...last.reply, message: observableMessage(deps.tools, last.reply.message) }, outcomes);
+  return known;
 }
 
 async function finish(live: LiveWriter, result: ModelResult): Promise<ModelResult> {
@@ -122,7 +121,9 @@ async function reply(step: ModelStep): Promise<ModelResult> {
     // Not a stop (L50): the run goes on elsewhere, with nothing of this attempt.
     throw new Error(`the attempt was given up: ${attempt.abortedBy() ?? 'unknown'}`);
   }
-  return settle(step, attempted);
+  const result = await settle(step, attempted);
+  if ('head' in result) deps.attachments.prefetch(config);
+  return result;
 }
 
 /** As of now (L44), and only what a tool has left allowed (L38). */

@@ -9,7 +9,7 @@ import type { ModelPort } from './model/stream.ts';
 import type { ConfigReader, RunConfig } from './run-config.ts';
 import type { HookRunner } from './hooks/hooks.ts';
 import type { LiveChannel, LiveEvent } from './live/events.ts';
-import type { Message, Tool as ApiTool } from '@anthropic-ai/sdk/resources/messages';
+import type { Tool as ApiTool } from '@anthropic-ai/sdk/resources/messages';
 import type { Ask, Decision, ToolContextState } from '../workflows/contract/activities.ts';
 import type { CallKey, SessionId } from '../workflows/contract/ids.ts';
 import type { PermissionMode, PermissionRules } from '../workflows/contract/session.ts';
@@ -27,7 +27,6 @@ export type Deps = {
   /** The model is the scripted one: runs say so. */
   readonly scripted: boolean;
   readonly tools: CallRunner;
-  readonly observers: readonly ReplyObserver[];
   readonly hooks: HookRunner;
   readonly attachments: Attachments;
   readonly afterStop: readonly AfterStopHandler[];
@@ -36,19 +35,6 @@ export type Deps = {
   readonly now: () => number;
   /** In [0, 1), for jitter. */
   readonly random: () => number;
-};
-
-/**
- * A post-sampling hook: told of each stored reply, after it is stored. It only observes: the loop does not wait for it, and what
- * it throws is reported to `warn` and changes nothing (L21). A reply that is stored just before a crash may go untold.
- */
-export type ReplyObserver = (reply: ObservedReply) => unknown;
-
-export type ObservedReply = {
-  readonly session: SessionId;
-  readonly queryId: string;
-  readonly iteration: number;
-  readonly message: Message;
 };
 
 /** Runs once after a run's natural end; `timeoutMs` bounds it (L56). What it throws is reported to `warn`. */
@@ -87,13 +73,19 @@ export type RunDefaults = {
   readonly stallMs: number;
 };
 
+export type CallTraits = EarlyTraits & {
+  readonly signature: string;
+  /** Claimed when it runs, allowed without asking, and no pre-tool hook: it may run as soon as its reply is stored. */
+  readonly atOnce: boolean;
+};
+
 /** Runs one call with L33 in full. `context` is what earlier calls have modified (L38). */
 export type CallRunner = {
   /** As of the last refresh. */
   readonly definitions: readonly ApiTool[];
   /** Asks what offers the tools for its list (L44). Bounded in time, never throws: the last good list stays. */
   refresh(): Promise<void>;
-  traits(config: RunConfig, call: CallBlock, context?: ToolContextState): EarlyTraits & { readonly signature: string };
+  traits(config: RunConfig, call: CallBlock, context?: ToolContextState): CallTraits;
   /** What observers may see of a call's input (L18): a copy, perhaps enriched. Never throws. */
   observable(call: CallBlock): unknown;
   /** Beside the stream: no claim, nothing recorded. Null when it was given up. */
@@ -118,7 +110,12 @@ export type CallRunner = {
   ): Promise<EarlyOutcome | { readonly ask: Ask }>;
 };
 
-export type CallGiven = { readonly context?: ToolContextState | undefined; readonly decision?: Decision | undefined };
+/** `step`: of the activity, to tell a later one from an earlier. */
+export type CallGiven = {
+  readonly context?: ToolContextState | undefined;
+  readonly decision?: Decision | undefined;
+  readonly step?: number;
+};
 
 export type CallPort = { readonly iteration: number; say(event: LiveEvent): void };
 

@@ -1,7 +1,6 @@
 // Opens a run: takes the snapshot it will work with to its end (L57), or says why it cannot start.
 import { realpath, stat } from 'node:fs/promises';
 import type { OpenRun, RunOpened } from '../workflows/contract/activities.ts';
-import type { ModelLimits, Rules } from '../workflows/contract/loop.ts';
 import { optionsProblem } from '../workflows/contract/options-problem.ts';
 import type { PermissionRules, RunOptions } from '../workflows/contract/session.ts';
 import type { Attempt } from './attempt.ts';
@@ -10,61 +9,63 @@ import { schemaProblem } from './model/answer-schema.ts';
 import { sessionStart, withContext, type SessionStarted } from './hooks/session-start.ts';
 import { modelFacts } from './model/models.ts';
 import type { RunConfig, RunModel } from './run-config.ts';
+import { rulesOf } from './run-rules.ts';
 import { systemPrompt } from './system-prompt.ts';
-import { estimateTokens } from './tokens.ts';
+import { wellFormedText } from './transcript/well-formed.ts';
 
-const MAX_OUTPUT_RECOVERIES = 3;
-const MAX_SAME_FAILURES = 5;
 const MAX_EMPTY_REPLIES = 3;
-const MAX_STRUCTURED_RETRIES = 5;
-const MAX_STOP_HOOK_ROUNDS = 8;
-
-/** Tokens that a cap may be raised to (L26). */
-const MOST_RAISED = 64_000;
 
 /** What the scripted model says costs nothing. */
 const FREE = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
 
 export function openRun(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise<RunOpened> {
-  return async (attempt, { chain, run, step, options }) => {
-    const { session } = attempt;
+  return async (attempt, input) => {
+    const { step, options } = input;
     const wrong = optionsProblem(options) ?? optionsProblem(ownRules(deps)) ?? schemaProblem(options.outputSchema);
     if (wrong !== undefined) return { kind: 'refused', detail: wrong };
     const models = runModels(deps, options);
     const cwd = await workspace(options.cwd);
     const problem = cwd.problem ?? priceProblem(models, options) ?? thinkingProblem(models[0], options);
     if (problem !== undefined) return { kind: 'refused', detail: problem };
-    await deps.live.forgetBefore(session, step);
+    await deps.live.forgetBefore(attempt.session, step);
+    const started = await sessionStart(deps, attempt, input, cwd.path);
     const callers = options.systemPrompt ?? deps.defaults.systemPrompt;
-    const started = await sessionStart(deps, attempt, { chain, run }, cwd.path);
     const prompt = systemPrompt(callers, cwd.path, deps.now(), options.outputSchema);
-    const system = withContext(prompt, started.context);
-    const rules = rulesOf(deps, models, system, options);
-    const config: RunConfig = {
-      v: 1,
-      session,
-      chain,
-      run,
-      queryId: `${chain}.${run}`,
-      depth: 0,
-      cwd: cwd.path,
-      mode: options.permissionMode ?? deps.defaults.permissionMode,
-      permissions: joined(deps.defaults.permissions, options.permissions),
-      models,
-      smallModel: runModel(deps, deps.defaults.smallModel),
-      scripted: deps.scripted,
-      thinkingTokens: options.thinkingTokens ?? null,
-      outputSchema: options.outputSchema ?? null,
-      system,
-      backoff: deps.defaults.backoff,
-      stallMs: deps.defaults.stallMs,
-      maxEmptyReplies: MAX_EMPTY_REPLIES,
-      rules,
-    };
+    // One lone surrogate makes every request of the run unreadable (L58).
+    const system = wellFormedText(withContext(prompt, started.context));
+    const config = snapshot(deps, attempt, input, { models, cwd: cwd.path, system });
     const hash = await deps.store.put(new TextEncoder().encode(JSON.stringify(config)));
     await announceRun(deps, attempt, step, config, started);
     deps.attachments.prefetch(config);
-    return { kind: 'opened', config: hash, rules };
+    return { kind: 'opened', config: hash, rules: config.rules };
+  };
+}
+
+function snapshot(
+  deps: Deps,
+  { session }: Attempt,
+  { chain, run, options }: OpenRun,
+  found: Pick<RunConfig, 'models' | 'cwd' | 'system'>,
+): RunConfig {
+  const { defaults, scripted } = deps;
+  return {
+    v: 1,
+    session,
+    chain,
+    run,
+    queryId: `${chain}.${run}`,
+    depth: 0,
+    ...found,
+    mode: options.permissionMode ?? defaults.permissionMode,
+    permissions: joined(defaults.permissions, options.permissions),
+    smallModel: runModel(deps, defaults.smallModel),
+    scripted,
+    thinkingTokens: options.thinkingTokens ?? null,
+    outputSchema: options.outputSchema ?? null,
+    backoff: defaults.backoff,
+    stallMs: defaults.stallMs,
+    maxEmptyReplies: MAX_EMPTY_REPLIES,
+    rules: rulesOf(deps, found.models, found.system, options),
   };
 }
 
@@ -96,39 +97,6 @@ function runModels(deps: Deps, options: RunOptions): RunConfig['models'] {
 function runModel({ defaults, scripted }: Deps, name: string): RunModel {
   const facts = modelFacts(defaults.models, name);
   return { name, ...facts, ...(scripted ? { price: FREE } : {}) };
-}
-
-function rulesOf(deps: Deps, models: RunConfig['models'], system: string, options: RunOptions): Rules {
-  const { defaults, hooks, tools } = deps;
-  const limits = (model: RunModel, thinking = 0): ModelLimits => {
-    // Thinking counts as output, and must not take the room of the answer (L59).
-    const outputCap = options.maxOutputTokens ?? Math.min(defaults.outputCap + thinking, model.maxOutput);
-    const raised = Math.max(outputCap, Math.min(MOST_RAISED, model.maxOutput));
-    return { window: model.window, outputCap, raisedOutputCap: raised };
-  };
-  const [primary, ...fallbacks] = models;
-  return {
-    rulesVersion: 1,
-    maxTurns: options.maxTurns ?? defaults.maxTurns,
-    maxBudgetUsd: options.maxBudgetUsd ?? null,
-    maxTokens: options.maxTokens ?? null,
-    timeoutMs: options.timeoutMs ?? null,
-    models: [limits(primary, options.thinkingTokens), ...fallbacks.map((model) => limits(model))],
-    outputCapFixed: options.maxOutputTokens !== undefined,
-    maxOutputRecoveries: MAX_OUTPUT_RECOVERIES,
-    maxSameFailures: MAX_SAME_FAILURES,
-    fixedTokens: estimateTokens(system.length + JSON.stringify(tools.definitions).length),
-    compaction: defaults.compaction,
-    tokenBudget: options.tokenBudget ?? null,
-    taskBudget: options.taskBudget ?? null,
-    structured: options.outputSchema !== undefined,
-    maxStructuredRetries: MAX_STRUCTURED_RETRIES,
-    stopHooks: hooks.has('stop'),
-    maxStopHookRounds: MAX_STOP_HOOK_ROUNDS,
-    batchSummaries: defaults.batchSummaries,
-    afterStop: deps.afterStop.length > 0,
-    approvalMs: options.approvalTimeoutMs ?? defaults.approvalTimeoutMs,
-  };
 }
 
 function ownRules({ defaults: { permissions } }: Deps): Partial<RunOptions> {

@@ -16,7 +16,7 @@ export function runTool(deps: Deps): (attempt: Attempt, input: RunTool) => Promi
     return orDied(live, async () => {
       const key = callKey(config.chain, head, index);
       const port = { iteration, say: live.write };
-      const done = await deps.tools.claimed(config, call, key, attempt, port, { context, decision });
+      const done = await deps.tools.claimed(config, call, key, attempt, port, { context, decision, step });
       await live.end({ type: 'fate', fate: 'done' });
       return 'ask' in done ? done : done.facts;
     });

@@ -37,6 +37,7 @@ export const hooksSchema = z.strictObject({
   promptSubmitted: hooks,
   preTool: toolHooks,
   postTool: toolHooks,
+  postSampling: hooks,
   preCompact: hooks,
   postCompact: hooks,
   stop: hooks,

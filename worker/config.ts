@@ -1,7 +1,7 @@
 // What a person may configure of a worker, and the one check of it. Strict: a key that is not known is a mistake, named by its path.
 import { z } from 'zod';
 import type { AttachmentProvider } from '../activities/attachments/prefetch.ts';
-import type { AfterStopHandler, ReplyObserver } from '../activities/deps.ts';
+import type { AfterStopHandler } from '../activities/deps.ts';
 import type { HookConfig } from '../activities/hooks/hook-config.ts';
 import type { ModelFacts } from '../activities/model/models.ts';
 import type { Tool } from '../activities/tools/tool.ts';
@@ -36,7 +36,6 @@ export type PerdureConfig = {
   /** Beside the built-in ones. A function is asked again between iterations (L44). */
   readonly tools?: ToolSource;
   readonly hooks?: HookConfig;
-  readonly observers?: readonly ReplyObserver[];
   readonly afterStop?: readonly AfterStopHandler[];
   readonly attachments?: readonly AttachmentProvider[];
 };
@@ -104,7 +103,6 @@ const schema = z.strictObject({
     .optional(),
   tools: z.union([run, z.array(tool)]).optional(),
   hooks: hooksSchema.optional(),
-  observers: z.array(run).optional(),
   // A session closes only when they are over.
   afterStop: z.array(z.strictObject({ name, timeoutMs: upTo(30), run })).optional(),
   attachments: differentlyNamed(z.strictObject({ name, timeoutMs: upTo(DAY).optional(), collect: run })).optional(),

@@ -1,7 +1,7 @@
 // From what a worker is configured with to what its activities need.
 import { createAttachments } from '../activities/attachments/attachments.ts';
 import type { AttachmentProvider } from '../activities/attachments/prefetch.ts';
-import type { AfterStopHandler, Deps, ReplyObserver, RunDefaults } from '../activities/deps.ts';
+import type { AfterStopHandler, Deps, RunDefaults } from '../activities/deps.ts';
 import type { HookConfig } from '../activities/hooks/hook-config.ts';
 import { hookRunner } from '../activities/hooks/hook-runner.ts';
 import { fileLive } from '../activities/live/file-live.ts';
@@ -28,8 +28,6 @@ export type DepsSettings = {
   readonly defaults?: Partial<RunDefaults>;
   /** Beside the built-in ones; a function is asked again between iterations (L44). */
   readonly tools?: ToolSource | undefined;
-  /** Post-sampling hooks (L21). */
-  readonly observers?: readonly ReplyObserver[] | undefined;
   readonly hooks?: HookConfig | undefined;
   readonly afterStop?: readonly AfterStopHandler[] | undefined;
   readonly attachments?: readonly AttachmentProvider[] | undefined;
@@ -55,7 +53,6 @@ export async function createDeps(settings: DepsSettings): Promise<Deps & { reado
     model: access.model,
     scripted: access.scripted,
     tools: callRunner(store, registry, hooks),
-    observers: settings.observers ?? [],
     hooks,
     attachments: createAttachments(settings.attachments ?? [], warn),
     afterStop: settings.afterStop ?? [],

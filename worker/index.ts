@@ -8,7 +8,7 @@ export type { PerdureConfig, ToolSource } from './config.ts';
 export { loadConfig } from './load-config.ts';
 export type { LoadedConfig } from './load-config.ts';
 export type { AttachmentContext, AttachmentProvider } from '../activities/attachments/prefetch.ts';
-export type { AfterStopHandler, EndedRun, ObservedReply, ReplyObserver } from '../activities/deps.ts';
+export type { AfterStopHandler, EndedRun } from '../activities/deps.ts';
 export type {
   CommandHook,
   FunctionHook,

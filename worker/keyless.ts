@@ -4,5 +4,6 @@ export const SCRIPTED_NOTICE = 'scripted model — set ANTHROPIC_API_KEY for a r
 
 /** Whether a worker with this environment would use the scripted model. */
 export function isKeyless(env: Readonly<Record<string, string | undefined>>): boolean {
-  return !env['ANTHROPIC_API_KEY'] && !env['ANTHROPIC_AUTH_TOKEN'] && !env['ANTHROPIC_BASE_URL'];
+  const names = ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_BASE_URL'];
+  return names.every((name) => !env[name]?.trim());
 }

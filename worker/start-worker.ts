@@ -27,7 +27,6 @@ export type StartWorker = {
   readonly defaults?: Partial<RunDefaults>;
   /** Each goes before the same in `config`. */
   readonly tools?: PerdureConfig['tools'];
-  readonly observers?: PerdureConfig['observers'];
   readonly hooks?: PerdureConfig['hooks'];
   readonly afterStop?: PerdureConfig['afterStop'];
   readonly attachments?: PerdureConfig['attachments'];

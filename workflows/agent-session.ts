@@ -1,7 +1,7 @@
 // The workflow: one session, one conversation. It waits for messages, opens a run for what waits, and lives until it is cancelled.
 import { CancelledFailure, condition, isCancellation, workflowInfo } from '@temporalio/workflow';
 import { committed } from './committed.ts';
-import { handoverDue, handoverIfDue } from './handover.ts';
+import { handoverIfDue, handoverReady } from './handover.ts';
 import { openAndRun, run } from './run.ts';
 import { firstCarry, type ResumedInput } from './session-state.ts';
 import { Session } from './session.ts';
@@ -15,7 +15,7 @@ export async function agentSession(input: ResumedInput): Promise<void> {
     while (!cancelled()) {
       if (session.inbox.waiting.length === 0) session.enter('idle');
       await handoverIfDue(session, () => null);
-      await condition(() => session.inbox.waiting.length > 0 || handoverDue(session));
+      await condition(() => session.inbox.waiting.length > 0 || handoverReady(session));
       // A message and a cancel may have arrived together.
       if (session.inbox.waiting.length > 0 && !cancelled()) await openAndRun(session);
     }

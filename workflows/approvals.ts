@@ -10,11 +10,15 @@ const MOST_REASON = 2_000;
 export class Approvals {
   private readonly waiting: Map<string, PendingApproval>;
   private readonly decisions = new Map<string, Decision>();
-  private readonly changed: () => void;
+  private changed: () => void = () => {};
 
-  /** `carried`: what waited at a handover. `changed` is called when what waits has changed. */
-  constructor(carried: readonly PendingApproval[], changed: () => void) {
+  /** `carried`: what waited at a handover. */
+  constructor(carried: readonly PendingApproval[]) {
     this.waiting = new Map(carried.map((approval) => [approval.call, approval]));
+  }
+
+  /** `changed` is called when what waits has changed; at once, if a decision arrived during the handover. */
+  listen(changed: () => void): void {
     this.changed = changed;
     setHandler(defineUpdate<void, [Approval]>(UPDATES.approve), (approval) => this.approve(approval), {
       validator: (approval) => refuse(this.callProblem(approval) ?? this.approvalProblem(approval)),
@@ -49,6 +53,14 @@ export class Approvals {
     this.decisions.delete(call);
     if (this.waiting.delete(call)) this.changed();
     return decision;
+  }
+
+  /** No call waits any more: what is undecided is withdrawn, and decisions that come now are refused (L48). */
+  withdraw(): void {
+    if (this.waiting.size === 0 && this.allTaken) return;
+    this.waiting.clear();
+    this.decisions.clear();
+    this.changed();
   }
 
   private approve({ call, inputHash, edited }: Approval): void {

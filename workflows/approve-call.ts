@@ -3,7 +3,7 @@
 import { condition, isCancellation } from '@temporalio/workflow';
 import type { Ask, Call, Decision, OutcomeFacts, RunTool, ToolResult } from './contract/activities.ts';
 import type { PendingApproval } from './contract/session.ts';
-import { handoverDue, handoverIfDue } from './handover.ts';
+import { handOver, handoverReady } from './handover.ts';
 import type { CallResult } from './machine/events.ts';
 import type { RunState } from './machine/state.ts';
 import type { RunBench } from './perform.ts';
@@ -19,12 +19,15 @@ export type Batch = {
   readonly asked: ReadonlyMap<number, PendingApproval>;
   /** How many of the batch have neither an outcome nor wait for a decision. */
   running: number;
+  /** Activities of the batch that run now, and whether it is one that nothing may run beside. */
+  active: number;
+  alone: boolean;
 };
 
 type Run = (more: Pick<RunTool, 'decision'>) => Promise<ToolResult>;
 
 /** `withdrawn`: the run was stopped, or a sibling failed, while it waited. */
-export type Approved = OutcomeFacts | { readonly withdrawn: true };
+export type Approved = OutcomeFacts | { readonly withdrawn: PendingApproval };
 
 export async function approved(
   bench: RunBench,
@@ -34,14 +37,37 @@ export async function approved(
   run: Run,
 ): Promise<Approved> {
   let approval = batch.asked.get(call.index) ?? null;
-  let result: ToolResult | null = approval ? null : await run({});
+  let result: ToolResult | null = approval ? null : await admitted(batch, false, () => run({}));
   for (;;) {
     if (result && !('ask' in result)) return result;
     approval = result ? approvalOf(bench, state, call, result.ask) : approval;
     if (!approval) throw new Error(`call ${call.index} has neither an outcome nor a question`);
     const decision = await decided(bench, state, batch, approval);
-    if (!decision) return { withdrawn: true };
-    result = await run({ decision });
+    const edited = decision?.kind === 'allow' && decision.edited !== undefined;
+    result = decision && (await admitted(batch, edited, () => run({ decision })));
+    if (!result) return { withdrawn: approval };
+  }
+}
+
+/**
+ * An edited input was never judged safe: it runs when nothing of the batch does, and nothing begins beside it (L35). Null when it
+ * was cancelled before it began.
+ */
+async function admitted(batch: Batch, alone: boolean, run: () => Promise<ToolResult>): Promise<ToolResult | null> {
+  const free = (): boolean => !batch.alone && (!alone || batch.active === 0);
+  try {
+    while (!free()) await condition(free);
+  } catch (error) {
+    if (!isCancellation(error)) throw error;
+    return null;
+  }
+  batch.active += 1;
+  batch.alone = alone;
+  try {
+    return await run();
+  } finally {
+    batch.active -= 1;
+    if (alone) batch.alone = false;
   }
 }
 
@@ -90,13 +116,10 @@ async function waited(
 ): Promise<void> {
   const { session } = bench;
   const isDecided = (): boolean => session.approvals.isDecided(call);
-  const free = (): boolean => batch.running === 0 && session.approvals.allTaken;
+  const ready = (): boolean => batch.running === 0 && session.approvals.allTaken && handoverReady(session);
   while (!isDecided() && deadline > Date.now()) {
-    await condition(() => isDecided() || (free() && handoverDue(session)), deadline - Date.now());
-    if (!free() || !handoverDue(session)) continue;
-    await handoverIfDue(session, () => bench.carried(state, carriedTools(bench, batch)));
-    // Due, and not possible now: it is tried again after the next decision.
-    if (!isDecided()) await condition(isDecided, Math.max(1, deadline - Date.now()));
+    await condition(() => isDecided() || ready(), deadline - Date.now());
+    if (ready()) await handOver(session, bench.carried(state, carriedTools(bench, batch)));
   }
 }
 

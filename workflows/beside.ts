@@ -42,10 +42,14 @@ export class Beside {
     void ended.catch(onlyFailures).then(() => (this.handlers -= 1));
   }
 
-  /** Before the session closes or continues as new. */
+  /** No handler runs: the session may close or continue as new. */
+  get isSettled(): boolean {
+    return this.handlers === 0;
+  }
+
   async settled(): Promise<void> {
-    if (this.handlers === 0) return;
-    await CancellationScope.nonCancellable(() => condition(() => this.handlers === 0));
+    if (this.isSettled) return;
+    await CancellationScope.nonCancellable(() => condition(() => this.isSettled));
   }
 }
 

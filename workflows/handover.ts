@@ -1,18 +1,35 @@
-// Continue as new, anywhere between two iterations (L4): on Temporal's suggestion or our own limits. The snapshot and the
-// command are made with no await between them, so nothing can arrive unseen; what arrives after is in the new run.
-import { allHandlersFinished, condition, continueAsNew, workflowInfo } from '@temporalio/workflow';
+// Continue as new, anywhere between two iterations (L4): on Temporal's suggestion or our own limits. The check, the snapshot and
+// the command are made with no await between them, so nothing can arrive unseen; what arrives after is in the new run.
+import { allHandlersFinished, CancellationScope, condition, continueAsNew, workflowInfo } from '@temporalio/workflow';
 import { defaultHandover } from './contract/session.ts';
 import type { Carry, ResumedInput, RunCarry } from './session-state.ts';
 import type { Session } from './session.ts';
 
+/** While handlers of an earlier run still run (L56) it is put off, unless Temporal suggests it: then they are waited for. */
 export async function handoverIfDue(session: Session, run: () => RunCarry | null): Promise<void> {
-  // A stop is dealt with in this run: its scope is cancelled already.
-  if (session.stopCause || session.interruptWaits) return;
-  if (!handoverDue(session) || !session.inbox.isCarriable()) return;
-  await session.beside.settled();
-  await condition(allHandlersFinished);
-  const carry: Carry = { ...session.facts, inbox: session.inbox.snapshot(), run: run() };
-  await continueAsNew<(input: ResumedInput) => Promise<void>>({ ...session.input, carry });
+  const idle = session.run === null && session.inbox.waiting.length === 0;
+  if (!idle && workflowInfo().continueAsNewSuggested) {
+    const over = (): boolean => session.beside.isSettled || isStopping(session);
+    await CancellationScope.nonCancellable(() => condition(over));
+  }
+  if (handoverReady(session)) await handOver(session, run());
+}
+
+/** Never returns. To be called where `handoverReady` was seen to be true. */
+export async function handOver(session: Session, run: RunCarry | null): Promise<never> {
+  const carry: Carry = { ...session.facts, inbox: session.inbox.snapshot(), run };
+  return continueAsNew<(input: ResumedInput) => Promise<void>>({ ...session.input, carry });
+}
+
+/** Due, and nothing would be lost by it. */
+export function handoverReady(session: Session): boolean {
+  if (isStopping(session) || !handoverDue(session)) return false;
+  return session.inbox.isCarriable() && session.beside.isSettled && allHandlersFinished();
+}
+
+/** A stop is dealt with in this run: its scope is cancelled already. */
+function isStopping({ stopCause, interruptWaits }: Session): boolean {
+  return stopCause !== null || interruptWaits;
 }
 
 export function handoverDue(session: Session): boolean {

@@ -1,7 +1,14 @@
 // Turns the machine's moves into activities and their ends into events. Whether a failure was a stop is judged by the session's
 // state, not by the error: a cancelled activity of a dead worker ends as a timeout.
 import { ActivityFailure, condition, isCancellation } from '@temporalio/workflow';
-import type { CallModel, Collapsed, Compacted, ModelResult, StopHooksRan } from './contract/activities.ts';
+import type {
+  AppendingStep,
+  CallModel,
+  Collapsed,
+  Compacted,
+  ModelResult,
+  StopHooksRan,
+} from './contract/activities.ts';
 import { noSpend, type RunSnapshot } from './contract/loop.ts';
 import type { Event, Move } from './machine/events.ts';
 import { modelLimits } from './machine/limits.ts';
@@ -47,46 +54,51 @@ export function performer(bench: RunBench): LoopPort['perform'] {
   };
 }
 
-async function modelCall(bench: RunBench, state: RunState): Promise<Event> {
+function modelCall(bench: RunBench, state: RunState): Promise<Event> {
   const { session, snapshot } = bench;
   const input = modelInput(bench, state);
   if (state.pendingSummary) {
     session.beside.summarize(state.pendingSummary, snapshot.config, () => session.nextStep());
   }
-  const result = await outcome<ModelResult>(session, () => callModel(input), {
+  const ended = (result: ModelResult): Event => {
+    const summary = session.beside.takeSummary();
+    return { kind: 'model', result, step: input.step, stop: session.stopCause, ...(summary ? { summary } : {}) };
+  };
+  const called = outcome<ModelResult>(session, () => callModel(input), {
     stopped: { kind: 'nothing', spend: noSpend },
     damaged: (detail) => ({ kind: 'failed', detail, spend: noSpend }),
   });
-  const summary = session.beside.takeSummary();
-  return { kind: 'model', result, step: input.step, stop: session.stopCause, ...(summary ? { summary } : {}) };
+  return called.then(ended);
 }
 
-function modelInput({ session, snapshot: { config, rules } }: RunBench, state: RunState): CallModel {
-  const { supersedes, failures, overloads, modelPosition, toolContext, taskRemaining } = state;
+function modelInput(bench: RunBench, state: RunState): CallModel {
+  const { supersedes, failures, overloads, toolContext, taskRemaining } = state;
   return {
-    head: state.head,
-    append: state.pending,
-    config,
-    step: session.nextStep(),
-    iteration: state.iteration,
-    cap: state.capOverride ?? modelLimits(state, rules).outputCap,
+    ...appending(bench, state),
+    cap: state.capOverride ?? modelLimits(state, bench.snapshot.rules).outputCap,
     ...(supersedes === null ? {} : { supersedes }),
     ...(failures === 0 ? {} : { failures }),
     ...(overloads === 0 ? {} : { overloads }),
-    ...(modelPosition === 0 ? {} : { model: modelPosition }),
+    ...position(state),
     ...(toolContext === null ? {} : { context: toolContext }),
     ...(taskRemaining === null ? {} : { taskRemaining }),
   };
 }
 
-async function compaction(
+function appending(
   { session, snapshot: { config } }: RunBench,
-  { head, pending: append, iteration, modelPosition }: RunState,
-  move: Extract<Move, { do: 'compact' }>,
-): Promise<Event> {
-  const { trigger } = move;
-  const model = modelPosition === 0 ? {} : { model: modelPosition };
-  const input = { head, append, config, step: session.nextStep(), iteration, trigger, ...model };
+  { head, pending: append, iteration }: RunState,
+): AppendingStep {
+  return { head, append, config, step: session.nextStep(), iteration };
+}
+
+function position({ modelPosition }: RunState): Pick<CallModel, 'model'> {
+  return modelPosition === 0 ? {} : { model: modelPosition };
+}
+
+async function compaction(bench: RunBench, state: RunState, move: Extract<Move, { do: 'compact' }>): Promise<Event> {
+  const { session } = bench;
+  const input = { ...appending(bench, state), trigger: move.trigger, ...position(state) };
   const result = await outcome<Compacted>(session, () => compact(input), {
     stopped: { kind: 'nothing', spend: noSpend },
     damaged: (detail) => ({ kind: 'failed', detail, spend: noSpend }),
@@ -94,11 +106,9 @@ async function compaction(
   return { kind: 'compacted', result, move, stop: session.stopCause };
 }
 
-async function collapses(
-  { session, snapshot: { config } }: RunBench,
-  { head, pending: append, iteration }: RunState,
-): Promise<Event> {
-  const input = { head, append, config, step: session.nextStep(), iteration };
+async function collapses(bench: RunBench, state: RunState): Promise<Event> {
+  const { session } = bench;
+  const input = appending(bench, state);
   const result = await outcome<Collapsed>(session, () => collapse(input), {
     stopped: { kind: 'nothing', spend: noSpend },
     damaged: (detail) => ({ kind: 'failed', detail, spend: noSpend }),
@@ -122,19 +132,17 @@ async function stopHooks(
 }
 
 /** What an activity of the run came to; a stop and a damaged store are values, every other failure is a bug and stays one. */
-async function outcome<Result>(
+function outcome<Result>(
   session: Session,
   run: () => Promise<Result>,
   instead: { readonly stopped: Result; readonly damaged: (detail: string) => Result },
 ): Promise<Result> {
-  try {
-    return await session.runScope.run(run);
-  } catch (error) {
+  return session.runScope.run(run).catch((error: unknown) => {
     if (session.stopCause && (isCancellation(error) || error instanceof ActivityFailure)) return instead.stopped;
     const detail = storeProblem(error);
     if (detail === null) throw error;
     return instead.damaged(detail);
-  }
+  });
 }
 
 /** A durable timer, no slot held; ended early by `resume` or a stop. The runtime limit stands still meanwhile (L14, L51). */

@@ -5,6 +5,8 @@ export class RunClock {
   private timer: CancellationScope | null = null;
   private pausedAt: number | null = null;
   private readonly expire: () => void;
+  /** Whoever resumes it may be cancelled long before the run ends: a failing call, say, among its siblings. */
+  private readonly parent = CancellationScope.current();
   private limit: number | null;
 
   constructor(deadline: number | null, expire: () => void) {
@@ -39,7 +41,7 @@ export class RunClock {
     if (this.limit === null) return;
     const left = this.limit - Date.now();
     if (left <= 0) return this.expire();
-    const scope = new CancellationScope({ cancellable: true });
+    const scope = new CancellationScope({ cancellable: true, parent: this.parent });
     this.timer = scope;
     void scope.run(() => this.wait(left));
   }

@@ -2,7 +2,9 @@
 import { ActivityFailure, CancellationScope, isCancellation } from '@temporalio/workflow';
 import { approved, settled, type Approved, type Batch } from './approve-call.ts';
 import type { Call, OutcomeItem, RunTool, ToolContextState } from './contract/activities.ts';
-import { callKey } from './contract/ids.ts';
+import { callKey, type Hash } from './contract/ids.ts';
+import type { StopCause } from './contract/loop.ts';
+import type { PendingApproval } from './contract/session.ts';
 import { batches } from './machine/batches.ts';
 import type { CallResult, Move, ToolsRan } from './machine/events.ts';
 import type { RunState } from './machine/state.ts';
@@ -13,12 +15,17 @@ import { storeProblem } from './store-problem.ts';
 const NOT_STARTED = {
   sibling: 'Not run: cancelled before it started, because another call of the same reply failed.',
   stop: 'Not run: interrupted before it started.',
+  ended: 'Not run: cancelled before it started, because another call of the same reply ended the run.',
 };
 
 /** Its activity ended without saying so: whether it had begun is not known here. */
 const LOST = 'Cancelled. It is not known whether it had started; it may have partly run. Check before repeating it.';
 
 const WITHDRAWN = 'Not run: cancelled while it waited for approval.';
+
+/** Someone was asked whether to run it once more, because nobody knows what the first time did (L40). */
+const NOT_AGAIN =
+  'Outcome unknown: it was started once and may have taken effect. Cancelled while it waited for approval to run again; check before repeating it.';
 
 const DAMAGED =
   'Outcome unknown: what is stored of this call is damaged. It may have taken effect; check before repeating it.';
@@ -32,15 +39,22 @@ export async function runTools(
   const resumed = session.run?.tools ?? null;
   if (session.run) session.run.tools = null;
   const results = new Map<number, CallResult>(resumed?.results);
-  for (const call of calls) if (call.outcome) results.set(call.index, { item: null, facts: call.outcome });
+  for (const call of calls) {
+    const known = knownResult(session.facts.chain, state.head, call);
+    if (known) results.set(call.index, known);
+  }
   const asked = new Map(resumed?.approvals.map((approval) => [approval.index, approval]));
-  const failed = (): boolean => [...results.values()].some(({ facts }) => facts.cancelsSiblings);
   for (const planned of batches(calls)) {
     const batch = planned.filter(({ index }) => !results.has(index));
-    const why = session.stopCause ? NOT_STARTED.stop : failed() ? NOT_STARTED.sibling : null;
-    if (why) batch.forEach((call) => results.set(call.index, notRun(call, why)));
-    else await runBatch(bench, state, { calls, cut, batch, results, asked, running: batch.length });
+    const why = whyNot(session.stopCause, [...results.values()]);
+    if (why) batch.forEach((call) => results.set(call.index, notRun(call, withdrawn(asked.get(call.index)) ?? why)));
+    else {
+      const busy = { running: batch.length, active: 0, alone: false };
+      await runBatch(bench, state, { calls, cut, batch, results, asked, ...busy });
+    }
   }
+  session.approvals.withdraw();
+  const summary = session.beside.takeSummary();
   return {
     kind: 'tools_ran',
     calls,
@@ -48,8 +62,15 @@ export async function runTools(
     cut,
     stop: session.stopCause,
     queued: session.inbox.next(),
-    snips: session.takeSnips(),
+    snips: session.facts.snips,
+    ...(summary ? { summary } : {}),
   };
+}
+
+/** It ran with the reply, or right after it in the same activity. */
+function knownResult(chain: string, head: Hash | null, { index, outcome, ran }: Call): CallResult | null {
+  if (outcome) return { item: null, facts: outcome };
+  return ran && head !== null ? { item: { index, key: callKey(chain, head, index) }, facts: ran } : null;
 }
 
 async function runBatch(bench: RunBench, state: RunState, batch: Batch): Promise<void> {
@@ -73,7 +94,7 @@ async function runBatch(bench: RunBench, state: RunState, batch: Batch): Promise
         );
       batch.results.set(index, result);
       settled(bench, batch);
-      if (!result.facts.cancelsSiblings || failed) return;
+      if (failed || whyNot(null, [result]) === null) return;
       failed = true;
       siblings.cancel();
     };
@@ -81,9 +102,22 @@ async function runBatch(bench: RunBench, state: RunState, batch: Batch): Promise
   });
 }
 
+/** What keeps a call that has not begun from beginning: a stop (L48), or what became of another (L34, L36, L41). */
+function whyNot(stop: StopCause | null, results: readonly CallResult[]): string | null {
+  if (stop) return NOT_STARTED.stop;
+  if (results.some(({ facts }) => facts.fatal !== undefined || facts.stop !== undefined)) return NOT_STARTED.ended;
+  return results.some(({ facts }) => facts.cancelsSiblings) ? NOT_STARTED.sibling : null;
+}
+
 function resultOf(item: OutcomeItem, done: Approved): CallResult {
   if (!('withdrawn' in done)) return { item, facts: done };
-  return { item: { index: item.index, note: WITHDRAWN }, facts: { error: true } };
+  return { item: { index: item.index, note: withdrawn(done.withdrawn) }, facts: { error: true } };
+}
+
+function withdrawn(approval: PendingApproval): string;
+function withdrawn(approval: PendingApproval | undefined): string | undefined;
+function withdrawn(approval: PendingApproval | undefined): string | undefined {
+  return approval && (/\.\d+$/.test(approval.inputHash) ? NOT_AGAIN : WITHDRAWN);
 }
 
 /** What the calls before this batch left for it, in the model's order (L38). */

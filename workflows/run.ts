@@ -3,9 +3,9 @@ import { CancellationScope } from '@temporalio/workflow';
 import { committed } from './committed.ts';
 import type { Append, RunEnded, RunOpened } from './contract/activities.ts';
 import type { MessageId } from './contract/ids.ts';
-import type { Terminal } from './contract/loop.ts';
+import { addSpend, type Terminal } from './contract/loop.ts';
 import type { RunSummary, UserMessage } from './contract/session.ts';
-import { handoverIfDue } from './handover.ts';
+import { handoverDue, handoverIfDue } from './handover.ts';
 import { usedTokens } from './machine/context.ts';
 import type { Performed } from './machine/events.ts';
 import { loop, type LoopEnd, type LoopPort } from './machine/loop.ts';
@@ -30,16 +30,19 @@ export async function openAndRun(session: Session): Promise<void> {
   session.enter('running');
   const opened = await open(session);
   const ids = messages.map((message) => message.id);
-  const users = [...snipAppend(session.takeSnips()), ...messages.map(userAppend)];
+  const { snips } = session.facts;
+  session.dropSnips(snips);
+  const users = [...snipAppend(snips), ...messages.map(userAppend)];
   if (opened.kind === 'refused') {
     // Options that no run can open with are not kept for the next one.
-    session.facts = { ...session.facts, options: before };
+    session.facts = { ...session.facts, options: session.facts.accepted ?? before, accepted: null };
     const error: Append = { kind: 'notice', notice: { kind: 'error', text: opened.detail } };
     const terminal: Terminal = { reason: 'model_error', detail: opened.detail };
     const end: LoopEnd = { state: initialState(head, users, context), terminal, append: [error] };
     await finish(session, end, ids, startedAt);
     return;
   }
+  session.facts = { ...session.facts, accepted: null };
   const { config, rules } = opened;
   const state = initialState(head, [{ kind: 'run_started', run: runs, config, at: startedAt }, ...users], context);
   const deadline = rules.timeoutMs === null ? null : startedAt + rules.timeoutMs;
@@ -70,16 +73,16 @@ export async function run(session: Session, carry: RunCarry): Promise<void> {
   };
   const port: LoopPort = {
     perform: performer({ session, snapshot, clock, carried }),
-    wentRound: async (state, { transition }) => {
+    wentRound: (state, { transition }) => {
       if (session.run) session.run.state = state;
       session.iterations += 1;
       if (transition.reason === 'next_turn') {
         session.inbox.remove(transition.messages);
-        // This run keeps its own (L57).
-        session.facts = { ...session.facts, options: withOptions(session.facts.options, transition.messages) };
+        session.dropSnips(transition.snips);
+        session.bringOptions(transition.messages);
         messages = [...messages, ...transition.messages.map((message: UserMessage) => message.id)];
       }
-      await handoverIfDue(session, () => carried(state, null));
+      return handoverDue(session) ? handoverIfDue(session, () => carried(state, null)) : null;
     },
   };
   const { tools } = carry;
@@ -103,7 +106,9 @@ async function finish(
   const at = Date.now();
   const { runs } = session.facts;
   const summary = { run: runs, terminal, turns: state.turn, iterations: state.iteration, messages };
-  const ended: RunEnded = { ...summary, spend: state.spend, durationMs: at - startedAt, at };
+  const late = session.beside.takeSummary();
+  const spend = late ? addSpend(state.spend, late.spend) : state.spend;
+  const ended: RunEnded = { ...summary, spend, durationMs: at - startedAt, at };
   const all: readonly Append[] = [...state.pending, ...append, { kind: 'run_ended', ended }];
   const head = await committed(session, state.head, all);
   const last: RunSummary = { ...summary, head };

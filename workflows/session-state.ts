@@ -17,6 +17,8 @@ export type Carry = {
   readonly step: number;
   readonly head: Hash | null;
   readonly options: RunOptions;
+  /** What the last run opened with, when messages it took have changed `options` since: those may be refused (L57). */
+  readonly accepted?: RunOptions | null;
   /** Runs opened so far. */
   readonly runs: number;
   readonly inbox: InboxSnapshot;

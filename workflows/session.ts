@@ -26,7 +26,7 @@ import { Approvals } from './approvals.ts';
 import { Beside } from './beside.ts';
 import { Inbox, isMessage, isSnip } from './inbox.ts';
 import type { RunState } from './machine/state.ts';
-import type { Carry, ResumedInput, ToolsCarry } from './session-state.ts';
+import { withOptions, type Carry, type ResumedInput, type ToolsCarry } from './session-state.ts';
 
 /** Entries that wait to be snipped. */
 const MOST_SNIPS = 1_000;
@@ -70,7 +70,8 @@ export class Session {
     this.facts = facts;
     // Before the handler: a stop that arrived during the handover is delivered as soon as it is set.
     if (carry.run) this.beginRun({ state: carry.run.state, parkedUntil: null, tools: carry.run.tools });
-    this.approvals = new Approvals(carry.run?.tools?.approvals ?? [], () => this.tell());
+    this.approvals = new Approvals(carry.run?.tools?.approvals ?? []);
+    this.approvals.listen(() => this.tell());
     // One handler for all: with one each, signals that arrive together would be delivered by name instead of in order.
     setDefaultSignalHandler((name, value) => this.receive(name, value));
     setHandler(defineQuery<SessionView>(QUERIES.view), () => this.view());
@@ -152,11 +153,17 @@ export class Session {
     upsertMemo({ [MEMO_KEY]: memo });
   }
 
-  /** Positions of entries to take out of view (L7), until they are taken. */
-  takeSnips(): readonly number[] {
-    const { snips } = this.facts;
-    if (snips.length > 0) this.facts = { ...this.facts, snips: [] };
-    return snips;
+  /** The options that messages brought to a run under way hold from the next run on: this one keeps its own (L57). */
+  bringOptions(messages: readonly UserMessage[]): void {
+    if (!messages.some((message) => message.options)) return;
+    const { accepted, options } = this.facts;
+    this.facts = { ...this.facts, accepted: accepted ?? options, options: withOptions(options, messages) };
+  }
+
+  /** These are on their way into the transcript (L7). */
+  dropSnips(taken: readonly number[]): void {
+    if (taken.length === 0) return;
+    this.facts = { ...this.facts, snips: this.facts.snips.filter((entry) => !taken.includes(entry)) };
   }
 
   /** Any Temporal client can signal: what is no message of ours is passed over, for nobody could answer it. */

@@ -2,7 +2,8 @@
 // settled, then files that someone else has changed (L43).
 import { relative } from 'node:path';
 import type { Notice, SeenFile } from '../../workflows/contract/activities.ts';
-import { bounded, CONTEXT_LIMIT } from '../hooks/hook-text.ts';
+import { CONTEXT_LIMIT } from '../hooks/hook-text.ts';
+import { clip } from '../tools/clip.ts';
 import type { RunConfig } from '../run-config.ts';
 import type { Entry } from '../transcript/entries.ts';
 import type { Extended } from '../transcript/transcripts.ts';
@@ -45,7 +46,7 @@ type FilesChanged = Extract<Notice, { kind: 'files_changed' }>;
 type Attached = Extract<Notice, { kind: 'attachment' }>;
 
 function attachment({ source, text }: Attachment): Attached {
-  return { kind: 'attachment', source, text: bounded(text, CONTEXT_LIMIT) };
+  return { kind: 'attachment', source, text: clip(text, CONTEXT_LIMIT) };
 }
 
 /** The last that its source said since the model's view began: a memory that has not changed is told once. */
@@ -59,7 +60,10 @@ function isInView(view: View, { source, text }: Attached): boolean {
   return false;
 }
 
+/** A name may hold a line end, and what follows it would stand there as our words. */
+const oneLine = (path: string): string => path.replaceAll(/\p{Cc}/gu, '\ufffd');
+
 function filesChanged(files: readonly SeenFile[], cwd: string): FilesChanged {
-  const paths = files.map(({ path, gone }) => `${relative(cwd, path)}${gone === true ? ' (deleted)' : ''}`);
+  const paths = files.map(({ path, gone }) => `${oneLine(relative(cwd, path))}${gone === true ? ' (deleted)' : ''}`);
   return { kind: 'files_changed', paths, files };
 }

@@ -30,7 +30,8 @@ export const BATCH_SYSTEM =
 export const BATCH_TASK =
   'Say in one line of at most 100 characters what these calls did, in the past tense, like a commit title. Answer with the line alone.';
 
-/** The material first, the task after it: models follow best what they read last. */
+/** The material first, the task after it: models follow best what they read last. Nothing in the material ends it. */
 export function question(material: string, task: string, more: readonly string[] = []): string {
-  return [`<conversation>\n${material}\n</conversation>`, task, ...more].join('\n\n');
+  const within = material.replaceAll(/<(?=\/?conversation\b)/gi, '‹');
+  return [`<conversation>\n${within}\n</conversation>`, task, ...more].join('\n\n');
 }

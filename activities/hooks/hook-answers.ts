@@ -16,6 +16,7 @@ const schemas: { readonly [Name in HookName]: z.ZodType<HookAnswers[Name]> } = {
     stop: reason.optional(),
   }),
   postTool: z.strictObject({ context: text.optional(), stop: reason.optional() }),
+  postSampling: z.strictObject({}),
   preCompact: z.strictObject({ instructions: text.optional() }),
   postCompact: z.strictObject({}),
   stop: z.strictObject({ block: reason.optional(), prevent: reason.optional() }),

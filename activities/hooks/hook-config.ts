@@ -1,5 +1,6 @@
 // How hooks are written down: per kind a list of functions or commands, each with what it is told and what it may answer.
 // A command gets what a function gets, as one line of JSON, and answers the same.
+import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { HookName } from './hooks.ts';
 
 /** What every hook is told. `cwd` is the workspace, null where there is no run. */
@@ -22,6 +23,7 @@ type Payloads = {
     readonly content: string;
     readonly isError: boolean;
   };
+  readonly postSampling: { readonly message: Message };
   readonly preCompact: { readonly trigger: 'auto' | 'reactive'; readonly tokens: number };
   readonly postCompact: {
     readonly trigger: 'auto' | 'reactive';
@@ -50,6 +52,7 @@ export type HookAnswers = {
     readonly stop?: string | undefined;
   };
   readonly postTool: { readonly context?: string | undefined; readonly stop?: string | undefined };
+  readonly postSampling: object;
   readonly preCompact: { readonly instructions?: string | undefined };
   readonly postCompact: object;
   readonly stop: { readonly block?: string | undefined; readonly prevent?: string | undefined };

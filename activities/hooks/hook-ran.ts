@@ -1,6 +1,7 @@
 // What came of hooks that ran, read together: who failed, what is told to the model, whether the run is to end.
 import type { Hook, HookPayload } from './hook-config.ts';
-import { bounded, CONTEXT_LIMIT, WORKFLOW_LIMIT } from './hook-text.ts';
+import { clip } from '../tools/clip.ts';
+import { CONTEXT_LIMIT, WORKFLOW_LIMIT } from './hook-text.ts';
 import type { HookContext, HookFailure, HookName, HookText } from './hooks.ts';
 import type { HookEnd } from './run-hook.ts';
 
@@ -27,7 +28,7 @@ export function texts<Name extends HookName>(
 ): HookText[] {
   return ran.flatMap(({ hook, end }) => {
     const text = end.kind === 'answer' ? pick(end.answer) : undefined;
-    return text === undefined || text.trim() === '' ? [] : [{ hook, text: bounded(text, CONTEXT_LIMIT) }];
+    return text === undefined || text.trim() === '' ? [] : [{ hook, text: clip(text, CONTEXT_LIMIT) }];
   });
 }
 
@@ -48,5 +49,5 @@ export function firstStop(ran: readonly HookRan<'promptSubmitted' | 'preTool' | 
 /** A reason as it travels through the workflow; one that was not given is made up. */
 export function reasonOf(hook: string, given: string | undefined): string {
   const text = given?.trim() ?? '';
-  return bounded(text === '' ? `the hook ${hook} gave no reason` : text, WORKFLOW_LIMIT);
+  return clip(text === '' ? `the hook ${hook} gave no reason` : text, WORKFLOW_LIMIT);
 }

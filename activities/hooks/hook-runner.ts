@@ -33,6 +33,9 @@ export function hookRunner(config: HookConfig, { env }: HookRunnerOptions): Hook
       const ran = await all('postTool', context, { tool: name, input, content, isError });
       return { context: contexts(ran), stop: firstStop(ran), failed: failures(ran) };
     },
+    async postSampling(context, message) {
+      return { failed: failures(await all('postSampling', context, { message })) };
+    },
     async preCompact(context, compaction) {
       const ran = await all('preCompact', context, compaction);
       return { instructions: texts(ran, ({ instructions }) => instructions), failed: failures(ran) };

@@ -1,10 +1,19 @@
 // The hooks of a worker as the activities see them: by name, each with what it is told and what it may answer. Hooks that crash
 // or time out are listed in `failed`, reported, and change nothing.
+import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { StopHooksRan } from '../../workflows/contract/activities.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 
 export type HookName =
-  'sessionStart' | 'promptSubmitted' | 'preTool' | 'postTool' | 'preCompact' | 'postCompact' | 'stop' | 'sessionEnd';
+  | 'sessionStart'
+  | 'promptSubmitted'
+  | 'preTool'
+  | 'postTool'
+  | 'postSampling'
+  | 'preCompact'
+  | 'postCompact'
+  | 'stop'
+  | 'sessionEnd';
 
 export type HookContext = {
   readonly session: SessionId;
@@ -70,6 +79,8 @@ export type HookRunner = {
       readonly isError: boolean;
     },
   ): Promise<PostToolVerdict>;
+  /** Of a stored reply, inputs as observers see them (L18, L21). */
+  postSampling(context: HookContext, message: Message): Promise<{ readonly failed: readonly HookFailure[] }>;
   preCompact(
     context: HookContext,
     compaction: { readonly trigger: 'auto' | 'reactive'; readonly tokens: number },
@@ -93,6 +104,7 @@ export const noHooks: HookRunner = {
   promptSubmitted: () => Promise.resolve({ context: [], stop: null, failed: [] }),
   preTool: () => Promise.resolve({ decision: null, input: undefined, stop: null, failed: [] }),
   postTool: () => Promise.resolve({ context: [], stop: null, failed: [] }),
+  postSampling: () => Promise.resolve({ failed: [] }),
   preCompact: () => Promise.resolve({ instructions: [], failed: [] }),
   postCompact: () => Promise.resolve({ failed: [] }),
   stop: () => Promise.resolve({ verdict: { kind: 'passed' }, failed: [] }),

@@ -2,6 +2,7 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bootId } from '../process-identity.ts';
@@ -42,7 +43,7 @@ export async function runCommand(run: CommandRun): Promise<CommandEnd> {
     child = spawn(program, args, { cwd, env: childEnvironment(run.env, { cwd, callId }), detached: true });
     await once(child, 'spawn');
   } catch (error) {
-    return { kind: 'not_started', detail: error instanceof Error ? error.message : String(error) };
+    return { kind: 'not_started', detail: existsSync(cwd) ? reasonOf(error) : `the folder ${cwd} is gone` };
   }
   // Whatever happens to the process later is told by its exit.
   child.on('error', () => undefined);
@@ -59,6 +60,10 @@ export async function runCommand(run: CommandRun): Promise<CommandEnd> {
     child.stdout.destroy();
     child.stderr.destroy();
   }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 type Output = {

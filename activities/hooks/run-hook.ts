@@ -1,7 +1,8 @@
 // Runs one hook to its end: a function or a command, within its time, its answer checked. Never throws for what a hook does.
 import type { CommandHook, FunctionHook, Hook, HookInput } from './hook-config.ts';
 import { readAnswer, type ReadAnswer } from './hook-answers.ts';
-import { bounded, DETAIL_LIMIT } from './hook-text.ts';
+import { clip } from '../tools/clip.ts';
+import { DETAIL_LIMIT } from './hook-text.ts';
 import type { HookName } from './hooks.ts';
 import { runCommand, type CommandEnd } from './run-command.ts';
 
@@ -23,7 +24,7 @@ export function hookName<Name extends HookName>(hook: Hook<Name>): string {
   if (typeof hook === 'function') return hook.name === '' ? 'function' : hook.name;
   if (hook.name !== undefined) return hook.name;
   if ('run' in hook) return hook.run.name === '' || hook.run.name === 'run' ? 'function' : hook.run.name;
-  return bounded(typeof hook.command === 'string' ? hook.command : hook.command.join(' '), 80);
+  return clip(typeof hook.command === 'string' ? hook.command : hook.command.join(' '), 80);
 }
 
 export async function runHook<Name extends HookName>(hook: Hook<Name>, run: HookRun<Name>): Promise<HookEnd<Name>> {
@@ -33,7 +34,7 @@ export async function runHook<Name extends HookName>(hook: Hook<Name>, run: Hook
     typeof hook !== 'function' && 'command' in hook
       ? await byCommand(hook, run, timeoutMs)
       : await byFunction(typeof hook === 'function' ? hook : hook.run, run, timeoutMs);
-  return end.kind === 'failed' ? failed(bounded(end.detail, DETAIL_LIMIT)) : end;
+  return end.kind === 'failed' ? failed(clip(end.detail, DETAIL_LIMIT)) : end;
 }
 
 const failed = (detail: string) => ({ kind: 'failed', detail }) as const;

@@ -21,7 +21,8 @@ export async function sessionStart(
   if (known !== null || run !== 1) return { context: known ?? [], failed: [] };
   const context = { session, queryId: `${chain}.${run}`, depth: 0, iteration: 0, cwd, signal };
   const said = await deps.hooks.sessionStart(context);
-  if (signal.aborted) return said;
+  // Opening is never stopped, only given up (L50): what the hooks would have said, another attempt finds out.
+  if (signal.aborted) throw new Error('the attempt was given up while hooks ran at the start of the session');
   const { result } = await record.record(said.context, new TextEncoder().encode(JSON.stringify(said.context)));
   return { context: result, failed: said.failed };
 }

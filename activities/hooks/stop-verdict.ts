@@ -1,7 +1,8 @@
 // What stop hooks make of a finished reply: one that prevents outweighs those that block; who failed is no vote (L30).
 import type { StopHooksRan } from '../../workflows/contract/activities.ts';
 import { failures, reasonOf, type HookRan } from './hook-ran.ts';
-import { bounded, WORKFLOW_LIMIT } from './hook-text.ts';
+import { clip } from '../tools/clip.ts';
+import { WORKFLOW_LIMIT } from './hook-text.ts';
 
 export function stopVerdict(ran: readonly HookRan<'stop'>[]): StopHooksRan {
   const failed = failures(ran);
@@ -15,5 +16,5 @@ export function stopVerdict(ran: readonly HookRan<'stop'>[]): StopHooksRan {
     return end.kind === 'answer' && end.answer.block !== undefined ? [reasonOf(hook, end.answer.block)] : [];
   });
   if (blocked.length === 0) return { verdict: { kind: 'passed' }, failed };
-  return { verdict: { kind: 'blocked', text: bounded(blocked.join('\n\n'), WORKFLOW_LIMIT) }, failed };
+  return { verdict: { kind: 'blocked', text: clip(blocked.join('\n\n'), WORKFLOW_LIMIT) }, failed };
 }

@@ -12,24 +12,30 @@ export type FoundLines = {
   readonly garbage: number;
 };
 
-const types: ReadonlySet<unknown> = new Set<LiveLine['type']>([
-  'header',
-  'fate',
-  'run_start',
-  'user',
-  'transition',
-  'notice',
-  'request_start',
-  'text_delta',
-  'thinking_delta',
-  'tool_use',
-  'tool_start',
-  'tool_progress',
-  'tool_end',
-  'retry',
-  'reply',
-  'run_end',
-]);
+/** A record, so that a type that is written but not listed here is a compile error: its lines would be lost to every watcher. */
+const types: Readonly<Record<LiveLine['type'], true>> = {
+  header: true,
+  fate: true,
+  run_start: true,
+  user: true,
+  transition: true,
+  notice: true,
+  request_start: true,
+  text_delta: true,
+  thinking_delta: true,
+  tool_use: true,
+  tool_start: true,
+  tool_progress: true,
+  tool_end: true,
+  retry: true,
+  reply: true,
+  compaction_start: true,
+  compaction_end: true,
+  collapse_staged: true,
+  hook_start: true,
+  hook_end: true,
+  run_end: true,
+};
 
 /** `bytes` were read from byte `from` on, where a line begins. */
 export function linesIn(bytes: Uint8Array, from: number): FoundLines {
@@ -48,7 +54,7 @@ export function linesIn(bytes: Uint8Array, from: number): FoundLines {
 function parse(text: string): LiveLine | null {
   try {
     const value = JSON.parse(text) as { type?: unknown } | null;
-    return types.has(value?.type) ? (value as LiveLine) : null;
+    return typeof value?.type === 'string' && Object.hasOwn(types, value.type) ? (value as LiveLine) : null;
   } catch (error) {
     if (error instanceof SyntaxError) return null;
     throw error;

@@ -22,7 +22,7 @@ export function retell(live: LiveWriter, reply: ReplyEntry, outcomes: readonly O
 }
 
 /** Watchers see this much of an outcome, in characters. */
-const SHOWN = 8_192;
+export const SHOWN_OF_OUTCOME = 8_192;
 
 type Ended = { index: number; name: string; isError: boolean; content: string; durationMs: number };
 
@@ -30,5 +30,5 @@ export function toolEnd(
   iteration: number,
   ended: Ended,
 ): Extract<Parameters<LiveWriter['write']>[0], { type: 'tool_end' }> {
-  return { type: 'tool_end', iteration, ...ended, content: ended.content.slice(0, SHOWN) };
+  return { type: 'tool_end', iteration, ...ended, content: ended.content.slice(0, SHOWN_OF_OUTCOME) };
 }

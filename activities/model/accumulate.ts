@@ -1,11 +1,8 @@
 // Builds a message from its stream, block by block, as the API would have sent it whole (L16). Tool inputs are kept as the raw
 // text they came as until their block ends: a truncated one must be recognised, never repaired (L15, L28).
-import { deeperThan } from '../tools/depth.ts';
+import { keptInput, parseInput } from './broken-input.ts';
 import { eventProblem } from './event-shape.ts';
 import type { ContentBlock, Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
-
-/** Levels of a call's input. */
-const MAX_DEPTH = 1_000;
 
 /** The stream broke the protocol: the attempt died (L14). */
 export class GarbledStream extends Error {
@@ -101,30 +98,18 @@ function grow(open: Open, delta: Extract<RawMessageStreamEvent, { type: 'content
   else if (delta.type === 'thinking_delta' && block.type === 'thinking') block.thinking += delta.thinking;
   else if (delta.type === 'signature_delta' && block.type === 'thinking') block.signature = delta.signature;
   else if (delta.type === 'citations_delta' && block.type === 'text') {
-    block.citations = [...(block.citations ?? []), delta.citation];
+    block.citations = [...(Array.isArray(block.citations) ? block.citations : []), delta.citation];
   }
 }
 
 function finish(open: Open, index: number): { index: number; state: BlockState } {
   open.complete = true;
   if ('input' in open.block && open.json !== '') {
-    const parsed = parseWhole(open.json);
+    const parsed = parseInput(open.json);
     open.brokenInput = parsed === undefined;
-    // A broken input of a call that is answered with an error must still be an object for the API to take it back.
-    open.block = { ...open.block, input: parsed?.value ?? { unparsable: open.json } } as ContentBlock;
+    open.block = { ...open.block, input: parsed ? parsed.value : keptInput(open.json) } as ContentBlock;
   }
   return { index, state: open };
-}
-
-/** Undefined also for what is nested too deep to be written as JSON again: no tool has a use for it. */
-function parseWhole(json: string): { value: unknown } | undefined {
-  try {
-    const value = JSON.parse(json) as unknown;
-    return deeperThan(value, MAX_DEPTH) ? undefined : { value };
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
 }
 
 function withDelta(

@@ -4,6 +4,7 @@ import { toUSVString } from 'node:util';
 import { z } from 'zod';
 import { deeperThan } from '../tools/depth.ts';
 import { structuredOutput } from '../transcript/structured-output.ts';
+import { schemaLoop } from './schema-loop.ts';
 import { subschemas, unenforced } from './unenforced-schema.ts';
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -24,6 +25,8 @@ export function schemaProblem(schema: JsonSchema | undefined): string | undefine
   if (deeperThan(schema, MAX_DEPTH)) return say(`it is nested more than ${MAX_DEPTH} levels deep`);
   const loose = unenforced(schema);
   if (loose !== undefined) return say(loose);
+  const loop = schemaLoop(schema);
+  if (loop !== undefined) return say(`${loop} refers to itself and to nothing else: say what the value is`);
   try {
     compiled(schema);
     return undefined;

@@ -3,6 +3,7 @@
 import type { Message, MessageCreateParamsStreaming } from '@anthropic-ai/sdk/resources/messages';
 import { addSpend, noSpend, type Spend } from '../../workflows/contract/loop.ts';
 import type { RunConfig } from '../run-config.ts';
+import { wellFormedText } from '../transcript/well-formed.ts';
 import { accumulator, type BlockState } from './accumulate.ts';
 import { backoffMs } from './backoff.ts';
 import { classify } from './classify.ts';
@@ -103,8 +104,8 @@ function request({ config }: AskPort, { system, text, maxTokens }: Question): Me
     model: config.smallModel.name,
     max_tokens: Math.min(maxTokens, config.smallModel.maxOutput),
     stream: true,
-    system,
-    messages: [{ role: 'user', content: text }],
+    system: wellFormedText(system),
+    messages: [{ role: 'user', content: wellFormedText(text) }],
   };
 }
 

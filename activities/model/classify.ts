@@ -1,6 +1,6 @@
 // What a failed attempt of a model call means: a value the loop acts on, or another attempt after a wait (L14, L20).
 import { toUSVString } from 'node:util';
-import { APIConnectionError, APIError } from '@anthropic-ai/sdk';
+import { AnthropicError, APIConnectionError, APIError } from '@anthropic-ai/sdk';
 import { GarbledStream } from './accumulate.ts';
 
 export type Verdict =
@@ -22,9 +22,13 @@ export class StalledStream extends Error {
 
 /** Null: not a failure of the model call, so a bug. */
 export function classify(error: unknown, now: number): Verdict | null {
-  if (error instanceof StalledStream || error instanceof GarbledStream) return { kind: 'retry', detail: error.message };
+  if (error instanceof StalledStream || error instanceof GarbledStream) {
+    return { kind: 'retry', detail: brief(error.message) };
+  }
   if (error instanceof APIConnectionError) return { kind: 'retry', detail: connectionDetail(error) };
   if (error instanceof APIError) return classifyApi(error, now);
+  // The SDK could make nothing of the answer: one without a body, for instance.
+  if (error instanceof AnthropicError) return { kind: 'retry', detail: brief(error.message) };
   return null;
 }
 

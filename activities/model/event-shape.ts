@@ -21,6 +21,10 @@ const DELTA_TEXTS: Readonly<Record<string, readonly string[]>> = {
 export function eventProblem(event: RawMessageStreamEvent): string | undefined {
   const untrusted: unknown = event;
   if (!isObject(untrusted)) return 'an event that is no object';
+  if (typeof untrusted['type'] !== 'string') return 'an event without a type';
+  if (event.type.startsWith('content_block_') && !Number.isSafeInteger(untrusted['index'])) {
+    return `a ${event.type} without an index`;
+  }
   if (event.type === 'message_start') return lacks(untrusted['message'], 'message_start', ['model']);
   if (event.type === 'content_block_start') return typed(untrusted['content_block'], event.type, BLOCK_TEXTS);
   if (event.type === 'content_block_delta') return typed(untrusted['delta'], event.type, DELTA_TEXTS);

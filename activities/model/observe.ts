@@ -1,16 +1,26 @@
-// Post-sampling hooks: fire and forget (L21). They, and watchers, see the inputs of calls as their tools show them (L18).
+// Post-sampling hooks: told of each stored reply, after it is stored. The loop does not wait for them, and what they come to changes
+// nothing (L21). They, and watchers, see the inputs of calls as their tools show them (L18).
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
-import type { CallRunner, Deps, ObservedReply } from '../deps.ts';
+import type { CallRunner, Deps } from '../deps.ts';
+import type { RunConfig } from '../run-config.ts';
 
-/** Returns at once. A copy is handed out: what an observer does to it reaches nobody. */
+/** Returns at once. A reply that is stored just before a crash may go untold. */
 export function observe(
-  { observers, warn, tools }: Pick<Deps, 'observers' | 'warn' | 'tools'>,
-  reply: ObservedReply,
+  { hooks, warn, tools }: Pick<Deps, 'hooks' | 'warn' | 'tools'>,
+  { session, queryId, depth, cwd }: RunConfig,
+  iteration: number,
+  message: Message,
 ): void {
-  if (observers.length === 0) return;
-  const seen = { ...reply, message: observableMessage(tools, reply.message) };
+  if (!hooks.has('postSampling')) return;
+  // Not the attempt's: the hook may outlive it, to its own timeout.
+  const { signal } = new AbortController();
+  const seen = observableMessage(tools, message);
   setImmediate(() => {
-    for (const observer of observers) void told(observer, structuredClone(seen), warn);
+    void hooks.postSampling({ session, queryId, depth, iteration, cwd, signal }, seen).then(({ failed }) => {
+      for (const { hook, detail } of failed) {
+        warn(`the post-sampling hook ${hook} failed on session ${session}, iteration ${iteration}: ${detail}`);
+      }
+    });
   });
 }
 
@@ -22,12 +32,4 @@ export function observableMessage({ observable }: Pick<CallRunner, 'observable'>
     return { ...block, input: observable({ index, id, name, input }) };
   });
   return { ...message, content };
-}
-
-async function told(observer: Deps['observers'][number], reply: ObservedReply, warn: Deps['warn']): Promise<void> {
-  try {
-    await observer(reply);
-  } catch (error) {
-    warn(`a post-sampling hook failed on session ${reply.session}, iteration ${reply.iteration}: ${String(error)}`);
-  }
 }

@@ -12,6 +12,7 @@ import {
   fallback,
   type Tries,
 } from './failed-attempt.ts';
+import { runOnlyCall } from './run-only-call.ts';
 import { spendOf } from './spend.ts';
 import { storeReply, type ModelStep } from './store-reply.ts';
 
@@ -26,7 +27,7 @@ export async function settle(step: ModelStep, attempted: Attempted): Promise<Mod
   switch (attempted.kind) {
     case 'aborted':
       return attempted.part
-        ? storeReply(step, { ...attempted, message: attempted.part, fate: 'interrupted', spend })
+        ? (await storeReply(step, { ...attempted, message: attempted.part, fate: 'interrupted', spend })).result
         : { kind: 'nothing', spend };
     case 'failed': {
       const { verdict } = attempted;
@@ -56,10 +57,12 @@ async function judged(
     case 'window_exceeded':
       return { kind: 'too_long', detail: `${message.model}: the context window is exceeded`, spend };
     case 'cut_off':
-      return storeReply(step, { message: verdict.message, calls: [], fate: 'cut', spend });
+      return (await storeReply(step, { message: verdict.message, calls: [], fate: 'cut', spend })).result;
     case 'reply': {
       const fate = verdict.cut ? 'cut' : 'whole';
-      return storeReply(step, { message: verdict.message, calls: verdict.calls, fate, spend, early });
+      const { message: kept, calls } = verdict;
+      const { result, first } = await storeReply(step, { message: kept, calls, fate, spend, early });
+      return first ? runOnlyCall(step, result, calls) : result;
     }
   }
 }
@@ -69,12 +72,17 @@ function abandoned({ chosen: { model, next } }: ModelStep, message: Message | nu
   return { from: model.name, to: next, calls: calls.slice(0, MOST_CALLS).map((name) => name.slice(0, MOST_NAME)) };
 }
 
-/** Remember, announce before the wait, and throw for Temporal; or the value it came to. */
-function died({ input, live, attempt }: ModelStep, tries: Tries, after: AfterFailure): ModelResult {
-  if (after.kind === 'result') return after.result;
+/** Remember, announce before the wait, and throw for Temporal; or the value it came to. A parking is a wait as well. */
+function died({ deps, input, live, attempt }: ModelStep, tries: Tries, after: AfterFailure): ModelResult {
+  const { failures } = tries;
+  const announce = (delayMs: number, error: string): void =>
+    live.write({ type: 'retry', iteration: input.iteration, failures, delayMs, error });
+  if (after.kind === 'result') {
+    const { result } = after;
+    if (result.kind === 'parked') announce(Math.max(0, result.until - deps.now()), result.detail);
+    return result;
+  }
   attempt.remember(tries, 'now');
-  const { iteration } = input;
-  const error = after.failure.message;
-  live.write({ type: 'retry', iteration, failures: tries.failures, delayMs: after.delayMs, error });
+  announce(after.delayMs, after.failure.message);
   throw after.failure;
 }

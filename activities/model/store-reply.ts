@@ -15,6 +15,7 @@ import type { AnswerCheck } from './answer-schema.ts';
 import type { ChosenModel } from './chosen-model.ts';
 import type { EarlyOutcome } from './early.ts';
 import type { Tries } from './failed-attempt.ts';
+import { clip } from '../tools/clip.ts';
 import type { CallBlock } from './judge.ts';
 import { observe } from './observe.ts';
 import { contextTokens, spendOf } from './spend.ts';
@@ -45,7 +46,10 @@ export type Storing = {
   readonly early?: ReadonlyMap<number, EarlyOutcome>;
 };
 
-export async function storeReply(step: ModelStep, storing: Storing): Promise<ModelResult> {
+/** `first`: this attempt's reply is the one that counts. */
+export type StoredReply = { readonly result: ModelResult; readonly first: boolean };
+
+export async function storeReply(step: ModelStep, storing: Storing): Promise<StoredReply> {
   const { deps, attempt, input, live, base, config, chosen, record } = step;
   const { message, calls, fate, spend } = storing;
   const early = inOrder(calls, storing.early);
@@ -62,12 +66,12 @@ export async function storeReply(step: ModelStep, storing: Storing): Promise<Mod
   const { result, first } = await record.record(resultOf(step, storing, facts, listed), next.bytes);
   if (first) {
     deps.transcripts.keep(next);
-    observe(deps, { session: attempt.session, queryId: config.queryId, iteration, message });
+    observe(deps, config, iteration, message);
     live.write({ type: 'reply', iteration, stopReason: message.stop_reason, fate });
   } else {
     await live.end({ type: 'fate', fate: 'died', why: 'another attempt stored its reply first' });
   }
-  return result;
+  return { result, first };
 }
 
 type Facts = { readonly head: Hash; readonly contextTokens: number; readonly spend: Spend };
@@ -110,7 +114,11 @@ async function adopted(
   return [{ kind: 'outcomes', outcomes: await fitOutcomes(store, outcomes, { characters: 0, calls: calls.length }) }];
 }
 
+/** Characters of a name in the history: no tool has a longer one. */
+const MOST_NAME = 128;
+
 function describe({ deps, config, input }: ModelStep, call: CallBlock, done: EarlyOutcome | undefined): Call {
   const { safe, signature } = deps.tools.traits(config, call, input.context);
-  return { index: call.index, name: call.name, safe, signature, ...(done ? { outcome: done.facts } : {}) };
+  const name = clip(call.name, MOST_NAME);
+  return { index: call.index, name, safe, signature, ...(done ? { outcome: done.facts } : {}) };
 }

@@ -36,6 +36,8 @@ export async function checkCall(
   if (decided) return permitted(first.ready, input, { decided });
   const said = await askPreTool(bench, run, first.ready.tool, input);
   if (said === null) return permitted(first.ready, input);
+  // A hook that was stopped has said nothing, and nobody may be asked in its place.
+  if (run.signal.aborted) return stoppedBefore(abortCause(run.signal));
   const { name } = first.ready.tool;
   if (said.stop !== null) return stoppedByHook(name, said.stop);
   const { decision } = said;

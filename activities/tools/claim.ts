@@ -19,6 +19,9 @@ export type Claim = {
   readonly changed?: Hash;
   /** A person allowed it (L55). */
   readonly approved?: CallLog['approved'];
+  /** Who is later: a larger step, and of one step the larger attempt. */
+  readonly step: number;
+  readonly attempt: number;
   /** Milliseconds since the epoch. */
   readonly at: number;
   /** Tells our own record from an equal one of another attempt. */
@@ -41,6 +44,8 @@ export type ClaimFacts = {
   readonly changed?: Hash | undefined;
   readonly approved?: CallLog['approved'];
   readonly host: ProcessIdentity;
+  readonly step?: number | undefined;
+  readonly attempt: number;
 };
 
 /** How often a call may be started. */
@@ -75,6 +80,8 @@ export async function claimCall(
     inputHash: inputHash(facts.input),
     ...(facts.changed === undefined ? {} : { changed: facts.changed }),
     ...(facts.approved === undefined ? {} : { approved: facts.approved }),
+    step: facts.step ?? 0,
+    attempt: facts.attempt,
     at: Date.now(),
     nonce: randomUUID(),
   };

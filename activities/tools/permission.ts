@@ -28,10 +28,10 @@ export function decide(settings: PermissionSettings, risk: Risk, tool: Tool, inp
   if (denying !== undefined) return { kind: 'deny', why: `the rule ${JSON.stringify(denying)} denies it` };
   if (mode === 'bypass') return { kind: 'allow' };
   if (mode === 'plan' && risk !== 'read') return { kind: 'deny', why: 'in permission mode "plan" only reads run' };
-  if (hook?.kind === 'allow') return { kind: 'allow' };
   if (hook?.kind === 'ask') return asked(mode, risk, { hook: hook.why });
   const asking = touchingRule(permissions.ask, call);
   if (asking !== undefined) return asked(mode, risk, { rule: asking });
+  if (hook?.kind === 'allow') return { kind: 'allow' };
   if (own?.kind === 'ask') return asked(mode, risk, own.rule === undefined ? {} : { rule: own.rule });
   if (own?.kind === 'allow' || allowedByMode(mode, risk) || allowedByRules(permissions.allow, call)) {
     return { kind: 'allow' };

@@ -1,6 +1,7 @@
 // The cheap, synchronous front of L33: name, schema, risk, permission. It runs nothing, so it can decide while a reply
 // still streams whether a call may start early (L37).
 import type { z } from 'zod';
+import { isBrokenInput } from '../model/broken-input.ts';
 import { deeperThan } from './depth.ts';
 import { decide, type PermissionSettings } from './permission.ts';
 import type { ToolRegistry } from './registry.ts';
@@ -35,6 +36,12 @@ export function prepareCall(registry: ToolRegistry, settings: CallSettings, call
   const { allowedTools, cwd, dir = cwd } = settings;
   if (allowedTools?.includes(call.name) === false) {
     return { kind: 'invalid', text: notAllowed(call.name, allowedTools) };
+  }
+  if (isBrokenInput(call.input)) {
+    return {
+      kind: 'invalid',
+      text: `Not run: the input of ${tool.name} is not one whole JSON text. Make the call again.`,
+    };
   }
   if (deeperThan(call.input, MAX_DEPTH)) {
     return { kind: 'invalid', text: `The input of ${tool.name} is nested more than ${MAX_DEPTH} levels deep.` };

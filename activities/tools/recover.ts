@@ -25,6 +25,8 @@ export async function recoverCall(
   run: CallRun,
   claimed: Taken,
 ): Promise<Recovered> {
+  // A later attempt has it: ours was given up without knowing, and what it does or says no longer counts (L50).
+  if (isLater(claimed.claim, run)) return { kind: 'void', cause: 'superseded' };
   const left = await endLeftovers(claimed, callId(run.key), bench.host);
   const report = reporter(claimed, left);
   const { decision, signal } = run;
@@ -41,6 +43,11 @@ export async function recoverCall(
   // Another attempt was faster, and may be running it.
   if (ran.kind === 'taken') return reporter(ran, left)();
   return ran.kind === 'verdict' ? withApproval(ran, next.chosen) : ran;
+}
+
+function isLater({ step, attempt }: Taken['claim'], run: CallRun): boolean {
+  const own = run.step ?? 0;
+  return step === own ? attempt > run.attempt : step > own;
 }
 
 function reporter(claimed: Taken, left: Leftovers): Report {
@@ -78,6 +85,7 @@ async function mayRunAgain(
 ): Promise<Recovered | Again> {
   const { recovery } = ready.tool;
   if (recovery !== 'verify' && recovery !== 'ask') return report();
+
   // The last attempt is known to have been stopped before it called the tool.
   if (claimed.stopped?.began === false) return { kind: 'again', ready, chosen };
   return recovery === 'verify'
@@ -112,6 +120,8 @@ async function allowed(
   const hash = `${chosen.stored ?? inputHash(chosen.input)}.${claimed.generation + 1}`;
   const { decision } = run;
   if (decision?.kind !== 'allow' || decision.inputHash !== hash) {
+    // What would ask is denied (L55).
+    if (bench.mode === 'dontAsk') return report();
     const reason = `${started(claimed)} and its outcome is unknown; allow to run it again`;
     return { kind: 'ask', ask: { tool: call.name, reason: clip(reason, 500), inputHash: hash } };
   }

@@ -1,5 +1,6 @@
 // The tools of a run by name, and their definitions as the API wants them.
 import { z } from 'zod';
+import { wellFormed } from '../transcript/well-formed.ts';
 import type { Tool } from './tool.ts';
 
 export type ToolDefinition = {
@@ -44,5 +45,6 @@ export function createRegistry(tools: readonly Tool[]): ToolRegistry {
 function define(tool: Tool): ToolDefinition {
   const { $schema: _, ...schema } = z.toJSONSchema(tool.inputSchema, { io: 'input' });
   if (schema.type !== 'object') throw new Error(`Tool "${tool.name}" must take an object: its schema is another type.`);
-  return { name: tool.name, description: tool.description, input_schema: { ...schema, type: 'object' } };
+  // A server of tools may say anything, and one lone surrogate makes every request unreadable (L58).
+  return wellFormed({ name: tool.name, description: tool.description, input_schema: { ...schema, type: 'object' } });
 }

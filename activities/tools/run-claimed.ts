@@ -21,7 +21,8 @@ export async function runClaimed(
   const { store, session, host } = bench;
   const call = { session, key: run.key };
   const changed = byHook ? await store.put(Buffer.from(JSON.stringify(chosen.input))) : chosen.stored;
-  const facts = { tool: ready.tool.name, input: ready.input, changed, approved: chosen.approved, host };
+  const { step, attempt } = run;
+  const facts = { tool: ready.tool.name, input: ready.input, changed, approved: chosen.approved, host, step, attempt };
   const claim = await claimCall(store, call, facts, generation);
   if (claim.kind === 'taken') return claim;
   const began = !run.signal.aborted;

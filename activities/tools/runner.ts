@@ -34,7 +34,8 @@ export function callRunner(store: Store, registry: ToolRegistry, hooks: HookRunn
       // A call that its name or input keeps from running changes nothing.
       const safe = !ready || prepared.safe;
       const unasked = ready && prepared.permission.kind === 'allow' && !hooks.has('preTool', call.name);
-      return { safe, early: unasked && safe, signature: signature(call) };
+      const atOnce = unasked && !safe && prepared.tool.recovery !== 'rerun';
+      return { safe, early: unasked && safe, atOnce, signature: signature(call) };
     },
     observable: ({ name, input }) => observable(registry.get(name), input),
     async early(config, call, id, port, context) {
@@ -43,8 +44,8 @@ export function callRunner(store: Store, registry: ToolRegistry, hooks: HookRunn
       );
       return done.kind === 'done' ? { outcome: done.outcome, facts: done.facts } : null;
     },
-    async claimed(config, call, key, attempt, port, { context, decision } = {}) {
-      const own = { key, attempt: attempt.number, signal: attemptSignal(attempt), ...(decision && { decision }) };
+    async claimed(config, call, key, attempt, port, { context, decision, step = 0 } = {}) {
+      const own = { key, step, attempt: attempt.number, signal: attemptSignal(attempt), ...(decision && { decision }) };
       const done = await watched(call, port, false, (watching) =>
         executeCall(bench(config, context), request(call), { ...watching, ...own }),
       );

@@ -10,9 +10,6 @@ import type { EarlyRun, Workbench } from './workbench.ts';
 
 type HookedRun = Pick<EarlyRun, 'signal' | 'iteration' | 'say'>;
 
-/** Characters of what one hook may add to an outcome. */
-const MAX_CONTEXT = 10_000;
-
 /** Null when there is no such hook. */
 export async function askPreTool(
   bench: Workbench,
@@ -36,7 +33,7 @@ export async function withPostTool(
   const { content, isError } = verdict;
   const call = { name: tool.name, input: observable(tool, input), content, isError };
   const said = await bench.hooks.postTool(context(bench, run), call);
-  const added = said.context.map(({ hook, text }) => `From the hook ${hook}:\n${clip(text, MAX_CONTEXT)}`);
+  const added = said.context.map(({ hook, text }) => `From the hook ${hook}:\n${text}`);
   const stop = verdict.facts.stop ?? said.stop;
   return {
     ...verdict,

@@ -41,6 +41,8 @@ export type CallRun = Omit<EarlyRun, 'id'> & {
   readonly key: CallKey;
   /** From 1. Of a call without a claim, what an earlier attempt left running is killed first. */
   readonly attempt: number;
+  /** Of the session: a later activity has a larger one. */
+  readonly step?: number;
   /** Someone was asked about this call (L55). */
   readonly decision?: Decision;
 };

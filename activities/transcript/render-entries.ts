@@ -49,8 +49,12 @@ function renderOutcome(outcome: Outcome, position: number, shrink: boolean, cut:
   return labelled(label, shrink && isShrunk(outcome) ? marker(outcome, position) : cut(content) || '(no output)');
 }
 
+/** Lines that only this file writes: in what was said they are marked as a quotation, or a tool's result could speak as the user. */
+const OURS =
+  /^(?=(?:User|Assistant|Note|Earlier|Summary of what was before|Result of .*):[ \t]*$|--- entry \d+ ---[ \t]*$)/gm;
+
 function labelled(label: string, text: string): string {
-  return text.trim() === '' ? '' : `${label}:\n${text}`;
+  return text.trim() === '' ? '' : `${label}:\n${text.replaceAll(OURS, '> ')}`;
 }
 
 function shortened(text: string, most: number): string {

@@ -1,5 +1,6 @@
 // The line that an event takes on the screen, for events that take one.
 import type { Watched } from '../../activities/live/events.ts';
+import { SHOWN_OF_OUTCOME } from '../../activities/live/retell.ts';
 import { compactionText, stagedText } from './context-words.ts';
 import type { Paint } from './paint.ts';
 import { oneLine } from './plain.ts';
@@ -23,7 +24,7 @@ export function eventLine(paint: Paint, event: LineEvent, full: string): string 
     case 'tool_use':
       return callLine(paint, event.name, event.input);
     case 'tool_end':
-      return resultLines(paint, event);
+      return resultLines(paint, { ...event, cut: event.content.length >= SHOWN_OF_OUTCOME });
     case 'tool_progress':
       return paint.dim(`  … ${oneLine(event.text, 140)}`);
     case 'retry': {

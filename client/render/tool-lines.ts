@@ -6,6 +6,8 @@ import { count, shortTime } from './units.ts';
 const INPUT = 160;
 const RESULT_LINES = 3;
 const RESULT_LINE = 140;
+/** Characters that are looked at. */
+const RESULT = 20_000;
 
 /** What matters of an input comes first in its object: a lone text is shown without its name. */
 export function compactInput(input: unknown): string {
@@ -25,19 +27,26 @@ export function callLine(paint: Paint, name: string, input: unknown): string {
   return `${paint.cyan('▸')} ${paint.bold(oneLine(name, 60))} ${compactInput(input)}`.trimEnd();
 }
 
-/** `durationMs` is null when it is not known. */
+/** `durationMs` is null when it is not known. `cut`: the content goes on after what is given, nobody here knows how far. */
 export function resultLines(
   paint: Paint,
-  result: { readonly content: string; readonly isError: boolean; readonly durationMs: number | null },
+  result: {
+    readonly content: string;
+    readonly isError: boolean;
+    readonly durationMs: number | null;
+    readonly cut?: boolean;
+  },
 ): string {
-  const lines = plain(result.content.slice(0, 20_000))
+  const lines = plain(result.content.slice(0, RESULT))
     .split('\n')
     .map((line) => oneLine(line, RESULT_LINE))
     .filter((line) => line !== '');
   const shown = lines.slice(0, RESULT_LINES);
   const hidden = lines.length - shown.length;
   const time = result.durationMs === null ? [] : [shortTime(result.durationMs)];
-  const rest = [...(hidden > 0 ? [count(hidden, 'more line')] : []), ...time].join(', ');
+  const cut = result.cut === true || result.content.length > RESULT;
+  const more = cut ? `${hidden.toLocaleString('en')}+ more lines` : count(hidden, 'more line');
+  const rest = [...(hidden > 0 || cut ? [more] : []), ...time].join(', ');
   const all = [...(shown.length > 0 ? shown : ['(no output)']), ...(rest === '' ? [] : [`(${rest})`])];
   const mark = result.isError ? paint.red('✗') : paint.dim('│');
   return all.map((line, index) => `  ${index === 0 ? mark : paint.dim('│')} ${paint.dim(line)}`).join('\n');

@@ -127,6 +127,12 @@ describe('a stream that is not one', () => {
     ['a text that is a number', start + textBlock + delta({ type: 'text_delta', text: 5 }) + stop + end],
     ['an end within a block', start + textBlock + delta({ type: 'text_delta', text: 'Half a' }) + stop + end],
     ['an end within a call', start + block({ type: 'tool_use', id: 'a', name: 'look', input: {} }) + stop + end],
+    ['an event without a type', event('message_start', {}) + end],
+    ['a type that is a number', start + event('content_block_stop', { type: 7, index: 0 }) + end],
+    [
+      'the end of a block that has no number',
+      start + textBlock + event('content_block_stop', { type: 'content_block_stop', index: '__proto__' }) + end,
+    ],
     ['an error that is no JSON', `${start}event: error\ndata: <html>\n\n`],
   ])('L14 of %s died, and stores nothing', async (_name, bytes) => {
     const bench = await byteBench();

@@ -201,20 +201,23 @@ describe('post-sampling hooks', () => {
     const seen: unknown[] = [];
     const bench = await benchDeps({
       script: [reply([text('Hello.'), toolUse('look', {})])],
-      observers: [
-        () => new Promise(() => {}),
-        () => {
-          throw new Error('no');
-        },
-        ({ message }) => (message.content.length = 0),
-        ({ message, iteration }) => seen.push([iteration, message.content.length]),
-      ],
+      hooks: {
+        postSampling: [
+          { run: () => new Promise(() => {}), timeoutMs: 500 },
+          () => {
+            throw new Error('no');
+          },
+          ({ message }) => void (message.content.length = 0),
+          ({ message, iteration }) => void seen.push([iteration, message.content.length]),
+        ],
+      },
     });
     const result = await bench.call();
     expect(result).toMatchObject({ kind: 'message', calls: [{ index: 1, outcome: {} }] });
     await until(() => seen.length === 1);
     expect(seen).toEqual([[1, 2]]);
-    expect(bench.warnings).toEqual([expect.stringContaining('iteration 1: Error: no')]);
+    await until(() => bench.warnings.length === 2);
+    expect(bench.warnings).toEqual([expect.stringContaining('timed out'), expect.stringMatching(/iteration 1: .*no/)]);
   });
 });
 

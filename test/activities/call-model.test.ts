@@ -142,6 +142,14 @@ describe('a failed attempt', () => {
     expect(parked.kind === 'parked' && parked.until - before).toBeGreaterThanOrEqual(61_000);
   });
 
+  it('L14 a parking is announced to watchers before its wait, as every retry is', async () => {
+    const bench = await benchDeps({ script: [fault({ status: 429, retryAfter: 90 })] });
+    await bench.call();
+    const [announced] = bench.lines.filter((line) => line.type === 'retry');
+    expect(announced).toMatchObject({ iteration: 1, failures: 1, error: expect.stringContaining('429') });
+    expect(announced?.type === 'retry' && announced.delayMs).toBeGreaterThan(60_000);
+  });
+
   it('L14 silence is given up by a timer that pings do not reset', async () => {
     const bench = await benchDeps({
       script: [fault({ silence: true }), fault({ pingsAfterEvent: 2, pingMs: 5 })],

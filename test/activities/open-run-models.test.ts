@@ -49,3 +49,17 @@ it('L19 a fallback of the worker that is the model the caller chose is left out'
   const run = await opened({ model: 'small-1' });
   expect(run.kind === 'opened' && run.rules.models.length).toBe(1);
 });
+
+it('L19 L58 a cap that the caller chose for the primary asks no fallback for more than it can say', async () => {
+  expect(await opened({ maxOutputTokens: 100_000 })).toMatchObject({
+    rules: { models: [{ outputCap: 100_000 }, { outputCap: 4_000, raisedOutputCap: 4_000 }] },
+  });
+});
+
+it('L58 a lone surrogate in what the caller says to the model does not make requests unreadable', async () => {
+  const { deps } = await benchDeps({ script: [] });
+  const options = { cwd: tempDir(), systemPrompt: 'half \ud83d of a pair' };
+  const run = await openRun(deps)(fakeAttempt(), { chain: 'c', run: 2, step: 1, options });
+  if (run.kind === 'refused') throw new Error(run.detail);
+  expect((await deps.config(run.config)).system).toMatch(/^half \ufffd of a pair/);
+});

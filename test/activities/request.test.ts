@@ -79,7 +79,7 @@ describe('the tools', () => {
     const bench = await benchDeps({
       script: [reply([toolUse('secret', { token: 'abc' })])],
       tools: [secret],
-      observers: [({ message }) => observed.push(message.content[0])],
+      hooks: { postSampling: [({ message }) => void observed.push(message.content[0])] },
     });
     const result = await bench.call();
     if (result.kind !== 'message') throw new Error(result.kind);

@@ -95,6 +95,16 @@ describe('a schema', () => {
     ['a required name that it does not describe', { type: 'object', required: ['a'] }, 'requires "a"'],
     ['something beside a $ref', { $ref: '#/$defs/a', minLength: 1, type: 'string', $defs: { a: {} } }, 'beside a $ref'],
     ['a nesting without end', endless, 'nested'],
+    ['a reference to itself', { $ref: '#' }, '$ refers to itself'],
+    [
+      'references in a circle, deep inside',
+      {
+        type: 'array',
+        items: { $ref: '#/$defs/a' },
+        $defs: { a: { anyOf: [{ type: 'null' }, { $ref: '#/$defs/b' }] }, b: { not: { $ref: '#/$defs/a' } } },
+      },
+      '$.$defs.a refers to itself',
+    ],
   ])('L53 with %s is refused: it could not be held to', (_name, refused, why) => {
     expect(schemaProblem(refused as Record<string, unknown>)).toContain(why);
     expect(schemaProblem(refused as Record<string, unknown>)).not.toContain('\n');

@@ -8,11 +8,11 @@ import { attemptOf, compactionBench, saying, type Answer } from './support.ts';
 const status = (code: number, headers: Record<string, string> = {}): Error =>
   APIError.generate(code, { error: { message: 'sorry' } }, 'sorry', new Headers(headers));
 
-async function ask(answers: Answer[], attempt = attemptOf()) {
+async function ask(answers: Answer[], attempt = attemptOf(), text = 'What?') {
   const { deps, request, asked } = await compactionBench({ entries: [user('x')], answers });
   const config = await deps.config(request.config);
   const port = { model: deps.model, config, signal: attempt.signal, now: deps.now, random: deps.random };
-  return { answer: await askModel(port, { system: 'Be brief.', text: 'What?', maxTokens: 50 }), asked };
+  return { answer: await askModel(port, { system: 'Be brief.', text, maxTokens: 50 }), asked };
 }
 
 test('L10 the small model is asked without tools, and what it was billed is priced as the run says', async () => {
@@ -71,4 +71,9 @@ test('L47 an aborted signal ends it, also while it waits to try again', async ()
 
 test('a text that reaches the limit says that it was cut', async () => {
   expect((await ask([() => saying('Half a', 'max_tokens')])).answer).toMatchObject({ kind: 'text', cut: true });
+});
+
+test('L58 a lone surrogate in what it is asked does not make the request unreadable', async () => {
+  const { asked } = await ask(['This.'], attemptOf(), 'half \ud83d of a pair, \ud83d\ude00 whole');
+  expect(asked[0]?.messages).toEqual([{ role: 'user', content: 'half \ufffd of a pair, \ud83d\ude00 whole' }]);
 });

@@ -33,7 +33,8 @@ test('a process that took over a pid does not pass for the one before it', () =>
 });
 
 test.runIf(process.platform === 'linux')('a zombie is dead, although its pid can still be signalled', async () => {
-  const parent = spawn('sh', ['-c', 'true & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'ignore'] });
+  // It ends once the shell, which would reap it, has become another program.
+  const parent = spawn('sh', ['-c', 'sleep 0.1 & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'ignore'] });
   onTestFinished(() => void parent.kill('SIGKILL'));
   const [line]: unknown[] = await once(createInterface({ input: parent.stdout }), 'line');
   const pid = Number(line);

@@ -96,6 +96,14 @@ test('a program that is not there is a failure', async () => {
   ]);
 });
 
+test('a workspace that is gone is said, not mistaken for a missing shell', async () => {
+  const { failed } = await runner({ stop: [{ name: 'h', command: 'true' }] }).stop(hookContext({ cwd: '/nowhere' }), {
+    text: '',
+    active: false,
+  });
+  expect(failed).toEqual([{ hook: 'h', detail: 'could not be started: the folder /nowhere is gone' }]);
+});
+
 test('a command that does not read what it is told is no failure', async () => {
   const big = { name: 'write', input: { content: 'x'.repeat(2_000_000) } };
   const { decision, failed } = await runner({ preTool: [{ command: answering({ decision: 'allow' }) }] }).preTool(

@@ -38,6 +38,14 @@ test('L58 what a hook says when a session starts is in the system prompt of all 
   expect(asked).toBe(1);
 });
 
+test('L50 hooks at a start that a deploy cut short are asked by the next attempt', async () => {
+  const { deps } = await benchDeps({ script: [] });
+  const attempt = fakeAttempt();
+  const hooks = runner({ sessionStart: [() => (attempt.abort('deploy'), { context: 'rules' })] });
+  await expect(systemOf({ ...deps, hooks }, 1, attempt)).rejects.toThrow('given up');
+  expect(await systemOf({ ...deps, hooks }, 1, fakeAttempt(2))).toContain('rules');
+});
+
 test('hooks that come with a later worker do not see the start of an old session', async () => {
   const { deps } = await benchDeps({ script: [] });
   const hooks = runner({ sessionStart: [() => ({ context: 'too late' })] });

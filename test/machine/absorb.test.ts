@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { absorb } from '../../workflows/machine/absorb.ts';
 import type { CallResult } from '../../workflows/machine/events.ts';
-import { call, rules, state, toolsRan } from '../support/machine.ts';
+import { call, hash, rules, state, toolsRan, usd } from '../support/machine.ts';
 
 it('L34 a call that never ran neither fails nor interrupts a row of failures', () => {
   const failing = { signature: 'read:0', times: 3 };
@@ -12,4 +12,12 @@ it('L34 a call that never ran neither fails nor interrupts a row of failures', (
   expect(absorb(state({ failing }), rules, { ...event, results }).failing).toEqual({ signature: 'read:0', times: 4 });
   const never = { ...event, results: [notRun, notRun] };
   expect(absorb(state(), rules, never).failing).toBeNull();
+});
+
+it('L42 L51 a summary that was made while the next calls ran is told after their outcomes, and paid for', () => {
+  const pendingSummary = { head: hash('batch'), append: [], iteration: 1 };
+  const event = toolsRan([call(0)], { summary: { text: 'It read.', spend: usd(0.01) } });
+  const { pending, spend, pendingSummary: left } = absorb(state({ pendingSummary }), rules, event);
+  expect(pending).toMatchObject([{ kind: 'outcomes' }, { notice: { kind: 'batch_summary', text: 'It read.' } }]);
+  expect([spend.usd, left]).toEqual([0.01, null]);
 });

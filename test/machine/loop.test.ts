@@ -13,7 +13,7 @@ async function walk(answer: (move: Performed, state: RunState) => Event, limits 
       states.push(state);
       return Promise.resolve(answer(move, state));
     },
-    wentRound: () => Promise.resolve(),
+    wentRound: () => null,
   });
   return { ...end, states };
 }

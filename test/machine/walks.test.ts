@@ -31,7 +31,7 @@ async function walk(
     },
     wentRound: (state) => {
       wentRound(state, events.length);
-      return Promise.resolve();
+      return null;
     },
   });
   return { ...end, events, states };

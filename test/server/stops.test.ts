@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { gate, reply, text, toolUse } from '../../worker/scripted-model/index.ts';
 import { harness } from '../support/harness.ts';
+import { keepHistory } from '../support/kept-history.ts';
 import { processesOf } from '../support/processes.ts';
 import { until } from '../support/until.ts';
 
@@ -22,6 +23,7 @@ describe('an interrupt while the reply streams', () => {
     held.release();
     await session.send('Go on.');
     expect(await session.ended(2)).toMatchObject({ terminal: { reason: 'completed' }, turns: 1 });
+    await keepHistory('L47 aborted_streaming and the next prompt', session.handle);
     expect(h.bodies()[1]?.messages).toMatchObject([
       { role: 'user' },
       { role: 'assistant', content: [{ type: 'text', text: 'I was saying' }] },
@@ -39,6 +41,7 @@ describe('an interrupt while the reply streams', () => {
     expect(await session.ended(2)).toMatchObject({ terminal: { reason: 'completed' } });
     held.release();
     expect(JSON.stringify(h.bodies()[1])).not.toContain('interrupted');
+    await keepHistory('L47 aborted_streaming for a newer message', session.handle);
   });
 
   it('L47 during the wait before a retry it ends the run at once', async () => {
@@ -51,6 +54,7 @@ describe('an interrupt while the reply streams', () => {
     await until(() => h.liveText(session.id).includes('"type":"retry"'));
     await session.interrupt();
     expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'aborted_streaming' } });
+    await keepHistory('L47 aborted_streaming during a back-off', session.handle);
   });
 });
 
@@ -83,6 +87,7 @@ describe('an interrupt while tools run', () => {
       ],
     });
     expect(existsSync(join(h.cwd, 'never'))).toBe(false);
+    await keepHistory('L48 aborted_tools', session.handle);
   });
 });
 
@@ -101,6 +106,7 @@ describe('cancelling the session', () => {
     expect(processesOf(h.cwd)).toEqual([]);
     const closed = (await session.entries()).at(-1);
     expect(closed).toMatchObject({ kind: 'session_closed', notTaken: [expect.any(String)] });
+    await keepHistory('L49 a cancel while tools run', session.handle);
   });
 
   it('L49 closes an idle session', async () => {
@@ -119,6 +125,7 @@ describe('the runtime limit', () => {
     const session = await h.open('Do it.', { timeoutMs: 1_000 });
     expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'timeout', limitMs: 1_000 } });
     expect(processesOf(h.cwd)).toEqual([]);
+    await keepHistory('L51 timeout', session.handle);
   });
 
   it('L51 L14 stands still while the run is parked, and parking can be ended early', async () => {
@@ -129,5 +136,6 @@ describe('the runtime limit', () => {
     await until(() => Date.now() - h.requestedAt(0) > 2_500);
     await session.handle.signal('resume');
     expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
+    await keepHistory('L14 parked and resumed', session.handle);
   });
 });

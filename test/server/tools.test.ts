@@ -101,11 +101,11 @@ describe('calls of one reply', () => {
     expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'permission_denied' } });
   });
 
-  it('L55 what would ask is denied, says why, and the loop goes on', async () => {
+  it('L55 in mode dontAsk what would ask is denied, says why, and the loop goes on', async () => {
     const h = await harness({ script: [reply([toolUse('bash', { command: 'touch x' })]), reply('I cannot.')] });
-    const session = await h.open('Go.', { permissionMode: 'acceptEdits' });
+    const session = await h.open('Go.', { permissionMode: 'dontAsk' });
     expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
-    expect(JSON.stringify(h.bodies()[1])).toContain('acceptEdits');
+    expect(JSON.stringify(h.bodies()[1])).toContain('dontAsk');
     expect(existsSync(join(h.cwd, 'x'))).toBe(false);
   });
 

@@ -65,7 +65,8 @@ function interrupted(calls: readonly Call[]): ModelResult {
 function anyCalls({ nat, bool }: Random): Call[] {
   return Array.from({ length: nat(4) }, (_, index) => {
     const safe = bool();
-    const early = safe && bool() ? { outcome: { tokens: nat(9_000) } } : {};
+    const facts = { tokens: nat(9_000) };
+    const early = safe && bool() ? { outcome: facts } : nat(9) === 0 ? { ran: facts } : {};
     return call(index, { safe, signature: `s${nat(5)}`, ...early });
   });
 }

@@ -7,7 +7,8 @@ import { callModel } from '../../activities/call-model.ts';
 import { commit } from '../../activities/commit.ts';
 import type { Deps, RunDefaults } from '../../activities/deps.ts';
 import { noAttachments } from '../../activities/attachments/attachments.ts';
-import { noHooks } from '../../activities/hooks/hooks.ts';
+import type { HookConfig } from '../../activities/hooks/hook-config.ts';
+import { hookRunner } from '../../activities/hooks/hook-runner.ts';
 import type { LiveChannel, LiveEvent, LiveFate } from '../../activities/live/events.ts';
 import { anthropicModel } from '../../activities/model/stream.ts';
 import { openRun } from '../../activities/open-run.ts';
@@ -108,7 +109,7 @@ export type BenchOptions = {
   readonly defaults?: Partial<RunDefaults>;
   readonly run?: Partial<RunOptions>;
   readonly store?: Store;
-  readonly observers?: Deps['observers'];
+  readonly hooks?: HookConfig;
   readonly scripted?: boolean;
 };
 
@@ -117,7 +118,7 @@ export async function benchDeps({
   tools = [look],
   defaults,
   run,
-  observers = [],
+  hooks = {},
   scripted = false,
   store = memoryStore(),
 }: BenchOptions) {
@@ -134,7 +135,7 @@ export async function benchDeps({
     config: configReader(store),
     model: anthropicModel(new Anthropic({ apiKey: 'test', authToken: null, baseURL: model.url, logLevel: 'off' })),
     scripted,
-    tools: callRunner(store, createRegistry(tools), noHooks),
+    tools: callRunner(store, createRegistry(tools), hookRunner(hooks, { env: {} })),
     defaults: {
       ...runDefaults,
       permissionMode: 'bypass',
@@ -143,8 +144,7 @@ export async function benchDeps({
     },
     now: Date.now,
     random: () => 0,
-    observers,
-    hooks: noHooks,
+    hooks: hookRunner(hooks, { env: {} }),
     attachments: noAttachments,
     afterStop: [],
     warn: (line) => void warnings.push(line),

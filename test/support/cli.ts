@@ -57,7 +57,7 @@ export function cliPlace(model: ScriptedModel | null) {
     const command = start(args);
     return { status: await command.status, out: command.out(), err: command.err() };
   };
-  return { root, data, cwd, start, run };
+  return { root, data, cwd, env, start, run };
 }
 
 async function stopEmbedded(root: string): Promise<void> {

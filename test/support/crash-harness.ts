@@ -26,9 +26,12 @@ export type CrashOptions = {
   readonly handover?: HandoverLimits;
   /** Of all workers; it crosses as JSON. */
   readonly config?: PerdureConfig;
+  /** A module whose default export is the configuration, instead of `config`. */
+  readonly configFile?: string;
 };
 
-export async function crashHarness({ script, address = inject('temporalAddress'), handover, config }: CrashOptions) {
+export async function crashHarness(options: CrashOptions) {
+  const { script, address = inject('temporalAddress'), handover, config, configFile } = options;
   oneRuntime();
   const model = await startScriptedModel({ script });
   onTestFinished(() => model.close());
@@ -61,6 +64,7 @@ export async function crashHarness({ script, address = inject('temporalAddress')
         env: { PATH: process.env.PATH, ANTHROPIC_API_KEY: 'test', ANTHROPIC_BASE_URL: model.url },
         defaults: { backoff: fastBackoff, permissionMode: 'bypass' },
         ...(config ? { config } : {}),
+        ...(configFile === undefined ? {} : { configFile }),
       }),
     /** Lines that effects left in the workspace. */
     effects: (): readonly string[] => {

@@ -53,7 +53,10 @@ export async function memoryLoop(
     const { head, iteration } = state;
     if (head === null) throw new Error('a call without a reply');
     const results = new Map<number, CallResult>();
-    for (const { index, outcome } of move.calls) if (outcome) results.set(index, { item: null, facts: outcome });
+    for (const { index, outcome, ran } of move.calls) {
+      if (outcome) results.set(index, { item: null, facts: outcome });
+      else if (ran) results.set(index, { item: { index, key: callKey(chain, head, index) }, facts: ran });
+    }
     for (const call of batches(move.calls).flat()) {
       const { index } = call;
       const facts = await run(runTool(deps), { head, config, iteration, index, step: step() });
@@ -97,7 +100,7 @@ export async function memoryLoop(
         return { kind: 'ready' };
     }
   };
-  const { state, terminal, append } = await loop(initial, rules, { perform, wentRound: () => Promise.resolve() });
+  const { state, terminal, append } = await loop(initial, rules, { perform, wentRound: () => null });
   const { turn: turns, iteration: iterations, spend } = state;
   const ended = { run: 1, terminal, turns, iterations, messages: ['m' as MessageId], spend, durationMs: 0, at: 0 };
   const all: Append[] = [...state.pending, ...append, { kind: 'run_ended', ended }];

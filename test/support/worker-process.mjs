@@ -1,9 +1,10 @@
 // A worker in a process of its own, to be killed: runs the built product. Settings come as one JSON argument; prints `ready` when
-// it polls. Ends by SIGTERM (drain) or with its standard input.
+// it polls. `configFile` is a module with a configuration that JSON cannot hold. Ends by SIGTERM (drain) or with its standard input.
 import { startWorker } from '../../dist/worker/start-worker.js';
 import { installRuntime } from '../../dist/worker/install-runtime.js';
 
-const settings = JSON.parse(process.argv[2]);
+const { configFile, ...settings } = JSON.parse(process.argv[2]);
+if (configFile) settings.config = (await import(configFile)).default;
 installRuntime((line) => process.stderr.write(`${line}\n`));
 const worker = await startWorker({ ...settings, warn: (line) => process.stderr.write(`${line}\n`) });
 const stop = () => void worker.stop().then(() => process.exit(0));

@@ -17,6 +17,8 @@ export type WorkerProcess = {
 
 export type ProcessSettings = Omit<StartWorker, 'warn' | 'tools' | 'env'> & {
   readonly env: Record<string, string | undefined>;
+  /** A module whose default export is the configuration, instead of `config`. */
+  readonly configFile?: string;
 };
 
 const program = fileURLToPath(new URL('./worker-process.mjs', import.meta.url));

@@ -9,7 +9,7 @@ import type { AbortCause, Tool } from '../../activities/tools/tool.ts';
 import { memoryStore } from '../../activities/transcript/memory-store.ts';
 import { StoreError, type Store } from '../../activities/transcript/store.ts';
 import type { CallKey, SessionId } from '../../workflows/contract/ids.ts';
-import { bench, callRun, losingFirstOutcome, request, simpleTool, type Executed } from './support.ts';
+import { bench, callRun, done, losingFirstOutcome, request, simpleTool, type Executed } from './support.ts';
 
 const call: ClaimedCall = { session: 'session-1' as SessionId, key: 'chain.head.2' as CallKey };
 const path = `claims/session-1/${createHash('sha256').update('chain.head.2').digest('hex')}`;
@@ -75,6 +75,8 @@ test('L40 the claim is durable before the tool runs, and says who made it', asyn
     host: processIdentity(),
     tool: 'simple',
     inputHash: createHash('sha256').update('{"text":"x"}').digest('hex'),
+    step: 0,
+    attempt: 1,
     at: expect.any(Number) as number,
     nonce: expect.any(String) as string,
   });
@@ -95,7 +97,7 @@ test('L40 of a hundred attempts at once, one runs', async () => {
     Array.from({ length: 100 }, (_, n) => executeCall(shared, request('simple'), callRun({ attempt: n + 1 }))),
   );
   expect(runs).toBe(1);
-  expect(new Set(all.map((done) => JSON.stringify(done))).size).toBe(1);
+  expect(new Set(all.map((executed) => JSON.stringify(executed))).size).toBe(1);
 });
 
 test('a create that took effect while its answer was lost finds itself', async () => {
@@ -104,7 +106,7 @@ test('a create that took effect while its answer was lost finds itself', async (
     ...store,
     create: async (key, bytes) => (await store.create(key, bytes), store.create(key, bytes)),
   };
-  expect(await claimCall(twice, call, { tool: 'simple', input: {}, host: processIdentity() })).toEqual({
+  expect(await claimCall(twice, call, { tool: 'simple', input: {}, host: processIdentity(), attempt: 1 })).toEqual({
     kind: 'mine',
   });
 });
@@ -165,4 +167,20 @@ test('L40 of two outcomes the first stays, and both writers return it', async ()
   expect(await recordOutcome(store, call.session, call.key, outcome('first'))).toEqual(outcome('first'));
   expect(await recordOutcome(store, call.session, call.key, outcome('second'))).toEqual(outcome('first'));
   expect(await readOutcome(store, call.session, call.key)).toEqual(outcome('first'));
+});
+
+test('L40 a call that another activity started is not checked anew: what is wrong with it now may be what it did', async () => {
+  const store = memoryStore();
+  let written = false;
+  const tool = simpleTool({
+    validate: async () => (written ? 'it is written already' : undefined),
+    call: async () => ((written = true), { content: 'written' }),
+  });
+  const shared = bench([tool], { store });
+  await expect(
+    executeCall({ ...shared, store: losingFirstOutcome(store) }, request('simple'), callRun({ step: 1 })),
+  ).rejects.toThrow('gone');
+  const { outcome } = done(await executeCall(shared, request('simple'), callRun({ step: 2, attempt: 1 })));
+  expect(outcome.log.outcome).toBe('unknown');
+  expect(outcome.content).not.toContain('already');
 });

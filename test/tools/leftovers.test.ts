@@ -29,7 +29,7 @@ async function leftover(marked: boolean): Promise<{ pid: number; gone: () => boo
 
 async function secondAttempt(prepare: (store: Store) => Promise<void>, host = processIdentity()): Promise<string> {
   const store = memoryStore();
-  await claimCall(store, call, { tool: 'bash', input: {}, host });
+  await claimCall(store, call, { tool: 'bash', input: {}, host, attempt: 1 });
   await prepare(store);
   const done = await executeCall(bench([simpleTool({})], { store }), request('simple'), callRun({ attempt: 2 }));
   return done.kind === 'done' ? done.outcome.content : done.kind;
@@ -83,7 +83,7 @@ test('a second attempt of a call without a claim first ends what the first left 
 test('L40 what is left of the first attempt is ended before a check looks', async () => {
   const { gone } = await leftover(true);
   const store = memoryStore();
-  await claimCall(store, call, { tool: 'simple', input: {}, host: processIdentity() });
+  await claimCall(store, call, { tool: 'simple', input: {}, host: processIdentity(), attempt: 1 });
   const content = (): string => (gone() ? 'alone' : 'not alone');
   const tool = simpleTool({
     recovery: 'verify',

@@ -49,13 +49,14 @@ test('L55 who is asked reads what would happen, and which rule, hook or mode ask
   expect(reason({ hook: 'why' })).toBe('edit would change files in the workspace; a hook asks before it: why');
 });
 
-test('L33 a hook that allows spares asking, and opens neither a deny rule nor plan mode; one that asks is a rule that asks', () => {
+test('L33 L55 a hook that allows spares what the mode or the tool asks, and opens no rule of the run nor plan mode; one that asks is a rule that asks', () => {
   const by = (hook: PermissionSettings['hook'] & object, permissions: PermissionRules = {}): readonly string[] =>
     modes.map(
       (mode) => decide({ mode, permissions, hook, cwd: '/workspace' }, 'execute', simpleTool({ name: 'act' }), {}).kind,
     );
   // In the order of the modes: default, acceptEdits, plan, dontAsk, bypass.
-  expect(by({ kind: 'allow' }, { ask: ['act'] })).toEqual(['allow', 'allow', 'deny', 'allow', 'allow']);
+  expect(by({ kind: 'allow' })).toEqual(['allow', 'allow', 'deny', 'allow', 'allow']);
+  expect(by({ kind: 'allow' }, { ask: ['act'] })).toEqual(['ask', 'ask', 'deny', 'deny', 'allow']);
   expect(by({ kind: 'allow' }, { deny: ['act'] })).toEqual(['deny', 'deny', 'deny', 'deny', 'deny']);
   expect(by({ kind: 'ask', why: 'x' }, { allow: ['act'] })).toEqual(['ask', 'ask', 'deny', 'deny', 'allow']);
 });

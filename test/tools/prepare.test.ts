@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { keptInput } from '../../activities/model/broken-input.ts';
 import { prepareCall } from '../../activities/tools/prepare.ts';
 import { createRegistry } from '../../activities/tools/registry.ts';
 import { simpleTool } from './support.ts';
@@ -86,4 +87,12 @@ test('L37 a ready call says what the model activity needs to start it early', ()
   const prepared = prepareCall(registry, settings, { name: 'look', input: { text: 'x' } });
   expect(prepared).toMatchObject({ kind: 'ready', safe: true, risk: 'read', permission: { kind: 'allow' } });
   expect(prepareCall(registry, settings, { name: 'act', input: {} })).toMatchObject({ permission: { kind: 'ask' } });
+});
+
+test('L15 an input that was not one JSON text is refused, also by a tool that accepts anything', () => {
+  const anything = createRegistry([simpleTool({ inputSchema: z.looseObject({}) })]);
+  const said = (input: unknown) => prepareCall(anything, settings, { name: 'simple', input });
+  expect(said(keptInput('{"path": "a'))).toMatchObject({ kind: 'invalid', text: expect.stringContaining('JSON') });
+  expect(said({ unparsable: '"a text of its own"' })).toMatchObject({ kind: 'ready' });
+  expect(said({ unparsable: '{', other: 1 })).toMatchObject({ kind: 'ready' });
 });

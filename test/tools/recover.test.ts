@@ -169,7 +169,7 @@ test.each(['ask', 'verify'] as const)(
   'L40 L50 a call with recovery %s that a deploy stopped before it began runs without more ado',
   async (recovery) => {
     const store = memoryStore();
-    await claimCall(store, call, { tool: 'simple', input: {}, host: processIdentity() });
+    await claimCall(store, call, { tool: 'simple', input: {}, host: processIdentity(), attempt: 1 });
     await recordStopped(store, call, { cause: 'deploy', began: false, at: 0 });
     const verify = vi.fn();
     const shared = bench([simpleTool({ recovery, verify })], { store });
@@ -199,4 +199,26 @@ test('a check gets the context of a tool, and one that hangs is given up after t
   vi.useRealTimers();
   expect(done(await lost).outcome.log.outcome).toBe('unknown');
   expect(context?.idempotencyKey).toBe('chain.head.2');
+});
+
+test('L55 nobody is asked under dontAsk: the outcome is reported as unknown', async () => {
+  const { ran, shared } = await died({ recovery: 'ask' });
+  const recovered = await executeCall(
+    { ...shared, mode: 'dontAsk' },
+    request('simple', { text: 'x' }),
+    callRun({ attempt: 2 }),
+  );
+  expect(done(recovered).outcome.log.outcome).toBe('unknown');
+  expect(ran).toHaveLength(1);
+});
+
+test('L50 an attempt that was given up finds the claim of a later one, and leaves call and outcome to it', async () => {
+  const store = memoryStore();
+  const shared = bench([simpleTool({ recovery: 'verify', verify: async () => ({ kind: 'not_done' }) })], { store });
+  const simple = request('simple', { text: 'x' });
+  await claimCall(store, call, { tool: 'simple', input: { text: 'x' }, host: processIdentity(), step: 4, attempt: 2 });
+  const stale = { kind: 'void', cause: 'superseded' };
+  expect(await executeCall(shared, simple, callRun({ step: 4, attempt: 1 }))).toEqual(stale);
+  expect(await executeCall(shared, simple, callRun({ step: 3, attempt: 9 }))).toEqual(stale);
+  expect(done(await executeCall(shared, simple, callRun({ step: 4, attempt: 3 }))).outcome.content).toBe('x');
 });

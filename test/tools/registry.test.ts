@@ -74,3 +74,8 @@ test('L40 a tool with recovery "verify" is typed to say how', () => {
   });
   expect(createRegistry([verified]).get('careful')).toBe(verified);
 });
+
+test('L58 a lone surrogate in a description does not make requests unreadable', () => {
+  const [definition] = createRegistry([simpleTool({ description: 'half \ud83d of a pair' })]).definitions();
+  expect(definition?.description).toBe('half \ufffd of a pair');
+});

@@ -40,7 +40,9 @@ test('L55 the activity returns what must be asked and leaves no outcome; with th
 
 test('L38 the activity keeps to what earlier calls left', async () => {
   const { tool, effects } = touching();
-  const { deps, opened, call } = await benchDeps({ script: [reply([toolUse('touch', {})])], tools: [tool] });
+  const script = [reply([toolUse('touch', {})])];
+  // A budget keeps the call from running with its reply.
+  const { deps, opened, call } = await benchDeps({ script, tools: [tool], run: { maxTokens: 1_000_000 } });
   const result = await call();
   if (result.kind !== 'message') throw new Error(result.kind);
   const context = { allowedTools: ['look'] };

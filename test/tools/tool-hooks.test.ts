@@ -160,3 +160,13 @@ test('L40 a call that was started is not judged by hooks again', async () => {
   expect(done(await run({ attempt: 2 })).outcome.log.outcome).toBe('unknown');
   expect(order).toEqual([]);
 });
+
+test('L50 a hook that a deploy stopped has said nothing: nobody is asked in its place, and the next attempt asks it again', async () => {
+  const abort = new AbortController();
+  const { run, shared, order } = hooked({ pre: {} }, {}, { mode: 'default' });
+  const { preTool } = shared.hooks;
+  shared.hooks.preTool = (context, call) => (abort.abort('deploy'), preTool(context, call));
+  expect(await run({ signal: abort.signal })).toEqual({ kind: 'void', cause: 'deploy' });
+  expect(await run({ attempt: 2 })).toMatchObject({ kind: 'ask' });
+  expect(order.filter((step) => Array.isArray(step) && step[0] === 'pre')).toHaveLength(2);
+});

@@ -25,7 +25,6 @@ const everything: PerdureConfig = defineConfig({
     preTool: [() => undefined, { command: 'true', tools: ['bash'] }, { command: ['true'], name: 'x', timeoutMs: 10 }],
     stop: [{ run: () => ({ block: 'no' }) }],
   },
-  observers: [() => undefined],
   afterStop: [{ name: 'memory', timeoutMs: 1_000, run: () => Promise.resolve() }],
   attachments: [{ name: 'news', collect: () => null }],
 });

@@ -35,3 +35,22 @@ it.each([
 ])('the model is reached with %s', async (_what, env) => {
   expect(await answers(env)).toBe(true);
 });
+
+it.each([
+  ['a key of two lines', { ANTHROPIC_API_KEY: 'sk-CANARY\nmore' }],
+  ['a key with a letter that no header has', { ANTHROPIC_API_KEY: 'sk-CANARY…' }],
+  ['a token of two words', { ANTHROPIC_AUTH_TOKEN: 'Bearer CANARY' }],
+  ['an address that is none', { ANTHROPIC_BASE_URL: 'CANARY' }],
+  ['an address of another kind', { ANTHROPIC_BASE_URL: 'ftp://CANARY' }],
+  ['a password in the address', { ANTHROPIC_BASE_URL: 'http://me:CANARY@127.0.0.1' }],
+])('%s is refused in a sentence that does not repeat it, before any request could', async (_what, env) => {
+  const error = await modelAccess(env).catch((problem: unknown) => problem);
+  expect(error).toMatchObject({ name: 'SetupProblem', message: expect.stringMatching(/^ANTHROPIC_[A-Z_]+ (is|has) /) });
+  expect(String(error)).not.toContain('CANARY');
+});
+
+it('blank variables are as good as none: the scripted model answers', async () => {
+  const access = await modelAccess({ ANTHROPIC_API_KEY: ' ', ANTHROPIC_BASE_URL: '' });
+  onTestFinished(() => access.close());
+  expect(access.scripted).toBe(true);
+});

@@ -1,5 +1,5 @@
 // The activity port: what the workflow asks of the world. activities/ implements it; content never crosses, only hashes and facts.
-import type { Append } from './append.ts';
+import type { Append, AppendingStep } from './append.ts';
 import type { Hash } from './ids.ts';
 import type { RunSnapshot, Spend } from './loop.ts';
 import type { CallModel, ModelResult, OutcomeFacts, ToolContextState } from './model-call.ts';
@@ -71,16 +71,10 @@ export type Commit = {
 export type Committed = { readonly head: Hash };
 
 /** Replace what the model sees of older messages by a summary (L10, L24). Stores `append` and a boundary, or nothing. */
-export type Compact = {
-  readonly head: Hash | null;
-  readonly append: readonly Append[];
-  readonly config: Hash;
-  readonly step: number;
-  readonly iteration: number;
+export type Compact = AppendingStep & {
   readonly trigger: 'auto' | 'reactive';
   /** Position of the model whose window must hold the result. */
   readonly model?: number;
-  readonly context?: ToolContextState;
 };
 
 /** Tokens are estimates. `nothing`: cancelled, and discarded whole (L47). */
@@ -96,13 +90,7 @@ export type Compacted =
   | { readonly kind: 'nothing'; readonly spend: Spend };
 
 /** Stage short forms of closed old stretches (L9). Stores `append` and what it staged, or nothing. */
-export type Collapse = {
-  readonly head: Hash | null;
-  readonly append: readonly Append[];
-  readonly config: Hash;
-  readonly step: number;
-  readonly iteration: number;
-};
+export type Collapse = AppendingStep;
 
 /** `savings`: estimated tokens that committing each newly staged stretch would save, oldest first. */
 export type Collapsed =

@@ -3,6 +3,16 @@ import type { CallKey, Hash, MessageId } from './ids.ts';
 import type { Spend, TransitionReason } from './loop.ts';
 import type { MessageBody, RunSummary } from './session.ts';
 
+/** What every step is given that stores something: it appends to `head`, or stores nothing. `step` names its live file. */
+export type AppendingStep = {
+  readonly head: Hash | null;
+  readonly append: readonly Append[];
+  readonly config: Hash;
+  /** Counts activities of the session. */
+  readonly step: number;
+  readonly iteration: number;
+};
+
 /** Something to append to the transcript before the next thing happens. Built from inputs only, so that a retry hashes the same. */
 export type Append =
   | { readonly kind: 'run_started'; readonly run: number; readonly config: Hash; readonly at: number }

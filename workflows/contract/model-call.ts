@@ -1,15 +1,9 @@
 // One model call as the workflow asks for it, and what it can come to.
-import type { Append } from './append.ts';
+import type { AppendingStep } from './append.ts';
 import type { Hash } from './ids.ts';
 import type { Spend } from './loop.ts';
 
-export type CallModel = {
-  readonly head: Hash | null;
-  readonly append: readonly Append[];
-  readonly config: Hash;
-  /** Counts activities of the session; names the live file. */
-  readonly step: number;
-  readonly iteration: number;
+export type CallModel = AppendingStep & {
   /** max_tokens of this request. */
   readonly cap: number;
   /** The step whose streamed deltas this request replaces (L26): watchers void it. */
@@ -95,6 +89,8 @@ export type Call = {
   readonly signature: string;
   /** Present when the outcome is stored with the reply already: it ran early (L37), or is a duplicate id (L39). */
   readonly outcome?: OutcomeFacts;
+  /** Present when it ran after the reply was stored, in the same activity: its outcome is recorded under its key. */
+  readonly ran?: OutcomeFacts;
 };
 
 /** What the loop needs to know of an outcome. Absent fields are false. */

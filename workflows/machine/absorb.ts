@@ -13,7 +13,7 @@ export function absorb(state: RunState, rules: Rules, event: Event): RunState {
     case 'model':
       return withSummary(absorbModel(state, event.result), event.summary);
     case 'tools_ran':
-      return absorbTools(state, event);
+      return withSummary(absorbTools(state, event), event.summary);
     case 'compacted':
       return absorbCompacted(state, rules, event.result);
     case 'collapsed':

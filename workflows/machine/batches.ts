@@ -8,7 +8,7 @@ export function batches(calls: readonly Call[]): readonly (readonly Call[])[] {
   const planned: Call[][] = [];
   let open: Call[] | null = null;
   for (const call of calls) {
-    if (call.outcome) continue;
+    if (call.outcome || call.ran) continue;
     if (call.safe && open && open.length < LARGEST_BATCH) open.push(call);
     else {
       planned.push([call]);

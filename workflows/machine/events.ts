@@ -52,6 +52,8 @@ export type ToolsRan = {
   readonly queued: readonly UserMessage[];
   /** Entries that someone asked to take out of view (L7). */
   readonly snips: readonly number[];
+  /** Of the batch before, when it was made while these ran (L42). */
+  readonly summary?: BatchSummary;
 };
 
 /** `item` is null when the outcome was stored with the reply (L37). */

@@ -11,8 +11,11 @@ import { apply, commitCollapses } from './transitions.ts';
 export type LoopPort = {
   /** Do it and say what happened. Never throws for what the machine can decide about. */
   perform(move: Performed, state: RunState): Promise<Event>;
-  /** Between two iterations, the state replaced: messages taken leave the queue here, and the run may be handed over (L4). */
-  wentRound(state: RunState, move: Extract<Move, { do: 'go_round' }>): Promise<void>;
+  /**
+   * Between two iterations, the state replaced: messages taken leave the queue here, and the run may be handed over (L4). Null
+   * when there is nothing to wait for: the SDK takes a stack trace for each promise of a workflow.
+   */
+  wentRound(state: RunState, move: Extract<Move, { do: 'go_round' }>): Promise<void> | null;
 };
 
 export type LoopEnd = { readonly state: RunState; readonly terminal: Terminal; readonly append: readonly Append[] };
@@ -27,11 +30,13 @@ export async function loop(initial: RunState, rules: Rules, port: LoopPort, resu
     switch (move.do) {
       case 'end':
         return { state: kept(state, move), terminal: move.terminal, append: move.append };
-      case 'go_round':
+      case 'go_round': {
         state = apply(state, move.transition);
-        await port.wentRound(state, move);
+        const handover = port.wentRound(state, move);
+        if (handover) await handover;
         event = { kind: 'ready' };
         break;
+      }
       case 'commit_collapses':
         state = commitCollapses(state, move.count);
         event = { kind: 'ready' };

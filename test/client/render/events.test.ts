@@ -100,6 +100,12 @@ it('puts a call, its result, a retry, a transition and a notice on lines of thei
   ]);
 });
 
+it('does not count the lines of a result that the channel has cut', () => {
+  const content = 'line\n'.repeat(2_000).slice(0, 8_192);
+  const end = { type: 'tool_end', iteration: 1, index: 0, name: 'read', isError: false, durationMs: 1 } as const;
+  expect(screen([{ ...end, content, ...at(1) }])).toContain('(1,636+ more lines, 1 ms)');
+});
+
 it('L60 shows a compaction from its start to what it saved, and the hooks as they run', () => {
   const here = { iteration: 1, ...at(1) };
   const seen = screen([

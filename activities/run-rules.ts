@@ -1,0 +1,47 @@
+// The limits a run is decided by, from what its caller and its worker chose: part of its snapshot (L57).
+import type { ModelLimits, Rules } from '../workflows/contract/loop.ts';
+import type { RunOptions } from '../workflows/contract/session.ts';
+import type { Deps } from './deps.ts';
+import type { RunConfig, RunModel } from './run-config.ts';
+import { estimateTokens } from './tokens.ts';
+
+const MAX_OUTPUT_RECOVERIES = 3;
+const MAX_SAME_FAILURES = 5;
+const MAX_STRUCTURED_RETRIES = 5;
+const MAX_STOP_HOOK_ROUNDS = 8;
+
+/** Tokens that a cap may be raised to (L26). */
+const MOST_RAISED = 64_000;
+
+export function rulesOf(deps: Deps, models: RunConfig['models'], system: string, options: RunOptions): Rules {
+  const { defaults, hooks, tools } = deps;
+  const limits = (model: RunModel, thinking = 0): ModelLimits => {
+    // Thinking counts as output, and must not take the room of the answer (L59).
+    const outputCap = Math.min(options.maxOutputTokens ?? defaults.outputCap + thinking, model.maxOutput);
+    const raised = Math.max(outputCap, Math.min(MOST_RAISED, model.maxOutput));
+    return { window: model.window, outputCap, raisedOutputCap: raised };
+  };
+  const [primary, ...fallbacks] = models;
+  return {
+    rulesVersion: 1,
+    maxTurns: options.maxTurns ?? defaults.maxTurns,
+    maxBudgetUsd: options.maxBudgetUsd ?? null,
+    maxTokens: options.maxTokens ?? null,
+    timeoutMs: options.timeoutMs ?? null,
+    models: [limits(primary, options.thinkingTokens), ...fallbacks.map((model) => limits(model))],
+    outputCapFixed: options.maxOutputTokens !== undefined,
+    maxOutputRecoveries: MAX_OUTPUT_RECOVERIES,
+    maxSameFailures: MAX_SAME_FAILURES,
+    fixedTokens: estimateTokens(system.length + JSON.stringify(tools.definitions).length),
+    compaction: defaults.compaction,
+    tokenBudget: options.tokenBudget ?? null,
+    taskBudget: options.taskBudget ?? null,
+    structured: options.outputSchema !== undefined,
+    maxStructuredRetries: MAX_STRUCTURED_RETRIES,
+    stopHooks: hooks.has('stop'),
+    maxStopHookRounds: MAX_STOP_HOOK_ROUNDS,
+    batchSummaries: defaults.batchSummaries,
+    afterStop: deps.afterStop.length > 0,
+    approvalMs: options.approvalTimeoutMs ?? defaults.approvalTimeoutMs,
+  };
+}

@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import type { ModelResult } from '../../workflows/contract/activities.ts';
+import { benchDeps, fakeAttempt, look, touching, type BenchOptions } from '../support/bench-deps.ts';
+
+async function called(calls: ReturnType<typeof toolUse>[], options: Partial<BenchOptions> = {}) {
+  const { tool, effects } = touching();
+  const bench = await benchDeps({ script: [reply(calls)], tools: [tool, look], ...options });
+  return { bench, effects, result: message(await bench.call()) };
+}
+
+function message(result: ModelResult): Extract<ModelResult, { kind: 'message' }> {
+  if (result.kind !== 'message') throw new Error(result.kind);
+  return result;
+}
+
+const touch = () => toolUse('touch', { file: 'a' });
+
+describe('the only open call of a reply', () => {
+  it('L33 L40 an effect runs at once when its reply is stored, and its outcome is recorded under its key', async () => {
+    const { bench, effects, result } = await called([toolUse('look', {}), touch()]);
+    expect(effects).toEqual([{ file: 'a' }]);
+    expect(result.calls).toMatchObject([
+      { index: 0, outcome: {} },
+      { index: 1, ran: {} },
+    ]);
+    expect(result.calls[1]?.outcome).toBeUndefined();
+    expect(await bench.tool(fakeAttempt(), result.head, 1)).toEqual(result.calls[1]?.ran);
+    expect(effects).toHaveLength(1);
+  });
+
+  it('L40 an attempt that died after it is not made again: the next finds the reply, and the regular way the outcome', async () => {
+    const { bench, effects, result } = await called([touch()]);
+    const again = message(await bench.call(fakeAttempt(2)));
+    expect(again.head).toBe(result.head);
+    expect(again.calls[0]?.ran).toBeUndefined();
+    expect(bench.bodies()).toHaveLength(1);
+    expect(await bench.tool(fakeAttempt(), again.head, 0)).toEqual(result.calls[0]?.ran);
+    expect(effects).toHaveLength(1);
+  });
+
+  it.each<[string, ReturnType<typeof toolUse>[], Partial<BenchOptions>]>([
+    ['another is open', [touch(), touch()], {}],
+    ['it must be asked about', [touch()], { run: { permissionMode: 'default' } }],
+    ['a pre-tool hook is about it', [touch()], { hooks: { preTool: [() => undefined] } }],
+    ['the budget may be spent (L51)', [touch()], { run: { maxTokens: 1_000_000 } }],
+  ])('L33 waits for the regular way when %s', async (_why, calls, options) => {
+    const { effects, result } = await called(calls, options);
+    expect(effects).toEqual([]);
+    expect(result.calls.every(({ ran }) => ran === undefined)).toBe(true);
+  });
+});

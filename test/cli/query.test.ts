@@ -1,0 +1,35 @@
+// A prompt run for a program (L52), on a data folder of its own: server and worker come and go with it.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { query } from '../../client/query.ts';
+import { oneRuntime } from '../support/one-runtime.ts';
+import { cliPlace, modelFor } from '../support/cli.ts';
+import { reply, text, toolUse } from '../../worker/scripted-model/index.ts';
+
+it('L52 query() yields the events of a run and returns its result; the next prompt goes on with the session', async () => {
+  oneRuntime();
+  const model = await modelFor([
+    reply([text('Making it.'), toolUse('bash', { command: 'echo hi > made.txt' })]),
+    reply('Made.'),
+    reply('As I said.'),
+  ]);
+  const { cwd, env } = cliPlace(model);
+  const ask = async (prompt: string, session?: string) => {
+    const types = new Set<string>();
+    const config = { permissionMode: 'bypass' } as const;
+    const events = query({ prompt, options: { cwd, env, config, ...(session === undefined ? {} : { session }) } });
+    for (;;) {
+      const next = await events.next();
+      if (next.done === true) return { result: next.value, types };
+      types.add(next.value.type);
+    }
+  };
+  const first = await ask('Make it.');
+  expect(first.result).toMatchObject({ reason: 'completed', turns: 2, text: 'Made.' });
+  expect(first.types).toEqual(new Set([...first.types, 'run_start', 'text_delta', 'tool_end']));
+  expect(readFileSync(join(cwd, 'made.txt'), 'utf8')).toBe('hi\n');
+  const second = await ask('What did you say?', first.result.sessionId);
+  expect(second.result).toMatchObject({ sessionId: first.result.sessionId, reason: 'completed', text: 'As I said.' });
+  expect(model.problems).toEqual([]);
+});

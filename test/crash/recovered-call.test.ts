@@ -1,0 +1,63 @@
+// A worker killed in the middle of a call that may run again when a check, or a person, says that it did nothing (L40).
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { UPDATES } from '../../workflows/contract/session.ts';
+import { crashHarness, replays } from '../support/crash-harness.ts';
+import { until } from '../support/until.ts';
+
+const configFile = new URL('../support/crash-config.mjs', import.meta.url).href;
+
+async function killedIn(tool: 'deliver_verify' | 'deliver_ask', hangs: 'before' | 'after') {
+  const h = await crashHarness({ script: [reply([toolUse(tool, { hangs })]), reply('Done.')], configFile });
+  const starts = (): readonly string[] => {
+    const path = join(h.cwd, 'starts.log');
+    return existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : [];
+  };
+  const first = await h.worker();
+  const session = await h.open('Deliver it.');
+  await until(() => starts().length > 0);
+  await first.kill();
+  writeFileSync(join(h.cwd, 'answer'), '');
+  const second = await h.worker();
+  const completes = async (): Promise<string> => {
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
+    await replays(h.client, session);
+    await second.kill();
+    return JSON.stringify(h.bodies()[1]?.messages.at(-1));
+  };
+  return { h, session, starts, completes };
+}
+
+describe('a worker killed in the middle of a call', () => {
+  it('L40 that a check finds undone: it runs again under the same key, and its effect happened once', async () => {
+    const { h, starts, completes } = await killedIn('deliver_verify', 'before');
+    expect(await completes()).toContain('Delivered.');
+    const [key] = starts();
+    expect(starts()).toEqual([key, key]);
+    expect(h.effects()).toEqual([key]);
+  });
+
+  it('L40 that a check finds done: the check gives its outcome, and it is not started again', async () => {
+    const { h, starts, completes } = await killedIn('deliver_verify', 'after');
+    expect(await completes()).toContain('It was delivered.');
+    expect(starts()).toHaveLength(1);
+    expect(h.effects()).toEqual(starts());
+  });
+
+  it.each(['approve', 'deny'] as const)(
+    'L40 L55 that a person is asked about: it runs again only if they say so (%s)',
+    async (answer) => {
+      const { h, session, starts, completes } = await killedIn('deliver_ask', 'before');
+      const [asked] = await until(async () => (await session.memo())?.approvals ?? null);
+      expect(asked?.inputHash).toMatch(/^[0-9a-f]{64}\.2$/);
+      expect(h.effects()).toEqual([]);
+      const more = answer === 'approve' ? { inputHash: asked?.inputHash } : { reason: 'no' };
+      await session.handle.executeUpdate(UPDATES[answer], { args: [{ call: asked?.call, ...more }] });
+      const told = await completes();
+      expect(told).toMatch(answer === 'approve' ? 'Delivered.' : /outcome unknown/i);
+      expect([starts().length, h.effects().length]).toEqual(answer === 'approve' ? [2, 1] : [1, 0]);
+    },
+  );
+});

@@ -1,0 +1,54 @@
+// When handlers after a run's end are not called, and what waits for them (L56).
+import { describe, expect, it } from 'vitest';
+import { gate, reply } from '../../worker/scripted-model/index.ts';
+import { defaultHandover } from '../../workflows/contract/session.ts';
+import { harness } from '../support/harness.ts';
+import { until } from '../support/until.ts';
+
+describe('a handler after a natural end', () => {
+  it('L47 L56 is not told of a run that was interrupted', async () => {
+    const told: number[] = [];
+    const afterStop = [
+      { name: 'remember', timeoutMs: 10_000, run: async (ended: { run: number }) => void told.push(ended.run) },
+    ];
+    const held = gate();
+    const h = await harness({
+      script: [reply('Going on', { hold: held.hold, holdAfterEvent: 4 }), reply('Done.')],
+      worker: { config: { afterStop } },
+    });
+    const session = await h.open('First.');
+    await until(() => h.bodies().length === 1);
+    await session.interrupt();
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'aborted_streaming' } });
+    held.release();
+    await session.send('Second.');
+    await session.ended(2);
+    await until(() => told.length > 0);
+    await session.handle.cancel();
+    await until(async () => (await session.handle.describe()).status.name === 'CANCELLED');
+    expect(told).toEqual([2]);
+  });
+
+  it('L4 L56 is over before the session continues as new', async () => {
+    const over: number[] = [];
+    const hold = gate();
+    const run = async (ended: { run: number }) => (await hold.hold, void over.push(ended.run));
+    const h = await harness({
+      script: [reply('One.'), reply('Two.')],
+      worker: { config: { afterStop: [{ name: 'remember', timeoutMs: 30_000, run }] } },
+      handover: { ...defaultHandover, signals: 2 },
+    });
+    const session = await h.open('First.');
+    await session.ended(1);
+    const runOf = async () => (await session.handle.describe()).runId;
+    const before = await runOf();
+    await session.send('Second.');
+    await session.ended(2);
+    // Idle and due in the same workflow task: without the handlers it would be the next run by now.
+    await until(async () => (await session.memo())?.phase === 'idle');
+    expect([await runOf(), over]).toEqual([before, []]);
+    hold.release();
+    await until(async () => (await runOf()) !== before);
+    expect(new Set(over)).toEqual(new Set([1, 2]));
+  });
+});

@@ -1,0 +1,74 @@
+// What one run leaves for the next: what was asked for and not done, options it was brought, handlers that still run.
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { defaultHandover, SIGNALS } from '../../workflows/contract/session.ts';
+import { harness, type Harness } from '../support/harness.ts';
+import { keepHistory } from '../support/kept-history.ts';
+import { until } from '../support/until.ts';
+
+const waiting = reply([toolUse('bash', { command: 'touch begun; until [ -e go ]; do sleep 0.05; done' })]);
+const look = reply([toolUse('glob', { pattern: '*' })]);
+
+const begun = ({ cwd }: Harness): Promise<true> => until(() => existsSync(join(cwd, 'begun')));
+const go = ({ cwd }: Harness): void => writeFileSync(join(cwd, 'go'), '');
+
+it('L7 a snip that comes too late for a run is taken by the next', async () => {
+  const h = await harness({ script: [waiting, reply('Hello.')] });
+  const session = await h.open('Go.', { maxTurns: 1 });
+  await begun(h);
+  await session.handle.signal(SIGNALS.snip, { entries: [1] });
+  go(h);
+  expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'max_turns' } });
+  await session.send('And now?');
+  expect(await session.ended(2)).toMatchObject({ terminal: { reason: 'completed' } });
+  expect((await session.entries()).filter(({ kind }) => kind === 'snip')).toMatchObject([{ entries: [1] }]);
+});
+
+it('L57 options brought to a run under way, that no run can open with, are refused once', async () => {
+  const h = await harness({ script: [waiting, reply('Hello.'), reply('Back.')] });
+  const session = await h.open('Go.');
+  await begun(h);
+  await session.send('Elsewhere.', { options: { cwd: '/no/such/folder' } });
+  go(h);
+  expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
+  await session.send('There.');
+  expect(await session.ended(2)).toMatchObject({ terminal: { reason: 'model_error' } });
+  await session.send('Here.');
+  expect(await session.ended(3)).toMatchObject({ terminal: { reason: 'completed' } });
+});
+
+it('L4 L47 L56 a handler of an earlier run puts a handover off, and holds up neither the run nor a stop', async () => {
+  const held = gate();
+  const stream = gate();
+  const told: number[] = [];
+  const afterStop = [
+    {
+      name: 'remember',
+      timeoutMs: 60_000,
+      run: async ({ run }: { readonly run: number }) => {
+        await held.hold;
+        told.push(run);
+      },
+    },
+  ];
+  const script = [reply('One.'), look, look, reply('On and on', { hold: stream.hold, holdAfterEvent: 4 })];
+  const h = await harness({ script, worker: { afterStop }, handover: { ...defaultHandover, iterations: 1 } });
+  const session = await h.open('First.');
+  await session.ended(1);
+  await session.send('Second.');
+  await until(() => h.liveText(session.id).includes('On and on'));
+  await session.interrupt();
+  expect(await session.ended(2)).toMatchObject({
+    terminal: { reason: 'aborted_streaming', by: 'interrupt' },
+    turns: 3,
+  });
+  expect(told).toEqual([]);
+  const { runId } = await session.handle.describe();
+  held.release();
+  await until(async () => (await session.handle.describe()).runId !== runId);
+  expect(told).toEqual([1]);
+  stream.release();
+  await keepHistory('L56 a handover after a handler', h.client.workflow.getHandle(session.id, runId));
+});

@@ -1,0 +1,77 @@
+// What arrives during a handover comes with the new run's first task (L4). Here such a run is started by hand from what another was
+// handed, so that the order of things is certain.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { WithStartWorkflowOperation } from '@temporalio/client';
+import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { defaultHandover, SIGNALS, UPDATES, WORKFLOW_TYPE } from '../../workflows/contract/session.ts';
+import type { ResumedInput } from '../../workflows/session-state.ts';
+import { harness, type Harness, type OpenSession } from '../support/harness.ts';
+import { keepHistory } from '../support/kept-history.ts';
+import { until } from '../support/until.ts';
+
+const playing = () =>
+  harness({
+    script: [reply([toolUse('bash', { command: 'touch made' })]), reply('Done.')],
+    handover: { ...defaultHandover, signals: 2 },
+  });
+
+/** The session waits for a decision, is handed over, and ends; what the new run was given is returned. */
+async function handed({ client }: Harness, session: OpenSession): Promise<ResumedInput> {
+  const waits = async () => (await session.memo())?.phase === 'waiting_approval';
+  await until(waits);
+  const before = (await session.handle.describe()).runId;
+  await session.handle.signal(SIGNALS.resume);
+  await until(async () => (await session.handle.describe()).runId !== before);
+  await until(waits);
+  const { events } = await session.handle.fetchHistory();
+  const started = events?.[0]?.workflowExecutionStartedEventAttributes;
+  await session.handle.terminate('started again by hand');
+  return client.options.loadedDataConverter.payloadConverter.fromPayload(started!.input!.payloads![0]!);
+}
+
+describe('a session handed over while a call waits for a decision', () => {
+  it('L4 L55 takes a decision that arrives with its first task', async () => {
+    const h = await playing();
+    const session = await h.open('Go.', { permissionMode: 'default' });
+    const input = await handed(h, session);
+    const [approval] = input.carry!.run!.tools!.approvals;
+    const startWorkflowOperation = new WithStartWorkflowOperation(WORKFLOW_TYPE, {
+      workflowId: session.id,
+      taskQueue: h.taskQueue,
+      args: [input],
+      workflowIdConflictPolicy: 'FAIL',
+      workflowTaskTimeout: '5s',
+    });
+    const { call, inputHash } = approval!;
+    await h.client.workflow.executeUpdateWithStart(UPDATES.approve, {
+      args: [{ call, inputHash }],
+      startWorkflowOperation,
+    });
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
+    expect(existsSync(join(h.cwd, 'made'))).toBe(true);
+    await keepHistory('L4 a decision that arrives during a handover', session.handle);
+  });
+
+  it('L48 withdraws it at an interrupt that arrives with its first task, and refuses a late decision', async () => {
+    const h = await playing();
+    const session = await h.open('Go.', { permissionMode: 'default' });
+    const input = await handed(h, session);
+    const [approval] = input.carry!.run!.tools!.approvals;
+    await h.client.workflow.signalWithStart(WORKFLOW_TYPE, {
+      workflowId: session.id,
+      taskQueue: h.taskQueue,
+      args: [input],
+      signal: SIGNALS.interrupt,
+      workflowTaskTimeout: '5s',
+    });
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'aborted_tools', by: 'interrupt' } });
+    const { call, inputHash } = approval!;
+    await expect(session.handle.executeUpdate(UPDATES.approve, { args: [{ call, inputHash }] })).rejects.toThrow();
+    expect((await session.memo())?.approvals).toBeUndefined();
+    const outcomes = (await session.entries()).flatMap((entry) => (entry.kind === 'outcomes' ? entry.outcomes : []));
+    expect(outcomes).toMatchObject([{ isError: true, content: expect.stringContaining('waited for approval') }]);
+    expect(existsSync(join(h.cwd, 'made'))).toBe(false);
+  });
+});

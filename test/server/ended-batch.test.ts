@@ -1,0 +1,103 @@
+// A batch of which one call changes what becomes of the others: it ends the run, or a person edited it.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { fileStore } from '../../activities/transcript/file-store.ts';
+import { defineTool } from '../../activities/tools/tool.ts';
+import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { UPDATES, type PendingApproval } from '../../workflows/contract/session.ts';
+import { harness, type OpenSession } from '../support/harness.ts';
+import { keepHistory } from '../support/kept-history.ts';
+import { until } from '../support/until.ts';
+
+const run = (command: string) => toolUse('bash', { command });
+
+async function asked(session: OpenSession, count: number): Promise<readonly PendingApproval[]> {
+  return until(async () => {
+    const { approvals } = (await session.handle.query('view')) as { approvals: readonly PendingApproval[] };
+    return approvals.length === count ? approvals : null;
+  });
+}
+
+const approve = (session: OpenSession, { call, inputHash }: PendingApproval, more: object = {}) =>
+  session.handle.executeUpdate(UPDATES.approve, { args: [{ call, inputHash, ...more }] });
+
+const deny = (session: OpenSession, { call }: PendingApproval) =>
+  session.handle.executeUpdate(UPDATES.deny, { args: [{ call, reason: 'stop it', interrupt: true }] });
+
+const notes = async (session: OpenSession): Promise<readonly string[]> =>
+  (await session.entries()).flatMap((entry) =>
+    entry.kind === 'outcomes' ? entry.outcomes.map(({ content }) => JSON.stringify(content)) : [],
+  );
+
+describe('a call that ends the run', () => {
+  it('L34 L55 keeps the calls after it from running', async () => {
+    const h = await harness({ script: [reply([run('touch first'), run('touch second')])] });
+    const session = await h.open('Go.', { permissionMode: 'default', permissions: { allow: ['bash(touch second)'] } });
+    await deny(session, (await asked(session, 1))[0]!);
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'permission_denied' } });
+    expect([existsSync(join(h.cwd, 'first')), existsSync(join(h.cwd, 'second'))]).toEqual([false, false]);
+    expect(await notes(session)).toEqual([
+      expect.stringContaining('stop it'),
+      expect.stringContaining('ended the run'),
+    ]);
+  });
+
+  it('L34 L48 L55 withdraws the decisions that others of its batch wait for', async () => {
+    const h = await harness({ script: [reply([run('ls'), run('pwd')])] });
+    const session = await h.open('Go.', { permissionMode: 'default', permissions: { ask: ['bash'] } });
+    const [first, second] = await asked(session, 2);
+    await deny(session, second!);
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'permission_denied' } });
+    expect(await notes(session)).toEqual([
+      expect.stringContaining('waited for approval'),
+      expect.stringContaining('stop it'),
+    ]);
+    await expect(approve(session, first!)).rejects.toThrow();
+    await keepHistory('L34 permission_denied while another call waits', session.handle);
+  });
+});
+
+it('L35 L55 a call whose input a person edited runs when nothing runs beside it', async () => {
+  const held = gate();
+  const log: string[] = [];
+  const probe = defineTool({
+    name: 'probe',
+    description: 'Looks, or when it is told to, writes.',
+    inputSchema: z.object({ name: z.string(), write: z.boolean().default(false) }),
+    risk: ({ write }) => (write ? 'execute' : 'read'),
+    recovery: 'report',
+    call: async ({ name, write }) => {
+      log.push(`${name} began`);
+      if (!write) await held.hold;
+      log.push(`${name} ended`);
+      return { content: name };
+    },
+  });
+  const calls = [toolUse('probe', { name: 'edited' }), toolUse('probe', { name: 'beside' })];
+  const h = await harness({ script: [reply(calls), reply('Done.')], worker: { tools: [probe] } });
+  const session = await h.open('Go.', { permissionMode: 'default', permissions: { ask: ['probe'] } });
+  const [first, second] = await asked(session, 2);
+  await approve(session, second!);
+  await until(() => log.includes('beside began'));
+  const edited = await fileStore({ dir: h.storeDir }).put(Buffer.from('{"name":"edited","write":true}'));
+  await approve(session, first!, { edited });
+  // One more task of the workflow: what the decision led to is scheduled by now.
+  await session.handle.signal('nonsense');
+  await asked(session, 0);
+  held.release();
+  expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
+  expect(log).toEqual(['beside began', 'beside ended', 'edited began', 'edited ended']);
+  await keepHistory('L55 an edited call beside another', session.handle);
+});
+
+it('L36 L51 L55 the runtime limit holds on after a call that waited for approval has failed', async () => {
+  const held = gate();
+  const h = await harness({ script: [reply([run('exit 1')]), reply('Never.', { hold: held.hold })] });
+  const session = await h.open('Go.', { timeoutMs: 3_000, permissionMode: 'default' });
+  await approve(session, (await asked(session, 1))[0]!);
+  expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'timeout', limitMs: 3_000 }, turns: 2 });
+  held.release();
+  await keepHistory('L51 timeout after an approval', session.handle);
+});

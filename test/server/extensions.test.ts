@@ -1,0 +1,154 @@
+// What a worker's configuration adds to a run, on a real server: tools that come and go and change what follows, attachments, and
+// the run's name as its parts are told it.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { defineTool, type Tool } from '../../activities/tools/tool.ts';
+import { reply, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
+import { defaultHandover } from '../../workflows/contract/session.ts';
+import { harness, type OpenSession } from '../support/harness.ts';
+import { until } from '../support/until.ts';
+
+const readA = toolUse('read', { path: 'a.txt' });
+
+function simple(name: string, call: Tool['call']): Tool {
+  return defineTool({
+    name,
+    description: `Does ${name}.`,
+    inputSchema: z.strictObject({}),
+    risk: 'write',
+    recovery: 'rerun',
+    call,
+  });
+}
+
+const offered = (body: ParsedRequest | undefined): readonly unknown[] =>
+  body?.tools?.flatMap((tool) => ('name' in tool ? [tool.name] : [])) ?? [];
+
+const told = (body: ParsedRequest | undefined): string => JSON.stringify(body?.messages.at(-1));
+
+describe('tools of the configuration', () => {
+  it('L44 one that comes is offered from the next iteration on, and one that went is refused and offered no more', async () => {
+    let here = false;
+    const later = simple('later', () => Promise.resolve({ content: 'It ran.' }));
+    const script = (_request: ParsedRequest, n: number): Reply => {
+      if (n === 1) here = true;
+      if (n === 3) here = false;
+      return [reply([readA]), reply([toolUse('later', {})]), reply([readA])][n - 1] ?? ended(n);
+    };
+    const ended = (n: number): Reply => (n === 4 ? reply([toolUse('later', {})]) : reply('Done.'));
+    const h = await harness({ script, worker: { config: { tools: () => (here ? [later] : []) } } });
+    writeFileSync(join(h.cwd, 'a.txt'), 'hello');
+    const session = await h.open('Go.');
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 5 });
+    const bodies = h.bodies();
+    expect(bodies.map((body) => offered(body).includes('later'))).toEqual([false, true, true, false, false]);
+    expect(told(bodies[2])).toContain('It ran.');
+    expect(told(bodies[4])).toMatch(/"is_error":true.*later|later.*"is_error":true/);
+  });
+
+  it('L4 L38 what one modifies holds for the calls after it, also of later turns and after a handover', async () => {
+    const modify = { cwd: 'sub', allowedTools: ['read', 'enter'] };
+    const enter = simple('enter', () => Promise.resolve({ content: 'Entered.', modify }));
+    const write = toolUse('bash', { command: 'touch made' });
+    const h = await harness({
+      script: [reply([readA, toolUse('enter', {}), readA, write]), reply([readA]), reply('Done.')],
+      worker: { config: { tools: [enter] } },
+      handover: { ...defaultHandover, iterations: 1 },
+    });
+    mkdirSync(join(h.cwd, 'sub'));
+    writeFileSync(join(h.cwd, 'a.txt'), 'of the root');
+    writeFileSync(join(h.cwd, 'sub', 'a.txt'), 'of the folder');
+    const session = await h.open('Go.');
+    await session.ended(1);
+    const [first, second, third] = h.bodies();
+    expect(second?.messages.at(-1)?.content).toMatchObject([
+      { content: expect.stringContaining('of the root') },
+      { content: expect.stringContaining('Entered.') },
+      { content: expect.stringContaining('of the folder') },
+      { is_error: true, content: expect.stringContaining('enter') },
+    ]);
+    expect(third?.messages.at(-1)?.content).toMatchObject([{ content: expect.stringContaining('of the folder') }]);
+    expect(offered(first)).toContain('bash');
+    expect(new Set(offered(third))).toEqual(new Set(['enter', 'read']));
+  });
+});
+
+describe('what is attached', () => {
+  it('L43 outcomes come first, then queued messages, then files that someone else changed; what a provider knows is told once', async () => {
+    const opened: { session?: OpenSession } = {};
+    const script = async (_request: ParsedRequest, n: number): Promise<Reply> => {
+      if (n === 1) return reply([readA]);
+      if (n > 2) return reply('Done.');
+      writeFileSync(join(h.cwd, 'a.txt'), 'changed by someone else');
+      await opened.session?.send('And then?');
+      return reply([toolUse('glob', { pattern: '*' })]);
+    };
+    let ready = '';
+    const memory = { name: 'memory', collect: () => (ready === '' ? null : ready) };
+    const h = await harness({ script, worker: { config: { attachments: [memory] } } });
+    writeFileSync(join(h.cwd, 'a.txt'), 'hello');
+    ready = 'The user likes tables.';
+    opened.session = await h.open('Go.');
+    await opened.session.ended(1);
+    const last = told(h.bodies()[2]);
+    const order = ['tool_result', 'And then?', 'a.txt'].map((part) => last.lastIndexOf(part));
+    expect(order.every((at, n) => at > (order[n - 1] ?? -1))).toBe(true);
+    const all = JSON.stringify(h.bodies()[2]?.messages);
+    expect(all.split('The user likes tables.')).toHaveLength(2);
+    const notices = (await opened.session.entries()).flatMap((entry) =>
+      entry.kind === 'notice' ? [entry.notice] : [],
+    );
+    expect(notices).toMatchObject([
+      { kind: 'attachment', source: 'memory', text: 'The user likes tables.' },
+      { kind: 'files_changed', paths: ['a.txt'] },
+    ]);
+  });
+});
+
+describe('a run', () => {
+  it('L13 has one query id and depth for its tools, hooks, providers and handlers', async () => {
+    const seen: (readonly [string, string, number])[] = [];
+    const hear = (who: string) => (given: { readonly queryId: string; readonly depth?: number }) => {
+      seen.push([who, given.queryId, given.depth ?? 0]);
+    };
+    const hook = (who: string) => [hear(who)];
+    const spy = simple('spy', async (_input, context) => (hear('tool')(context), { content: 'seen' }));
+    const config = {
+      tools: [spy],
+      hooks: {
+        sessionStart: hook('sessionStart'),
+        promptSubmitted: hook('promptSubmitted'),
+        preTool: hook('preTool'),
+        postTool: hook('postTool'),
+        stop: hook('stop'),
+        postSampling: hook('postSampling'),
+      },
+      attachments: [{ name: 'memory', collect: (given: { queryId: string }) => (hear('provider')(given), null) }],
+      afterStop: [
+        { name: 'after', timeoutMs: 10_000, run: async (given: { queryId: string }) => hear('handler')(given) },
+      ],
+    };
+    const h = await harness({ script: [reply([toolUse('spy', {})]), reply('Done.')], worker: { config } });
+    const session = await h.open('Go.');
+    await session.ended(1);
+    await until(() => seen.some(([who]) => who === 'handler'));
+    const names = [
+      'sessionStart',
+      'promptSubmitted',
+      'preTool',
+      'tool',
+      'postTool',
+      'stop',
+      'postSampling',
+      'postSampling',
+      'provider',
+      'handler',
+    ];
+    expect(new Set(seen.map(([who]) => who))).toEqual(new Set(names));
+    const [[, queryId] = ['', '']] = seen;
+    expect(queryId).toMatch(/\.1$/);
+    for (const [, id, depth] of seen) expect([id, depth]).toEqual([queryId, 0]);
+  });
+});

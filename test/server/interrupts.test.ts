@@ -1,0 +1,100 @@
+// A stop from outside where nothing streams and no tool runs (L47, L49): during a compaction, a stop hook, a parking, an approval.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { PerdureConfig } from '../../worker/config.ts';
+import { gate, reply, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
+import { UPDATES } from '../../workflows/contract/session.ts';
+import { harness, type OpenSession } from '../support/harness.ts';
+import { files } from '../support/scenarios.ts';
+import { until } from '../support/until.ts';
+
+const isSummary = ({ model }: ParsedRequest): boolean => model.startsWith('claude-haiku');
+const look = reply([toolUse('read', { path: 'large.txt' })]);
+const noticesOf = async (session: OpenSession) =>
+  (await session.entries()).flatMap((entry) => (entry.kind === 'notice' ? [entry.notice.kind] : []));
+
+/** A session in the middle of its first compaction, which ends only with the test. */
+async function compacting() {
+  const hold = gate();
+  const script = (request: ParsedRequest): Reply => {
+    if (isSummary(request)) return reply('They were read.', { hold: hold.hold });
+    return JSON.stringify(request.messages).includes('Go on.') ? reply('Back.') : look;
+  };
+  const config: PerdureConfig = {
+    models: { 'claude-sonnet-': { window: 30_000, maxOutput: 8_000, price: null } },
+    compaction: { collapse: false },
+  };
+  const h = await harness({ script, worker: { config } });
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(h.cwd, name), content);
+  const session = await h.open('Read them.');
+  await until(() => h.bodies().some(isSummary));
+  return { h, session, hold };
+}
+
+describe('an interrupt', () => {
+  it('L47 of a compaction discards it whole, and the session takes the next prompt', async () => {
+    const { h, session, hold } = await compacting();
+    await session.interrupt();
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'aborted_streaming', by: 'interrupt' } });
+    const entries = await session.entries();
+    expect(entries.some(({ kind }) => kind === 'boundary')).toBe(false);
+    expect(await noticesOf(session)).toContain('interrupted');
+    hold.release();
+    await session.send('Go on.');
+    expect(await session.ended(2)).toMatchObject({ terminal: { reason: 'completed' } });
+    expect(h.model.problems).toEqual([]);
+  });
+
+  it('L47 of a stop hook ends the run, and what the hook would say is not waited for', async () => {
+    const asked = gate();
+    const stop = async (_input: unknown, { signal }: { readonly signal: AbortSignal }) => {
+      asked.release();
+      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+      return { block: 'Not yet.' };
+    };
+    const h = await harness({
+      script: [reply('Done.'), reply('Never asked.')],
+      worker: { config: { hooks: { stop: [stop] } } },
+    });
+    const session = await h.open('Go.');
+    await asked.hold;
+    await session.interrupt();
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'aborted_streaming', by: 'interrupt' } });
+    expect(h.bodies()).toHaveLength(1);
+    expect(await noticesOf(session)).toEqual(['interrupted']);
+  });
+
+  it('L47 of a parked run ends it at once', async () => {
+    const h = await harness({ script: { replies: [{ fault: { status: 429, retryAfter: 3_600 } }] } });
+    const session = await h.open('Go.');
+    await until(async () => (await session.memo())?.phase === 'parked');
+    await session.interrupt();
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'aborted_streaming', by: 'interrupt' } });
+  });
+});
+
+describe('a cancel', () => {
+  it('L49 of a compaction closes the session with its transcript complete', async () => {
+    const { session, hold } = await compacting();
+    await session.handle.cancel();
+    await until(async () => (await session.handle.describe()).status.name === 'CANCELLED');
+    hold.release();
+    const entries = await session.entries();
+    expect(entries.some(({ kind }) => kind === 'boundary')).toBe(false);
+    expect(entries.at(-2)).toMatchObject({ kind: 'run_ended', ended: { terminal: { by: 'cancel' } } });
+    expect(entries.at(-1)).toMatchObject({ kind: 'session_closed', notTaken: [] });
+  });
+
+  it('L49 L55 of a session that waits for a decision answers the call and closes it', async () => {
+    const h = await harness({ script: [reply([toolUse('bash', { command: 'touch made' })])] });
+    const session = await h.open('Go.', { permissionMode: 'default' });
+    const [asked] = await until(async () => (await session.memo())?.approvals ?? null);
+    await session.handle.cancel();
+    await until(async () => (await session.handle.describe()).status.name === 'CANCELLED');
+    const outcomes = (await session.entries()).flatMap((entry) => (entry.kind === 'outcomes' ? entry.outcomes : []));
+    expect(outcomes).toMatchObject([{ isError: true, content: expect.stringContaining('waited for approval') }]);
+    const { call, inputHash } = asked ?? {};
+    await expect(session.handle.executeUpdate(UPDATES.approve, { args: [{ call, inputHash }] })).rejects.toThrow();
+  });
+});

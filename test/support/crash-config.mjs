@@ -1,0 +1,35 @@
+// The configuration of workers that are killed while a tool runs whose start can be checked, or asked about (L40). Runs the built product.
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { defineTool } from '../../dist/activities/tools/tool.js';
+
+const add = (cwd, file, line) => appendFileSync(join(cwd, file), `${line}\n`);
+
+/** Its effect is a line with its key. It never answers while there is no file `answer`, before its effect or after it. */
+function deliver(recovery, more) {
+  return defineTool({
+    name: `deliver_${recovery}`,
+    description: 'Delivers.',
+    inputSchema: z.strictObject({ hangs: z.enum(['before', 'after']) }),
+    risk: 'external',
+    recovery,
+    ...more,
+    async call({ hangs }, { cwd, idempotencyKey }) {
+      const hang = existsSync(join(cwd, 'answer')) ? Promise.resolve() : new Promise(() => {});
+      if (hangs === 'after') add(cwd, 'effects.log', idempotencyKey);
+      add(cwd, 'starts.log', idempotencyKey);
+      await hang;
+      if (hangs === 'before') add(cwd, 'effects.log', idempotencyKey);
+      return { content: 'Delivered.' };
+    },
+  });
+}
+
+async function verify(_input, { cwd, idempotencyKey }) {
+  const path = join(cwd, 'effects.log');
+  const done = existsSync(path) && readFileSync(path, 'utf8').includes(idempotencyKey);
+  return done ? { kind: 'done', output: { content: 'It was delivered.' } } : { kind: 'not_done' };
+}
+
+export default { tools: [deliver('verify', { verify }), deliver('ask')] };
