@@ -14,7 +14,7 @@ export default defineConfig({
           ...shared,
           name: 'fast',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/{server,crash,cli}/**'],
+          exclude: ['test/{server,crash,cli,recovery}/**'],
           testTimeout: 30_000,
         },
       },
@@ -50,7 +50,18 @@ export default defineConfig({
           name: 'crash',
           include: ['test/crash/**/*.test.ts'],
           globalSetup: ['test/support/temporal-server.ts'],
-          fileParallelism: false,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        // A measurement: after everything else, with the machine to itself.
+        test: {
+          ...shared,
+          name: 'recovery',
+          include: ['test/recovery/**/*.test.ts'],
+          globalSetup: ['test/support/temporal-server.ts'],
+          sequence: { groupOrder: 1 },
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },

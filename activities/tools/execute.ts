@@ -43,7 +43,7 @@ export async function executeCall(bench: Workbench, call: CallRequest, run: Call
 async function attempt(bench: Workbench, call: CallRequest, run: CallRun): Promise<Verdict | Void | Asked> {
   const { decision } = run;
   // What was started once, by whatever activity, is not judged anew: a check, a hook or a person could not undo it.
-  const before = run.attempt > 1 ? await findClaim(bench.store, { session: bench.session, key: run.key }) : null;
+  const before = await findClaim(bench.store, { session: bench.session, key: run.key });
   if (before !== null) return await recoverCall(bench, call, run, before);
   if (decision?.kind === 'deny') return deniedByPerson(call.name, decision);
   const chosen = await chooseInput(bench, call, { key: run.key, decision });

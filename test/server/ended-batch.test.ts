@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { fileStore } from '../../activities/transcript/file-store.ts';
 import { defineTool } from '../../activities/tools/tool.ts';
 import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
-import { UPDATES, type PendingApproval } from '../../workflows/contract/session.ts';
+import { QUERIES, UPDATES, type PendingApproval, type SessionView } from '../../workflows/contract/session.ts';
 import { harness, type OpenSession } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';
 import { until } from '../support/until.ts';
@@ -15,7 +15,7 @@ const run = (command: string) => toolUse('bash', { command });
 
 async function asked(session: OpenSession, count: number): Promise<readonly PendingApproval[]> {
   return until(async () => {
-    const { approvals } = (await session.handle.query('view')) as { approvals: readonly PendingApproval[] };
+    const { approvals } = await session.handle.query<SessionView>(QUERIES.view);
     return approvals.length === count ? approvals : null;
   });
 }
