@@ -104,7 +104,8 @@ async function decided(
   }
   const decision = approvals.take(call);
   goOn(bench, batch);
-  return decision ?? { kind: 'deny', reason: `nobody decided by ${new Date(deadline).toISOString()}` };
+  const reason = `nobody decided by ${new Date(deadline).toISOString()}`;
+  return decision ?? { kind: 'deny', reason, expired: true };
 }
 
 /** Until it is decided, or its time is over. */

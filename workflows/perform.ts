@@ -65,7 +65,7 @@ function modelCall(bench: RunBench, state: RunState): Promise<Event> {
     return { kind: 'model', result, step: input.step, stop: session.stopCause, ...(summary ? { summary } : {}) };
   };
   const called = outcome<ModelResult>(session, () => callModel(input), {
-    stopped: { kind: 'nothing', spend: noSpend },
+    stopped: (lost) => ({ kind: 'nothing', spend: noSpend, ...(lost ? { lost } : {}) }),
     damaged: (detail) => ({ kind: 'failed', detail, spend: noSpend }),
   });
   return called.then(ended);
@@ -100,7 +100,7 @@ async function compaction(bench: RunBench, state: RunState, move: Extract<Move, 
   const { session } = bench;
   const input = { ...appending(bench, state), trigger: move.trigger, ...position(state) };
   const result = await outcome<Compacted>(session, () => compact(input), {
-    stopped: { kind: 'nothing', spend: noSpend },
+    stopped: () => ({ kind: 'nothing', spend: noSpend }),
     damaged: (detail) => ({ kind: 'failed', detail, spend: noSpend }),
   });
   return { kind: 'compacted', result, move, stop: session.stopCause };
@@ -110,7 +110,7 @@ async function collapses(bench: RunBench, state: RunState): Promise<Event> {
   const { session } = bench;
   const input = appending(bench, state);
   const result = await outcome<Collapsed>(session, () => collapse(input), {
-    stopped: { kind: 'nothing', spend: noSpend },
+    stopped: () => ({ kind: 'nothing', spend: noSpend }),
     damaged: (detail) => ({ kind: 'failed', detail, spend: noSpend }),
   });
   return { kind: 'collapsed', result, stop: session.stopCause };
@@ -125,7 +125,7 @@ async function stopHooks(
   const input = { head, config, step: session.nextStep(), iteration, active };
   const passed = { kind: 'passed' } as const;
   const ran = await outcome<StopHooksRan>(session, () => runStopHooks(input), {
-    stopped: { verdict: passed, failed: [] },
+    stopped: () => ({ verdict: passed, failed: [] }),
     damaged: (detail) => ({ verdict: passed, failed: [{ hook: 'stop', detail }] }),
   });
   return { kind: 'hooks_ran', ran, stop: session.stopCause };
@@ -135,10 +135,12 @@ async function stopHooks(
 function outcome<Result>(
   session: Session,
   run: () => Promise<Result>,
-  instead: { readonly stopped: Result; readonly damaged: (detail: string) => Result },
+  instead: { readonly stopped: (lost: boolean) => Result; readonly damaged: (detail: string) => Result },
 ): Promise<Result> {
   return session.runScope.run(run).catch((error: unknown) => {
-    if (session.stopCause && (isCancellation(error) || error instanceof ActivityFailure)) return instead.stopped;
+    if (session.stopCause && isCancellation(error)) return instead.stopped(false);
+    // Cancelled, and its worker was gone: it ends as a timeout.
+    if (session.stopCause && error instanceof ActivityFailure) return instead.stopped(true);
     const detail = storeProblem(error);
     if (detail === null) throw error;
     return instead.damaged(detail);

@@ -12,7 +12,7 @@ import {
   fallback,
   type Tries,
 } from './failed-attempt.ts';
-import { runOnlyCall } from './run-only-call.ts';
+import { runOpenCalls } from './run-open-calls.ts';
 import { spendOf } from './spend.ts';
 import { storeReply, type ModelStep } from './store-reply.ts';
 
@@ -62,7 +62,7 @@ async function judged(
       const fate = verdict.cut ? 'cut' : 'whole';
       const { message: kept, calls } = verdict;
       const { result, first } = await storeReply(step, { message: kept, calls, fate, spend, early });
-      return first ? runOnlyCall(step, result, calls) : result;
+      return first ? runOpenCalls(step, result, calls) : result;
     }
   }
 }

@@ -40,9 +40,10 @@ function fatalDenial(by: { readonly fatal?: boolean; readonly interrupt?: boolea
   return by.fatal === true ? { fatal: { reason: 'fatal_tool_error', detail } } : {};
 }
 
-/** Someone was asked, and said no (L55). */
-export function deniedByPerson(tool: string, { reason: why, interrupt }: Denial): Verdict {
-  const content = `Not run: ${tool} was denied by a person: ${clip(why)}`;
+/** Someone was asked, and said no, or nothing in time (L55). */
+export function deniedByPerson(tool: string, { reason: why, interrupt, expired }: Denial): Verdict {
+  const how = expired ? 'needed a decision of a person' : 'was denied by a person';
+  const content = `Not run: ${tool} ${how}: ${clip(why)}`;
   return refused(content, fatalDenial({ interrupt: interrupt === true }, content));
 }
 

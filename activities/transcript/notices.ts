@@ -9,6 +9,9 @@ export const CALL_CUT =
   'Your last tool call was cut off because the reply reached the output limit, so it did not run. Make it again, ' +
   'and break long inputs into several smaller calls.';
 
+export const REQUEST_LOST =
+  'The run was interrupted while its worker was lost. What it was doing is not known: if it was a tool call, it may have taken effect.';
+
 export const INTERRUPTED = 'The run was interrupted here.';
 
 /** Stands where a user message has to be and there is nothing to say. */
@@ -59,6 +62,8 @@ export function noticeText(notice: Notice): string | null {
       return `These files were changed by someone else since you last read or wrote them; read them again before you rely on them:\n${notice.paths.join('\n')}`;
     case 'attachment':
       return `From ${notice.source}:\n${notice.text}`;
+    case 'request_lost':
+      return REQUEST_LOST;
     case 'max_turns_reached':
     case 'error':
     case 'batch_summary':

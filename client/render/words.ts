@@ -25,6 +25,8 @@ export function noticeText(notice: Notice): string {
   switch (notice.kind) {
     case 'interrupted':
       return 'interrupted';
+    case 'request_lost':
+      return 'its worker was lost: what it was doing may have taken effect';
     case 'continue':
       return 'asked to go on where it stopped';
     case 'call_cut':

@@ -105,7 +105,7 @@ describe('a call that must be asked about', () => {
     const h = await playing(reply([touch('made')]));
     const session = await h.open('Go.', { ...asking, approvalTimeoutMs: 300 });
     expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
-    expect(toldTo(h, 1)).toContain('nobody decided by');
+    expect(toldTo(h, 1)).toContain('needed a decision of a person: nobody decided by');
     expect(existsSync(join(h.cwd, 'made'))).toBe(false);
   });
 

@@ -59,7 +59,8 @@ export type Ask = { readonly tool: string; readonly reason: string; readonly inp
 /** `edited`: an input to run with instead, stored; it is validated again. */
 export type Decision =
   | { readonly kind: 'allow'; readonly inputHash: string; readonly edited?: Hash }
-  | { readonly kind: 'deny'; readonly reason: string; readonly interrupt?: true };
+  /** `expired`: nobody decided in time. */
+  | { readonly kind: 'deny'; readonly reason: string; readonly interrupt?: true; readonly expired?: true };
 
 /** Store what no model call will carry: a run's end, a session's end (L39, L47–L49). */
 export type Commit = {

@@ -36,6 +36,8 @@ export type OutcomeItem = { readonly index: number; readonly key?: CallKey; read
 /** Things said by the loop itself. `toModel` text is sent to the model as user text; the others are for people. */
 export type Notice =
   | { readonly kind: 'interrupted' }
+  /** An interrupt met a lost worker: what the request had begun is not known. Told to the model. */
+  | { readonly kind: 'request_lost' }
   | { readonly kind: 'continue' }
   | { readonly kind: 'call_cut' }
   | { readonly kind: 'max_turns_reached'; readonly limit: number; readonly turnNotTaken: number }

@@ -43,7 +43,8 @@ export type ModelResult =
   /** Cancelled while streaming: what was complete is stored (L16, L47). */
   | (Stored & { readonly kind: 'interrupted'; readonly calls: readonly Call[] })
   /** Cancelled before anything was worth storing. */
-  | { readonly kind: 'nothing'; readonly spend: Spend }
+  /** `lost`: its worker was lost too, and what it had begun is not known. */
+  | { readonly kind: 'nothing'; readonly spend: Spend; readonly lost?: true }
   | { readonly kind: 'too_long'; readonly detail: string; readonly spend: Spend }
   | { readonly kind: 'media_too_large'; readonly detail: string; readonly spend: Spend }
   | { readonly kind: 'refused'; readonly detail: string; readonly spend: Spend }

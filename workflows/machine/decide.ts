@@ -41,7 +41,11 @@ function afterModel(state: RunState, rules: Rules, { result, stop, step }: Model
     case 'interrupted':
       return stopped(stop ?? 'interrupt', rules, openCalls(result.calls, 'Not run: the reply was interrupted.'));
     case 'nothing':
-      return stopped(stop ?? 'interrupt', rules, []);
+      return stopped(
+        stop ?? 'interrupt',
+        rules,
+        result.lost ? [{ kind: 'notice', notice: { kind: 'request_lost' } }] : [],
+      );
     case 'parked':
       return { do: 'park', until: result.until };
     case 'too_long':

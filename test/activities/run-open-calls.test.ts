@@ -16,7 +16,7 @@ function message(result: ModelResult): Extract<ModelResult, { kind: 'message' }>
 
 const touch = () => toolUse('touch', { file: 'a' });
 
-describe('the only open call of a reply', () => {
+describe('what a stored reply leaves open', () => {
   it('L33 L40 an effect runs at once when its reply is stored, and its outcome is recorded under its key', async () => {
     const { bench, effects, result } = await called([toolUse('look', {}), touch()]);
     expect(effects).toEqual([{ file: 'a' }]);
@@ -27,6 +27,27 @@ describe('the only open call of a reply', () => {
     expect(result.calls[1]?.outcome).toBeUndefined();
     expect(await bench.tool(fakeAttempt(), result.head, 1)).toEqual(result.calls[1]?.ran);
     expect(effects).toHaveLength(1);
+  });
+
+  it('L35 several effects run one after the other, in the order of the model', async () => {
+    const files = ['a', 'b', 'c'];
+    const { effects, result } = await called(files.map((file) => toolUse('touch', { file })));
+    expect(effects).toEqual(files.map((file) => ({ file })));
+    expect(result.calls).toMatchObject([{ ran: {} }, { ran: {} }, { ran: {} }]);
+  });
+
+  it('L36 L41 what one of them says of the others holds: they are left to the regular way', async () => {
+    const failing = {
+      ...touching().tool,
+      name: 'fail',
+      call: () => Promise.resolve({ content: 'no', cancelsSiblings: true }),
+    };
+    const { tool, effects } = touching();
+    const calls = [touch(), toolUse('fail', {}), touch()];
+    const { result } = await called(calls, { tools: [tool, failing] });
+    expect(effects).toHaveLength(1);
+    expect(result.calls).toMatchObject([{ ran: {} }, { ran: { cancelsSiblings: true } }, {}]);
+    expect(result.calls[2]?.ran).toBeUndefined();
   });
 
   it('L40 an attempt that died after it is not made again: the next finds the reply, and the regular way the outcome', async () => {
@@ -40,7 +61,6 @@ describe('the only open call of a reply', () => {
   });
 
   it.each<[string, ReturnType<typeof toolUse>[], Partial<BenchOptions>]>([
-    ['another is open', [touch(), touch()], {}],
     ['it must be asked about', [touch()], { run: { permissionMode: 'default' } }],
     ['a pre-tool hook is about it', [touch()], { hooks: { preTool: [() => undefined] } }],
     ['the budget may be spent (L51)', [touch()], { run: { maxTokens: 1_000_000 } }],

@@ -1,0 +1,60 @@
+// The effectful calls that a stored reply leaves open run at once, one after the other in the model's order, in the same activity: a
+// turn with effects costs one activity instead of one for each. If this attempt dies, the step record gives the reply without
+// them, and the regular way finds their outcomes or their claims (L40).
+import type { Call, ModelResult, OutcomeFacts } from '../../workflows/contract/activities.ts';
+import { callKey } from '../../workflows/contract/ids.ts';
+import type { CallBlock } from './judge.ts';
+import type { ModelStep } from './store-reply.ts';
+
+/** Up to the first that must go the regular way, or decides how the others run, or whether (L34, L36, L38, L41). */
+export async function runOpenCalls(
+  step: ModelStep,
+  result: ModelResult,
+  blocks: readonly CallBlock[],
+): Promise<ModelResult> {
+  if (result.kind !== 'message') return result;
+  const ran = new Map<Call, OutcomeFacts>();
+  for (const call of result.calls) {
+    if (!leavesFree(call.outcome ?? {})) break;
+    if (call.outcome) continue;
+    const facts = await runCall(
+      step,
+      result,
+      blocks.find(({ index }) => index === call.index),
+    );
+    if (!facts) break;
+    ran.set(call, facts);
+    if (!leavesFree(facts)) break;
+  }
+  return { ...result, calls: result.calls.map((call) => withRan(call, ran.get(call))) };
+}
+
+/** Null: the regular way. */
+async function runCall(
+  step: ModelStep,
+  { head }: Extract<ModelResult, { kind: 'message' }>,
+  block: CallBlock | undefined,
+): Promise<OutcomeFacts | null> {
+  if (!block || !mayRun(step, block)) return null;
+  const { deps, attempt, input, config, live } = step;
+  const key = callKey(config.chain, head, block.index);
+  const port = { iteration: input.iteration, say: live.write };
+  const given = { context: input.context, step: input.step };
+  const done = await deps.tools.claimed(config, block, key, attempt, port, given);
+  return 'ask' in done ? null : done.facts;
+}
+
+/** Whether the budget still allows it is for the loop to say (L51): with one, calls run the regular way. */
+function mayRun({ deps, attempt, config, input }: ModelStep, block: CallBlock): boolean {
+  const { maxBudgetUsd, maxTokens } = config.rules;
+  if (attempt.signal.aborted || maxBudgetUsd !== null || maxTokens !== null) return false;
+  return deps.tools.traits(config, block, input.context).atOnce;
+}
+
+function leavesFree({ cancelsSiblings, modify, fatal, stop }: OutcomeFacts): boolean {
+  return !cancelsSiblings && !modify && !fatal && stop === undefined;
+}
+
+function withRan(call: Call, ran: OutcomeFacts | undefined): Call {
+  return ran ? { ...call, ran } : call;
+}
