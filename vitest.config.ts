@@ -34,7 +34,8 @@ export default defineConfig({
           ...shared,
           name: 'uncached',
           include: ['test/server/**/*.test.ts'],
-          exclude: ['test/server/full-queue.test.ts'],
+          // Long histories, replayed for each task, prove nothing more and take minutes.
+          exclude: ['test/server/{full-queue,context}.test.ts'],
           globalSetup: ['test/support/temporal-server.ts'],
           provide: { maxCachedWorkflows: 0 },
           testTimeout: 60_000,

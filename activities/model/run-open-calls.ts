@@ -3,6 +3,7 @@
 // them, and the regular way finds their outcomes or their claims (L40).
 import type { Call, ModelResult, OutcomeFacts } from '../../workflows/contract/activities.ts';
 import { callKey } from '../../workflows/contract/ids.ts';
+import { StoreError } from '../transcript/store.ts';
 import type { CallBlock } from './judge.ts';
 import type { ModelStep } from './store-reply.ts';
 
@@ -40,8 +41,14 @@ async function runCall(
   const key = callKey(config.chain, head, block.index);
   const port = { iteration: input.iteration, say: live.write };
   const given = { context: input.context, step: input.step };
-  const done = await deps.tools.claimed(config, block, key, attempt, port, given);
-  return 'ask' in done ? null : done.facts;
+  try {
+    const done = await deps.tools.claimed(config, block, key, attempt, port, given);
+    return 'ask' in done ? null : done.facts;
+  } catch (error) {
+    // What is damaged is one call's, not the reply's: the regular way meets it again and says so.
+    if (error instanceof StoreError && error.problem !== 'unavailable') return null;
+    throw error;
+  }
 }
 
 /** Whether the budget still allows it is for the loop to say (L51): with one, calls run the regular way. */
