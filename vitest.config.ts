@@ -1,7 +1,8 @@
 // Tests in tiers: `fast` needs no server, `server` shares one embedded Temporal server, `crash` kills what it started.
 import { defineConfig } from 'vitest/config';
 
-const shared = { setupFiles: ['test/support/clean-env.ts'], pool: 'forks' as const };
+/** Test files of a tier share a process: they keep nothing global, and loading the tree for each took a third of the time. */
+const shared = { setupFiles: ['test/support/clean-env.ts'], pool: 'forks' as const, isolate: false };
 
 export default defineConfig({
   test: {
@@ -34,8 +35,8 @@ export default defineConfig({
           ...shared,
           name: 'uncached',
           include: ['test/server/**/*.test.ts'],
-          // Long histories, replayed for each task, prove nothing more and take minutes.
-          exclude: ['test/server/{full-queue,context}.test.ts'],
+          // Long histories, replayed for each task, prove nothing more and take minutes; the others are about activities.
+          exclude: ['test/server/{full-queue,context,tools,extensions,permissions,damage,first-run}.test.ts'],
           globalSetup: ['test/support/temporal-server.ts'],
           provide: { maxCachedWorkflows: 0 },
           testTimeout: 60_000,

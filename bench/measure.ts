@@ -13,9 +13,9 @@ const TURNS = 506;
 /** Around each turn, the ones taken with it: a single turn is noise. */
 const AROUND: Readonly<Record<number, readonly [from: number, to: number]>> = {
   1: [1, 3],
-  10: [5, 25],
-  100: [80, 120],
-  500: [465, 505],
+  10: [7, 13],
+  100: [95, 105],
+  500: [495, 505],
 };
 
 export async function measure(bench: BenchServer, subject: Subject): Promise<Row[]> {

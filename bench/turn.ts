@@ -8,7 +8,7 @@ const json = process.argv.includes('--json');
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
 const SUBJECTS: readonly Subject[] = ['floor', 'safe', 'effectful'];
-const ROUNDS = 3;
+const ROUNDS = 2;
 
 const bench = await benchServer(say);
 try {

@@ -61,12 +61,26 @@ describe('perdure run', () => {
     expect(jsonLines(command.out()).at(-1)).toMatchObject({ reason: 'aborted_streaming' });
   });
 
-  it('L61 a prompt of 5 MB is stored, sent by hash, and reaches the model whole', async () => {
+  const words = { input: 'word '.repeat(1_048_576) };
+
+  it('L61 a prompt of 5 MB is stored, sent by hash, and reaches a model whose window holds it whole', async () => {
     const model = await modelFor({ replies: [reply('Long.')], window: 10_000_000 });
     const place = cliPlace(model);
-    const command = place.start(['run', '--json', '-'], { input: 'word '.repeat(1_048_576) });
+    const config = join(place.root, 'wide.mjs');
+    const wide = { models: { 'claude-sonnet-': { window: 10_000_000, maxOutput: 8_000, price: null } } };
+    writeFileSync(config, `export default ${JSON.stringify(wide)};\n`);
+    const command = place.start(['run', '--json', '--config', config, '-'], words);
     expect(await command.status).toBe(0);
     expect(JSON.stringify(model.requests[0]?.body).length).toBeGreaterThan(5 * 1_048_576);
+  });
+
+  it('L12 a prompt of 5 MB that no window holds ends with blocking_limit before any request, and is kept', async () => {
+    const model = await modelFor([reply('Never asked.')]);
+    const place = cliPlace(model);
+    const command = place.start(['run', '--json', '-'], words);
+    expect(await command.status).toBe(1);
+    expect(jsonLines(command.out()).at(-1)).toMatchObject({ reason: 'blocking_limit' });
+    expect(model.requests).toHaveLength(0);
   });
 
   it('a bad key ends with a reason, one line and no stack', async () => {

@@ -21,7 +21,7 @@ export const rules: readonly Rule[] = [
   },
   { id: 'L11', rule: 'The task budget is carried over compactions and told to the API' },
   { id: 'L12', rule: 'Blocking limit' },
-  { id: 'L13', rule: "The run's query id and depth travel to tools, hooks, prompts and logs" },
+  { id: 'L13', rule: "The run's query id and depth travel to tools, hooks, providers and handlers" },
   { id: 'L14', rule: 'Streaming; Temporal alone retries; long waits hold no slot and are announced' },
   { id: 'L15', rule: 'Complete tool_use blocks decide; truncated calls, empty replies and refusals' },
   { id: 'L16', rule: 'Each attempt has one recorded fate' },
