@@ -20,6 +20,17 @@ export type Attempt = {
   remember(details: unknown, when?: 'now'): void;
 };
 
+/** Not a stop (L50): the attempt is over, the run goes on elsewhere, with nothing of this attempt. */
+export function givenUp(attempt: Attempt, what = 'the attempt'): Error {
+  return new Error(`${what} was given up: ${attempt.abortedBy() ?? 'unknown'}`);
+}
+
+/** Whether an attempt's signal was aborted by something that is no stop. */
+export function isGivenUp(attempt: Attempt): boolean {
+  const by = attempt.abortedBy();
+  return by !== null && by !== 'stop';
+}
+
 /**
  * Often enough that a cancel, which travels in a heartbeat's answer, arrives within half a second; an activity that is over
  * sooner sends none, for each costs the server a write.

@@ -1,7 +1,7 @@
 // One iteration's model call: append what came since, show the model its view, stream the reply, store it, say what the loop
 // needs to know of it. Safe to attempt twice: a step record returns what an earlier attempt stored (L16).
 import type { CallModel, ModelResult } from '../workflows/contract/activities.ts';
-import type { Attempt } from './attempt.ts';
+import { type Attempt, givenUp } from './attempt.ts';
 import type { Deps } from './deps.ts';
 import { promptHooks } from './hooks/prompt-hooks.ts';
 import { announce } from './live/announce.ts';
@@ -118,8 +118,7 @@ async function reply(step: ModelStep): Promise<ModelResult> {
   live.write({ type: 'request_start', iteration: input.iteration, attempt: attempt.number, model: name });
   const attempted = await attemptReply(body, replyPort(step));
   if (attempted.kind === 'aborted' && attempt.abortedBy() !== 'stop') {
-    // Not a stop (L50): the run goes on elsewhere, with nothing of this attempt.
-    throw new Error(`the attempt was given up: ${attempt.abortedBy() ?? 'unknown'}`);
+    throw givenUp(attempt);
   }
   const result = await settle(step, attempted);
   if ('head' in result) deps.attachments.prefetch(config);

@@ -1,10 +1,11 @@
 // Asks the stop hooks whether the run may end with its last reply (L30). Safe to attempt twice: hooks only answer.
 import type { RunStopHooks, StopHooksRan } from '../workflows/contract/activities.ts';
-import type { Attempt } from './attempt.ts';
+import { type Attempt, givenUp, isGivenUp } from './attempt.ts';
 import type { Deps } from './deps.ts';
-import { watchHooks } from './hooks/watch-hooks.ts';
+import { hookContext } from './hooks/hook-context.ts';
 import { orDied } from './live/or-died.ts';
-import { lastReply, type View } from './transcript/view.ts';
+import { messageText } from './transcript/message-text.ts';
+import { lastReply } from './transcript/view.ts';
 
 /** An attempt that was stopped answers `passed`: whoever stopped it decides what follows (L47). */
 export function runStopHooks(deps: Deps): (attempt: Attempt, input: RunStopHooks) => Promise<StopHooksRan> {
@@ -13,20 +14,13 @@ export function runStopHooks(deps: Deps): (attempt: Attempt, input: RunStopHooks
     const config = await deps.config(hash);
     const live = deps.live.open({ session, step, attempt: number, activity: 'runStopHooks' });
     return orDied(live, async () => {
-      const text = replyText(await deps.transcripts.view(session, head));
-      const { queryId, depth, cwd } = config;
-      const context = { session, queryId, depth, iteration, cwd, signal, watch: watchHooks(live, iteration) };
-      const ran = await deps.hooks.stop(context, { text, active });
-      const by = attempt.abortedBy();
-      // Not a stop (L50): what the hooks would have said, another attempt finds out.
-      if (by !== null && by !== 'stop') throw new Error(`the attempt was given up: ${by}`);
+      const last = lastReply(await deps.transcripts.view(session, head));
+      const text = last ? messageText(last.reply.message) : '';
+      const ran = await deps.hooks.stop(hookContext(config, { iteration, signal }, live), { text, active });
+      // What the hooks would have said, another attempt finds out.
+      if (isGivenUp(attempt)) throw givenUp(attempt);
       await live.end({ type: 'fate', fate: 'done' });
-      return by === 'stop' ? { verdict: { kind: 'passed' }, failed: [] } : ran;
+      return attempt.abortedBy() === 'stop' ? { verdict: { kind: 'passed' }, failed: [] } : ran;
     });
   };
-}
-
-function replyText(view: View): string {
-  const content = lastReply(view)?.reply.message.content ?? [];
-  return content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('');
 }

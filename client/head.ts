@@ -2,8 +2,7 @@
 import type { Client } from '@temporalio/client';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { z } from 'zod';
-import { isHash } from '../activities/transcript/hash.ts';
-import type { Hash, SessionId } from '../workflows/contract/ids.ts';
+import { type Hash, isHash, type SessionId } from '../workflows/contract/ids.ts';
 
 type Service = Client['workflowService'];
 type HistoryEvent = NonNullable<

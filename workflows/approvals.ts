@@ -2,6 +2,7 @@
 // input is refused before it is accepted.
 import { ApplicationFailure, defineUpdate, setHandler } from '@temporalio/workflow';
 import type { Decision } from './contract/activities.ts';
+import { isHash } from './contract/ids.ts';
 import { UPDATES, type Approval, type Denial, type PendingApproval } from './contract/session.ts';
 
 /** Characters of a person's reason. */
@@ -90,8 +91,7 @@ export class Approvals {
     if (this.waiting.get(call)?.inputHash !== inputHash) {
       return `the approval of call ${call} is for another input than the one that waits: look at it again`;
     }
-    const isHash = edited === undefined || (typeof edited === 'string' && /^[0-9a-f]{64}$/.test(edited));
-    return isHash ? undefined : 'the edited input is not the hash of a stored value';
+    return edited === undefined || isHash(edited) ? undefined : 'the edited input is not the hash of a stored value';
   }
 }
 

@@ -1,5 +1,5 @@
 // The session's queue of user messages: each id once, in order of arrival (L61). Signal handlers push, nothing else.
-import type { MessageId } from './contract/ids.ts';
+import { isHash, type MessageId } from './contract/ids.ts';
 import type { UserMessage } from './contract/session.ts';
 
 /** How many ids are remembered against repeats; a repeat older than this would be taken as new. */
@@ -90,5 +90,5 @@ export function isSnip(value: unknown): value is { readonly entries: readonly nu
 function isBody(value: unknown): boolean {
   const { kind, text, hash, bytes } = (value ?? {}) as Readonly<Record<string, unknown>>;
   if (kind === 'text') return typeof text === 'string';
-  return kind === 'stored' && typeof hash === 'string' && /^[0-9a-f]{64}$/.test(hash) && typeof bytes === 'number';
+  return kind === 'stored' && isHash(hash) && typeof bytes === 'number';
 }

@@ -64,11 +64,7 @@ function modelCall(bench: RunBench, state: RunState): Promise<Event> {
     const summary = session.beside.takeSummary();
     return { kind: 'model', result, step: input.step, stop: session.stopCause, ...(summary ? { summary } : {}) };
   };
-  const called = outcome<ModelResult>(session, () => callModel(input), {
-    stopped: (lost) => ({ kind: 'nothing', spend: noSpend, ...(lost ? { lost } : {}) }),
-    damaged: (detail) => ({ kind: 'failed', detail, spend: noSpend }),
-  });
-  return called.then(ended);
+  return outcome<ModelResult>(session, () => callModel(input), noResult).then(ended);
 }
 
 function modelInput(bench: RunBench, state: RunState): CallModel {
@@ -99,20 +95,14 @@ function position({ modelPosition }: RunState): Pick<CallModel, 'model'> {
 async function compaction(bench: RunBench, state: RunState, move: Extract<Move, { do: 'compact' }>): Promise<Event> {
   const { session } = bench;
   const input = { ...appending(bench, state), trigger: move.trigger, ...position(state) };
-  const result = await outcome<Compacted>(session, () => compact(input), {
-    stopped: () => ({ kind: 'nothing', spend: noSpend }),
-    damaged: (detail) => ({ kind: 'failed', detail, spend: noSpend }),
-  });
+  const result = await outcome<Compacted>(session, () => compact(input), noResult);
   return { kind: 'compacted', result, move, stop: session.stopCause };
 }
 
 async function collapses(bench: RunBench, state: RunState): Promise<Event> {
   const { session } = bench;
   const input = appending(bench, state);
-  const result = await outcome<Collapsed>(session, () => collapse(input), {
-    stopped: () => ({ kind: 'nothing', spend: noSpend }),
-    damaged: (detail) => ({ kind: 'failed', detail, spend: noSpend }),
-  });
+  const result = await outcome<Collapsed>(session, () => collapse(input), noResult);
   return { kind: 'collapsed', result, stop: session.stopCause };
 }
 
@@ -131,12 +121,19 @@ async function stopHooks(
   return { kind: 'hooks_ran', ran, stop: session.stopCause };
 }
 
+type Instead<Result> = {
+  readonly stopped: (lost: boolean) => Result;
+  readonly damaged: (detail: string) => Result;
+};
+
+/** Of what asks a model: nothing was spent that is known of. */
+const noResult: Instead<Extract<ModelResult, { kind: 'nothing' | 'failed' }>> = {
+  stopped: (lost) => ({ kind: 'nothing', spend: noSpend, ...(lost ? { lost } : {}) }),
+  damaged: (detail) => ({ kind: 'failed', detail, spend: noSpend }),
+};
+
 /** What an activity of the run came to; a stop and a damaged store are values, every other failure is a bug and stays one. */
-function outcome<Result>(
-  session: Session,
-  run: () => Promise<Result>,
-  instead: { readonly stopped: (lost: boolean) => Result; readonly damaged: (detail: string) => Result },
-): Promise<Result> {
+function outcome<Result>(session: Session, run: () => Promise<Result>, instead: Instead<Result>): Promise<Result> {
   return session.runScope.run(run).catch((error: unknown) => {
     if (session.stopCause && isCancellation(error)) return instead.stopped(false);
     // Cancelled, and its worker was gone: it ends as a timeout.

@@ -1,13 +1,14 @@
 // Runs the calls of one reply: batch after batch, results in the model's order (L35, L36, L39, L48).
 import { ActivityFailure, CancellationScope, isCancellation } from '@temporalio/workflow';
 import { approved, settled, type Approved, type Batch } from './approve-call.ts';
-import type { Call, OutcomeItem, RunTool, ToolContextState } from './contract/activities.ts';
+import type { Call, OutcomeItem, RunTool } from './contract/activities.ts';
 import { callKey, type Hash } from './contract/ids.ts';
 import type { StopCause } from './contract/loop.ts';
 import type { PendingApproval } from './contract/session.ts';
 import { batches } from './machine/batches.ts';
 import type { CallResult, Move, ToolsRan } from './machine/events.ts';
 import type { RunState } from './machine/state.ts';
+import { contextAfter } from './machine/tool-context.ts';
 import type { RunBench } from './perform.ts';
 import { runTool } from './ports.ts';
 import { storeProblem } from './store-problem.ts';
@@ -77,7 +78,10 @@ async function runBatch(bench: RunBench, state: RunState, batch: Batch): Promise
   const { session, snapshot } = bench;
   const { head, iteration } = state;
   if (head === null) throw new Error('a call without a stored reply');
-  const context = contextNow(state, batch);
+  const context = contextAfter(
+    state.toolContext,
+    batch.calls.map(({ index }) => batch.results.get(index)),
+  );
   const common = { head, config: snapshot.config, iteration, ...(context === null ? {} : { context }) };
   let failed = false;
   await session.runScope.run(async () => {
@@ -118,14 +122,6 @@ function withdrawn(approval: PendingApproval): string;
 function withdrawn(approval: PendingApproval | undefined): string | undefined;
 function withdrawn(approval: PendingApproval | undefined): string | undefined {
   return approval && (/\.\d+$/.test(approval.inputHash) ? NOT_AGAIN : WITHDRAWN);
-}
-
-/** What the calls before this batch left for it, in the model's order (L38). */
-function contextNow({ toolContext }: RunState, { calls, results }: Batch): ToolContextState | null {
-  return calls.reduce((context, { index }) => {
-    const modify = results.get(index)?.facts.modify;
-    return modify ? { ...context, ...modify } : context;
-  }, toolContext);
 }
 
 /** Its activity ended as a failure: cancelled, or what is stored is damaged. Any other failure is a bug and stays one. */

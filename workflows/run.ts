@@ -3,12 +3,13 @@ import { CancellationScope } from '@temporalio/workflow';
 import { committed } from './committed.ts';
 import type { Append, RunEnded, RunOpened } from './contract/activities.ts';
 import type { MessageId } from './contract/ids.ts';
-import { addSpend, type Terminal } from './contract/loop.ts';
+import { addSpend } from './contract/loop.ts';
 import type { RunSummary, UserMessage } from './contract/session.ts';
 import { handoverDue, handoverIfDue } from './handover.ts';
 import { usedTokens } from './machine/context.ts';
 import type { Performed } from './machine/events.ts';
 import { loop, type LoopEnd, type LoopPort } from './machine/loop.ts';
+import { showError } from './machine/show-error.ts';
 import { initialState, type RunState } from './machine/state.ts';
 import { snipAppend, userAppend } from './machine/transitions.ts';
 import { performer } from './perform.ts';
@@ -36,10 +37,8 @@ export async function openAndRun(session: Session): Promise<void> {
   if (opened.kind === 'refused') {
     // Options that no run can open with are not kept for the next one.
     session.facts = { ...session.facts, options: session.facts.accepted ?? before, accepted: null };
-    const error: Append = { kind: 'notice', notice: { kind: 'error', text: opened.detail } };
-    const terminal: Terminal = { reason: 'model_error', detail: opened.detail };
-    const end: LoopEnd = { state: initialState(head, users, context), terminal, append: [error] };
-    await finish(session, end, ids, startedAt);
+    const end = showError({ reason: 'model_error', detail: opened.detail });
+    await finish(session, { ...end, state: initialState(head, users, context) }, ids, startedAt);
     return;
   }
   session.facts = { ...session.facts, accepted: null };

@@ -1,5 +1,6 @@
 // What configured providers have to tell the model between iterations (L43): collected ahead, while tools run, and taken only
 // when it has settled, so that nothing ever waits for it. Lives in the worker: what one knows is lost with it, and asked again.
+import { untilAborted } from '../until-aborted.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 
 /** Notifications, memory: a text for the model, or null when there is nothing new. */
@@ -94,11 +95,7 @@ async function ask(
   timer.unref();
   const { signal } = given;
   try {
-    const over = new Promise<never>((_, reject) => {
-      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-    });
-    const collected = Promise.resolve().then(() => collect({ ...context, signal }));
-    const text = await Promise.race([collected, over]);
+    const text = await untilAborted(signal, () => collect({ ...context, signal }));
     if (text !== null && text.trim() !== '') settled.set(name, text);
   } catch (error) {
     if (signal.aborted && signal.reason === FORGOTTEN) return;

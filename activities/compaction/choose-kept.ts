@@ -1,5 +1,6 @@
 // What a compaction keeps as it is and what it summarises (L10): the prompts of the run, the newest rounds that fit, and never a
 // part of a trajectory with signed thinking (L59).
+import { CHARACTERS_PER_TOKEN } from '../../workflows/contract/tokens.ts';
 import type { Entry } from '../transcript/entries.ts';
 import { inView } from '../transcript/in-view.ts';
 import type { Bodies } from '../transcript/project.ts';
@@ -19,7 +20,6 @@ const SHARES: Readonly<Record<'auto' | 'reactive', Shares>> = {
   reactive: { recent: 0.05, newest: 0.2, open: 0.1 },
 };
 const PROMPTS_SHARE = 0.25;
-const CHARACTERS_PER_TOKEN = 4;
 
 export type Kept = {
   /** What is summarised, oldest first; the prompts that stay are among it, for what they say. */

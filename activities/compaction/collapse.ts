@@ -8,7 +8,7 @@ import type { Asked } from '../model/ask-model.ts';
 import { refuseScripted } from '../model/refuse-scripted.ts';
 import type { RunConfig } from '../run-config.ts';
 import { stepRecord, type StepRecord } from '../step-record.ts';
-import { estimateTokens } from '../tokens.ts';
+import { estimateTokens } from '../../workflows/contract/tokens.ts';
 import type { Entry } from '../transcript/entries.ts';
 import { shortForm } from '../transcript/notices.ts';
 import type { Bodies } from '../transcript/project.ts';

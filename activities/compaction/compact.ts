@@ -2,6 +2,7 @@
 // twice: the step record returns what an earlier attempt stored.
 import type { Compact, Compacted } from '../../workflows/contract/activities.ts';
 import type { Attempt } from '../attempt.ts';
+import { hookContext, hookFailed } from '../hooks/hook-context.ts';
 import type { HookContext, HookFailure } from '../hooks/hooks.ts';
 import { announce } from '../live/announce.ts';
 import type { LiveWriter } from '../live/events.ts';
@@ -50,7 +51,7 @@ async function made(step: Step): Promise<Compacted> {
   const small = smallModel(deps, attempt, config);
   const entries = entriesOf(base);
   const bodies = await deps.transcripts.bodies(entries);
-  const hooks = hookContext(step);
+  const hooks = hookContext(config, { iteration: input.iteration, signal: attempt.signal });
   const failures: HookFailure[] = [];
   const instructions = async (tokens: number): Promise<readonly string[]> => {
     if (!deps.hooks.has('preCompact')) return [];
@@ -64,7 +65,7 @@ async function made(step: Step): Promise<Compacted> {
     small,
     instructions,
   );
-  const reported = failures.map(failureEntry);
+  const reported = failures.map(hookFailed);
   if (summary.kind === 'made') return await stored(step, [...reported, summary.boundary], small.spend(), hooks);
   announce(step.live, reported);
   return { ...summary, spend: small.spend() };
@@ -95,18 +96,9 @@ async function stored(
   if (deps.hooks.has('postCompact')) {
     const { failed } = await deps.hooks.postCompact(hooks, { trigger: input.trigger, before, after, summary });
     // The segment is stored: it can no longer hold what failed after it.
-    announce(live, failed.map(failureEntry));
+    announce(live, failed.map(hookFailed));
   }
   return result;
-}
-
-function hookContext({ attempt, config, input }: Step): HookContext {
-  const { session, queryId, depth, cwd } = config;
-  return { session, queryId, depth, iteration: input.iteration, cwd, signal: attempt.signal };
-}
-
-function failureEntry({ hook, detail }: HookFailure): Entry {
-  return { kind: 'notice', notice: { kind: 'hook_failed', hook, detail } };
 }
 
 /** L60. The boundary is the last entry. */

@@ -1,5 +1,6 @@
 // Closed old stretches that may be shown short one day (L9): whole rounds or trajectories, old enough, without a prompt of the
 // run that goes on, and not staged or short already.
+import { CHARACTERS_PER_TOKEN } from '../../workflows/contract/tokens.ts';
 import type { Entry } from '../transcript/entries.ts';
 import { inView } from '../transcript/in-view.ts';
 import type { Bodies } from '../transcript/project.ts';
@@ -11,7 +12,6 @@ const NEWEST = 0.3;
 const LEAST = 0.05;
 const ENOUGH = 0.12;
 const MOST = 0.2;
-const CHARACTERS_PER_TOKEN = 4;
 
 /** `to` is not included. */
 export type OldStretch = {

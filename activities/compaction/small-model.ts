@@ -1,6 +1,7 @@
 // The small model as one activity uses it: what its calls cost is summed, and remembered should the attempt die (L51).
+import { CHARACTERS_PER_TOKEN } from '../../workflows/contract/tokens.ts';
 import { addSpend, noSpend, type Spend } from '../../workflows/contract/loop.ts';
-import type { Attempt } from '../attempt.ts';
+import { type Attempt, givenUp } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
 import { askModel, type Asked, type Question } from '../model/ask-model.ts';
 import type { RunConfig } from '../run-config.ts';
@@ -22,7 +23,6 @@ export type SmallModel = {
 
 /** Estimates of dense text are low: the rest of the window is for what they miss. */
 const FILLED = 0.6;
-const CHARACTERS_PER_TOKEN = 4;
 
 export function smallModel(deps: SummaryDeps, attempt: Attempt, config: RunConfig): SmallModel {
   let spend = (attempt.remembered as { spend?: Spend } | undefined)?.spend ?? noSpend;
@@ -36,7 +36,7 @@ export function smallModel(deps: SummaryDeps, attempt: Attempt, config: RunConfi
       const asked = await askModel({ model, config, signal: attempt.signal, now, random, billed }, question);
       spend = addSpend(before, asked.spend);
       if (asked.kind === 'aborted' && attempt.abortedBy() !== 'stop') {
-        throw new Error(`the attempt was given up: ${attempt.abortedBy() ?? 'unknown'}`);
+        throw givenUp(attempt);
       }
       return asked;
     },

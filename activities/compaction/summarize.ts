@@ -2,7 +2,7 @@
 // what was there (L10).
 import type { Asked } from '../model/ask-model.ts';
 import type { RunModel } from '../run-config.ts';
-import { estimateTokens } from '../tokens.ts';
+import { estimateTokens } from '../../workflows/contract/tokens.ts';
 import type { BoundaryEntry, Entry } from '../transcript/entries.ts';
 import { type Bodies, project } from '../transcript/project.ts';
 import { chooseKept, type Kept } from './choose-kept.ts';

@@ -6,8 +6,8 @@ import type { LiveWriter } from '../live/events.ts';
 import type { RunConfig } from '../run-config.ts';
 import type { Entry } from '../transcript/entries.ts';
 import type { Extended } from '../transcript/transcripts.ts';
+import { hookContext, hookFailed } from './hook-context.ts';
 import type { PromptVerdict } from './hooks.ts';
-import { watchHooks } from './watch-hooks.ts';
 
 export type PromptsTold = { readonly entries: readonly Entry[]; readonly stop: string | null };
 
@@ -27,13 +27,12 @@ const KEPT = 256;
 /** A request that is made again (a retry, a recovery) asks no hook again, unless on another worker. Throws StoreError. */
 export function promptHooks(deps: Pick<Deps, 'hooks' | 'store'>): PromptHooks {
   const done = new Map<string, PromptVerdict>();
-  return async ({ session, signal }, { iteration }, { queryId, depth, cwd }, given, live) => {
+  return async ({ session, signal }, { iteration }, config, given, live) => {
     const prompts = deps.hooks.has('promptSubmitted') ? newPrompts(given) : [];
     if (prompts.length === 0) return { entries: [], stop: null };
     const key = JSON.stringify([session, ...prompts.map(({ id }) => id)]);
     const known = done.get(key);
-    const watch = watchHooks(live, iteration);
-    const context = { session, queryId, depth, iteration, cwd, signal, watch };
+    const context = hookContext(config, { iteration, signal }, live);
     const texts = async (): Promise<string[]> => Promise.all(prompts.map((prompt) => textOf(deps, prompt)));
     const verdict = known ?? (await deps.hooks.promptSubmitted(context, await texts()));
     // A hook that was stopped has said nothing.
@@ -65,6 +64,6 @@ async function textOf({ store }: Pick<Deps, 'store'>, { body }: Prompt): Promise
 function entriesOf({ context, failed }: PromptVerdict): Entry[] {
   return [
     ...context.map(({ hook, text }) => ({ kind: 'notice', notice: { kind: 'hook_context', hook, text } }) as const),
-    ...failed.map(({ hook, detail }) => ({ kind: 'notice', notice: { kind: 'hook_failed', hook, detail } }) as const),
+    ...failed.map(hookFailed),
   ];
 }

@@ -1,4 +1,5 @@
 // Runs one hook to its end: a function or a command, within its time, its answer checked. Never throws for what a hook does.
+import { untilAborted } from '../until-aborted.ts';
 import type { CommandHook, FunctionHook, Hook, HookInput } from './hook-config.ts';
 import { readAnswer, type ReadAnswer } from './hook-answers.ts';
 import { clip } from '../tools/clip.ts';
@@ -51,11 +52,8 @@ async function byFunction<Name extends HookName>(
   const timer = setTimeout(() => time.abort(), timeoutMs);
   const both = AbortSignal.any([signal, time.signal]);
   try {
-    const aborted = new Promise<never>((_, reject) => {
-      both.addEventListener('abort', () => reject(new Error('given up')), { once: true });
-    });
-    const answer = Promise.resolve().then(() => run(structuredClone(input), { signal: both }));
-    return readAnswer(input.hook, await Promise.race([answer, aborted]));
+    const answer = await untilAborted(both, () => run(structuredClone(input), { signal: both }));
+    return readAnswer(input.hook, answer);
   } catch (error) {
     if (time.signal.aborted) return failed(late(timeoutMs));
     if (signal.aborted) return failed('stopped');

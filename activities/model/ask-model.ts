@@ -1,5 +1,6 @@
 // One question to the small model (L9, L10, L42): a text goes in, a text comes out. No tools, nothing is stored. It tries again
 // twice at once-like waits; a longer outage is a failure, which its callers can live with.
+import { messageText } from '../transcript/message-text.ts';
 import type { Message, MessageCreateParamsStreaming } from '@anthropic-ai/sdk/resources/messages';
 import { addSpend, noSpend, type Spend } from '../../workflows/contract/loop.ts';
 import type { RunConfig } from '../run-config.ts';
@@ -92,7 +93,7 @@ function answered(message: Message, blocks: readonly BlockState[], spend: Spend)
     const detail = `${message.model}: the context window is exceeded`;
     return { asked: failed({ kind: 'too_long', detail }, spend), retry: null };
   }
-  const text = message.content.map((block) => (block.type === 'text' ? block.text : '')).join('');
+  const text = messageText(message);
   if (text.trim() === '') {
     return { asked: { kind: 'failed', detail: `${message.model} answered with nothing`, spend }, retry: 0 };
   }

@@ -2,12 +2,13 @@
 // nothing (L21). They, and watchers, see the inputs of calls as their tools show them (L18).
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { CallRunner, Deps } from '../deps.ts';
+import { hookContext } from '../hooks/hook-context.ts';
 import type { RunConfig } from '../run-config.ts';
 
 /** Returns at once. A reply that is stored just before a crash may go untold. */
 export function observe(
   { hooks, warn, tools }: Pick<Deps, 'hooks' | 'warn' | 'tools'>,
-  { session, queryId, depth, cwd }: RunConfig,
+  config: RunConfig,
   iteration: number,
   message: Message,
 ): void {
@@ -16,9 +17,9 @@ export function observe(
   const { signal } = new AbortController();
   const seen = observableMessage(tools, message);
   setImmediate(() => {
-    void hooks.postSampling({ session, queryId, depth, iteration, cwd, signal }, seen).then(({ failed }) => {
+    void hooks.postSampling(hookContext(config, { iteration, signal }), seen).then(({ failed }) => {
       for (const { hook, detail } of failed) {
-        warn(`the post-sampling hook ${hook} failed on session ${session}, iteration ${iteration}: ${detail}`);
+        warn(`the post-sampling hook ${hook} failed on session ${config.session}, iteration ${iteration}: ${detail}`);
       }
     });
   });

@@ -14,11 +14,10 @@ import {
 } from './failed-attempt.ts';
 import { runOpenCalls } from './run-open-calls.ts';
 import { spendOf } from './spend.ts';
-import { storeReply, type ModelStep } from './store-reply.ts';
+import { MOST_NAME, storeReply, type ModelStep } from './store-reply.ts';
 
-/** Of an abandoned attempt the model is told this many calls, and so many characters of each name. */
+/** Of an abandoned attempt the model is told this many calls. */
 const MOST_CALLS = 20;
-const MOST_NAME = 128;
 
 export async function settle(step: ModelStep, attempted: Attempted): Promise<ModelResult> {
   const { deps, config, tries, chosen } = step;

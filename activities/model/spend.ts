@@ -31,8 +31,3 @@ function cost(usage: Usage, price: Price): number {
     usage.cacheWrite * price.cacheWrite;
   return perMillion / 1_000_000;
 }
-
-/** Tokens in context at a reply, all kinds. */
-export function contextTokens({ input, output, cacheRead, cacheWrite }: Usage): number {
-  return input + output + cacheRead + cacheWrite;
-}

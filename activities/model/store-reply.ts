@@ -2,13 +2,14 @@
 // to the loop.
 import type { Call, CallModel, ModelResult } from '../../workflows/contract/activities.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
-import type { Spend } from '../../workflows/contract/loop.ts';
+import { type Spend, totalTokens } from '../../workflows/contract/loop.ts';
 import type { Attempt } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
 import type { LiveWriter } from '../live/events.ts';
 import type { RunConfig } from '../run-config.ts';
 import type { Entry, ReplyEntry } from '../transcript/entries.ts';
 import { fitOutcomes } from '../transcript/outcome-budget.ts';
+import { messageText } from '../transcript/message-text.ts';
 import type { StepRecord } from '../step-record.ts';
 import type { Extended } from '../transcript/transcripts.ts';
 import type { AnswerCheck } from './answer-schema.ts';
@@ -18,7 +19,7 @@ import type { Tries } from './failed-attempt.ts';
 import { clip } from '../tools/clip.ts';
 import type { CallBlock } from './judge.ts';
 import { observe } from './observe.ts';
-import { contextTokens, spendOf } from './spend.ts';
+import { spendOf } from './spend.ts';
 
 /** One attempt of one model call, and what it works on. */
 export type ModelStep = {
@@ -61,7 +62,7 @@ export async function storeReply(step: ModelStep, storing: Storing): Promise<Sto
   const number = attempt.number;
   const reply: ReplyEntry = { kind: 'reply', fate, message, ...asked, iteration, attempt: number, spend: own, at };
   const next = deps.transcripts.next(base, [reply, ...(await adopted(deps, calls, early))]);
-  const facts = { head: next.hash, contextTokens: contextTokens(own.usage), spend };
+  const facts = { head: next.hash, contextTokens: totalTokens(own.usage), spend };
   const listed = calls.map((call) => describe(step, call, early.get(call.index)));
   const { result, first } = await record.record(resultOf(step, storing, facts, listed), next.bytes);
   if (first) {
@@ -85,12 +86,8 @@ function resultOf(
   if (fate === 'interrupted') return { kind: 'interrupted', ...facts, calls };
   const final = calls.length === 0;
   if (fate === 'cut') return final ? { kind: 'cut_off', ...facts } : { kind: 'message', ...facts, calls, cut: true };
-  const problem = final ? answer(textOf(message)) : undefined;
+  const problem = final ? answer(messageText(message)) : undefined;
   return { kind: 'message', ...facts, calls, ...(problem === undefined ? {} : { problem }) };
-}
-
-function textOf({ content }: ReplyEntry['message']): string {
-  return content.map((block) => (block.type === 'text' ? block.text : '')).join('');
 }
 
 /**
@@ -115,7 +112,7 @@ async function adopted(
 }
 
 /** Characters of a name in the history: no tool has a longer one. */
-const MOST_NAME = 128;
+export const MOST_NAME = 128;
 
 function describe({ deps, config, input }: ModelStep, call: CallBlock, done: EarlyOutcome | undefined): Call {
   const { safe, signature } = deps.tools.traits(config, call, input.context);

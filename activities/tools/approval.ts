@@ -1,6 +1,6 @@
 // Approvals as values (L55): what is asked about a call, and with which input it runs once someone has decided.
 import type { Ask, Decision } from '../../workflows/contract/activities.ts';
-import type { Hash } from '../../workflows/contract/ids.ts';
+import { type Hash, isHash } from '../../workflows/contract/ids.ts';
 import type { CallLog } from '../transcript/entries.ts';
 import { keySegment } from '../transcript/keys.ts';
 import { StoreError, type Store } from '../transcript/store.ts';
@@ -16,7 +16,6 @@ import type { CallRequest, CallRun, Workbench } from './workbench.ts';
 type Allowed = Extract<Decision, { kind: 'allow' }>;
 
 const MAX_REASON = 500;
-const SHA_256 = /^[0-9a-f]{64}$/;
 const NOT_STORED = 'Not run: a person edited the input, and it is not in the store.';
 
 /** The input a call is to run with. `stored`: where it lies when it is not the call's own. */
@@ -66,7 +65,7 @@ export async function chooseInput(
 
 /** An input a person wrote: whatever is wrong with it is this call's outcome. */
 export async function editedInput(store: Store, { inputHash: asked }: Allowed, edited: Hash): Promise<Chosen | string> {
-  if (!SHA_256.test(edited)) return NOT_STORED;
+  if (!isHash(edited)) return NOT_STORED;
   try {
     const input = await storedInput(store, edited);
     return { input, stored: edited, edited: true, approved: { inputHash: asked, editedHash: edited } };
@@ -91,7 +90,7 @@ export function withApproval(verdict: Verdict, { approved, edited, input }: Chos
 }
 
 async function wasAsked(bench: Workbench, key: string, hash: string): Promise<boolean> {
-  return SHA_256.test(hash) && (await bench.store.read(askedPath(bench, key, hash))) !== null;
+  return isHash(hash) && (await bench.store.read(askedPath(bench, key, hash))) !== null;
 }
 
 function askedPath({ session }: Workbench, key: string, hash: string): string {

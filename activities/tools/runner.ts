@@ -2,6 +2,7 @@
 // what watchers see of each.
 import { createHash } from 'node:crypto';
 import type { ToolContextState } from '../../workflows/contract/activities.ts';
+import { givenUp } from '../attempt.ts';
 import type { CallPort, CallRunner } from '../deps.ts';
 import type { HookRunner } from '../hooks/hooks.ts';
 import { processIdentity } from '../process-identity.ts';
@@ -51,7 +52,7 @@ export function callRunner(store: Store, registry: ToolRegistry, hooks: HookRunn
       );
       if (done.kind === 'ask') return { ask: done.ask };
       if (done.kind === 'done') return { outcome: done.outcome, facts: done.facts };
-      throw new Error(`the attempt of ${call.name} was given up: ${attempt.abortedBy() ?? 'unknown'}`);
+      throw givenUp(attempt, `the attempt of ${call.name}`);
     },
   };
 }

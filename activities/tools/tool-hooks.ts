@@ -1,7 +1,7 @@
 // Pre- and post-tool hooks around one call (L33, L41): what they are told, and what they change. A hook that fails is shown to
 // watchers, and changes nothing.
-import type { HookContext, PreToolVerdict } from '../hooks/hooks.ts';
-import { watchHooks } from '../hooks/watch-hooks.ts';
+import { hookContext } from '../hooks/hook-context.ts';
+import type { PreToolVerdict } from '../hooks/hooks.ts';
 import { clip } from './clip.ts';
 import { observable } from './observable.ts';
 import type { Tool } from './tool.ts';
@@ -18,7 +18,10 @@ export async function askPreTool(
   input: unknown,
 ): Promise<PreToolVerdict | null> {
   if (!bench.hooks.has('preTool', tool.name)) return null;
-  return await bench.hooks.preTool(context(bench, run), { name: tool.name, input: observable(tool, input) });
+  return await bench.hooks.preTool(hookContext(bench, run, { write: run.say }), {
+    name: tool.name,
+    input: observable(tool, input),
+  });
 }
 
 /** Of a call that has run and come to an end by itself. */
@@ -32,7 +35,7 @@ export async function withPostTool(
   if (!hasRun || !bench.hooks.has('postTool', tool.name)) return verdict;
   const { content, isError } = verdict;
   const call = { name: tool.name, input: observable(tool, input), content, isError };
-  const said = await bench.hooks.postTool(context(bench, run), call);
+  const said = await bench.hooks.postTool(hookContext(bench, run, { write: run.say }), call);
   const added = said.context.map(({ hook, text }) => `From the hook ${hook}:\n${text}`);
   const stop = verdict.facts.stop ?? said.stop;
   return {
@@ -40,8 +43,4 @@ export async function withPostTool(
     content: [content, ...added].filter((part) => part !== '').join('\n\n'),
     facts: stop === null ? verdict.facts : { ...verdict.facts, stop: clip(stop) },
   };
-}
-
-function context({ session, queryId, depth, cwd }: Workbench, { iteration, signal, say }: HookedRun): HookContext {
-  return { session, queryId, depth, iteration, cwd, signal, watch: watchHooks({ write: say }, iteration) };
 }

@@ -1,7 +1,6 @@
 // Where things lie in a store folder: store.json · blobs/<1 hex>/<hash> · keys/<key> · tmp/
 import { resolve } from 'node:path';
-import type { Hash } from '../../workflows/contract/ids.ts';
-import { isHash } from './hash.ts';
+import { type Hash, isHash } from '../../workflows/contract/ids.ts';
 import { keyProblem } from './keys.ts';
 
 export type FileLayout = {

@@ -5,7 +5,3 @@ import type { Hash } from '../../workflows/contract/ids.ts';
 export function hashOf(bytes: Uint8Array): Hash {
   return createHash('sha256').update(bytes).digest('hex') as Hash;
 }
-
-export function isHash(text: unknown): text is Hash {
-  return typeof text === 'string' && /^[0-9a-f]{64}$/.test(text);
-}

@@ -3,7 +3,7 @@
 import type { Entry, Outcome } from './entries.ts';
 import { inView, type Shown } from './in-view.ts';
 import { freedBy } from './shrunk-result.ts';
-import { estimateTokens } from '../tokens.ts';
+import { estimateTokens } from '../../workflows/contract/tokens.ts';
 
 export type MicrocompactRules = {
   /** Newest results that stay as they are, at least. */

@@ -1,7 +1,8 @@
 // What a run came to, from its entries alone: what the result of a query, `show` and the page say.
 import type { Terminal, TerminalReason, TransitionReason, Usage } from '../../workflows/contract/loop.ts';
 import type { MessageId } from '../../workflows/contract/ids.ts';
-import type { Entry, ReplyEntry } from './entries.ts';
+import type { Entry } from './entries.ts';
+import { messageText } from './message-text.ts';
 import type { View } from './view.ts';
 
 export type RunResult = {
@@ -67,12 +68,9 @@ function finalText(entries: readonly Entry[]): string {
       continued = entry.reason === 'max_output_tokens_recovery' || (continued && retries.has(entry.reason));
     }
     if (entry.kind !== 'reply') continue;
-    pieces = continued ? [...pieces, textOf(entry)] : [textOf(entry)];
+    const text = messageText(entry.message);
+    pieces = continued ? [...pieces, text] : [text];
     continued = false;
   }
   return pieces.join('');
-}
-
-function textOf({ message }: ReplyEntry): string {
-  return message.content.map((block) => (block.type === 'text' ? block.text : '')).join('');
 }

@@ -1,8 +1,8 @@
 // Segments as bytes, and the next one of a view. The order of fields is the order they were given in, never sorted: a tool
 // input goes back to the model as it came, or the prompt cache is lost. Equal inputs in equal order give equal hashes.
-import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
+import { type Hash, isHash, type SessionId } from '../../workflows/contract/ids.ts';
 import type { Entry, Segment } from './entries.ts';
-import { hashOf, isHash } from './hash.ts';
+import { hashOf } from './hash.ts';
 import { type Store, StoreError } from './store.ts';
 import { PAGE, type View } from './shared-view.ts';
 

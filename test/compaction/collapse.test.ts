@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { collapse } from '../../activities/compaction/collapse.ts';
 import type { Entry } from '../../activities/transcript/entries.ts';
 import { project } from '../../activities/transcript/project.ts';
-import { estimateTokens } from '../../activities/tokens.ts';
+import { estimateTokens } from '../../workflows/contract/tokens.ts';
 import {
   callBlock,
   outcome,

@@ -6,6 +6,11 @@ type Branded<Name extends string> = string & { readonly [brand]: Name };
 /** SHA-256 of a stored value, 64 lowercase hex digits. */
 export type Hash = Branded<'Hash'>;
 
+/** Also for what any client may send. */
+export function isHash(value: unknown): value is Hash {
+  return typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
+}
+
 /** A session is one conversation and one workflow: this is its workflow id. */
 export type SessionId = Branded<'SessionId'>;
 

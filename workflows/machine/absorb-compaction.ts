@@ -15,8 +15,8 @@ export function absorbCompacted(state: RunState, rules: Rules, result: Compacted
     case 'failed':
       return failed(spent, rules, result.detail);
     case 'compacted': {
-      const { failures: _, ...tracking } = state.compaction;
-      const near = tracking.lastTurn !== null && state.turn - tracking.lastTurn <= CLOSE_TURNS;
+      const { close, lastTurn } = state.compaction;
+      const near = lastTurn !== null && state.turn - lastTurn <= CLOSE_TURNS;
       return {
         ...spent,
         head: result.head,
@@ -26,7 +26,7 @@ export function absorbCompacted(state: RunState, rules: Rules, result: Compacted
         staged: [],
         compaction: {
           failures: 0,
-          close: near ? tracking.close + 1 : 1,
+          close: near ? close + 1 : 1,
           lastTurn: state.turn,
           triedIn: state.iteration,
           stagedAt: null,

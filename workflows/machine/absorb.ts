@@ -4,6 +4,7 @@ import { addSpend, type Rules } from '../contract/loop.ts';
 import { absorbCollapsed, absorbCompacted } from './absorb-compaction.ts';
 import type { Event, ToolsRan } from './events.ts';
 import type { RunState } from './state.ts';
+import { contextAfter } from './tool-context.ts';
 
 export function absorb(state: RunState, rules: Rules, event: Event): RunState {
   switch (event.kind) {
@@ -70,11 +71,7 @@ function absorbTools(state: RunState, event: ToolsRan): RunState {
     ...state,
     failing: countFailures(state.failing, event),
     newerTokens: regular.reduce((sum, { facts }) => sum + (facts.tokens ?? 0), state.newerTokens),
-    // In the model's order, whatever finished first (L38).
-    toolContext: event.results.reduce(
-      (context, { facts }) => (facts.modify ? { ...context, ...facts.modify } : context),
-      state.toolContext,
-    ),
+    toolContext: contextAfter(state.toolContext, event.results),
     pending: [
       ...state.pending,
       ...(items.length > 0 ? ([{ kind: 'outcomes', items }] as const) : []),

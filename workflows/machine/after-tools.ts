@@ -1,9 +1,9 @@
 // After the tools, in the contract's order: stop from outside (L48), fatal outcomes (L34), a hook's stop (L41), limits (L51, L45),
 // else the next turn (L46).
-import type { Append } from '../contract/activities.ts';
 import type { Rules, Terminal } from '../contract/loop.ts';
 import type { Move, ToolsRan } from './events.ts';
 import { budgetGone, turnsGone } from './limits.ts';
+import { showError } from './show-error.ts';
 import type { RunState } from './state.ts';
 import { stopNotice, stopTerminal } from './stop.ts';
 import type { Transition } from './transitions.ts';
@@ -16,7 +16,7 @@ export function afterTools(state: RunState, rules: Rules, event: ToolsRan): Move
     return { do: 'end', terminal: stopTerminal('aborted_tools', event.stop, rules), append };
   }
   const fatal = fatalOutcome(state, rules, event);
-  if (fatal) return { do: 'end', terminal: fatal, append: [errorNotice(fatal.detail)] };
+  if (fatal) return showError(fatal);
   const hook = event.results.find(({ facts }) => facts.stop !== undefined)?.facts.stop;
   if (hook !== undefined) return { do: 'end', terminal: { reason: 'hook_stopped', detail: hook }, append: [] };
   return budgetGone(state, rules) ?? turns ?? { do: 'go_round', transition: nextTurn(rules, event) };
@@ -32,8 +32,4 @@ function fatalOutcome(state: RunState, rules: Rules, event: ToolsRan): (Terminal
   const failed = event.calls.find((call) => call.signature === state.failing?.signature);
   const detail = `The same call of ${failed?.name ?? 'a tool'} with the same input failed ${state.failing.times} times in a row.`;
   return { reason: 'fatal_tool_error', detail };
-}
-
-function errorNotice(text: string): Append {
-  return { kind: 'notice', notice: { kind: 'error', text } };
 }

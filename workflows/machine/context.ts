@@ -1,8 +1,7 @@
 // How full the context is: what the API counted at the last reply, and an estimate of what is newer (L10).
 import type { Append } from '../contract/activities.ts';
+import { estimateTokens } from '../contract/tokens.ts';
 import type { RunState } from './state.ts';
-
-const CHARACTERS_PER_TOKEN = 4;
 
 /** `fixed`: system prompt and tools, for a conversation that no reply has counted yet. */
 export function usedTokens(state: RunState, fixed: number): number {
@@ -13,7 +12,7 @@ export function usedTokens(state: RunState, fixed: number): number {
 /** Outcomes are not in it: their estimates came with their facts. */
 export function pendingTokens(pending: readonly Append[]): number {
   const characters = pending.reduce((sum, append) => sum + charactersOf(append), 0);
-  return Math.ceil(characters / CHARACTERS_PER_TOKEN);
+  return estimateTokens(characters);
 }
 
 function charactersOf(append: Append): number {

@@ -3,6 +3,7 @@ import type { ModelResult } from '../contract/activities.ts';
 import type { Rules } from '../contract/loop.ts';
 import type { Move } from './events.ts';
 import { modelLimits } from './limits.ts';
+import { showError } from './show-error.ts';
 import type { RunState } from './state.ts';
 
 /** Raised caps never go above this, whatever the model allows. */
@@ -24,12 +25,7 @@ export function cutOff(
   const detail =
     `The reply was cut by max_tokens ${rules.maxOutputRecoveries + 1} times in a row. ` +
     'Ask for a shorter answer, or for its parts one at a time.';
-  return {
-    do: 'end',
-    terminal: { reason: 'max_output_tokens', detail },
-    keep: result.head,
-    append: [{ kind: 'notice', notice: { kind: 'error', text: detail } }],
-  };
+  return { ...showError({ reason: 'max_output_tokens', detail }), keep: result.head };
 }
 
 /** Null when there is nothing to gain, or the cap is not ours to change. */

@@ -4,6 +4,7 @@ import type { Rules } from '../contract/loop.ts';
 import { newestTokens, usedTokens } from './context.ts';
 import type { Move } from './events.ts';
 import { budgetGone, modelLimits } from './limits.ts';
+import { showError } from './show-error.ts';
 import type { RunState } from './state.ts';
 
 /** Collapses are staged again when the context has grown by this share of the window. */
@@ -57,10 +58,6 @@ function stagingDue({ compaction }: RunState, rules: Rules, used: number, window
   return compaction.stagedAt === null || used >= compaction.stagedAt + STAGE_AGAIN * window;
 }
 
-export function blocked(detail: string): Extract<Move, { do: 'end' }> {
-  return {
-    do: 'end',
-    terminal: { reason: 'blocking_limit', detail },
-    append: [{ kind: 'notice', notice: { kind: 'error', text: detail } }],
-  };
+export function blocked(detail: string): Move {
+  return showError({ reason: 'blocking_limit', detail });
 }
