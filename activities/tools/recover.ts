@@ -31,7 +31,10 @@ export async function recoverCall(
   const report = reporter(claimed, left);
   const { decision, signal } = run;
   if (decision?.kind === 'deny') {
-    return report(`A person decided that it does not run again: ${clip(decision.reason)}.`, decision);
+    const said = decision.expired
+      ? 'Whether it runs again was for a person to say'
+      : 'A person decided that it does not run again';
+    return report(`${said}: ${clip(decision.reason)}.`, decision);
   }
   const chosen = await startedInput(bench, call, claimed);
   const ready = prepareCall(bench.registry, bench, { name: call.name, input: chosen.input });

@@ -147,6 +147,14 @@ test('L40 a person who says no leaves the outcome unknown, not denied', async ()
   expect(ran).toHaveLength(1);
 });
 
+test('L40 L55 a question that nobody answered in time is not told as a person’s decision', async () => {
+  const { ran, again } = await died({ recovery: 'ask' });
+  const { outcome } = done(await again({ kind: 'deny', reason: 'nobody decided by noon', expired: true }));
+  expect(outcome.content).toMatch(/^outcome unknown: .* was for a person to say: nobody decided by noon\./);
+  expect(outcome.content).not.toContain('decided that');
+  expect(ran).toHaveLength(1);
+});
+
 test('L40 what runs again is what was started, also when a person had edited it', async () => {
   const ran: unknown[] = [];
   const tool = simpleTool({
