@@ -12,7 +12,7 @@ import {
 } from '../../worker/scripted-model/index.ts';
 import { UPDATES, type PendingApproval } from '../../workflows/contract/session.ts';
 import { crashHarness, replays } from '../support/crash-harness.ts';
-import { files } from '../support/scenarios.ts';
+import { fillWorkspace } from '../support/scenarios.ts';
 import { until } from '../support/until.ts';
 
 const config = { models: { 'claude-sonnet-': { window: 30_000, maxOutput: 8_000, price: null } } };
@@ -44,7 +44,7 @@ describe('a worker killed while the context is made smaller', () => {
       n === 1 ? { ...reply('This attempt dies.'), hold: held.hold, holdAfterEvent: 2 } : reply('The file was read.'),
     );
     const h = await crashHarness({ script, config });
-    for (const [name, content] of Object.entries(files)) writeFileSync(join(h.cwd, name), content);
+    fillWorkspace(h.cwd);
     const first = await h.worker();
     const session = await h.open('Do it.');
     await until(() => h.bodies().some(isSmall));

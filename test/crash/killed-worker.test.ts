@@ -3,18 +3,12 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { gate, reply, text, toolUse } from '../../worker/scripted-model/index.ts';
 import { crashHarness, replays } from '../support/crash-harness.ts';
+import { diedInTool } from '../support/died-in-tool.ts';
 import { until } from '../support/until.ts';
 
 describe('a worker killed in the middle of a tool', () => {
   it('L40 the effect happened once, its outcome is unknown, and another worker finishes the run', async () => {
-    const h = await crashHarness({
-      script: [reply([toolUse('bash', { command: 'echo effect >> effects.log; sleep 60' })]), reply('I will check.')],
-    });
-    const first = await h.worker();
-    const session = await h.open('Do it.');
-    await until(() => h.effects().length > 0);
-    await first.kill();
-    const second = await h.worker();
+    const { h, session, second } = await diedInTool();
     expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
     expect(h.effects()).toEqual(['effect']);
     expect(JSON.stringify(h.bodies()[1])).toMatch(/outcome unknown/i);

@@ -1,7 +1,8 @@
 // How soon a run moves on after its worker was killed and another one is ready. Alone on the machine: it is a measurement.
 import { expect, it } from 'vitest';
-import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { gate, reply } from '../../worker/scripted-model/index.ts';
 import { crashHarness } from '../support/crash-harness.ts';
+import { diedInTool } from '../support/died-in-tool.ts';
 import { until } from '../support/until.ts';
 
 /** From the new worker's ready line to the next request, in milliseconds. */
@@ -25,14 +26,7 @@ it('L3 within two seconds when it died in a model call', async () => {
 });
 
 it('L3 L40 within two seconds when it died in a tool', async () => {
-  const h = await crashHarness({
-    script: [reply([toolUse('bash', { command: 'echo effect >> effects.log; sleep 60' })]), reply('I will check.')],
-  });
-  const first = await h.worker();
-  const session = await h.open('Do it.');
-  await until(() => h.effects().length > 0);
-  await first.kill();
-  const second = await h.worker();
+  const { h, session, second } = await diedInTool();
   await until(() => h.bodies().length === 2);
   expect(Date.now() - second.readyAt).toBeLessThan(RECOVERY_MS);
   expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });

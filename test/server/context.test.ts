@@ -1,11 +1,9 @@
 // Long conversations on a real server: what is taken out of view, and what stays in it.
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { reply, text, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
 import { SIGNALS } from '../../workflows/contract/session.ts';
 import { harness, type Harness } from '../support/harness.ts';
-import { files } from '../support/scenarios.ts';
+import { fillWorkspace } from '../support/scenarios.ts';
 
 const WINDOW = 16_000;
 const FACT = 'The password of the vault is heliotrope.';
@@ -13,7 +11,7 @@ const model = { 'claude-sonnet-': { window: WINDOW, maxOutput: 8_000, price: nul
 const isSummary = ({ model: name }: ParsedRequest): boolean => name.startsWith('claude-haiku');
 
 async function withFiles(h: Harness): Promise<Harness> {
-  for (const [name, content] of Object.entries(files)) writeFileSync(join(h.cwd, name), content);
+  fillWorkspace(h.cwd);
   return h;
 }
 

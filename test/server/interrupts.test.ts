@@ -1,12 +1,10 @@
 // A stop from outside where nothing streams and no tool runs (L47, L49): during a compaction, a stop hook, a parking, an approval.
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { PerdureConfig } from '../../worker/config.ts';
 import { gate, reply, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
 import { UPDATES } from '../../workflows/contract/session.ts';
 import { harness, type OpenSession } from '../support/harness.ts';
-import { files } from '../support/scenarios.ts';
+import { fillWorkspace } from '../support/scenarios.ts';
 import { until } from '../support/until.ts';
 
 const isSummary = ({ model }: ParsedRequest): boolean => model.startsWith('claude-haiku');
@@ -26,7 +24,7 @@ async function compacting() {
     compaction: { collapse: false },
   };
   const h = await harness({ script, worker: { config } });
-  for (const [name, content] of Object.entries(files)) writeFileSync(join(h.cwd, name), content);
+  fillWorkspace(h.cwd);
   const session = await h.open('Read them.');
   await until(() => h.bodies().some(isSummary));
   return { h, session, hold };

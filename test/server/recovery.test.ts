@@ -1,12 +1,10 @@
 // What watchers and the prompt cache notice of a recovery, on a real server.
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../activities/transcript/entries.ts';
 import { fault, reply, text, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
 import type { PerdureConfig } from '../../worker/config.ts';
 import { harness, type HarnessOptions } from '../support/harness.ts';
-import { files } from '../support/scenarios.ts';
+import { fillWorkspace } from '../support/scenarios.ts';
 
 const TOO_LONG = 'prompt is too long';
 const isSummary = ({ model }: ParsedRequest): boolean => model.startsWith('claude-haiku');
@@ -18,7 +16,7 @@ const small: PerdureConfig = {
 
 async function withFiles(script: HarnessOptions['script'], config: PerdureConfig) {
   const h = await harness({ script, worker: { config } });
-  for (const [name, content] of Object.entries(files)) writeFileSync(join(h.cwd, name), content);
+  fillWorkspace(h.cwd);
   return h;
 }
 

@@ -1,11 +1,9 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, inject, it } from 'vitest';
 import type { Entry } from '../../activities/transcript/entries.ts';
 import { defaultHandover } from '../../workflows/contract/session.ts';
 import { harness, type Harness } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';
-import { files, scenarios, type Scenario } from '../support/scenarios.ts';
+import { fillWorkspace, scenarios, type Scenario } from '../support/scenarios.ts';
 
 const uncached = inject('maxCachedWorkflows') === 0;
 const goesRound = ({ transitions }: Scenario): boolean => transitions.length > 0;
@@ -39,7 +37,7 @@ describe.runIf(uncached)('L4 continued as new at every iteration', () => {
 });
 
 async function plays(h: Harness, { options, reason, transitions, turns, requests }: Scenario) {
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(h.cwd, name), text);
+  fillWorkspace(h.cwd);
   const session = await h.open('Do it.', options);
   const ended = await session.ended(1);
   expect(ended.terminal.reason).toBe(reason);

@@ -1,10 +1,8 @@
 // A scenario whose last model call is cut by SIGKILL of the worker: another worker must bring it to the same end.
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect } from 'vitest';
 import { gate, text, type Reply } from '../../worker/scripted-model/index.ts';
 import { crashHarness, replays } from './crash-harness.ts';
-import { files, type Scenario } from './scenarios.ts';
+import { fillWorkspace, type Scenario } from './scenarios.ts';
 import { until } from './until.ts';
 
 /** The scenario's replies, its last request held mid-stream the first time it comes. */
@@ -29,7 +27,7 @@ export async function killedInModelCall({
   const held = gate();
   const script = { replies: heldAtTheLast(replies, requests, held.hold) };
   const h = await crashHarness({ script, ...(config ? { config } : {}) });
-  for (const [name, content] of Object.entries(files)) writeFileSync(join(h.cwd, name), content);
+  fillWorkspace(h.cwd);
   const first = await h.worker();
   const session = await h.open('Do it.', options);
   await until(() => h.bodies().length === requests);

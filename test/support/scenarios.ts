@@ -4,6 +4,6 @@ import { endScenarios } from './scenarios/ends.ts';
 import { plainScenarios } from './scenarios/plain.ts';
 import type { Scenario } from './scenarios/scenario.ts';
 
-export { files, type Scenario } from './scenarios/scenario.ts';
+export { fillWorkspace, type Scenario } from './scenarios/scenario.ts';
 
 export const scenarios: readonly Scenario[] = [...plainScenarios, ...contextScenarios, ...endScenarios];

@@ -1,5 +1,7 @@
 // One scenario for each transition and each way a run can end by itself: what the model says, and what the run must come to. They
 // run once in peace, once with the worker killed at a model call, and once handed over at every iteration.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { reply, text, toolUse, type Reply } from '../../../worker/scripted-model/index.ts';
 import type { TerminalReason, TransitionReason } from '../../../workflows/contract/loop.ts';
 import type { RunOptions } from '../../../workflows/contract/session.ts';
@@ -26,9 +28,13 @@ export const write = (n: number): Reply => reply([toolUse('bash', { command: `ec
 export const dear = { usage: { input_tokens: 1_000_000, output_tokens: 0 } };
 
 /** What every scenario finds in its workspace. */
-export const files: Readonly<Record<string, string>> = {
+const files: Readonly<Record<string, string>> = {
   'a.txt': 'hello\n',
   'large.txt': Array.from({ length: 200 }, (_, n) => `line ${n} of a file that is rather long, to fill a window`).join(
     '\n',
   ),
 };
+
+export function fillWorkspace(cwd: string): void {
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(cwd, name), content);
+}
