@@ -16,7 +16,7 @@ import { schemaProblem } from '../activities/model/answer-schema.ts';
 import { createLimit } from '../activities/transcript/limit.ts';
 import type { Store } from '../activities/transcript/store.ts';
 import type { WaitingApproval } from './approval.ts';
-import { approve, type ApproveOptions, type DecidePorts, deny, type DenyOptions, snipProblem } from './decide.ts';
+import { approve, type ApproveOptions, type DecidePorts, deny, type DenyOptions } from './decide.ts';
 import { follow, type Followed, type FollowOptions } from './follow.ts';
 import { headOf } from './head.ts';
 import { messageBody, newMessageId, promptProblem, titleOf } from './message.ts';
@@ -27,6 +27,7 @@ import { newSessionId, sessionIdProblem } from './session-id.ts';
 import { sessionInfo, type SessionDescription, type SessionInfo } from './session-info.ts';
 import { cancel, describe, signal, signalWithStart } from './session-send.ts';
 import { MOST_UPDATES, update } from './session-update.ts';
+import { snip } from './snip.ts';
 import { transcriptReader } from './transcript.ts';
 
 export type ClientOptions = {
@@ -67,7 +68,7 @@ export type PerdureClient = {
   /** Returns what was decided about. A worker has to run: it takes the decision, once. */
   approve(session: string, call: string, options?: ApproveOptions): Promise<PendingApproval>;
   deny(session: string, call: string, reason: string, options?: DenyOptions): Promise<PendingApproval>;
-  /** From the next request on the model no longer sees these entries, by position; they stay in the transcript (L7). */
+  /** From its next request on the model no longer sees these entries, by position. Each must be there, and stays (L7). */
   snip(session: string, entries: readonly number[]): Promise<void>;
   /** Newest first; `open`: only those that are not closed. */
   list(which?: { readonly open?: boolean }): AsyncIterable<SessionInfo>;
@@ -88,6 +89,10 @@ export function createClient(options: ClientOptions): PerdureClient {
   const impatient = { ...patience, total: patience.oneCall };
   const look = (session: SessionId) =>
     persist(temporal, `look at session ${session}`, () => describe(temporal, session), impatient);
+  const entriesNow = async (session: SessionId): Promise<readonly Entry[]> => {
+    const head = await persist(temporal, `read session ${session}`, () => headOf(temporal, session), impatient);
+    return reader.entries(session, head);
+  };
   const decisions = decidePorts(options, look);
   return {
     start: (task, start) => startSession(options, task, start ?? {}),
@@ -110,10 +115,8 @@ export function createClient(options: ClientOptions): PerdureClient {
     approve: async (id, call, approved = {}) => approve(decisions, checkedId(id), call, approved),
     deny: async (id, call, reason, denied = {}) => deny(decisions, checkedId(id), call, reason, denied),
     snip: async (id, entries) => {
-      const session = checkedId(id);
-      const problem = snipProblem(entries);
-      if (problem !== undefined) throw new ClientProblem('refused', problem);
-      await signal(temporal, session, SIGNALS.snip, [{ entries }]);
+      const send = (session: SessionId) => signal(temporal, session, SIGNALS.snip, [{ entries }]);
+      await snip({ look, entries: entriesNow, send }, checkedId(id), entries);
     },
     list: ({ open = false } = {}) => list(temporal, `${QUERY} ${open ? "= 'Running'" : "!= 'ContinuedAsNew'"}`),
     describe: async (id) => look(checkedId(id)),
@@ -126,8 +129,7 @@ export function createClient(options: ClientOptions): PerdureClient {
     transcript: async (id) => {
       const session = checkedId(id);
       await look(session);
-      const head = await persist(temporal, `read session ${session}`, () => headOf(temporal, session), impatient);
-      return reader.entries(session, head);
+      return entriesNow(session);
     },
   };
 }

@@ -1,4 +1,4 @@
-// Decisions about calls that wait for one (L55), and what a person takes out of the model's sight (L7).
+// Decisions about calls that wait for one (L55).
 import type { SessionId } from '../workflows/contract/ids.ts';
 import { UPDATES, type Approval, type Denial, type PendingApproval } from '../workflows/contract/session.ts';
 import type { Store } from '../activities/transcript/store.ts';
@@ -24,8 +24,6 @@ const LISTED = 20;
 const LARGEST_INPUT = 1024 * 1024;
 /** Characters. */
 const LONGEST_REASON = 2_000;
-/** Of one request. */
-const MOST_SNIPPED = 1_000;
 
 /** What was decided about. */
 export async function approve(
@@ -61,14 +59,6 @@ export function reasonProblem(reason: string): string | undefined {
   if (reason.trim() === '') return 'the reason is empty: the model is told why, so say it';
   if (reason.length <= LONGEST_REASON) return undefined;
   return `the reason has ${reason.length} characters: give at most ${LONGEST_REASON}`;
-}
-
-/** A sentence that says what is wrong with positions to be snipped, or undefined. */
-export function snipProblem(entries: readonly number[]): string | undefined {
-  if (entries.length === 0) return 'no entry is named: `perdure show ID --json` has their positions';
-  if (entries.length > MOST_SNIPPED) return `${entries.length} entries are named: give at most ${MOST_SNIPPED} at once`;
-  const wrong = entries.find((entry) => !Number.isSafeInteger(entry) || entry < 0);
-  return wrong === undefined ? undefined : `${wrong} is no position of an entry: give whole numbers from 0`;
 }
 
 function pendingCall(seen: SessionDescription, call: string): PendingApproval {

@@ -11,7 +11,7 @@ const work = {
 type Work = { readonly run?: unknown; readonly command?: unknown };
 
 const one = (given: Work): boolean => (given.run === undefined) !== (given.command === undefined);
-const said = 'give exactly one of "run" (a function) and "command"';
+const said = 'it needs exactly one of "run" (a function) and "command"';
 
 /** `minutes`: its longest time. */
 function hooksOf(minutes: number) {

@@ -1,16 +1,24 @@
 // The JSON schema of --output-schema, from its file.
 import { readFileSync, statSync } from 'node:fs';
+import { type JsonSchema, schemaProblem } from '../../activities/model/answer-schema.ts';
 import { oneLine } from '../render/plain.ts';
 import { UsageError } from './errors.ts';
 
 /** Bytes: what is larger is no schema that will do. */
 const LARGEST = 1024 * 1024;
 
-/** `path`: absolute. Throws UsageError. Whether the schema is one that can be used is told when the run opens. */
-export function readSchema(path: string): Readonly<Record<string, unknown>> {
+/** `path`: absolute. Throws UsageError, also for a schema that an answer cannot be held to (L53). */
+export function readSchema(path: string): JsonSchema {
   const value = parsed(path, content(path));
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  throw new UsageError(`the output schema ${path} is no JSON object: write a JSON schema such as {"type": "object"}`);
+  if (!isObject(value))
+    throw new UsageError(`the output schema ${path} is no JSON object: write a JSON schema such as {"type": "object"}`);
+  const problem = schemaProblem(value);
+  if (problem !== undefined) throw new UsageError(problem);
+  return value;
+}
+
+function isObject(value: unknown): value is JsonSchema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function content(path: string): string {

@@ -24,7 +24,11 @@ export function eventLine(paint: Paint, event: LineEvent, full: string): string 
     case 'tool_use':
       return callLine(paint, event.name, event.input);
     case 'tool_end':
-      return resultLines(paint, { ...event, cut: event.content.length >= SHOWN_OF_OUTCOME });
+      return resultLines(paint, {
+        ...event,
+        durationMs: event.ran === false ? null : event.durationMs,
+        cut: event.content.length >= SHOWN_OF_OUTCOME,
+      });
     case 'tool_progress':
       return paint.dim(`  … ${oneLine(event.text, 140)}`);
     case 'retry': {

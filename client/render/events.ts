@@ -6,11 +6,13 @@ import type { Followed } from '../follow.ts';
 import type { RunOutcome } from '../run-outcome.ts';
 import { approvalText } from './approval-text.ts';
 import { fullCommand } from './context-words.ts';
-import { eventLine } from './event-line.ts';
+import { eventLine, type LineEvent } from './event-line.ts';
 import { type LinePen, linePen } from './line-pen.ts';
 import type { Paint } from './paint.ts';
 import { oneLine, plain } from './plain.ts';
 import { type ShownAttempts, shownAttempts } from './shown-attempts.ts';
+import { type ShownCalls, shownCalls } from './shown-calls.ts';
+import { toldAgain } from './told-again.ts';
 import { outcomeText } from './words.ts';
 
 export type Screen = {
@@ -26,13 +28,18 @@ type Of<Type extends Watched['type']> = Extract<Watched, { readonly type: Type }
 type Sheet = Pick<Screen, 'paint'> & {
   readonly pen: LinePen;
   readonly shown: ShownAttempts;
+  readonly calls: ShownCalls;
   /** The step whose thinking is being shown. */
   thinking: number | null;
 };
 
 export function eventRenderer({ write, paint, own, session }: Screen): (event: Followed) => void {
-  const sheet: Sheet = { paint, pen: linePen(write), shown: shownAttempts(), thinking: null };
+  const [pen, shown, calls] = [linePen(write), shownAttempts(), shownCalls(paint)];
+  const sheet: Sheet = { paint, pen, shown, calls, thinking: null };
+  const again = toldAgain();
+  const full = fullCommand(session);
   return (event) => {
+    if ('step' in event && again(event)) return;
     switch (event.type) {
       case 'text_delta':
         return speak(sheet, event);
@@ -48,27 +55,37 @@ export function eventRenderer({ write, paint, own, session }: Screen): (event: F
         return end(sheet, event);
       default: {
         if (event.type.startsWith('tool_')) sheet.shown.add(event);
-        const line = event.type === 'user' && event.id === own ? null : eventLine(paint, event, fullCommand(session));
-        if (line !== null) say(sheet, line);
+        if (event.type !== 'user' || event.id !== own) sayEvent(sheet, event, full);
       }
     }
   };
 }
 
+function sayEvent(sheet: Sheet, event: LineEvent, full: string): void {
+  const line = eventLine(sheet.paint, event, full);
+  if (line === null) return;
+  const above = sheet.calls.above(event);
+  sheet.thinking = null;
+  sheet.pen.line(above === null ? line : `${above}\n${line}`);
+}
+
 function say(sheet: Sheet, line: string): void {
   sheet.thinking = null;
+  sheet.calls.between();
   sheet.pen.line(line);
 }
 
 function speak(sheet: Sheet, event: Of<'text_delta'>): void {
   if (sheet.thinking !== null) sheet.pen.fresh();
   sheet.thinking = null;
+  sheet.calls.between();
   sheet.shown.add(event, event.text);
   sheet.pen.text(plain(event.text));
 }
 
 function think(sheet: Sheet, event: Of<'thinking_delta'>): void {
-  const { paint, pen, shown } = sheet;
+  const { paint, pen, shown, calls } = sheet;
+  calls.between();
   const begins = sheet.thinking !== event.step;
   shown.add(event);
   // Without colours nothing would tell it from what is said.

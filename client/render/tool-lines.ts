@@ -27,7 +27,15 @@ export function callLine(paint: Paint, name: string, input: unknown): string {
   return `${paint.cyan('▸')} ${paint.bold(oneLine(name, 60))} ${compactInput(input)}`.trimEnd();
 }
 
-/** `durationMs` is null when it is not known. `cut`: the content goes on after what is given, nobody here knows how far. */
+/** Above a result that stands apart from its call. `input` is undefined when it is not known. */
+export function callAgain(paint: Paint, name: string, input: unknown): string {
+  return paint.dim(`◂ ${oneLine(name, 60)} ${compactInput(input)}`.trimEnd());
+}
+
+/**
+ * `durationMs` is null when it is not known, or nothing ran. `cut`: the content goes on after what is given, nobody here knows how
+ * far.
+ */
 export function resultLines(
   paint: Paint,
   result: {
@@ -43,7 +51,7 @@ export function resultLines(
     .filter((line) => line !== '');
   const shown = lines.slice(0, RESULT_LINES);
   const hidden = lines.length - shown.length;
-  const time = result.durationMs === null ? [] : [shortTime(result.durationMs)];
+  const time = result.durationMs !== null ? [shortTime(result.durationMs)] : [];
   const cut = result.cut === true || result.content.length > RESULT;
   const more = cut ? `${hidden.toLocaleString('en')}+ more lines` : count(hidden, 'more line');
   const rest = [...(hidden > 0 || cut ? [more] : []), ...time].join(', ');

@@ -46,16 +46,15 @@ type Server = {
   readonly approvals?: readonly PendingApproval[];
   readonly status?: string;
   readonly update?: Update;
-  readonly signal?: (...args: readonly unknown[]) => Promise<void>;
   readonly pollers?: readonly object[];
 };
 
-function sessions(store: Store, { approvals = [], status = 'RUNNING', update, signal, pollers = [] }: Server) {
+function sessions(store: Store, { approvals = [], status = 'RUNNING', update, pollers = [] }: Server) {
   const memo = {
     perdure: { phase: 'waiting_approval', head: null, cwd: '/w', title: 't', runs: 1, last: null, approvals },
   };
   const execution = { workflowId: 's-1', status: { name: status }, memo, startTime: new Date(0), raw: {} };
-  const handle = { describe: () => Promise.resolve(execution), executeUpdate: update, signal };
+  const handle = { describe: () => Promise.resolve(execution), executeUpdate: update };
   const other = { ...execution, workflowId: 's-2', memo: { perdure: { ...memo.perdure, approvals: undefined } } };
   const list = async function* () {
     yield* [other, execution];
@@ -203,12 +202,6 @@ it('says that the session is closed', async () => {
   await expect(client.approve('s-1', '1.1.1')).rejects.toThrow('session s-1 was cancelled and takes nothing more');
 });
 
-it('L7 signals positions of entries to be snipped', async () => {
-  const signal = vi.fn().mockResolvedValue(undefined);
-  await sessions(memoryStore(), { signal }).snip('s-1', [3, 4]);
-  expect(signal.mock.calls).toEqual([['snip', { entries: [3, 4] }]]);
-});
-
 it.each([
   ['an empty reason', (client: ReturnType<typeof sessions>) => client.deny('s-1', '1', ' '), 'the reason is empty'],
   [
@@ -216,8 +209,6 @@ it.each([
     (client: ReturnType<typeof sessions>) => client.deny('s-1', '1', 'x'.repeat(2_001)),
     'has 2001',
   ],
-  ['no entries', (client: ReturnType<typeof sessions>) => client.snip('s-1', []), 'no entry is named'],
-  ['a position that is none', (client: ReturnType<typeof sessions>) => client.snip('s-1', [1.5]), '1.5 is no position'],
   [
     'an input that is not JSON',
     (client: ReturnType<typeof sessions>) => client.approve('s-1', '1', { input: () => 1 }),

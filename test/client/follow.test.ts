@@ -5,7 +5,15 @@ import { ClientProblem } from '../../client/problem.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { all, description, ended, followed, looking, message, session } from './support.ts';
 
-const start = (run: number): LiveEvent => ({ type: 'run_start', run, cwd: '/work', model: 'm', scripted: false });
+const start = (run: number): LiveEvent => ({
+  type: 'run_start',
+  run,
+  queryId: `c.${run}`,
+  depth: 0,
+  cwd: '/work',
+  model: 'm',
+  scripted: false,
+});
 const said = (text: string): LiveEvent => ({ type: 'text_delta', iteration: 1, index: 0, text });
 const end = (run: number, head: Hash, ...messages: string[]): LiveEvent => ({
   type: 'run_end',

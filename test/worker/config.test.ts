@@ -4,6 +4,7 @@ import { modelTable } from '../../activities/model/models.ts';
 import { checkConfig, ConfigProblem, defineConfig, type PerdureConfig } from '../../worker/config.ts';
 import { configDefaults } from '../../worker/config-defaults.ts';
 import { runDefaults } from '../../worker/run-defaults.ts';
+import { optionsProblem } from '../../workflows/contract/options-problem.ts';
 
 const price = { input: 1, output: 2, cacheRead: 0.1, cacheWrite: 1.25 };
 
@@ -54,9 +55,12 @@ test('L57 what is configured goes before what is built in', () => {
 
 const key = (path: string): string => `"${path}" is no key of the configuration: remove it or correct its name`;
 
+const turns = 'give a whole number from 1 to 1000000';
+
 test.each<[string, unknown, string | RegExp]>([
   ['a key that is not known', { modle: 'x' }, key('modle')],
   ['a key that is not known, further down', { compaction: { warn: 0.5 } }, key('compaction.warn')],
+  ['a key that would take two lines', { 'a\nb': 1 }, key('a\\nb')],
   ['a misspelt kind of hook', { hooks: { pretool: [] } }, key('hooks.pretool')],
   ['a misspelt key of a hook', { hooks: { stop: [{ comand: 'x' }] } }, key('hooks.stop.0.comand')],
   [
@@ -64,42 +68,91 @@ test.each<[string, unknown, string | RegExp]>([
     { hooks: { stop: [{ command: 'x', tools: ['bash'] }] } },
     key('hooks.stop.0.tools'),
   ],
-  ['a hook that does nothing', { hooks: { stop: [{ name: 'x' }] } }, /^"hooks\.stop\.0" is wrong: give exactly one of/],
-  ['a negative limit', { maxTurns: -1 }, /^"maxTurns" is wrong: /],
+  [
+    'a hook that does nothing',
+    { hooks: { stop: [{ name: 'x' }] } },
+    '"hooks.stop.0" is wrong: it needs exactly one of "run" (a function) and "command"',
+  ],
+  ['a hook that is none', { hooks: { stop: ['x'] } }, '"hooks.stop.0" is "x": give a function or an object'],
+  ['a part of a command', { hooks: { stop: [{ command: ['x', 5] }] } }, '"hooks.stop.0.command.1" is 5: give a text'],
+  ['an empty command', { hooks: { stop: [{ command: [] }] } }, '"hooks.stop.0.command" is empty: give at least 1 item'],
+  ['a negative limit', { maxTurns: -1 }, `"maxTurns" is -1: ${turns}`],
+  ['half a turn', { maxTurns: 1.5 }, `"maxTurns" is 1.5: ${turns}`],
+  ['a limit that is a text', { maxTurns: 'many' }, `"maxTurns" is "many": ${turns}`],
   ['a negative budget', { maxBudgetUsd: -5 }, key('maxBudgetUsd')],
   [
     'a negative price',
     { models: { x: { window: 1, maxOutput: 1, price: { ...price, input: -1 } } } },
-    /^"models\.x\.price\.input" is wrong: /,
+    '"models.x.price.input" is -1: give a number of US dollars from 0 to 1000000',
   ],
-  ['a missing key', { models: { x: { maxOutput: 1, price: null } } }, /^"models\.x\.window" is wrong: /],
-  ['NaN', { approvalTimeoutMs: Number.NaN }, /^"approvalTimeoutMs" is wrong: /],
-  ['a share that is none', { compaction: { critical: 85 } }, /^"compaction\.critical" is wrong: /],
+  [
+    'a missing key',
+    { models: { x: { maxOutput: 1, price: null } } },
+    '"models.x.window" is missing: give a whole number of tokens from 1 to 100000000',
+  ],
+  [
+    'a model without a name',
+    { models: { '': null } },
+    'a key of "models" is empty: give a text of 1 to 200 characters',
+  ],
+  ['models in a list', { models: [] }, '"models" is a list: give an object'],
+  ['NaN', { approvalTimeoutMs: Number.NaN }, /^"approvalTimeoutMs" is NaN: give a whole number of milliseconds from 1/],
+  [
+    'a share that is none',
+    { compaction: { critical: 85 } },
+    /^"compaction\.critical" is 85: give a number above 0 and/,
+  ],
   [
     'a warning above what is critical',
     { compaction: { warning: 0.9 } },
-    '"compaction" is wrong: "warning" must be below "critical"',
+    '"compaction" is wrong: "warning" (0.9) must be below "critical" (0.85)',
   ],
-  ['a mode that is not known', { permissionMode: 'yolo' }, /^"permissionMode" is wrong: /],
-  ['a rule that is not one', { permissions: { deny: ['bash('] } }, /^"permissions" is wrong: /],
-  ['a tool that is none', { tools: [{ name: 'x' }] }, '"tools.0" is wrong: is no tool: make it with defineTool'],
+  ['neither yes nor no', { batchSummaries: 'yes' }, '"batchSummaries" is "yes": give true or false'],
+  [
+    'a mode that is not known',
+    { permissionMode: 'yolo' },
+    '"permissionMode" is "yolo": give one of default, acceptEdits, plan, dontAsk, bypass',
+  ],
+  ['a rule that is not one', { permissions: { deny: ['bash('] } }, /^"permissions" is wrong: permission rule "bash\("/],
+  ['a tool that is none', { tools: [{ name: 'x' }] }, '"tools.0" is an object: give a tool made with defineTool'],
+  ['tools of no kind', { tools: 'x' }, '"tools" is "x": give a function or a list'],
   [
     'a handler without its time',
     { afterStop: [{ name: 'x', run: () => undefined }] },
-    /^"afterStop\.0\.timeoutMs" is wrong: /,
+    '"afterStop.0.timeoutMs" is missing: give a whole number of milliseconds from 1 to 1800000',
   ],
   [
     'two attachments of one name',
     { attachments: [everything.attachments?.[0], everything.attachments?.[0]] },
-    '"attachments" is wrong: has "news" twice',
+    '"attachments" is wrong: "news" is in it twice: give each its own name',
   ],
-  ['no object', 'model: x', /^it is wrong: /],
-])('%s is told in one sentence that names it', (_, config, told) => {
+  [
+    'a text that is too long',
+    { systemPrompt: 'x'.repeat(100_001) },
+    '"systemPrompt" has 100001 characters: give at most 100000 characters',
+  ],
+  [
+    'too many models',
+    { fallbackModels: Array.from({ length: 11 }, (_, at) => `m${at}`) },
+    '"fallbackModels" has 11 items: give at most 10 items',
+  ],
+  ['no object', 'model: x', 'it is "model: x": give an object'],
+])('%s is told in one sentence that names it, and says what would be right', (_, config, told) => {
   const check = (): unknown => checkConfig(config, 'the configuration f');
   expect(check).toThrow(ConfigProblem);
   expect(check).toThrow(
     told instanceof RegExp
       ? new RegExp(`^the configuration f: ${told.source.slice(1)}[^\\n]*$`)
-      : `the configuration f: ${told}`,
+      : new ConfigProblem(`the configuration f: ${told}`),
   );
+});
+
+test.each([
+  ['the primary', { model: 'a', fallbackModels: ['a', 'b'] }, 'a'],
+  ['the one before', { model: 'a', fallbackModels: ['b', 'b'] }, 'b'],
+])('L19 a fallback that is %s is told in the words of the check of a caller’s', (_, config, model) => {
+  expect(() => checkConfig(config, 'the configuration f')).toThrow(
+    `the configuration f: "fallbackModels" is wrong: ${optionsProblem(config) ?? ''}`,
+  );
+  expect(optionsProblem(config)).toContain(`fallback model ${model} comes right after itself`);
 });

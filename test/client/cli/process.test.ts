@@ -64,6 +64,16 @@ it.each<[string, readonly string[], string]>([
   expect({ status, out, started: existsSync(data) }).toEqual({ status: 2, out: '', started: false });
 });
 
+it('L53 refuses an output schema that no answer can be held to, and starts nothing', async () => {
+  const cwd = tempDir();
+  writeFileSync(join(cwd, 'schema.json'), '{"type":"object","required":["sum"]}');
+  const { status, err, data } = await perdure(['run', '--output-schema', 'schema.json', 'do it'], { cwd });
+  expect(err).toBe(
+    'perdure: the output schema cannot be used: $ requires "sum", which is not in its properties: add it\n',
+  );
+  expect({ status, started: existsSync(data) }).toEqual({ status: 2, started: false });
+});
+
 it('refuses another task than the demo without a key, and says what to set', async () => {
   const env = { ANTHROPIC_API_KEY: '' };
   const { status, out, err, data } = await perdure(['run', 'write a poem'], { env });

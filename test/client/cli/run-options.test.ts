@@ -69,6 +69,11 @@ it.each([
   ['is no object', '[]', 'is no JSON object'],
   ['is too large', JSON.stringify({ title: 'x'.repeat(70_000) }), 'give at most 65536'],
   ['is far too large', 'x'.repeat(2_000_000), 'has 2000000 bytes'],
+  [
+    'no answer can be held to',
+    '{"type":"object","properties":{},"required":["sum"]}',
+    'the output schema cannot be used: $ requires "sum", which is not in its properties: add it',
+  ],
 ])('L53 refuses an output schema that %s with a sentence', (_what, content, sentence) => {
   const dir = tempDir();
   if (content !== null) writeFileSync(join(dir, 's.json'), content);

@@ -1,15 +1,12 @@
 // What a person sees of a run, as the events come.
 import { expect, it } from 'vitest';
 import type { Watched } from '../../../activities/live/events.ts';
-import { eventRenderer } from '../../../client/render/events.ts';
 import { plain } from '../../../client/render/plain.ts';
-import { painter } from '../../../client/render/paint.ts';
-import type { Followed } from '../../../client/follow.ts';
 import type { RunOutcome } from '../../../client/run-outcome.ts';
 import type { Hash, MessageId, SessionId } from '../../../workflows/contract/ids.ts';
 import { noUsage } from '../../../workflows/contract/loop.ts';
+import { at, screen } from './screen.ts';
 
-const at = (step: number, attempt = 1) => ({ step, attempt });
 const delta = (text: string, step = 1, attempt = 1): Watched => ({
   type: 'text_delta',
   iteration: 1,
@@ -30,18 +27,6 @@ const result = (text: string, changes: Partial<RunOutcome> = {}): RunOutcome => 
   durationMs: 1_500,
   ...changes,
 });
-
-function screen(events: readonly Followed[], { colours = false, own = null as string | null } = {}): string {
-  let written = '';
-  const show = eventRenderer({
-    write: (text) => void (written += text),
-    paint: painter(colours),
-    own: own as MessageId | null,
-    session: 's-1' as SessionId,
-  });
-  for (const event of events) show(event);
-  return written;
-}
 
 it('streams text as it comes, and ends with the reason, turns, cost and time, without saying the text again', () => {
   expect(screen([delta('Hel'), delta('lo.'), result('Hello.')])).toBe('Hello.\ncompleted · 1 turn · $0.50 · 1.5 s\n');

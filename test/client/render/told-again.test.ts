@@ -1,0 +1,21 @@
+// What is told by an attempt that dies, and told again by the next.
+import { expect, it } from 'vitest';
+import type { Watched } from '../../../activities/live/events.ts';
+import type { MessageId } from '../../../workflows/contract/ids.ts';
+import { at, screen } from './screen.ts';
+
+it('L14 L16 says once what an attempt appended that died, and the retry or the call after a parking says again', () => {
+  const appended = (step: number, attempt: number): readonly Watched[] => [
+    { type: 'transition', iteration: 2, reason: 'next_turn', ...at(step, attempt) },
+    { type: 'user', id: 'm' as MessageId, text: 'and that', ...at(step, attempt) },
+    { type: 'notice', notice: { kind: 'batch_summary', text: 'Read it.' }, ...at(step, attempt) },
+  ];
+  const died = (step: number, attempt: number): Watched => {
+    return { type: 'tombstone', iteration: 2, why: '429', ...at(step, attempt) };
+  };
+  const attempts = [...appended(3, 1), died(3, 1), ...appended(3, 2), died(3, 2), ...appended(4, 1)];
+  const replied: Watched = { type: 'reply', iteration: 2, stopReason: 'end_turn', fate: 'whole', ...at(4) };
+  const seen = screen([...attempts, replied, ...appended(5, 1).slice(2)]);
+  // The same words of a later step are news.
+  expect(seen.split('\n')).toEqual(['── next turn', '› and that', '! Read it.', '! Read it.', '']);
+});

@@ -1,0 +1,110 @@
+// A wrong value of a configuration, said in one sentence: where it is, what is there, what would be right.
+import { z } from 'zod';
+
+type Issue = z.core.$ZodIssue;
+type RawIssue = Parameters<z.core.$ZodErrorMap>[0];
+
+/** For `safeParse`. Of a schema without words of its own, what would be right; and issues that carry the value that is wrong. */
+export const tellRight: z.core.ParseContext<Issue> = { reportInput: true, error: rightOf };
+
+/** Characters. */
+const SHOWN = 60;
+
+const KINDS: Readonly<Record<string, string>> = {
+  number: 'a number',
+  string: 'a text',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  record: 'an object',
+};
+
+const SIZES: Readonly<Record<string, string>> = { string: 'character', array: 'item' };
+
+function rightOf(issue: RawIssue): string | undefined {
+  switch (issue.code) {
+    case 'invalid_type':
+      return `give ${KINDS[issue.expected] ?? issue.expected}`;
+    case 'invalid_value':
+      return `give ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.map(String).join(', ')}`;
+    case 'too_small':
+      return `give at least ${sized(Number(issue.minimum), issue.origin)}`;
+    case 'too_big':
+      return `give at most ${sized(Number(issue.maximum), issue.origin)}`;
+    default:
+      return undefined;
+  }
+}
+
+function sized(n: number, origin: string): string {
+  const one = SIZES[origin];
+  return one === undefined ? `${n}` : `${n} ${one}${n === 1 ? '' : 's'}`;
+}
+
+/** A message that begins with "give" says what would be right, and what is there is put before it; any other says it all. */
+export function issueText(issue: Issue | undefined, above: readonly PropertyKey[] = []): string {
+  if (issue === undefined) return 'it cannot be used';
+  const path = [...above, ...issue.path];
+  switch (issue.code) {
+    case 'invalid_union':
+      return unionText(issue, path);
+    case 'unrecognized_keys':
+      return `${place([...path, issue.keys[0] ?? ''])} is no key of the configuration: remove it or correct its name`;
+    case 'invalid_key': {
+      const [wrong] = issue.issues;
+      const what = wrong === undefined ? 'cannot be used' : `${found(wrong)}: ${wrong.message}`;
+      return `a key of ${place(path.slice(0, -1))} ${what}`;
+    }
+    default:
+      return saysRight(issue.message)
+        ? `${place(path)} ${found(issue)}: ${issue.message}`
+        : `${place(path)} is wrong: ${issue.message}`;
+  }
+}
+
+/** The alternative that was meant has what is wrong further down, or is of the right kind; else any of them would be right. */
+function unionText({ errors, input }: Extract<Issue, { code: 'invalid_union' }>, path: readonly PropertyKey[]): string {
+  const firsts = errors.flatMap(([first]) => first ?? []);
+  const meant = firsts.find((first) => !isOtherKind(first));
+  if (meant !== undefined) return issueText(meant, path);
+  const rights = firsts.map(({ message }, at) => (at === 0 ? message : message.replace(/^give /, '')));
+  return `${place(path)} ${shown(input)}: ${rights.join(' or ')}`;
+}
+
+function isOtherKind({ code, path, message }: Issue): boolean {
+  return path.length === 0 && (code === 'invalid_type' || (code === 'custom' && saysRight(message)));
+}
+
+function saysRight(message: string): boolean {
+  return message.startsWith('give ');
+}
+
+function place(path: readonly PropertyKey[]): string {
+  return path.length === 0 ? 'it' : JSON.stringify(path.map(String).join('.'));
+}
+
+/** What is there. */
+function found(issue: Issue): string {
+  const { input } = issue;
+  const size = typeof input === 'string' || Array.isArray(input) ? input.length : 0;
+  if (issue.code === 'too_small' && issue.origin in SIZES) return 'is empty';
+  if (issue.code === 'too_big' && issue.origin in SIZES) return `has ${sized(size, issue.origin)}`;
+  return shown(input);
+}
+
+function shown(input: unknown): string {
+  switch (typeof input) {
+    case 'undefined':
+      return 'is missing';
+    case 'string':
+      return `is ${JSON.stringify(input.length > SHOWN ? `${input.slice(0, SHOWN - 1)}…` : input)}`;
+    case 'number':
+    case 'bigint':
+    case 'boolean':
+      return `is ${input}`;
+    case 'object':
+      return Array.isArray(input) ? 'is a list' : input === null ? 'is null' : 'is an object';
+    default:
+      return `is a ${typeof input}`;
+  }
+}
