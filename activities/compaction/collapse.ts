@@ -3,6 +3,7 @@
 import type { Collapse, Collapsed } from '../../workflows/contract/activities.ts';
 import type { Attempt } from '../attempt.ts';
 import { announce } from '../live/announce.ts';
+import { finish } from '../live/finish.ts';
 import { orDied } from '../live/or-died.ts';
 import type { Asked } from '../model/ask-model.ts';
 import { refuseScripted } from '../model/refuse-scripted.ts';
@@ -13,7 +14,6 @@ import type { Entry } from '../transcript/entries.ts';
 import { shortForm } from '../transcript/notices.ts';
 import type { Bodies } from '../transcript/project.ts';
 import { entriesOf, type Extended } from '../transcript/transcripts.ts';
-import { finish } from './finish.ts';
 import { fitText } from './fit-text.ts';
 import { COLLAPSE_SYSTEM, COLLAPSE_TASK, question } from './instructions.ts';
 import { type OldStretch, oldStretches } from './old-stretches.ts';

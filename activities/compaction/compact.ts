@@ -6,13 +6,13 @@ import { hookContext, hookFailed } from '../hooks/hook-context.ts';
 import type { HookContext, HookFailure } from '../hooks/hooks.ts';
 import { announce } from '../live/announce.ts';
 import type { LiveWriter } from '../live/events.ts';
+import { finish } from '../live/finish.ts';
 import { orDied } from '../live/or-died.ts';
 import { refuseScripted } from '../model/refuse-scripted.ts';
 import type { RunConfig } from '../run-config.ts';
 import { stepRecord, type StepRecord } from '../step-record.ts';
 import type { BoundaryEntry, Entry } from '../transcript/entries.ts';
 import { entriesOf, type Extended } from '../transcript/transcripts.ts';
-import { finish } from './finish.ts';
 import { smallModel, type SummaryDeps } from './small-model.ts';
 import { summarize } from './summarize.ts';
 
@@ -47,11 +47,11 @@ export function compact(deps: SummaryDeps): (attempt: Attempt, input: Compact) =
 }
 
 async function made(step: Step): Promise<Compacted> {
-  const { deps, attempt, input, config, base } = step;
+  const { deps, attempt, input, config, live, base } = step;
   const small = smallModel(deps, attempt, config);
   const entries = entriesOf(base);
   const bodies = await deps.transcripts.bodies(entries);
-  const hooks = hookContext(config, { iteration: input.iteration, signal: attempt.signal });
+  const hooks = hookContext(config, { iteration: input.iteration, signal: attempt.signal }, live);
   const failures: HookFailure[] = [];
   const instructions = async (tokens: number): Promise<readonly string[]> => {
     if (!deps.hooks.has('preCompact')) return [];
@@ -67,7 +67,7 @@ async function made(step: Step): Promise<Compacted> {
   );
   const reported = failures.map(hookFailed);
   if (summary.kind === 'made') return await stored(step, [...reported, summary.boundary], small.spend(), hooks);
-  announce(step.live, reported);
+  announce(live, reported);
   return { ...summary, spend: small.spend() };
 }
 

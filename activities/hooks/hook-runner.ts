@@ -1,5 +1,6 @@
 // The hooks of a worker, run: each kind's hooks together or in order, and what they answer made into one verdict. A hook that
 // fails is listed and changes nothing; one that is stopped counts as failed, and whoever stopped it knows why (L21, L30, L41).
+import { atExit } from './at-exit.ts';
 import type { Hook, HookConfig, HookPayload } from './hook-config.ts';
 import { contexts, failures, firstStop, texts, type RunOne } from './hook-ran.ts';
 import type { HookContext, HookName, HookRunner } from './hooks.ts';
@@ -57,12 +58,13 @@ function about<Name extends HookName>(config: HookConfig, name: Name, payload: u
 }
 
 function runOne(env: NodeJS.ProcessEnv): RunOne {
+  const exit = atExit(process);
   return async (name, hook, context, payload) => {
     const { session, queryId, depth, iteration, cwd, signal, watch } = context;
     const called = hookName(hook);
     watch?.({ type: 'start', hook: called });
     const input = { hook: name, session, queryId, depth, iteration, cwd, ...payload };
-    const end = await runHook(hook, { input, signal, env });
+    const end = await runHook(hook, { input, signal, env, atExit: exit });
     watch?.({ type: 'end', hook: called, result: inWords(end) });
     return { hook: called, end };
   };

@@ -1,4 +1,5 @@
-// One hook command: JSON on its standard input, its output collected, and none of its processes left when this returns.
+// One hook command: JSON on its standard input, its output collected, and none of its processes left when this returns, or when
+// this process exits before that.
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -7,8 +8,9 @@ import { tmpdir } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bootId } from '../process-identity.ts';
 import { childEnvironment } from '../tools/process/environment.ts';
-import { killTree } from '../tools/process/kill-tree.ts';
+import { killNow, killTree } from '../tools/process/kill-tree.ts';
 import { processInfo } from '../tools/process/proc.ts';
+import type { AtExit } from './at-exit.ts';
 
 export type CommandRun = {
   readonly command: string | readonly string[];
@@ -18,6 +20,7 @@ export type CommandRun = {
   readonly timeoutMs: number;
   /** What the command gets an allow-listed part of. */
   readonly env: NodeJS.ProcessEnv;
+  readonly atExit: AtExit;
 };
 
 export type CommandEnd =
@@ -49,6 +52,8 @@ export async function runCommand(run: CommandRun): Promise<CommandEnd> {
   child.on('error', () => undefined);
   const pid = child.pid ?? 0;
   const leader = { pid, startTime: processInfo(pid)?.startTime ?? '', bootId: bootId() };
+  const tree = { callId, leader, fresh: true };
+  const ended = run.atExit.add(() => killNow(tree));
   const output = collect(child);
   try {
     // A command need not read what it is told.
@@ -56,7 +61,8 @@ export async function runCommand(run: CommandRun): Promise<CommandEnd> {
     child.stdin.end(run.input);
     return await untilEnd(child, output, run);
   } finally {
-    await killTree({ callId, leader, fresh: true }, { graceMs: GRACE_MS });
+    await killTree(tree, { graceMs: GRACE_MS });
+    ended();
     child.stdout.destroy();
     child.stderr.destroy();
   }

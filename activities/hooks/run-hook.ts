@@ -4,6 +4,7 @@ import type { CommandHook, FunctionHook, Hook, HookInput } from './hook-config.t
 import { readAnswer, type ReadAnswer } from './hook-answers.ts';
 import { clip } from '../tools/clip.ts';
 import { DETAIL_LIMIT } from './hook-text.ts';
+import type { AtExit } from './at-exit.ts';
 import type { HookName } from './hooks.ts';
 import { runCommand, type CommandEnd } from './run-command.ts';
 
@@ -14,6 +15,7 @@ export type HookRun<Name extends HookName> = {
   readonly input: HookInput<Name>;
   readonly signal: AbortSignal;
   readonly env: NodeJS.ProcessEnv;
+  readonly atExit: AtExit;
 };
 
 const TIMEOUT_MS = 60_000;
@@ -65,11 +67,11 @@ async function byFunction<Name extends HookName>(
 
 async function byCommand<Name extends HookName>(
   { command }: CommandHook,
-  { input, signal, env }: HookRun<Name>,
+  { input, ...given }: HookRun<Name>,
   timeoutMs: number,
 ): Promise<HookEnd<Name>> {
   const { hook, cwd } = input;
-  const end = await runCommand({ command, cwd, input: `${JSON.stringify(input)}\n`, signal, timeoutMs, env });
+  const end = await runCommand({ ...given, command, cwd, input: `${JSON.stringify(input)}\n`, timeoutMs });
   if (end.kind === 'exit') return ofExit(hook, end);
   if (end.kind === 'timeout') return failed(late(timeoutMs));
   if (end.kind === 'too_much') return failed('printed more than 1 MiB');

@@ -1,6 +1,7 @@
 // Hooks at the end of a session, told after its end is stored. A second attempt may tell them again.
 import type { Attempt } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
+import { queryName } from '../query-name.ts';
 import type { Extended } from '../transcript/transcripts.ts';
 
 /** Failures go to `warn`: there is no conversation left to put them into. Throws StoreError. */
@@ -20,5 +21,5 @@ export async function sessionEnd(
     cwd: run?.cwd ?? null,
   };
   const { failed } = await deps.hooks.sessionEnd({ ...about, signal });
-  for (const { hook, detail } of failed) deps.warn(`hook ${hook} at the end of session ${session}: ${detail}`);
+  for (const { hook, detail } of failed) deps.warn(`hook ${hook} at the end of ${queryName(about)}: ${detail}`);
 }

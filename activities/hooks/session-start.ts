@@ -1,5 +1,6 @@
 // Hooks at the start of a session: what they say belongs to the system prompt of each of its runs, found out once (L58).
 import type { OpenRun } from '../../workflows/contract/activities.ts';
+import { queryId } from '../../workflows/contract/ids.ts';
 import type { Attempt } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
 import { stepRecord } from '../step-record.ts';
@@ -19,7 +20,7 @@ export async function sessionStart(
   const known = await record.read();
   // Hooks that came with a later worker did not see the session start.
   if (known !== null || run !== 1) return { context: known ?? [], failed: [] };
-  const context = { session, queryId: `${chain}.${run}`, depth: 0, iteration: 0, cwd, signal };
+  const context = { session, queryId: queryId(chain, run), depth: 0, iteration: 0, cwd, signal };
   const said = await deps.hooks.sessionStart(context);
   // Opening is never stopped, only given up (L50): what the hooks would have said, another attempt finds out.
   if (signal.aborted) throw new Error('the attempt was given up while hooks ran at the start of the session');

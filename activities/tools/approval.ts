@@ -11,12 +11,12 @@ import { deeperThan } from './depth.ts';
 import { askReason } from './permission.ts';
 import { MAX_DEPTH } from './prepare.ts';
 import type { Verdict } from './verdict.ts';
-import type { CallRequest, CallRun, Workbench } from './workbench.ts';
+import type { Asked, CallRequest, CallRun, Workbench } from './workbench.ts';
 
 type Allowed = Extract<Decision, { kind: 'allow' }>;
 
 const MAX_REASON = 500;
-const NOT_STORED = 'Not run: a person edited the input, and it is not in the store.';
+const NOT_STORED = 'it is not in the store';
 
 /** The input a call is to run with. `stored`: where it lies when it is not the call's own. */
 export type Chosen = {
@@ -44,33 +44,47 @@ export async function askAbout(
   return { tool: tool.name, reason: clip(reason, MAX_REASON - changed.length) + changed, inputHash: hash };
 }
 
-/** A sentence when the decision does not fit the call. Throws StoreError. */
+/** What a person wrote will not do: their decision has run nothing, and the same question is put again (L55). */
+export function askAgain(
+  { name }: Pick<CallRequest, 'name'>,
+  asked: string,
+  problem: string,
+  question = 'nothing has run',
+): Asked {
+  const reason = `${question}; the edited input will not do: ${problem.replace(/\s+/g, ' ')}`;
+  return { kind: 'ask', ask: { tool: name, reason: clip(reason, MAX_REASON), inputHash: asked } };
+}
+
+/** A sentence when the decision does not fit the call; a question when its edited input does not. Throws StoreError. */
 export async function chooseInput(
   bench: Workbench,
   call: CallRequest,
   { key, decision }: Pick<CallRun, 'key'> & { readonly decision?: Allowed | undefined },
-): Promise<Chosen | string> {
+): Promise<Chosen | Asked | string> {
   const { input } = call;
   if (decision === undefined) return { input };
   const own = deeperThan(input, MAX_DEPTH) ? null : inputHash(input);
   const asked = decision.inputHash;
   const byHook = asked !== own && (await wasAsked(bench, key, asked));
   if (asked !== own && !byHook) return 'Not run: the decision was for another input.';
-  if (decision.edited !== undefined) return await editedInput(bench.store, decision, decision.edited);
+  if (decision.edited !== undefined) {
+    const edited = await editedInput(bench.store, decision, decision.edited);
+    return typeof edited === 'string' ? askAgain(call, asked, edited) : edited;
+  }
   const approved = { inputHash: asked };
   if (!byHook) return { input, approved };
   const stored = asked as Hash;
   return { input: await storedInput(bench.store, stored), stored, approved };
 }
 
-/** An input a person wrote: whatever is wrong with it is this call's outcome. */
+/** An input a person wrote, or what is wrong with what is stored of it. */
 export async function editedInput(store: Store, { inputHash: asked }: Allowed, edited: Hash): Promise<Chosen | string> {
   if (!isHash(edited)) return NOT_STORED;
   try {
     const input = await storedInput(store, edited);
     return { input, stored: edited, edited: true, approved: { inputHash: asked, editedHash: edited } };
   } catch (error) {
-    if (error instanceof SyntaxError) return 'Not run: a person edited the input, and what is stored of it is no JSON.';
+    if (error instanceof SyntaxError) return 'what is stored of it is no JSON';
     if (!(error instanceof StoreError) || error.problem !== 'missing') throw error;
     return NOT_STORED;
   }

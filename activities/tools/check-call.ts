@@ -78,15 +78,17 @@ function plain(input: unknown): unknown {
 /** Schema and the tool's own check. */
 async function fitting(bench: Workbench, { call, input, context }: Checking, validate = true): Promise<Fitting> {
   const prepared = prepareCall(bench.registry, bench, { name: call.name, input });
-  if (prepared.kind === 'invalid') return invalid(prepared.text);
+  if (prepared.kind === 'invalid') return ofInput(invalid(prepared.text));
   const problem = validate ? await validateInput(prepared.tool, prepared.input, context) : undefined;
   if (problem === 'hung') return stoppedBefore(abortCause(context.signal));
-  return problem === undefined ? { kind: 'fits', ready: prepared } : invalid(problem.problem);
+  return problem === undefined ? { kind: 'fits', ready: prepared } : ofInput(invalid(problem.problem));
 }
+
+const ofInput = (verdict: Verdict): Verdict => ({ ...verdict, ofInput: true });
 
 function permitted(ready: ReadyCall, input: unknown, { decided = false, byHook = false } = {}): Checked {
   const { permission, tool } = ready;
-  if (permission.kind === 'deny') return denied(tool.name, permission);
+  if (permission.kind === 'deny') return ofInput(denied(tool.name, permission));
   return { kind: permission.kind === 'ask' && !decided ? 'ask' : 'ready', ready, input, byHook };
 }
 

@@ -1,16 +1,17 @@
 // One call from input to outcome, in the order of L33. Two callers: the model activity starts a safe call early, beside
 // the stream (L37); the tool activity runs the others, with a claim, and records what they came to (L40).
 import type { CallKey } from '../../workflows/contract/ids.ts';
-import { askAbout, chooseInput, withApproval, type Chosen } from './approval.ts';
+import { askAbout, askAgain, chooseInput, withApproval, type Chosen } from './approval.ts';
 import { checkCall } from './check-call.ts';
 import { callId, findClaim } from './claim.ts';
 import { formatOutcome } from './format-outcome.ts';
 import { readOutcome, recordOutcome, type RecordedOutcome } from './outcome-record.ts';
-import type { ReadyCall } from './prepare.ts';
+import { prepareCall, type ReadyCall } from './prepare.ts';
 import { killTree } from './process/kill-tree.ts';
 import { recoverCall } from './recover.ts';
 import { runClaimed } from './run-claimed.ts';
-import { runReady } from './run-ready.ts';
+import { endsCall, runReady, stoppedBefore } from './run-ready.ts';
+import { abortCause } from './run-tool.ts';
 import { toolContext } from './tool-context.ts';
 import { deniedByPerson, invalid, type Verdict } from './verdict.ts';
 import type { Asked, CallRequest, CallRun, EarlyRun, Void, Workbench } from './workbench.ts';
@@ -46,10 +47,21 @@ async function attempt(bench: Workbench, call: CallRequest, run: CallRun): Promi
   const before = await findClaim(bench.store, { session: bench.session, key: run.key });
   if (before !== null) return await recoverCall(bench, call, run, before);
   if (decision?.kind === 'deny') return deniedByPerson(call.name, decision);
+  if (run.signal.aborted) return await neverBegun(bench, call, run);
   const chosen = await chooseInput(bench, call, { key: run.key, decision });
   if (typeof chosen === 'string') return invalid(chosen);
+  if ('ask' in chosen) return chosen;
   const verdict = await withInput(bench, call, run, chosen);
   return verdict.kind === 'verdict' ? withApproval(verdict, chosen) : verdict;
+}
+
+/** Its claim is taken all the same: an attempt that is still alive elsewhere, and about to begin, finds it taken. */
+async function neverBegun(bench: Workbench, call: CallRequest, run: CallRun): Promise<Verdict | Void | Asked> {
+  const cause = abortCause(run.signal);
+  const ready = prepareCall(bench.registry, bench, call);
+  if (!endsCall(cause) || ready.kind === 'invalid' || !needsClaim(ready)) return stoppedBefore(cause);
+  const ran = await runClaimed(bench, run, { ready, byHook: false, chosen: { input: call.input } });
+  return ran.kind === 'taken' ? await recoverCall(bench, call, run, ran) : ran;
 }
 
 async function withInput(
@@ -62,6 +74,10 @@ async function withInput(
   const decided = run.decision !== undefined;
   const checked = await checkCall(bench, run, { call, input: chosen.input, context, decided });
   if (checked.kind === 'ask') return { kind: 'ask', ask: await askAbout(bench, run, checked) };
+  const { approved, edited } = chosen;
+  if (checked.kind === 'verdict' && checked.ofInput && edited && approved) {
+    return askAgain(call, approved.inputHash, checked.content);
+  }
   if (checked.kind !== 'ready') return checked;
   const { ready, byHook, input } = checked;
   if (needsClaim(ready)) {

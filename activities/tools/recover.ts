@@ -2,7 +2,7 @@
 // person, may say that it runs again, under a claim of the next generation: of several attempts one gets that. Otherwise its outcome
 // is reported as unknown.
 import type { Decision } from '../../workflows/contract/activities.ts';
-import { editedInput, storedInput, withApproval, type Chosen } from './approval.ts';
+import { askAgain, editedInput, storedInput, withApproval, type Chosen } from './approval.ts';
 import { checkCall } from './check-call.ts';
 import { callId, inputHash, MAX_GENERATIONS, type Taken } from './claim.ts';
 import { endLeftovers, reportTaken, started, type Leftovers } from './claim-report.ts';
@@ -87,7 +87,10 @@ async function mayRunAgain(
   { claimed, report, ready, chosen }: Started,
 ): Promise<Recovered | Again> {
   const { recovery } = ready.tool;
+  const { signal } = run;
   if (recovery !== 'verify' && recovery !== 'ask') return report();
+  // Nobody is asked any more, and a check would be cut off.
+  if (signal.aborted && endsCall(abortCause(signal))) return report();
 
   // The last attempt is known to have been stopped before it called the tool.
   if (claimed.stopped?.began === false) return { kind: 'again', ready, chosen };
@@ -121,21 +124,23 @@ async function allowed(
   { claimed, report, ready, chosen }: Started,
 ): Promise<Verdict | Void | Asked | Again> {
   const hash = `${chosen.stored ?? inputHash(chosen.input)}.${claimed.generation + 1}`;
+  const question = `${started(claimed)} and its outcome is unknown; allow to run it again`;
   const { decision } = run;
   if (decision?.kind !== 'allow' || decision.inputHash !== hash) {
-    // What would ask is denied (L55).
-    if (bench.mode === 'dontAsk') return report();
-    const reason = `${started(claimed)} and its outcome is unknown; allow to run it again`;
-    return { kind: 'ask', ask: { tool: call.name, reason: clip(reason, 500), inputHash: hash } };
+    // Nobody is asked, and nobody has said that it did nothing (L55).
+    if (bench.mode === 'dontAsk' || bench.mode === 'bypass') return report();
+    return { kind: 'ask', ask: { tool: call.name, reason: clip(question, 500), inputHash: hash } };
   }
   if (decision.edited === undefined) {
     return { kind: 'again', ready, chosen: { ...chosen, approved: { ...chosen.approved, inputHash: hash } } };
   }
   const edited = await editedInput(bench.store, decision, decision.edited);
-  if (typeof edited === 'string') return report(edited);
+  if (typeof edited === 'string') return askAgain(call, hash, edited, question);
   const context = toolContext(bench, { ...run, id: run.key, generation: null });
   const checked = await checkCall(bench, run, { call, input: edited.input, context, decided: true });
   if (checked.kind === 'void') return checked;
-  if (checked.kind === 'verdict') return report(`A person edited its input, which will not do. ${checked.content}`);
+  if (checked.kind === 'verdict') {
+    return checked.ofInput ? askAgain(call, hash, checked.content, question) : report(checked.content);
+  }
   return { kind: 'again', ready: checked.ready, chosen: edited };
 }

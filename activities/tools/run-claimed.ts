@@ -3,7 +3,7 @@ import { claimCall, recordStopped, type Taken } from './claim.ts';
 import type { Chosen } from './approval.ts';
 import type { ReadyCall } from './prepare.ts';
 import { abortCause } from './run-tool.ts';
-import { runReady, stoppedBefore } from './run-ready.ts';
+import { endsCall, runReady, stoppedBefore } from './run-ready.ts';
 import { toolContext } from './tool-context.ts';
 import type { Verdict } from './verdict.ts';
 import type { CallRun, Void, Workbench } from './workbench.ts';
@@ -17,7 +17,8 @@ export async function runClaimed(
   { ready, byHook, chosen }: Claimable,
   generation = 1,
 ): Promise<Verdict | Void | Taken> {
-  if (run.signal.aborted) return stoppedBefore(abortCause(run.signal));
+  const { signal } = run;
+  if (signal.aborted && !endsCall(abortCause(signal))) return stoppedBefore(abortCause(signal));
   const { store, session, host } = bench;
   const call = { session, key: run.key };
   const changed = byHook ? await store.put(Buffer.from(JSON.stringify(chosen.input))) : chosen.stored;

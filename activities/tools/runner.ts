@@ -98,7 +98,6 @@ async function watched<Ended extends Done | Void | Asked>(
   const done = await run({ iteration, begins, progress, say });
   if (done.kind !== 'done') return done;
   begins();
-  const { isError, content, log } = done.outcome;
-  say(toolEnd(iteration, { index, name, isError, content, durationMs: log.duration }));
+  say(toolEnd(iteration, done.outcome));
   return done;
 }

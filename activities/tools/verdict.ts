@@ -18,6 +18,8 @@ export type Verdict = {
   readonly seen?: readonly SeenFile[];
   /** L55. */
   readonly approved?: CallLog['approved'];
+  /** Nothing ran, for what the input is: with another one the call may run (L55). */
+  readonly ofInput?: true;
 };
 
 type Denial = Extract<Decision, { kind: 'deny' }>;

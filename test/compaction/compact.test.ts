@@ -18,6 +18,7 @@ import {
   textBlock,
   user,
 } from '../support/transcript.ts';
+import { runner } from '../hooks/support.ts';
 import { attemptOf, compactionBench, hanging, saying, type BenchOptions } from './support.ts';
 
 const round = (name: string, size = 400): Entry[] => [
@@ -157,6 +158,26 @@ test('L10 what pre-compact hooks say joins the instructions; hooks that fail are
   expect(told).toEqual([
     { trigger: 'auto', before: result.before, after: result.after, summary: 'They looked at r1 to r4.' },
   ]);
+});
+
+test('L60 watchers see the hooks of a compaction at work, also those after it is stored', async () => {
+  const { preCompact, postCompact, has } = runner({
+    preCompact: [{ name: 'before', run: () => ({ instructions: 'Keep the port number.' }) }],
+    postCompact: [{ name: 'after', run: () => Promise.reject(new Error('boom')) }],
+  });
+  const { compact: go, lines } = await run({ hooks: { preCompact, postCompact, has } });
+  await go();
+  expect(lines.map((line) => ('hook' in line ? [line.type, line.hook] : line.type))).toEqual([
+    'compaction_start',
+    ['hook_start', 'before'],
+    ['hook_end', 'before'],
+    'compaction_end',
+    ['hook_start', 'after'],
+    ['hook_end', 'after'],
+    'notice',
+    'fate',
+  ]);
+  expect(lines).toContainEqual({ type: 'hook_end', iteration: 2, hook: 'after', result: 'failed: boom' });
 });
 
 test('L10 what does not fit the small model is shortened, oldest first', async () => {

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { fileStore } from '../../activities/transcript/file-store.ts';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { UPDATES } from '../../workflows/contract/session.ts';
 import { crashHarness, replays } from '../support/crash-harness.ts';
@@ -16,7 +17,8 @@ async function killedIn(tool: 'deliver_verify' | 'deliver_ask', hangs: 'before' 
     return existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : [];
   };
   const first = await h.worker();
-  const session = await h.open('Deliver it.');
+  // Not `bypass`, under which nobody is asked.
+  const session = await h.open('Deliver it.', { permissionMode: 'default', permissions: { allow: [tool] } });
   await until(() => starts().length > 0);
   await first.kill();
   writeFileSync(join(h.cwd, 'answer'), '');
@@ -53,8 +55,16 @@ describe('a worker killed in the middle of a call', () => {
       const [asked] = await until(async () => (await session.memo())?.approvals ?? null);
       expect(asked?.inputHash).toMatch(/^[0-9a-f]{64}\.2$/);
       expect(h.effects()).toEqual([]);
-      const more = answer === 'approve' ? { inputHash: asked?.inputHash } : { reason: 'no' };
-      await session.handle.executeUpdate(UPDATES[answer], { args: [{ call: asked?.call, ...more }] });
+      const { call, inputHash } = asked ?? {};
+      if (answer === 'approve') {
+        const edited = await fileStore({ dir: h.storeDir }).put(Buffer.from('{"hangs":3}'));
+        await session.handle.executeUpdate(UPDATES.approve, { args: [{ call, inputHash, edited }] });
+        const again = /allow to run it again; the edited input will not do: The input of deliver_ask/;
+        await until(async () => again.test((await session.memo())?.approvals?.[0]?.reason ?? ''));
+        expect(h.effects()).toEqual([]);
+      }
+      const more = answer === 'approve' ? { inputHash } : { reason: 'no' };
+      await session.handle.executeUpdate(UPDATES[answer], { args: [{ call, ...more }] });
       const told = await completes();
       expect(told).toMatch(answer === 'approve' ? 'Delivered.' : /outcome unknown/i);
       expect([starts().length, h.effects().length]).toEqual(answer === 'approve' ? [2, 1] : [1, 0]);

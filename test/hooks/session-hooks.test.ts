@@ -20,7 +20,7 @@ async function systemOf(deps: Deps, run: number, attempt = fakeAttempt()): Promi
   return (await deps.config(opened.config)).system;
 }
 
-test('L58 what a hook says when a session starts is in the system prompt of all its runs, and is asked once', async () => {
+test('L13 L58 what a hook says when a session starts is in the system prompt of all its runs, and is asked once', async () => {
   let asked = 0;
   const { deps, lines, warnings } = await benchDeps({ script: [] });
   const hooks = runner({
@@ -31,7 +31,7 @@ test('L58 what a hook says when a session starts is in the system prompt of all 
   });
   const first = await systemOf({ ...deps, hooks }, 1);
   expect(first).toMatch(/\n\nAdded by the hook rules:\nrules 1$/);
-  expect(warnings).toEqual(['hook bad at the start of session s-test: boom']);
+  expect(warnings).toEqual(['hook bad at the start of session s-test, query other.1, depth 0: boom']);
   expect(lines).toContainEqual({ type: 'notice', notice: { kind: 'hook_failed', hook: 'bad', detail: 'boom' } });
   expect(await systemOf({ ...deps, hooks }, 1, fakeAttempt(2))).toContain('rules 1');
   expect(await systemOf({ ...deps, hooks }, 2)).toContain('rules 1');
@@ -52,7 +52,7 @@ test('hooks that come with a later worker do not see the start of an old session
   expect(await systemOf({ ...deps, hooks }, 2)).not.toContain('too late');
 });
 
-test('a hook is told that the session ends, once its end is stored, in its workspace', async () => {
+test('L13 a hook is told that the session ends, once its end is stored, in its workspace', async () => {
   const bench = await benchDeps({ script: [] });
   const told: unknown[] = [];
   const hooks = runner({
@@ -64,7 +64,9 @@ test('a hook is told that the session ends, once its end is stored, in its works
   expect(told).toEqual([]);
   await end(fakeAttempt(), { head, append: [{ kind: 'session_closed', notTaken: [] }], step: 5 });
   expect(told).toEqual([(await bench.deps.config(bench.opened.config)).cwd, 'chain.1']);
-  expect(bench.warnings).toEqual([expect.stringMatching(/^hook function at the end of session s-test: /)]);
+  expect(bench.warnings).toEqual([
+    expect.stringMatching(/^hook function at the end of session s-test, query chain.1, depth 0: /),
+  ]);
 });
 
 async function stopping(hooks: HookConfig) {
@@ -108,7 +110,7 @@ test('L50 stop hooks of an attempt that is lost say nothing; those of a stopped 
   expect(await second).toEqual({ verdict: { kind: 'passed' }, failed: [] });
 });
 
-test('L56 each after-stop handler runs once with the transcript; what fails or takes too long is reported', async () => {
+test('L13 L56 each after-stop handler runs once with the transcript; what fails or takes too long is reported', async () => {
   const { deps, call, opened, warnings } = await benchDeps({ script: [reply('All done.')] });
   const replied = await call();
   const ran: string[] = [];
@@ -130,7 +132,7 @@ test('L56 each after-stop handler runs once with the transcript; what fails or t
   await afterStop({ ...deps, afterStop: handlers })(fakeAttempt(), { head, config: opened.config, step: 9, run: 1 });
   expect(ran).toEqual(['user', 'reply', '1', 'told']);
   expect(warnings).toEqual([
-    'after-stop handler broken of session s-test, run 1: boom',
-    'after-stop handler slow of session s-test, run 1: timed out after 20 ms',
+    'after-stop handler broken of session s-test, query chain.1, depth 0: boom',
+    'after-stop handler slow of session s-test, query chain.1, depth 0: timed out after 20 ms',
   ]);
 });

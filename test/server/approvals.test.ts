@@ -1,9 +1,10 @@
 // Approvals on a real server (L55): a call that must be asked about waits in the workflow, with nothing running, until it is decided.
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { fileStore } from '../../activities/transcript/file-store.ts';
 import { reply, toolUse, type Reply } from '../../worker/scripted-model/index.ts';
+import type { Hash } from '../../workflows/contract/ids.ts';
 import { defaultHandover, UPDATES, type PendingApproval, type RunOptions } from '../../workflows/contract/session.ts';
 import { harness, type Harness, type OpenSession } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';
@@ -80,6 +81,29 @@ describe('a call that must be asked about', () => {
     const outcomes = (await session.entries()).flatMap((entry) => (entry.kind === 'outcomes' ? entry.outcomes : []));
     expect(JSON.stringify(outcomes[0]?.log)).toContain(approval.inputHash);
     expect(outcomes[0]?.log.outcome).toBe('ok');
+  });
+
+  it('L55 is asked about again after an edit that will not do; a right one then runs, once', async () => {
+    const h = await playing(reply([touch('made')]));
+    const session = await h.open('Go.', asking);
+    const first = await one(session);
+    const edit = async (input: object): Promise<Hash> =>
+      fileStore({ dir: h.storeDir }).put(Buffer.from(JSON.stringify(input)));
+    await approve(session, first, { edited: await edit({ command: 3 }) });
+    const second = await until(async () => {
+      const [waiting] = (await session.memo())?.approvals ?? [];
+      return waiting?.reason.includes('the edited input will not do: The input of bash is not valid') ? waiting : null;
+    });
+    expect(second).toMatchObject({ call: first.call, inputHash: first.inputHash });
+    expect((await session.handle.describe()).raw.pendingActivities ?? []).toHaveLength(0);
+    const right = await edit({ command: 'echo once >> effects' });
+    await approve(session, second, { edited: right });
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
+    expect(readFileSync(join(h.cwd, 'effects'), 'utf8')).toBe('once\n');
+    expect(existsSync(join(h.cwd, 'made'))).toBe(false);
+    const outcomes = (await session.entries()).flatMap((entry) => (entry.kind === 'outcomes' ? entry.outcomes : []));
+    expect(outcomes.map(({ log }) => log.approved)).toEqual([{ inputHash: first.inputHash, editedHash: right }]);
+    expect(toldTo(h, 1)).not.toContain('will not do');
   });
 
   it('L55 an approval for another input, of an unknown call, or a second one is refused with a sentence', async () => {

@@ -1,12 +1,14 @@
 // Approvals as values (L55): a call that would ask runs nothing until a decision for exactly it is there.
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Ask, Decision } from '../../workflows/contract/activities.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
-import { findClaim, inputHash } from '../../activities/tools/claim.ts';
+import { findClaim, inputHash as hashOf } from '../../activities/tools/claim.ts';
+import { noHooks } from '../../activities/hooks/hooks.ts';
 import { executeCall, executeEarly } from '../../activities/tools/execute.ts';
 import type { Tool } from '../../activities/tools/tool.ts';
 import type { CallRun, Workbench } from '../../activities/tools/workbench.ts';
-import { bench, callRun, done, losingFirstOutcome, request, simpleTool, type Executed } from './support.ts';
+import { bench, callRun, done, losingFirstOutcome, request, simpleTool, tempFolder, type Executed } from './support.ts';
 
 const session = 'session-1' as SessionId;
 
@@ -21,7 +23,8 @@ function asking(more: Partial<Tool> = {}, bench_: Partial<Workbench> = {}) {
   return { ran, run, shared, store };
 }
 
-const inputOfX = inputHash({ text: 'x' });
+const inputOfX = hashOf({ text: 'x' });
+const BAD = `That will not do.\n${'It is bad. '.repeat(100)}`;
 
 function askOf(executed: Executed): Ask {
   if (executed.kind !== 'ask') throw new Error(JSON.stringify(executed));
@@ -59,7 +62,7 @@ test('L55 an allowed call runs, and its log says what was allowed', async () => 
   expect(ran).toEqual([{ text: 'x' }]);
 });
 
-test.each([inputHash({ text: 'y' }), '', `${inputOfX}.2`, '../../x'])(
+test.each([hashOf({ text: 'y' }), '', `${inputOfX}.2`, '../../x'])(
   'L55 a decision for another input runs nothing: %s',
   async (hash) => {
     const { ran, run } = asking();
@@ -86,25 +89,52 @@ test.each([
   ['by the check of the tool', '{"text": "bad"}', 'That will not do.'],
   ['by a deny rule', '{"text": "never"}', 'simple was denied: the rule'],
   ['because it is no JSON', '{', 'is no JSON'],
-])('L55 an edited input is validated again, and refused %s', async (_, json, sentence) => {
+])('L55 an edited input is validated again, and refused %s: the question is put again', async (_, json, sentence) => {
   const { ran, run, store } = asking(
     {
-      validate: async (input) => ((input as { text?: string }).text === 'bad' ? 'That will not do.' : undefined),
+      validate: async (input) => ((input as { text?: string }).text === 'bad' ? BAD : undefined),
       subject: (input) => ({ kind: 'path', path: (input as { text?: string }).text ?? '' }),
     },
     { permissions: { deny: ['simple(never)'], ask: ['simple'] } },
   );
-  const { outcome } = done(await run({ kind: 'allow', inputHash: inputOfX, edited: await store(json) }));
-  expect(outcome).toMatchObject({ isError: true, log: { outcome: 'not_run' } });
-  expect(outcome.content).toContain(sentence);
-  expect(outcome.content).toContain('a person edited');
+  const edited = await store(json);
+  const { inputHash, reason, tool } = askOf(await run({ kind: 'allow', inputHash: inputOfX, edited }));
+  expect({ inputHash, tool }).toEqual({ inputHash: inputOfX, tool: 'simple' });
+  expect(reason).toMatch(/^nothing has run; the edited input will not do: \S.*$/);
+  expect(reason).toContain(sentence);
+  expect(reason.length).toBeLessThanOrEqual(500);
   expect(ran).toEqual([]);
+  // The next decision is as good as the first would have been.
+  const right = await store('{"text": "right"}');
+  const { outcome } = done(await run({ kind: 'allow', inputHash: inputOfX, edited: right }));
+  expect(outcome.log.approved).toEqual({ inputHash: inputOfX, editedHash: right });
+  expect(ran).toEqual([{ text: 'right' }]);
 });
 
 test.each(['0'.repeat(64), '../x', ''])('L55 an edited input that is not stored runs nothing: %j', async (edited) => {
   const { ran, run } = asking();
-  const decided = await run({ kind: 'allow', inputHash: inputOfX, edited: edited as Hash });
-  expect(JSON.stringify(decided)).toContain('it is not in the store');
+  const { reason } = askOf(await run({ kind: 'allow', inputHash: inputOfX, edited: edited as Hash }));
+  expect(reason).toContain('it is not in the store');
+  expect(ran).toEqual([]);
+});
+
+test('L55 after a wrong edit of an input that a hook had put in place, the decision is still about the hook’s', async () => {
+  const preTool = async () => ({ decision: null, input: { text: 'hooked' }, stop: null, failed: [] });
+  const hooks = { ...noHooks, has: (name: string) => name === 'preTool', preTool };
+  const { ran, run, store } = asking({}, { hooks });
+  const { inputHash } = askOf(await run());
+  expect(inputHash).toBe(hashOf({ text: 'hooked' }));
+  const again = askOf(await run({ kind: 'allow', inputHash, edited: await store('[]') }));
+  expect(again.inputHash).toBe(inputHash);
+  expect(done(await run({ kind: 'allow', inputHash })).outcome.log.approved).toEqual({ inputHash });
+  expect(ran).toEqual([{ text: 'hooked' }]);
+});
+
+test('L38 L55 a working directory that is gone is no fault of an edited input: the model is told, nobody is asked again', async () => {
+  const cwd = tempFolder();
+  const { ran, run, store } = asking({}, { cwd, dir: join(cwd, 'gone') });
+  const moved = await run({ kind: 'allow', inputHash: inputOfX, edited: await store('{"text": "edited"}') });
+  expect(done(moved)).toMatchObject({ outcome: { log: { outcome: 'not_run' } }, facts: { modify: { cwd } } });
   expect(ran).toEqual([]);
 });
 

@@ -23,9 +23,10 @@ async function died(more: Partial<Tool>) {
     { content: `run ${ran.length}` }
   );
   const tool = simpleTool({ call: count, ...more });
-  const shared = bench([tool], { store });
+  const shared = bench([tool], { store, mode: 'default' });
   const simple = request('simple', { text: 'x' });
-  await expect(executeCall({ ...shared, store: losingFirstOutcome(store) }, simple, callRun())).rejects.toThrow('gone');
+  const first = { ...shared, mode: 'bypass', store: losingFirstOutcome(store) } as const;
+  await expect(executeCall(first, simple, callRun())).rejects.toThrow('gone');
   const again = (decision?: Decision, signal?: AbortSignal): Promise<Executed> =>
     executeCall(shared, simple, callRun({ attempt: 2, ...(decision && { decision }), ...(signal && { signal }) }));
   /** As `again`, and dies like the first. */
@@ -138,6 +139,23 @@ test('L40 a person may edit what runs again, and both hashes are recorded', asyn
   expect(outcome.log.approved).toEqual({ inputHash: `${hash}.2`, editedHash: edited });
 });
 
+test.each([
+  ['does not fit the schema', '{"text":3}', 'The input of simple is not valid'],
+  ['is no JSON', '{', 'what is stored of it is no JSON'],
+])('L40 L55 an edited input that %s runs nothing: the question is put again', async (_, json, problem) => {
+  const { ran, store, again } = await died({ recovery: 'ask' });
+  const edit = async (text: string): Promise<Executed> =>
+    again({ kind: 'allow', inputHash: `${hash}.2`, edited: await store.put(Buffer.from(text)) });
+  const asked = await edit(json);
+  if (asked.kind !== 'ask') throw new Error(JSON.stringify(asked));
+  expect(asked.ask).toMatchObject({ tool: 'simple', inputHash: `${hash}.2` });
+  expect(asked.ask.reason).toMatch(/^simple was started at .* allow to run it again; the edited input will not do: /);
+  expect(asked.ask.reason).toContain(problem);
+  expect(ran).toHaveLength(1);
+  expect(done(await edit('{"text":"edited"}')).outcome.log.outcome).toBe('ok');
+  expect(ran).toEqual([{ text: 'x' }, { text: 'edited' }]);
+});
+
 test('L40 a person who says no leaves the outcome unknown, not denied', async () => {
   const { ran, again } = await died({ recovery: 'ask' });
   const { outcome, facts } = done(await again({ kind: 'deny', reason: 'it was seen', interrupt: true }));
@@ -209,16 +227,16 @@ test('a check gets the context of a tool, and one that hangs is given up after t
   expect(context?.idempotencyKey).toBe('chain.head.2');
 });
 
-test('L55 nobody is asked under dontAsk: the outcome is reported as unknown', async () => {
-  const { ran, shared } = await died({ recovery: 'ask' });
-  const recovered = await executeCall(
-    { ...shared, mode: 'dontAsk' },
-    request('simple', { text: 'x' }),
-    callRun({ attempt: 2 }),
-  );
-  expect(done(recovered).outcome.log.outcome).toBe('unknown');
-  expect(ran).toHaveLength(1);
-});
+test.each(['dontAsk', 'bypass'] as const)(
+  'L40 L55 nobody is asked under %s, also when a rule asks: the outcome is reported as unknown',
+  async (mode) => {
+    const { ran, shared } = await died({ recovery: 'ask' });
+    const asking = { ...shared, mode, permissions: { ask: ['simple'] } };
+    const recovered = await executeCall(asking, request('simple', { text: 'x' }), callRun({ attempt: 2 }));
+    expect(done(recovered).outcome.log.outcome).toBe('unknown');
+    expect(ran).toHaveLength(1);
+  },
+);
 
 test('L50 an attempt that was given up finds the claim of a later one, and leaves call and outcome to it', async () => {
   const store = memoryStore();

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { noHooks, type HookRunner, type PostToolVerdict, type PreToolVerdict } from '../../activities/hooks/hooks.ts';
 import type { LiveEvent } from '../../activities/live/events.ts';
+import { findClaim } from '../../activities/tools/claim.ts';
 import { executeCall } from '../../activities/tools/execute.ts';
 import type { Tool } from '../../activities/tools/tool.ts';
 import type { CallRun, Workbench } from '../../activities/tools/workbench.ts';
@@ -85,9 +86,18 @@ test('L33 an input that a hook changed passes schema, check and permission again
 
 test('L35 a hook may not turn a call that changes nothing into one that does', async () => {
   const byText: Partial<Tool> = { risk: (input) => ((input as { text: string }).text === 'x' ? 'read' : 'write') };
-  const { order, run } = hooked({ pre: { input: { text: 'changed' } } }, byText);
-  expect(done(await run()).outcome.content).toContain('from one that changes nothing into one that does');
-  expect(order.some((entry) => (entry as [string])[0] === 'call')).toBe(false);
+  for (const decision of [null, { kind: 'allow' }, { kind: 'ask', why: 'look at it' }] as const) {
+    const { order, run } = hooked({ pre: { input: { text: 'changed' }, decision } }, byText, { mode: 'default' });
+    expect(done(await run()).outcome.content).toContain('from one that changes nothing into one that does');
+    expect(order.some((entry) => (entry as [string])[0] === 'call')).toBe(false);
+  }
+});
+
+test('L35 a call that changes nothing, and still does not with the input of a hook, runs unclaimed beside others', async () => {
+  const { order, run, shared } = hooked({ pre: { input: { text: 'changed' } } }, { risk: 'read' });
+  expect(done(await run()).outcome.log.outcome).toBe('ok');
+  expect(order.at(-1)).toEqual(['call', { text: 'changed' }]);
+  expect(await findClaim(shared.store, { session: shared.session, key: callRun().key })).toBeNull();
 });
 
 test('L55 what a hook changed can be asked about: the decision is for it, and the hook does not run again', async () => {

@@ -26,6 +26,7 @@ export type Killed = { readonly killed: number; readonly left: number };
 const POLL_MS = 20;
 /** What SIGKILL has not ended by then sits in the kernel. */
 const GIVE_UP_MS = 2_500;
+const EXIT_MS = 500;
 
 /** How many processes were found, and how many outlived SIGKILL. */
 export async function killTree(target: KillTarget, options: KillOptions): Promise<Killed> {
@@ -51,6 +52,20 @@ export async function killTree(target: KillTarget, options: KillOptions): Promis
     left = members(target);
   }
   return { killed: seen.size - left.length, left: left.length };
+}
+
+/** SIGKILL without waiting for timers: for a process that is about to be gone itself. Blocks for half a second at most. */
+export function killNow(target: KillTarget): void {
+  if (!hasProc) {
+    if (target.leader !== undefined && target.fresh === true) trySignal(-target.leader.pid, 'SIGKILL');
+    return;
+  }
+  const deadline = performance.now() + EXIT_MS;
+  let left = members(target);
+  while (left.length > 0 && performance.now() < deadline) {
+    signalAll(left, 'SIGKILL');
+    left = members(target);
+  }
 }
 
 /** The processes of the tree that are alive. A stranger that got a dead leader's pid is never among them. */

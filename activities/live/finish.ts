@@ -1,9 +1,10 @@
 // How an attempt that stores or does not store ends for watchers: without a head, what it showed is void.
-import type { LiveWriter } from '../live/events.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
+import type { LiveWriter } from './events.ts';
 
 type Ended = { readonly kind: string; readonly head?: Hash; readonly detail?: string };
 
+/** Returns `result`. Without a detail its kind says why; `nothing` is what a stop leaves of a compaction (L47). */
 export async function finish<Result extends Ended>(live: LiveWriter, result: Result): Promise<Result> {
   const { head, detail, kind } = result;
   if (head !== undefined) await live.end({ type: 'fate', fate: 'stored', head });

@@ -1,0 +1,22 @@
+// What is ended when this process exits: a hook that nobody waits for would outlive it. SIGKILL leaves no time for it.
+
+export type AtExit = {
+  /** `end` is called should the process exit, and may not wait; not any more once what is returned is called. */
+  add(end: () => void): () => void;
+};
+
+/** One listener, however many there are to be ended. */
+export function atExit(process: Pick<NodeJS.Process, 'on' | 'off'>): AtExit {
+  const ends = new Set<() => void>();
+  const endAll = (): void => ends.forEach((end) => end());
+  return {
+    add(end) {
+      if (ends.size === 0) process.on('exit', endAll);
+      ends.add(end);
+      return () => {
+        ends.delete(end);
+        if (ends.size === 0) process.off('exit', endAll);
+      };
+    },
+  };
+}
