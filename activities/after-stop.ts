@@ -3,6 +3,7 @@
 import type { AfterStop } from '../workflows/contract/activities.ts';
 import { type Attempt, givenUp, isGivenUp } from './attempt.ts';
 import type { AfterStopHandler, Deps, EndedRun } from './deps.ts';
+import { queryName } from './query-name.ts';
 import { untilAborted } from './until-aborted.ts';
 
 /**
@@ -12,9 +13,9 @@ import { untilAborted } from './until-aborted.ts';
 export function afterStop(deps: Deps): (attempt: Attempt, input: AfterStop) => Promise<void> {
   return async (attempt, { head, config: hash, run }) => {
     const { session, signal } = attempt;
-    const { queryId, cwd } = await deps.config(hash);
+    const { queryId, depth, cwd } = await deps.config(hash);
     const { entries } = await deps.transcripts.view(session, head);
-    const ended = { session, queryId, run, cwd, entries };
+    const ended = { session, queryId, depth, run, cwd, entries };
     await Promise.all(deps.afterStop.map((handler) => runHandler(handler, ended, signal, deps.warn)));
     if (isGivenUp(attempt)) throw givenUp(attempt);
   };
@@ -34,7 +35,7 @@ async function runHandler(
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     const what = time.signal.aborted ? `timed out after ${timeoutMs} ms` : stopped.aborted ? 'was stopped' : why;
-    warn(`after-stop handler ${name} of session ${ended.session}, run ${ended.run}: ${what}`);
+    warn(`after-stop handler ${name} of ${queryName(ended)}: ${what}`);
   } finally {
     clearTimeout(timer);
   }

@@ -6,23 +6,23 @@ import type { Deps } from './deps.ts';
 import { promptHooks } from './hooks/prompt-hooks.ts';
 import { announce } from './live/announce.ts';
 import type { LiveWriter } from './live/events.ts';
+import { finish } from './live/finish.ts';
 import { orDied } from './live/or-died.ts';
-import { retell } from './live/retell.ts';
 import { answerChecks } from './model/answer-schema.ts';
 import { attemptReply } from './model/attempt-reply.ts';
 import { chosenModel } from './model/chosen-model.ts';
 import { noTries, type Tries } from './model/failed-attempt.ts';
-import { observableMessage } from './model/observe.ts';
 import { buildRequest } from './model/request.ts';
 import { refuseScripted } from './model/refuse-scripted.ts';
 import { replyPort } from './model/reply-port.ts';
+import { retellStored } from './model/retell-stored.ts';
+import { inDoubt } from './model/run-open-calls.ts';
 import { settle } from './model/settle.ts';
 import type { ModelStep } from './model/store-reply.ts';
 import type { RunConfig } from './run-config.ts';
 import { stepRecord } from './step-record.ts';
 import type { Entry } from './transcript/entries.ts';
 import type { Extended } from './transcript/transcripts.ts';
-import { lastReply } from './transcript/view.ts';
 
 export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => Promise<ModelResult> {
   const checks = answerChecks();
@@ -37,7 +37,10 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
       const given = await deps.transcripts.extend(attempt.session, input.head, input.append);
       const { supersedes } = input;
       announce(live, supersedes === undefined ? given.added : given.added.filter(isLast(input)));
-      if (known) return await finish(live, await retellStored(deps, attempt, live, known, given));
+      if (known) {
+        await retellStored(deps, attempt.session, live, known, given);
+        return await finish(live, inDoubt(known));
+      }
       const told = await prompts(attempt, input, config, given, live);
       const tries = triesSoFar(attempt, input);
       if (told.stop !== null)
@@ -84,30 +87,6 @@ function prepare(deps: Deps, given: Extended, collected: readonly Entry[]): Exte
 /** What earlier attempts left; or the counts of the calls before a parking. */
 function triesSoFar({ remembered }: Attempt, { failures = 0, overloads = 0 }: CallModel): Tries {
   return { ...noTries, failures, overloads, ...(remembered as Partial<Tries> | undefined) };
-}
-
-/** An earlier attempt stored its reply and died before it could say so: what it had shown was taken back. */
-async function retellStored(
-  deps: Deps,
-  { session }: Attempt,
-  live: LiveWriter,
-  known: ModelResult,
-  given: Extended,
-): Promise<ModelResult> {
-  const view = 'head' in known ? await deps.transcripts.view(session, known.head) : null;
-  const last = view && lastReply(view);
-  if (!view || !last) return known;
-  // What was collected for it; the reply itself is told below.
-  announce(live, view.from(given.view.length + given.added.length));
-  const outcomes = view.from(last.position).flatMap((entry) => (entry.kind === 'outcomes' ? entry.outcomes : []));
-  retell(live, { ...last.reply, message: observableMessage(deps.tools, last.reply.message) }, outcomes);
-  return known;
-}
-
-async function finish(live: LiveWriter, result: ModelResult): Promise<ModelResult> {
-  if ('head' in result) await live.end({ type: 'fate', fate: 'stored', head: result.head });
-  else await live.end({ type: 'fate', fate: 'died', why: 'detail' in result ? result.detail : result.kind });
-  return result;
 }
 
 async function reply(step: ModelStep): Promise<ModelResult> {

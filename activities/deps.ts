@@ -47,6 +47,7 @@ export type AfterStopHandler = {
 export type EndedRun = {
   readonly session: SessionId;
   readonly queryId: string;
+  readonly depth: number;
   readonly run: number;
   readonly cwd: string;
   readonly entries: readonly Entry[];
@@ -68,6 +69,7 @@ export type RunDefaults = {
   readonly permissions?: PermissionRules;
   readonly systemPrompt: string;
   readonly maxTurns: number;
+  readonly wrapUp: boolean;
   readonly outputCap: number;
   readonly backoff: Backoff;
   readonly stallMs: number;

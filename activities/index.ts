@@ -8,6 +8,7 @@ import { collapse } from './compaction/collapse.ts';
 import { compact } from './compaction/compact.ts';
 import { summarizeBatch } from './compaction/summarize-batch.ts';
 import type { Deps } from './deps.ts';
+import { findReply } from './find-reply.ts';
 import { openRun } from './open-run.ts';
 import { runStopHooks } from './run-stop-hooks.ts';
 import { runTool } from './run-tool.ts';
@@ -16,6 +17,7 @@ export function createActivities(deps: Deps): Activities {
   return {
     openRun: activity(openRun(deps)),
     callModel: activity(callModel(deps)),
+    findReply: activity(findReply(deps)),
     runTool: activity(runTool(deps)),
     commit: activity(commit(deps)),
     compact: activity(compact(deps)),

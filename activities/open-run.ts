@@ -3,11 +3,15 @@ import { realpath, stat } from 'node:fs/promises';
 import type { OpenRun, RunOpened } from '../workflows/contract/activities.ts';
 import { optionsProblem } from '../workflows/contract/options-problem.ts';
 import type { PermissionRules, RunOptions } from '../workflows/contract/session.ts';
+import { queryId } from '../workflows/contract/ids.ts';
 import type { Attempt } from './attempt.ts';
 import type { Deps } from './deps.ts';
+import { announce } from './live/announce.ts';
 import { schemaProblem } from './model/answer-schema.ts';
+import { hookFailed } from './hooks/hook-context.ts';
 import { sessionStart, withContext, type SessionStarted } from './hooks/session-start.ts';
 import { modelFacts } from './model/models.ts';
+import { queryName } from './query-name.ts';
 import type { RunConfig, RunModel } from './run-config.ts';
 import { rulesOf } from './run-rules.ts';
 import { systemPrompt } from './system-prompt.ts';
@@ -53,7 +57,7 @@ function snapshot(
     session,
     chain,
     run,
-    queryId: `${chain}.${run}`,
+    queryId: queryId(chain, run),
     depth: 0,
     ...found,
     mode: options.permissionMode ?? defaults.permissionMode,
@@ -73,15 +77,14 @@ async function announceRun(
   { live: channel, warn }: Deps,
   { session, number }: Attempt,
   step: number,
-  { run, cwd, models: [{ name: model }], scripted }: RunConfig,
+  config: RunConfig,
   { failed }: SessionStarted,
 ): Promise<void> {
+  const { run, queryId: query, depth, cwd, models, scripted } = config;
   const live = channel.open({ session, step, attempt: number, activity: 'openRun' });
-  live.write({ type: 'run_start', run, cwd, model, scripted });
-  for (const { hook, detail } of failed) {
-    live.write({ type: 'notice', notice: { kind: 'hook_failed', hook, detail } });
-    warn(`hook ${hook} at the start of session ${session}: ${detail}`);
-  }
+  live.write({ type: 'run_start', run, queryId: query, depth, cwd, model: models[0].name, scripted });
+  announce(live, failed.map(hookFailed));
+  for (const { hook, detail } of failed) warn(`hook ${hook} at the start of ${queryName(config)}: ${detail}`);
   await live.end({ type: 'fate', fate: 'done' });
 }
 

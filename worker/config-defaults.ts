@@ -7,9 +7,9 @@ import { runDefaults } from './run-defaults.ts';
 export function configDefaults(config: PerdureConfig): Partial<RunDefaults> {
   const { maxOutputTokens, compaction, models, ...rest } = config;
   const { model, fallbackModels, smallModel, permissionMode, permissions } = rest;
-  const { systemPrompt, maxTurns, batchSummaries, approvalTimeoutMs } = rest;
+  const { systemPrompt, maxTurns, wrapUp, batchSummaries, approvalTimeoutMs } = rest;
   const chosen = { model, fallbackModels, smallModel, permissionMode, permissions } as const;
-  const limits = { systemPrompt, maxTurns, batchSummaries, approvalTimeoutMs, outputCap: maxOutputTokens } as const;
+  const limits = { systemPrompt, maxTurns, wrapUp, batchSummaries, approvalTimeoutMs, outputCap: maxOutputTokens };
   return {
     ...(Object.fromEntries(
       Object.entries({ ...chosen, ...limits }).filter(([, value]) => value !== undefined),

@@ -6,11 +6,12 @@ import type { HookConfig } from '../activities/hooks/hook-config.ts';
 import type { ModelFacts } from '../activities/model/models.ts';
 import type { Tool } from '../activities/tools/tool.ts';
 import type { CompactionRules } from '../workflows/contract/loop.ts';
-import { permissionModes } from '../workflows/contract/options-problem.ts';
+import { optionsProblem, permissionModes } from '../workflows/contract/options-problem.ts';
 import { permissionsProblem } from '../workflows/contract/permission-rules.ts';
 import type { PermissionMode, PermissionRules } from '../workflows/contract/session.ts';
 import { hooksSchema } from './config-hooks.ts';
-import { differentlyNamed, issueText, name, run, upTo } from './config-parts.ts';
+import { differentlyNamed, dollars, name, run, share, upTo, whole } from './config-parts.ts';
+import { issueText, tellRight } from './issue-text.ts';
 import { runDefaults } from './run-defaults.ts';
 
 /** Everything is optional: what is absent is the default, what a caller chooses for a run goes before (L57). */
@@ -27,6 +28,8 @@ export type PerdureConfig = {
   readonly permissions?: PermissionRules;
   readonly systemPrompt?: string;
   readonly maxTurns?: number;
+  /** Before a limit ends a run, one more call sums up (L51). */
+  readonly wrapUp?: boolean;
   /** max_tokens of a request, before it is raised (L26). */
   readonly maxOutputTokens?: number;
   /** `warning` and `critical` are shares of the window. */
@@ -55,18 +58,16 @@ export class ConfigProblem extends Error {
 /** Minutes. */
 const DAY = 24 * 60;
 
-const count = z.int().min(1).max(1_000_000);
-const share = z.number().gt(0).max(1);
-const tokens = z.int().min(1).max(100_000_000);
-const dollars = z.number().min(0).max(1_000_000);
+const count = whole(1_000_000);
+const tokens = whole(100_000_000, 'tokens');
 const price = z.strictObject({ input: dollars, output: dollars, cacheRead: dollars, cacheWrite: dollars });
 
 const tool = z.custom<Tool>(
   (value) => typeof value === 'object' && value !== null && 'inputSchema' in value && 'call' in value,
-  'is no tool: make it with defineTool',
+  'give a tool made with defineTool',
 );
 
-const schema = z.strictObject({
+const keys = z.strictObject({
   model: name.optional(),
   fallbackModels: z.array(name).max(10).optional(),
   smallModel: name.optional(),
@@ -81,6 +82,7 @@ const schema = z.strictObject({
     }),
   systemPrompt: z.string().max(100_000).optional(),
   maxTurns: count.optional(),
+  wrapUp: z.boolean().optional(),
   maxOutputTokens: count.optional(),
   compaction: z
     .strictObject({
@@ -89,18 +91,14 @@ const schema = z.strictObject({
       warning: share.optional(),
       critical: share.optional(),
     })
-    .refine(
-      ({ warning, critical }) =>
-        (warning ?? runDefaults.compaction.warning) < (critical ?? runDefaults.compaction.critical),
-      '"warning" must be below "critical"',
-    )
+    .superRefine(({ warning, critical }, context) => {
+      const { warning: low, critical: high } = runDefaults.compaction;
+      const message = `"warning" (${warning ?? low}) must be below "critical" (${critical ?? high})`;
+      if ((warning ?? low) >= (critical ?? high)) context.addIssue({ code: 'custom', message });
+    })
     .optional(),
   batchSummaries: z.boolean().optional(),
-  approvalTimeoutMs: z
-    .int()
-    .min(1)
-    .max(365 * DAY * 60_000)
-    .optional(),
+  approvalTimeoutMs: upTo(365 * DAY).optional(),
   tools: z.union([run, z.array(tool)]).optional(),
   hooks: hooksSchema.optional(),
   // A session closes only when they are over.
@@ -108,9 +106,15 @@ const schema = z.strictObject({
   attachments: differentlyNamed(z.strictObject({ name, timeoutMs: upTo(DAY).optional(), collect: run })).optional(),
 });
 
+/** What the check of a caller's options says of these two together is said of them here. */
+const schema = keys.superRefine(({ model, fallbackModels }, context) => {
+  const problem = optionsProblem({ ...(model && { model }), ...(fallbackModels && { fallbackModels }) });
+  if (problem !== undefined) context.addIssue({ code: 'custom', path: ['fallbackModels'], message: problem });
+});
+
 /** `source` says where it is from. Throws ConfigProblem. */
 export function checkConfig(value: unknown, source: string): PerdureConfig {
-  const checked = schema.safeParse(value);
+  const checked = schema.safeParse(value, tellRight);
   if (checked.success) return value as PerdureConfig;
   throw new ConfigProblem(`${source}: ${issueText(checked.error.issues[0])}`);
 }

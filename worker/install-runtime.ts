@@ -6,8 +6,9 @@ export function installRuntime(warn: (message: string) => void): void {
   Runtime.install({
     shutdownSignals: [],
     logger: new DefaultLogger('WARN', ({ level, message, meta }) => {
+      const about = typeof meta?.workflowId === 'string' ? ` (session ${meta.workflowId})` : '';
       const error = meta?.error instanceof Error ? `: ${meta.error.message}` : '';
-      warn(`${level.toLowerCase()}: ${message}${error}`);
+      warn(`${level.toLowerCase()}: ${message}${about}${error}`);
     }),
   });
 }

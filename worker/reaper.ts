@@ -1,10 +1,11 @@
 // Gives the work of provably dead workers on this host back at once, instead of waiting for their heartbeats to time out.
 // First the sticky queue, then the activity: the other order stalled for ten seconds.
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Client } from '@temporalio/client';
-import { ApplicationFailure } from '@temporalio/common';
+import { ActivityNotFoundError, type Client } from '@temporalio/client';
+import { ApplicationFailure, WorkflowNotFoundError } from '@temporalio/common';
 import { isAlive, parseIdentity } from '../activities/process-identity.ts';
 import { MEMO_KEY, WORKFLOW_TYPE, type SessionMemo } from '../workflows/contract/session.ts';
+import { GRPC, grpcFailure } from './embedded/grpc-failure.ts';
 
 /** PENDING_ACTIVITY_STATE_STARTED and _CANCEL_REQUESTED: an attempt was begun. */
 const BEGUN: readonly unknown[] = [2, 3];
@@ -45,7 +46,7 @@ async function reap(client: Client, warn: (message: string) => void): Promise<vo
     const waiting = await busySessions(client);
     const next = async (): Promise<void> => {
       for (let session = waiting.pop(); session !== undefined; session = waiting.pop())
-        await reapSession(client, session);
+        await reapSession(client, session).catch(unlessTaken);
     };
     await Promise.all(Array.from({ length: AT_ONCE }, next));
   } catch (error) {
@@ -74,7 +75,13 @@ async function reapSession(client: Client, workflowId: string): Promise<void> {
   // Not fenced by attempt: look again just before.
   const now = await orphans(client, workflowId);
   const gone = ApplicationFailure.create({ type: 'WorkerGone', message: 'its worker is dead', nextRetryDelay: 1 });
-  for (const activityId of now) await client.activity.fail({ workflowId, activityId }, gone);
+  for (const activityId of now) await client.activity.fail({ workflowId, activityId }, gone).catch(unlessTaken);
+}
+
+/** Another worker was faster, or the session is over: there is nothing left to take. */
+function unlessTaken(error: unknown): void {
+  if (error instanceof ActivityNotFoundError || error instanceof WorkflowNotFoundError) return;
+  if (grpcFailure(error).code !== GRPC.notFound) throw error;
 }
 
 /** Ids of started activities whose worker is dead. */

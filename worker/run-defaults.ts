@@ -15,6 +15,7 @@ export const runDefaults: RunDefaults = {
   permissionMode: 'default',
   systemPrompt: DEFAULT_SYSTEM_PROMPT,
   maxTurns: 500,
+  wrapUp: false,
   outputCap: 8_000,
   backoff: defaultBackoff,
   stallMs: 120_000,

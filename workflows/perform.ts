@@ -1,6 +1,6 @@
 // Turns the machine's moves into activities and their ends into events. Whether a failure was a stop is judged by the session's
 // state, not by the error: a cancelled activity of a dead worker ends as a timeout.
-import { ActivityFailure, condition, isCancellation } from '@temporalio/workflow';
+import { ActivityFailure, CancellationScope, condition, isCancellation } from '@temporalio/workflow';
 import type {
   AppendingStep,
   CallModel,
@@ -11,10 +11,10 @@ import type {
 } from './contract/activities.ts';
 import { noSpend, type RunSnapshot } from './contract/loop.ts';
 import type { Event, Move } from './machine/events.ts';
-import { modelLimits } from './machine/limits.ts';
 import type { LoopPort } from './machine/loop.ts';
+import { modelInput, modelPosition } from './machine/model-input.ts';
 import type { RunState } from './machine/state.ts';
-import { callModel, collapse, compact, runStopHooks } from './ports.ts';
+import { callModel, collapse, compact, findReply, runStopHooks } from './ports.ts';
 import type { RunClock } from './run-clock.ts';
 import { runTools } from './run-tools.ts';
 import type { RunCarry, ToolsCarry } from './session-state.ts';
@@ -56,29 +56,17 @@ export function performer(bench: RunBench): LoopPort['perform'] {
 
 function modelCall(bench: RunBench, state: RunState): Promise<Event> {
   const { session, snapshot } = bench;
-  const input = modelInput(bench, state);
+  const input = { ...appending(bench, state), ...modelInput(state, snapshot.rules) };
   if (state.pendingSummary) {
     session.beside.summarize(state.pendingSummary, snapshot.config, () => session.nextStep());
   }
-  const ended = (result: ModelResult): Event => {
+  const ended = (result: ModelResult): Event | Promise<Event> => {
+    if (session.stopCause && isDoubtful(result)) return found(session, input).then(ended);
     const summary = session.beside.takeSummary();
     return { kind: 'model', result, step: input.step, stop: session.stopCause, ...(summary ? { summary } : {}) };
   };
-  return outcome<ModelResult>(session, () => callModel(input), noResult).then(ended);
-}
-
-function modelInput(bench: RunBench, state: RunState): CallModel {
-  const { supersedes, failures, overloads, toolContext, taskRemaining } = state;
-  return {
-    ...appending(bench, state),
-    cap: state.capOverride ?? modelLimits(state, bench.snapshot.rules).outputCap,
-    ...(supersedes === null ? {} : { supersedes }),
-    ...(failures === 0 ? {} : { failures }),
-    ...(overloads === 0 ? {} : { overloads }),
-    ...position(state),
-    ...(toolContext === null ? {} : { context: toolContext }),
-    ...(taskRemaining === null ? {} : { taskRemaining }),
-  };
+  const instead = { ...noResult, stopped: () => found(session, input) };
+  return outcome<ModelResult>(session, () => callModel(input), instead).then(ended);
 }
 
 function appending(
@@ -88,13 +76,9 @@ function appending(
   return { head, append, config, step: session.nextStep(), iteration };
 }
 
-function position({ modelPosition }: RunState): Pick<CallModel, 'model'> {
-  return modelPosition === 0 ? {} : { model: modelPosition };
-}
-
 async function compaction(bench: RunBench, state: RunState, move: Extract<Move, { do: 'compact' }>): Promise<Event> {
   const { session } = bench;
-  const input = { ...appending(bench, state), trigger: move.trigger, ...position(state) };
+  const input = { ...appending(bench, state), trigger: move.trigger, ...modelPosition(state) };
   const result = await outcome<Compacted>(session, () => compact(input), noResult);
   return { kind: 'compacted', result, move, stop: session.stopCause };
 }
@@ -122,26 +106,43 @@ async function stopHooks(
 }
 
 type Instead<Result> = {
-  readonly stopped: (lost: boolean) => Result;
+  readonly stopped: () => Result | Promise<Result>;
   readonly damaged: (detail: string) => Result;
 };
 
 /** Of what asks a model: nothing was spent that is known of. */
 const noResult: Instead<Extract<ModelResult, { kind: 'nothing' | 'failed' }>> = {
-  stopped: (lost) => ({ kind: 'nothing', spend: noSpend, ...(lost ? { lost } : {}) }),
+  stopped: () => ({ kind: 'nothing', spend: noSpend }),
   damaged: (detail) => ({ kind: 'failed', detail, spend: noSpend }),
 };
 
+/** Calls of it may have been begun, and nothing will run them again. */
+function isDoubtful(result: ModelResult): boolean {
+  return result.kind === 'message' && result.calls.some(({ doubtful }) => doubtful);
+}
+
+/** It was cancelled, and its worker did not say what it had come to: it may have stored its reply, and begun calls of it. */
+function found(session: Session, call: CallModel): Promise<ModelResult> {
+  const look = () => findReply({ call, step: session.nextStep() });
+  return CancellationScope.nonCancellable(look).catch(whenDamaged(noResult));
+}
+
 /** What an activity of the run came to; a stop and a damaged store are values, every other failure is a bug and stays one. */
 function outcome<Result>(session: Session, run: () => Promise<Result>, instead: Instead<Result>): Promise<Result> {
+  const damaged = whenDamaged(instead);
   return session.runScope.run(run).catch((error: unknown) => {
-    if (session.stopCause && isCancellation(error)) return instead.stopped(false);
-    // Cancelled, and its worker was gone: it ends as a timeout.
-    if (session.stopCause && error instanceof ActivityFailure) return instead.stopped(true);
+    // Cancelled while its worker was gone, it may end as a timeout.
+    const ended = isCancellation(error) || error instanceof ActivityFailure;
+    return session.stopCause && ended ? instead.stopped() : damaged(error);
+  });
+}
+
+function whenDamaged<Result>({ damaged }: Pick<Instead<Result>, 'damaged'>): (error: unknown) => Result {
+  return (error) => {
     const detail = storeProblem(error);
     if (detail === null) throw error;
-    return instead.damaged(detail);
-  });
+    return damaged(detail);
+  };
 }
 
 /** A durable timer, no slot held; ended early by `resume` or a stop. The runtime limit stands still meanwhile (L14, L51). */

@@ -14,7 +14,7 @@ export const { callModel, runTool, compact, collapse, runStopHooks } = proxyActi
 });
 
 /** Short: a few writes to the store. */
-export const { openRun, commit } = proxyActivities<Activities>({
+export const { openRun, findReply, commit } = proxyActivities<Activities>({
   startToCloseTimeout: '10 minutes',
   heartbeatTimeout: '30s',
   cancellationType: 'WAIT_CANCELLATION_COMPLETED',

@@ -20,6 +20,12 @@ export class RunClock {
     return this.limit === null || this.pausedAt === null ? this.limit : this.limit + Date.now() - this.pausedAt;
   }
 
+  /** Milliseconds left; null without a limit. */
+  get leftMs(): number | null {
+    const { deadline } = this;
+    return deadline === null ? null : deadline - Date.now();
+  }
+
   pause(): void {
     this.pausedAt ??= Date.now();
     this.stop();

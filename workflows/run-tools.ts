@@ -2,7 +2,7 @@
 import { ActivityFailure, CancellationScope, isCancellation } from '@temporalio/workflow';
 import { approved, settled, type Approved, type Batch } from './approve-call.ts';
 import type { Call, OutcomeItem, RunTool } from './contract/activities.ts';
-import { callKey, type Hash } from './contract/ids.ts';
+import { callKey } from './contract/ids.ts';
 import type { StopCause } from './contract/loop.ts';
 import type { PendingApproval } from './contract/session.ts';
 import { batches } from './machine/batches.ts';
@@ -11,6 +11,7 @@ import type { RunState } from './machine/state.ts';
 import { contextAfter } from './machine/tool-context.ts';
 import type { RunBench } from './perform.ts';
 import { runTool } from './ports.ts';
+import type { Session } from './session.ts';
 import { storeProblem } from './store-problem.ts';
 
 const NOT_STARTED = {
@@ -41,14 +42,19 @@ export async function runTools(
   if (session.run) session.run.tools = null;
   const results = new Map<number, CallResult>(resumed?.results);
   for (const call of calls) {
-    const known = knownResult(session.facts.chain, state.head, call);
+    const known = knownResult(session, state, call);
     if (known) results.set(call.index, known);
   }
   const asked = new Map(resumed?.approvals.map((approval) => [approval.index, approval]));
+  const left = (call: Call, why: string): CallResult => {
+    const { index, doubtful } = call;
+    const note = withdrawn(asked.get(index)) ?? (doubtful ? LOST : why);
+    return notRun(doubtful ? itemOf(session, state, index) : { index }, note);
+  };
   for (const planned of batches(calls)) {
     const batch = planned.filter(({ index }) => !results.has(index));
     const why = whyNot(session.stopCause, [...results.values()]);
-    if (why) batch.forEach((call) => results.set(call.index, notRun(call, withdrawn(asked.get(call.index)) ?? why)));
+    if (why) batch.forEach((call) => results.set(call.index, left(call, why)));
     else {
       const busy = { running: batch.length, active: 0, alone: false };
       await runBatch(bench, state, { calls, cut, batch, results, asked, ...busy });
@@ -59,19 +65,26 @@ export async function runTools(
   return {
     kind: 'tools_ran',
     calls,
-    results: calls.map((call) => results.get(call.index) ?? notRun(call, NOT_STARTED.stop)),
+    results: calls.map((call) => results.get(call.index) ?? left(call, NOT_STARTED.stop)),
     cut,
     stop: session.stopCause,
     queued: session.inbox.next(),
     snips: session.facts.snips,
+    leftMs: bench.clock.leftMs,
     ...(summary ? { summary } : {}),
   };
 }
 
+/** With its key: whatever was recorded of it counts. */
+function itemOf({ facts: { chain } }: Session, { head }: RunState, index: number): OutcomeItem {
+  if (head === null) throw new Error('a call without a stored reply');
+  return { index, key: callKey(chain, head, index) };
+}
+
 /** It ran with the reply, or right after it in the same activity. */
-function knownResult(chain: string, head: Hash | null, { index, outcome, ran }: Call): CallResult | null {
+function knownResult(session: Session, state: RunState, { index, outcome, ran }: Call): CallResult | null {
   if (outcome) return { item: null, facts: outcome };
-  return ran && head !== null ? { item: { index, key: callKey(chain, head, index) }, facts: ran } : null;
+  return ran ? { item: itemOf(session, state, index), facts: ran } : null;
 }
 
 async function runBatch(bench: RunBench, state: RunState, batch: Batch): Promise<void> {
@@ -88,7 +101,7 @@ async function runBatch(bench: RunBench, state: RunState, batch: Batch): Promise
     const siblings = new CancellationScope();
     const one = async (call: Call): Promise<void> => {
       const { index } = call;
-      const item = { index, key: callKey(session.facts.chain, head, index) };
+      const item = itemOf(session, state, index);
       const run = (more: Pick<RunTool, 'decision'>) => runTool({ ...common, step: session.nextStep(), index, ...more });
       const result = await siblings
         .run(() => approved(bench, state, batch, call, run))
@@ -136,6 +149,6 @@ function withoutOutcome(item: OutcomeItem, error: unknown, cancelled: boolean): 
   throw error;
 }
 
-function notRun(call: Call, note: string): CallResult {
-  return { item: { index: call.index, note }, facts: { error: true } };
+function notRun(item: OutcomeItem, note: string): CallResult {
+  return { item: { ...item, note }, facts: { error: true } };
 }

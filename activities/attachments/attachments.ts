@@ -31,7 +31,7 @@ export function createAttachments(
   const ahead = prefetch(providers, { warn });
   const seen = seenFiles();
   return {
-    prefetch: ({ session, queryId, run, cwd }) => ahead.start({ session, queryId, run, cwd }),
+    prefetch: ({ session, queryId, depth, run, cwd }) => ahead.start({ session, queryId, depth, run, cwd }),
     async collect({ session, cwd }, { view, added }) {
       const settled = ahead.take(session, lastReply(view)?.position ?? -1);
       const fresh = settled.map(attachment).filter((notice) => !isInView(view, notice));

@@ -1,6 +1,7 @@
 // What configured providers have to tell the model between iterations (L43): collected ahead, while tools run, and taken only
 // when it has settled, so that nothing ever waits for it. Lives in the worker: what one knows is lost with it, and asked again.
 import { untilAborted } from '../until-aborted.ts';
+import { queryName } from '../query-name.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 
 /** Notifications, memory: a text for the model, or null when there is nothing new. */
@@ -15,6 +16,7 @@ export type AttachmentProvider = {
 export type AttachmentContext = {
   readonly session: SessionId;
   readonly queryId: string;
+  readonly depth: number;
   readonly run: number;
   readonly cwd: string;
   readonly signal: AbortSignal;
@@ -99,7 +101,7 @@ async function ask(
     if (text !== null && text.trim() !== '') settled.set(name, text);
   } catch (error) {
     if (signal.aborted && signal.reason === FORGOTTEN) return;
-    warn(`attachment ${name} of session ${context.session}: ${error instanceof Error ? error.message : String(error)}`);
+    warn(`attachment ${name} of ${queryName(context)}: ${error instanceof Error ? error.message : String(error)}`);
   } finally {
     clearTimeout(timer);
     pending.delete(name);

@@ -19,6 +19,9 @@ export type LiveEvent =
   | {
       readonly type: 'run_start';
       readonly run: number;
+      /** L13. */
+      readonly queryId: string;
+      readonly depth: number;
       readonly cwd: string;
       readonly model: string;
       readonly scripted: boolean;
@@ -55,6 +58,8 @@ export type LiveEvent =
       readonly isError: boolean;
       readonly content: string;
       readonly durationMs: number;
+      /** It was denied, refused or stopped before anything ran. */
+      readonly ran?: false;
     }
   /** Announced before the wait (L14). `delayMs` is how long. */
   | {

@@ -16,7 +16,7 @@ export function retell(live: LiveWriter, reply: ReplyEntry, outcomes: readonly O
   });
   for (const { index, log, isError, content } of outcomes) {
     live.write({ type: 'tool_start', iteration, index, name: log.name, early: true });
-    live.write(toolEnd(iteration, { index, name: log.name, isError, content, durationMs: log.duration }));
+    live.write(toolEnd(iteration, { index, isError, content, log }));
   }
   live.write({ type: 'reply', iteration, stopReason: message.stop_reason, fate });
 }
@@ -24,11 +24,11 @@ export function retell(live: LiveWriter, reply: ReplyEntry, outcomes: readonly O
 /** Watchers see this much of an outcome, in characters. */
 export const SHOWN_OF_OUTCOME = 8_192;
 
-type Ended = { index: number; name: string; isError: boolean; content: string; durationMs: number };
-
 export function toolEnd(
   iteration: number,
-  ended: Ended,
+  { index, isError, content, log }: Pick<Outcome, 'index' | 'isError' | 'content' | 'log'>,
 ): Extract<Parameters<LiveWriter['write']>[0], { type: 'tool_end' }> {
-  return { type: 'tool_end', iteration, ...ended, content: ended.content.slice(0, SHOWN_OF_OUTCOME) };
+  const shown = { index, name: log.name, isError, content: content.slice(0, SHOWN_OF_OUTCOME) };
+  const ran = log.outcome === 'not_run' ? { ran: false as const } : {};
+  return { type: 'tool_end', iteration, ...shown, durationMs: log.duration, ...ran };
 }

@@ -3,6 +3,7 @@
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { CallRunner, Deps } from '../deps.ts';
 import { hookContext } from '../hooks/hook-context.ts';
+import { queryName } from '../query-name.ts';
 import type { RunConfig } from '../run-config.ts';
 
 /** Returns at once. A reply that is stored just before a crash may go untold. */
@@ -19,7 +20,7 @@ export function observe(
   setImmediate(() => {
     void hooks.postSampling(hookContext(config, { iteration, signal }), seen).then(({ failed }) => {
       for (const { hook, detail } of failed) {
-        warn(`the post-sampling hook ${hook} failed on session ${config.session}, iteration ${iteration}: ${detail}`);
+        warn(`post-sampling hook ${hook} of ${queryName(config)}, iteration ${iteration}: ${detail}`);
       }
     });
   });

@@ -10,6 +10,9 @@ import type { ModelStep } from './store-reply.ts';
 /** How long a call that started early may outlast the stream before it is left to run the regular way (L37). */
 const EARLY_GRACE_MS = 500;
 
+/** Nothing runs any more (L51). */
+const NEVER = { safe: false, early: false };
+
 export function replyPort({ deps, attempt, config, chosen, live, input, tries }: ModelStep): ReplyPort {
   const { tools } = deps;
   const { iteration, context, head } = input;
@@ -21,7 +24,7 @@ export function replyPort({ deps, attempt, config, chosen, live, input, tries }:
     stallMs: config.stallMs,
     graceMs: EARLY_GRACE_MS,
     now: deps.now,
-    traits: (call) => tools.traits(config, call, context),
+    traits: (call) => (input.wrapUp ? NEVER : tools.traits(config, call, context)),
     run: (call, signal) =>
       // Safe to run twice, so any key that is unique will do; the real one needs the hash of a reply that is not there yet. This one
       // says which transcript the call may read.

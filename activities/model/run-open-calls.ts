@@ -13,7 +13,7 @@ export async function runOpenCalls(
   result: ModelResult,
   blocks: readonly CallBlock[],
 ): Promise<ModelResult> {
-  if (result.kind !== 'message') return result;
+  if (result.kind !== 'message' || step.input.wrapUp) return result;
   const ran = new Map<Call, OutcomeFacts>();
   for (const call of result.calls) {
     if (!leavesFree(call.outcome ?? {})) break;
@@ -28,6 +28,12 @@ export async function runOpenCalls(
     if (!leavesFree(facts)) break;
   }
   return { ...result, calls: result.calls.map((call) => withRan(call, ran.get(call))) };
+}
+
+/** Of a reply that an attempt stored and died: what it had begun of its open calls is not known here. */
+export function inDoubt(found: ModelResult): ModelResult {
+  if (found.kind !== 'message') return found;
+  return { ...found, calls: found.calls.map((call) => (call.outcome ? call : { ...call, doubtful: true as const })) };
 }
 
 /** Null: the regular way. */

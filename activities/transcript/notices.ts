@@ -1,5 +1,6 @@
 // What the loop says to the model in its own words. Fixed sentences: the prompt cache depends on them.
 import type { Notice } from '../../workflows/contract/activities.ts';
+import type { RunLimit } from '../../workflows/contract/loop.ts';
 import { entryName, type EntryRange } from './entry-name.ts';
 
 export const CONTINUE =
@@ -8,9 +9,6 @@ export const CONTINUE =
 export const CALL_CUT =
   'Your last tool call was cut off because the reply reached the output limit, so it did not run. Make it again, ' +
   'and break long inputs into several smaller calls.';
-
-export const REQUEST_LOST =
-  'The run was interrupted while its worker was lost. What it was doing is not known: if it was a tool call, it may have taken effect.';
 
 export const INTERRUPTED = 'The run was interrupted here.';
 
@@ -39,6 +37,16 @@ export function summaryText(before: number, text: string): string {
   return `[This conversation began earlier. What follows is a summary of that part.${whole}]\n${text}\n[End of the summary.]`;
 }
 
+const sumUp = (why: string): string =>
+  `This run ends now, because ${why}. Do not call tools. Say briefly what is done, what is not, and how to go on, for whoever takes it up.`;
+
+const WRAP_UP: Readonly<Record<RunLimit, string>> = {
+  cost: sumUp('its budget is almost spent'),
+  tokens: sumUp('its tokens are almost used up'),
+  time: sumUp('its time is almost over'),
+  turns: sumUp('it has no turns left'),
+};
+
 /** The text the model gets for a notice; null for those that are for people. */
 export function noticeText(notice: Notice): string | null {
   switch (notice.kind) {
@@ -62,8 +70,8 @@ export function noticeText(notice: Notice): string | null {
       return `These files were changed by someone else since you last read or wrote them; read them again before you rely on them:\n${notice.paths.join('\n')}`;
     case 'attachment':
       return `From ${notice.source}:\n${notice.text}`;
-    case 'request_lost':
-      return REQUEST_LOST;
+    case 'wrap_up':
+      return WRAP_UP[notice.limit];
     case 'max_turns_reached':
     case 'error':
     case 'batch_summary':

@@ -28,6 +28,7 @@ export type RunFlags = {
   readonly thinking?: string;
   readonly outputSchema?: string;
   readonly approvalTimeout?: string;
+  readonly wrapUp?: boolean;
 };
 
 const LARGEST_SYSTEM_PROMPT = 100_000;
@@ -45,6 +46,7 @@ export function addRunOptions(command: Command): Command {
     .option('--thinking <n>', 'think with so many tokens in each reply')
     .option('--output-schema <file>', 'a JSON schema that the final answer has to satisfy')
     .option('--timeout <time>', 'end after so long: 1500ms, 90s, 30m, 2h')
+    .option('--wrap-up', 'before a limit ends it, say what is done and what is not: one more call, no turn')
     .option('--session <id>', 'the session’s id; the task is its next message when it is open already')
     .option('--system-prompt <text>', 'instructions that stand above the task')
     .addOption(new Option('--permission-mode <mode>', permissionModes.join(', ')))
@@ -65,6 +67,7 @@ export function runOptions(flags: RunFlags, base: () => string): Partial<RunOpti
     ...(flags.maxTurns === undefined ? {} : { maxTurns: number('--max-turns', flags.maxTurns) }),
     ...(flags.maxBudgetUsd === undefined ? {} : { maxBudgetUsd: number('--max-budget-usd', flags.maxBudgetUsd) }),
     ...(flags.timeout === undefined ? {} : { timeoutMs: duration('--timeout', flags.timeout) }),
+    ...(flags.wrapUp === undefined ? {} : { wrapUp: flags.wrapUp }),
     ...(systemPrompt === undefined ? {} : { systemPrompt: systemPromptOf(systemPrompt) }),
     ...(permissionMode === undefined ? {} : { permissionMode: permissionMode as PermissionMode }),
     ...rulesOf(flags),

@@ -1,6 +1,6 @@
 // What the loop says of itself, for people: transitions, notices, endings.
 import type { Notice } from '../../workflows/contract/activities.ts';
-import type { TransitionReason } from '../../workflows/contract/loop.ts';
+import type { RunLimit, TransitionReason } from '../../workflows/contract/loop.ts';
 import type { RunOutcome } from '../run-outcome.ts';
 import { oneLine } from './plain.ts';
 import { count, money, shortTime, tokens } from './units.ts';
@@ -21,16 +21,23 @@ export function transitionText(reason: TransitionReason): string {
   return reason === 'next_turn' ? transitions.next_turn : `${transitions[reason]} (${reason})`;
 }
 
+const nearLimits: Readonly<Record<RunLimit, string>> = {
+  cost: 'the budget is almost spent',
+  tokens: 'the tokens are almost used up',
+  time: 'the time is almost over',
+  turns: 'no turns are left',
+};
+
 export function noticeText(notice: Notice): string {
   switch (notice.kind) {
     case 'interrupted':
       return 'interrupted';
-    case 'request_lost':
-      return 'its worker was lost: what it was doing may have taken effect';
     case 'continue':
       return 'asked to go on where it stopped';
     case 'call_cut':
       return 'its last tool call was cut and did not run';
+    case 'wrap_up':
+      return `about to end, ${nearLimits[notice.limit]}: asked to sum up`;
     case 'max_turns_reached':
       return `the limit of ${count(notice.limit, 'turn')} is reached`;
     case 'error':

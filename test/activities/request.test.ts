@@ -34,6 +34,18 @@ describe('thinking', () => {
   });
 });
 
+describe('the call that sums up a run', () => {
+  it('L22 L51 may call none of the tools, which are named all the same: the prefix stays in the cache', async () => {
+    const { call, bodies, model } = await benchDeps({ script: [reply('One.', { times: 2 })], tools: [look] });
+    await call();
+    await call(fakeAttempt(), { step: 3, wrapUp: true });
+    const [usual, last] = bodies();
+    expect(usual).not.toHaveProperty('tool_choice');
+    expect(last).toEqual(Object.assign({ tool_choice: { type: 'none' } }, usual));
+    expect(model.problems).toEqual([]);
+  });
+});
+
 describe('a task budget', () => {
   it('L11 is sent whole until the first compaction, then with what remains', async () => {
     const { call, bodies, model } = await benchDeps({

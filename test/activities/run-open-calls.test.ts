@@ -36,6 +36,14 @@ describe('what a stored reply leaves open', () => {
     expect(result.calls).toMatchObject([{ ran: {} }, { ran: {} }, { ran: {} }]);
   });
 
+  it('L51 in the reply that sums up a run nothing runs, neither early nor with it', async () => {
+    const { tool, effects } = touching();
+    const bench = await benchDeps({ script: [reply([toolUse('look', {}), touch()])], tools: [tool, look] });
+    const result = message(await bench.call(fakeAttempt(), { wrapUp: true }));
+    expect(result.calls.map(({ outcome, ran }) => outcome ?? ran)).toEqual([undefined, undefined]);
+    expect(effects).toEqual([]);
+  });
+
   it('L36 L41 what one of them says of the others holds: they are left to the regular way', async () => {
     const failing = {
       ...touching().tool,

@@ -4,7 +4,7 @@ import { prefetch, type AttachmentProvider } from '../../activities/attachments/
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { until } from '../support/until.ts';
 
-const run = (session = 's-1') => ({ session: session as SessionId, queryId: 'chain.1', run: 1, cwd: '/w' });
+const run = (session = 's-1') => ({ session: session as SessionId, queryId: 'chain.1', depth: 0, run: 1, cwd: '/w' });
 const session = run().session;
 
 function deferred() {
@@ -47,7 +47,7 @@ test('L43 what was taken for a request that came to nothing is given again, and 
   expect(take(session, 7)).toEqual([]);
 });
 
-test('a provider that fails, takes too long or has nothing new adds nothing; the first two are reported', async () => {
+test('L13 a provider that fails, takes too long or has nothing new adds nothing; the first two are reported', async () => {
   const { start, take, warnings } = ahead([
     { name: 'bad', collect: () => Promise.reject(new Error('boom')) },
     { name: 'late', timeoutMs: 10, collect: () => new Promise(() => {}) },
@@ -57,8 +57,8 @@ test('a provider that fails, takes too long or has nothing new adds nothing; the
   start(run());
   await until(() => warnings.length === 2);
   expect(warnings).toEqual([
-    'attachment bad of session s-1: boom',
-    'attachment late of session s-1: timed out after 10 ms',
+    'attachment bad of session s-1, query chain.1, depth 0: boom',
+    'attachment late of session s-1, query chain.1, depth 0: timed out after 10 ms',
   ]);
   expect(take(session, 0)).toEqual([]);
 });

@@ -16,6 +16,28 @@ describe('a worker killed in the middle of a tool', () => {
     await second.kill();
   });
 
+  it('L39 L40 L47 an interrupt that meets the dead worker: the reply is there, its effect happened once, its outcome is unknown', async () => {
+    const h = await crashHarness({
+      script: [reply([text('I begin.'), toolUse('bash', { command: 'echo effect >> effects.log; sleep 60' })])],
+    });
+    const first = await h.worker();
+    const session = await h.open('Do it.');
+    await until(() => h.effects().length > 0);
+    await first.kill();
+    await session.interrupt();
+    const second = await h.worker();
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'aborted_tools', by: 'interrupt' }, turns: 1 });
+    const entries = await session.entries();
+    expect(entries.filter(({ kind }) => kind === 'reply')).toHaveLength(1);
+    expect(entries.find(({ kind }) => kind === 'outcomes')).toMatchObject({
+      outcomes: [{ content: expect.stringContaining('outcome unknown') as string }],
+    });
+    expect(h.effects()).toEqual(['effect']);
+    expect(h.bodies()).toHaveLength(1);
+    await replays(h.client, session);
+    await second.kill();
+  });
+
   it('L37 L40 a safe call that had run early runs again with the next attempt, and has one outcome', async () => {
     const held = gate();
     const early = [toolUse('read', { path: 'a.txt' }, 'toolu_1'), text('and so on')];

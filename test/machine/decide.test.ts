@@ -193,14 +193,6 @@ describe('a stop from outside', () => {
     });
   });
 
-  it('L47 that meets a lost worker says that what it was doing is not known', () => {
-    const lost = modelEvent({ kind: 'nothing', spend: noSpend, lost: true }, { stop: 'interrupt' });
-    expect(next(lost)).toMatchObject({
-      terminal: { reason: 'aborted_streaming' },
-      append: [{ notice: { kind: 'request_lost' } }, { notice: { kind: 'interrupted' } }],
-    });
-  });
-
   it('L48 during tools is aborted_tools', () => {
     expect(next(toolsRan([call(0)], { stop: 'cancel' }))).toMatchObject({
       terminal: { reason: 'aborted_tools', by: 'cancel' },

@@ -49,6 +49,7 @@ describe('random walks', () => {
       const done = await walk(rules, (move) => anyEvent(from, move));
       seen.steps += done.events.length;
       for (const each of [...done.states, done.state]) withinBounds(each, rules);
+      nothingAfterWrapUp(done);
       roundsBetweenTurns(done.state);
       answered(done);
     });
@@ -108,6 +109,13 @@ function withinBounds(state: RunState, rules: Rules): void {
     state.contextTokens >= 0 &&
     state.iteration === 1 + Object.values(state.counts).reduce((sum, count) => sum + count, 0);
   if (!ok) expect.fail(`out of bounds: ${JSON.stringify(state)}`);
+}
+
+/** L51: once it is asked for, only the model is called, and waited for. */
+function nothingAfterWrapUp({ events, states }: Walk): void {
+  const last = states.findIndex(({ wrapUp }) => wrapUp !== null);
+  const after = last < 0 ? [] : events.slice(last).map(({ kind }) => kind);
+  if (after.some((kind) => !['model', 'ready', 'stopped'].includes(kind))) expect.fail(`after it: ${after.join()}`);
 }
 
 /** No loop of recoveries: what is no turn is bounded by what bounds each of its kinds. */

@@ -108,10 +108,11 @@ describe('what is attached', () => {
 });
 
 describe('a run', () => {
-  it('L13 has one query id and depth for its tools, hooks, providers and handlers', async () => {
+  it('L13 has one query id and depth for its tools, hooks, providers, handlers and watchers', async () => {
     const seen: (readonly [string, string, number])[] = [];
-    const hear = (who: string) => (given: { readonly queryId: string; readonly depth?: number }) => {
-      seen.push([who, given.queryId, given.depth ?? 0]);
+    type Run = { readonly queryId: string; readonly depth: number };
+    const hear = (who: string) => (given: Run) => {
+      seen.push([who, given.queryId, given.depth]);
     };
     const hook = (who: string) => [hear(who)];
     const spy = simple('spy', async (_input, context) => (hear('tool')(context), { content: 'seen' }));
@@ -125,10 +126,8 @@ describe('a run', () => {
         stop: hook('stop'),
         postSampling: hook('postSampling'),
       },
-      attachments: [{ name: 'memory', collect: (given: { queryId: string }) => (hear('provider')(given), null) }],
-      afterStop: [
-        { name: 'after', timeoutMs: 10_000, run: async (given: { queryId: string }) => hear('handler')(given) },
-      ],
+      attachments: [{ name: 'memory', collect: (given: Run) => (hear('provider')(given), null) }],
+      afterStop: [{ name: 'after', timeoutMs: 10_000, run: async (given: Run) => hear('handler')(given) }],
     };
     const h = await harness({ script: [reply([toolUse('spy', {})]), reply('Done.')], worker: { config } });
     const session = await h.open('Go.');
@@ -150,5 +149,6 @@ describe('a run', () => {
     const [[, queryId] = ['', '']] = seen;
     expect(queryId).toMatch(/\.1$/);
     for (const [, id, depth] of seen) expect([id, depth]).toEqual([queryId, 0]);
+    expect(h.liveText(session.id)).toContain(`"run_start","run":1,"queryId":"${queryId}","depth":0`);
   });
 });

@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { defineTool } from '../../activities/tools/tool.ts';
 import { gate, reply, text, toolUse } from '../../worker/scripted-model/index.ts';
 import { harness } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';
@@ -126,6 +128,29 @@ describe('the runtime limit', () => {
     expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'timeout', limitMs: 1_000 } });
     expect(processesOf(h.cwd)).toEqual([]);
     await keepHistory('L51 timeout', session.handle);
+  });
+
+  it('L51 what is kept of it is enough to sum up, when that is wanted', async () => {
+    const held = gate();
+    const wait = defineTool({
+      name: 'wait',
+      description: 'Waits.',
+      inputSchema: z.object({}),
+      risk: () => 'read',
+      recovery: 'rerun',
+      call: async () => (await held.hold, { content: 'waited' }),
+    });
+    const h = await harness({
+      script: [reply([toolUse('wait', {})]), reply('Half of it is done.')],
+      worker: { tools: [wait] },
+    });
+    const startedAt = Date.now();
+    const session = await h.open('Do it.', { timeoutMs: 10_000, wrapUp: true });
+    await until(() => Date.now() > startedAt + 9_100);
+    held.release();
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'timeout', limitMs: 10_000 }, turns: 1 });
+    expect(h.bodies()).toHaveLength(2);
+    expect((await session.entries()).findLast(({ kind }) => kind === 'reply')).toMatchObject({ fate: 'whole' });
   });
 
   it('L51 L14 stands still while the run is parked, and parking can be ended early', async () => {

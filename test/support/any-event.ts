@@ -14,7 +14,9 @@ export function anyRules({ nat, bool, pick }: Random): Rules {
     batchSummaries: bool(),
     tokenBudget: pick<number | null>([null, 5_000, 60_000]),
     taskBudget: pick<number | null>([null, 400_000]),
-    maxTokens: pick<number | null>([null, null, 1_000_000]),
+    maxTokens: pick<number | null>([null, null, 1_000_000, 60_000]),
+    timeoutMs: pick<number | null>([null, 100_000]),
+    wrapUp: bool(),
     models: [model, ...Array.from({ length: nat(2) }, () => model)],
     compaction: { ...rules.compaction, enabled: nat(3) > 0, collapse: bool() },
   };
@@ -80,7 +82,7 @@ function anyToolsRan(from: Random, calls: readonly Call[]): Event {
       [1, () => ({ modify: { cwd: '/w' } })],
     ]),
   );
-  const event = toolsRan(calls, { facts, stop: nat(60) === 0 ? 'interrupt' : null });
+  const event = toolsRan(calls, { facts, stop: nat(60) === 0 ? 'interrupt' : null, leftMs: nat(100_000) });
   // What ran early has its outcome already.
   const results = event.results.map((result, at) => {
     const early = calls[at]?.outcome;

@@ -16,6 +16,7 @@ export const rules: Rules = {
   maxBudgetUsd: null,
   maxTokens: null,
   timeoutMs: null,
+  wrapUp: false,
   models: [model],
   outputCapFixed: false,
   maxOutputRecoveries: 3,
@@ -77,5 +78,5 @@ export function toolsRan(
     item: { index, key: `key ${index}` as CallKey },
     facts: facts[at] ?? {},
   }));
-  return { kind: 'tools_ran', calls, results, cut: false, stop: null, queued: [], snips: [], ...rest };
+  return { kind: 'tools_ran', calls, results, cut: false, stop: null, queued: [], snips: [], leftMs: null, ...rest };
 }

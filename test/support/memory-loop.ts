@@ -18,8 +18,8 @@ import type { Terminal } from '../../workflows/contract/loop.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
 import { batches } from '../../workflows/machine/batches.ts';
 import type { CallResult, Event, Move, Performed } from '../../workflows/machine/events.ts';
-import { modelLimits } from '../../workflows/machine/limits.ts';
 import { loop } from '../../workflows/machine/loop.ts';
+import { modelInput, modelPosition } from '../../workflows/machine/model-input.ts';
 import { initialState, type RunState } from '../../workflows/machine/state.ts';
 import { userAppend } from '../../workflows/machine/transitions.ts';
 
@@ -48,7 +48,6 @@ export async function memoryLoop(
     iteration,
     step: step(),
   });
-  const model = ({ modelPosition }: RunState) => (modelPosition === 0 ? {} : { model: modelPosition });
   const tools = async (state: RunState, move: Extract<Move, { do: 'run_tools' }>): Promise<Event> => {
     const { head, iteration } = state;
     if (head === null) throw new Error('a call without a reply');
@@ -72,19 +71,19 @@ export async function memoryLoop(
       stop: null,
       queued: [],
       snips: [],
+      leftMs: null,
     };
   };
   const perform = async (move: Performed, state: RunState): Promise<Event> => {
     switch (move.do) {
       case 'call_model': {
-        const cap = state.capOverride ?? modelLimits(state, rules).outputCap;
-        const input = { ...common(state), cap, ...model(state) };
+        const input = { ...common(state), ...modelInput(state, rules) };
         return { kind: 'model', result: await run(callModel(deps), input), step: input.step, stop: null };
       }
       case 'run_tools':
         return tools(state, move);
       case 'compact': {
-        const input = { ...common(state), trigger: move.trigger, ...model(state) };
+        const input = { ...common(state), trigger: move.trigger, ...modelPosition(state) };
         return { kind: 'compacted', result: await run(compact(deps), input), move, stop: null };
       }
       case 'collapse':

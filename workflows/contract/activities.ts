@@ -12,6 +12,7 @@ export type * from './model-call.ts';
 export type Activities = {
   openRun(input: OpenRun): Promise<RunOpened>;
   callModel(input: CallModel): Promise<ModelResult>;
+  findReply(input: FindReply): Promise<ModelResult>;
   runTool(input: RunTool): Promise<ToolResult>;
   commit(input: Commit): Promise<Committed>;
   compact(input: Compact): Promise<Compacted>;
@@ -34,6 +35,9 @@ export type OpenRun = {
 /** `refused`: the run cannot start as asked; the sentence says why and what to do. */
 export type RunOpened =
   ({ readonly kind: 'opened' } & RunSnapshot) | { readonly kind: 'refused'; readonly detail: string };
+
+/** What `call` came to, when it was cancelled and its worker could not say (L47). `step` is this look's own. */
+export type FindReply = { readonly call: CallModel; readonly step: number };
 
 export type RunTool = {
   readonly head: Hash;

@@ -1,6 +1,6 @@
 // What a step appends to the transcript, as the workflow says it: hashes, ids and the loop's own words.
 import type { CallKey, Hash, MessageId } from './ids.ts';
-import type { Spend, TransitionReason } from './loop.ts';
+import type { RunLimit, Spend, TransitionReason } from './loop.ts';
 import type { MessageBody, RunSummary } from './session.ts';
 
 /** What every step is given that stores something: it appends to `head`, or stores nothing. `step` names its live file. */
@@ -36,11 +36,11 @@ export type OutcomeItem = { readonly index: number; readonly key?: CallKey; read
 /** Things said by the loop itself. `toModel` text is sent to the model as user text; the others are for people. */
 export type Notice =
   | { readonly kind: 'interrupted' }
-  /** An interrupt met a lost worker: what the request had begun is not known. Told to the model. */
-  | { readonly kind: 'request_lost' }
   | { readonly kind: 'continue' }
   | { readonly kind: 'call_cut' }
   | { readonly kind: 'max_turns_reached'; readonly limit: number; readonly turnNotTaken: number }
+  /** The run is about to reach this limit and is to sum up (L51). Told to the model. */
+  | { readonly kind: 'wrap_up'; readonly limit: RunLimit }
   | { readonly kind: 'error'; readonly text: string }
   /** `calls`: names of the calls that the abandoned attempt had started (L19). Told to the model. */
   | { readonly kind: 'model_switched'; readonly from: string; readonly to: string; readonly calls: readonly string[] }

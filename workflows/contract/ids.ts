@@ -17,6 +17,11 @@ export type SessionId = Branded<'SessionId'>;
 /** Chosen by the sender; the same id sent twice is one message (L61). */
 export type MessageId = Branded<'MessageId'>;
 
+/** A run, for tools, hooks, logs and traces (L13): Temporal's id of the session's first workflow run, and the run's number. */
+export function queryId(chain: string, run: number): string {
+  return `${chain}.${run}`;
+}
+
 /** Perdure's own name for one call: chain, head of the reply, block index (L40). Ids from a model may repeat; this does not. */
 export type CallKey = Branded<'CallKey'>;
 

@@ -35,6 +35,9 @@ export type Terminal =
 
 export type TerminalReason = Terminal['reason'];
 
+/** What a run may use up (L45, L51). */
+export type RunLimit = 'cost' | 'tokens' | 'time' | 'turns';
+
 /** What stopped a run from outside (L47–L51): a person, a newer message, the session's cancellation, the runtime limit. */
 export type StopCause = 'interrupt' | 'message' | 'cancel' | 'timeout';
 
@@ -92,6 +95,8 @@ export type Rules = {
   /** Tokens of all kinds over all calls of the run (L51). */
   readonly maxTokens: number | null;
   readonly timeoutMs: number | null;
+  /** Before a limit ends the run, one call without tools sums up (L51). */
+  readonly wrapUp: boolean;
   /** The primary model, then its fallbacks in order (L19). */
   readonly models: readonly [ModelLimits, ...ModelLimits[]];
   /** The caller chose `outputCap`: it is never raised (L26). */

@@ -18,6 +18,8 @@ export type CallModel = AppendingStep & {
   readonly context?: ToolContextState;
   /** What is left of the task budget since the first compaction, in tokens (L11). */
   readonly taskRemaining?: number;
+  /** The last call of the run: none of its calls would run, so the model is to make none (L51). */
+  readonly wrapUp?: true;
 };
 
 /** What context modifiers left (L38). Absent fields: as the run began. */
@@ -43,8 +45,7 @@ export type ModelResult =
   /** Cancelled while streaming: what was complete is stored (L16, L47). */
   | (Stored & { readonly kind: 'interrupted'; readonly calls: readonly Call[] })
   /** Cancelled before anything was worth storing. */
-  /** `lost`: its worker was lost too, and what it had begun is not known. */
-  | { readonly kind: 'nothing'; readonly spend: Spend; readonly lost?: true }
+  | { readonly kind: 'nothing'; readonly spend: Spend }
   | { readonly kind: 'too_long'; readonly detail: string; readonly spend: Spend }
   | { readonly kind: 'media_too_large'; readonly detail: string; readonly spend: Spend }
   | { readonly kind: 'refused'; readonly detail: string; readonly spend: Spend }
@@ -92,6 +93,8 @@ export type Call = {
   readonly outcome?: OutcomeFacts;
   /** Present when it ran after the reply was stored, in the same activity: its outcome is recorded under its key. */
   readonly ran?: OutcomeFacts;
+  /** Open, and its reply was found by a later attempt: the one that died may have begun it. */
+  readonly doubtful?: true;
 };
 
 /** What the loop needs to know of an outcome. Absent fields are false. */

@@ -37,6 +37,9 @@ export function optionsProblem(options: Partial<RunOptions>): string | undefined
     positive('timeout', 'milliseconds', timeoutMs, MOST.timeoutMs) ??
     whole('max output tokens', maxOutputTokens, MOST.maxOutputTokens) ??
     tokensProblem(options) ??
+    (options.wrapUp !== undefined && typeof options.wrapUp !== 'boolean'
+      ? 'wrap up is neither true nor false'
+      : undefined) ??
     fallbacksProblem(options.fallbackModels, model) ??
     schemaProblem(options.outputSchema) ??
     positive('approval timeout', 'milliseconds', options.approvalTimeoutMs, MOST.timeoutMs) ??

@@ -4,6 +4,7 @@ import type { Rules, Terminal } from '../contract/loop.ts';
 import type { Move, ToolsRan } from './events.ts';
 import { budgetGone, turnsGone } from './limits.ts';
 import { showError } from './show-error.ts';
+import { wrapUpDue } from './wrap-up.ts';
 import type { RunState } from './state.ts';
 import { stopNotice, stopTerminal } from './stop.ts';
 import type { Transition } from './transitions.ts';
@@ -19,7 +20,11 @@ export function afterTools(state: RunState, rules: Rules, event: ToolsRan): Move
   if (fatal) return showError(fatal);
   const hook = event.results.find(({ facts }) => facts.stop !== undefined)?.facts.stop;
   if (hook !== undefined) return { do: 'end', terminal: { reason: 'hook_stopped', detail: hook }, append: [] };
-  return budgetGone(state, rules) ?? turns ?? { do: 'go_round', transition: nextTurn(rules, event) };
+  const gone = budgetGone(state, rules);
+  if (gone) return gone;
+  const limit = wrapUpDue(state, rules, { leftMs: event.leftMs, turns: turns !== null });
+  if (limit !== null) return { do: 'wrap_up', limit };
+  return turns ?? { do: 'go_round', transition: nextTurn(rules, event) };
 }
 
 function nextTurn(rules: Rules, { queued: messages, snips }: ToolsRan): Transition {

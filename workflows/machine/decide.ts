@@ -6,11 +6,13 @@ import { cutOff } from './cut-off.ts';
 import type { Event, ModelEnded, Move } from './events.ts';
 import { finalReply, hooksRan } from './final-reply.ts';
 import { budgetGone } from './limits.ts';
+import { openCalls } from './open-calls.ts';
 import { prepare } from './prepare.ts';
 import { showError } from './show-error.ts';
 import type { RunState } from './state.ts';
 import { stopNotice, stopTerminal } from './stop.ts';
 import { afterReactive, tooClose, tooLong } from './too-long.ts';
+import { wrappedUp } from './wrap-up.ts';
 
 export function decide(state: RunState, rules: Rules, event: Event): Move {
   switch (event.kind) {
@@ -21,7 +23,7 @@ export function decide(state: RunState, rules: Rules, event: Event): Move {
     case 'tools_ran':
       return afterTools(state, rules, event);
     case 'model':
-      return afterModel(state, rules, event);
+      return wrappedUp(state, rules, event) ?? afterModel(state, rules, event);
     case 'compacted':
       return afterCompaction(state, rules, event);
     case 'collapsed':
@@ -41,11 +43,7 @@ function afterModel(state: RunState, rules: Rules, { result, stop, step }: Model
     case 'interrupted':
       return stopped(stop ?? 'interrupt', rules, openCalls(result.calls, 'Not run: the reply was interrupted.'));
     case 'nothing':
-      return stopped(
-        stop ?? 'interrupt',
-        rules,
-        result.lost ? [{ kind: 'notice', notice: { kind: 'request_lost' } }] : [],
-      );
+      return stopped(stop ?? 'interrupt', rules, []);
     case 'parked':
       return { do: 'park', until: result.until };
     case 'too_long':
@@ -94,9 +92,4 @@ function stopped(stop: StopCause, rules: Rules, outcomes: readonly Append[]): Ex
     terminal: stopTerminal('aborted_streaming', stop, rules),
     append: [...outcomes, ...stopNotice(stop)],
   };
-}
-
-function openCalls(calls: Extract<ModelResult, { kind: 'message' }>['calls'], note: string): readonly Append[] {
-  const items = calls.filter((call) => !call.outcome).map((call) => ({ index: call.index, note }));
-  return items.length > 0 ? [{ kind: 'outcomes', items }] : [];
 }

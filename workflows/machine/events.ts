@@ -11,7 +11,7 @@ import type {
   StopHooksRan,
 } from '../contract/activities.ts';
 import type { Hash } from '../contract/ids.ts';
-import type { StopCause, Terminal } from '../contract/loop.ts';
+import type { RunLimit, StopCause, Terminal } from '../contract/loop.ts';
 import type { UserMessage } from '../contract/session.ts';
 import type { Transition } from './transitions.ts';
 
@@ -52,6 +52,8 @@ export type ToolsRan = {
   readonly queued: readonly UserMessage[];
   /** Entries that someone asked to take out of view (L7). */
   readonly snips: readonly number[];
+  /** Milliseconds left of the runtime limit; null without one (L51). */
+  readonly leftMs: number | null;
   /** Of the batch before, when it was made while these ran (L42). */
   readonly summary?: BatchSummary;
 };
@@ -71,6 +73,8 @@ export type Move =
   | { readonly do: 'collapse' }
   /** Nothing is performed: the next request shows so many staged collapses short (L9). */
   | { readonly do: 'commit_collapses'; readonly count: number }
+  /** Nothing is performed: the next request is the last, and sums up (L51). */
+  | { readonly do: 'wrap_up'; readonly limit: RunLimit }
   | { readonly do: 'run_stop_hooks'; readonly active: boolean }
   /** Wait until `until` (milliseconds since the epoch) with nothing running (L14). */
   | { readonly do: 'park'; readonly until: number }
@@ -79,4 +83,4 @@ export type Move =
   | { readonly do: 'end'; readonly terminal: Terminal; readonly append: readonly Append[]; readonly keep?: Hash };
 
 /** What `perform` is asked to do; the rest the loop does by itself. */
-export type Performed = Exclude<Move, { do: 'go_round' | 'end' | 'commit_collapses' }>;
+export type Performed = Exclude<Move, { do: 'go_round' | 'end' | 'commit_collapses' | 'wrap_up' }>;

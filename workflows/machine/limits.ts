@@ -1,32 +1,55 @@
-// What a run may use up: turns (L45) and money (L51). Each gives the move that ends the run, or null while there is some left.
-import { type ModelLimits, type Rules, totalTokens } from '../contract/loop.ts';
+// What a run may use up: turns (L45), money, tokens and time (L51), and how the run ends when it has.
+import { type ModelLimits, type Rules, type RunLimit, totalTokens } from '../contract/loop.ts';
 import type { Move } from './events.ts';
 import type { RunState } from './state.ts';
 
 type End = Extract<Move, { do: 'end' }>;
 
-export function budgetGone({ spend }: RunState, { maxBudgetUsd, maxTokens }: Rules): End | null {
-  const spentUsd = spend.usd ?? 0;
-  if (maxBudgetUsd !== null && spentUsd >= maxBudgetUsd) {
-    return { do: 'end', terminal: { reason: 'budget_exceeded', limitUsd: maxBudgetUsd, spentUsd }, append: [] };
+/** The move that ends the run, or null while there is some left. */
+export function budgetGone(state: RunState, rules: Rules): End | null {
+  const limit = budgetReached(state, rules);
+  return limit && limitEnd(state, rules, limit);
+}
+
+/** `kept`: calls like the last one that are to remain possible. */
+export function budgetReached(state: RunState, rules: Rules, kept = 0): 'cost' | 'tokens' | null {
+  const { spend, lastCall } = state;
+  const { maxBudgetUsd, maxTokens } = rules;
+  const usd = (spend.usd ?? 0) + kept * (lastCall.usd ?? 0);
+  if (maxBudgetUsd !== null && usd >= maxBudgetUsd) return 'cost';
+  const tokens = totalTokens(spend.usage) + kept * totalTokens(lastCall.usage);
+  return maxTokens !== null && tokens >= maxTokens ? 'tokens' : null;
+}
+
+export function turnsGone(state: RunState, rules: Rules): End | null {
+  return state.turn + 1 <= rules.maxTurns ? null : limitEnd(state, rules, 'turns');
+}
+
+export function limitEnd({ spend, turn }: RunState, rules: Rules, limit: RunLimit): End {
+  switch (limit) {
+    case 'cost': {
+      const limitUsd = rules.maxBudgetUsd ?? 0;
+      return { do: 'end', terminal: { reason: 'budget_exceeded', limitUsd, spentUsd: spend.usd ?? 0 }, append: [] };
+    }
+    case 'tokens': {
+      const limitTokens = rules.maxTokens ?? 0;
+      const spentTokens = totalTokens(spend.usage);
+      return { do: 'end', terminal: { reason: 'budget_exceeded', limitTokens, spentTokens }, append: [] };
+    }
+    case 'time':
+      return { do: 'end', terminal: { reason: 'timeout', limitMs: rules.timeoutMs ?? 0 }, append: [] };
+    case 'turns': {
+      const reached = { limit: rules.maxTurns, turnNotTaken: turn + 1 };
+      return {
+        do: 'end',
+        terminal: { reason: 'max_turns', ...reached },
+        append: [{ kind: 'notice', notice: { kind: 'max_turns_reached', ...reached } }],
+      };
+    }
   }
-  const spentTokens = totalTokens(spend.usage);
-  if (maxTokens === null || spentTokens < maxTokens) return null;
-  return { do: 'end', terminal: { reason: 'budget_exceeded', limitTokens: maxTokens, spentTokens }, append: [] };
 }
 
 /** Of the model that is called now (L19). */
 export function modelLimits({ modelPosition }: RunState, { models }: Rules): ModelLimits {
   return models[modelPosition] ?? models[0];
-}
-
-export function turnsGone(state: RunState, rules: Rules): End | null {
-  const turnNotTaken = state.turn + 1;
-  if (turnNotTaken <= rules.maxTurns) return null;
-  const reached = { limit: rules.maxTurns, turnNotTaken };
-  return {
-    do: 'end',
-    terminal: { reason: 'max_turns', ...reached },
-    append: [{ kind: 'notice', notice: { kind: 'max_turns_reached', ...reached } }],
-  };
 }

@@ -7,6 +7,7 @@ import { decide } from './decide.ts';
 import type { Event, Move, Performed } from './events.ts';
 import type { RunState } from './state.ts';
 import { apply, commitCollapses } from './transitions.ts';
+import { wrappingUp } from './wrap-up.ts';
 
 export type LoopPort = {
   /** Do it and say what happened. Never throws for what the machine can decide about. */
@@ -39,6 +40,10 @@ export async function loop(initial: RunState, rules: Rules, port: LoopPort, resu
       }
       case 'commit_collapses':
         state = commitCollapses(state, move.count);
+        event = { kind: 'ready' };
+        break;
+      case 'wrap_up':
+        state = wrappingUp(state, move.limit);
         event = { kind: 'ready' };
         break;
       default:

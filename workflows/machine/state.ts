@@ -1,7 +1,7 @@
 // The loop's state: one immutable value, replaced whole (L1). Plain data, bounded in size: it travels through continue-as-new (L4).
 import type { Append, ToolContextState } from '../contract/activities.ts';
 import type { Hash } from '../contract/ids.ts';
-import { noSpend, type Spend, type TransitionReason } from '../contract/loop.ts';
+import { noSpend, type RunLimit, type Spend, type TransitionReason } from '../contract/loop.ts';
 
 /** How many transitions the workflow keeps; the full list is in the transcript (L3). */
 export const KEPT_TRANSITIONS = 32;
@@ -53,6 +53,10 @@ export type RunState = {
   /** The batch whose summary is being made beside the next call, and what is needed to make it again (L42). */
   readonly pendingSummary: PendingSummary | null;
   readonly spend: Spend;
+  /** Of the last model call that brought a reply, all its attempts: what another may take (L51). */
+  readonly lastCall: Spend;
+  /** The limit that ends the run after the call that sums up (L51). */
+  readonly wrapUp: RunLimit | null;
   readonly transitions: readonly { readonly iteration: number; readonly reason: TransitionReason }[];
   readonly counts: Readonly<Partial<Record<TransitionReason, number>>>;
 };
@@ -117,6 +121,8 @@ export function initialState(
     toolContext: null,
     pendingSummary: null,
     spend: noSpend,
+    lastCall: noSpend,
+    wrapUp: null,
     transitions: [],
     counts: {},
   };

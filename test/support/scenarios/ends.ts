@@ -3,6 +3,7 @@ import { fault, reply, type Reply } from '../../../worker/scripted-model/index.t
 import { dear, read, write, type Scenario } from './scenario.ts';
 
 const said = (tokens: number): Reply => reply('A part of it.', { usage: { output_tokens: tokens } });
+const taking = (tokens: number) => ({ usage: { input_tokens: tokens, output_tokens: 0 } });
 const named = { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] };
 
 export const endScenarios: readonly Scenario[] = [
@@ -77,6 +78,24 @@ export const endScenarios: readonly Scenario[] = [
     reason: 'structured_output_failed',
     turns: 1,
     requests: 6,
+  },
+  {
+    name: 'L51 budget_exceeded with what a wrap-up takes kept back',
+    replies: [{ ...read(1), ...taking(40_000) }, reply('It is half done.', taking(40_000)), reply('Never asked.')],
+    options: { maxTokens: 100_000, wrapUp: true },
+    transitions: [],
+    reason: 'budget_exceeded',
+    turns: 1,
+    requests: 2,
+  },
+  {
+    name: 'L45 L51 max_turns, then a wrap-up that is no turn and runs nothing',
+    replies: [read(1), write(1), write(2), reply('Never asked.')],
+    options: { maxTurns: 2, wrapUp: true },
+    transitions: ['next_turn'],
+    reason: 'max_turns',
+    turns: 2,
+    requests: 3,
   },
   {
     name: 'L51 budget_exceeded by a limit of tokens',

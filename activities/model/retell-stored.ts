@@ -1,0 +1,27 @@
+// An earlier attempt stored its reply and died before it could say so: what it had shown was taken back, and is told again.
+import type { SessionId } from '../../workflows/contract/ids.ts';
+import type { ModelResult } from '../../workflows/contract/activities.ts';
+import type { Deps } from '../deps.ts';
+import { announce } from '../live/announce.ts';
+import type { LiveWriter } from '../live/events.ts';
+import { retell } from '../live/retell.ts';
+import type { Extended } from '../transcript/transcripts.ts';
+import { lastReply } from '../transcript/view.ts';
+import { observableMessage } from './observe.ts';
+
+/** `given`: what the step appended before its reply. Throws StoreError. */
+export async function retellStored(
+  { transcripts, tools }: Pick<Deps, 'transcripts' | 'tools'>,
+  session: SessionId,
+  live: LiveWriter,
+  known: ModelResult,
+  given: Extended,
+): Promise<void> {
+  const view = 'head' in known ? await transcripts.view(session, known.head) : null;
+  const last = view && lastReply(view);
+  if (!view || !last) return;
+  // What was collected for it; the reply itself is told below.
+  announce(live, view.from(given.view.length + given.added.length));
+  const outcomes = view.from(last.position).flatMap((entry) => (entry.kind === 'outcomes' ? entry.outcomes : []));
+  retell(live, { ...last.reply, message: observableMessage(tools, last.reply.message) }, outcomes);
+}
