@@ -19,7 +19,7 @@ import type { WaitingApproval } from './approval.ts';
 import { approve, type ApproveOptions, type DecidePorts, deny, type DenyOptions } from './decide.ts';
 import { follow, type Followed, type FollowOptions } from './follow.ts';
 import { headOf } from './head.ts';
-import { messageBody, newMessageId, promptProblem, titleOf } from './message.ts';
+import { messageBody, messageIdProblem, newMessageId, promptProblem, titleOf } from './message.ts';
 import { patience, persist } from './persist.ts';
 import { ClientProblem } from './problem.ts';
 import type { RunOutcome } from './run-outcome.ts';
@@ -164,7 +164,7 @@ async function messageOf(
   id = newMessageId(),
   options?: Partial<RunOptions>,
 ): Promise<UserMessage> {
-  const problem = promptProblem(text) ?? (options && wrongWith(options));
+  const problem = promptProblem(text) ?? messageIdProblem(id) ?? (options && wrongWith(options));
   if (problem !== undefined) throw new ClientProblem('refused', problem);
   const changes = options && Object.keys(options).length > 0 ? { options } : {};
   return { id, body: await messageBody(store, text), ...changes };

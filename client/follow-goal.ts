@@ -46,8 +46,12 @@ export type Sighting =
 export function sighting(goal: Goal, seen: SessionDescription): Sighting {
   const { last } = seen;
   if (last && reaches(goal, last)) return { kind: 'ended', summary: last };
-  if (last && goal.message !== null && last.run > goal.from) return { kind: 'search', summary: last };
-  // What was about to happen turned out to be no run.
-  if (last && goal.message === null && isAtRest(seen)) return { kind: 'ended', summary: last };
+  if (last && goal.message !== null) {
+    // An earlier run may have answered it, or one that lists only the first of its many messages.
+    if (last.run > goal.from || isAtRest(seen)) return { kind: 'search', summary: last };
+  } else if (last && isAtRest(seen)) {
+    // What was about to happen turned out to be no run.
+    return { kind: 'ended', summary: last };
+  }
   return seen.phase === 'closed' ? { kind: 'never' } : { kind: 'not_yet' };
 }

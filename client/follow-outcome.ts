@@ -33,9 +33,10 @@ export async function outcomeSeen(
 }
 
 function runAnswering(entries: readonly Entry[], message: MessageId | null): number | null {
+  let taken = false;
   for (const entry of entries) {
-    if (entry.kind === 'run_ended' && message !== null && entry.ended.messages.includes(message))
-      return entry.ended.run;
+    if (entry.kind === 'user') taken ||= entry.id === message;
+    if (entry.kind === 'run_ended' && taken) return entry.ended.run;
   }
   return null;
 }

@@ -1,7 +1,7 @@
 // A user's text on its way into a session: short ones travel with the signal, longer ones are stored first and travel by hash.
 import { randomUUID } from 'node:crypto';
 import type { MessageId } from '../workflows/contract/ids.ts';
-import type { MessageBody } from '../workflows/contract/session.ts';
+import { LONGEST_ID, type MessageBody } from '../workflows/contract/session.ts';
 import type { Store } from '../activities/transcript/store.ts';
 
 /** Bytes of UTF-8. */
@@ -12,6 +12,12 @@ const TITLE = 120;
 
 export function newMessageId(): MessageId {
   return randomUUID() as MessageId;
+}
+
+/** A sentence that says what is wrong with a message's id, or undefined. */
+export function messageIdProblem(id: string): string | undefined {
+  if (id !== '' && id.length <= LONGEST_ID) return undefined;
+  return `the message's id has ${id.length} characters: give 1 to ${LONGEST_ID}, or none to have one made`;
 }
 
 /** A sentence that says what is wrong with a prompt, or undefined. */

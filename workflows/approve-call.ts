@@ -120,7 +120,8 @@ async function waited(
   const ready = (): boolean => batch.running === 0 && session.approvals.allTaken && handoverReady(session);
   while (!isDecided() && deadline > Date.now()) {
     await condition(() => isDecided() || ready(), deadline - Date.now());
-    if (ready()) await handOver(session, bench.carried(state, carriedTools(bench, batch)));
+    if (ready())
+      await handOver(session, bench.carried(state, { tools: carriedTools(bench, batch), parkedUntil: null }));
   }
 }
 

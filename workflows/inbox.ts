@@ -1,6 +1,6 @@
 // The session's queue of user messages: each id once, in order of arrival (L61). Signal handlers push, nothing else.
 import { isHash, type MessageId } from './contract/ids.ts';
-import type { UserMessage } from './contract/session.ts';
+import { LONGEST_ID, type UserMessage } from './contract/session.ts';
 
 /** How many ids are remembered against repeats; a repeat older than this would be taken as new. */
 const REMEMBERED_IDS = 1_000;
@@ -78,7 +78,8 @@ function sizeOf(message: UserMessage): number {
 /** Shape only: what its options ask for is judged when a run opens with them. */
 export function isMessage(value: unknown): value is UserMessage {
   const { id, body, options = {} } = (value ?? {}) as Partial<Record<keyof UserMessage, unknown>>;
-  return typeof id === 'string' && id !== '' && isBody(body) && typeof options === 'object' && options !== null;
+  const named = typeof id === 'string' && id !== '' && id.length <= LONGEST_ID;
+  return named && isBody(body) && typeof options === 'object' && options !== null;
 }
 
 /** Positions of entries (L7). */

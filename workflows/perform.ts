@@ -1,6 +1,6 @@
 // Turns the machine's moves into activities and their ends into events. Whether a failure was a stop is judged by the session's
 // state, not by the error: a cancelled activity of a dead worker ends as a timeout.
-import { ActivityFailure, CancellationScope, condition, isCancellation } from '@temporalio/workflow';
+import { ActivityFailure, CancellationScope, isCancellation } from '@temporalio/workflow';
 import type {
   AppendingStep,
   CallModel,
@@ -16,8 +16,9 @@ import { modelInput, modelPosition } from './machine/model-input.ts';
 import type { RunState } from './machine/state.ts';
 import { callModel, collapse, compact, findReply, runStopHooks } from './ports.ts';
 import type { RunClock } from './run-clock.ts';
+import { park } from './park.ts';
 import { runTools } from './run-tools.ts';
-import type { RunCarry, ToolsCarry } from './session-state.ts';
+import type { Held, RunCarry } from './session-state.ts';
 import type { Session } from './session.ts';
 import { storeProblem } from './store-problem.ts';
 
@@ -26,7 +27,7 @@ export type RunBench = {
   readonly session: Session;
   readonly snapshot: RunSnapshot;
   readonly clock: RunClock;
-  readonly carried: (state: RunState, tools: ToolsCarry | null) => RunCarry;
+  readonly carried: (state: RunState, held: Held) => RunCarry;
 };
 
 export function performer(bench: RunBench): LoopPort['perform'] {
@@ -49,7 +50,7 @@ export function performer(bench: RunBench): LoopPort['perform'] {
       case 'run_stop_hooks':
         return stopHooks(bench, state, move);
       case 'park':
-        return park(session, bench.clock, move);
+        return park(bench, state, move);
     }
   };
 }
@@ -143,22 +144,4 @@ function whenDamaged<Result>({ damaged }: Pick<Instead<Result>, 'damaged'>): (er
     if (detail === null) throw error;
     return damaged(detail);
   };
-}
-
-/** A durable timer, no slot held; ended early by `resume` or a stop. The runtime limit stands still meanwhile (L14, L51). */
-async function park(session: Session, clock: RunClock, { until }: Extract<Move, { do: 'park' }>): Promise<Event> {
-  clock.pause();
-  if (session.run) session.run.parkedUntil = until;
-  session.resumed = false;
-  session.enter('parked');
-  try {
-    const over = () => session.resumed || session.stopCause !== null;
-    await session.runScope.run(() => condition(over, Math.max(1, until - Date.now())));
-  } catch (error) {
-    if (!isCancellation(error)) throw error;
-  }
-  if (session.run) session.run.parkedUntil = null;
-  clock.resume();
-  session.enter('running');
-  return session.stopCause ? { kind: 'stopped', stop: session.stopCause } : { kind: 'ready' };
 }

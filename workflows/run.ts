@@ -4,7 +4,7 @@ import { committed } from './committed.ts';
 import type { Append, RunEnded, RunOpened } from './contract/activities.ts';
 import type { MessageId } from './contract/ids.ts';
 import { addSpend } from './contract/loop.ts';
-import type { RunSummary, UserMessage } from './contract/session.ts';
+import { LISTED_MESSAGES, type RunSummary, type UserMessage } from './contract/session.ts';
 import { handoverDue, handoverIfDue } from './handover.ts';
 import { usedTokens } from './machine/context.ts';
 import type { Performed } from './machine/events.ts';
@@ -15,7 +15,7 @@ import { snipAppend, userAppend } from './machine/transitions.ts';
 import { performer } from './perform.ts';
 import { openRun } from './ports.ts';
 import { RunClock } from './run-clock.ts';
-import { withOptions, type RunCarry, type ToolsCarry } from './session-state.ts';
+import { heldByNothing, withOptions, type Held, type RunCarry } from './session-state.ts';
 import type { Session } from './session.ts';
 import { storeProblem } from './store-problem.ts';
 
@@ -26,11 +26,11 @@ export async function openAndRun(session: Session): Promise<void> {
   session.facts = { ...session.facts, runs: session.facts.runs + 1, options: withOptions(before, messages) };
   const { head, runs, context } = session.facts;
   const startedAt = Date.now();
-  session.beginRun({ state: initialState(head, []), parkedUntil: null, tools: null });
+  session.beginRun({ state: initialState(head, []), ...heldByNothing });
   if (interrupted) session.stop('interrupt');
   session.enter('running');
   const opened = await open(session);
-  const ids = messages.map((message) => message.id);
+  const ids = listed(messages.map((message) => message.id));
   const { snips } = session.facts;
   session.dropSnips(snips);
   const users = [...snipAppend(snips), ...messages.map(userAppend)];
@@ -45,8 +45,10 @@ export async function openAndRun(session: Session): Promise<void> {
   const { config, rules } = opened;
   const state = initialState(head, [{ kind: 'run_started', run: runs, config, at: startedAt }, ...users], context);
   const deadline = rules.timeoutMs === null ? null : startedAt + rules.timeoutMs;
-  await run(session, { snapshot: { config, rules }, state, messages: ids, startedAt, deadline, tools: null });
+  await run(session, { snapshot: { config, rules }, state, messages: ids, startedAt, deadline, ...heldByNothing });
 }
+
+const listed = (messages: readonly MessageId[]): readonly MessageId[] => messages.slice(0, LISTED_MESSAGES);
 
 /** Not cancelled by a stop: whatever becomes of the run, its transcript says what it was opened with. */
 async function open(session: Session): Promise<RunOpened> {
@@ -63,12 +65,12 @@ async function open(session: Session): Promise<RunOpened> {
 
 /** From `carry` on, to the end of the run. */
 export async function run(session: Session, carry: RunCarry): Promise<void> {
-  session.enter('running');
   const { snapshot, startedAt } = carry;
+  if (carry.parkedUntil === null) session.enter('running');
   let messages: readonly MessageId[] = carry.messages;
   const clock = new RunClock(carry.deadline, () => session.stop('timeout'));
-  const carried = (state: RunState, tools: ToolsCarry | null): RunCarry => {
-    return { snapshot, state, messages, startedAt, deadline: clock.deadline, tools };
+  const carried = (state: RunState, held: Held): RunCarry => {
+    return { snapshot, state, messages, startedAt, deadline: clock.deadline, ...held };
   };
   const port: LoopPort = {
     perform: performer({ session, snapshot, clock, carried }),
@@ -79,20 +81,24 @@ export async function run(session: Session, carry: RunCarry): Promise<void> {
         session.inbox.remove(transition.messages);
         session.dropSnips(transition.snips);
         session.bringOptions(transition.messages);
-        messages = [...messages, ...transition.messages.map((message: UserMessage) => message.id)];
+        messages = listed([...messages, ...transition.messages.map((message: UserMessage) => message.id)]);
       }
-      return handoverDue(session) ? handoverIfDue(session, () => carried(state, null)) : null;
+      return handoverDue(session) ? handoverIfDue(session, () => carried(state, heldByNothing)) : null;
     },
   };
-  const { tools } = carry;
-  const resume: Performed | undefined = tools ? { do: 'run_tools', calls: tools.calls, cut: tools.cut } : undefined;
-  const end = await loop(carry.state, snapshot.rules, port, resume);
+  const end = await loop(carry.state, snapshot.rules, port, heldBack(carry));
   clock.stop();
   await finish(session, end, messages, startedAt);
   const { head, runs } = session.facts;
   if (snapshot.rules.afterStop && end.terminal.reason === 'completed' && head !== null) {
     session.beside.afterStop({ head, config: snapshot.config, run: runs, step: session.nextStep() });
   }
+}
+
+/** What the run was waiting for when it was handed over. */
+function heldBack({ tools, parkedUntil }: Held): Performed | undefined {
+  if (tools) return { do: 'run_tools', calls: tools.calls, cut: tools.cut };
+  return parkedUntil === null ? undefined : { do: 'park', until: parkedUntil };
 }
 
 /** Store what no model call will carry, and say how it ended (L39, L47). Nothing cancels this. */

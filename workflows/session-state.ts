@@ -39,18 +39,25 @@ export type ToolsCarry = {
   readonly approvals: readonly PendingApproval[];
 };
 
-/** A run in the middle of itself: between two iterations, or with calls that wait for a decision. */
+/** A run in the middle of itself: between two iterations, parked, or with calls that wait for a decision. */
 export type RunCarry = {
   readonly snapshot: RunSnapshot;
   readonly state: RunState;
-  /** Every message it has taken. */
+  /** The messages it has taken, as its summary will list them. */
   readonly messages: readonly MessageId[];
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
   /** Milliseconds since the epoch, moved on by parking; null without a runtime limit (L51). */
   readonly deadline: number | null;
   readonly tools: ToolsCarry | null;
+  /** Milliseconds since the epoch, while parked (L14). */
+  readonly parkedUntil: number | null;
 };
+
+/** What a run waits for when it is handed over; nothing, between two iterations. */
+export type Held = Pick<RunCarry, 'tools' | 'parkedUntil'>;
+
+export const heldByNothing: Held = { tools: null, parkedUntil: null };
 
 export function firstCarry(input: SessionInput, chain: string): Carry {
   return {

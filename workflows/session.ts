@@ -37,7 +37,7 @@ const phaseKey = defineSearchAttributeKey(PHASE_ATTRIBUTE, SearchAttributeType.K
 const LISTED_APPROVALS = 20;
 
 /** What can be seen of the run in progress. `tools`: calls that were open at a handover, until they are taken up. */
-export type LiveRun = { state: RunState; parkedUntil: number | null; tools: ToolsCarry | null };
+export type LiveRun = { state: RunState; tools: ToolsCarry | null; parkedUntil: number | null };
 
 export class Session {
   readonly id = workflowInfo().workflowId as SessionId;
@@ -69,7 +69,10 @@ export class Session {
     const { inbox: _inbox, run: _run, ...facts } = carry;
     this.facts = facts;
     // Before the handler: a stop that arrived during the handover is delivered as soon as it is set.
-    if (carry.run) this.beginRun({ state: carry.run.state, parkedUntil: null, tools: carry.run.tools });
+    if (carry.run) {
+      const { state, tools, parkedUntil } = carry.run;
+      this.beginRun({ state, tools, parkedUntil });
+    }
     this.approvals = new Approvals(carry.run?.tools?.approvals ?? []);
     this.approvals.listen(() => this.tell());
     // One handler for all: with one each, signals that arrive together would be delivered by name instead of in order.

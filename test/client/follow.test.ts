@@ -67,6 +67,14 @@ it('finds the run that answered its message although later runs have ended since
   ]);
 });
 
+it('L61 finds the run that took its message among more than a run lists, also when it is the last one', async () => {
+  const s = await followed({ run: 1, messages: ['a'], unlisted: ['b'] }, { run: 2, messages: ['c'], unlisted: ['d'] });
+  const rest = () => description({ last: s.last, runs: 2, phase: 'idle' });
+  const found = async (id: string) => (await all(s.follow(rest, { messageId: message(id) }))).at(-1);
+  expect(await found('b')).toMatchObject({ type: 'result', text: 'answer 1' });
+  expect(await found('d')).toMatchObject({ type: 'result', text: 'answer 2' });
+});
+
 it('does not show what an earlier run said before the one it waits for', async () => {
   const s = await followed({ run: 1, messages: ['a'] }, { run: 2, messages: ['b'] });
   await s.tell(1, start(1), said('answer 1'), end(1, s.head, 'a'));

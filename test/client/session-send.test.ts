@@ -6,6 +6,7 @@ import { hashOf } from '../../activities/transcript/hash.ts';
 import { memoryStore } from '../../activities/transcript/memory-store.ts';
 import { createClient, type PerdureClient } from '../../client/client.ts';
 import { LARGEST_INLINE } from '../../client/message.ts';
+import type { MessageId } from '../../workflows/contract/ids.ts';
 import type { UserMessage } from '../../workflows/contract/session.ts';
 
 type Call = (...args: unknown[]) => Promise<unknown>;
@@ -120,4 +121,14 @@ it.each([
   ['a relative folder', (client: PerdureClient) => client.start('do it', { cwd: 'here' }), 'not an absolute path'],
 ] as const)('refuses %s before anything is sent', async (_what, act, sentence) => {
   await expect(act(sessions({}).client)).rejects.toThrow(sentence);
+});
+
+it('L61 refuses an id that a session would pass over, before anything is sent', async () => {
+  const signal = vi.fn(() => Promise.resolve());
+  const { client } = sessions({ signal });
+  for (const id of ['', 'm'.repeat(201)]) {
+    await expect(client.send('s-1', 'Hi.', { messageId: id as MessageId })).rejects.toThrow(/id has \d+ characters/);
+  }
+  await client.send('s-1', 'Hi.', { messageId: 'm'.repeat(200) as MessageId });
+  expect(signal).toHaveBeenCalledTimes(1);
 });

@@ -33,7 +33,13 @@ export const description = (changes: Partial<SessionDescription> = {}): SessionD
 
 export const message = (id: string): MessageId => id as MessageId;
 
-export type Ended = { readonly run: number; readonly messages?: readonly string[]; readonly terminal?: Terminal };
+export type Ended = {
+  readonly run: number;
+  readonly messages?: readonly string[];
+  /** Taken by the run too, and not in its list of them. */
+  readonly unlisted?: readonly string[];
+  readonly terminal?: Terminal;
+};
 
 /** What a run came to; it answered with the text "answer N". */
 export function ended({ run, messages = [], terminal = { reason: 'completed' } }: Ended): RunEnded {
@@ -41,8 +47,11 @@ export function ended({ run, messages = [], terminal = { reason: 'completed' } }
   return { run, terminal, turns: 1, iterations: 1, messages: ids, spend: noSpend, durationMs: 5, at: 9 };
 }
 
+const prompt = (id: string): Entry => ({ kind: 'user', id: message(id), body: { kind: 'text', text: id } });
+
 const entriesOf = (run: Ended): Entry[] => [
   runStarted(run.run),
+  ...[...(run.messages ?? []), ...(run.unlisted ?? [])].map(prompt),
   reply([textBlock(`answer ${run.run}`)]),
   { kind: 'run_ended', ended: ended(run) },
 ];

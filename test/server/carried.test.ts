@@ -75,3 +75,25 @@ describe('a session handed over while a call waits for a decision', () => {
     expect(existsSync(join(h.cwd, 'made'))).toBe(false);
   });
 });
+
+describe('a parked session', () => {
+  it('L4 L14 L61 is handed over when many messages arrive, stays parked, and takes each of them once', async () => {
+    const replies = [{ fault: { status: 429, retryAfter: 3_600 } }, reply('Rested.'), reply('Read.')];
+    const h = await harness({ script: { replies }, handover: { ...defaultHandover, signals: 3 } });
+    const session = await h.open('Go.', { timeoutMs: 60_000 });
+    const parked = () => until(async () => ((await session.memo())?.phase === 'parked' ? session.memo() : null));
+    const { parkedUntil } = await parked();
+    const before = (await session.handle.describe()).runId;
+    for (const text of ['a', 'b', 'c']) await session.send(text);
+    await until(async () => (await session.handle.describe()).runId !== before);
+    expect(await parked()).toMatchObject({ parkedUntil });
+    await session.handle.signal(SIGNALS.resume);
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
+    expect(await session.ended(2)).toMatchObject({ messages: { length: 3 } });
+    expect(h.bodies()).toHaveLength(3);
+    expect(h.bodies().at(-1)?.messages.at(-1)).toMatchObject({
+      content: [{ text: 'a' }, { text: 'b' }, { text: 'c' }],
+    });
+    await keepHistory('L4 L14 a parked run that is taken up after a handover', session.handle);
+  });
+});

@@ -104,7 +104,17 @@ describe('a session that is never left alone', () => {
     const h = await harness({ script: [reply('Hello.')] });
     await h.worker.stop();
     const session = await h.open('Hi.');
-    const odd = [undefined, null, 5, {}, { id: 'm' }, { id: 'm', body: { kind: 'stored', hash: '../x', bytes: 1 } }];
+    const body = { kind: 'text', text: 'Hi.' };
+    const long = { id: 'm'.repeat(201), body };
+    const odd = [
+      undefined,
+      null,
+      5,
+      {},
+      long,
+      { id: 'm' },
+      { id: 'm', body: { kind: 'stored', hash: '../x', bytes: 1 } },
+    ];
     for (const each of odd) await session.handle.signal(SIGNALS.message, each);
     await session.handle.signal('nonsense', 1);
     const worker = await h.startWorker();

@@ -109,6 +109,12 @@ export type HandoverLimits = { readonly events: number; readonly signals: number
 
 export const defaultHandover: HandoverLimits = { events: 2_000, signals: 5_000 };
 
+/** Of a run's messages, its summary and what is handed over name so many: payloads stay small. */
+export const LISTED_MESSAGES = 200;
+
+/** Characters of a message's id. */
+export const LONGEST_ID = 200;
+
 /** What a run came to, kept in the session's memo and in the transcript's `run_ended` entry. */
 export type RunSummary = {
   /** 1 for the session's first run. */
@@ -118,7 +124,7 @@ export type RunSummary = {
   readonly iterations: number;
   /** Null only when not even the first run could be stored. */
   readonly head: Hash | null;
-  /** The messages this run answered (L61: `completed`). */
+  /** The messages this run answered (L61: `completed`), the first 200 of them; the transcript has all. */
   readonly messages: readonly MessageId[];
 };
 
