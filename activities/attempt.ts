@@ -25,6 +25,11 @@ export function givenUp(attempt: Attempt, what = 'the attempt'): Error {
   return new Error(`${what} was given up: ${attempt.abortedBy() ?? 'unknown'}`);
 }
 
+/** The same attempt, in which nothing begins any more. */
+export function stopped(attempt: Attempt): Attempt {
+  return { ...attempt, signal: AbortSignal.abort(), abortedBy: () => 'stop' };
+}
+
 /** Whether an attempt's signal was aborted by something that is no stop. */
 export function isGivenUp(attempt: Attempt): boolean {
   const by = attempt.abortedBy();

@@ -64,9 +64,11 @@ function opened({ live }: Deps, { session, number }: Attempt, { step, supersedes
   return live.open({ session, step, attempt: number, activity: 'callModel', ...replaced });
 }
 
-/** Of what a request appends again, only its own transition is news to watchers (L26). */
+/** Of what a request appends again, only its own transition is news to watchers, and that it is the last (L26, L51). */
 function isLast({ iteration }: CallModel): (entry: Entry) => boolean {
-  return (entry) => entry.kind === 'transition' && entry.iteration === iteration;
+  return (entry) =>
+    (entry.kind === 'transition' && entry.iteration === iteration) ||
+    (entry.kind === 'notice' && entry.notice.kind === 'wrap_up');
 }
 
 /** What prompt hooks said, then what is attached (L43). */

@@ -112,11 +112,12 @@ export type CallRunner = {
   ): Promise<EarlyOutcome | { readonly ask: Ask }>;
 };
 
-/** `step`: of the activity, to tell a later one from an earlier. */
+/** `step`: of the activity, to tell a later one from an earlier. `begun`: an earlier one may have begun the call. */
 export type CallGiven = {
   readonly context?: ToolContextState | undefined;
   readonly decision?: Decision | undefined;
   readonly step?: number;
+  readonly begun?: boolean;
 };
 
 export type CallPort = { readonly iteration: number; say(event: LiveEvent): void };

@@ -19,7 +19,7 @@ export function rulesOf(deps: Deps, models: RunConfig['models'], system: string,
     // Thinking counts as output, and must not take the room of the answer (L59).
     const outputCap = Math.min(options.maxOutputTokens ?? defaults.outputCap + thinking, model.maxOutput);
     const raised = Math.max(outputCap, Math.min(MOST_RAISED, model.maxOutput));
-    return { window: model.window, outputCap, raisedOutputCap: raised };
+    return { window: model.window, outputCap, raisedOutputCap: raised, price: model.price };
   };
   const [primary, ...fallbacks] = models;
   return {

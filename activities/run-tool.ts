@@ -2,13 +2,13 @@
 // has run, because someone must be asked first (L55).
 import type { RunTool, ToolResult } from '../workflows/contract/activities.ts';
 import { callKey } from '../workflows/contract/ids.ts';
-import type { Attempt } from './attempt.ts';
+import { type Attempt, stopped } from './attempt.ts';
 import type { Deps } from './deps.ts';
 import { orDied } from './live/or-died.ts';
 import { storedCall } from './tools/stored-call.ts';
 
 export function runTool(deps: Deps): (attempt: Attempt, input: RunTool) => Promise<ToolResult> {
-  return async (attempt, { head, config: hash, step, iteration, index, context, decision }) => {
+  return async (attempt, { head, config: hash, step, iteration, index, context, decision, stopped: isStopped }) => {
     const { session, number } = attempt;
     const config = await deps.config(hash);
     const call = storedCall(await deps.transcripts.view(session, head), index);
@@ -16,7 +16,9 @@ export function runTool(deps: Deps): (attempt: Attempt, input: RunTool) => Promi
     return orDied(live, async () => {
       const key = callKey(config.chain, head, index);
       const port = { iteration, say: live.write };
-      const done = await deps.tools.claimed(config, call, key, attempt, port, { context, decision, step });
+      const given = { context, decision, step, begun: isStopped === true };
+      const own = isStopped ? stopped(attempt) : attempt;
+      const done = await deps.tools.claimed(config, call, key, own, port, given);
       await live.end({ type: 'fate', fate: 'done' });
       return 'ask' in done ? done : done.facts;
     });

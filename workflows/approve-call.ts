@@ -40,7 +40,7 @@ export async function approved(
   let result: ToolResult | null = approval ? null : await admitted(batch, false, () => run({}));
   for (;;) {
     if (result && !('ask' in result)) return result;
-    approval = result ? approvalOf(bench, state, call, result.ask) : approval;
+    approval = result ? approvalOf(bench, state, call, result.ask, approval) : approval;
     if (!approval) throw new Error(`call ${call.index} has neither an outcome nor a question`);
     const decision = await decided(bench, state, batch, approval);
     const edited = decision?.kind === 'allow' && decision.edited !== undefined;
@@ -74,12 +74,22 @@ async function admitted(batch: Batch, alone: boolean, run: () => Promise<ToolRes
 function approvalOf(
   { session, snapshot }: RunBench,
   { head, iteration }: RunState,
-  call: Call,
+  { index }: Call,
   ask: Ask,
+  before: PendingApproval | null,
 ): PendingApproval {
   if (head === null) throw new Error('a call without a stored reply');
-  const name = `${session.facts.runs}.${iteration}.${call.index}`;
-  return { call: name, ...ask, head, index: call.index, deadline: Date.now() + snapshot.rules.approvalMs };
+  const name = `${session.facts.runs}.${iteration}.${index}`;
+  const asked = { ...ask, head, index };
+  // The same question again, for the edited input would not do: a late answer to the first is none to this one.
+  if (before?.inputHash === ask.inputHash) return { ...asked, call: again(before.call), deadline: before.deadline };
+  return { ...asked, call: name, deadline: Date.now() + snapshot.rules.approvalMs };
+}
+
+/** 1.2.0, 1.2.0+2, 1.2.0+3 */
+function again(call: string): string {
+  const [name = call, times = '1'] = call.split('+');
+  return `${name}+${Number(times) + 1}`;
 }
 
 /** Null when it was cancelled while it waited: then the question is withdrawn. */

@@ -61,8 +61,7 @@ function modelCall(bench: RunBench, state: RunState): Promise<Event> {
   if (state.pendingSummary) {
     session.beside.summarize(state.pendingSummary, snapshot.config, () => session.nextStep());
   }
-  const ended = (result: ModelResult): Event | Promise<Event> => {
-    if (session.stopCause && isDoubtful(result)) return found(session, input).then(ended);
+  const ended = (result: ModelResult): Event => {
     const summary = session.beside.takeSummary();
     return { kind: 'model', result, step: input.step, stop: session.stopCause, ...(summary ? { summary } : {}) };
   };
@@ -116,11 +115,6 @@ const noResult: Instead<Extract<ModelResult, { kind: 'nothing' | 'failed' }>> = 
   stopped: () => ({ kind: 'nothing', spend: noSpend }),
   damaged: (detail) => ({ kind: 'failed', detail, spend: noSpend }),
 };
-
-/** Calls of it may have been begun, and nothing will run them again. */
-function isDoubtful(result: ModelResult): boolean {
-  return result.kind === 'message' && result.calls.some(({ doubtful }) => doubtful);
-}
 
 /** It was cancelled, and its worker did not say what it had come to: it may have stored its reply, and begun calls of it. */
 function found(session: Session, call: CallModel): Promise<ModelResult> {

@@ -12,6 +12,7 @@ import { contextAfter } from './machine/tool-context.ts';
 import type { RunBench } from './perform.ts';
 import { runTool } from './ports.ts';
 import type { Session } from './session.ts';
+import { damagedCall, settleCall, type CallsOf } from './settle-call.ts';
 import { storeProblem } from './store-problem.ts';
 
 const NOT_STARTED = {
@@ -20,17 +21,11 @@ const NOT_STARTED = {
   ended: 'Not run: cancelled before it started, because another call of the same reply ended the run.',
 };
 
-/** Its activity ended without saying so: whether it had begun is not known here. */
-const LOST = 'Cancelled. It is not known whether it had started; it may have partly run. Check before repeating it.';
-
 const WITHDRAWN = 'Not run: cancelled while it waited for approval.';
 
 /** Someone was asked whether to run it once more, because nobody knows what the first time did (L40). */
 const NOT_AGAIN =
   'Outcome unknown: it was started once and may have taken effect. Cancelled while it waited for approval to run again; check before repeating it.';
-
-const DAMAGED =
-  'Outcome unknown: what is stored of this call is damaged. It may have taken effect; check before repeating it.';
 
 export async function runTools(
   bench: RunBench,
@@ -46,16 +41,13 @@ export async function runTools(
     if (known) results.set(call.index, known);
   }
   const asked = new Map(resumed?.approvals.map((approval) => [approval.index, approval]));
-  const left = (call: Call, why: string): CallResult => {
-    const { index, doubtful } = call;
-    const note = withdrawn(asked.get(index)) ?? (doubtful ? LOST : why);
-    return notRun(doubtful ? itemOf(session, state, index) : { index }, note);
-  };
   for (const planned of batches(calls)) {
     const batch = planned.filter(({ index }) => !results.has(index));
     const why = whyNot(session.stopCause, [...results.values()]);
-    if (why) batch.forEach((call) => results.set(call.index, left(call, why)));
-    else {
+    if (why) {
+      const left = await Promise.all(batch.map((call) => leftOver(bench, state, call, asked.get(call.index), why)));
+      left.forEach((result, at) => results.set(batch[at]!.index, result));
+    } else {
       const busy = { running: batch.length, active: 0, alone: false };
       await runBatch(bench, state, { calls, cut, batch, results, asked, ...busy });
     }
@@ -65,7 +57,7 @@ export async function runTools(
   return {
     kind: 'tools_ran',
     calls,
-    results: calls.map((call) => results.get(call.index) ?? left(call, NOT_STARTED.stop)),
+    results: calls.map(({ index }) => results.get(index) ?? notRun(index, NOT_STARTED.stop)),
     cut,
     stop: session.stopCause,
     queued: session.inbox.next(),
@@ -87,15 +79,24 @@ function knownResult(session: Session, state: RunState, { index, outcome, ran }:
   return ran ? { item: itemOf(session, state, index), facts: ran } : null;
 }
 
-async function runBatch(bench: RunBench, state: RunState, batch: Batch): Promise<void> {
-  const { session, snapshot } = bench;
-  const { head, iteration } = state;
+function callsOf(
+  { snapshot: { config } }: RunBench,
+  state: RunState,
+  results: readonly (CallResult | undefined)[],
+): CallsOf {
+  const { head, iteration, toolContext } = state;
   if (head === null) throw new Error('a call without a stored reply');
-  const context = contextAfter(
-    state.toolContext,
+  const context = contextAfter(toolContext, results);
+  return { head, config, iteration, ...(context === null ? {} : { context }) };
+}
+
+async function runBatch(bench: RunBench, state: RunState, batch: Batch): Promise<void> {
+  const { session } = bench;
+  const common = callsOf(
+    bench,
+    state,
     batch.calls.map(({ index }) => batch.results.get(index)),
   );
-  const common = { head, config: snapshot.config, iteration, ...(context === null ? {} : { context }) };
   let failed = false;
   await session.runScope.run(async () => {
     const siblings = new CancellationScope();
@@ -107,7 +108,13 @@ async function runBatch(bench: RunBench, state: RunState, batch: Batch): Promise
         .run(() => approved(bench, state, batch, call, run))
         .then(
           (done): CallResult => resultOf(item, done),
-          (error: unknown) => withoutOutcome(item, error, session.stopCause !== null || failed),
+          (error: unknown) => {
+            const problem = storeProblem(error);
+            if (problem !== null) return damagedCall(index, problem);
+            const cancelled = session.stopCause !== null || failed;
+            if (!cancelled || !(isCancellation(error) || error instanceof ActivityFailure)) throw error;
+            return settleCall(session, common, item);
+          },
         );
       batch.results.set(index, result);
       settled(bench, batch);
@@ -127,28 +134,27 @@ function whyNot(stop: StopCause | null, results: readonly CallResult[]): string 
 }
 
 function resultOf(item: OutcomeItem, done: Approved): CallResult {
-  if (!('withdrawn' in done)) return { item, facts: done };
-  return { item: { index: item.index, note: withdrawn(done.withdrawn) }, facts: { error: true } };
+  return 'withdrawn' in done ? withdrawn(done.withdrawn) : { item, facts: done };
 }
 
-function withdrawn(approval: PendingApproval): string;
-function withdrawn(approval: PendingApproval | undefined): string | undefined;
-function withdrawn(approval: PendingApproval | undefined): string | undefined {
-  return approval && (/\.\d+$/.test(approval.inputHash) ? NOT_AGAIN : WITHDRAWN);
+function withdrawn({ index, inputHash }: PendingApproval): CallResult {
+  if (!/\.\d+$/.test(inputHash)) return notRun(index, WITHDRAWN);
+  return { item: { index, note: NOT_AGAIN, unknown: true }, facts: { error: true } };
 }
 
-/** Its activity ended as a failure: cancelled, or what is stored is damaged. Any other failure is a bug and stays one. */
-function withoutOutcome(item: OutcomeItem, error: unknown, cancelled: boolean): CallResult {
-  const problem = storeProblem(error);
-  const facts = { error: true } as const;
-  // Without its key: the record of its outcome may be what is damaged, and nobody shall look for it again.
-  if (problem !== null) return { item: { index: item.index, note: `${DAMAGED} ${problem}` }, facts };
-  if (cancelled && (isCancellation(error) || error instanceof ActivityFailure)) {
-    return { item: { ...item, note: LOST }, facts };
-  }
-  throw error;
+/** A call that will not begin any more; a dead attempt may have begun it. */
+async function leftOver(
+  bench: RunBench,
+  state: RunState,
+  { index, doubtful }: Call,
+  asked: PendingApproval | undefined,
+  why: string,
+): Promise<CallResult> {
+  if (asked) return withdrawn(asked);
+  if (!doubtful) return notRun(index, why);
+  return settleCall(bench.session, callsOf(bench, state, []), itemOf(bench.session, state, index));
 }
 
-function notRun(item: OutcomeItem, note: string): CallResult {
-  return { item: { ...item, note }, facts: { error: true } };
+function notRun(index: number, note: string): CallResult {
+  return { item: { index, note }, facts: { error: true } };
 }

@@ -61,8 +61,7 @@ export async function runCommand(run: CommandRun): Promise<CommandEnd> {
     child.stdin.end(run.input);
     return await untilEnd(child, output, run);
   } finally {
-    await killTree(tree, { graceMs: GRACE_MS });
-    ended();
+    await killTree(tree, { graceMs: GRACE_MS }).finally(ended);
     child.stdout.destroy();
     child.stderr.destroy();
   }

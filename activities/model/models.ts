@@ -1,12 +1,6 @@
 // What we know of models: context window and maximum output in tokens, prices in US dollars per million tokens. Dated; a worker
 // may add to it or replace it. An unknown model runs with the defaults and without a price.
-
-export type Price = {
-  readonly input: number;
-  readonly output: number;
-  readonly cacheRead: number;
-  readonly cacheWrite: number;
-};
+import type { Price } from '../../workflows/contract/loop.ts';
 
 export type ModelFacts = { readonly window: number; readonly maxOutput: number; readonly price: Price | null };
 

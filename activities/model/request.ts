@@ -28,7 +28,7 @@ export function buildRequest(
   { model, primary }: ChosenModel,
   tools: readonly Tool[],
   messages: readonly MessageParam[],
-  { cap, taskRemaining, wrapUp }: Pick<CallModel, 'cap' | 'taskRemaining' | 'wrapUp'>,
+  { cap, taskRemaining }: Pick<CallModel, 'cap' | 'taskRemaining'>,
 ): ModelRequest {
   const thinking = primary ? thinkingFor(model.name, config.thinkingTokens, cap) : undefined;
   const budget = taskBudget(config.rules.taskBudget, taskRemaining);
@@ -39,8 +39,7 @@ export function buildRequest(
     ...(thinking ? { thinking } : {}),
     ...(budget ? { output_config: { task_budget: budget } } : {}),
     system: [{ type: 'text', text: config.system, cache_control: ephemeral }],
-    // Tools are still named when none may be called: without them the cached prefix would be another, and calls in it refused.
-    ...(tools.length > 0 ? { tools: [...tools], ...(wrapUp ? { tool_choice: { type: 'none' } } : {}) } : {}),
+    ...(tools.length > 0 ? { tools: [...tools] } : {}),
     messages: withBreakpoints(messages),
   };
 }

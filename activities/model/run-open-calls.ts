@@ -14,20 +14,20 @@ export async function runOpenCalls(
   blocks: readonly CallBlock[],
 ): Promise<ModelResult> {
   if (result.kind !== 'message' || step.input.wrapUp) return result;
-  const ran = new Map<Call, OutcomeFacts>();
+  const ran = new Map<Call, Ran>();
   for (const call of result.calls) {
     if (!leavesFree(call.outcome ?? {})) break;
     if (call.outcome) continue;
-    const facts = await runCall(
+    const done = await runCall(
       step,
       result,
       blocks.find(({ index }) => index === call.index),
     );
-    if (!facts) break;
-    ran.set(call, facts);
-    if (!leavesFree(facts)) break;
+    if (!done) break;
+    ran.set(call, done);
+    if (!done.ran || !leavesFree(done.ran)) break;
   }
-  return { ...result, calls: result.calls.map((call) => withRan(call, ran.get(call))) };
+  return { ...result, calls: result.calls.map((call) => ({ ...call, ...ran.get(call) })) };
 }
 
 /** Of a reply that an attempt stored and died: what it had begun of its open calls is not known here. */
@@ -36,12 +36,14 @@ export function inDoubt(found: ModelResult): ModelResult {
   return { ...found, calls: found.calls.map((call) => (call.outcome ? call : { ...call, doubtful: true as const })) };
 }
 
+type Ran = Pick<Call, 'ran' | 'doubtful'>;
+
 /** Null: the regular way. */
 async function runCall(
   step: ModelStep,
   { head }: Extract<ModelResult, { kind: 'message' }>,
   block: CallBlock | undefined,
-): Promise<OutcomeFacts | null> {
+): Promise<Ran | null> {
   if (!block || !mayRun(step, block)) return null;
   const { deps, attempt, input, config, live } = step;
   const key = callKey(config.chain, head, block.index);
@@ -49,10 +51,10 @@ async function runCall(
   const given = { context: input.context, step: input.step };
   try {
     const done = await deps.tools.claimed(config, block, key, attempt, port, given);
-    return 'ask' in done ? null : done.facts;
+    return 'ask' in done ? null : { ran: done.facts };
   } catch (error) {
     // What is damaged is one call's, not the reply's: the regular way meets it again and says so.
-    if (error instanceof StoreError && error.problem !== 'unavailable') return null;
+    if (error instanceof StoreError && error.problem !== 'unavailable') return { doubtful: true };
     throw error;
   }
 }
@@ -66,8 +68,4 @@ function mayRun({ deps, attempt, config, input }: ModelStep, block: CallBlock): 
 
 function leavesFree({ cancelsSiblings, modify, fatal, stop }: OutcomeFacts): boolean {
   return !cancelsSiblings && !modify && !fatal && stop === undefined;
-}
-
-function withRan(call: Call, ran: OutcomeFacts | undefined): Call {
-  return ran ? { ...call, ran } : call;
 }

@@ -1,11 +1,10 @@
 // What one attempt was billed (L51): tokens as its usage says, US dollars by the run's price.
 import type { Usage as ApiUsage } from '@anthropic-ai/sdk/resources/messages';
-import { noUsage, type Spend, type Usage } from '../../workflows/contract/loop.ts';
-import type { Price } from './models.ts';
+import { costOf, noUsage, type Price, type Spend, type Usage } from '../../workflows/contract/loop.ts';
 
 export function spendOf(usage: ApiUsage | undefined, price: Price | null): Spend {
   const counted = usage ? countUsage(usage) : noUsage;
-  return { usage: counted, usd: price && cost(counted, price) };
+  return { usage: counted, usd: price && costOf(counted, price) };
 }
 
 /** No reply has so many tokens: sums of what a server makes up must stay numbers. */
@@ -21,13 +20,4 @@ function countUsage(usage: ApiUsage): Usage {
     cacheRead: whole(usage.cache_read_input_tokens),
     cacheWrite: whole(usage.cache_creation_input_tokens),
   };
-}
-
-function cost(usage: Usage, price: Price): number {
-  const perMillion =
-    usage.input * price.input +
-    usage.output * price.output +
-    usage.cacheRead * price.cacheRead +
-    usage.cacheWrite * price.cacheWrite;
-  return perMillion / 1_000_000;
 }

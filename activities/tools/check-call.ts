@@ -88,7 +88,11 @@ const ofInput = (verdict: Verdict): Verdict => ({ ...verdict, ofInput: true });
 
 function permitted(ready: ReadyCall, input: unknown, { decided = false, byHook = false } = {}): Checked {
   const { permission, tool } = ready;
-  if (permission.kind === 'deny') return ofInput(denied(tool.name, permission));
+  if (permission.kind === 'deny') {
+    const verdict = denied(tool.name, permission);
+    // What ends the run ends it, whoever wrote the input (L34).
+    return verdict.facts.fatal ? verdict : ofInput(verdict);
+  }
   return { kind: permission.kind === 'ask' && !decided ? 'ask' : 'ready', ready, input, byHook };
 }
 

@@ -13,7 +13,7 @@ import { runClaimed } from './run-claimed.ts';
 import { endsCall, runReady, stoppedBefore } from './run-ready.ts';
 import { abortCause } from './run-tool.ts';
 import { toolContext } from './tool-context.ts';
-import { deniedByPerson, invalid, type Verdict } from './verdict.ts';
+import { deniedByPerson, invalid, maybeStarted, type Verdict } from './verdict.ts';
 import type { Asked, CallRequest, CallRun, EarlyRun, Void, Workbench } from './workbench.ts';
 
 export type Done = { readonly kind: 'done' } & RecordedOutcome;
@@ -35,7 +35,7 @@ export async function executeCall(bench: Workbench, call: CallRequest, run: Call
   const known = await readOutcome(store, session, run.key);
   if (known !== null) return { kind: 'done', ...known };
   const began = performance.now();
-  const verdict = await attempt(bench, call, run);
+  const verdict = doubted(bench, call, run, await attempt(bench, call, run));
   if (verdict.kind !== 'verdict') return verdict;
   const outcome = await format(bench, call, run.key, verdict, began);
   return { kind: 'done', ...(await recordOutcome(store, session, run.key, outcome)) };
@@ -55,11 +55,27 @@ async function attempt(bench: Workbench, call: CallRequest, run: CallRun): Promi
   return verdict.kind === 'verdict' ? withApproval(verdict, chosen) : verdict;
 }
 
+/** Of a call that has no claim nobody knows whether an earlier attempt began it: then it is not said that it never did. */
+function doubted(
+  bench: Workbench,
+  call: CallRequest,
+  { mayHaveBegun }: CallRun,
+  verdict: Verdict | Void | Asked,
+): Verdict | Void | Asked {
+  if (!mayHaveBegun || verdict.kind !== 'verdict' || verdict.decision !== 'not_run') return verdict;
+  const ready = prepareCall(bench.registry, bench, call);
+  return ready.kind === 'invalid' || ready.safe || needsClaim(ready) ? verdict : maybeStarted(call.name);
+}
+
 /** Its claim is taken all the same: an attempt that is still alive elsewhere, and about to begin, finds it taken. */
 async function neverBegun(bench: Workbench, call: CallRequest, run: CallRun): Promise<Verdict | Void | Asked> {
   const cause = abortCause(run.signal);
   const ready = prepareCall(bench.registry, bench, call);
-  if (!endsCall(cause) || ready.kind === 'invalid' || !needsClaim(ready)) return stoppedBefore(cause);
+  if (!endsCall(cause) || ready.kind === 'invalid') return stoppedBefore(cause);
+  if (!needsClaim(ready)) {
+    await endUnclaimed(run);
+    return stoppedBefore(cause);
+  }
   const ran = await runClaimed(bench, run, { ready, byHook: false, chosen: { input: call.input } });
   return ran.kind === 'taken' ? await recoverCall(bench, call, run, ran) : ran;
 }
@@ -84,8 +100,13 @@ async function withInput(
     const ran = await runClaimed(bench, run, { ready, byHook, chosen: { ...chosen, input } });
     return ran.kind === 'taken' ? await recoverCall(bench, call, run, ran) : ran;
   }
-  if (run.attempt > 1) await killTree({ callId: callId(run.key) }, { graceMs: 0 });
+  await endUnclaimed(run);
   return await runReady(bench, run, { ready, input }, context);
+}
+
+/** What an earlier attempt left running of a call that has no claim. */
+async function endUnclaimed({ key, mayHaveBegun }: CallRun): Promise<void> {
+  if (mayHaveBegun) await killTree({ callId: callId(key) }, { graceMs: 0 });
 }
 
 function needsClaim({ safe, tool }: ReadyCall): boolean {

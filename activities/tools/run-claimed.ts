@@ -29,8 +29,9 @@ export async function runClaimed(
   const began = !run.signal.aborted;
   const context = toolContext(bench, { ...run, id: run.key, generation });
   const verdict = await runReady(bench, run, { ready, input: chosen.input }, context);
-  if (verdict.kind === 'void') {
-    await recordStopped(store, call, { cause: verdict.cause, began, at: Date.now() }, generation);
+  if (verdict.kind === 'void' || !began) {
+    const cause = verdict.kind === 'void' ? verdict.cause : abortCause(signal);
+    await recordStopped(store, call, { cause, began, at: Date.now() }, generation);
   }
   return verdict;
 }

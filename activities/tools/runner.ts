@@ -45,8 +45,11 @@ export function callRunner(store: Store, registry: ToolRegistry, hooks: HookRunn
       );
       return done.kind === 'done' ? { outcome: done.outcome, facts: done.facts } : null;
     },
-    async claimed(config, call, key, attempt, port, { context, decision, step = 0 } = {}) {
-      const own = { key, step, attempt: attempt.number, signal: attemptSignal(attempt), ...(decision && { decision }) };
+    async claimed(config, call, key, attempt, port, { context, decision, step = 0, begun = false } = {}) {
+      const { number } = attempt;
+      const mayHaveBegun = begun || number > 1;
+      const signal = attemptSignal(attempt);
+      const own = { key, step, attempt: number, mayHaveBegun, signal, ...(decision && { decision }) };
       const done = await watched(call, port, false, (watching) =>
         executeCall(bench(config, context), request(call), { ...watching, ...own }),
       );

@@ -75,6 +75,14 @@ export function notStarted(cause: AbortCause): Verdict {
   return { kind: 'verdict', content, isError: true, decision: 'not_run', outcome: 'not_run', facts: {} };
 }
 
+/** As `notStarted`, where an earlier attempt may have begun it and left no trace (L40). */
+export function maybeStarted(tool: string): Verdict {
+  const content =
+    `outcome unknown: ${tool} was cancelled, and it is not known whether it had started. It may have taken effect wholly, partly ` +
+    'or not at all: check before you repeat it.';
+  return { kind: 'verdict', content, isError: true, decision: 'allowed', outcome: 'unknown', facts: {} };
+}
+
 const MOST_SEEN = 50;
 
 /** The tool was called and came to an end. */

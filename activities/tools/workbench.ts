@@ -39,8 +39,10 @@ export type EarlyRun = {
 
 export type CallRun = Omit<EarlyRun, 'id'> & {
   readonly key: CallKey;
-  /** From 1. Of a call without a claim, what an earlier attempt left running is killed first. */
+  /** From 1. */
   readonly attempt: number;
+  /** An earlier attempt may have: of a call without a claim, what it left running is killed first. */
+  readonly mayHaveBegun: boolean;
   /** Of the session: a later activity has a larger one. */
   readonly step?: number;
   /** Someone was asked about this call (L55). */

@@ -79,6 +79,7 @@ async function outcomeOf(
     const what = `the outcome of ${call.name} (block ${index} of the last reply) is not recorded under ${key ?? 'no key'}`;
     throw new StoreError('missing', `session ${view.session}: ${what}: restore the store from a backup`);
   }
-  const log = { key: key ?? null, name: call.name, decision: 'not_run', duration: 0, outcome: 'not_run' } as const;
+  const outcome = item.unknown ? 'unknown' : 'not_run';
+  const log = { key: key ?? null, name: call.name, decision: 'not_run', duration: 0, outcome } as const;
   return { index, toolUseId: call.id, isError: true, content: note, log };
 }

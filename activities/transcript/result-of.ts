@@ -67,6 +67,8 @@ function finalText(entries: readonly Entry[]): string {
     if (entry.kind === 'transition') {
       continued = entry.reason === 'max_output_tokens_recovery' || (continued && retries.has(entry.reason));
     }
+    // What sums up a run continues nothing (L51).
+    if (entry.kind === 'notice' && entry.notice.kind === 'wrap_up') continued = false;
     if (entry.kind !== 'reply') continue;
     const text = messageText(entry.message);
     pieces = continued ? [...pieces, text] : [text];

@@ -47,6 +47,7 @@ export function addRunOptions(command: Command): Command {
     .option('--output-schema <file>', 'a JSON schema that the final answer has to satisfy')
     .option('--timeout <time>', 'end after so long: 1500ms, 90s, 30m, 2h')
     .option('--wrap-up', 'before a limit ends it, say what is done and what is not: one more call, no turn')
+    .option('--no-wrap-up', 'not even where the worker is configured to')
     .option('--session <id>', 'the session’s id; the task is its next message when it is open already')
     .option('--system-prompt <text>', 'instructions that stand above the task')
     .addOption(new Option('--permission-mode <mode>', permissionModes.join(', ')))

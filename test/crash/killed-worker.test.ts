@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { gate, reply, text, toolUse } from '../../worker/scripted-model/index.ts';
 import { crashHarness, replays } from '../support/crash-harness.ts';
 import { diedInTool } from '../support/died-in-tool.ts';
+import { processesOf } from '../support/processes.ts';
 import { until } from '../support/until.ts';
 
 describe('a worker killed in the middle of a tool', () => {
@@ -16,27 +17,37 @@ describe('a worker killed in the middle of a tool', () => {
     await second.kill();
   });
 
-  it('L39 L40 L47 an interrupt that meets the dead worker: the reply is there, its effect happened once, its outcome is unknown', async () => {
-    const h = await crashHarness({
-      script: [reply([text('I begin.'), toolUse('bash', { command: 'echo effect >> effects.log; sleep 60' })])],
-    });
-    const first = await h.worker();
-    const session = await h.open('Do it.');
-    await until(() => h.effects().length > 0);
-    await first.kill();
-    await session.interrupt();
-    const second = await h.worker();
-    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'aborted_tools', by: 'interrupt' }, turns: 1 });
-    const entries = await session.entries();
-    expect(entries.filter(({ kind }) => kind === 'reply')).toHaveLength(1);
-    expect(entries.find(({ kind }) => kind === 'outcomes')).toMatchObject({
-      outcomes: [{ content: expect.stringContaining('outcome unknown') as string }],
-    });
-    expect(h.effects()).toEqual(['effect']);
-    expect(h.bodies()).toHaveLength(1);
-    await replays(h.client, session);
-    await second.kill();
-  });
+  it.each([
+    ['with its reply', {}],
+    ['the regular way', { maxTokens: 1_000_000 }],
+  ])(
+    'L39 L40 L47 L48 that ran %s: after an interrupt its outcome is unknown, and nothing of it is left',
+    async (_how, run) => {
+      const h = await crashHarness({
+        script: [reply([text('I begin.'), toolUse('bash', { command: 'echo effect >> effects.log; sleep 60' })])],
+      });
+      const first = await h.worker();
+      const session = await h.open('Do it.', run);
+      await until(() => h.effects().length > 0);
+      await first.kill();
+      await session.interrupt();
+      const second = await h.worker();
+      expect(await session.ended(1)).toMatchObject({
+        terminal: { reason: 'aborted_tools', by: 'interrupt' },
+        turns: 1,
+      });
+      const entries = await session.entries();
+      expect(entries.filter(({ kind }) => kind === 'reply')).toHaveLength(1);
+      expect(entries.find(({ kind }) => kind === 'outcomes')).toMatchObject({
+        outcomes: [{ content: expect.stringContaining('outcome unknown') as string, log: { outcome: 'unknown' } }],
+      });
+      expect(h.effects()).toEqual(['effect']);
+      expect(processesOf(h.cwd)).toEqual([]);
+      expect(h.bodies()).toHaveLength(1);
+      await replays(h.client, session);
+      await second.kill();
+    },
+  );
 
   it('L37 L40 a safe call that had run early runs again with the next attempt, and has one outcome', async () => {
     const held = gate();

@@ -55,7 +55,7 @@ describe('a worker killed in the middle of a call', () => {
       const [asked] = await until(async () => (await session.memo())?.approvals ?? null);
       expect(asked?.inputHash).toMatch(/^[0-9a-f]{64}\.2$/);
       expect(h.effects()).toEqual([]);
-      const { call, inputHash } = asked ?? {};
+      const { call = '', inputHash } = asked ?? {};
       if (answer === 'approve') {
         const edited = await fileStore({ dir: h.storeDir }).put(Buffer.from('{"hangs":3}'));
         await session.handle.executeUpdate(UPDATES.approve, { args: [{ call, inputHash, edited }] });
@@ -63,8 +63,8 @@ describe('a worker killed in the middle of a call', () => {
         await until(async () => again.test((await session.memo())?.approvals?.[0]?.reason ?? ''));
         expect(h.effects()).toEqual([]);
       }
-      const more = answer === 'approve' ? { inputHash } : { reason: 'no' };
-      await session.handle.executeUpdate(UPDATES[answer], { args: [{ call, ...more }] });
+      const said = answer === 'approve' ? { call: `${call}+2`, inputHash } : { call, reason: 'no' };
+      await session.handle.executeUpdate(UPDATES[answer], { args: [said] });
       const told = await completes();
       expect(told).toMatch(answer === 'approve' ? 'Delivered.' : /outcome unknown/i);
       expect([starts().length, h.effects().length]).toEqual(answer === 'approve' ? [2, 1] : [1, 0]);

@@ -42,6 +42,14 @@ describe('after a reply', () => {
     });
   });
 
+  it('L20 L47 a stop wins over an error that arrives with it, which is shown all the same', () => {
+    const failed = modelEvent({ kind: 'failed', detail: 'damaged', spend: noSpend }, { stop: 'interrupt' });
+    expect(next(failed)).toMatchObject({
+      terminal: { reason: 'aborted_streaming', by: 'interrupt' },
+      append: [{ notice: { kind: 'error', text: 'damaged' } }, { notice: { kind: 'interrupted' } }],
+    });
+  });
+
   it('L29 a rate limit that outlasted its retries is model_error too', () => {
     const move = next(modelEvent({ kind: 'failed', detail: '429: slow down', status: 429, spend: noSpend }));
     expect(move).toMatchObject({ do: 'end', terminal: { reason: 'model_error', status: 429 } });

@@ -16,30 +16,46 @@ function next(event: Event, from: Partial<RunState> = {}, limits: Partial<Rules>
 }
 
 describe('a limit that is near', () => {
-  it('L51 asks for a wrap-up while two calls like the last one still fit, one of them the wrap-up', () => {
-    const after = (spent: number) => next(toolsRan([call(0)]), { spend: output(spent), lastCall: output(100) }, tokens);
-    const tokens = { maxTokens: 1_000 };
-    expect(after(799)).toMatchObject({ do: 'go_round' });
-    expect(after(800)).toEqual({ do: 'wrap_up', limit: 'tokens' });
-    expect(after(999)).toEqual({ do: 'wrap_up', limit: 'tokens' });
-    expect(after(1_000)).toMatchObject({ do: 'end', terminal: { reason: 'budget_exceeded' } });
-    expect(next(toolsRan([]), { spend: usd(0.6), lastCall: usd(0.2) }, { maxBudgetUsd: 1 })).toEqual({
-      do: 'wrap_up',
-      limit: 'cost',
+  const tokens = { maxTokens: 100_000 };
+  const spent = (amount: number): Partial<RunState> => ({ spend: output(amount), contextTokens: 10_000 });
+
+  it('L51 asks for a wrap-up while two more calls fit, one of them the wrap-up', () => {
+    const after = (amount: number) => next(toolsRan([call(0)]), spent(amount), tokens);
+    expect(after(77_999)).toMatchObject({ do: 'go_round' });
+    expect(after(78_000)).toEqual({ do: 'wrap_up', limit: 'tokens' });
+    expect(after(99_999)).toEqual({ do: 'wrap_up', limit: 'tokens' });
+    expect(after(100_000)).toMatchObject({ do: 'end', terminal: { reason: 'budget_exceeded' } });
+  });
+
+  it('L51 takes what was in view for cached, and only what is newer for written, at the prices of the model', () => {
+    const after = (usdSpent: number, newerTokens: number) =>
+      next(
+        toolsRan([]),
+        { spend: { ...output(1), usd: usdSpent }, contextTokens: 100_000, newerTokens },
+        { maxBudgetUsd: 1 },
+      );
+    // 0.03 read, 0.015 written by the model, twice.
+    expect(after(0.909, 0)).toMatchObject({ do: 'go_round' });
+    expect(after(0.911, 0)).toEqual({ do: 'wrap_up', limit: 'cost' });
+    // And 0.0375 for what is newer, twice.
+    expect(after(0.834, 10_000)).toMatchObject({ do: 'go_round' });
+    expect(after(0.836, 10_000)).toEqual({ do: 'wrap_up', limit: 'cost' });
+  });
+
+  it('L51 a run says something before it is asked to sum up, however small its limit', () => {
+    expect(next({ kind: 'ready' }, { contextTokens: 10_000 }, { maxTokens: 1_000 })).toEqual({ do: 'call_model' });
+  });
+
+  it('L10 L51 where it would not fit the window, the run goes on as without', () => {
+    const full = { spend: output(90_000), contextTokens: 200_000 };
+    expect(next({ kind: 'ready' }, full, tokens)).toMatchObject({ do: 'compact' });
+    expect(next(toolsRan([]), { ...full, turn: 3 }, { maxTurns: 3 })).toMatchObject({
+      terminal: { reason: 'max_turns' },
     });
   });
 
-  it('L51 what the last call took is known from its reply, also from one that was cut', () => {
-    const reply = modelEvent(replied([], { spend: output(70) }));
-    expect(absorb(state(), wanted, reply).lastCall).toEqual(output(70));
-    const lost = modelEvent({ kind: 'failed', detail: '', spend: output(9) });
-    expect(absorb(state({ lastCall: output(70) }), wanted, lost).lastCall).toEqual(output(70));
-    expect(absorb(state({ lastCall: output(70) }), wanted, modelEvent(cutOff())).lastCall).toEqual(noSpend);
-  });
-
   it('L51 a recovery is not begun when what it takes belongs to the wrap-up', () => {
-    const near = { spend: output(900), lastCall: output(100) };
-    expect(next({ kind: 'ready' }, near, { maxTokens: 1_000 })).toEqual({ do: 'wrap_up', limit: 'tokens' });
+    expect(next({ kind: 'ready' }, spent(90_000), tokens)).toEqual({ do: 'wrap_up', limit: 'tokens' });
   });
 
   it('L45 L51 the last turn is followed by one, which is no turn', () => {
@@ -61,7 +77,7 @@ describe('a limit that is near', () => {
 
   it('L51 without the option no limit is seen before it is reached', () => {
     const unasked = { wrapUp: false, maxTokens: 1_000, timeoutMs: 10_000, maxTurns: 1 };
-    expect(next(toolsRan([], { leftMs: 1 }), { spend: output(999), lastCall: output(999) }, unasked)).toMatchObject({
+    expect(next(toolsRan([], { leftMs: 1 }), { spend: output(999) }, unasked)).toMatchObject({
       terminal: { reason: 'max_turns' },
     });
   });
@@ -69,20 +85,26 @@ describe('a limit that is near', () => {
 
 describe('the wrap-up', () => {
   const summing = (limit: 'cost' | 'tokens' | 'time' | 'turns', from: Partial<RunState> = {}) =>
-    wrappingUp(state({ turn: 3, capOverride: 64_000, ...from }), limit);
+    wrappingUp(state({ turn: 3, capOverride: 64_000, ...from }), wanted, limit);
+  const request = (limit: string) => ({ kind: 'notice', notice: { kind: 'wrap_up', limit } }) as const;
 
   it('L51 is told to the model, in the same iteration and under the usual cap', () => {
-    const { pending, iteration, turn, counts, capOverride } = summing('turns');
-    expect(pending).toEqual([{ kind: 'notice', notice: { kind: 'wrap_up', limit: 'turns' } }]);
+    const { pending, iteration, turn, counts, capOverride } = summing('cost');
+    expect(pending).toEqual([request('cost')]);
     expect({ iteration, turn, counts, capOverride }).toEqual({ iteration: 1, turn: 3, counts: {}, capOverride: null });
   });
 
-  it('L51 is not compacted for, and not made when it cannot fit', () => {
-    const ready = { kind: 'ready' } as const;
-    expect(next(ready, summing('turns', { contextTokens: 190_000 }))).toEqual({ do: 'call_model' });
-    expect(next(ready, summing('turns', { contextTokens: 200_000 }))).toMatchObject({
-      terminal: { reason: 'max_turns' },
-    });
+  it('L45 L51 that the turns are used up is said before it, so that nothing which stops it leaves that out', () => {
+    expect(summing('turns').pending).toMatchObject([{ notice: { kind: 'max_turns_reached' } }, request('turns')]);
+  });
+
+  it('L27 L51 stands for the continuation of a cut reply', () => {
+    const pending = [{ kind: 'notice', notice: { kind: 'continue' } }] as const;
+    expect(summing('tokens', { pending }).pending).toEqual([request('tokens')]);
+  });
+
+  it('L51 is not compacted for', () => {
+    expect(next({ kind: 'ready' }, summing('turns', { contextTokens: 190_000 }))).toEqual({ do: 'call_model' });
   });
 
   it.each([
@@ -100,10 +122,7 @@ describe('the wrap-up', () => {
     const reply = modelEvent(replied([call(0), call(1, { outcome: {} })]));
     expect(next(reply, summing('turns'), { maxTurns: 3 })).toMatchObject({
       do: 'end',
-      append: [
-        { kind: 'outcomes', items: [{ index: 0, note: 'Not run: the run ends here.' }] },
-        { kind: 'notice', notice: { kind: 'max_turns_reached' } },
-      ],
+      append: [{ kind: 'outcomes', items: [{ index: 0, note: 'Not run: the run ends here.' }] }],
     });
   });
 
@@ -111,7 +130,7 @@ describe('the wrap-up', () => {
     expect(next(modelEvent(cutOff()), summing('turns'))).toMatchObject({ do: 'end', keep: hash('cut') });
     for (const kind of ['too_long', 'media_too_large', 'refused', 'failed', 'hook_stopped'] as const) {
       const move = next(modelEvent({ kind, detail: 'no', spend: noSpend }), summing('turns'));
-      expect(move).toMatchObject({ terminal: { reason: 'max_turns' }, append: [{ notice: { kind: 'error' } }, {}] });
+      expect(move).toMatchObject({ terminal: { reason: 'max_turns' }, append: [{ notice: { kind: 'error' } }] });
     }
   });
 
@@ -125,21 +144,30 @@ describe('the wrap-up', () => {
     expect(next({ kind: 'ready' }, summing('turns'))).toEqual({ do: 'call_model' });
   });
 
-  it('L51 a whole run asks for it once', async () => {
-    const asked: (string | null)[] = [];
-    const end = await loop(
+  const whole = (last: Event, asked: (string | null)[] = []) =>
+    loop(
       initialState(hash('start'), []),
       { ...wanted, maxTurns: 1 },
       {
         perform: (move, { wrapUp }) => {
           if (move.do !== 'call_model') return Promise.resolve(toolsRan([call(0)]));
           asked.push(wrapUp);
-          return Promise.resolve(modelEvent(replied([call(0)])));
+          return Promise.resolve(wrapUp === null ? modelEvent(replied([call(0)])) : last);
         },
         wentRound: () => null,
       },
     );
+
+  it('L51 a whole run asks for it once', async () => {
+    const asked: (string | null)[] = [];
+    const end = await whole(modelEvent(replied([call(0)])), asked);
     expect(asked).toEqual([null, 'turns']);
     expect(end).toMatchObject({ terminal: { reason: 'max_turns' }, state: { turn: 1, iteration: 1 } });
+  });
+
+  it('L51 a request that no reply has answered is not left standing for the next prompt', async () => {
+    const { state: left } = await whole(modelEvent({ kind: 'failed', detail: '400', spend: noSpend }));
+    const notices = left.pending.flatMap((each) => (each.kind === 'notice' ? [each.notice.kind] : []));
+    expect(notices).toEqual(['max_turns_reached']);
   });
 });

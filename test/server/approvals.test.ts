@@ -94,7 +94,9 @@ describe('a call that must be asked about', () => {
       const [waiting] = (await session.memo())?.approvals ?? [];
       return waiting?.reason.includes('the edited input will not do: The input of bash is not valid') ? waiting : null;
     });
-    expect(second).toMatchObject({ call: first.call, inputHash: first.inputHash });
+    const { inputHash, deadline } = first;
+    expect(second).toMatchObject({ call: `${first.call}+2`, inputHash, deadline });
+    await expect(approve(session, first, {})).rejects.toThrow();
     expect((await session.handle.describe()).raw.pendingActivities ?? []).toHaveLength(0);
     const right = await edit({ command: 'echo once >> effects' });
     await approve(session, second, { edited: right });

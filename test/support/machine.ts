@@ -1,14 +1,23 @@
 // Builders for tests of the machine: the smallest value that means what its name says.
 import type { Call, ModelResult } from '../../workflows/contract/activities.ts';
 import type { CallKey, Hash, MessageId } from '../../workflows/contract/ids.ts';
-import { noSpend, noUsage, type ModelLimits, type Rules, type Spend } from '../../workflows/contract/loop.ts';
+import {
+  noSpend,
+  noUsage,
+  type ModelLimits,
+  type Price,
+  type Rules,
+  type Spend,
+} from '../../workflows/contract/loop.ts';
 import type { UserMessage } from '../../workflows/contract/session.ts';
 import type { CallResult, Event, ToolsRan } from '../../workflows/machine/events.ts';
 import { initialState, type RunState } from '../../workflows/machine/state.ts';
 
 export const hash = (name: string): Hash => name.padEnd(64, '0') as Hash;
 
-export const model: ModelLimits = { window: 200_000, outputCap: 8_000, raisedOutputCap: 64_000 };
+export const price: Price = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
+
+export const model: ModelLimits = { window: 200_000, outputCap: 8_000, raisedOutputCap: 64_000, price };
 
 export const rules: Rules = {
   rulesVersion: 1,

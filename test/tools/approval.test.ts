@@ -6,7 +6,7 @@ import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import { findClaim, inputHash as hashOf } from '../../activities/tools/claim.ts';
 import { noHooks } from '../../activities/hooks/hooks.ts';
 import { executeCall, executeEarly } from '../../activities/tools/execute.ts';
-import type { Tool } from '../../activities/tools/tool.ts';
+import type { PermissionDecision, Tool } from '../../activities/tools/tool.ts';
 import type { CallRun, Workbench } from '../../activities/tools/workbench.ts';
 import { bench, callRun, done, losingFirstOutcome, request, simpleTool, tempFolder, type Executed } from './support.ts';
 
@@ -109,6 +109,17 @@ test.each([
   const { outcome } = done(await run({ kind: 'allow', inputHash: inputOfX, edited: right }));
   expect(outcome.log.approved).toEqual({ inputHash: inputOfX, editedHash: right });
   expect(ran).toEqual([{ text: 'right' }]);
+});
+
+test('L34 L55 an edited input that a rule marks fatal ends the run, as the model’s own would', async () => {
+  const evil: PermissionDecision = { kind: 'deny', why: 'a security rule', fatal: true };
+  const canUse = (input: unknown) =>
+    (input as { text?: string }).text === 'evil' ? evil : { kind: 'ask' as const, rule: 'r' };
+  const { ran, run, store } = asking({ canUse });
+  const edited = await store('{"text": "evil"}');
+  const { facts } = done(await run({ kind: 'allow', inputHash: inputOfX, edited }));
+  expect(facts.fatal).toMatchObject({ reason: 'fatal_tool_error' });
+  expect(ran).toEqual([]);
 });
 
 test.each(['0'.repeat(64), '../x', ''])('L55 an edited input that is not stored runs nothing: %j', async (edited) => {

@@ -48,6 +48,7 @@ export function callRun(more: Partial<CallRun> = {}): CallRun {
     key: 'chain.head.2' as CallKey,
     signal: new AbortController().signal,
     attempt: 1,
+    mayHaveBegun: (more.attempt ?? 1) > 1,
     iteration: 1,
     begins: () => undefined,
     progress: () => undefined,

@@ -76,6 +76,12 @@ test('L24 L27 a reply that is continued after its request was made smaller is st
   expect(resultOf({ entries: [runStarted(1), ...run, runEnded(1)] }, 1)?.text).toBe('once upon a time');
 });
 
+test('L27 L51 what sums up a run is its text, also after a reply that was cut', () => {
+  const limit = notice({ kind: 'wrap_up', limit: 'tokens' });
+  const run = [...cut('once upon '), limit, reply([textBlock('It is half told.')])];
+  expect(resultOf({ entries: [runStarted(1), ...run, runEnded(1)] }, 1)?.text).toBe('It is half told.');
+});
+
 test('a run that has not ended, or is not there, has no result; one that was refused has an empty text', () => {
   expect(resultOf({ entries }, 3)).toBeNull();
   expect(resultOf({ entries }, 4)).toBeNull();

@@ -48,6 +48,8 @@ export type RunTool = {
   readonly context?: ToolContextState;
   /** Someone was asked: pre-tool hooks do not run again (L55). */
   readonly decision?: Decision;
+  /** The call was stopped and did not say what had become of it: that is found out, and nothing begins any more (L48). */
+  readonly stopped?: true;
 };
 
 /** The outcome is recorded under the call's key and these are its facts; or nothing has run, and someone must be asked first. */

@@ -31,7 +31,13 @@ export type Append =
  * The outcome of the call at block `index` of the last reply: what `runTool` recorded under `key`; without a record, or
  * without a key because it never ran, `note` as an error.
  */
-export type OutcomeItem = { readonly index: number; readonly key?: CallKey; readonly note?: string };
+export type OutcomeItem = {
+  readonly index: number;
+  readonly key?: CallKey;
+  readonly note?: string;
+  /** Of the note: it may have taken effect. */
+  readonly unknown?: true;
+};
 
 /** Things said by the loop itself. `toModel` text is sent to the model as user text; the others are for people. */
 export type Notice =

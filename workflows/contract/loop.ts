@@ -60,6 +60,19 @@ export function addUsage(a: Usage, b: Usage): Usage {
   };
 }
 
+/** US dollars per million tokens. */
+export type Price = Usage;
+
+/** US dollars. */
+export function costOf(usage: Usage, price: Price): number {
+  const perMillion =
+    usage.input * price.input +
+    usage.output * price.output +
+    usage.cacheRead * price.cacheRead +
+    usage.cacheWrite * price.cacheWrite;
+  return perMillion / 1_000_000;
+}
+
 /** What a run costs. `usd` is null as soon as one call's model has no known price. */
 export type Spend = { readonly usage: Usage; readonly usd: number | null };
 
@@ -82,6 +95,8 @@ export type ModelLimits = {
   readonly outputCap: number;
   /** What `outputCap` may be raised to: the model's own maximum, at most 64,000 (L26). */
   readonly raisedOutputCap: number;
+  /** Null when it is not known. */
+  readonly price: Price | null;
 };
 
 /**

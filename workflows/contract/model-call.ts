@@ -18,7 +18,7 @@ export type CallModel = AppendingStep & {
   readonly context?: ToolContextState;
   /** What is left of the task budget since the first compaction, in tokens (L11). */
   readonly taskRemaining?: number;
-  /** The last call of the run: none of its calls would run, so the model is to make none (L51). */
+  /** The last call of the run: the model is told to make no calls, and none would run (L51). */
   readonly wrapUp?: true;
 };
 

@@ -34,11 +34,11 @@ function absorbModel(state: RunState, result: ModelResult): RunState {
     case 'interrupted': {
       const { head, contextTokens, calls } = result;
       const newerTokens = calls.reduce((sum, { outcome }) => sum + (outcome?.tokens ?? 0), 0);
-      return { ...spent, head, pending: [], contextTokens, newerTokens, lastCall: result.spend };
+      return { ...spent, head, pending: [], contextTokens, newerTokens };
     }
     case 'cut_off':
       // Head and pending stay: whether the cut reply is kept (L27) or replaced (L26) is not decided yet.
-      return { ...spent, contextTokens: result.contextTokens, lastCall: result.spend };
+      return { ...spent, contextTokens: result.contextTokens };
     case 'parked':
       return { ...spent, supersedes: state.supersedes, failures: result.failures, overloads: result.overloads ?? 0 };
     case 'nothing':

@@ -58,6 +58,7 @@ function afterModel(state: RunState, rules: Rules, { result, stop, step }: Model
       return showError({ reason: 'model_error', detail: result.detail });
     case 'failed': {
       const { detail, status } = result;
+      if (stop) return stopped(stop, rules, [{ kind: 'notice', notice: { kind: 'error', text: detail } }]);
       return showError({ reason: 'model_error', detail, ...(status === undefined ? {} : { status }) });
     }
   }

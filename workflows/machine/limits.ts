@@ -1,5 +1,13 @@
 // What a run may use up: turns (L45), money, tokens and time (L51), and how the run ends when it has.
-import { type ModelLimits, type Rules, type RunLimit, totalTokens } from '../contract/loop.ts';
+import {
+  addSpend,
+  type ModelLimits,
+  noSpend,
+  type Rules,
+  type RunLimit,
+  type Spend,
+  totalTokens,
+} from '../contract/loop.ts';
 import type { Move } from './events.ts';
 import type { RunState } from './state.ts';
 
@@ -11,14 +19,15 @@ export function budgetGone(state: RunState, rules: Rules): End | null {
   return limit && limitEnd(state, rules, limit);
 }
 
-/** `kept`: calls like the last one that are to remain possible. */
-export function budgetReached(state: RunState, rules: Rules, kept = 0): 'cost' | 'tokens' | null {
-  const { spend, lastCall } = state;
-  const { maxBudgetUsd, maxTokens } = rules;
-  const usd = (spend.usd ?? 0) + kept * (lastCall.usd ?? 0);
-  if (maxBudgetUsd !== null && usd >= maxBudgetUsd) return 'cost';
-  const tokens = totalTokens(spend.usage) + kept * totalTokens(lastCall.usage);
-  return maxTokens !== null && tokens >= maxTokens ? 'tokens' : null;
+/** `kept`: what is to remain unspent. */
+export function budgetReached(
+  { spend }: RunState,
+  { maxBudgetUsd, maxTokens }: Rules,
+  kept: Spend = noSpend,
+): 'cost' | 'tokens' | null {
+  const { usage, usd } = addSpend(spend, kept);
+  if (maxBudgetUsd !== null && (usd ?? 0) >= maxBudgetUsd) return 'cost';
+  return maxTokens !== null && totalTokens(usage) >= maxTokens ? 'tokens' : null;
 }
 
 export function turnsGone(state: RunState, rules: Rules): End | null {

@@ -7,7 +7,7 @@ import { decide } from './decide.ts';
 import type { Event, Move, Performed } from './events.ts';
 import type { RunState } from './state.ts';
 import { apply, commitCollapses } from './transitions.ts';
-import { wrappingUp } from './wrap-up.ts';
+import { withoutRequest, wrappingUp } from './wrap-up.ts';
 
 export type LoopPort = {
   /** Do it and say what happened. Never throws for what the machine can decide about. */
@@ -43,7 +43,7 @@ export async function loop(initial: RunState, rules: Rules, port: LoopPort, resu
         event = { kind: 'ready' };
         break;
       case 'wrap_up':
-        state = wrappingUp(state, move.limit);
+        state = wrappingUp(state, rules, move.limit);
         event = { kind: 'ready' };
         break;
       default:
@@ -53,5 +53,5 @@ export async function loop(initial: RunState, rules: Rules, port: LoopPort, resu
 }
 
 function kept(state: RunState, move: Extract<Move, { do: 'end' }>): RunState {
-  return move.keep ? { ...state, head: move.keep, pending: [] } : state;
+  return move.keep ? { ...state, head: move.keep, pending: [] } : { ...state, pending: withoutRequest(state.pending) };
 }

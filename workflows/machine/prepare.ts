@@ -1,9 +1,9 @@
 // Before the model is called: is there money, room, and if not, what makes room (L9, L10, L12, L51). In this order: commit what is
 // staged, compact, or say that nothing helps; below that, stage for later.
-import type { Rules, RunLimit } from '../contract/loop.ts';
+import type { Rules } from '../contract/loop.ts';
 import { newestTokens, usedTokens } from './context.ts';
 import type { Move } from './events.ts';
-import { budgetGone, limitEnd, modelLimits } from './limits.ts';
+import { budgetGone, modelLimits } from './limits.ts';
 import { showError } from './show-error.ts';
 import type { RunState } from './state.ts';
 import { wrapUpDue } from './wrap-up.ts';
@@ -14,16 +14,11 @@ const STAGE_AGAIN = 0.05;
 export function prepare(state: RunState, rules: Rules): Move {
   const gone = budgetGone(state, rules);
   if (gone) return gone;
-  if (state.wrapUp !== null) return lastCall(state, rules, state.wrapUp);
+  // No compaction is made for it: it would be paid for out of what is left.
+  if (state.wrapUp !== null) return { do: 'call_model' };
   const limit = wrapUpDue(state, rules);
   if (limit !== null) return { do: 'wrap_up', limit };
   return room(state, rules) ?? { do: 'call_model' };
-}
-
-/** No compaction is made for it: it would be paid for out of what is left. */
-function lastCall(state: RunState, rules: Rules, limit: RunLimit): Move {
-  const fits = usedTokens(state, rules.fixedTokens) < modelLimits(state, rules).window;
-  return fits ? { do: 'call_model' } : limitEnd(state, rules, limit);
 }
 
 function room(state: RunState, rules: Rules): Move | null {

@@ -53,8 +53,6 @@ export type RunState = {
   /** The batch whose summary is being made beside the next call, and what is needed to make it again (L42). */
   readonly pendingSummary: PendingSummary | null;
   readonly spend: Spend;
-  /** Of the last model call that brought a reply, all its attempts: what another may take (L51). */
-  readonly lastCall: Spend;
   /** The limit that ends the run after the call that sums up (L51). */
   readonly wrapUp: RunLimit | null;
   readonly transitions: readonly { readonly iteration: number; readonly reason: TransitionReason }[];
@@ -121,7 +119,6 @@ export function initialState(
     toolContext: null,
     pendingSummary: null,
     spend: noSpend,
-    lastCall: noSpend,
     wrapUp: null,
     transitions: [],
     counts: {},

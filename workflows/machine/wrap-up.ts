@@ -1,13 +1,15 @@
-// The last call of a run that a limit is about to end (L51): where it is wanted, the model says what is done and what is not. It
-// runs no tool and opens no turn, and what it will take is kept back within the limit.
-import type { Rules, RunLimit } from '../contract/loop.ts';
+// The last call of a run that a limit is about to end (L51): where it is wanted, the model says what is done and what is not.
+// Nothing of it runs, it opens no turn, and what it will take is kept back within the limit.
+import type { Append } from '../contract/activities.ts';
+import { addSpend, costOf, noUsage, type Rules, type RunLimit, type Spend, totalTokens } from '../contract/loop.ts';
+import { usedTokens } from './context.ts';
 import type { ModelEnded, Move } from './events.ts';
-import { budgetReached, limitEnd } from './limits.ts';
+import { budgetReached, limitEnd, modelLimits } from './limits.ts';
 import { openCalls } from './open-calls.ts';
 import type { RunState } from './state.ts';
 
-/** Another call is made only while two like the last one can be paid for: that one, and the one that sums up. */
-const CALLS_KEPT = 2;
+/** Tokens that a reply is taken to have: what the last ones had says nothing of the next. */
+const REPLY_TOKENS = 1_000;
 /** Of a runtime limit: a tenth, at most a minute. */
 const SHARE_KEPT = 0.1;
 const MOST_KEPT_MS = 60_000;
@@ -16,32 +18,53 @@ const NOT_RUN = 'Not run: the run ends here.';
 
 type AfterTools = { readonly leftMs: number | null; readonly turns: boolean };
 
-/** The limit that is near. Turns and time are looked at after the tools. */
+/** The limit that is near. Turns and time are looked at after the tools. Null where the call would not fit the window. */
 export function wrapUpDue(state: RunState, rules: Rules, after?: AfterTools): RunLimit | null {
-  if (!rules.wrapUp) return null;
-  const budget = budgetReached(state, rules, CALLS_KEPT);
+  if (!rules.wrapUp || usedTokens(state, rules.fixedTokens) >= modelLimits(state, rules).window) return null;
+  const budget = hasReplied(state) ? budgetReached(state, rules, kept(state, rules)) : null;
   if (budget !== null || !after) return budget;
   if (after.leftMs !== null && after.leftMs <= timeKept(rules)) return 'time';
   return after.turns ? 'turns' : null;
+}
+
+/** Before the first reply there is nothing to sum up. */
+function hasReplied({ spend }: RunState): boolean {
+  return totalTokens(spend.usage) > 0;
+}
+
+/** Another call is made only while two can be paid for: that one, and the one that sums up. What the last one had in view is cached. */
+function kept(state: RunState, rules: Rules): Spend {
+  const { price } = modelLimits(state, rules);
+  const cacheRead = state.contextTokens;
+  const cacheWrite = usedTokens(state, rules.fixedTokens) - cacheRead;
+  const usage = { ...noUsage, cacheRead, cacheWrite, output: REPLY_TOKENS };
+  const call: Spend = { usage, usd: price && costOf(usage, price) };
+  return addSpend(call, call);
 }
 
 function timeKept({ timeoutMs }: Rules): number {
   return Math.min(MOST_KEPT_MS, SHARE_KEPT * (timeoutMs ?? 0));
 }
 
-/** Not a transition: the same iteration goes on, to one more call. */
-export function wrappingUp(state: RunState, limit: RunLimit): RunState {
-  const pending = [...state.pending, { kind: 'notice', notice: { kind: 'wrap_up', limit } } as const];
-  return { ...state, wrapUp: limit, capOverride: null, pending };
+/** Not a transition: the same iteration goes on, to one more call. A cut reply is summed up instead of continued. */
+export function wrappingUp(state: RunState, rules: Rules, limit: RunLimit): RunState {
+  const { append } = limitEnd(state, rules, limit);
+  const asked: readonly Append[] = [...append, { kind: 'notice', notice: { kind: 'wrap_up', limit } }];
+  return {
+    ...state,
+    wrapUp: limit,
+    capOverride: null,
+    pending: [...state.pending.filter((each) => !isNotice(each, 'continue')), ...asked],
+  };
 }
 
 /** Whatever came of it, the run ends as it would have without. Null: no such call, or it was stopped, or has to wait. */
 export function wrappedUp(state: RunState, rules: Rules, { result, stop }: ModelEnded): Move | null {
   if (state.wrapUp === null) return null;
-  const end = limitEnd(state, rules, state.wrapUp);
+  const end = { ...limitEnd(state, rules, state.wrapUp), append: [] };
   switch (result.kind) {
     case 'message':
-      return { ...end, append: [...openCalls(result.calls, NOT_RUN), ...end.append] };
+      return { ...end, append: openCalls(result.calls, NOT_RUN) };
     case 'cut_off':
       return stop ? null : { ...end, keep: result.head };
     case 'interrupted':
@@ -50,7 +73,16 @@ export function wrappedUp(state: RunState, rules: Rules, { result, stop }: Model
       return null;
     default: {
       const text = `The call that was to sum up the run came to nothing: ${result.detail}`;
-      return { ...end, append: [{ kind: 'notice', notice: { kind: 'error', text } }, ...end.append] };
+      return { ...end, append: [{ kind: 'notice', notice: { kind: 'error', text } }] };
     }
   }
+}
+
+/** A request to sum up that no reply has answered is not left standing for the next run. */
+export function withoutRequest(pending: readonly Append[]): readonly Append[] {
+  return pending.filter((each) => !isNotice(each, 'wrap_up'));
+}
+
+function isNotice(append: Append, kind: 'continue' | 'wrap_up'): boolean {
+  return append.kind === 'notice' && append.notice.kind === kind;
 }

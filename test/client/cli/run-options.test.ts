@@ -81,6 +81,14 @@ it.each([
   expect(() => options({ outputSchema: 's.json' }, dir)).toThrow(/^[^\n]*$/);
 });
 
+it.each([
+  [['--wrap-up'], { wrapUp: true }],
+  [['--no-wrap-up'], { wrapUp: false }],
+  [[], {}],
+])('L51 a wrap-up is asked for, refused, or left to the worker: %j', (written, given) => {
+  expect(options(addRunOptions(new Command()).parse(written, { from: 'user' }).opts<RunFlags>())).toEqual(given);
+});
+
 it('L55 rules of each kind are gathered in the order they are written', () => {
   const written = ['--deny', 'mcp__*', '--allow', 'bash(npm test)', '--deny', 'read(secrets/**)', '--ask', 'bash'];
   const flags = addRunOptions(new Command()).parse(written, { from: 'user' }).opts<RunFlags>();
