@@ -46,6 +46,8 @@ async function judged(
 ): Promise<ModelResult> {
   switch (verdict.kind) {
     case 'empty': {
+      // A run that sums up has kept back what one call takes (L51).
+      if (step.input.wrapUp) return { kind: 'failed', detail: `${message.model} answered with nothing`, spend };
       const counted = { ...step.tries, empties: step.tries.empties + 1, spend };
       return died(step, counted, afterEmpty(counted, step.config, step.deps.random()));
     }

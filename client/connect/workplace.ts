@@ -1,6 +1,7 @@
 // A server, and somebody who works there for as long as it is needed: what `run`, `watch` and query() wait in.
 import { stayingWorkers } from './staying-workers.ts';
 import type { Env } from '../../worker/embedded/data-folder.ts';
+import { modelSettings } from '../../worker/model-settings.ts';
 import { superviseServer } from '../../worker/embedded/supervise-server.ts';
 import type { PerdureConfig } from '../../worker/config.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
@@ -35,6 +36,8 @@ export async function openWorkplace(open: OpenWorkplace): Promise<Workplace> {
   const { env, anywhere, say, warn } = open;
   const staying = stayingWorkers(env);
   const ours = staying === null ? anywhere : staying === 0;
+  // Before anything is started or sent: a session of a run that cannot begin would wait for the next worker.
+  if (ours) modelSettings(env);
   const loading = ours ? prepareWorker({ warn }) : undefined;
   loading?.catch(() => undefined);
   const opened = await openServer({ env, role: 'command', worker: ours, say });

@@ -23,6 +23,14 @@ describe('an empty reply', () => {
   });
 });
 
+describe('an empty reply where a run is to be summed up', () => {
+  it('L15 L51 is a failure at once: what was kept back is what one call takes', async () => {
+    const bench = await benchDeps({ script: [reply([], { stop_reason: 'end_turn', times: 'any' })] });
+    expect(await bench.call(fakeAttempt(), { wrapUp: true })).toMatchObject({ kind: 'failed' });
+    expect(bench.bodies()).toHaveLength(1);
+  });
+});
+
 describe('a reply cut by max output tokens', () => {
   it('L15 complete calls before a truncated one are run, and the truncated one is no call', async () => {
     const blocks = [toolUse('look', { n: 1 }, 'toolu_a'), toolUse('look', { long: 'x'.repeat(500) }, 'toolu_b')];

@@ -49,6 +49,12 @@ test('a path that is a file, or leads through one, is refused in one line', () =
   }
 });
 
+test.runIf(existsSync('/proc/self'))('a path where nothing can be made is refused in one line, at once', () => {
+  expect(() => dataFolder({ PERDURE_DATA: '/proc/nowhere/data' })).toThrow(
+    /^cannot use the data folder .* it cannot be made there; .*PERDURE_DATA.*$/,
+  );
+});
+
 test('a data.json that cannot be read is refused in one line', () => {
   const root = temporaryFolder();
   mkdirSync(join(root, 'data.json'));

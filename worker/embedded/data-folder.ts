@@ -56,12 +56,23 @@ export function xdgFolder(env: Env, name: string, fallback: string): string {
 
 function makeFolder(path: string): void {
   try {
-    mkdirSync(dirname(path), { recursive: true });
-    if (!existsSync(path)) mkdirSync(path, { recursive: true, mode: 0o700 });
+    makeMissing(path, 0o700);
     opendirSync(path).closeSync();
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     throw cannotUse(path, error);
+  }
+}
+
+/** Step by step: under /proc, `recursive` never returns. */
+function makeMissing(path: string, mode?: number): void {
+  if (existsSync(path)) return;
+  makeMissing(dirname(path));
+  try {
+    mkdirSync(path, mode);
+  } catch (error) {
+    // Another process was faster.
+    if (codeOf(error) !== 'EEXIST' || !existsSync(path)) throw error;
   }
 }
 
@@ -72,6 +83,7 @@ const reasons: Readonly<Record<string, string>> = {
   ENOTDIR: 'it, or a part of its path, is a file',
   EEXIST: 'it, or a part of its path, is a file',
   ENOSPC: 'the disk is full',
+  ENOENT: 'it cannot be made there',
 };
 
 function cannotUse(path: string, error: unknown): SetupProblem {

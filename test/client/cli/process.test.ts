@@ -170,3 +170,11 @@ it('serves a scripted model at the address it prints, until it is stopped', asyn
   child.kill('SIGTERM');
   expect(await new Promise((resolve) => child.once('exit', resolve))).toBe(0);
 });
+
+it('starts nothing for a run whose model could not be reached: a session would wait for the next worker', async () => {
+  const env = { ANTHROPIC_BASE_URL: 'not a url' };
+  const { status, out, err, data } = await perdure(['run', 'do it'], { env });
+  expect({ status, out }).toEqual({ status: 2, out: '' });
+  expect(err).toMatch(/^perdure: ANTHROPIC_BASE_URL is no http or https address[^\n]*\n$/);
+  expect(existsSync(join(data, 'server.json'))).toBe(false);
+});
