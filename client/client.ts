@@ -27,7 +27,7 @@ import { newSessionId, sessionIdProblem } from './session-id.ts';
 import { sessionInfo, type SessionDescription, type SessionInfo } from './session-info.ts';
 import { cancel, describe, signal, signalWithStart } from './session-send.ts';
 import { MOST_UPDATES, update } from './session-update.ts';
-import { snip } from './snip.ts';
+import { snip, type Snipped } from './snip.ts';
 import { transcriptReader } from './transcript.ts';
 
 export type ClientOptions = {
@@ -68,8 +68,8 @@ export type PerdureClient = {
   /** Returns what was decided about. A worker has to run: it takes the decision, once. */
   approve(session: string, call: string, options?: ApproveOptions): Promise<PendingApproval>;
   deny(session: string, call: string, reason: string, options?: DenyOptions): Promise<PendingApproval>;
-  /** From its next request on the model no longer sees these entries, by position. Each must be there, and stays (L7). */
-  snip(session: string, entries: readonly number[]): Promise<void>;
+  /** From its next request on the model no longer sees these entries, by position. Each must be one a snip can mean, and stays (L7). */
+  snip(session: string, entries: readonly number[]): Promise<Snipped>;
   /** Newest first; `open`: only those that are not closed. */
   list(which?: { readonly open?: boolean }): AsyncIterable<SessionInfo>;
   describe(session: string): Promise<SessionDescription>;
@@ -116,7 +116,7 @@ export function createClient(options: ClientOptions): PerdureClient {
     deny: async (id, call, reason, denied = {}) => deny(decisions, checkedId(id), call, reason, denied),
     snip: async (id, entries) => {
       const send = (session: SessionId) => signal(temporal, session, SIGNALS.snip, [{ entries }]);
-      await snip({ look, entries: entriesNow, send }, checkedId(id), entries);
+      return snip({ look, entries: entriesNow, send }, checkedId(id), entries);
     },
     list: ({ open = false } = {}) => list(temporal, `${QUERY} ${open ? "= 'Running'" : "!= 'ContinuedAsNew'"}`),
     describe: async (id) => look(checkedId(id)),

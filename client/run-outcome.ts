@@ -36,11 +36,16 @@ export function runOutcome(session: SessionId, result: RunResult, output: RunOut
     transitions,
     text,
     usage,
-    costUsd,
+    costUsd: costUsd === null ? null : rounded(costUsd),
     durationMs,
     ...(detail === undefined ? {} : { detail }),
     ...output,
   };
+}
+
+/** Sums of prices are off by less than anybody pays: to a hundred-millionth of a dollar. */
+function rounded(usd: number): number {
+  return Math.round(usd * 1e8) / 1e8;
 }
 
 const stoppers = {

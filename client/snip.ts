@@ -1,7 +1,8 @@
 // What a person takes out of the model's sight, by position; it stays in the transcript (L7). The session passes over positions it
-// does not have, so whoever asks is told here.
+// does not have and those that a snip cannot mean, so whoever asks is told here.
 import type { SessionId } from '../workflows/contract/ids.ts';
 import type { Entry } from '../activities/transcript/entries.ts';
+import { type SnipEffect, snipEffects } from '../activities/transcript/snip-effect.ts';
 import { ClientProblem } from './problem.ts';
 import { count } from './render/units.ts';
 import type { SessionDescription } from './session-info.ts';
@@ -15,6 +16,11 @@ export type SnipPorts = {
   readonly send: (session: SessionId) => Promise<void>;
 };
 
+export type Snipped = {
+  /** Positions that go only when the model has ended its turn: signed thinking has to go back to it until then (L59). */
+  readonly later: readonly number[];
+};
+
 /** Of one request. */
 const MOST_SNIPPED = 1_000;
 
@@ -22,12 +28,17 @@ export async function snip(
   { look, entries, send }: SnipPorts,
   session: SessionId,
   given: readonly number[],
-): Promise<void> {
+): Promise<Snipped> {
   refuse(snipProblem(given));
   const seen = await look(session);
   if (seen.status !== 'open') throw closedProblem(seen);
-  refuse(absentProblem(session, given, (await entries(session)).length));
+  const there = await entries(session);
+  refuse(absentProblem(session, given, there.length));
+  const effects = snipEffects(there, given);
+  for (const [index, position] of given.entries())
+    refuse(effectProblem(session, position, there[position] as Entry, effects[index] as SnipEffect));
   await send(session);
+  return { later: given.filter((_position, index) => effects[index]?.kind === 'later') };
 }
 
 function refuse(problem: string | undefined): void {
@@ -48,4 +59,39 @@ function absentProblem(session: SessionId, given: readonly number[], there: numb
   if (absent === undefined) return undefined;
   const has = there === 0 ? 'none yet' : `${count(there, 'entry', 'entries')}, the last at ${there - 1}`;
   return `session ${session} has no entry at position ${absent}, for it has ${has}: \`perdure show ${session} --json\` lists them`;
+}
+
+const whats: Readonly<Record<Entry['kind'], string>> = {
+  run_started: 'the start of a run',
+  user: 'a prompt',
+  reply: 'a reply',
+  outcomes: 'the results of calls',
+  boundary: 'a compaction',
+  microcompact: 'the shrinking of old results',
+  collapse_staged: 'the short form of a stretch',
+  collapse_committed: 'the collapse of a stretch',
+  snip: 'a snip',
+  notice: 'a notice',
+  transition: 'a transition',
+  run_ended: 'the end of a run',
+  session_closed: 'the end of the session',
+};
+
+/** Why a snip would not take the entry out of sight, and what to name instead. */
+function effectProblem(session: SessionId, position: number, { kind }: Entry, effect: SnipEffect): string | undefined {
+  const what = `entry ${position} is ${whats[kind]}`;
+  switch (effect.kind) {
+    case 'removed':
+    case 'later':
+      return undefined;
+    case 'with_reply':
+      return `${what}, which go with the reply that made them: name entry ${effect.reply}`;
+    case 'out_of_sight':
+      return `${what} and out of the model’s sight already: name another that it sees, or none`;
+    case 'never': {
+      const rest = kind === 'notice' ? ' that only people see' : '';
+      const can = 'prompts, replies and notices to the model can be snipped';
+      return `${what}${rest}, which cannot be snipped; ${can}: \`perdure show ${session} --json\` lists them`;
+    }
+  }
 }

@@ -58,8 +58,8 @@ export type LiveEvent =
       readonly isError: boolean;
       readonly content: string;
       readonly durationMs: number;
-      /** It was denied, refused or stopped before anything ran. */
-      readonly ran?: false;
+      /** `durationMs` is not a tool's: it did not run, or not here. */
+      readonly untimed?: true;
     }
   /** Announced before the wait (L14). `delayMs` is how long. */
   | {

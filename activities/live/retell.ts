@@ -1,6 +1,6 @@
 // Tells watchers a stored reply again: the attempt that streamed it died before it could say that it was stored, so what it had
 // shown was taken back.
-import type { Outcome, ReplyEntry } from '../transcript/entries.ts';
+import type { CallLog, Outcome, ReplyEntry } from '../transcript/entries.ts';
 import type { LiveWriter } from './events.ts';
 
 export function retell(live: LiveWriter, reply: ReplyEntry, outcomes: readonly Outcome[]): void {
@@ -29,6 +29,11 @@ export function toolEnd(
   { index, isError, content, log }: Pick<Outcome, 'index' | 'isError' | 'content' | 'log'>,
 ): Extract<Parameters<LiveWriter['write']>[0], { type: 'tool_end' }> {
   const shown = { index, name: log.name, isError, content: content.slice(0, SHOWN_OF_OUTCOME) };
-  const ran = log.outcome === 'not_run' ? { ran: false as const } : {};
-  return { type: 'tool_end', iteration, ...shown, durationMs: log.duration, ...ran };
+  const untimed = isUntimed(log) ? { untimed: true as const } : {};
+  return { type: 'tool_end', iteration, ...shown, durationMs: log.duration, ...untimed };
+}
+
+/** What was measured is no tool's time: it did not run, or not here. */
+export function isUntimed({ outcome }: Pick<CallLog, 'outcome'>): boolean {
+  return outcome === 'not_run' || outcome === 'unknown';
 }

@@ -51,8 +51,22 @@ export function askAgain(
   problem: string,
   question = 'nothing has run',
 ): Asked {
-  const reason = `${question}; the edited input will not do: ${problem.replace(/\s+/g, ' ')}`;
+  const reason = `${question}; the edited input will not do: ${onOneLine(problem)}`;
   return { kind: 'ask', ask: { tool: name, reason: clip(reason, MAX_REASON), inputHash: asked } };
+}
+
+/** Of a heading and a list, or any lines. */
+function onOneLine(text: string): string {
+  const lines = text.split('\n').map((line) =>
+    line
+      .replace(/^\s*- /, '')
+      .replace(/\s+/g, ' ')
+      .trim(),
+  );
+  return lines
+    .filter((line) => line !== '')
+    .join('; ')
+    .replaceAll(':; ', ': ');
 }
 
 /** A sentence when the decision does not fit the call; a question when its edited input does not. Throws StoreError. */

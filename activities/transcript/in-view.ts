@@ -54,7 +54,7 @@ function pushFrom(
   }
 }
 
-function isShown(entry: Entry): entry is ShownEntry {
+export function isShown(entry: Entry): entry is ShownEntry {
   return entry.kind === 'user' || entry.kind === 'reply' || entry.kind === 'outcomes' || entry.kind === 'notice';
 }
 

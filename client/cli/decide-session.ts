@@ -13,10 +13,15 @@ export type DecideSession = {
   readonly call: string;
   /** "approved", "denied". */
   readonly done: string;
+  /** What more is to be said of it. */
+  readonly after?: string;
   readonly act: (sessions: PerdureClient) => Promise<PendingApproval>;
 };
 
-export async function decideSession(cli: Cli, { session, call, done, act }: DecideSession): Promise<number> {
+export async function decideSession(
+  cli: Cli,
+  { session, call, done, after = '', act }: DecideSession,
+): Promise<number> {
   return withServer(cli, async (opened) => {
     const { approvals = [] } = await opened.sessions.describe(session);
     // Without such a call nothing needs a worker: it is refused at once.
@@ -24,7 +29,7 @@ export async function decideSession(cli: Cli, { session, call, done, act }: Deci
     const end = waits ? await takerFor(cli, opened) : () => Promise.resolve();
     try {
       const { tool } = await act(opened.sessions);
-      cli.say(`${done}: call ${call}, ${oneLine(tool, 60)}`);
+      cli.say(`${done}: call ${call}, ${oneLine(tool, 60)}${after}`);
     } finally {
       await end();
     }

@@ -44,6 +44,11 @@ function valueText(value: unknown): string {
 
 /** One line of it, for a table. */
 export function approvalWhat({ input, problem }: Pick<WaitingApproval, 'input' | 'problem'>): string {
-  const what = compactInput(input ?? '');
+  const what = oneLine(compactInput(input ?? ''), 60);
   return problem === undefined ? what : `${what} (not certain)`.trim();
+}
+
+/** Why a person is asked, on one line; after an edited input, what is wrong with it. */
+export function approvalWhy({ reason }: Pick<WaitingApproval, 'reason'>): string {
+  return oneLine(reason, 200);
 }

@@ -1,12 +1,12 @@
 // Calls that wait for a decision, as a table.
 import type { WaitingApproval } from '../approval.ts';
-import { approvalWhat } from './approval-text.ts';
+import { approvalWhat, approvalWhy } from './approval-text.ts';
 import type { Paint } from './paint.ts';
 import { oneLine } from './plain.ts';
 import { table } from './table.ts';
 import { moment } from './units.ts';
 
-const HEADINGS = ['SESSION', 'CALL', 'TOOL', 'WAITING UNTIL', 'WHAT'] as const;
+const HEADINGS = ['SESSION', 'CALL', 'TOOL', 'WAITING UNTIL', 'WHAT', 'REASON'] as const;
 
 /** Ends with a line break. */
 export function approvalsTable(paint: Paint, approvals: readonly WaitingApproval[]): string {
@@ -16,6 +16,7 @@ export function approvalsTable(paint: Paint, approvals: readonly WaitingApproval
     oneLine(approval.tool, 40),
     moment(approval.deadline),
     approvalWhat(approval),
+    approvalWhy(approval),
   ]);
   return table(paint, HEADINGS, rows);
 }

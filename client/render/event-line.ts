@@ -26,7 +26,7 @@ export function eventLine(paint: Paint, event: LineEvent, full: string): string 
     case 'tool_end':
       return resultLines(paint, {
         ...event,
-        durationMs: event.ran === false ? null : event.durationMs,
+        durationMs: event.untimed === true ? null : event.durationMs,
         cut: event.content.length >= SHOWN_OF_OUTCOME,
       });
     case 'tool_progress':

@@ -6,6 +6,7 @@ import type { Followed } from '../follow.ts';
 import type { RunOutcome } from '../run-outcome.ts';
 import { approvalText } from './approval-text.ts';
 import { fullCommand } from './context-words.ts';
+import { errorOf, unlessSaid } from './ending.ts';
 import { eventLine, type LineEvent } from './event-line.ts';
 import { type LinePen, linePen } from './line-pen.ts';
 import type { Paint } from './paint.ts';
@@ -31,11 +32,13 @@ type Sheet = Pick<Screen, 'paint'> & {
   readonly calls: ShownCalls;
   /** The step whose thinking is being shown. */
   thinking: number | null;
+  /** What the last error notice said, while the run it may end goes no further. */
+  error: string | null;
 };
 
 export function eventRenderer({ write, paint, own, session }: Screen): (event: Followed) => void {
   const [pen, shown, calls] = [linePen(write), shownAttempts(), shownCalls(paint)];
-  const sheet: Sheet = { paint, pen, shown, calls, thinking: null };
+  const sheet: Sheet = { paint, pen, shown, calls, thinking: null, error: null };
   const again = toldAgain();
   const full = fullCommand(session);
   return (event) => {
@@ -62,6 +65,8 @@ export function eventRenderer({ write, paint, own, session }: Screen): (event: F
 }
 
 function sayEvent(sheet: Sheet, event: LineEvent, full: string): void {
+  if (event.type === 'run_start' || event.type === 'request_start') sheet.error = null;
+  if (event.type === 'notice') sheet.error = errorOf(event.notice) ?? sheet.error;
   const line = eventLine(sheet.paint, event, full);
   if (line === null) return;
   const above = sheet.calls.above(event);
@@ -106,5 +111,5 @@ function end(sheet: Sheet, outcome: RunOutcome): void {
   // Said already, unless the channel lost it.
   if (outcome.text !== '' && (said === '' || !outcome.text.endsWith(said))) say(sheet, plain(outcome.text));
   const colour = outcome.reason === 'completed' ? sheet.paint.green : sheet.paint.red;
-  say(sheet, colour(outcomeText(outcome)));
+  say(sheet, colour(outcomeText({ ...outcome, detail: unlessSaid(outcome.detail, sheet.error) })));
 }

@@ -2,11 +2,12 @@
 // said around them is on lines of its own, each with its entry's position.
 import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/entries.ts';
 import type { SessionReading } from '../session-reading.ts';
-import { terminalDetail } from '../run-outcome.ts';
 import { contextText, fullCommand } from './context-words.ts';
+import { endingText } from './ending.ts';
+import { endWord } from './outcome-words.ts';
 import type { Paint } from './paint.ts';
 import { count } from './units.ts';
-import { noticeText, outcomeText, transitionText } from './words.ts';
+import { noticeText, transitionText } from './words.ts';
 
 export type FullTranscript = {
   readonly paint: Paint;
@@ -20,7 +21,7 @@ export type FullTranscript = {
 /** In pieces, for a result may be large. */
 export async function* fullTranscript(full: FullTranscript): AsyncIterable<string> {
   for (const [position, entry] of full.reading.entries.entries()) {
-    for await (const { mark, text } of parts(full, entry)) {
+    for await (const { mark, text } of parts(full, entry, position)) {
       const line = mark === null ? '' : `${full.paint.dim(full.exact(`── ${position} ${mark}`))}\n`;
       yield text === null ? line : `${line}${ended(full.exact(text))}`;
     }
@@ -30,7 +31,7 @@ export async function* fullTranscript(full: FullTranscript): AsyncIterable<strin
 /** `mark`: what it is; `text`: as stored, or null. */
 type Part = { readonly mark: string | null; readonly text: string | null };
 
-async function* parts({ reading, whole }: FullTranscript, entry: Entry): AsyncIterable<Part> {
+async function* parts({ reading, whole }: FullTranscript, entry: Entry, position: number): AsyncIterable<Part> {
   switch (entry.kind) {
     case 'run_started':
       return yield line(`run ${entry.run}`);
@@ -56,13 +57,8 @@ async function* parts({ reading, whole }: FullTranscript, entry: Entry): AsyncIt
       return yield { mark: `notice: ${entry.notice.kind}`, text: noticeWhole(entry.notice) };
     case 'transition':
       return yield line(transitionText(entry.reason));
-    case 'run_ended': {
-      const { terminal, turns, spend, durationMs } = entry.ended;
-      const { reason } = terminal;
-      return yield line(
-        outcomeText({ reason, detail: terminalDetail(terminal), turns, costUsd: spend.usd, durationMs }),
-      );
-    }
+    case 'run_ended':
+      return yield line(endingText(reading.entries, position, entry.ended));
     case 'session_closed':
       return yield line(`closed; ${count(entry.notTaken.length, 'message')} not taken`);
   }
@@ -80,7 +76,7 @@ function* replyParts({ message, fate }: ReplyEntry): Iterable<Part> {
 }
 
 function outcomeMark({ toolUseId, isError, log }: Outcome): string {
-  return `result of ${log.name} (${toolUseId})${isError ? `: ${log.decision}, ${log.outcome}` : ''}`;
+  return `result of ${log.name} (${toolUseId})${isError ? `: ${endWord(log) ?? 'failed'}` : ''}`;
 }
 
 function noticeWhole(notice: Extract<Entry, { readonly kind: 'notice' }>['notice']): string {

@@ -1,18 +1,20 @@
 // A session's transcript for a person: who said what, what was done, how each run ended.
 import type { RunEnded } from '../../workflows/contract/activities.ts';
+import { isUntimed } from '../../activities/live/retell.ts';
 import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/entries.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
-import type { MessageBody } from '../../workflows/contract/session.ts';
-import { terminalDetail } from '../run-outcome.ts';
+import type { MessageBody, PendingApproval } from '../../workflows/contract/session.ts';
 import { isUnderWay, phaseText } from '../session-info.ts';
 import type { SessionReading } from '../session-reading.ts';
 import { contextText, fullCommand } from './context-words.ts';
+import { endingText } from './ending.ts';
+import { outcomeWords } from './outcome-words.ts';
 import type { Paint } from './paint.ts';
 import { type PairedOutcomes, pairedOutcomes } from './paired-outcomes.ts';
 import { oneLine, plain } from './plain.ts';
 import { callLine, resultLines } from './tool-lines.ts';
 import { count } from './units.ts';
-import { noticeText, outcomeText, transitionText } from './words.ts';
+import { noticeText, transitionText } from './words.ts';
 
 /** Characters of one message. */
 const SHOWN = 20_000;
@@ -23,7 +25,7 @@ export function transcriptText(paint: Paint, reading: SessionReading): string {
   const { last } = description;
   const lines = [transcriptHeading(paint, reading)];
   const paired = pairedOutcomes(entries);
-  for (const entry of entries) lines.push(...entryLines(paint, entry, reading, paired));
+  for (const position of entries.keys()) lines.push(...entryLines(paint, position, reading, paired));
   if (entries.length === 0 && last)
     lines.push('', `the transcript cannot be read; run ${last.run} ended: ${last.terminal.reason}`);
   if (isUnderWay(description)) lines.push(paint.dim(`(a run is under way: perdure watch ${description.session})`));
@@ -37,15 +39,21 @@ export function transcriptHeading(paint: Paint, { description }: SessionReading)
   return `${paint.bold(session)}  ${oneLine(title, 120)}\n${paint.dim(facts)}`;
 }
 
-function entryLines(paint: Paint, entry: Entry, reading: SessionReading, paired: PairedOutcomes): readonly string[] {
-  const { bodies, description } = reading;
+function entryLines(
+  paint: Paint,
+  position: number,
+  reading: SessionReading,
+  paired: PairedOutcomes,
+): readonly string[] {
+  const { bodies, description, entries } = reading;
+  const entry = entries[position] as Entry;
   switch (entry.kind) {
     case 'run_started':
       return ['', paint.dim(`── run ${entry.run}`)];
     case 'user':
       return [`${paint.bold('›')} ${messageText(entry.body, bodies)}`];
     case 'reply':
-      return replyLines(paint, entry, paired);
+      return replyLines(paint, entry, paired.get(entry), waitingCalls(reading, entry));
     case 'outcomes':
       return [];
     case 'boundary':
@@ -60,7 +68,7 @@ function entryLines(paint: Paint, entry: Entry, reading: SessionReading, paired:
     case 'transition':
       return [paint.dim(`── ${entry.reason === 'next_turn' ? 'next turn' : transitionText(entry.reason)}`)];
     case 'run_ended':
-      return [endLine(paint, entry.ended)];
+      return [endLine(paint, endingText(entries, position, entry.ended), entry.ended)];
     case 'session_closed':
       return [
         paint.dim(
@@ -70,29 +78,48 @@ function entryLines(paint: Paint, entry: Entry, reading: SessionReading, paired:
   }
 }
 
-function endLine(paint: Paint, { terminal, turns, spend, durationMs }: RunEnded): string {
-  const { reason } = terminal;
-  const text = outcomeText({ reason, detail: terminalDetail(terminal), turns, costUsd: spend.usd, durationMs });
-  return reason === 'completed' ? paint.green(text) : paint.red(text);
+function endLine(paint: Paint, text: string, { terminal }: RunEnded): string {
+  return terminal.reason === 'completed' ? paint.green(text) : paint.red(text);
 }
 
+/** By their blocks: those of the last reply that the memo says wait for a decision (L55). */
+function waitingCalls({ description, entries }: SessionReading, reply: ReplyEntry): WaitingCalls {
+  const { status, approvals = [] } = description;
+  const waits = status === 'open' && entries.findLast(({ kind }) => kind === 'reply') === reply;
+  return new Map(waits ? approvals.map((approval) => [approval.index, approval]) : []);
+}
+
+type WaitingCalls = ReadonlyMap<number, PendingApproval>;
+
 /** Calls with their outcomes, which were stored after. */
-function replyLines(paint: Paint, reply: ReplyEntry, paired: PairedOutcomes): readonly string[] {
+function replyLines(
+  paint: Paint,
+  reply: ReplyEntry,
+  outcomes: ReadonlyMap<number, Outcome> = new Map(),
+  waiting: WaitingCalls,
+): readonly string[] {
   const lines = reply.message.content.flatMap((block, index) => {
     if (block.type === 'text') return block.text.trim() === '' ? [] : [shortened(block.text)];
     if (block.type !== 'tool_use') return [];
-    const outcome = paired.get(reply)?.get(index);
-    const after = outcome ? outcomeLines(paint, outcome) : [paint.dim('  (no outcome yet)')];
+    const outcome = outcomes.get(index);
+    const after = outcome ? outcomeLines(paint, outcome) : [openLine(paint, waiting.get(index))];
     return [callLine(paint, block.name, block.input), ...after];
   });
   return reply.fate === 'whole' ? lines : [...lines, paint.dim(`(the reply was ${reply.fate})`)];
 }
 
-function outcomeLines(paint: Paint, { content, isError, log, whole }: Outcome): readonly string[] {
-  const how =
-    log.decision === 'allowed' && log.outcome === 'ok' ? [] : [`  (${[log.decision, log.outcome].join(', ')})`];
+function openLine(paint: Paint, waits: PendingApproval | undefined): string {
+  if (waits === undefined) return paint.dim('  (no outcome yet)');
+  const why = `waits for a decision: ${oneLine(waits.reason, 500)}`;
+  return `  ${paint.yellow('?')} ${why} ${paint.dim(`(call ${oneLine(waits.call, 100)})`)}`;
+}
+
+function outcomeLines(paint: Paint, outcome: Outcome): readonly string[] {
+  const { content, isError, log, whole } = outcome;
+  const words = outcomeWords(outcome);
+  const how = words.length > 0 ? [`  (${words.join(', ')})`] : [];
   const rest = whole ? [`  (all ${count(whole.bytes, 'byte')} are stored)`] : [];
-  const durationMs = log.decision === 'allowed' ? log.duration : null;
+  const durationMs = isUntimed(log) ? null : log.duration;
   return [resultLines(paint, { content, isError, durationMs }), ...[...how, ...rest].map(paint.dim)];
 }
 

@@ -41,6 +41,29 @@ describe('a call that waits for a decision', () => {
     expect(full.out).toContain('{"command":"echo model >> effects.log"}');
   });
 
+  it('L55 is asked about again when an edited input will not do, and says so and why wherever it is looked at', async () => {
+    const place = cliPlace(await modelFor([bash('echo effect >> effects.log'), reply('Done.')]));
+    const run = place.start(['run', 'make it']);
+    await until(() => run.err().includes('it waits for a decision'));
+    const [approval] = jsonLines((await place.run('approvals', '--json')).out);
+    const [session, call] = [String(approval?.session), String(approval?.call)];
+    const approved = await place.run('approve', session, call, '--input', '{"comand":"ls"}');
+    expect(approved.err).toContain('approved with another input: call 1.1.0, bash; if it will not do');
+    await until(() => run.err().includes('1.1.0+2'));
+    const why =
+      /nothing has run; the edited input will not do: The input of bash is not valid: command: [^;\n]+; input: /;
+    const { out } = await place.run('approvals');
+    expect(out).toMatch(/WHAT +REASON\n/);
+    expect(out).toMatch(why);
+    const shown = await place.run('show', session);
+    expect(shown.out).toMatch(new RegExp(`\\? waits for a decision: ${why.source}.*\\(call 1\\.1\\.0\\+2\\)`));
+    expect((await place.run('approve', session, '1.1.0+2')).status).toBe(0);
+    expect(await run.status).toBe(0);
+    expect((await place.run('show', session)).out).toMatch(
+      /▸ bash echo effect >> effects\.log\n.*\n.*\n {2}\(a person allowed it\)/,
+    );
+  });
+
   it('L34 ends the run when it is denied with an interrupt', async () => {
     const place = cliPlace(await modelFor([bash('rm -rf .')]));
     const run = place.start(['run', '--json', 'clean up']);

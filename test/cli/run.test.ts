@@ -6,7 +6,7 @@ import { cliPlace, jsonLines, modelFor } from '../support/cli.ts';
 import { until } from '../support/until.ts';
 
 describe('perdure run', () => {
-  it('L52 prints JSON events and last the result, and exits with 0', async () => {
+  it('L52 prints JSON events, first the session and last the result, and exits with 0', async () => {
     const model = await modelFor([
       reply([text('Looking.'), toolUse('bash', { command: 'echo hi > made.txt' })]),
       reply('Made.'),
@@ -15,6 +15,7 @@ describe('perdure run', () => {
     const { status, out } = await place.run('run', '--json', '--permission-mode', 'bypass', 'make it');
     expect(status).toBe(0);
     const lines = jsonLines(out);
+    expect(lines[0]).toEqual({ type: 'session', sessionId: lines.at(-1)?.sessionId });
     expect(lines.at(-1)).toMatchObject({
       type: 'result',
       sessionId: expect.any(String),

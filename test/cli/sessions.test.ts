@@ -59,6 +59,16 @@ describe('a session in the background', () => {
       return out.includes('Changed course.') ? out : null;
     });
     expect(shown).toContain('Thinking about it');
+    const start = await place.run('snip', id, '0');
+    expect(start).toMatchObject({
+      status: 2,
+      err: expect.stringMatching(/^perdure: entry 0 is the start of a run,.*\n$/),
+    });
+    const prompt = await place.run('snip', id, '1');
+    expect(prompt).toMatchObject({
+      status: 0,
+      err: expect.stringContaining('1 entry will be out of the model’s sight'),
+    });
     expect((await place.run('cancel', id)).status).toBe(0);
     const again = await place.run('send', id, 'hello?');
     expect(again.status).toBe(2);

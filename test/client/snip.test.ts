@@ -1,12 +1,30 @@
-// Entries that a person takes out of the model's sight: whoever asks is told of positions that the session does not have.
+// Entries that a person takes out of the model's sight: whoever asks is told of positions that the session does not have,
+// and of entries that a snip would not take out.
 import { expect, it, vi } from 'vitest';
 import type { Client } from '@temporalio/client';
 import { defaultDataConverter, defaultPayloadConverter } from '@temporalio/common';
+import type { Entry } from '../../activities/transcript/entries.ts';
 import { memoryStore } from '../../activities/transcript/memory-store.ts';
 import { createClient, type PerdureClient } from '../../client/client.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
-import { reply, runStarted, session, stored, textBlock, user } from '../support/transcript.ts';
+import {
+  boundary,
+  callBlock,
+  notice,
+  outcome,
+  outcomes,
+  reply,
+  runEnded,
+  runStarted,
+  session,
+  snip,
+  stored,
+  textBlock,
+  thinkingBlock,
+  transition,
+  user,
+} from '../support/transcript.ts';
 
 /** `head`: of the session's transcript, as the server's history has it. */
 function sessions(store: ReturnType<typeof memoryStore>, head: Hash | null, status = 'RUNNING') {
@@ -34,15 +52,15 @@ async function three(status?: string) {
   return sessions(store, view.head, status);
 }
 
-async function refused(snipping: Promise<void>, sentence: string): Promise<void> {
+async function refused(snipping: Promise<unknown>, sentence: string): Promise<void> {
   await expect(snipping).rejects.toThrow(sentence);
   await expect(snipping).rejects.toBeInstanceOf(ClientProblem);
 }
 
 it('L7 signals positions of entries to be snipped', async () => {
   const { client, signal } = await three();
-  await client.snip(session, [2, 0]);
-  expect(signal.mock.calls).toEqual([['snip', { entries: [2, 0] }]]);
+  expect(await client.snip(session, [2, 1])).toEqual({ later: [] });
+  expect(signal.mock.calls).toEqual([['snip', { entries: [2, 1] }]]);
 });
 
 it('L7 refuses a position that the session does not have, and says which it has', async () => {
@@ -50,6 +68,61 @@ it('L7 refuses a position that the session does not have, and says which it has'
   const has = `for it has 3 entries, the last at 2: \`perdure show ${session} --json\` lists them`;
   await refused(client.snip(session, [1, 3, 9]), `session ${session} has no entry at position 3, ${has}`);
   expect(signal).not.toHaveBeenCalled();
+});
+
+/** Positions 0 to 8. */
+const worked: readonly Entry[] = [
+  runStarted(1),
+  user('count'),
+  reply([callBlock('toolu_1')]),
+  outcomes(outcome(0, 'one')),
+  notice({ kind: 'stop_hook', text: 'go on' }),
+  notice({ kind: 'error', text: 'overloaded' }),
+  transition(1, 'next_turn'),
+  reply([textBlock('One.')]),
+  runEnded(1),
+];
+
+async function having(...entries: readonly Entry[]) {
+  const store = memoryStore();
+  return sessions(store, (await stored(store, entries)).head);
+}
+
+const cannot = `which cannot be snipped; prompts, replies and notices to the model can be snipped: \`perdure show ${session} --json\` lists them`;
+
+it.each([
+  [3, 'entry 3 is the results of calls, which go with the reply that made them: name entry 2'],
+  [0, `entry 0 is the start of a run, ${cannot}`],
+  [5, `entry 5 is a notice that only people see, ${cannot}`],
+  [6, `entry 6 is a transition, ${cannot}`],
+  [8, `entry 8 is the end of a run, ${cannot}`],
+])('L7 refuses position %i, which a snip cannot mean, and says what to name instead', async (position, sentence) => {
+  const { client, signal } = await having(...worked);
+  await refused(client.snip(session, [1, position]), sentence);
+  expect(signal).not.toHaveBeenCalled();
+});
+
+it.each([[[1, 2, 4, 7]], [[2, 3]]])('L7 takes what the model will no longer see: %j', async (positions) => {
+  const { client, signal } = await having(...worked);
+  expect(await client.snip(session, positions)).toEqual({ later: [] });
+  expect(signal).toHaveBeenCalledOnce();
+  const again = await having(...worked, snip(...positions.filter((each) => each !== 3)));
+  expect(await again.client.snip(session, [positions[0] as number])).toEqual({ later: [] });
+});
+
+it('L5 L7 refuses what a summary stands for, and takes the prompt that was kept beside it', async () => {
+  const { client } = await having(...worked, boundary('S', 7, [1]));
+  await refused(client.snip(session, [2]), 'entry 2 is a reply and out of the model’s sight already');
+  await refused(client.snip(session, [9]), `entry 9 is a compaction, ${cannot}`);
+  expect(await client.snip(session, [1, 7])).toEqual({ later: [] });
+});
+
+it('L7 L59 says which replies go only when the signed thinking they belong to is over', async () => {
+  const thinking = reply([thinkingBlock('Hm.'), callBlock('toolu_1')]);
+  const open = [runStarted(1), user('count'), thinking, outcomes(outcome(1, 'one'))];
+  expect(await (await having(...open)).client.snip(session, [1, 2, 3])).toEqual({ later: [2, 3] });
+  const over = [...open, reply([textBlock('One.')])];
+  expect(await (await having(...over)).client.snip(session, [2])).toEqual({ later: [] });
 });
 
 it('L7 refuses every position of a session that has no entries yet', async () => {
@@ -63,7 +136,7 @@ it('says first that a session is closed', async () => {
   await refused(client.snip(session, [9]), `session ${session} was cancelled and takes nothing more`);
 });
 
-it.each<[string, (client: PerdureClient) => Promise<void>, string]>([
+it.each<[string, (client: PerdureClient) => Promise<unknown>, string]>([
   ['no entries', (client) => client.snip(session, []), 'no entry is named'],
   ['a position that is none', (client) => client.snip(session, [1.5]), '1.5 is no position'],
   [

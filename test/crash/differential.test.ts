@@ -49,7 +49,7 @@ it(
       await ends;
       for (const [n, seed] of group.entries()) {
         const there = open[n]!;
-        const here = await memoryLoop(inMemory, `s-${seed}` as SessionId, promptOf(seed), optionsOf(tempDir()));
+        const here = await memoryLoop(inMemory, `s-${seed}` as SessionId, promptOf(seed), optionsOf(tempDir(), seed));
         expect(comparable(await there.entries()), `seed ${seed}`).toEqual(comparable(here.entries));
         expect((await there.ended(1)).terminal, `seed ${seed}`).toEqual(here.terminal);
       }
@@ -64,12 +64,13 @@ function opened(h: Awaited<ReturnType<typeof crashHarness>>, seed: number) {
   const cwd = join(h.cwd, String(seed));
   mkdirSync(cwd);
   const handover = seed % 2 === 0 ? { ...defaultHandover, iterations: 1 + (seed % 3) } : undefined;
-  return h.open(promptOf(seed), optionsOf(cwd), handover);
+  return h.open(promptOf(seed), optionsOf(cwd, seed), handover);
 }
 
-function optionsOf(cwd: string): RunOptions {
+function optionsOf(cwd: string, seed: number): RunOptions {
   writeFileSync(join(cwd, 'a.txt'), 'hello\n');
-  return { cwd, model: 'claude-a', fallbackModels: ['claude-b'], permissionMode: 'bypass' };
+  const limits = seed % 3 === 0 ? { maxTurns: 1 + (seed % 5), wrapUp: seed % 2 === 0 } : {};
+  return { cwd, model: 'claude-a', fallbackModels: ['claude-b'], permissionMode: 'bypass', ...limits };
 }
 
 async function memoryDeps(url: string) {

@@ -111,6 +111,14 @@ test.each([
   expect(ran).toEqual([{ text: 'right' }]);
 });
 
+test('L55 what is wrong with an edited input is said on one line', async () => {
+  const { run, store } = asking();
+  const edited = await store('{"text": 3, "other": 1}');
+  const { reason } = askOf(await run({ kind: 'allow', inputHash: inputOfX, edited }));
+  expect(reason).toMatch(/ is not valid: text: [^;]+; input: [^;]+$/);
+  expect(reason).not.toMatch(/ - |\n/);
+});
+
 test('L34 L55 an edited input that a rule marks fatal ends the run, as the model’s own would', async () => {
   const evil: PermissionDecision = { kind: 'deny', why: 'a security rule', fatal: true };
   const canUse = (input: unknown) =>

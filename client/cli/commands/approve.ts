@@ -2,9 +2,12 @@
 import type { Command } from 'commander';
 import type { ApproveOptions } from '../../decide.ts';
 import type { Cli } from '../cli.ts';
-import { decideSession } from '../decide-session.ts';
+import { type DecideSession, decideSession } from '../decide-session.ts';
 import { parseInput } from '../parse-input.ts';
 import { sessionArgument } from '../session-argument.ts';
+
+/** It is checked by the worker that runs the call, not here. */
+const ASKED_AGAIN = '; if it will not do, it runs nothing and is asked again: `perdure approvals` says why';
 
 export function approveCommand(program: Command, cli: Cli): void {
   program
@@ -16,9 +19,8 @@ export function approveCommand(program: Command, cli: Cli): void {
     .action(async (id: string, call: string, flags: { readonly input?: string }) => {
       const session = sessionArgument(id);
       const options: ApproveOptions = flags.input === undefined ? {} : { input: parseInput(flags.input) };
-      const done = flags.input === undefined ? 'approved' : 'approved with another input';
-      cli.exit(
-        await decideSession(cli, { session, call, done, act: (sessions) => sessions.approve(session, call, options) }),
-      );
+      const [done, after] = flags.input === undefined ? ['approved', ''] : ['approved with another input', ASKED_AGAIN];
+      const act: DecideSession['act'] = (sessions) => sessions.approve(session, call, options);
+      cli.exit(await decideSession(cli, { session, call, done, after, act }));
     });
 }

@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import type { Opened } from '../../connect/open-server.ts';
 import { stayingWorkers } from '../../connect/staying-workers.ts';
+import { jsonLine } from '../../render/plain.ts';
 import type { Cli } from '../cli.ts';
 import { followRun } from '../follow-run.ts';
 import { refuseToSpoil, refuseWithoutKey } from '../keyless.ts';
@@ -18,7 +19,7 @@ export function runCommand(program: Command, cli: Cli): void {
     .description('start a task, follow it, print what it says and does')
     .argument('[task]', 'what is to be done; - reads standard input')
     .option('--prompt-file <file>', 'read the task from a file')
-    .option('--json', 'print one JSON object per event, the result last')
+    .option('--json', 'print one JSON object per event, the session first, the result last')
     .option(...CONFIG_OPTION);
   addRunOptions(command).action(async (task: string | undefined, flags: Flags) => {
     cli.exit(await run(cli, task, flags));
@@ -39,6 +40,8 @@ async function run(cli: Cli, task: string | undefined, flags: Flags): Promise<nu
     );
     cli.say(`session ${session}`);
     const json = flags.json ?? false;
+    // A program may have to stop it, or decide for it, long before its result.
+    if (json) cli.print(`${jsonLine({ type: 'session', sessionId: session })}\n`);
     return followRun(cli, { workplace, session, messageId, json, signals, onInterrupt: 'interrupt' });
   });
 }

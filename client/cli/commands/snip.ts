@@ -26,8 +26,16 @@ async function snip(cli: Cli, id: string, given: readonly string[]): Promise<num
     strange === undefined ? snipProblem(entries) : `${JSON.stringify(strange)} is no position of an entry`;
   if (problem !== undefined) throw new UsageError(problem);
   return withServer(cli, async ({ sessions }) => {
-    await sessions.snip(session, entries);
-    cli.say(`${count(entries.length, 'entry', 'entries')} will be out of the model’s sight from its next request on`);
+    const { later } = await sessions.snip(session, entries);
+    for (const line of snippedLines(new Set(entries).size, new Set(later))) cli.say(line);
     return STATUS.ok;
   });
+}
+
+function snippedLines(all: number, later: ReadonlySet<number>): readonly string[] {
+  const now = all - later.size;
+  const next = `${count(now, 'entry', 'entries')} will be out of the model’s sight from its next request on`;
+  const rest =
+    'will be out of the model’s sight when it has ended its turn: signed thinking goes back to it until then';
+  return [...(now > 0 ? [next] : []), ...[...later].map((position) => `entry ${position} ${rest}`)];
 }

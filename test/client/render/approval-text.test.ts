@@ -45,15 +45,21 @@ it('says when the input is not known for certain', () => {
   expect(approvalText(painter(false), approval({ problem }))).toContain('\n  a hook has changed this input\n');
 });
 
-it('L55 lists what waits in columns', () => {
-  expect(approvalsTable(painter(false), [approval(), approval({ call: '1.1.1', input: null, problem: 'lost' })])).toBe(
-    [
-      'SESSION  CALL   TOOL  WAITING UNTIL            WHAT',
-      's-1      1.1.0  bash  2030-01-02 03:04:05 UTC  rm -rf build ls timeout=5',
-      's-1      1.1.1  bash  2030-01-02 03:04:05 UTC  (not certain)',
-      '',
-    ].join('\n'),
-  );
+it('L55 lists what waits in columns, why it is asked last', () => {
+  const lost = approval({
+    call: '1.1.1',
+    input: null,
+    problem: 'lost',
+    reason: 'nothing has run;\n' + 'x'.repeat(500),
+  });
+  expect(approvalsTable(painter(false), [approval(), lost]).split('\n')).toEqual([
+    'SESSION  CALL   TOOL  WAITING UNTIL            WHAT                       REASON',
+    's-1      1.1.0  bash  2030-01-02 03:04:05 UTC  rm -rf build ls timeout=5  it may change files',
+    `s-1      1.1.1  bash  2030-01-02 03:04:05 UTC  (not certain)              nothing has run; ${'x'.repeat(182)}…`,
+    '',
+  ]);
+  const [, wide] = approvalsTable(painter(false), [approval({ input: { command: 'y'.repeat(500) } })]).split('\n');
+  expect(wide).toContain(`${'y'.repeat(59)}…  it may change files`);
 });
 
 it('lets nothing of a call act on the terminal', () => {

@@ -110,6 +110,16 @@ it('L60 shows a compaction from its start to what it saved, and the hooks as the
   ]);
 });
 
+it('says the sentence that a run ended with once, when the error notice said it', () => {
+  const failed = result('', { reason: 'model_error', detail: '401: bad key' });
+  const error: Watched = { type: 'notice', notice: { kind: 'error', text: '401: bad key' }, ...at(1) };
+  const ending = 'model_error · 1 turn · $0.50 · 1.5 s\n';
+  expect(screen([error, failed])).toBe(`! 401: bad key\n${ending}`);
+  expect(screen([failed])).toBe(ending.replace(' ·', ': 401: bad key ·'));
+  const start: Watched = { type: 'request_start', iteration: 2, model: 'm', ...at(2) };
+  expect(screen([error, start, failed])).toContain('model_error: 401: bad key');
+});
+
 it('L55 shows a call that waits for a decision, on lines of its own', () => {
   const approval = { call: '1.1.0', tool: 'bash', reason: 'ask first', inputHash: 'h', head: 'h' as Hash, index: 0 };
   const session = 's-1' as SessionId;

@@ -92,6 +92,15 @@ it('L5 L6 prints what was compacted and the whole of what was sent as a preview,
   );
 });
 
+it('says of results in words how their calls came out', async () => {
+  const log = { key: null, name: 'bash', decision: 'allowed', duration: 1, outcome: 'error' } as const;
+  const lost = { ...log, outcome: 'unknown' } as const;
+  const results = outcomes(outcome(0, 'a', { isError: true, log }), outcome(1, 'b', { isError: true, log: lost }));
+  expect(await full([results])).toBe(
+    '── 0 result of bash (call-0): failed\na\n── 0 result of bash (call-1): outcome unknown\nb\n',
+  );
+});
+
 it('lets no text act on a terminal', async () => {
   const text = await full([user(evil)], { exact: (given) => given.replaceAll('\u001b', '') });
   expect(text).not.toContain('\u001b');

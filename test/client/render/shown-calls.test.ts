@@ -45,7 +45,7 @@ it('L55 names the call of a result that comes after a person decided', () => {
 
 it('L55 leaves the time out of the result of a call that was denied: none was spent', () => {
   const call = { iteration: 1, index: 0, name: 'bash', ...at(1) };
-  const denied = { type: 'tool_end', isError: true, content: 'Not run: no', durationMs: 3, ran: false } as const;
+  const denied = { type: 'tool_end', isError: true, content: 'Not run: no', durationMs: 3, untimed: true } as const;
   expect(
     screen([
       { type: 'tool_use', id: 'toolu_0', input: {}, ...call },

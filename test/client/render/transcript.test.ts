@@ -1,12 +1,13 @@
 // What `perdure show` prints of a session.
 import { expect, it } from 'vitest';
-import type { Entry } from '../../../activities/transcript/entries.ts';
+import type { CallLog, Entry } from '../../../activities/transcript/entries.ts';
 import { hashOf } from '../../../activities/transcript/hash.ts';
 import { painter } from '../../../client/render/paint.ts';
 import { plain } from '../../../client/render/plain.ts';
 import { transcriptText } from '../../../client/render/transcript.ts';
 import { sessionTable } from '../../../client/render/session-table.ts';
 import type { SessionReading } from '../../../client/session-reading.ts';
+import type { Hash } from '../../../workflows/contract/ids.ts';
 import {
   callBlock,
   notice,
@@ -57,7 +58,7 @@ it('tells a run from its prompt to its end, each call with its outcome', () => {
     '  │ (1 ms)',
     '▸ write b',
     '  ✗ Not run: ask first',
-    '  (denied, not_run)',
+    '  (denied)',
     '── next turn',
     '! its last tool call was cut and did not run',
     'Two.',
@@ -79,6 +80,75 @@ it('says of a run under way how to follow it, and shows its calls before they ha
   const busy = description({ phase: 'running' });
   const text = show([reply([callBlock('toolu_1', { path: 'a' })])], { description: busy });
   expect(text).toContain('▸ read a\n  (no outcome yet)\n(a run is under way: perdure watch s-1)');
+});
+
+const pending = {
+  call: '1.1.0+2',
+  tool: 'bash',
+  reason: 'nothing has run; the edited input will not do',
+  inputHash: 'h',
+  head: 'h' as Hash,
+  index: 1,
+  deadline: 9,
+};
+
+it('L55 says of the call that waits for a decision that it does, why, and by which name', () => {
+  const waits = description({ phase: 'waiting_approval', approvals: [pending] });
+  const before = reply([callBlock('toolu_1'), callBlock('toolu_2')]);
+  const both = reply([callBlock('toolu_1', { path: 'a' }), callBlock('toolu_2', { path: 'b' })]);
+  const lines = show([before, outcomes(outcome(0, 'x')), both], { description: waits }).split('\n');
+  const why = '  ? waits for a decision: nothing has run; the edited input will not do (call 1.1.0+2)';
+  expect(lines.slice(7)).toEqual([
+    '▸ read a',
+    '  (no outcome yet)',
+    '▸ read b',
+    why,
+    '(a run is under way: perdure watch s-1)',
+    '',
+  ]);
+  expect(lines.filter((line) => line.includes('waits for a decision'))).toEqual([why]);
+  const closed = description({ status: 'terminated', phase: 'closed', approvals: [pending] });
+  expect(show([both], { description: closed })).not.toContain('waits for a decision');
+});
+
+const call = { key: null, name: 'bash', decision: 'allowed', duration: 34, outcome: 'ok' } as const;
+const person = { inputHash: 'h' };
+const edited = { inputHash: 'h', editedHash: 'e' as Hash };
+
+it.each<[string, string, Partial<CallLog>, readonly string[]]>([
+  ['one that ran as asked', 'made', {}, ['  │ made', '  │ (34 ms)']],
+  ['one that failed', 'no such file', { outcome: 'error' }, ['  ✗ no such file', '  │ (34 ms)']],
+  ['one that was stopped', 'half', { outcome: 'cancelled' }, ['  ✗ half', '  │ (34 ms)', '  (cancelled)']],
+  ['a lost one', 'started at noon', { outcome: 'unknown' }, ['  ✗ started at noon', '  (outcome unknown)']],
+  ['a lost one that says so', 'outcome unknown: lost', { outcome: 'unknown' }, ['  ✗ outcome unknown: lost']],
+  ['one never begun', 'stopped', { decision: 'not_run', outcome: 'not_run' }, ['  ✗ stopped', '  (not run)']],
+  ['one denied', 'no', { decision: 'denied', outcome: 'not_run' }, ['  ✗ no', '  (denied)']],
+  ['one that a person let run', 'made', { approved: person }, ['  │ made', '  │ (34 ms)', '  (a person allowed it)']],
+  [
+    'one that a person changed, and that was lost',
+    'gone',
+    { outcome: 'unknown', approved: edited },
+    ['  ✗ gone', '  (outcome unknown, a person allowed it with another input)'],
+  ],
+])('L33 L55 says in words how a call came out, and what it took only if it is known: %s', (_, content, log, shown) => {
+  const isError = (log.outcome ?? 'ok') !== 'ok';
+  const text = show([
+    reply([callBlock('t', {}, 'bash')]),
+    outcomes(outcome(0, content, { isError, log: { ...call, ...log } })),
+  ]);
+  expect(text.split('\n').slice(3, -1)).toEqual(shown);
+});
+
+it('says the sentence that a run ended with once, when the error before its end said it', () => {
+  const why = 'the prompt is longer than the window';
+  const end = runEnded(1, { reason: 'blocking_limit', detail: why });
+  expect(
+    show([notice({ kind: 'error', text: why }), end])
+      .split('\n')
+      .slice(2, -1),
+  ).toEqual([`! ${why}`, 'blocking_limit · 2 turns · $0 · 5 ms']);
+  expect(show([notice({ kind: 'error', text: 'another' }), end])).toContain(`blocking_limit: ${why} · 2 turns`);
+  expect(show([notice({ kind: 'error', text: why }), user('again'), end])).toContain(`blocking_limit: ${why} ·`);
 });
 
 it('L5 marks where the model’s view begins, and says how to see all of it', () => {
