@@ -8,6 +8,7 @@ import { announce } from './live/announce.ts';
 import type { LiveWriter } from './live/events.ts';
 import { finish } from './live/finish.ts';
 import { orDied } from './live/or-died.ts';
+import { announceGiven } from './model/announce-given.ts';
 import { answerChecks } from './model/answer-schema.ts';
 import { attemptReply } from './model/attempt-reply.ts';
 import { chosenModel } from './model/chosen-model.ts';
@@ -35,8 +36,7 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
     const live = opened(deps, attempt, input);
     return orDied(live, async () => {
       const given = await deps.transcripts.extend(attempt.session, input.head, input.append);
-      const { supersedes } = input;
-      announce(live, supersedes === undefined ? given.added : given.added.filter(isLast(input)));
+      announceGiven(live, input, given);
       if (known) {
         await retellStored(deps, attempt.session, live, known, given);
         return await finish(live, inDoubt(known));
@@ -47,7 +47,7 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
         return await finish(live, { kind: 'hook_stopped', detail: told.stop, spend: tries.spend });
       const collected = await collect(deps, config, given, told.entries);
       // What the superseded request has shown is not news.
-      if (supersedes === undefined) announce(live, collected);
+      if (input.supersedes === undefined) announce(live, collected);
       const base = prepare(deps, given, collected);
       const chosen = chosenModel(config, input.model);
       const answer = checks(config.outputSchema);
@@ -62,13 +62,6 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
 function opened({ live }: Deps, { session, number }: Attempt, { step, supersedes }: CallModel): LiveWriter {
   const replaced = supersedes === undefined ? {} : { supersedes };
   return live.open({ session, step, attempt: number, activity: 'callModel', ...replaced });
-}
-
-/** Of what a request appends again, only its own transition is news to watchers, and that it is the last (L26, L51). */
-function isLast({ iteration }: CallModel): (entry: Entry) => boolean {
-  return (entry) =>
-    (entry.kind === 'transition' && entry.iteration === iteration) ||
-    (entry.kind === 'notice' && entry.notice.kind === 'wrap_up');
 }
 
 /** What prompt hooks said, then what is attached (L43). */

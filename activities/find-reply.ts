@@ -5,9 +5,9 @@ import type { FindReply, ModelResult } from '../workflows/contract/activities.ts
 import { noSpend } from '../workflows/contract/loop.ts';
 import type { Attempt } from './attempt.ts';
 import type { Deps } from './deps.ts';
-import { announce } from './live/announce.ts';
 import { finish } from './live/finish.ts';
 import { orDied } from './live/or-died.ts';
+import { announceGiven } from './model/announce-given.ts';
 import { retellStored } from './model/retell-stored.ts';
 import { inDoubt } from './model/run-open-calls.ts';
 import { stepRecord } from './step-record.ts';
@@ -25,7 +25,7 @@ export function findReply(deps: Deps): (attempt: Attempt, input: FindReply) => P
     const live = deps.live.open({ session, step, attempt: number, activity: 'callModel', supersedes: call.step });
     return orDied(live, async () => {
       const given = await deps.transcripts.extend(session, call.head, call.append);
-      announce(live, given.added);
+      announceGiven(live, call, given);
       await retellStored(deps, session, live, known, given);
       return finish(live, inDoubt(known));
     });

@@ -7,7 +7,7 @@ import { handOver, handoverReady } from './handover.ts';
 import type { CallResult } from './machine/events.ts';
 import type { RunState } from './machine/state.ts';
 import type { RunBench } from './perform.ts';
-import type { ToolsCarry } from './session-state.ts';
+import { heldByNothing, type ToolsCarry } from './session-state.ts';
 
 /** Calls that run together, and what is known of all calls of the reply. */
 export type Batch = {
@@ -130,8 +130,7 @@ async function waited(
   const ready = (): boolean => batch.running === 0 && session.approvals.allTaken && handoverReady(session);
   while (!isDecided() && deadline > Date.now()) {
     await condition(() => isDecided() || ready(), deadline - Date.now());
-    if (ready())
-      await handOver(session, bench.carried(state, { tools: carriedTools(bench, batch), parkedUntil: null }));
+    if (ready()) await handOver(session, bench.carried(state, { ...heldByNothing, tools: carriedTools(bench, batch) }));
   }
 }
 

@@ -4,6 +4,7 @@ import { handOver, handoverReady } from './handover.ts';
 import type { Event, Move } from './machine/events.ts';
 import type { RunState } from './machine/state.ts';
 import type { RunBench } from './perform.ts';
+import { heldByNothing } from './session-state.ts';
 
 /** The runtime limit stands still meanwhile (L51). */
 export async function park(bench: RunBench, state: RunState, { until }: Extract<Move, { do: 'park' }>): Promise<Event> {
@@ -30,6 +31,7 @@ async function parkedUntil({ session, carried }: RunBench, state: RunState, unti
   const over = (): boolean => session.resumed || session.stopCause !== null;
   while (!over() && until > Date.now()) {
     await condition(() => over() || handoverReady(session), until - Date.now());
-    if (!over() && handoverReady(session)) await handOver(session, carried(state, { tools: null, parkedUntil: until }));
+    if (!over() && handoverReady(session))
+      await handOver(session, carried(state, { ...heldByNothing, parkedUntil: until }));
   }
 }

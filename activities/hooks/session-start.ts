@@ -1,7 +1,7 @@
 // Hooks at the start of a session: what they say belongs to the system prompt of each of its runs, found out once (L58).
 import type { OpenRun } from '../../workflows/contract/activities.ts';
 import { queryId } from '../../workflows/contract/ids.ts';
-import type { Attempt } from '../attempt.ts';
+import { type Attempt, givenUp } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
 import { stepRecord } from '../step-record.ts';
 import type { HookFailure, HookText } from './hooks.ts';
@@ -11,10 +11,11 @@ export type SessionStarted = { readonly context: readonly HookText[]; readonly f
 /** Recorded: a later run, and another attempt, read what the first found out. Throws StoreError. */
 export async function sessionStart(
   deps: Pick<Deps, 'hooks' | 'store'>,
-  { session, signal }: Attempt,
+  attempt: Attempt,
   { chain, run }: Pick<OpenRun, 'chain' | 'run'>,
   cwd: string,
 ): Promise<SessionStarted> {
+  const { session, signal } = attempt;
   if (!deps.hooks.has('sessionStart')) return { context: [], failed: [] };
   const record = stepRecord<readonly HookText[]>(deps.store, session, chain, 'sessionStart');
   const known = await record.read();
@@ -23,7 +24,7 @@ export async function sessionStart(
   const context = { session, queryId: queryId(chain, run), depth: 0, iteration: 0, cwd, signal };
   const said = await deps.hooks.sessionStart(context);
   // Opening is never stopped, only given up (L50): what the hooks would have said, another attempt finds out.
-  if (signal.aborted) throw new Error('the attempt was given up while hooks ran at the start of the session');
+  if (signal.aborted) throw givenUp(attempt);
   const { result } = await record.record(said.context, new TextEncoder().encode(JSON.stringify(said.context)));
   return { context: result, failed: said.failed };
 }

@@ -9,7 +9,7 @@ import { readOutcome, recordOutcome, type RecordedOutcome } from './outcome-reco
 import { prepareCall, type ReadyCall } from './prepare.ts';
 import { killTree } from './process/kill-tree.ts';
 import { recoverCall } from './recover.ts';
-import { runClaimed } from './run-claimed.ts';
+import { type Claimable, runClaimed } from './run-claimed.ts';
 import { endsCall, runReady, stoppedBefore } from './run-ready.ts';
 import { abortCause } from './run-tool.ts';
 import { toolContext } from './tool-context.ts';
@@ -76,8 +76,7 @@ async function neverBegun(bench: Workbench, call: CallRequest, run: CallRun): Pr
     await endUnclaimed(run);
     return stoppedBefore(cause);
   }
-  const ran = await runClaimed(bench, run, { ready, byHook: false, chosen: { input: call.input } });
-  return ran.kind === 'taken' ? await recoverCall(bench, call, run, ran) : ran;
+  return await underClaim(bench, call, run, { ready, byHook: false, chosen: { input: call.input } });
 }
 
 async function withInput(
@@ -96,12 +95,20 @@ async function withInput(
   }
   if (checked.kind !== 'ready') return checked;
   const { ready, byHook, input } = checked;
-  if (needsClaim(ready)) {
-    const ran = await runClaimed(bench, run, { ready, byHook, chosen: { ...chosen, input } });
-    return ran.kind === 'taken' ? await recoverCall(bench, call, run, ran) : ran;
-  }
+  if (needsClaim(ready)) return await underClaim(bench, call, run, { ready, byHook, chosen: { ...chosen, input } });
   await endUnclaimed(run);
   return await runReady(bench, run, { ready, input }, context);
+}
+
+/** Another attempt may have been faster. */
+async function underClaim(
+  bench: Workbench,
+  call: CallRequest,
+  run: CallRun,
+  claimable: Claimable,
+): Promise<Verdict | Void | Asked> {
+  const ran = await runClaimed(bench, run, claimable);
+  return ran.kind === 'taken' ? await recoverCall(bench, call, run, ran) : ran;
 }
 
 /** What an earlier attempt left running of a call that has no claim. */

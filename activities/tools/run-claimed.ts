@@ -26,7 +26,7 @@ export async function runClaimed(
   const facts = { tool: ready.tool.name, input: ready.input, changed, approved: chosen.approved, host, step, attempt };
   const claim = await claimCall(store, call, facts, generation);
   if (claim.kind === 'taken') return claim;
-  const began = !run.signal.aborted;
+  const began = !signal.aborted;
   const context = toolContext(bench, { ...run, id: run.key, generation });
   const verdict = await runReady(bench, run, { ready, input: chosen.input }, context);
   if (verdict.kind === 'void' || !began) {

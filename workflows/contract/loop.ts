@@ -110,7 +110,7 @@ export type Rules = {
   /** Tokens of all kinds over all calls of the run (L51). */
   readonly maxTokens: number | null;
   readonly timeoutMs: number | null;
-  /** Before a limit ends the run, one call without tools sums up (L51). */
+  /** Before a limit ends the run, one more call, of which nothing runs, sums up (L51). */
   readonly wrapUp: boolean;
   /** The primary model, then its fallbacks in order (L19). */
   readonly models: readonly [ModelLimits, ...ModelLimits[]];

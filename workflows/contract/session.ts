@@ -38,7 +38,7 @@ export type RunOptions = {
   readonly maxBudgetUsd?: number;
   /** Milliseconds of running time; parking does not count (L51). */
   readonly timeoutMs?: number;
-  /** Before a limit ends the run, one more call, without tools and no turn, says what is done and what is not (L51). */
+  /** Before a limit ends the run, one more call, which runs nothing and is no turn, says what is done and what is not (L51). */
   readonly wrapUp?: boolean;
   readonly permissionMode?: PermissionMode;
   /** Beside the worker's own rules, which hold as well (L55). */

@@ -4,10 +4,10 @@ import type { Rules, Terminal } from '../contract/loop.ts';
 import type { Move, ToolsRan } from './events.ts';
 import { budgetGone, turnsGone } from './limits.ts';
 import { showError } from './show-error.ts';
-import { wrapUpDue } from './wrap-up.ts';
 import type { RunState } from './state.ts';
 import { stopNotice, stopTerminal } from './stop.ts';
 import type { Transition } from './transitions.ts';
+import { wrapUpDue } from './wrap-up.ts';
 
 export function afterTools(state: RunState, rules: Rules, event: ToolsRan): Move {
   const turns = turnsGone(state, rules);
@@ -20,11 +20,8 @@ export function afterTools(state: RunState, rules: Rules, event: ToolsRan): Move
   if (fatal) return showError(fatal);
   const hook = event.results.find(({ facts }) => facts.stop !== undefined)?.facts.stop;
   if (hook !== undefined) return { do: 'end', terminal: { reason: 'hook_stopped', detail: hook }, append: [] };
-  const gone = budgetGone(state, rules);
-  if (gone) return gone;
-  const limit = wrapUpDue(state, rules, { leftMs: event.leftMs, turns: turns !== null });
-  if (limit !== null) return { do: 'wrap_up', limit };
-  return turns ?? { do: 'go_round', transition: nextTurn(rules, event) };
+  const near = (): Move | null => wrapUpDue(state, rules, { leftMs: event.leftMs, turns: turns !== null });
+  return budgetGone(state, rules) ?? near() ?? turns ?? { do: 'go_round', transition: nextTurn(rules, event) };
 }
 
 function nextTurn(rules: Rules, { queued: messages, snips }: ToolsRan): Transition {

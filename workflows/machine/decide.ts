@@ -8,7 +8,7 @@ import { finalReply, hooksRan } from './final-reply.ts';
 import { budgetGone } from './limits.ts';
 import { openCalls } from './open-calls.ts';
 import { prepare } from './prepare.ts';
-import { showError } from './show-error.ts';
+import { errorNotice, showError } from './show-error.ts';
 import type { RunState } from './state.ts';
 import { stopNotice, stopTerminal } from './stop.ts';
 import { afterReactive, tooClose, tooLong } from './too-long.ts';
@@ -58,7 +58,7 @@ function afterModel(state: RunState, rules: Rules, { result, stop, step }: Model
       return showError({ reason: 'model_error', detail: result.detail });
     case 'failed': {
       const { detail, status } = result;
-      if (stop) return stopped(stop, rules, [{ kind: 'notice', notice: { kind: 'error', text: detail } }]);
+      if (stop) return stopped(stop, rules, [errorNotice(detail)]);
       return showError({ reason: 'model_error', detail, ...(status === undefined ? {} : { status }) });
     }
   }

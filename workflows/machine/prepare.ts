@@ -12,13 +12,12 @@ import { wrapUpDue } from './wrap-up.ts';
 const STAGE_AGAIN = 0.05;
 
 export function prepare(state: RunState, rules: Rules): Move {
-  const gone = budgetGone(state, rules);
-  if (gone) return gone;
-  // No compaction is made for it: it would be paid for out of what is left.
-  if (state.wrapUp !== null) return { do: 'call_model' };
-  const limit = wrapUpDue(state, rules);
-  if (limit !== null) return { do: 'wrap_up', limit };
-  return room(state, rules) ?? { do: 'call_model' };
+  return budgetGone(state, rules) ?? first(state, rules) ?? { do: 'call_model' };
+}
+
+/** Before a wrap-up nothing is made room for: it would be paid for out of what is left. */
+function first(state: RunState, rules: Rules): Move | null {
+  return state.wrapUp === null ? (wrapUpDue(state, rules) ?? room(state, rules)) : null;
 }
 
 function room(state: RunState, rules: Rules): Move | null {

@@ -6,6 +6,7 @@ import { usedTokens } from './context.ts';
 import type { ModelEnded, Move } from './events.ts';
 import { budgetReached, limitEnd, modelLimits } from './limits.ts';
 import { openCalls } from './open-calls.ts';
+import { errorNotice } from './show-error.ts';
 import type { RunState } from './state.ts';
 
 /** Tokens that a reply is taken to have: what the last ones had says nothing of the next. */
@@ -18,8 +19,14 @@ const NOT_RUN = 'Not run: the run ends here.';
 
 type AfterTools = { readonly leftMs: number | null; readonly turns: boolean };
 
-/** The limit that is near. Turns and time are looked at after the tools. Null where the call would not fit the window. */
-export function wrapUpDue(state: RunState, rules: Rules, after?: AfterTools): RunLimit | null {
+/** The move that asks for it, when a limit is near. Turns and time are looked at after the tools. */
+export function wrapUpDue(state: RunState, rules: Rules, after?: AfterTools): Move | null {
+  const limit = limitNear(state, rules, after);
+  return limit && { do: 'wrap_up', limit };
+}
+
+/** Null also where the call would not fit the window. */
+function limitNear(state: RunState, rules: Rules, after?: AfterTools): RunLimit | null {
   if (!rules.wrapUp || usedTokens(state, rules.fixedTokens) >= modelLimits(state, rules).window) return null;
   const budget = hasReplied(state) ? budgetReached(state, rules, kept(state, rules)) : null;
   if (budget !== null || !after) return budget;
@@ -73,7 +80,7 @@ export function wrappedUp(state: RunState, rules: Rules, { result, stop }: Model
       return null;
     default: {
       const text = `The call that was to sum up the run came to nothing: ${result.detail}`;
-      return { ...end, append: [{ kind: 'notice', notice: { kind: 'error', text } }] };
+      return { ...end, append: [errorNotice(text)] };
     }
   }
 }
