@@ -15,7 +15,7 @@ export default defineConfig({
           ...shared,
           name: 'fast',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/{server,crash,cli,recovery}/**'],
+          exclude: ['test/{server,crash,cli,measured}/**'],
           testTimeout: 30_000,
         },
       },
@@ -57,12 +57,13 @@ export default defineConfig({
         },
       },
       {
-        // A measurement: after everything else, with the machine to itself.
+        // Measurements: after everything else, one after the other, each with the machine to itself.
         test: {
           ...shared,
-          name: 'recovery',
-          include: ['test/recovery/**/*.test.ts'],
+          name: 'measured',
+          include: ['test/measured/**/*.test.ts'],
           globalSetup: ['test/support/temporal-server.ts'],
+          maxWorkers: 1,
           sequence: { groupOrder: 1 },
           testTimeout: 120_000,
           hookTimeout: 120_000,

@@ -1,0 +1,24 @@
+// What it takes to read a long transcript that no cache holds. Alone on the machine: it is a measurement.
+import { performance } from 'node:perf_hooks';
+import { expect, test } from 'vitest';
+import { fileStore } from '../../activities/transcript/file-store.ts';
+import { loadView } from '../../activities/transcript/view.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { reply, session, stored, textBlock } from '../support/transcript.ts';
+
+test('a cold read of 1,000 entries from disk takes at most 150 ms', async () => {
+  const store = fileStore({ dir: tempDir() });
+  const { head } = await stored(
+    store,
+    ...Array.from({ length: 1_000 }, (_, n) => [reply([textBlock(`${n} `.padEnd(1_000, 'x'))])]),
+  );
+  const taken = [];
+  for (let time = 0; time < 3; time += 1) {
+    const before = performance.now();
+    const view = await loadView(store, session, head);
+    taken.push(performance.now() - before);
+    expect(view.length).toBe(1_000);
+  }
+  console.info(`cold read of 1,000 entries in 1,000 segments: ${taken.map((ms) => ms.toFixed(0)).join(', ')} ms`);
+  expect(Math.min(...taken)).toBeLessThanOrEqual(150);
+});
