@@ -5,7 +5,13 @@ import { describe, expect, it } from 'vitest';
 import { fileStore } from '../../activities/transcript/file-store.ts';
 import { reply, toolUse, type Reply } from '../../worker/scripted-model/index.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
-import { defaultHandover, UPDATES, type PendingApproval, type RunOptions } from '../../workflows/contract/session.ts';
+import {
+  defaultHandover,
+  QUERIES,
+  UPDATES,
+  type PendingApproval,
+  type RunOptions,
+} from '../../workflows/contract/session.ts';
 import { harness, type Harness, type OpenSession } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';
 import { until } from '../support/until.ts';
@@ -43,6 +49,11 @@ describe('a call that must be asked about', () => {
     const approval = await one(session);
     expect(approval).toMatchObject({ tool: 'bash', index: 0, reason: expect.stringContaining('"default"') });
     expect((await session.handle.describe()).raw.pendingActivities ?? []).toHaveLength(0);
+    expect(await session.handle.query(QUERIES.view)).toMatchObject({
+      phase: 'waiting_approval',
+      run: 1,
+      approvals: [approval],
+    });
     expect(existsSync(join(h.cwd, 'made'))).toBe(false);
     await approve(session, approval);
     expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
