@@ -29,9 +29,9 @@ export class Approvals {
     });
   }
 
-  /** Oldest first; without those that are decided and not taken yet. */
+  /** In the order of the calls, whichever was asked about first; without those that are decided and not taken yet. */
   get pending(): readonly PendingApproval[] {
-    return [...this.waiting.values()];
+    return [...this.waiting.values()].toSorted((one, other) => one.index - other.index);
   }
 
   get allTaken(): boolean {

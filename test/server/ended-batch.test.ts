@@ -13,13 +13,11 @@ import { until } from '../support/until.ts';
 
 const run = (command: string) => toolUse('bash', { command });
 
-/** What waits for a decision once that many calls do, in the order of the calls: they are asked about in any order. */
 async function asked(session: OpenSession, count: number): Promise<readonly PendingApproval[]> {
-  const waiting = await until(async () => {
+  return until(async () => {
     const approvals = (await session.memo())?.approvals ?? [];
     return approvals.length === count ? approvals : null;
   });
-  return waiting.toSorted((one, other) => one.index - other.index);
 }
 
 const approve = (session: OpenSession, { call, inputHash }: PendingApproval, more: object = {}) =>
