@@ -88,8 +88,10 @@ async function* read(
       yield outcome;
       return;
     }
-    if ((looks += 1) > 1 && goal.underWay) yield* gate.open();
-    yield* approvals(item.seen);
+    looks += 1;
+    // A question comes below what was said before it: by the second look the channel has told what it had.
+    if (looks > 1 && goal.underWay) yield* gate.open();
+    if (looks > 1) yield* approvals(item.seen);
     const outcome = await outcomeSeen(ports, goal, item.seen);
     // The live channel may be a moment behind: its end is better, for all that came before it was shown.
     if (outcome && ended) return yield outcome;

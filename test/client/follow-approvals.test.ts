@@ -29,7 +29,7 @@ it('L55 tells of the same call again when it waits with another input', async ()
   const s = await followed({ run: 1 });
   const waits = (inputHash: string) =>
     description({ phase: 'waiting_approval', runs: 1, approvals: [pending(s.head, '1.1.0', inputHash)] });
-  const looks = [waits('a'), waits('b')];
+  const looks = [description({ runs: 1 }), waits('a'), waits('b')];
   const rest = description({ phase: 'idle', runs: 1, last: { ...ended({ run: 1 }), head: s.head } });
   const events = await all(s.follow(() => looks.shift() ?? rest));
   expect(events.map(({ type }) => type)).toEqual([
@@ -39,4 +39,16 @@ it('L55 tells of the same call again when it waits with another input', async ()
     'approval_settled',
     'result',
   ]);
+});
+
+it('L55 shows a question that waits already below what was said before it', async () => {
+  const s = await followed({ run: 1 });
+  const waits = description({ phase: 'waiting_approval', runs: 1, approvals: [pending(s.head, '1.1.0')] });
+  const start = { run: 1, queryId: 'c.1', depth: 0, cwd: '/work', model: 'm', scripted: false };
+  await s.tell(1, { type: 'run_start', ...start });
+  await s.tell(2, { type: 'text_delta', iteration: 1, index: 0, text: 'I shall run it.' });
+  const looks = [waits, waits];
+  const rest = description({ phase: 'idle', runs: 1, last: s.last });
+  const events = await all(s.follow(() => looks.shift() ?? rest));
+  expect(events.map(({ type }) => type)).toEqual(['run_start', 'text_delta', 'approval', 'approval_settled', 'result']);
 });
