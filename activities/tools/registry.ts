@@ -18,7 +18,7 @@ export type ToolRegistry = {
 };
 
 /** What the Messages API accepts as a tool's name. */
-const VALID_NAME = /^[A-Za-z0-9_-]{1,64}$/;
+export const VALID_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
 /**
  * Throws a sentence for a name the API would refuse, a name given twice, a schema that is not an object, and a recovery that the tool
@@ -38,11 +38,12 @@ export function createRegistry(tools: readonly Tool[]): ToolRegistry {
     }
     byName.set(tool.name, tool);
   }
-  const definitions = [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1)).map(define);
+  const definitions = [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1)).map(definitionOf);
   return { get: (name) => byName.get(name), definitions: () => definitions };
 }
 
-function define(tool: Tool): ToolDefinition {
+/** Throws a sentence for a schema that JSON cannot say, or that is not an object. */
+export function definitionOf(tool: Pick<Tool, 'name' | 'description' | 'inputSchema'>): ToolDefinition {
   const { $schema: _, ...schema } = z.toJSONSchema(tool.inputSchema, { io: 'input' });
   if (schema.type !== 'object') throw new Error(`Tool "${tool.name}" must take an object: its schema is another type.`);
   // A server of tools may say anything, and one lone surrogate makes every request unreadable (L58).

@@ -82,7 +82,11 @@ function commandProblem(pattern: string): string | undefined {
 
 function pathProblem(pattern: string): string | undefined {
   if (pattern.startsWith('/') || /^[A-Za-z]:/.test(pattern)) return 'is absolute: write it relative to the workspace';
-  if (pattern.split('/').includes('..')) return 'holds "..": only paths in the workspace can be matched';
+  if (pattern.startsWith('~')) return 'begins with ~: write it relative to the workspace';
+  if (pattern.trim() !== pattern) return 'begins or ends with a blank: leave it out';
+  const segments = pattern.replace(/^\.(?:\/|$)/, '').split(/[/{,}]/);
+  if (segments.includes('..')) return 'holds "..": only paths in the workspace can be matched';
+  if (segments.includes('.')) return 'holds a "." between slashes: leave it out';
   if (pattern.includes('\\')) return 'holds a backslash: separate folders with /';
   const groups = pattern.match(/\{[^{}]*\}/g) ?? [];
   if (/[{}]/.test(pattern.replaceAll(/\{[^{}]*\}/g, ''))) return 'has braces within braces, or one alone: write {a,b}';

@@ -11,7 +11,8 @@ import { boundedOutput } from './shell/bounded-output.ts';
 import { cleanText } from './shell/clean-text.ts';
 import { leavesWorkspace } from './files/leaving-links.ts';
 import type { BuiltinOptions } from './options.ts';
-import { readOnlyEnvironment } from './shell/read-only-environment.ts';
+import { mayRunPrograms } from './shell/git-programs.ts';
+import { changingEnvironment, readOnlyEnvironment } from './shell/read-only-environment.ts';
 import { parseShell } from './shell/parse-shell.ts';
 import { readOnlyCommands, readOnlyShell } from './shell/read-only-shell.ts';
 import { supervise } from './shell/supervise.ts';
@@ -44,7 +45,12 @@ export function bashTool(options: BuiltinOptions): Tool {
       'cd and variables do not last until the next. There is no input to read from. Processes left in the background are ended ' +
       'with the call. Prefer read, glob and grep for looking at files.',
     inputSchema,
-    risk: ({ command }, { cwd, dir }) => (readOnlyShell(command, cwd, dir).readOnly ? 'read' : 'execute'),
+    risk: ({ command }, { cwd, dir }) => {
+      const judged = readOnlyShell(command, cwd, dir);
+      // In bubblewrap what reads can change nothing, whatever programs git runs.
+      const held = options.sandbox.kind === 'bwrap';
+      return judged.readOnly && (held || !judged.gitIn.some(mayRunPrograms)) ? 'read' : 'execute';
+    },
     recovery: 'report',
     validate: async ({ command }) => problemOf(command),
     canUse: ({ command }, { cwd, dir }) => {
@@ -57,7 +63,8 @@ export function bashTool(options: BuiltinOptions): Tool {
       commands: parseShell(command),
       readsOnly: (commands) => {
         const judged = readOnlyCommands(commands, cwd, dir);
-        return judged.readOnly && !leavesWorkspace(cwd, judged.paths, options.dataDir);
+        // Beside commands that change things git has no environment that keeps it to reading: a rule must name it.
+        return judged.readOnly && judged.gitIn.length === 0 && !leavesWorkspace(cwd, judged.paths, options.dataDir);
       },
     }),
     call: (input, context) => run(input, context, options),
@@ -105,7 +112,11 @@ async function start(
   const argv = sandbox.wrap(['bash', '--norc', '--noprofile', '-c', command], { cwd, dir, dataDir, readOnly });
   const env = childEnvironment(process.env, { cwd: dir, callId: callId(idempotencyKey), pass: passEnv });
   try {
-    return await spawnTree(argv, { cwd: dir, env: readOnly ? readOnlyEnvironment(env, cwd) : env, onOutput });
+    return await spawnTree(argv, {
+      cwd: dir,
+      env: readOnly ? readOnlyEnvironment(env, cwd) : changingEnvironment(env, parseShell(command)),
+      onOutput,
+    });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === undefined) throw error;
     const why = existsSync(dir) ? (error as Error).message : `the folder ${dir} is not there`;

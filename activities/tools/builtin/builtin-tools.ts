@@ -1,6 +1,7 @@
 // The tools every run has: files and a shell in the workspace.
 import type { Tool } from '../tool.ts';
 import { bashTool } from './bash.ts';
+import { builtinNames, type BuiltinName } from './builtin-names.ts';
 import { editTool } from './edit.ts';
 import { globTool } from './glob.ts';
 import { grepTool } from './grep.ts';
@@ -8,13 +9,15 @@ import type { BuiltinOptions } from './options.ts';
 import { readTool } from './read.ts';
 import { writeTool } from './write.ts';
 
+const makers: Readonly<Record<BuiltinName, (options: BuiltinOptions) => Tool>> = {
+  bash: bashTool,
+  edit: editTool,
+  glob: globTool,
+  grep: grepTool,
+  read: readTool,
+  write: writeTool,
+};
+
 export function builtinTools(options: BuiltinOptions): readonly Tool[] {
-  return [
-    bashTool(options),
-    editTool(options),
-    globTool(options),
-    grepTool(options),
-    readTool(options),
-    writeTool(options),
-  ];
+  return builtinNames.map((name) => makers[name](options));
 }

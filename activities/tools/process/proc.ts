@@ -27,6 +27,12 @@ export function allProcesses(): ProcessInfo[] {
   return pids.map((pid) => processInfo(Number(pid))).filter((info) => info !== null);
 }
 
+/** What `name` was set to in the environment a process was started with. Undefined when it was not, or that may not be read. */
+export function startedWithValue(pid: number, name: string): string | undefined {
+  const entries = readProc(`/proc/${pid}/environ`)?.toString().split('\0');
+  return entries?.find((entry) => entry.startsWith(`${name}=`))?.slice(name.length + 1);
+}
+
 /** Whether `entry` ("NAME=value") is in the environment a process was started with. False when that may not be read. */
 export function startedWith(pid: number, entry: string): boolean {
   const environment = readProc(`/proc/${pid}/environ`);

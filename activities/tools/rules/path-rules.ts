@@ -43,9 +43,10 @@ function reachesInto(glob: string, folder: string): boolean {
   return fixed.slice(0, names.length).every((segment, at) => globMatcher(segment, { dots: true })(names[at] as string));
 }
 
+/** `.` and `./` are all of the workspace. */
 function cleaned(pattern: string): string {
-  const glob = pattern.replace(/^(?:\.\/+)+/, '').replaceAll(/\/{2,}/g, '/');
-  return glob.endsWith('/') ? `${glob}**` : glob;
+  const glob = pattern.replace(/^\.(?:\/+|$)/, '').replaceAll(/\/{2,}/g, '/');
+  return glob === '' || glob.endsWith('/') ? `${glob}**` : glob;
 }
 
 /** Relative, '' for the workspace itself; null when it is not in it, which the confinement answers. */

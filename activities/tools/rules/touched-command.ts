@@ -12,15 +12,16 @@ const KEYWORDS = new Set(['!', '{', '}', 'do', 'elif', 'else', 'if', 'then', 'un
 /** Run what their arguments say: any word there may be a command. */
 const RUNNERS = new Set(
   (
-    '. bash builtin busybox chroot command coproc dash doas env eval exec find flock function ionice ksh nice nohup parallel ' +
-    'script setsid sh source ssh stdbuf strace su sudo time timeout trap unshare watch xargs zsh'
+    '. bash builtin busybox chroot chrt command coproc dash doas env eval exec find flock function ionice ksh linux32 linux64 ltrace ' +
+    'nice nohup nsenter numactl parallel pkexec prlimit runuser script setarch setpriv setsid sh source ssh stdbuf strace su sudo ' +
+    'systemd-run taskset time timeout trap unbuffer unshare watch xargs zsh'
   ).split(' '),
 );
 
 /** Tells it of one pattern after the other. */
 export function touchedCommand({ text, commands }: CommandSubject): (pattern: string) => boolean {
   const rough = commands === null ? [roughWords(text)] : commands.map(roughlyRun).filter((words) => words.length > 0);
-  const exact = (commands ?? []).map(commandIn);
+  const exact = (commands?.map(({ words }) => words) ?? guessedCommands(text)).map(commandIn);
   // Most rules name a word that is nowhere in the command, which may be long, and the rules many.
   const said = new Set([...exact.flat().map(({ text: word }) => word), ...rough.flat()].flatMap(spellings));
   const unsaid = exact.flat().some(mayBeAnything);
@@ -32,13 +33,13 @@ export function touchedCommand({ text, commands }: CommandSubject): (pattern: st
 }
 
 /** Without what stands before the command's name. */
-function commandIn({ words }: SimpleCommand): readonly Word[] {
+function commandIn(words: readonly Word[]): readonly Word[] {
   const start = words.findIndex(({ text }) => !KEYWORDS.has(text) && !/^\w+(?:\[.*\])?\+?=/s.test(text));
   return start === -1 ? [] : words.slice(start);
 }
 
 function roughlyRun(command: SimpleCommand): readonly string[] {
-  const words = commandIn(command).map(({ text }) => text);
+  const words = commandIn(command.words).map(({ text }) => text);
   return RUNNERS.has(baseName(words[0] ?? '')) ? roughWords(words.join(' ')) : [];
 }
 
@@ -77,6 +78,30 @@ function pastOptions(from: ReadonlySet<number>, command: readonly Word[]): Reado
 /** The shell puts something else in its place, which may also be several words or none. */
 function mayBeAnything({ text, literal, glob }: Word): boolean {
   return (glob !== -1 && text !== '[' && text !== '[[') || (!literal && /[$~{}]/.test(text));
+}
+
+/** What is substituted, innermost: `$'…'`, `$(…)`, a backquoted command, `${…}`. */
+const SUBSTITUTION = /\$'(?:[^'\\]|\\.)*'|\$\(([^()]*)\)|`([^`]*)`|\$\{[^{}]*\}/gs;
+const REDIRECTION = /\d?&?(?<![<>])[<>]+[&|]?\s*[^\s;&|()<>]+/g;
+/** Deeper ones are cut apart, where their `$` is still seen. */
+const MOST_NESTED = 10;
+
+/** Of a text that could not be read for certain: cut at whatever may be an operator, with a `$` where something is substituted. */
+function guessedCommands(text: string): readonly (readonly Word[])[] {
+  const inner: string[] = [];
+  let rest = text.replaceAll('\\\n', '');
+  for (let depth = 0; depth < MOST_NESTED; depth++) {
+    rest = rest.replaceAll(SUBSTITUTION, (_, ...[command, quoted]: (string | undefined)[]) => {
+      inner.push(command ?? quoted ?? '');
+      return '$_';
+    });
+  }
+  return [rest, ...inner].flatMap((part) => part.replaceAll(REDIRECTION, ' ').split(/[;&|()\n]+/)).map(guessedWords);
+}
+
+function guessedWords(command: string): readonly Word[] {
+  const words = command.replaceAll(/["'\\]/g, '').split(/\s+/);
+  return words.filter((word) => word !== '').map((word) => ({ text: word, literal: !word.includes('$'), glob: -1 }));
 }
 
 /** Whatever could be a word of a command, however it is quoted and nested. */

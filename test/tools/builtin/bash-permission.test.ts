@@ -17,6 +17,8 @@ test('L55 a command that only reads may run unasked and early; any other asks', 
   symlinkSync('/etc', join(cwd, 'out'));
   symlinkSync('/etc/passwd', join(cwd, 'src/passwd'));
   symlinkSync('src', join(cwd, 'in'));
+  symlinkSync('/etc/passwd', join(cwd, '-x'));
+  symlinkSync('/etc/passwd', join(cwd, 'list'));
   const registry = createRegistry([bashTool({ sandbox: group, dataDir: join(cwd, 'data') })]);
   mkdirSync(join(cwd, 'data'));
   writeFileSync(join(cwd, 'data/x'), '');
@@ -37,6 +39,11 @@ test('L55 a command that only reads may run unasked and early; any other asks', 
     'cd out && cat passwd',
     'diff src src',
     'cat data/x',
+    'cat -- -x',
+    'head -n1 -- -x',
+    'diff -- -x in',
+    'grep -flist in',
+    'grep -rnflist in',
   ]) {
     expect(judged(command)).toBe('read true ask');
   }

@@ -45,6 +45,7 @@ test.each([
   ['**', '.git/config', 'ask'],
   ['**', '../x', 'ask'],
   ['**', '', 'allow'],
+  ['.', 'src/a.ts', 'allow'],
 ])('L55 allow write(%s): %j → %s', (pattern, path, decision) => {
   const cwd = workspace();
   const input = { path: path.replace('$CWD', cwd), content: '' };
@@ -59,6 +60,9 @@ test.each([
   ['**/.env', 'read', 'src/../secrets/.env', 'deny'],
   ['other/**', 'read', 'src/out/a.ts', 'deny'],
   ['src/out/**', 'read', 'src/out/a.ts', 'deny'],
+  ['.', 'read', 'secrets/.env', 'deny'],
+  ['./', 'read', 'src/a.ts', 'deny'],
+  ['.', 'grep', undefined, 'deny'],
   ['secrets/**', 'read', 'src/a.ts', 'allow'],
   ['**', 'read', 'perdure:result/x', 'allow'],
   ['secrets/**', 'grep', 'secrets', 'deny'],

@@ -1,17 +1,18 @@
 // The git commands that only read. Options are allowed by name: git has too many that write, run a program or are shortened.
-// Programs that a repository's own configuration names are kept off by the environment (read-only-environment.ts).
+// Programs that a repository's own configuration names are another matter: read-only-environment.ts, git-programs.ts.
 import type { Word } from './read-word.ts';
 
 type Judge = (options: readonly string[], names: readonly string[]) => boolean;
 
 const SHORT = /^-(?:[abcilnpqrstuvwzMCR]+|n?\d+|U\d+|[SGL].+)$/;
+/** With `--` itself, and without formats that have a signature checked. */
 const LONG = new RegExp(
-  `^--(?:${[
+  `^--(?:|${[
     'abbrev(?:=\\d+)?|abbrev-commit|abbrev-ref|after=.*|all|author=.*|before=.*|branch|branches|cached|color=never|committer=.*',
-    'date=.*|decorate(?:=\\w+)?|deleted|diff-filter=\\w+|exclude-standard|first-parent|follow|format=.*|full-index|git-dir|graph|grep=.*',
+    'date=.*|decorate(?:=\\w+)?|deleted|diff-filter=\\w+|exclude-standard|first-parent|follow|format=(?!.*%.?G).*|full-index|git-dir|graph|grep=.*',
     'histogram|ignore-all-space|ignore-space-change|ignored(?:=\\w+)?|is-inside-work-tree|line-porcelain|long|max-count=\\d+|merges',
     'minimal|modified|name-only|name-status|no-color|no-decorate|no-merges|no-patch|no-renames|numstat|oneline|others|patch|patience',
-    'porcelain(?:=v?[12])?|pretty(?:=.*)?|quiet|relative|remotes|reverse|short(?:=\\d+)?|shortstat|show-toplevel|since=.*|skip=\\d+',
+    'porcelain(?:=v?[12])?|pretty(?:=(?!.*%.?G).*)?|quiet|relative|remotes|reverse|short(?:=\\d+)?|shortstat|show-toplevel|since=.*|skip=\\d+',
     'staged|stat(?:=[\\d,]+)?|summary|symbolic-full-name|tags|unified=\\d+|until=.*|untracked-files(?:=\\w+)?|verify|word-diff(?:=\\w+)?',
   ].join('|')})$`,
   's',
@@ -55,9 +56,8 @@ export function gitReadsOnly(args: readonly Word[]): boolean {
   if (args.some(({ glob }) => glob === 0)) return false;
   if (texts.length === 1 && texts[0] === '--version') return true;
   const [command = '', ...rest] = texts[0] === '--no-pager' ? texts.slice(1) : texts;
-  const end = rest.indexOf('--');
-  const before = end === -1 ? rest : rest.slice(0, end);
-  const options = before.filter((text) => text.startsWith('-'));
-  const names = [...before.filter((text) => !text.startsWith('-')), ...(end === -1 ? [] : rest.slice(end + 1))];
+  // Names after `--` are held to what options may be: no command's meaning hangs on where they end.
+  const options = rest.filter((text) => text.startsWith('-'));
+  const names = rest.filter((text) => !text.startsWith('-'));
   return JUDGES.get(command)?.(options, names) ?? false;
 }

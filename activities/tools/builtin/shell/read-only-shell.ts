@@ -7,8 +7,12 @@ import { parseShell, type Redirect, type SimpleCommand } from './parse-shell.ts'
 import type { Word } from './read-word.ts';
 
 export type ShellJudgement =
-  /** `paths` are what its words may name, absolute; a link among them may still lead out of the workspace. */
-  { readonly readOnly: true; readonly paths: readonly ShellPath[] } | { readonly readOnly: false };
+  /**
+   * `paths` are what its words may name, absolute; a link among them may still lead out of the workspace. Git may be started in
+   * each of the folders `gitIn`, absolute too.
+   */
+  | { readonly readOnly: true; readonly paths: readonly ShellPath[]; readonly gitIn: readonly string[] }
+  | { readonly readOnly: false };
 
 export type ShellPath = {
   readonly path: string;
@@ -29,18 +33,21 @@ export function readOnlyShell(command: string, cwd: string, dir = cwd): ShellJud
 export function readOnlyCommands(commands: readonly SimpleCommand[], cwd: string, dir = cwd): ShellJudgement {
   let folders: readonly string[] = [dir];
   const paths: ShellPath[] = [];
+  const gitIn = new Set<string>();
   for (const [at, simple] of commands.entries()) {
     if (!simple.redirects.every(isHarmless)) return NO;
     const found = pathsOf(simple, cwd, folders);
     if (found === null) return NO;
     paths.push(...found);
-    if (simple.words[0]?.text !== 'cd') continue;
+    const name = simple.words[0]?.text;
+    if (name === 'git') folders.forEach((folder) => gitIn.add(folder));
+    if (name !== 'cd') continue;
     // In a pipeline it would change the folder of nothing but itself.
     if (simple.joint === '|' || commands[at + 1]?.joint === '|') return NO;
     folders = [...new Set([...folders, ...found.map(({ path }) => path)])];
     if (folders.length > MAX_FOLDERS) return NO;
   }
-  return { readOnly: true, paths };
+  return { readOnly: true, paths, gitIn: [...gitIn] };
 }
 
 /** To nowhere, or from one of the two outputs to the other. */
@@ -54,39 +61,53 @@ export function isHarmless({ operator, target }: Redirect): boolean {
 function pathsOf({ words }: SimpleCommand, cwd: string, folders: readonly string[]): readonly ShellPath[] | null {
   const [name, ...args] = words;
   if (name === undefined || !name.literal || (name.glob !== -1 && name.text !== '[')) return null;
-  if (!args.every((word) => word.literal) || !readsOnly(name.text, args)) return null;
+  if (!args.every((word) => word.literal && !isOpenOption(word)) || !readsOnly(name.text, args)) return null;
   if ((name.text === 'echo' || name.text === 'printf') && args.every((word) => word.glob === -1)) return [];
   const paths: ShellPath[] = [];
   const pattern = patternOf(name.text, args);
   for (const word of args.filter((arg) => arg !== pattern)) {
     const named = namedBy(word);
     if (named === null) return null;
-    for (const folder of folders) {
-      const path = named.entries ? parentOf(named.text) : named.text;
-      const full = isAbsolute(path) ? resolve(path) : join(folder, path);
-      if (!isInside(cwd, full)) return null;
-      // diff compares what is in folders, and follows links there.
-      paths.push({ path: full, entries: named.entries || name.text === 'diff' });
+    const entries = word.glob !== -1;
+    for (const path of named.map((text) => (entries ? parentOf(text) : text))) {
+      for (const folder of folders) {
+        const full = isAbsolute(path) ? resolve(path) : join(folder, path);
+        if (!isInside(cwd, full)) return null;
+        // diff compares what is in folders, and follows links there.
+        paths.push({ path: full, entries: entries || name.text === 'diff' });
+      }
     }
   }
   return paths;
 }
 
-/** The path in a word, were it one: all of it, or the value of a long option. Null when it could lead anywhere. */
-function namedBy({ text, glob }: Word): { text: string; entries: boolean } | null {
-  if (text.split('/').includes('..')) return null;
-  if (glob !== -1 && text.indexOf('/', glob) !== -1) return null;
-  if (!text.startsWith('-')) return { text, entries: glob !== -1 };
-  const value = /^--[A-Za-z0-9-]+=(.*)$/s.exec(text)?.[1];
-  if (value === undefined) return text.includes('/') ? null : { text: '', entries: false };
-  return value.split('/').includes('..') ? null : { text: value, entries: glob !== -1 };
+/** A pattern in an option: a file may be called what makes it another one. Not in the value of a long option, whose name stays. */
+function isOpenOption({ text, glob }: Word): boolean {
+  return glob !== -1 && text.startsWith('-') && !/^--[A-Za-z0-9-]+=/.test(text.slice(0, glob));
 }
 
-/** The word that grep and rg take for what to search, which is no path however it looks. Undefined when in doubt. */
+/** The paths in a word, were there any: all of it, also of an option, or an option's value. Null when it could lead anywhere. */
+function namedBy({ text, glob }: Word): readonly string[] | null {
+  if (text.split('/').includes('..')) return null;
+  if (glob !== -1 && (text.indexOf('/', glob) !== -1 || /(?:^|\/)\.{1,2}$/.test(text.slice(0, glob)))) return null;
+  if (!text.startsWith('-')) return [text];
+  const value = /^--[A-Za-z0-9-]+=(.*)$/s.exec(text)?.[1];
+  if (value !== undefined) return value.split('/').includes('..') ? null : [text, value];
+  if (text.includes('/')) return null;
+  // The value of a letter follows it at once, and letters may stand before it: `-nfFILE`.
+  return text.startsWith('--') ? [text] : Array.from(text, (_, at) => text.slice(at));
+}
+
+/**
+ * The word that grep and rg take for what to search, which is no path however it looks. Undefined when in doubt: where an option
+ * may say what to search, a file may stand in its place.
+ */
 function patternOf(name: string, args: readonly Word[]): Word | undefined {
   if (!/^(?:[ef]?grep|rg)$/.test(name)) return undefined;
-  const elsewhere = args.some(({ text }) => /^-[A-Za-z]*[ef]|^--(?:reg|file)/.test(text));
-  return elsewhere ? undefined : args.find(({ text, glob }) => !text.startsWith('-') && glob === -1);
+  const options = args.filter(({ text }) => text.startsWith('-'));
+  if (!options.every(({ text }) => /^-[^-ef][^ef]*$|^--(?!reg|file)[a-z-]+=/.test(text))) return undefined;
+  const first = args.find(({ text }) => !text.startsWith('-'));
+  return first?.glob === -1 ? first : undefined;
 }
 
 function parentOf(pattern: string): string {

@@ -14,7 +14,7 @@ const ENDS_WORD = /[ \t\n|&;()<>]/;
 /** A `$` before one of these is a variable; before others but brackets and quotes it is only a `$`. */
 const NAMES_VARIABLE = /[A-Za-z0-9_@*#?$!-]/;
 
-/** Null for substitutions and what is not complete. `end` is where the next token begins. */
+/** Null for substitutions, words that go on after a backslash and a newline, and what is not complete. `end` is where the next token begins. */
 export function readWord(command: string, start: number): { readonly word: Word; readonly end: number } | null {
   const reading: Reading = { text: '', literal: true, glob: -1, at: start };
   while (reading.at < command.length && !ENDS_WORD.test(command[reading.at] as string)) {
@@ -79,11 +79,14 @@ function doubleQuoted(command: string, reading: Reading): boolean {
   return false;
 }
 
-/** After a backslash: the next character as it is; a newline is nothing at all. */
+/**
+ * After a backslash: the next character as it is. A newline is nothing at all, before anything else is read: what stands on either
+ * side of it may be one thing, such as the start of a substitution, so within a word it is given up.
+ */
 function escaped(command: string, reading: Reading): boolean {
   const next = command[reading.at++];
-  if (next === undefined) return false;
-  if (next !== '\n') reading.text += next;
+  if (next === undefined || next === '\n') return false;
+  reading.text += next;
   return true;
 }
 

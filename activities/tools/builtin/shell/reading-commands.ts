@@ -5,21 +5,20 @@ import type { Word } from './read-word.ts';
 
 type Judge = (args: readonly Word[]) => boolean;
 
-/** Whatever its options: none writes or runs anything, and what they list or count is no content of files elsewhere. */
+/** Whatever its options: none writes or runs anything, or opens files that are named in a file. */
 const always: Judge = () => true;
 
 /** Options that do more than read: single letters, wherever in a cluster, and long names. */
 function without(letters: string, ...long: readonly string[]): Judge {
-  return (args) => {
-    const end = args.findIndex(({ text }) => text === '--');
-    const options = end === -1 ? args : args.slice(0, end);
-    return options.every(({ text, glob }) => {
+  return (args) =>
+    args.every(({ text, glob }) => {
       // A pattern in front of a name can become an option: there may be a file called "-o".
       if (glob === 0) return false;
+      // No end of the options: it may be the value of one.
+      if (text === '--') return true;
       if (text.startsWith('--')) return !long.some((name) => name.startsWith(text.slice(2).split('=')[0] as string));
       return !text.startsWith('-') || !Array.from(letters).some((letter) => text.includes(letter, 1));
     });
-  };
 }
 
 const FIND_DEEDS = /^-(?:exec|execdir|ok|okdir|delete|fprint0?|fprintf|fls|follow|files0-from.*|[LH])$/;
@@ -27,11 +26,15 @@ const DATE_OPTIONS = /^(?:\+.*|-u|--utc|--universal|-R|--rfc-email|-I[a-z]*|--is
 
 const JUDGES: ReadonlyMap<string, Judge> = new Map<string, Judge>([
   ...(
-    'arch b2sum basename cat cksum cmp column comm cut df dirname du echo expand false fold groups head hexdump id join ls md5sum nl ' +
-    'nproc od paste printenv pwd readlink realpath rev seq sha1sum sha224sum sha256sum sha384sum sha512sum stat sum tac tail tr true type uname unexpand wc which whoami'
+    'arch basename cat cmp column comm cut df dirname echo expand false fold groups head hexdump id join ls nl nproc od paste ' +
+    'printenv pwd readlink realpath rev seq stat sum tac tail tr true type uname unexpand which whoami'
   )
     .split(' ')
     .map((name) => [name, always] as const),
+  ...'b2sum cksum md5sum sha1sum sha224sum sha256sum sha384sum sha512sum'
+    .split(' ')
+    .map((name) => [name, without('c', 'check')] as const),
+  ...['du', 'wc'].map((name) => [name, without('', 'files0-from')] as const),
   ...['grep', 'egrep', 'fgrep'].map((name) => [name, without('R', 'dereference-recursive')] as const),
   ...['node', 'python3'].map((name) => [name, (args: readonly Word[]) => isOnly(args, '--version')] as const),
   ['[', (args) => args.at(-1)?.text === ']' && tests(args.slice(0, -1))],
@@ -46,10 +49,7 @@ const JUDGES: ReadonlyMap<string, Judge> = new Map<string, Judge>([
   ['rg', without('zLf', 'pre', 'pre-glob', 'hostname-bin', 'search-zip', 'follow', 'file')],
   ['sort', without('oT', 'output', 'temporary-directory', 'compress-program', 'files0-from')],
   ['test', tests],
-  [
-    'uniq',
-    (args) => args.every(({ glob }) => glob === -1) && args.filter(({ text }) => !text.startsWith('-')).length <= 1,
-  ],
+  ['uniq', (args) => args.every(({ glob }) => glob === -1) && operands(args).length <= 1],
 ]);
 
 /** Whether `name` with these arguments reads and does nothing else. The arguments are literal but for patterns. */
@@ -70,4 +70,10 @@ function printsOnly(args: readonly Word[]): boolean {
 
 function isOnly(args: readonly Word[], text: string): boolean {
   return args.length === 1 && args[0]?.text === text && args[0].glob === -1;
+}
+
+/** A `-` is one, and so is all that follows `--`. */
+function operands(args: readonly Word[]): readonly Word[] {
+  const end = args.findIndex(({ text }) => text === '--');
+  return args.filter(({ text }, at) => (end !== -1 && at > end) || text === '-' || !text.startsWith('-'));
 }
