@@ -14,6 +14,7 @@ import { attemptReply } from './model/attempt-reply.ts';
 import { chosenModel } from './model/chosen-model.ts';
 import { noTries, type Tries } from './model/failed-attempt.ts';
 import { buildRequest } from './model/request.ts';
+import { refuseWithoutHooks } from './hooks/refuse-without-hooks.ts';
 import { refuseScripted } from './model/refuse-scripted.ts';
 import { replyPort } from './model/reply-port.ts';
 import { retellStored } from './model/retell-stored.ts';
@@ -31,9 +32,10 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
   return async (attempt, input) => {
     const config = await deps.config(input.config);
     refuseScripted(deps, config);
+    refuseWithoutHooks(deps, config);
     const record = stepRecord<ModelResult>(deps.store, attempt.session, config.chain, input);
     const known = await record.read();
-    const live = opened(deps, attempt, input);
+    const live = opened(deps, attempt, input, known);
     return orDied(live, async () => {
       const given = await deps.transcripts.extend(attempt.session, input.head, input.append);
       announceGiven(live, input, given);
@@ -59,9 +61,15 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
   };
 }
 
-function opened({ live }: Deps, { session, number }: Attempt, { step, supersedes }: CallModel): LiveWriter {
+function opened(
+  { live }: Deps,
+  { session, number }: Attempt,
+  { step, supersedes }: CallModel,
+  known: ModelResult | null,
+): LiveWriter {
   const replaced = supersedes === undefined ? {} : { supersedes };
-  return live.open({ session, step, attempt: number, activity: 'callModel', ...replaced });
+  const again = known && 'head' in known ? { retells: step } : {};
+  return live.open({ session, step, attempt: number, activity: 'callModel', ...replaced, ...again });
 }
 
 /** What prompt hooks said, then what is attached (L43). */

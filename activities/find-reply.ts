@@ -22,7 +22,8 @@ export function findReply(deps: Deps): (attempt: Attempt, input: FindReply) => P
     const known = (await record.read()) ?? (await record.record(nothing, Buffer.from(JSON.stringify(nothing)))).result;
     if (!('head' in known)) return known;
     // What the lost attempt has shown is void, whatever it said last: it is told again here.
-    const live = deps.live.open({ session, step, attempt: number, activity: 'callModel', supersedes: call.step });
+    const place = { session, step, attempt: number, activity: 'callModel', supersedes: call.step } as const;
+    const live = deps.live.open({ ...place, retells: call.step });
     return orDied(live, async () => {
       const given = await deps.transcripts.extend(session, call.head, call.append);
       announceGiven(live, call, given);

@@ -13,6 +13,8 @@ export type LiveHeader = {
   readonly activity: 'openRun' | 'callModel' | 'runTool' | 'commit' | 'compact' | 'collapse' | 'runStopHooks';
   /** An earlier step whose streamed deltas are void (L26). */
   readonly supersedes?: number;
+  /** The step, this one or the superseded one, whose stored reply it tells again. */
+  readonly retells?: number;
 };
 
 export type LiveEvent =
@@ -61,7 +63,7 @@ export type LiveEvent =
       /** `durationMs` is not a tool's: it did not run, or not here. */
       readonly untimed?: true;
     }
-  /** Announced before the wait (L14). `delayMs` is how long. */
+  /** Announced before the wait (L14). `delayMs` is how long; `failures`: attempts of this call, those that said nothing too (L15). */
   | {
       readonly type: 'retry';
       readonly iteration: number;
@@ -107,6 +109,8 @@ export type Watched =
       readonly attempt: number;
       readonly iteration: number | null;
       readonly why: string;
+      /** What the attempt showed is not void: it is stored, and told again. */
+      readonly retold?: true;
     };
 
 /** Where an activity writes. Never throws: losing the channel loses nothing that is stored. */

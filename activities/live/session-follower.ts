@@ -16,9 +16,9 @@ export function sessionFollower(reader: AttemptReader, from: Cursor = noCursor):
   return (out) => {
     const found = sized(reader, before, steps);
     const barrier = Math.max(before, ...found.filter(({ headers }) => headers.some(waits)).map(({ step }) => step));
-    const superseded = new Set(found.flatMap(({ headers }) => headers.flatMap((header) => header.supersedes ?? [])));
+    const superseded = new Map(found.flatMap(({ headers }) => headers.map((header) => [header.supersedes, header])));
     for (const { step, attempts } of found) {
-      const standing: FoundStep = { step, attempts, closed: step < barrier, superseded: superseded.has(step) };
+      const standing: FoundStep = { step, attempts, closed: step < barrier, superseded: superseded.get(step) };
       followStep(reader, standing, steps.get(step), (at, watched) => {
         steps.set(step, at);
         if (watched) out.push({ ...watched, cursor: { before, steps: Object.fromEntries(steps) } });

@@ -1,7 +1,7 @@
 // Follows one step of a session through its attempts: what each said goes out once, what became void is taken back (L16).
 import type { AttemptReader } from './attempt-reader.ts';
 import { isAnnouncement, newStep, passed, type StepCursor } from './cursor.ts';
-import type { LiveFate, Watched } from './events.ts';
+import type { LiveFate, LiveHeader, Watched } from './events.ts';
 import { type FoundLine, type FoundLines, isEvent, isFate } from './live-lines.ts';
 
 /** What there is of a step, in the order of attempts. */
@@ -10,8 +10,8 @@ export type FoundStep = {
   readonly attempts: readonly { readonly attempt: number; readonly size: number }[];
   /** A later step has begun that waits for this one: nothing more comes. */
   readonly closed: boolean;
-  /** A later step takes its place (L26). */
-  readonly superseded: boolean;
+  /** That of a later step which takes its place: the reply is asked for again (L26), or was found in the store (L47). */
+  readonly superseded: LiveHeader | undefined;
 };
 
 /** Moves the step's cursor and then gives out what it passed. */
@@ -25,24 +25,27 @@ export function followStep(reader: AttemptReader, found: FoundStep, from: StepCu
     emit(to, watched);
   };
   if (superseded && at.over && !at.shown) return;
-  if (superseded) return takeBack(step, at, 'the reply was cut off and is asked for again', over(move));
+  if (superseded)
+    return takeBack(step, at, instead(step, superseded, 'the reply was cut off and is asked for again'), over(move));
   if (at.over) return;
   // Forgotten before it was read to its end: a gap, of which nothing can be said.
   if (found.attempts.length === 0) return closed ? move({ ...at, over: true }) : undefined;
   for (const { attempt, size } of found.attempts) {
     if (attempt < at.attempt) continue;
     if (attempt > at.attempt) {
-      takeBack(step, at, `attempt ${attempt} takes its place`, move);
+      const header = reader.header({ step, attempt }, size);
+      takeBack(step, at, instead(step, header, `attempt ${attempt} takes its place`), move);
       reader.letGo({ step, attempt: at.attempt });
       move(newStep(attempt));
     }
-    if (size < at.byte) takeBack(step, at, 'its file was begun again', (_, watched) => move(newStep(attempt), watched));
+    if (size < at.byte)
+      takeBack(step, at, { why: 'its file was begun again' }, (_, watched) => move(newStep(attempt), watched));
     const lines = reader.lines({ step, attempt }, at.byte, size);
     const last = attempt === found.attempts.at(-1)?.attempt;
     readAttempt(step, at, lines, { last, closed }, move);
     if (at.over) return;
   }
-  if (closed) takeBack(step, at, 'the attempt was given up', over(move));
+  if (closed) takeBack(step, at, { why: 'the attempt was given up' }, over(move));
 }
 
 const over =
@@ -50,10 +53,16 @@ const over =
   (at, watched) =>
     move({ ...at, over: true }, watched);
 
-function takeBack(step: number, at: StepCursor, why: string, move: Emit): void {
+type Taken = Pick<Extract<Watched, { type: 'tombstone' }>, 'why' | 'retold'>;
+
+function instead(step: number, header: LiveHeader | null, why: string): Taken {
+  return header?.retells === step ? { why: 'its reply is stored, and told again', retold: true } : { why };
+}
+
+function takeBack(step: number, at: StepCursor, taken: Taken, move: Emit): void {
   const { attempt, shown, iteration } = at;
   const after = { ...at, shown: false };
-  if (shown) move(after, { type: 'tombstone', step, attempt, iteration, why });
+  if (shown) move(after, { type: 'tombstone', step, attempt, iteration, ...taken });
   else move(after);
 }
 
@@ -70,7 +79,7 @@ function readAttempt(step: number, from: StepCursor, found: FoundLines, { last, 
   }
   let at = from;
   if (fate?.fate === 'died') {
-    takeBack(step, at, fate.why, (after, watched) => {
+    takeBack(step, at, { why: fate.why }, (after, watched) => {
       at = after;
       move(after, watched);
     });

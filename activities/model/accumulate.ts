@@ -1,6 +1,7 @@
 // Builds a message from its stream, block by block, as the API would have sent it whole (L16). Tool inputs are kept as the raw
 // text they came as until their block ends: a truncated one must be recognised, never repaired (L15, L28).
-import { keptInput, parseInput } from './broken-input.ts';
+import { deeperThan } from '../tools/depth.ts';
+import { keptInput, MAX_DEPTH, parseInput } from './broken-input.ts';
 import { eventProblem } from './event-shape.ts';
 import type { ContentBlock, Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
 
@@ -44,17 +45,25 @@ export function accumulator(): Accumulator {
     push(event) {
       const problem = eventProblem(event);
       if (problem !== undefined) throw new GarbledStream(`the stream has ${problem}`);
-      if (event.type === 'message_start') head = begun(head, event.message);
-      else if (!isOfMessage(event)) return null;
-      else if (!head) throw new GarbledStream(`the stream began with ${event.type}`);
-      else if (event.type === 'content_block_start') open.push(begin(event, open.length));
-      else if (event.type === 'content_block_delta') grow(at(open, event.index), event.delta);
-      else if (event.type === 'content_block_stop') return finish(at(open, event.index), event.index);
-      else if (event.type === 'message_delta') head = withDelta(head, event);
-      else if (event.type === 'message_stop') ended = closed(head, open);
-      return null;
+      const done = take(event);
+      // Looked at last: what the event says was billed counts, whatever else is in it.
+      if (deeperThan(event, MAX_DEPTH)) {
+        throw new GarbledStream(`the stream has a ${event.type} nested more than ${MAX_DEPTH} levels deep`);
+      }
+      return done;
     },
   };
+  function take(event: RawMessageStreamEvent): ReturnType<Accumulator['push']> {
+    if (event.type === 'message_start') head = begun(head, event.message);
+    else if (!isOfMessage(event)) return null;
+    else if (!head) throw new GarbledStream(`the stream began with ${event.type}`);
+    else if (event.type === 'content_block_start') open.push(begin(event, open.length));
+    else if (event.type === 'content_block_delta') grow(at(open, event.index), event.delta);
+    else if (event.type === 'content_block_stop') return finish(at(open, event.index), event.index);
+    else if (event.type === 'message_delta') head = withDelta(head, event);
+    else if (event.type === 'message_stop') ended = closed(head, open);
+    return null;
+  }
 }
 
 /** The API may send events of other kinds at any time. */
@@ -79,10 +88,15 @@ function closed({ stop_reason }: Message, open: readonly Open[]): true {
 
 function begin(event: Extract<RawMessageStreamEvent, { type: 'content_block_start' }>, expected: number): Open {
   if (event.index !== expected) throw new GarbledStream(`block ${event.index} began where ${expected} was due`);
-  const block = { ...event.content_block };
+  const block = withInput({ ...event.content_block });
   // No input text, no input: a call that was cut before its first byte looks the same as one without arguments.
   const brokenInput = block.type === 'tool_use' && Object.keys(block.input ?? {}).length === 0;
   return { block, json: '', complete: false, brokenInput };
+}
+
+/** The API always says one, if only an empty one; a proxy may not. */
+function withInput(block: ContentBlock): ContentBlock {
+  return block.type === 'tool_use' && block.input === undefined ? { ...block, input: {} } : block;
 }
 
 function at(open: readonly Open[], index: number): Open {

@@ -1,7 +1,6 @@
 // One attempt at a reply: stream it, start safe calls on the way, and say what came of it. Stores nothing.
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import { accumulator, type Accumulator, type BlockState } from './accumulate.ts';
-import { classify, type Verdict } from './classify.ts';
 import { earlyCalls, type EarlyOutcome, type EarlyTraits } from './early.ts';
 import { callBlocks, interruptedPart, judge, type CallBlock, type Judged } from './judge.ts';
 import type { ModelRequest } from './request.ts';
@@ -21,7 +20,7 @@ export type Attempted =
       readonly part: Message | null;
       readonly calls: readonly CallBlock[];
     }
-  | { readonly kind: 'failed'; readonly verdict: Verdict; readonly message: Message | null };
+  | { readonly kind: 'failed'; readonly error: unknown; readonly message: Message | null };
 
 export type ReplyPort = {
   readonly model: ModelPort;
@@ -29,7 +28,6 @@ export type ReplyPort = {
   readonly stallMs: number;
   /** How long an early call may outlast the stream (L37). */
   readonly graceMs: number;
-  readonly now: () => number;
   readonly traits: (call: CallBlock) => EarlyTraits;
   readonly run: (call: CallBlock, signal: AbortSignal) => Promise<EarlyOutcome | null>;
   readonly say: {
@@ -47,9 +45,7 @@ export async function attemptReply(body: ModelRequest, port: ReplyPort): Promise
     await streamReply(port.model, body, into, port, handlers(into, early.offer, port));
   } catch (error) {
     await early.abandon();
-    const verdict = classify(error, port.now());
-    if (!verdict) throw error;
-    return { kind: 'failed', verdict, message: into.message() };
+    return { kind: 'failed', error, message: into.message() };
   }
   const message = into.message();
   if (port.signal.aborted || !message) {

@@ -3,7 +3,7 @@
 import { deeperThan } from '../tools/depth.ts';
 
 /** Levels: what is nested deeper cannot be written as JSON again, and no tool has a use for it. */
-const MAX_DEPTH = 1_000;
+export const MAX_DEPTH = 1_000;
 
 /** Undefined for a text that is no JSON value, or is nested too deep. */
 export function parseInput(json: string): { readonly value: unknown } | undefined {

@@ -26,9 +26,30 @@ export function eventProblem(event: RawMessageStreamEvent): string | undefined {
     return `a ${event.type} without an index`;
   }
   if (event.type === 'message_start') return lacks(untrusted['message'], 'message_start', ['model']);
-  if (event.type === 'content_block_start') return typed(untrusted['content_block'], event.type, BLOCK_TEXTS);
-  if (event.type === 'content_block_delta') return typed(untrusted['delta'], event.type, DELTA_TEXTS);
+  if (event.type === 'content_block_start') return blockProblem(untrusted['content_block']);
+  if (event.type === 'content_block_delta') return deltaProblem(untrusted['delta']);
+  if (event.type === 'message_delta') return changeProblem(untrusted['delta']);
   return undefined;
+}
+
+function blockProblem(block: unknown): string | undefined {
+  const missing = typed(block, 'content_block_start', BLOCK_TEXTS);
+  if (missing !== undefined || !isObject(block) || block['type'] !== 'text') return missing;
+  const citations = block['citations'] ?? [];
+  return Array.isArray(citations) && citations.every(isObject)
+    ? undefined
+    : 'a text whose citations are no list of them';
+}
+
+function deltaProblem(delta: unknown): string | undefined {
+  const missing = typed(delta, 'content_block_delta', DELTA_TEXTS);
+  if (missing !== undefined || !isObject(delta) || delta['type'] !== 'citations_delta') return missing;
+  return isObject(delta['citation']) ? undefined : 'a citations_delta without a citation';
+}
+
+/** It overwrites what the message began with. */
+function changeProblem(delta: unknown): string | undefined {
+  return isObject(delta) && 'model' in delta ? lacks(delta, 'message_delta', ['model']) : undefined;
 }
 
 function typed(value: unknown, where: string, texts: typeof BLOCK_TEXTS): string | undefined {

@@ -24,8 +24,11 @@ export type Tries = {
 
 export const noTries: Tries = { failures: 0, overloads: 0, empties: 0, spend: noSpend };
 
+/** What a call comes to without a reply. */
+export type GivenUp = Extract<ModelResult, { readonly detail: string }>;
+
 export type AfterFailure =
-  | { readonly kind: 'result'; readonly result: ModelResult }
+  | { readonly kind: 'result'; readonly result: GivenUp }
   | { readonly kind: 'retry'; readonly delayMs: number; readonly failure: ApplicationFailure };
 
 /** The attempt that died: which model it asked, which is next in the list, and the calls it had begun to make. */
@@ -69,7 +72,7 @@ export function afterFailure(
 }
 
 /** Null when there is no other model to go on with (L19). */
-export function fallback({ from, to, calls }: Abandoned, detail: string, spend: Spend): ModelResult | null {
+export function fallback({ from, to, calls }: Abandoned, detail: string, spend: Spend): GivenUp | null {
   return to === null ? null : { kind: 'fallback', from, to, calls, detail, spend };
 }
 
@@ -84,7 +87,11 @@ function givenUp(verdict: Verdict, { failures, overloads }: Tries, maxRetries: n
 }
 
 /** An empty reply is a failed attempt; at the limit it is an error (L15). */
-export function afterEmpty(tries: Tries, config: RunConfig, random: number): AfterFailure {
+export function afterEmpty(
+  tries: Tries,
+  config: Pick<RunConfig, 'maxEmptyReplies' | 'backoff'>,
+  random: number,
+): AfterFailure {
   const { empties, spend } = tries;
   if (empties >= config.maxEmptyReplies) {
     const detail = `The model answered with nothing ${empties} times in a row.`;

@@ -66,13 +66,17 @@ function withoutTail(message: Message, truncated: number): Message {
 }
 
 function dropTrailingThinking(content: readonly ContentBlock[]): ContentBlock[] {
-  const isThinking = ({ type }: ContentBlock) => type === 'thinking' || type === 'redacted_thinking';
   const end = content.findLastIndex((block) => !isThinking(block)) + 1;
   return content.slice(0, end);
 }
 
+/** Thinking alone is no answer (L15). */
 function saysNothing(content: readonly ContentBlock[]): boolean {
-  return content.every((block) => block.type === 'text' && block.text.trim() === '');
+  return content.every((block) => isThinking(block) || (block.type === 'text' && block.text.trim() === ''));
+}
+
+function isThinking({ type }: ContentBlock): boolean {
+  return type === 'thinking' || type === 'redacted_thinking';
 }
 
 function refusal(message: Message): string {

@@ -23,7 +23,6 @@ export function replyPort({ deps, attempt, config, chosen, live, input, tries }:
     signal: attempt.signal,
     stallMs: config.stallMs,
     graceMs: EARLY_GRACE_MS,
-    now: deps.now,
     traits: (call) => (input.wrapUp ? NEVER : tools.traits(config, call, context)),
     run: (call, signal) =>
       // Safe to run twice, so any key that is unique will do; the real one needs the hash of a reply that is not there yet. This one

@@ -1,8 +1,10 @@
 // What becomes of an attempt at a reply: stored, given up with a value, parked, or thrown for another attempt (L14–L16, L19).
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { ModelResult } from '../../workflows/contract/activities.ts';
-import { addSpend } from '../../workflows/contract/loop.ts';
+import { addSpend, isSpent } from '../../workflows/contract/loop.ts';
 import type { Attempted } from './attempt-reply.ts';
+import { classify } from './classify.ts';
+import { defect } from './defect.ts';
 import {
   type Abandoned,
   afterEmpty,
@@ -10,16 +12,28 @@ import {
   type AfterFailure,
   countFailure,
   fallback,
+  type GivenUp,
   type Tries,
 } from './failed-attempt.ts';
 import { runOpenCalls } from './run-open-calls.ts';
 import { spendOf } from './spend.ts';
-import { MOST_NAME, storeReply, type ModelStep } from './store-reply.ts';
+import { MOST_NAME, storeReply, UnwritableReply, type ModelStep } from './store-reply.ts';
 
 /** Of an abandoned attempt the model is told this many calls. */
 const MOST_CALLS = 20;
 
 export async function settle(step: ModelStep, attempted: Attempted): Promise<ModelResult> {
+  try {
+    return await settled(step, attempted);
+  } catch (error) {
+    if (!(error instanceof UnwritableReply)) throw error;
+    if (attempted.kind !== 'aborted') return settled(step, { ...attempted, kind: 'failed', error: error.cause });
+    defect(step, error.cause);
+    return settled(step, { ...attempted, part: null });
+  }
+}
+
+async function settled(step: ModelStep, attempted: Attempted): Promise<ModelResult> {
   const { deps, config, tries, chosen } = step;
   const { message } = attempted;
   const spend = addSpend(tries.spend, spendOf(message?.usage, chosen.model.price));
@@ -29,7 +43,7 @@ export async function settle(step: ModelStep, attempted: Attempted): Promise<Mod
         ? (await storeReply(step, { ...attempted, message: attempted.part, fate: 'interrupted', spend })).result
         : { kind: 'nothing', spend };
     case 'failed': {
-      const { verdict } = attempted;
+      const verdict = classify(attempted.error, deps.now()) ?? defect(step, attempted.error);
       const counted = countFailure(tries, verdict, spend);
       const at = { now: deps.now(), random: deps.random() };
       return died(step, counted, afterFailure(verdict, counted, config, abandoned(step, message), at));
@@ -73,9 +87,15 @@ function abandoned({ chosen: { model, next } }: ModelStep, message: Message | nu
   return { from: model.name, to: next, calls: calls.slice(0, MOST_CALLS).map((name) => name.slice(0, MOST_NAME)) };
 }
 
+/** What is told of a failed attempt, a compaction's too. */
+type Dying = Pick<ModelStep, 'attempt' | 'live'> & {
+  readonly deps: Pick<ModelStep['deps'], 'now'>;
+  readonly input: Pick<ModelStep['input'], 'iteration' | 'left'>;
+};
+
 /** Remember, announce before the wait, and throw for Temporal; or the value it came to. A parking is a wait as well. */
-function died({ deps, input, live, attempt }: ModelStep, tries: Tries, after: AfterFailure): ModelResult {
-  const { failures } = tries;
+export function died({ deps, input, live, attempt }: Dying, tries: Tries, after: AfterFailure): GivenUp {
+  const failures = tries.failures + tries.empties;
   const announce = (delayMs: number, error: string): void =>
     live.write({ type: 'retry', iteration: input.iteration, failures, delayMs, error });
   if (after.kind === 'result') {
@@ -83,7 +103,15 @@ function died({ deps, input, live, attempt }: ModelStep, tries: Tries, after: Af
     if (result.kind === 'parked') announce(Math.max(0, result.until - deps.now()), result.detail);
     return result;
   }
+  const { message } = after.failure;
+  if (isSpent(input.left ?? {}, tries.spend)) {
+    return {
+      kind: 'failed',
+      detail: `${message}; not tried again, for the budget of the run is spent`,
+      spend: tries.spend,
+    };
+  }
   attempt.remember(tries, 'now');
-  announce(after.delayMs, after.failure.message);
+  announce(after.delayMs, message);
   throw after.failure;
 }

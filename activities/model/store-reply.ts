@@ -8,10 +8,13 @@ import type { Deps } from '../deps.ts';
 import type { LiveWriter } from '../live/events.ts';
 import type { RunConfig } from '../run-config.ts';
 import type { Entry, ReplyEntry } from '../transcript/entries.ts';
+import { finalText } from '../transcript/final-text.ts';
 import { fitOutcomes } from '../transcript/outcome-budget.ts';
-import { messageText } from '../transcript/message-text.ts';
+import type { NextSegment } from '../transcript/segments.ts';
+import { StoreError } from '../transcript/store.ts';
 import type { StepRecord } from '../step-record.ts';
 import type { Extended } from '../transcript/transcripts.ts';
+import type { View } from '../transcript/view.ts';
 import type { AnswerCheck } from './answer-schema.ts';
 import type { ChosenModel } from './chosen-model.ts';
 import type { EarlyOutcome } from './early.ts';
@@ -50,8 +53,35 @@ export type Storing = {
 /** `first`: this attempt's reply is the one that counts. */
 export type StoredReply = { readonly result: ModelResult; readonly first: boolean };
 
+/** Nothing of it is stored. The cause is what was thrown. */
+export class UnwritableReply extends Error {
+  override readonly name = 'UnwritableReply';
+}
+
+/** Throws StoreError and UnwritableReply. */
 export async function storeReply(step: ModelStep, storing: Storing): Promise<StoredReply> {
-  const { deps, attempt, input, live, base, config, chosen, record } = step;
+  const { deps, input, live, config, record } = step;
+  const { message, fate } = storing;
+  const written = await write(step, storing).catch((error: unknown) => {
+    if (error instanceof StoreError) throw error;
+    throw new UnwritableReply('the reply cannot be written', { cause: error });
+  });
+  const { result, first } = await record.record(written.result, written.next.bytes);
+  if (first) {
+    deps.transcripts.keep(written.next);
+    observe(deps, config, input.iteration, message);
+    live.write({ type: 'reply', iteration: input.iteration, stopReason: message.stop_reason, fate });
+  } else {
+    await live.end({ type: 'fate', fate: 'died', why: 'another attempt stored its reply first' });
+  }
+  return { result, first };
+}
+
+type Written = { readonly next: NextSegment; readonly result: ModelResult };
+
+/** The segment that the reply makes and what the loop is told of it, not stored yet. */
+async function write(step: ModelStep, storing: Storing): Promise<Written> {
+  const { deps, attempt, input, base, chosen } = step;
   const { message, calls, fate, spend } = storing;
   const early = inOrder(calls, storing.early);
   const own = spendOf(message.usage, chosen.model.price);
@@ -64,29 +94,22 @@ export async function storeReply(step: ModelStep, storing: Storing): Promise<Sto
   const next = deps.transcripts.next(base, [reply, ...(await adopted(deps, calls, early))]);
   const facts = { head: next.hash, contextTokens: totalTokens(own.usage), spend };
   const listed = calls.map((call) => describe(step, call, early.get(call.index)));
-  const { result, first } = await record.record(resultOf(step, storing, facts, listed), next.bytes);
-  if (first) {
-    deps.transcripts.keep(next);
-    observe(deps, config, iteration, message);
-    live.write({ type: 'reply', iteration, stopReason: message.stop_reason, fate });
-  } else {
-    await live.end({ type: 'fate', fate: 'died', why: 'another attempt stored its reply first' });
-  }
-  return { result, first };
+  return { next, result: resultOf(step, storing, facts, listed, next.view) };
 }
 
 type Facts = { readonly head: Hash; readonly contextTokens: number; readonly spend: Spend };
 
 function resultOf(
   { answer }: ModelStep,
-  { fate, message }: Storing,
+  { fate }: Storing,
   facts: Facts,
   calls: readonly Call[],
+  view: View,
 ): ModelResult {
   if (fate === 'interrupted') return { kind: 'interrupted', ...facts, calls };
   const final = calls.length === 0;
   if (fate === 'cut') return final ? { kind: 'cut_off', ...facts } : { kind: 'message', ...facts, calls, cut: true };
-  const problem = final ? answer(messageText(message)) : undefined;
+  const problem = final ? answer(finalText(view)) : undefined;
   return { kind: 'message', ...facts, calls, ...(problem === undefined ? {} : { problem }) };
 }
 

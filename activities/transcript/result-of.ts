@@ -2,7 +2,7 @@
 import type { Terminal, TerminalReason, TransitionReason, Usage } from '../../workflows/contract/loop.ts';
 import type { MessageId } from '../../workflows/contract/ids.ts';
 import type { Entry } from './entries.ts';
-import { messageText } from './message-text.ts';
+import { finalText } from './final-text.ts';
 import type { View } from './view.ts';
 
 export type RunResult = {
@@ -50,29 +50,4 @@ function entriesOf(entries: readonly Entry[], run: number): readonly Entry[] {
   const end = entries.findLastIndex((entry) => entry.kind === 'run_ended' && entry.ended.run === run);
   const before = entries.slice(0, Math.max(0, end)).findLastIndex((entry) => entry.kind === 'run_ended');
   return entries.slice(before + 1, end + 1);
-}
-
-/** The same request made again in another way: what it continues, it still does. */
-const retries: ReadonlySet<TransitionReason> = new Set<TransitionReason>([
-  'collapse_drain_retry',
-  'reactive_compact_retry',
-  'max_output_tokens_escalate',
-  'model_fallback',
-]);
-
-function finalText(entries: readonly Entry[]): string {
-  let pieces: string[] = [];
-  let continued = false;
-  for (const entry of entries) {
-    if (entry.kind === 'transition') {
-      continued = entry.reason === 'max_output_tokens_recovery' || (continued && retries.has(entry.reason));
-    }
-    // What sums up a run continues nothing (L51).
-    if (entry.kind === 'notice' && entry.notice.kind === 'wrap_up') continued = false;
-    if (entry.kind !== 'reply') continue;
-    const text = messageText(entry.message);
-    pieces = continued ? [...pieces, text] : [text];
-    continued = false;
-  }
-  return pieces.join('');
 }

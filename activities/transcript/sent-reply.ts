@@ -1,6 +1,8 @@
-// What is sent of a stored reply (L16, L39, L58, L59). Blocks go back as they came; what the API would refuse is left out or mended.
-import type { ContentBlock, ContentBlockParam, TextBlock, ToolUseBlock } from '@anthropic-ai/sdk/resources/messages';
+// What is sent of a stored reply (L16, L39, L58, L59). Blocks go back as they came; what the API would
+// refuse is left out or mended, and stays in the transcript as it came.
+import type { ContentBlock, ContentBlockParam, ToolUseBlockParam } from '@anthropic-ai/sdk/resources/messages';
 import type { ReplyEntry } from './entries.ts';
+import { knownBlock } from './known-block.ts';
 import { isBlank, wellFormed } from './well-formed.ts';
 
 /** Remembers what was worked out for a reply: entries never change. */
@@ -39,56 +41,59 @@ function isFrom({ asked, message }: ReplyEntry, model: string): boolean {
   return asked === model || message.model === model || message.model.replace(/-\d{8}$/, '') === model;
 }
 
-function sendable({ message, fate }: ReplyEntry): readonly SentBlock[] {
+function sendable({ message }: ReplyEntry): readonly SentBlock[] {
   const { content } = message;
   const first = new Map<string, number>();
   for (const [index, block] of content.entries()) {
     if (block.type === 'tool_use' && !first.has(block.id)) first.set(block.id, index);
   }
-  const sent = content.flatMap((block, index): SentBlock[] => {
+  const known = content.flatMap((block, index): SentBlock[] => {
     if (block.type === 'tool_use' && first.get(block.id) !== index) return [];
-    if (fate !== 'whole' && unfinished(block, content)) return [];
     const kept = mended(block);
     return kept ? [{ index, block: kept }] : [];
   });
+  const sent = withWholeServerCalls(known);
   return sent.slice(0, sent.findLastIndex(({ block }) => !isThinking(block)) + 1);
 }
 
-/** Of a reply that was cut short: a block that has no use without what did not come. */
-function unfinished(block: ContentBlock, content: readonly ContentBlock[]): boolean {
-  if (block.type === 'thinking') return block.signature === '';
-  if (block.type !== 'server_tool_use') return false;
-  return !content.some((other) => 'tool_use_id' in other && other.tool_use_id === block.id);
+/** A call that the API runs by itself goes with its one result after it in the same reply: it refuses either alone. */
+function withWholeServerCalls(sent: readonly SentBlock[]): readonly SentBlock[] {
+  const calls = new Map<string, { readonly call: SentBlock; readonly result: string }>();
+  const paired = new Set<SentBlock>();
+  for (const each of sent) {
+    const { block } = each;
+    if (block.type === 'server_tool_use' && !calls.has(block.id)) {
+      calls.set(block.id, { call: each, result: `${block.name.replace(/_tool_(?:regex|bm25)$/, '')}_tool_result` });
+    } else if ('tool_use_id' in block) {
+      const { call, result } = calls.get(block.tool_use_id) ?? {};
+      if (call && result === block.type && !paired.has(call)) paired.add(call).add(each);
+    }
+  }
+  const isServers = ({ block }: SentBlock): boolean => block.type === 'server_tool_use' || 'tool_use_id' in block;
+  return sent.filter((each) => !isServers(each) || paired.has(each));
 }
 
-/** Null for a block that cannot be sent. Unknown kinds pass as they are. */
+/** Null for a block that cannot be sent. */
 function mended(block: ContentBlock): ContentBlockParam | null {
-  const whole = wellFormed(block);
+  const known = knownBlock(block);
+  if (known === null) return null;
+  const whole = wellFormed(known);
   switch (whole.type) {
     case 'text':
-      return isBlank(whole.text) ? null : withoutFileIds(whole);
+      return isBlank(whole.text) ? null : whole;
     case 'tool_use':
       return withSendableCall(whole);
     case 'thinking':
-      // Its signature is of the text as it came: changed, it would be refused.
-      return whole === block ? whole : null;
+    case 'redacted_thinking':
+      // Its signature is of what came: changed, it would be refused.
+      return whole === known ? whole : null;
     default:
       return whole;
   }
 }
 
-/** `file_id` is the one field of a reply's blocks that a request may not have. */
-function withoutFileIds(block: TextBlock): ContentBlockParam {
-  if (!block.citations?.some((citation) => 'file_id' in citation)) return block;
-  const citations = block.citations.map((citation) => {
-    const { file_id: _, ...rest } = citation as typeof citation & { file_id?: unknown };
-    return rest;
-  });
-  return { ...block, citations };
-}
-
 /** A name or an input that the API would refuse comes only from a broken model or proxy; its outcome says that it was no call. */
-function withSendableCall(block: ToolUseBlock): ContentBlockParam {
+function withSendableCall(block: ToolUseBlockParam): ContentBlockParam {
   const name = /^[a-zA-Z0-9_-]{1,128}$/.test(block.name)
     ? block.name
     : block.name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 128) || 'unnamed';

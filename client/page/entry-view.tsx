@@ -2,7 +2,7 @@
 import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/entries.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { contextText } from '../render/context-words.ts';
-import type { PairedOutcomes } from '../render/paired-outcomes.ts';
+import { isRepeated, type PairedOutcomes, REPEATED } from '../render/paired-outcomes.ts';
 import { plain } from '../render/plain.ts';
 import { compactInput } from '../render/tool-lines.ts';
 import { noticeText, transitionText } from '../render/words.ts';
@@ -55,7 +55,7 @@ function Reply({ reply, outcomes }: ReplyProps) {
             <p class="call">
               <b>{plain(block.name)}</b> {compactInput(block.input)}
             </p>
-            <Result outcome={outcomes.get(index) ?? null} />
+            <Result outcome={outcomes.get(index) ?? null} repeated={isRepeated(reply, index)} />
           </>
         );
       })}
@@ -68,8 +68,8 @@ function Said({ who, text }: { readonly who: 'user' | 'agent'; readonly text: st
   return <pre class={`said ${who}`}>{shortened(text)}</pre>;
 }
 
-function Result({ outcome }: { readonly outcome: Outcome | null }) {
-  if (outcome === null) return <p class="line">no outcome yet</p>;
+function Result({ outcome, repeated }: { readonly outcome: Outcome | null; readonly repeated: boolean }) {
+  if (outcome === null) return <p class="line">{repeated ? REPEATED : 'no outcome yet'}</p>;
   return <pre class={outcome.isError ? 'result bad' : 'result'}>{shortened(outcome.content) || '(no output)'}</pre>;
 }
 

@@ -103,7 +103,9 @@ function think(sheet: Sheet, event: Of<'thinking_delta'>): void {
 function takeBack(sheet: Sheet, event: Of<'tombstone'>): void {
   if (!sheet.shown.remove(event)) return;
   const why = oneLine(event.why, 300);
-  say(sheet, sheet.paint.yellow(`✗ void, all that attempt ${event.attempt} said and did above: ${why}`));
+  // What a call has done may stand, whatever became of the attempt that showed it.
+  const what = event.retold ? `attempt ${event.attempt} died` : `void, all that attempt ${event.attempt} showed above`;
+  say(sheet, sheet.paint.yellow(`✗ ${what}: ${why}`));
 }
 
 function end(sheet: Sheet, outcome: RunOutcome): void {

@@ -10,7 +10,7 @@ import { contextText, fullCommand } from './context-words.ts';
 import { endingText } from './ending.ts';
 import { outcomeWords } from './outcome-words.ts';
 import type { Paint } from './paint.ts';
-import { type PairedOutcomes, pairedOutcomes } from './paired-outcomes.ts';
+import { isRepeated, type PairedOutcomes, pairedOutcomes, REPEATED } from './paired-outcomes.ts';
 import { oneLine, plain } from './plain.ts';
 import { callLine, resultLines } from './tool-lines.ts';
 import { count } from './units.ts';
@@ -102,13 +102,16 @@ function replyLines(
     if (block.type === 'text') return block.text.trim() === '' ? [] : [shortened(block.text)];
     if (block.type !== 'tool_use') return [];
     const outcome = outcomes.get(index);
-    const after = outcome ? outcomeLines(paint, outcome) : [openLine(paint, waiting.get(index))];
+    const after = outcome
+      ? outcomeLines(paint, outcome)
+      : [openLine(paint, isRepeated(reply, index), waiting.get(index))];
     return [callLine(paint, block.name, block.input), ...after];
   });
   return reply.fate === 'whole' ? lines : [...lines, paint.dim(`(the reply was ${reply.fate})`)];
 }
 
-function openLine(paint: Paint, waits: PendingApproval | undefined): string {
+function openLine(paint: Paint, repeated: boolean, waits: PendingApproval | undefined): string {
+  if (repeated) return paint.dim(`  (${REPEATED})`);
   if (waits === undefined) return paint.dim('  (no outcome yet)');
   const why = `waits for a decision: ${oneLine(waits.reason, 500)}`;
   return `  ${paint.yellow('?')} ${why} ${paint.dim(`(call ${oneLine(waits.call, 100)})`)}`;

@@ -150,4 +150,15 @@ describe('a stream that is not one', () => {
     if (result.kind !== 'message') return;
     expect((await bench.entries(result.head)).at(-1)).toMatchObject({ message: { content: [{ text: 'Yes.' }] } });
   });
+
+  it('L15 L16 a call that begins without an input has the one that its deltas say', async () => {
+    const bench = await byteBench();
+    const began = block({ type: 'tool_use', id: 'a', name: 'look' });
+    const input = delta({ type: 'input_json_delta', partial_json: '{"n":1}' });
+    const stopped = event('content_block_stop', { type: 'content_block_stop', index: 0 });
+    const result = await bench.served(Buffer.from(start + began + input + stopped + stop + end), 'end', 5);
+    if (result.kind !== 'message') throw new Error(result.kind);
+    const stored = (await bench.entries(result.head)).find(({ kind }) => kind === 'reply');
+    expect(stored).toMatchObject({ message: { content: [{ id: 'a', input: { n: 1 } }] } });
+  });
 });

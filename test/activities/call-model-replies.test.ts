@@ -11,7 +11,9 @@ describe('an empty reply', () => {
     ['no block', reply([], { stop_reason: 'end_turn' })],
     ['stop_reason tool_use without a call', reply('Hm.', { stop_reason: 'tool_use' })],
     ['white space only', reply(' \n')],
-  ])('L15 %s is a failed attempt, the third in a row an error', async (_name, empty) => {
+    ['thinking only', reply([thinking('Hm.')])],
+    ['hidden thinking and white space', reply([{ type: 'redacted_thinking', data: 'x' }, text(' ')])],
+  ])('L15 L60 %s is a failed attempt, announced as one, the third in a row an error', async (_name, empty) => {
     const bench = await benchDeps({ script: [{ ...empty, times: 'any' as const }] });
     let left: unknown;
     for (let n = 1; n <= 2; n += 1) {
@@ -20,6 +22,7 @@ describe('an empty reply', () => {
       left = attempt.left;
     }
     expect(await bench.call(fakeAttempt(3, left))).toMatchObject({ kind: 'failed' });
+    expect(bench.lines.filter(({ type }) => type === 'retry')).toMatchObject([{ failures: 1 }, { failures: 2 }]);
   });
 });
 

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { MODEL_ATTEMPT_DIED } from '../../workflows/contract/failures.ts';
 import { fault, gate, reply, text, thinking, toolUse } from '../../worker/scripted-model/index.ts';
 import { callModel } from '../../activities/call-model.ts';
@@ -42,7 +42,9 @@ describe('a whole reply', () => {
     const bench = await benchDeps({ script: [reply([text('Once.'), toolUse('look', {})])] });
     await bench.call(fakeAttempt(1));
     bench.lines.length = 0;
+    const open = vi.spyOn(bench.deps.live, 'open');
     await bench.call(fakeAttempt(2));
+    expect(open).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ retells: bench.input().step }));
     const told = bench.lines.map((line) => (line.type === 'text_delta' ? line.text : line.type));
     expect(told).toEqual(['user', 'request_start', 'Once.', 'tool_use', 'tool_start', 'tool_end', 'reply', 'fate']);
     expect(bench.lines.at(-1)).toMatchObject({ fate: 'stored' });
@@ -184,4 +186,28 @@ describe('a failed attempt', () => {
     const result = await bench.call(fakeAttempt(2, attempt.left));
     expect(result.spend).toMatchObject({ usage: { input: 2_000_000 }, usd: expect.closeTo(6, 3) });
   });
+
+  it.each([
+    ['tokens', { tokens: 2_000_000 }],
+    ['US dollars', { usd: 6 }],
+  ] as const)(
+    'L51 no further attempt is made when those before it have spent what was left in %s',
+    async (_unit, left) => {
+      const usage = {
+        input_tokens: 1_000_000,
+        output_tokens: 0,
+        cache_read_input_tokens: 0,
+        cache_creation_input_tokens: 0,
+      };
+      const cut = fault({ cutAfterEvent: 3 }, 'part', { usage });
+      const bench = await benchDeps({ script: [cut, cut, reply('Never.')] });
+      const attempt = fakeAttempt();
+      await thrown(bench.call(attempt, { left }));
+      expect(await bench.call(fakeAttempt(2, attempt.left), { left })).toMatchObject({
+        kind: 'failed',
+        detail: expect.stringContaining('the budget of the run is spent'),
+        spend: { usage: { input: 2_000_000 } },
+      });
+    },
+  );
 });

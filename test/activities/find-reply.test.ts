@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { findReply } from '../../activities/find-reply.ts';
 import type { ModelResult } from '../../workflows/contract/activities.ts';
 import { gate, reply, text, toolUse } from '../../worker/scripted-model/index.ts';
@@ -16,10 +16,16 @@ async function bench(script: Parameters<typeof benchDeps>[0]['script'], tool = t
 
 it('L39 L47 a stored reply is found, told again in the place of what was shown, and its open calls are in doubt', async () => {
   const { tool, effects } = touching();
-  const { call, found, lines, model } = await bench([reply([text('I begin.'), toolUse('look', {}), touch])], tool);
+  const { call, found, lines, model, deps, input } = await bench(
+    [reply([text('I begin.'), toolUse('look', {}), touch])],
+    tool,
+  );
+  const { step } = input();
   const before = await call();
   lines.length = 0;
+  const open = vi.spyOn(deps.live, 'open');
   const after = await found();
+  expect(open).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ supersedes: step, retells: step }));
   if (before.kind !== 'message' || after.kind !== 'message') throw new Error(after.kind);
   expect(after).toEqual({
     ...before,

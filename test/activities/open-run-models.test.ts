@@ -11,7 +11,8 @@ const models = {
 };
 
 async function opened(options: Partial<RunOptions>) {
-  const { deps } = await benchDeps({ script: [], defaults: { models, model: 'big-1', fallbackModels: ['small-1'] } });
+  const defaults = { models, model: 'big-1', smallModel: 'small-1', fallbackModels: ['small-1'] };
+  const { deps } = await benchDeps({ script: [], defaults });
   return openRun(deps)(fakeAttempt(), { chain: 'c', run: 1, step: 1, options: { cwd: tempDir(), ...options } });
 }
 
@@ -43,6 +44,13 @@ it.each<[string, Partial<RunOptions>, string]>([
   ['a budget and a fallback without a price', { maxBudgetUsd: 1, fallbackModels: ['other-1'] }, 'other-1'],
 ])('L51 L59 a run with %s is refused in a sentence', async (_name, options, sentence) => {
   expect(await opened(options)).toMatchObject({ kind: 'refused', detail: expect.stringContaining(sentence) });
+});
+
+it('L51 a budget is refused where the small model, which is asked as well, has no price', async () => {
+  const { deps } = await benchDeps({ script: [], defaults: { models, model: 'big-1', smallModel: 'local-llm' } });
+  const options = { cwd: tempDir(), maxBudgetUsd: 1 };
+  const run = await openRun(deps)(fakeAttempt(), { chain: 'c', run: 1, step: 1, options });
+  expect(run).toMatchObject({ kind: 'refused', detail: expect.stringContaining('local-llm') });
 });
 
 it('L19 a fallback of the worker that is the model the caller chose is left out', async () => {

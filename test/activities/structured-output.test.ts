@@ -83,7 +83,52 @@ describe('a schema', () => {
   it.each<[string, object, string]>([
     ['a type that is none', { type: 'strng' }, 'strng'],
     ['a reference to elsewhere', { $ref: 'https://example.com/a.json' }, '$ref'],
-    ['a condition', { if: { type: 'string' }, else: { type: 'number' } }, 'if/then/else'],
+    ['a condition', { if: { type: 'string' }, else: { type: 'number' } }, '$ has "if", which is not enforced'],
+    [
+      'an object as its only value',
+      { const: { major: 1 } },
+      '$ has an object or a list in const: describe it by its type',
+    ],
+    ['a list as its only value', { type: 'array', const: [1, 2] }, 'in const: describe it'],
+    ['an object among its values', { enum: ['a', { b: 1 }] }, 'in enum: write anyOf with a schema for each value'],
+    ['a list as its one allowed value', { enum: [[1]] }, 'in enum: write anyOf'],
+    ...['dependencies', '$dynamicRef', '$recursiveRef', 'extends', 'additionalproperties', 'minlength', 'nullable'].map(
+      (keyword): [string, object, string] => [
+        `${keyword}, deep inside`,
+        {
+          $schema: 'http://json-schema.org/draft-07/schema#',
+          type: 'object',
+          properties: { a: { anyOf: [{ type: 'object', [keyword]: {} }] } },
+        },
+        `$.properties.a.anyOf[0] has "${keyword}", which is not enforced: correct it or leave it out`,
+      ],
+    ),
+    ['a length beside values', { type: 'string', enum: ['a', 'bc'], minLength: 2 }, '$ has minLength beside values'],
+    ['one value beside several', { const: 1, enum: [2, 3] }, '$ has const beside enum'],
+    ['a value of another type', { type: 'string', enum: ['a', 5] }, '$ has the value 5, which is not of its type'],
+    ['one value of another type', { type: ['integer', 'string'], const: 1.5 }, '$ has the value 1.5'],
+    ['a bound in words', { type: 'string', minLength: '3' }, '$ has minLength that does not hold a number'],
+    [
+      'alternatives that are no list',
+      { anyOf: { type: 'string' } },
+      '$ has anyOf that does not hold a list of schemas',
+    ],
+    ['an empty reference', { $ref: '' }, 'has the $ref ""'],
+    [
+      'a reference into a definition',
+      { $ref: '#/$defs/a/items', $defs: { a: { type: 'array', items: { type: 'string' } } } },
+      'has the $ref "#/$defs/a/items": refer to "#" or to "#/$defs/name"',
+    ],
+    [
+      'alternatives beside demands, without a type',
+      { anyOf: [{ const: 1 }], allOf: [{ type: 'number' }] },
+      '$ has allOf beside anyOf: put both in one allOf',
+    ],
+    [
+      'a schema for further properties beside patterns',
+      { type: 'object', patternProperties: { '^a': { type: 'string' } }, additionalProperties: { type: 'number' } },
+      'additionalProperties beside patternProperties',
+    ],
     ['a pattern that is none', { type: 'string', pattern: '(' }, 'regular expression'],
     ['an enum that is no list', { enum: 5 }, 'cannot be used'],
     ['properties without a type', { properties: { a: { type: 'string' } } }, '"type": "object"'],
@@ -124,6 +169,14 @@ describe('a schema', () => {
       { $ref: '#/$defs/t', $defs: { t: { type: 'object', properties: { t: { $ref: '#/$defs/t' } } } } },
     ],
     ['several types', { type: ['object', 'null'], properties: { a: { type: ['integer', 'string'], minimum: 1 } } }],
+    [
+      'annotations',
+      { title: 'a', description: 'b', default: { x: 1 }, examples: [{}], $comment: 'c', deprecated: true },
+    ],
+    ['annotations beside a $ref', { $ref: '#/$defs/a', deprecated: true, readOnly: true, $defs: { a: { const: 1 } } }],
+    ['plain values', { type: 'object', properties: { a: { const: null }, b: { enum: [1, 'x', true, null] } } }],
+    ['values of its types', { type: ['integer', 'null'], enum: [1, null] }],
+    ['a tuple', { type: 'array', prefixItems: [{ const: 1 }, { const: 2 }], minItems: 2, maxItems: 2, items: false }],
     ['a property named like a keyword', { type: 'object', properties: { required: { type: 'string' }, default: {} } }],
   ])('L53 with %s will do', (_name, accepted) => {
     expect(schemaProblem(accepted as Record<string, unknown>)).toBeUndefined();

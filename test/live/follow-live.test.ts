@@ -105,13 +105,34 @@ test('L26 the deltas of a reply that is asked for again are taken back', async (
   say(cut, 'as far as it g');
   await cut.end(storedFate);
   await seen.sees((items) => items.length === 1);
-  const again = open(2, { supersedes: 1 });
+  const again = open(2, { supersedes: 1, retells: 2 });
   say(again, 'as far as it goes');
   await again.end(storedFate);
   await seen.sees((items) => items.length === 3);
   expect(seen.items[1]).toMatchObject({ type: 'tombstone', step: 1, attempt: 1 });
+  expect(seen.items[1]).not.toHaveProperty('retold');
   expect(seen.said()).toEqual(['as far as it goes']);
 });
+
+test.each<[string, number, Opening]>([
+  ['the next attempt', 1, { attempt: 2, retells: 1 }],
+  ['a later step', 2, { supersedes: 1, retells: 1 }],
+])(
+  'L16 L39 what an attempt showed that died after it had stored it is no void, when %s tells it again',
+  async (_, step, by) => {
+    const { dir, open, say } = channel();
+    const seen = watcher(dir, session);
+    say(open(1), 'stored');
+    await seen.sees((items) => items.length === 1);
+    const again = open(step, by);
+    say(again, 'stored');
+    await again.end(storedFate);
+    await seen.sees((items) => items.length === 3);
+    const why = 'its reply is stored, and told again';
+    expect(seen.items[1]).toMatchObject({ type: 'tombstone', step: 1, attempt: 1, why, retold: true });
+    expect(seen.said()).toEqual(['stored']);
+  },
+);
 
 test('what was stored stays, also when another attempt finds it done and says so', async () => {
   const { dir, open, say } = channel();

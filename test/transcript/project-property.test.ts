@@ -27,7 +27,38 @@ const text = fc.oneof(
   fc.constantFrom('', ' ', '\n\t', '\ud800', 'a\udfffb', '\\ud800', '\u2028', '\0'),
 );
 const id = fc.oneof(fc.constantFrom('a', 'b', 'call_0_0', 'call_1_0', '', 'not an id'), fc.string());
+/** Whatever a server may say under a known name, or another. */
+const odd = fc.record(
+  {
+    type: fc.constantFrom(
+      'text',
+      'thinking',
+      'redacted_thinking',
+      'tool_use',
+      'server_tool_use',
+      'web_search_tool_result',
+      'tool_result',
+      'image',
+      'novelty',
+      '__proto__',
+    ),
+    text: fc.oneof(text, fc.jsonValue()),
+    citations: fc.jsonValue(),
+    thinking: fc.oneof(text, fc.jsonValue()),
+    signature: fc.constantFrom('signed', '', 5, null),
+    data: fc.oneof(text, fc.jsonValue()),
+    id: fc.oneof(id, fc.jsonValue()),
+    name: fc.constantFrom('read', 'web_search', 5, null),
+    tool_use_id: id,
+    input: fc.jsonValue(),
+    content: fc.jsonValue(),
+    caller: fc.jsonValue(),
+    novelty: fc.jsonValue(),
+  },
+  { requiredKeys: ['type'] },
+);
 const block: fc.Arbitrary<ContentBlock> = fc.oneof(
+  odd as unknown as fc.Arbitrary<ContentBlock>,
   text.map(textBlock),
   fc.tuple(text, fc.constantFrom('', 'signed')).map(([thinking, signature]) => thinkingBlock(thinking, signature)),
   fc.constant<ContentBlock>({ type: 'redacted_thinking', data: 'x' }),
@@ -86,7 +117,7 @@ function problemOf(entries: readonly Entry[], options?: ProjectOptions): string 
     counting: false,
     maxOutputTokens: undefined,
     prefill: false,
-    verifySignature: (_model, _thinking, signature) => signature === 'signed' || signature === '',
+    verifySignature: (_model, _thinking, signature) => signature === 'signed',
   });
 }
 

@@ -150,7 +150,12 @@ it('shows a session’s runs with what they cost, its messages and its calls wit
   const entries: Entry[] = [
     runStarted(1),
     { kind: 'user', id: user('x').kind as never, body: { kind: 'stored', hash: stored, bytes: 4 } },
-    reply([textBlock('I look.'), callBlock('toolu_1', { command: 'ls' }, 'bash'), callBlock('toolu_2', {}, 'glob')]),
+    reply([
+      textBlock('I look.'),
+      callBlock('toolu_1', { command: 'ls' }, 'bash'),
+      callBlock('toolu_2', {}, 'glob'),
+      callBlock('toolu_2'),
+    ]),
     outcomes(outcome(1, 'a.txt')),
     runEnded(1),
   ];
@@ -166,6 +171,7 @@ it('shows a session’s runs with what they cost, its messages and its calls wit
     '<b>bash</b> ls',
     'a.txt',
     'no outcome yet',
+    'not run: a call before it has the same id',
   ])
     expect(text).toContain(part);
 });

@@ -41,7 +41,15 @@ it('L16 says that what an attempt said is void, and counts none of it as said', 
   const tombstone: Watched = { type: 'tombstone', iteration: 1, why: 'overloaded', ...at(1) };
   const seen = screen([delta('Wrong.'), tombstone, result('Wrong.')]);
   expect(seen).toBe(
-    'Wrong.\n✗ void, all that attempt 1 said and did above: overloaded\nWrong.\ncompleted · 1 turn · $0.50 · 1.5 s\n',
+    'Wrong.\n✗ void, all that attempt 1 showed above: overloaded\nWrong.\ncompleted · 1 turn · $0.50 · 1.5 s\n',
+  );
+});
+
+it('L16 L39 says that what an attempt showed is stored, and not that it is void, when it is told again', () => {
+  const why = 'its reply is stored, and told again';
+  const tombstone: Watched = { type: 'tombstone', iteration: 1, why, retold: true, ...at(1) };
+  expect(screen([delta('Right.'), tombstone, delta('Right.', 1, 2)])).toBe(
+    'Right.\n✗ attempt 1 died: its reply is stored, and told again\nRight.',
   );
 });
 

@@ -82,6 +82,14 @@ it('says of a run under way how to follow it, and shows its calls before they ha
   expect(text).toContain('▸ read a\n  (no outcome yet)\n(a run is under way: perdure watch s-1)');
 });
 
+it('L39 says of a call with the id of one before it that it is not run, while and after the run', () => {
+  const twice = () => reply([callBlock('toolu_1', { path: 'a' }), callBlock('toolu_1', { path: 'b' })]);
+  const open = '▸ read a\n  (no outcome yet)\n';
+  const second = '▸ read b\n  (not run: a call before it has the same id)\n';
+  const text = show([twice(), outcomes(outcome(0, 'x')), twice()]);
+  expect(text).toContain(`▸ read a\n  │ x\n  │ (1 ms)\n${second}${open}${second}`);
+});
+
 const pending = {
   call: '1.1.0+2',
   tool: 'bash',

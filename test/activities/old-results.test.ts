@@ -1,0 +1,84 @@
+// L8 in the whole loop, without a server: old results are shrunk by a model call, and before a compaction or a limit.
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import type { RunDefaults } from '../../activities/deps.ts';
+import { defineTool } from '../../activities/tools/tool.ts';
+import { runDefaults } from '../../worker/run-defaults.ts';
+import { fault, reply, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
+import { benchDeps, SESSION } from '../support/bench-deps.ts';
+import { memoryLoop } from '../support/memory-loop.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+const SHRUNK = 'An older result, about';
+
+/** About 12,500 tokens a result. */
+const big = defineTool({
+  name: 'big',
+  description: 'Much.',
+  inputSchema: z.record(z.string(), z.unknown()),
+  risk: 'read',
+  recovery: 'rerun',
+  call: () => Promise.resolve({ content: 'line of text\n'.repeat(3_840) }),
+});
+
+const isSummary = ({ model }: ParsedRequest): boolean => String(model).startsWith('claude-haiku');
+
+type Looking = {
+  readonly turns: number;
+  readonly prompt?: number;
+  readonly summary?: () => Reply;
+  readonly compaction?: Partial<RunDefaults['compaction']>;
+  readonly window?: number;
+};
+
+/** Four results a turn, for so many turns. */
+async function looking({
+  turns,
+  prompt = 1,
+  summary = () => reply('They looked.'),
+  compaction,
+  window = 200_000,
+}: Looking) {
+  let turn = 0;
+  const script = (request: ParsedRequest): Reply => {
+    if (isSummary(request)) return summary();
+    turn += 1;
+    return turn > turns ? reply('Done.') : reply([1, 2, 3, 4].map((n) => toolUse('big', { turn, n })));
+  };
+  const models = { 'claude-sonnet-': { window, maxOutput: 8_000, price: null } };
+  const defaults = { models, compaction: { ...runDefaults.compaction, collapse: false, ...compaction } };
+  const bench = await benchDeps({ script, tools: [big], defaults });
+  const run = await memoryLoop(bench.deps, SESSION, 'word '.repeat(prompt), { cwd: tempDir() });
+  const marks = run.entries.flatMap(({ kind }) => (kind === 'microcompact' || kind === 'boundary' ? [kind] : []));
+  return { ...run, bodies: bench.bodies(), marks, problems: bench.model.problems };
+}
+
+test('L8 a model call shows old results as markers, recorded with its reply', async () => {
+  const { bodies, marks, terminal, problems } = await looking({ turns: 4, window: 1_000_000 });
+  const shown = bodies.map((body) => JSON.stringify(body).split(SHRUNK).length - 1);
+  expect([shown, marks]).toEqual([
+    [0, 0, 0, 4, 8],
+    ['microcompact', 'microcompact'],
+  ]);
+  expect([terminal.reason, problems]).toEqual(['completed', []]);
+});
+
+test('L8 L10 what they free makes a compaction unnecessary', async () => {
+  const { marks, terminal, bodies } = await looking({ turns: 5, prompt: 24_000 });
+  expect(marks).toEqual(['microcompact', 'microcompact', 'microcompact']);
+  expect(bodies.some((body) => isSummary(body as ParsedRequest))).toBe(false);
+  expect(terminal.reason).toBe('completed');
+});
+
+test('L8 L12 with compaction off a run does not end for a limit that they keep it from', async () => {
+  const { marks, terminal } = await looking({ turns: 5, prompt: 30_000, compaction: { enabled: false } });
+  expect([marks.length, terminal.reason]).toEqual([3, 'completed']);
+});
+
+test('L10 L14 a short rate limit of the small model is waited out, also in a full window, and is no failure of compaction', async () => {
+  let asked = 0;
+  const summary = (): Reply => ((asked += 1) > 4 ? reply('They looked.') : fault({ status: 429, retryAfter: 6 }));
+  const { terminal, marks, entries } = await looking({ turns: 2, prompt: 81_000, summary });
+  expect([terminal.reason, marks, asked]).toEqual(['completed', ['boundary'], 5]);
+  expect(JSON.stringify(entries)).not.toContain('compaction_failed');
+});

@@ -1,0 +1,116 @@
+// Replies that cannot be taken or written: each attempt counts, with what it was billed, and there are only so many of them.
+import { ApplicationFailure } from '@temporalio/common';
+import type { RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
+import { expect, it } from 'vitest';
+import { callModel } from '../../activities/call-model.ts';
+import type { ModelPort } from '../../activities/model/stream.ts';
+import { benchDeps, fakeAttempt } from '../support/bench-deps.ts';
+
+const RETRIES = 10;
+const DEEP: unknown = JSON.parse('['.repeat(20_000) + ']'.repeat(20_000));
+
+const start = (more: object = {}) => ({
+  type: 'message_start',
+  message: { id: 'm', role: 'assistant', model: 'x', usage: { input_tokens: 100, output_tokens: 1 }, ...more },
+});
+const block = (content_block: object, delta?: object) => [
+  { type: 'content_block_start', index: 0, content_block },
+  ...(delta ? [{ type: 'content_block_delta', index: 0, delta }] : []),
+  { type: 'content_block_stop', index: 0 },
+];
+const said = { type: 'text', text: 'x' };
+const end = [{ type: 'message_delta', delta: { stop_reason: 'end_turn' } }, { type: 'message_stop' }];
+/** What no JSON can hold stands for a defect that nobody knows of yet. */
+const unwritable = [start(), ...block({ type: 'novelty', value: 1n }), ...end];
+const untakable = {
+  type: 'content_block_start',
+  get index(): number {
+    throw new TypeError('unforeseen');
+  },
+};
+
+/** Attempts as Temporal makes them, until one comes to a value; `served` is given each one's number of the request. */
+async function attempts(events: readonly object[], onEvent: () => void = () => undefined, first = fakeAttempt()) {
+  const bench = await benchDeps({ script: [] });
+  let requests = 0;
+  const model: ModelPort = () => {
+    requests += 1;
+    async function* stream(): AsyncGenerator<RawMessageStreamEvent> {
+      for (const event of events) {
+        yield await Promise.resolve(event as RawMessageStreamEvent);
+        onEvent();
+      }
+    }
+    return Promise.resolve(stream());
+  };
+  const call = callModel({ ...bench.deps, model });
+  for (let attempt = first; attempt.number <= 2 * RETRIES; attempt = fakeAttempt(attempt.number + 1, attempt.left)) {
+    try {
+      return { result: await call(attempt, bench.input()), requests, warnings: bench.warnings };
+    } catch (error) {
+      if (!(error instanceof ApplicationFailure)) throw error;
+    }
+  }
+  throw new Error(`${requests} requests and no end`);
+}
+
+it.each<[string, readonly object[], string]>([
+  [
+    'a block of a kind that nobody knows, too deep',
+    [start(), ...block({ type: 'novelty', value: DEEP }), ...end],
+    'deep',
+  ],
+  [
+    'a call whose input comes at its start, too deep',
+    [start(), ...block({ type: 'tool_use', id: 'a', name: 'look', input: { value: DEEP } }), ...end],
+    'deep',
+  ],
+  ['a field that nobody knows, too deep', [start({ novelty: DEEP }), ...block(said), ...end], 'deep'],
+  ['citations that are a text', [start(), ...block({ ...said, citations: 'abc' }), ...end], 'citations'],
+  ['citations that are no list', [start(), ...block({ ...said, citations: {} }), ...end], 'citations'],
+  ['a list of no citations', [start(), ...block({ ...said, citations: [5] }), ...end], 'citations'],
+  ['no citation where one is said', [start(), ...block(said, { type: 'citations_delta' }), ...end], 'citation'],
+  [
+    'a citation of null',
+    [start(), ...block(said, { type: 'citations_delta', citation: null }), ...end],
+    'without a citation',
+  ],
+  [
+    'a model that is no name',
+    [start(), ...block(said), { type: 'message_delta', delta: { stop_reason: 'end_turn', model: 5 } }, ...end],
+    'model',
+  ],
+])('L14 L51 a reply with %s is asked for eleven times, and each is counted', async (_name, events, why) => {
+  const { result, requests, warnings } = await attempts(events);
+  expect(requests).toBe(1 + RETRIES);
+  expect(result).toMatchObject({ kind: 'failed', detail: expect.stringContaining(why) });
+  expect(result).toMatchObject({ spend: { usage: { input: 100 * (1 + RETRIES) } } });
+  expect(warnings).toEqual([]);
+});
+
+it.each([
+  ['taken', [start(), untakable], 'TypeError: unforeseen'],
+  ['written', unwritable, 'BigInt'],
+])('L14 L51 so is one that a defect keeps from being %s, and the log says where', async (_what, events, why) => {
+  const { result, requests, warnings } = await attempts(events);
+  expect(requests).toBe(1 + RETRIES);
+  expect(result).toMatchObject({ kind: 'failed', spend: { usage: { input: 100 * (1 + RETRIES) } } });
+  expect('detail' in result && result.detail).toContain(why);
+  expect('detail' in result && result.detail).toContain('a defect of Perdure');
+  expect(warnings).toHaveLength(1 + RETRIES);
+  expect(warnings[0]).toMatch(/^session s-test, .*a defect of Perdure.*\n[^]*at /);
+});
+
+it('L16 L47 L51 an interrupted reply that cannot be written is not kept, and what it was billed counts', async () => {
+  const attempt = fakeAttempt();
+  let left = unwritable.length - 1;
+  const stopBeforeTheEnd = (): void => {
+    if ((left -= 1) === 0) attempt.abort('stop');
+  };
+  const { result, requests, warnings } = await attempts(unwritable, stopBeforeTheEnd, attempt);
+  expect({ result, requests }).toMatchObject({
+    result: { kind: 'nothing', spend: { usage: { input: 100 } } },
+    requests: 1,
+  });
+  expect(warnings).toHaveLength(1);
+});
