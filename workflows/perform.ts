@@ -10,9 +10,10 @@ import type {
   StopHooksRan,
 } from './contract/activities.ts';
 import { noSpend, type RunSnapshot } from './contract/loop.ts';
+import { collapseInput, compactInput } from './machine/compaction-input.ts';
 import type { Event, Move } from './machine/events.ts';
 import type { LoopPort } from './machine/loop.ts';
-import { modelInput, modelPosition } from './machine/model-input.ts';
+import { modelInput } from './machine/model-input.ts';
 import type { RunState } from './machine/state.ts';
 import { callModel, collapse, compact, findReply, runStopHooks } from './ports.ts';
 import type { RunClock } from './run-clock.ts';
@@ -46,7 +47,7 @@ export function performer(bench: RunBench): LoopPort['perform'] {
       case 'compact':
         return compaction(bench, state, move);
       case 'collapse':
-        return collapses(bench, state);
+        return collapses(bench, state, move);
       case 'run_stop_hooks':
         return stopHooks(bench, state, move);
       case 'park':
@@ -78,14 +79,14 @@ function appending(
 
 async function compaction(bench: RunBench, state: RunState, move: Extract<Move, { do: 'compact' }>): Promise<Event> {
   const { session } = bench;
-  const input = { ...appending(bench, state), trigger: move.trigger, ...modelPosition(state) };
+  const input = { ...appending(bench, state), ...compactInput(state, bench.snapshot.rules, move) };
   const result = await outcome<Compacted>(session, () => compact(input), noResult);
   return { kind: 'compacted', result, move, stop: session.stopCause };
 }
 
-async function collapses(bench: RunBench, state: RunState): Promise<Event> {
+async function collapses(bench: RunBench, state: RunState, move: Extract<Move, { do: 'collapse' }>): Promise<Event> {
   const { session } = bench;
-  const input = appending(bench, state);
+  const input = { ...appending(bench, state), ...collapseInput(state, bench.snapshot.rules, move) };
   const result = await outcome<Collapsed>(session, () => collapse(input), noResult);
   return { kind: 'collapsed', result, stop: session.stopCause };
 }

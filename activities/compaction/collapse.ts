@@ -17,6 +17,7 @@ import { entriesOf, type Extended } from '../transcript/transcripts.ts';
 import { fitText } from './fit-text.ts';
 import { COLLAPSE_SYSTEM, COLLAPSE_TASK, question } from './instructions.ts';
 import { type OldStretch, oldStretches } from './old-stretches.ts';
+import { isEnough, shrinkFirst, storeShrunk } from './shrink.ts';
 import { type SmallModel, smallModel, type SummaryDeps } from './small-model.ts';
 
 /** Stretches of one activity, a model call each. */
@@ -33,9 +34,9 @@ export function collapse(deps: SummaryDeps): (attempt: Attempt, input: Collapse)
     const known = await record.read();
     const live = deps.live.open({ session, step, attempt: number, activity: 'collapse' });
     return orDied(live, async () => {
-      const base = await deps.transcripts.extend(session, input.head, input.append);
-      announce(live, base.added);
-      const result = known ?? (await made({ deps, attempt, config, base, record }));
+      const given = await deps.transcripts.extend(session, input.head, input.append);
+      announce(live, given.added);
+      const result = known ?? (await made({ deps, attempt, input, config, given, record }));
       if (result.kind === 'staged') live.write({ type: 'collapse_staged', iteration, savings: result.savings });
       return finish(live, result);
     });
@@ -45,20 +46,27 @@ export function collapse(deps: SummaryDeps): (attempt: Attempt, input: Collapse)
 type Step = {
   readonly deps: SummaryDeps;
   readonly attempt: Attempt;
+  readonly input: Collapse;
   readonly config: RunConfig;
-  readonly base: Extended;
+  readonly given: Extended;
   readonly record: StepRecord<Collapsed>;
 };
 
-async function made({ deps, attempt, config, base, record }: Step): Promise<Collapsed> {
-  const small = smallModel(deps, attempt, config);
-  const staging = await staged(deps, base, config.models[0].window, small);
+async function made({ deps, attempt, input, config, given, record }: Step): Promise<Collapsed> {
+  const small = smallModel(deps, attempt, config, input);
+  const shrunk = shrinkFirst(deps, given);
+  if (isEnough(shrunk, input)) {
+    return storeShrunk(deps, record, shrunk, (marked) => ({ kind: 'shrunk', ...marked, spend: small.spend() }));
+  }
+  const { base, freed } = shrunk;
+  const { window } = config.models[input.model ?? 0] ?? config.models[0];
+  const staging = await staged(deps, base, window, small);
   if (staging.kind !== 'stage') return staging;
   if (attempt.abortedBy() === 'stop') return { kind: 'nothing', spend: small.spend() };
   const { entries, savings } = staging;
   const next = deps.transcripts.next(base, entries);
   const { result, first } = await record.record(
-    { kind: 'staged', head: next.hash, savings, spend: small.spend() },
+    { kind: 'staged', head: next.hash, savings, ...(freed > 0 && { freed }), spend: small.spend() },
     next.bytes,
   );
   if (first) deps.transcripts.keep(next);
@@ -88,7 +96,7 @@ async function staged(
       entries.push({ kind: 'collapse_staged', from: stretch.from, to: stretch.to, short: asked.text });
       savings.push(saving);
     } else {
-      detail = asked.kind === 'failed' ? asked.detail : 'it was no shorter than what it was to stand for';
+      detail = asked.kind === 'failed' ? asked.failure.detail : 'it was no shorter than what it was to stand for';
       detail = `a short form could not be made: ${detail}`;
     }
   }

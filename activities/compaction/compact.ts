@@ -1,5 +1,5 @@
-// Replaces older messages in view by a summary of the small model (L10, L24): a boundary is stored, or nothing. Safe to attempt
-// twice: the step record returns what an earlier attempt stored.
+// Replaces older messages in view by a summary of the small model (L10, L24): a boundary is stored, or nothing; or old results are
+// shrunk, and that is enough (L8). Safe to attempt twice: the step record returns what an earlier attempt stored.
 import type { Compact, Compacted } from '../../workflows/contract/activities.ts';
 import type { Attempt } from '../attempt.ts';
 import { hookContext, hookFailed } from '../hooks/hook-context.ts';
@@ -12,9 +12,12 @@ import { refuseScripted } from '../model/refuse-scripted.ts';
 import type { RunConfig } from '../run-config.ts';
 import { stepRecord, type StepRecord } from '../step-record.ts';
 import type { BoundaryEntry, Entry } from '../transcript/entries.ts';
+import { readMarks } from '../transcript/marks.ts';
 import { entriesOf, type Extended } from '../transcript/transcripts.ts';
-import { smallModel, type SummaryDeps } from './small-model.ts';
+import { isEnough, shrinkFirst, storeShrunk } from './shrink.ts';
+import { type SmallModel, smallModel, type SummaryDeps } from './small-model.ts';
 import { summarize } from './summarize.ts';
+import { unanswered } from './unanswered.ts';
 
 type Step = {
   readonly deps: SummaryDeps;
@@ -22,33 +25,61 @@ type Step = {
   readonly input: Compact;
   readonly config: RunConfig;
   readonly live: LiveWriter;
-  readonly base: Extended;
+  readonly given: Extended;
   readonly record: StepRecord<Compacted>;
+  readonly small: SmallModel;
 };
+
+/** `base`: what is given, with what is shown short from now on. */
+type Summing = Step & { readonly base: Extended };
 
 export function compact(deps: SummaryDeps): (attempt: Attempt, input: Compact) => Promise<Compacted> {
   return async (attempt, input) => {
     const config = await deps.config(input.config);
     refuseScripted(deps, config);
     const { session, number } = attempt;
-    const { step, iteration, trigger } = input;
+    const { step, iteration } = input;
     const record = stepRecord<Compacted>(deps.store, session, config.chain, ['compact', input]);
     const known = await record.read();
     const live = deps.live.open({ session, step, attempt: number, activity: 'compact' });
     return orDied(live, async () => {
-      const base = await deps.transcripts.extend(session, input.head, input.append);
-      announce(live, base.added);
-      live.write({ type: 'compaction_start', iteration, trigger });
-      if (!known) return finish(live, await made({ deps, attempt, input, config, live, base, record }));
-      if (known.kind === 'compacted') tell(live, iteration, (await deps.transcripts.view(session, known.head)).entries);
+      const given = await deps.transcripts.extend(session, input.head, input.append);
+      const small = smallModel(deps, attempt, config, input);
+      if (!known) return finish(live, await made({ deps, attempt, input, config, live, given, record, small }));
+      announce(live, given.added);
+      if (known.kind === 'compacted') {
+        begin(live, input);
+        tell(live, iteration, (await deps.transcripts.view(session, known.head)).entries);
+      }
       return finish(live, known);
     });
   };
 }
 
 async function made(step: Step): Promise<Compacted> {
-  const { deps, attempt, input, config, live, base } = step;
-  const small = smallModel(deps, attempt, config);
+  const { deps, input, live, given, record, small } = step;
+  const shrunk = shrinkFirst(deps, given);
+  const enough = isEnough(shrunk, input);
+  const spend = small.spend();
+  // Watchers are told nothing: the next step says it.
+  if (enough && shrunk.freed === 0) return { kind: 'unshrunk', detail: 'no old result is left to shrink', spend };
+  announce(live, given.added);
+  if (enough) return storeShrunk(deps, record, shrunk, (marked) => ({ kind: 'shrunk', ...marked, spend }));
+  const result = await summed({ ...step, base: withStaged(shrunk.base, input) });
+  if (result.kind !== 'failed' || shrunk.freed === 0) return result;
+  return storeShrunk(deps, record, shrunk, (marked) => ({ ...result, ...marked }));
+}
+
+/** What is staged is committed before a summary is made (L9); when the API has refused the request that has been done. */
+function withStaged(base: Extended, { trigger }: Compact): Extended {
+  const { length: count } = readMarks(entriesOf(base)).staged;
+  if (trigger === 'reactive' || count === 0) return base;
+  return { ...base, added: [...base.added, { kind: 'collapse_committed', count }] };
+}
+
+async function summed(step: Summing): Promise<Compacted> {
+  const { deps, attempt, input, config, live, base, small } = step;
+  begin(live, input);
   const entries = entriesOf(base);
   const bodies = await deps.transcripts.bodies(entries);
   const hooks = hookContext(config, { iteration: input.iteration, signal: attempt.signal }, live);
@@ -68,11 +99,12 @@ async function made(step: Step): Promise<Compacted> {
   const reported = failures.map(hookFailed);
   if (summary.kind === 'made') return await stored(step, [...reported, summary.boundary], small.spend(), hooks);
   announce(live, reported);
+  if (summary.kind === 'unanswered') return unanswered(step, small.tries(), summary.failure);
   return { ...summary, spend: small.spend() };
 }
 
 async function stored(
-  step: Step,
+  step: Summing,
   more: readonly Entry[],
   spend: Compacted['spend'],
   hooks: HookContext,
@@ -101,7 +133,12 @@ async function stored(
   return result;
 }
 
-/** L60. The boundary is the last entry. */
+/** L60. */
+function begin(live: LiveWriter, { iteration, trigger }: Compact): void {
+  live.write({ type: 'compaction_start', iteration, trigger });
+}
+
+/** The boundary is the last entry. */
 function tell(live: LiveWriter, iteration: number, entries: readonly Entry[]): void {
   const boundary = entries.at(-1);
   if (boundary?.kind !== 'boundary') return;

@@ -1,6 +1,6 @@
 // From the entries in view to a boundary: what stays is chosen, the rest is summarised, and what comes of it must be smaller than
 // what was there (L10).
-import type { Asked } from '../model/ask-model.ts';
+import type { Asked, AskFailure } from '../model/ask-model.ts';
 import type { RunModel } from '../run-config.ts';
 import { estimateTokens } from '../../workflows/contract/tokens.ts';
 import type { BoundaryEntry, Entry } from '../transcript/entries.ts';
@@ -23,6 +23,8 @@ export type Summarizing = {
 export type Summarized =
   | { readonly kind: 'made'; readonly boundary: BoundaryEntry }
   | { readonly kind: 'failed'; readonly detail: string }
+  /** The small model gave no text. */
+  | { readonly kind: 'unanswered'; readonly failure: AskFailure }
   /** Cancelled. */
   | { readonly kind: 'nothing' };
 
@@ -49,9 +51,9 @@ export async function summarize(
   };
   let asked = await ask(room);
   // Characters say little of tokens in some languages: half of it fits where the whole was thought to.
-  if (asked.kind === 'failed' && asked.tooLong) asked = await ask(room / 2);
+  if (asked.kind === 'failed' && asked.failure.kind === 'too_long') asked = await ask(room / 2);
   if (asked.kind === 'aborted') return { kind: 'nothing' };
-  if (asked.kind === 'failed') return { kind: 'failed', detail: `the summary could not be made: ${asked.detail}` };
+  if (asked.kind === 'failed') return { kind: 'unanswered', failure: asked.failure };
   return strictlySmaller(work, kept, before, asked.cut ? `${asked.text}\n[The summary was cut here.]` : asked.text);
 }
 

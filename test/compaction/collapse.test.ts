@@ -3,6 +3,7 @@ import { APIError } from '@anthropic-ai/sdk';
 import { expect, test } from 'vitest';
 import { collapse } from '../../activities/compaction/collapse.ts';
 import type { Entry } from '../../activities/transcript/entries.ts';
+import type { Collapse } from '../../workflows/contract/activities.ts';
 import { project } from '../../activities/transcript/project.ts';
 import { estimateTokens } from '../../workflows/contract/tokens.ts';
 import {
@@ -27,7 +28,9 @@ const rounds = (count: number, thinks = false): Entry[] =>
 async function run(options: Partial<BenchOptions> = {}) {
   const answers = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight'].map((n) => `Short ${n}.`);
   const bench = await compactionBench({ entries: [runStarted(1), user('Go.'), ...rounds(20)], answers, ...options });
-  return { ...bench, collapse: (attempt = attemptOf()) => collapse(bench.deps)(attempt, bench.request) };
+  const go = (attempt = attemptOf(), more: Partial<Collapse> = {}) =>
+    collapse(bench.deps)(attempt, { ...bench.request, ...more });
+  return { ...bench, collapse: go };
 }
 
 const refused = (): Error => APIError.generate(400, { error: { message: 'no' } }, 'no', new Headers());
@@ -65,6 +68,12 @@ test('L9 committing them saves about what was said, and the short form names wha
   expect(JSON.stringify(project(committed, new Map())[0])).toMatch(/perdure:entry\/2-\d+.*Short one\./);
 });
 
+test('L9 L19 stretches are as large as the window of the model in use wants them', async () => {
+  const bench = await run({ window: 40_000, nextWindow: 1_000 });
+  expect(await bench.collapse()).toMatchObject({ kind: 'failed', detail: expect.stringContaining('large enough') });
+  expect(await bench.collapse(attemptOf(), { model: 1 })).toMatchObject({ kind: 'staged' });
+});
+
 test('L9 what is staged is not staged again', async () => {
   const bench = await run();
   const first = await bench.collapse();
@@ -99,4 +108,11 @@ test('L9 L47 a lost completion is found again, and a cancelled staging stores no
   const attempt = attemptOf();
   const cancelled = await run({ answers: ['Short.', hanging(() => attempt.abort('stop'))] });
   expect(await cancelled.collapse(attempt)).toMatchObject({ kind: 'nothing', spend: { usage: { input: 2_000 } } });
+});
+
+test('L51 what is left to spend ends the staging: what was made by then is staged', async () => {
+  const bench = await run();
+  const result = await bench.collapse(attemptOf(), { left: { tokens: 2_000 } });
+  expect(result).toMatchObject({ kind: 'staged', savings: { length: 2 }, spend: { usage: { input: 2_000 } } });
+  expect(bench.asked).toHaveLength(2);
 });

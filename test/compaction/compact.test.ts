@@ -2,9 +2,10 @@
 import { APIError } from '@anthropic-ai/sdk';
 import { expect, test } from 'vitest';
 import { compact } from '../../activities/compaction/compact.ts';
-import type { Entry } from '../../activities/transcript/entries.ts';
+import type { BoundaryEntry, Entry } from '../../activities/transcript/entries.ts';
 import { hashOf } from '../../activities/transcript/hash.ts';
 import { project } from '../../activities/transcript/project.ts';
+import type { Compact } from '../../workflows/contract/activities.ts';
 import type { Hash, MessageId } from '../../workflows/contract/ids.ts';
 import {
   boundary,
@@ -66,7 +67,6 @@ test('L10 a summary that saves nothing is a failure, and nothing is stored', asy
 });
 
 test.each<[string, BenchOptions['answers'], RegExp]>([
-  ['an empty text', ['', ' ', ''], /answered with nothing/],
   ['a refusal', [() => saying('I will not.', 'refusal')], /refused to answer/],
   ['an error', [APIError.generate(400, { error: { message: 'no' } }, 'no', new Headers())], /400/],
 ])('L10 %s in the place of a summary is a failure', async (_, answers, detail) => {
@@ -99,16 +99,21 @@ test('L10 a second compaction summarises the summary of the first, and the promp
   expect(JSON.stringify(seen)).toContain('Fix the bug in a.ts.');
 });
 
+/** Where what stays as it is begins, for another `trigger` or `model`. */
+async function keptFrom(more: Partial<Compact>, options: Partial<BenchOptions>): Promise<number> {
+  const bench = await run(options);
+  const { head } = (await compact(bench.deps)(attemptOf(), { ...bench.input, ...more })) as { head: Hash };
+  return ((await bench.entries(head)).at(-1) as BoundaryEntry).from;
+}
+
 test('L24 a reactive compaction keeps less of what is recent', async () => {
   const entries = [...long, ...['r7', 'r8', 'r9'].flatMap((name) => round(name, 60))];
-  const from = async (trigger: 'auto' | 'reactive'): Promise<unknown> => {
-    const bench = await run({ entries }, trigger);
-    const result = await bench.compact();
-    if (result.kind !== 'compacted') throw new Error(result.kind);
-    return (await bench.entries(result.head)).at(-1);
-  };
-  const [auto, reactive] = [await from('auto'), await from('reactive')];
-  expect((reactive as { from: number }).from).toBeGreaterThan((auto as { from: number }).from);
+  expect(await keptFrom({ trigger: 'reactive' }, { entries })).toBeGreaterThan(await keptFrom({}, { entries }));
+});
+
+test('L10 L19 what stays is what fits the window of the model in use', async () => {
+  const primary = await keptFrom({}, { nextWindow: 2_000 });
+  expect(await keptFrom({ model: 1 }, { nextWindow: 2_000 })).toBeLessThan(primary);
 });
 
 test('L10 a completion that was lost is found by the next attempt, which asks nothing', async () => {

@@ -22,6 +22,8 @@ export type BenchOptions = {
   /** Of the main model, in tokens. */
   readonly window?: number;
   readonly smallWindow?: number;
+  /** Of a fallback, in tokens. */
+  readonly nextWindow?: number;
   readonly hooks?: Partial<SummaryDeps['hooks']>;
 };
 
@@ -30,6 +32,7 @@ export async function compactionBench({
   answers = [],
   window = 1_000,
   smallWindow = 20_000,
+  nextWindow = window,
   hooks,
 }: BenchOptions) {
   const store = memoryStore();
@@ -56,7 +59,7 @@ export async function compactionBench({
     now: () => 0,
     random: () => 0,
   };
-  const config = await store.put(Buffer.from(JSON.stringify(runConfig(window, smallWindow))));
+  const config = await store.put(Buffer.from(JSON.stringify(runConfig([window, nextWindow], smallWindow))));
   const { head } = await stored(store, entries);
   const request = { head: head as Hash, append: [], config, step: 3, iteration: 2 } as const;
   const texts = (): string[] => asked.map(({ messages }) => messages[0]?.content as string);
@@ -70,7 +73,7 @@ export async function compactionBench({
   };
 }
 
-function runConfig(window: number, smallWindow: number): Partial<RunConfig> {
+function runConfig([window, nextWindow]: readonly [number, number], smallWindow: number): Partial<RunConfig> {
   const facts = { maxOutput: 64_000, price };
   return {
     v: 1,
@@ -79,11 +82,15 @@ function runConfig(window: number, smallWindow: number): Partial<RunConfig> {
     queryId: 'chain.1',
     depth: 0,
     cwd: '/work',
-    models: [{ name: 'claude-test', window, ...facts }],
+    models: [
+      { name: 'claude-test', window, ...facts },
+      { name: 'claude-next', window: nextWindow, ...facts },
+    ],
     smallModel: { name: 'claude-small', window: smallWindow, ...facts },
     scripted: false,
     backoff: { maxRetries: 10, firstMs: 1, maxMs: 2, parkOverMs: 60_000 },
     stallMs: 1_000,
+    maxEmptyReplies: 3,
     rules: { fixedTokens: 10 } as RunConfig['rules'],
   };
 }

@@ -30,6 +30,13 @@ it.each<[string, unknown]>([
   ['no room for an answer', { thinkingTokens: 4_000, maxOutputTokens: 4_000 }],
   ['output schema is not an object', { outputSchema: [] }],
   ['output schema is not an object', { outputSchema: 'object' }],
+  [
+    'characters of JSON in all: give at most 196608',
+    {
+      systemPrompt: 'x'.repeat(99_000),
+      permissions: { deny: Array.from({ length: 1_000 }, () => `bash(${'x'.repeat(90)})`) },
+    },
+  ],
   ['output schema has', { outputSchema: { description: 'x'.repeat(65_536) } }],
   ['approval timeout', { approvalTimeoutMs: 0 }],
   ['approval timeout', { approvalTimeoutMs: 366 * 24 * 3_600_000 }],

@@ -14,19 +14,28 @@ const busy: Partial<RunState> = {
   stopHookActive: true,
   stopHookRounds: 4,
   modelPosition: 1,
+  structuredRetries: 3,
 };
 
 const transitions: readonly [Transition, Partial<RunState>][] = [
   [
     { reason: 'next_turn', messages: [], snips: [], summarize: false },
-    { turn: 4, recoveries: 0, drained: false, compacted: false, capOverride: null, stopHookRounds: 4 },
+    {
+      turn: 4,
+      recoveries: 0,
+      drained: false,
+      compacted: false,
+      capOverride: null,
+      stopHookRounds: 4,
+      structuredRetries: 3,
+    },
   ],
   [
-    { reason: 'max_output_tokens_escalate', cap: 32_000, supersedes: 5 },
+    { reason: 'max_output_tokens_escalate', cap: 32_000, supersedes: 5, append: [] },
     { capOverride: 32_000, supersedes: 5, recoveries: 2 },
   ],
   [
-    { reason: 'max_output_tokens_recovery', head: hash('cut') },
+    { reason: 'max_output_tokens_recovery', keep: { head: hash('cut'), contextTokens: 9 }, append: [] },
     { recoveries: 3, head: hash('cut'), capOverride: 64_000 },
   ],
   [
@@ -51,7 +60,7 @@ const transitions: readonly [Transition, Partial<RunState>][] = [
   ],
   [
     { reason: 'structured_output_retry', append: [] },
-    { recoveries: 2, turn: 3 },
+    { recoveries: 2, turn: 3, structuredRetries: 4 },
   ],
 ];
 
@@ -67,6 +76,16 @@ describe('what a transition resets', () => {
       if (reason !== 'next_turn') expect(after.turn).toBe(3);
     },
   );
+
+  it.each([
+    ['collapse_drain_retry', 'L23', { drained: true }],
+    ['reactive_compact_retry', 'L24', { compacted: true }],
+    ['stop_hook_blocking', 'L30', { stopHookActive: true, stopHookRounds: 1 }],
+    ['model_fallback', 'L19', { modelPosition: 1 }],
+    ['structured_output_retry', 'L53', { structuredRetries: 1 }],
+  ] as const)('%s is remembered, so that it happens no more often than it may (%s)', (reason, _id, remembered) => {
+    expect(apply(state(), { reason, append: [] })).toMatchObject(remembered);
+  });
 
   it('L1 never edits the state it is given', () => {
     const frozen = Object.freeze({ ...state(busy), pending: Object.freeze([]), transitions: Object.freeze([]) });
@@ -104,21 +123,6 @@ describe('what a transition carries', () => {
       'b',
       'transition',
     ]);
-  });
-
-  it('L26 escalating sends the same request again', () => {
-    const before = state({ pending: [{ kind: 'user', ...userMessage('p') }] });
-    const after = apply(before, { reason: 'max_output_tokens_escalate', cap: 64_000, supersedes: 1 });
-    expect(after.head).toBe(before.head);
-    expect(after.pending.slice(0, -1)).toEqual(before.pending);
-  });
-
-  it('L27 recovering keeps the cut reply and asks to continue', () => {
-    const before = state({ pending: [{ kind: 'user', ...userMessage('p') }] });
-    const after = apply(before, { reason: 'max_output_tokens_recovery', head: hash('cut') });
-    expect(after.head).toBe(hash('cut'));
-    expect(after.pending[0]).toEqual({ kind: 'notice', notice: { kind: 'continue' } });
-    expect(after.pending).toHaveLength(2);
   });
 
   it('L3 the workflow keeps the last transitions and a count for each reason', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Compacted } from '../../workflows/contract/activities.ts';
+import type { Collapsed, Compacted } from '../../workflows/contract/activities.ts';
 import { noSpend, type Rules } from '../../workflows/contract/loop.ts';
 import { absorb } from '../../workflows/machine/absorb.ts';
 import { decide } from '../../workflows/machine/decide.ts';
@@ -34,11 +34,18 @@ const done = (tokens = 20_000): Compacted => {
   return { kind: 'compacted', head: hash('short'), before: 180_000, after: tokens, spend: noSpend };
 };
 const failed: Compacted = { kind: 'failed', detail: 'no summary', spend: noSpend };
+const shrunk = (freed: number): Compacted => ({ kind: 'shrunk', head: hash('marked'), freed, spend: noSpend });
+
+/** What is asked of the activity: old results first, and a summary when they free too little. */
+const compact = (unlessFreed: number): Move => ({ do: 'compact', trigger: 'auto', because: null, unlessFreed });
+
+/** Rule set 2 asks what old results free before anything else is done; here that has been asked. */
+const asked = { ...tracking, shrunkIn: 1 };
 
 describe('before a call', () => {
   it('L10 below the warning nothing is done, at critical the context is compacted', () => {
     expect(next(ready, { contextTokens: 139_000 })).toEqual({ do: 'call_model' });
-    expect(next(ready, { contextTokens: 170_000 })).toEqual({ do: 'compact', trigger: 'auto', because: null });
+    expect(next(ready, { contextTokens: 170_000 })).toEqual(compact(0));
   });
 
   it('L10 the estimate counts outcomes and messages that came since the last reply', () => {
@@ -52,19 +59,34 @@ describe('before a call', () => {
   });
 
   it('L9 at warning old stretches are staged, and again only when the context has grown', () => {
-    expect(next(ready, { contextTokens: 140_000 })).toEqual({ do: 'collapse' });
+    expect(next(ready, { contextTokens: 140_000 })).toEqual({ do: 'collapse', unlessFreed: 0 });
     const staged = { ...tracking, stagedAt: 140_000 };
     expect(next(ready, { contextTokens: 149_000, compaction: staged })).toEqual({ do: 'call_model' });
-    expect(next(ready, { contextTokens: 150_000, compaction: staged })).toEqual({ do: 'collapse' });
+    expect(next(ready, { contextTokens: 150_000, compaction: staged })).toEqual({
+      do: 'collapse',
+      unlessFreed: 10_000,
+    });
+  });
+
+  it('L9 what is committed, or shrunk, does not count as context that has not grown', () => {
+    const result: Collapsed = { kind: 'staged', head: hash('s'), savings: [15_000, 15_000], spend: noSpend };
+    const staged = after({ kind: 'collapsed', result, stop: null }, { contextTokens: 166_000 });
+    expect(staged).toMatchObject({ staged: [15_000, 15_000], compaction: { stagedAt: 136_000 } });
+    const shorter = commitCollapses({ ...staged, contextTokens: 172_000 }, 1);
+    expect(shorter).toMatchObject({ contextTokens: 157_000, staged: [15_000] });
+    expect(decide(shorter, rules, ready)).toEqual({ do: 'call_model' });
+    expect(decide({ ...shorter, contextTokens: 161_000 }, rules, ready)).toMatchObject({ do: 'collapse' });
+    const marked = absorb({ ...staged, contextTokens: 190_000 }, rules, compacted(shrunk(40_000)));
+    expect(marked).toMatchObject({ contextTokens: 150_000, compaction: { stagedAt: 96_000 } });
   });
 
   it('L9 at critical the oldest staged are committed first, as many as it takes', () => {
-    const full = { contextTokens: 175_000, staged: [3_000, 4_000, 5_000] };
+    const full = { contextTokens: 175_000, staged: [3_000, 4_000, 5_000], compaction: asked };
     expect(next(ready, full)).toEqual({ do: 'commit_collapses', count: 2 });
     const shorter = commitCollapses(state(full), 2);
     expect(shorter).toMatchObject({ contextTokens: 168_000, staged: [5_000] });
     expect(shorter.pending).toEqual([{ kind: 'collapse_committed', count: 2 }]);
-    expect(decide(shorter, rules, ready)).toEqual({ do: 'collapse' });
+    expect(decide(shorter, rules, ready)).toEqual({ do: 'collapse', unlessFreed: 28_000 });
   });
 
   it('L9 a staging that failed does not hold up the call', () => {
@@ -100,7 +122,8 @@ describe('before a call', () => {
   it('L12 with compaction off a full window ends the run with blocking_limit, before the call', () => {
     const off = { compaction: { ...rules.compaction, enabled: false } };
     expect(next(ready, { contextTokens: 190_000 }, off)).toEqual({ do: 'call_model' });
-    expect(next(ready, { contextTokens: 200_000 }, off)).toMatchObject({ terminal: { reason: 'blocking_limit' } });
+    const full = { contextTokens: 200_000, compaction: asked };
+    expect(next(ready, full, off)).toMatchObject({ terminal: { reason: 'blocking_limit' } });
   });
 
   it('L12 a full window is compacted again after a failure, until compaction is spent', () => {
@@ -117,6 +140,14 @@ describe('before a call', () => {
       body: { kind: 'stored', hash: hash('b'), bytes: 900_000 },
     } as const;
     expect(next(ready, { pending: [prompt] })).toMatchObject({ terminal: { reason: 'blocking_limit' } });
+  });
+
+  it('L12 the system prompt and the tools count with the newest message', () => {
+    const body = { kind: 'stored', hash: hash('b'), bytes: 790_000 } as const;
+    const pending = [{ kind: 'user', ...userMessage('p'), body }] as const;
+    const detail = expect.stringContaining('about 200500 tokens');
+    expect(next(ready, { pending })).toMatchObject({ terminal: { reason: 'blocking_limit', detail } });
+    expect(next(ready, { pending }, { fixedTokens: 2_500 })).toMatchObject({ do: 'compact' });
   });
 
   it('L11 the task budget is unset until the first compaction, then goes down by what was in context', () => {

@@ -9,7 +9,6 @@ import {
   call,
   cutOff,
   hash,
-  model,
   modelEvent,
   replied,
   rules,
@@ -75,43 +74,6 @@ describe('after a reply', () => {
   });
 });
 
-describe('a reply cut by max output tokens', () => {
-  it('L26 raises the cap first, on the same request', () => {
-    expect(next(modelEvent(cutOff(), { step: 12 }))).toEqual({
-      do: 'go_round',
-      transition: { reason: 'max_output_tokens_escalate', cap: 64_000, supersedes: 12 },
-    });
-  });
-
-  it('L26 never raises above what the window leaves or the model allows', () => {
-    expect(next(modelEvent(cutOff(170_000)))).toMatchObject({ transition: { cap: 30_000 } });
-    expect(next(modelEvent(cutOff()), {}, { models: [{ ...model, raisedOutputCap: 32_000 }] })).toMatchObject({
-      transition: { cap: 32_000 },
-    });
-  });
-
-  it.each([
-    ['the caller chose the cap', {}, { outputCapFixed: true }],
-    ['it was raised before', { capOverride: 64_000 }, {}],
-    ['nothing can be gained', {}, { models: [{ ...model, raisedOutputCap: 8_000 }] }],
-  ] as const)('L27 continues the cut reply when %s', (_why, from, limits) => {
-    expect(next(modelEvent(cutOff()), from, limits)).toEqual({
-      do: 'go_round',
-      transition: { reason: 'max_output_tokens_recovery', head: hash('cut') },
-    });
-  });
-
-  it('L28 after three recoveries the error is shown and the cut reply kept', () => {
-    const move = next(modelEvent(cutOff()), { capOverride: 64_000, recoveries: 3 });
-    expect(move).toMatchObject({
-      do: 'end',
-      terminal: { reason: 'max_output_tokens' },
-      keep: hash('cut'),
-      append: [{ notice: { kind: 'error' } }],
-    });
-  });
-});
-
 describe('after the tools', () => {
   it('L46 goes round with the messages that wait', () => {
     const queued = [userMessage('a'), userMessage('b')];
@@ -139,6 +101,18 @@ describe('after the tools', () => {
     });
   });
 
+  it('L41 L46 a hook that ends the run comes before the limits, and a fatal outcome before the hook', () => {
+    const limits = { maxTurns: 2, maxBudgetUsd: 1, wrapUp: true };
+    const over = { turn: 2, spend: usd(2) };
+    const stop = { stop: 'enough' };
+    expect(next(toolsRan([call(0)], { facts: [stop] }), over, limits)).toMatchObject({
+      terminal: { reason: 'hook_stopped', detail: 'enough' },
+    });
+    const fatal = { reason: 'permission_denied', detail: 'never' } as const;
+    const both = toolsRan([call(0), call(1)], { facts: [stop, { error: true, fatal }] });
+    expect(next(both, over, limits)).toMatchObject({ terminal: fatal });
+  });
+
   it('L34 a fatal outcome ends the run', () => {
     const fatal = { reason: 'permission_denied', detail: 'never' } as const;
     expect(next(toolsRan([call(0)], { facts: [{ error: true, fatal }] }))).toMatchObject({ terminal: fatal });
@@ -151,6 +125,9 @@ describe('after the tools', () => {
     for (let n = 0; n < 4; n += 1) failing = absorb(failing, rules, fail);
     expect(decide(failing, rules, fail)).toMatchObject({ do: 'go_round' });
     expect(next(fail, { failing: failing.failing })).toMatchObject({ terminal: { reason: 'fatal_tool_error' } });
+    // Those of calls that ran with the reply count as well (L37).
+    const early = { ...fail, results: [{ item: null, facts: { error: true } }] } as Event;
+    expect(next(early, { failing: failing.failing })).toMatchObject({ terminal: { reason: 'fatal_tool_error' } });
     const rescued = absorb(failing, rules, toolsRan([same]));
     expect(next(fail, { failing: rescued.failing })).toMatchObject({ do: 'go_round' });
   });
@@ -169,6 +146,14 @@ describe('budgets', () => {
       terminal: { reason: 'budget_exceeded', limitUsd: 1, spentUsd: 1 },
     });
     expect(next({ kind: 'ready' }, spent, { maxBudgetUsd: 1.01 })).toEqual({ do: 'call_model' });
+  });
+
+  it('L51 a call that spent it on failed attempts ends the run for that, and says why it failed', () => {
+    const failed = modelEvent({ kind: 'failed', detail: 'cut off', spend: usd(2) });
+    expect(next(failed, {}, { maxBudgetUsd: 1 })).toMatchObject({
+      terminal: { reason: 'budget_exceeded', spentUsd: 2 },
+      append: [{ notice: { kind: 'error', text: 'cut off' } }],
+    });
   });
 
   it('L51 is checked after each reply, whose unstarted calls are not run', () => {
@@ -220,7 +205,7 @@ describe('a stop from outside', () => {
   it('L47 too late for the stream keeps what was said', () => {
     expect(next(modelEvent(cutOff(), { stop: 'interrupt' }))).toMatchObject({
       terminal: { reason: 'aborted_streaming' },
-      keep: hash('cut'),
+      keep: { head: hash('cut'), contextTokens: 100 },
     });
   });
 });

@@ -127,7 +127,10 @@ describe('the wrap-up', () => {
   });
 
   it('L51 no recovery follows: cut, it is kept; failed, it is told, and the run ends as it would have', () => {
-    expect(next(modelEvent(cutOff()), summing('turns'))).toMatchObject({ do: 'end', keep: hash('cut') });
+    expect(next(modelEvent(cutOff()), summing('turns'))).toMatchObject({
+      do: 'end',
+      keep: { head: hash('cut'), contextTokens: 100 },
+    });
     for (const kind of ['too_long', 'media_too_large', 'refused', 'failed', 'hook_stopped'] as const) {
       const move = next(modelEvent({ kind, detail: 'no', spend: noSpend }), summing('turns'));
       expect(move).toMatchObject({ terminal: { reason: 'max_turns' }, append: [{ notice: { kind: 'error' } }] });

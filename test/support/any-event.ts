@@ -31,7 +31,7 @@ export function anyEvent(from: Random, move: Performed): Event {
     case 'park':
       return from.nat(30) > 0 ? { kind: 'ready' } : { kind: 'stopped', stop: 'interrupt' };
     case 'compact':
-      return { kind: 'compacted', result: anyCompaction(from), move, stop: null };
+      return { kind: 'compacted', result: anyCompaction(from, move), move, stop: null };
     case 'collapse':
       return { kind: 'collapsed', result: anyStaging(from), stop: null };
     case 'run_stop_hooks':
@@ -91,14 +91,25 @@ function anyToolsRan(from: Random, calls: readonly Call[]): Event {
   return { ...event, results };
 }
 
-function anyCompaction({ nat }: Random): Compacted {
+function anyCompaction({ nat, weighted }: Random, move: Extract<Performed, { do: 'compact' }>): Compacted {
   const spend = output(10);
-  if (nat(1) === 0) return { kind: 'failed', detail: 'x', spend };
-  return { kind: 'compacted', head: hash('c'), before: 0, after: nat(210_000), spend };
+  const { unlessFreed } = move;
+  const marked = (freed: number) => ({ head: hash('m'), freed });
+  const summary = unlessFreed === undefined || unlessFreed >= 0 ? 1 : 0;
+  const shrink = unlessFreed === undefined ? 0 : 1;
+  return weighted<Compacted>([
+    [4 * summary, () => ({ kind: 'compacted', head: hash('c'), before: 0, after: nat(210_000), spend })],
+    [3, () => ({ kind: 'failed', detail: 'x', spend })],
+    [1 * summary, () => ({ kind: 'failed', detail: 'x', ...marked(nat(40_000)), spend })],
+    [3 * shrink, () => ({ kind: 'shrunk', ...marked(nat(60_000)), spend })],
+    [1 * shrink, () => ({ kind: 'unshrunk', detail: 'x', spend })],
+    [1 * summary, () => ({ kind: 'parked', until: 1, failures: 1, detail: '', spend })],
+  ]);
 }
 
 function anyStaging({ nat }: Random): Collapsed {
   if (nat(2) === 0) return { kind: 'failed', detail: 'x', spend: noSpend };
+  if (nat(3) === 0) return { kind: 'shrunk', head: hash('m'), freed: nat(60_000), spend: noSpend };
   const savings = Array.from({ length: nat(4) }, () => nat(20_000));
   return { kind: 'staged', head: hash('s'), savings, spend: noSpend };
 }

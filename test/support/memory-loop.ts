@@ -17,9 +17,10 @@ import { callKey, type MessageId, type SessionId } from '../../workflows/contrac
 import type { Terminal } from '../../workflows/contract/loop.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
 import { batches } from '../../workflows/machine/batches.ts';
+import { collapseInput, compactInput } from '../../workflows/machine/compaction-input.ts';
 import type { CallResult, Event, Move, Performed } from '../../workflows/machine/events.ts';
 import { loop } from '../../workflows/machine/loop.ts';
-import { modelInput, modelPosition } from '../../workflows/machine/model-input.ts';
+import { modelInput } from '../../workflows/machine/model-input.ts';
 import { initialState, type RunState } from '../../workflows/machine/state.ts';
 import { userAppend } from '../../workflows/machine/transitions.ts';
 
@@ -83,11 +84,13 @@ export async function memoryLoop(
       case 'run_tools':
         return tools(state, move);
       case 'compact': {
-        const input = { ...common(state), trigger: move.trigger, ...modelPosition(state) };
+        const input = { ...common(state), ...compactInput(state, rules, move) };
         return { kind: 'compacted', result: await run(compact(deps), input), move, stop: null };
       }
-      case 'collapse':
-        return { kind: 'collapsed', result: await run(collapse(deps), common(state)), stop: null };
+      case 'collapse': {
+        const input = { ...common(state), ...collapseInput(state, rules, move) };
+        return { kind: 'collapsed', result: await run(collapse(deps), input), stop: null };
+      }
       case 'run_stop_hooks': {
         const { head } = state;
         if (head === null) throw new Error('stop hooks without a reply');

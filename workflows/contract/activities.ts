@@ -1,7 +1,7 @@
 // The activity port: what the workflow asks of the world. activities/ implements it; content never crosses, only hashes and facts.
 import type { Append, AppendingStep } from './append.ts';
 import type { Hash } from './ids.ts';
-import type { RunSnapshot, Spend } from './loop.ts';
+import type { Left, RunSnapshot, Spend } from './loop.ts';
 import type { CallModel, ModelResult, OutcomeFacts, ToolContextState } from './model-call.ts';
 import type { RunOptions } from './session.ts';
 
@@ -30,6 +30,8 @@ export type OpenRun = {
   /** The next step of the session: live files of earlier steps are of earlier runs. */
   readonly step: number;
   readonly options: RunOptions;
+  /** The hooks of the session's start have not been asked yet. */
+  readonly begins?: true;
 };
 
 /** `refused`: the run cannot start as asked; the sentence says why and what to do. */
@@ -82,9 +84,28 @@ export type Compact = AppendingStep & {
   readonly trigger: 'auto' | 'reactive';
   /** Position of the model whose window must hold the result. */
   readonly model?: number;
-};
+  /** Failed attempts before a parking (L14). */
+  readonly failures?: number;
+  /** Absent without a limit. The small model is asked no more when it is spent (L51). */
+  readonly left?: Left;
+} & ShrinkFirst;
 
-/** Tokens are estimates. `nothing`: cancelled, and discarded whole (L47). */
+/**
+ * Old tool results are shrunk first (L8). When that frees more tokens than `unlessFreed` it is all that is done; below 0 nothing
+ * else is done in any case. Absent: whatever it frees is not enough.
+ */
+export type ShrinkFirst = { readonly unlessFreed?: number };
+
+/** `append` and the mark of what was shrunk are stored. */
+export type ShrunkResults = { readonly head: Hash; readonly freed: number };
+
+/** Old results were shrunk and nothing else was done. */
+export type Shrunk = ShrunkResults & { readonly kind: 'shrunk'; readonly spend: Spend };
+
+/**
+ * Tokens are estimates. `unshrunk`: no old result is left to shrink, and nothing else was wanted. `parked`: the small model is to
+ * be asked again at `until`. `failed`: nothing was summarised, but old results may have been shrunk. `nothing`: cancelled, and discarded whole (L47).
+ */
 export type Compacted =
   | {
       readonly kind: 'compacted';
@@ -93,15 +114,34 @@ export type Compacted =
       readonly after: number;
       readonly spend: Spend;
     }
-  | { readonly kind: 'failed'; readonly detail: string; readonly spend: Spend }
+  | Shrunk
+  | { readonly kind: 'unshrunk'; readonly detail: string; readonly spend: Spend }
+  | {
+      readonly kind: 'parked';
+      readonly until: number;
+      readonly failures: number;
+      readonly detail: string;
+      readonly spend: Spend;
+    }
+  | ({ readonly kind: 'failed'; readonly detail: string; readonly spend: Spend } & Partial<ShrunkResults>)
   | { readonly kind: 'nothing'; readonly spend: Spend };
 
-/** Stage short forms of closed old stretches (L9). Stores `append` and what it staged, or nothing. */
-export type Collapse = AppendingStep;
+/** Stage short forms of closed old stretches (L9). Stores `append` and what it staged, or nothing. `model`: as in `Compact`. */
+export type Collapse = AppendingStep & Pick<Compact, 'model' | 'left'> & ShrinkFirst;
 
-/** `savings`: estimated tokens that committing each newly staged stretch would save, oldest first. */
+/**
+ * `savings`: estimated tokens that committing each newly staged stretch would save, oldest first. `freed`: by old results that
+ * were shrunk before (L8).
+ */
 export type Collapsed =
-  | { readonly kind: 'staged'; readonly head: Hash; readonly savings: readonly number[]; readonly spend: Spend }
+  | {
+      readonly kind: 'staged';
+      readonly head: Hash;
+      readonly savings: readonly number[];
+      readonly freed?: number;
+      readonly spend: Spend;
+    }
+  | Shrunk
   | { readonly kind: 'failed'; readonly detail: string; readonly spend: Spend }
   | { readonly kind: 'nothing'; readonly spend: Spend };
 

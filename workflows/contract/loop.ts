@@ -82,6 +82,13 @@ export function addSpend(a: Spend, b: Spend): Spend {
   return { usage: addUsage(a.usage, b.usage), usd: a.usd === null || b.usd === null ? null : a.usd + b.usd };
 }
 
+/** What a run may still spend, of each limit that it has (L51): US dollars, and tokens of all kinds. */
+export type Left = { readonly usd?: number; readonly tokens?: number };
+
+export function isSpent({ usd, tokens }: Left, spend: Spend): boolean {
+  return (usd !== undefined && (spend.usd ?? 0) >= usd) || (tokens !== undefined && totalTokens(spend.usage) >= tokens);
+}
+
 /** Tokens of all kinds. */
 export function totalTokens({ input, output, cacheRead, cacheWrite }: Usage): number {
   return input + output + cacheRead + cacheWrite;

@@ -1,7 +1,7 @@
 // One model call as the workflow asks for it, and what it can come to.
 import type { AppendingStep } from './append.ts';
 import type { Hash } from './ids.ts';
-import type { Spend } from './loop.ts';
+import type { Left, Spend } from './loop.ts';
 
 export type CallModel = AppendingStep & {
   /** max_tokens of this request. */
@@ -20,6 +20,8 @@ export type CallModel = AppendingStep & {
   readonly taskRemaining?: number;
   /** The last call of the run: the model is told to make no calls, and none would run (L51). */
   readonly wrapUp?: true;
+  /** Absent without a limit. No further attempt is made when those before it have spent it (L51). */
+  readonly left?: Left;
 };
 
 /** What context modifiers left (L38). Absent fields: as the run began. */

@@ -5,7 +5,7 @@ import type { PermissionMode, RunOptions } from './session.ts';
 export const permissionModes: readonly PermissionMode[] = ['default', 'acceptEdits', 'plan', 'dontAsk', 'bypass'];
 
 /** Limits beyond which a number is a mistake rather than a wish. */
-const MOST = {
+export const MOST = {
   maxTurns: 1_000_000,
   maxBudgetUsd: 1_000_000,
   timeoutMs: 365 * 24 * 3_600_000,
@@ -19,6 +19,8 @@ const MOST = {
   fallbackModels: 10,
   /** Characters of JSON. */
   outputSchema: 64 * 1024,
+  /** Characters of JSON: a handover carries all of it twice, below the server's limit of 2 MiB also where a character is three bytes. */
+  together: 192 * 1024,
 };
 
 /** Tokens below which the API refuses a request. */
@@ -29,6 +31,7 @@ export function optionsProblem(options: Partial<RunOptions>): string | undefined
   const { maxTurns, maxBudgetUsd, timeoutMs, maxOutputTokens, permissionMode, permissions } = options;
   const { model, cwd, systemPrompt } = options;
   return (
+    sizeProblem(options) ??
     text('system prompt', systemPrompt, MOST.systemPrompt) ??
     text('model', model, MOST.model) ??
     text('working directory', cwd, MOST.cwd) ??
@@ -52,6 +55,13 @@ export function optionsProblem(options: Partial<RunOptions>): string | undefined
       ? `the working directory "${cwd}" is not an absolute path`
       : undefined)
   );
+}
+
+/** Of all options together. */
+export function sizeProblem(options: Partial<RunOptions>): string | undefined {
+  const { length } = JSON.stringify(options);
+  if (length <= MOST.together) return undefined;
+  return `the options have ${length} characters of JSON in all: give at most ${MOST.together}, with fewer rules or shorter texts`;
 }
 
 function tokensProblem({

@@ -1,19 +1,26 @@
-// What a compaction or a staging of collapses leaves in the state (L9–L11).
-import type { Collapsed, Compacted } from '../contract/activities.ts';
+// What a compaction or a staging of collapses leaves in the state (L8–L11).
+import type { Collapsed, Compacted, ShrunkResults } from '../contract/activities.ts';
+import type { Hash } from '../contract/ids.ts';
 import { addSpend, type Rules } from '../contract/loop.ts';
-import { pendingTokens, usedTokens } from './context.ts';
+import { pendingTokens, unstagedTokens } from './context.ts';
 import type { RunState } from './state.ts';
 
 /** Compactions at most this many turns apart are close (L10). */
 const CLOSE_TURNS = 2;
 
 export function absorbCompacted(state: RunState, rules: Rules, result: Compacted): RunState {
-  const spent = { ...state, spend: addSpend(state.spend, result.spend) };
+  const spent = { ...state, spend: addSpend(state.spend, result.spend), failures: 0 };
   switch (result.kind) {
     case 'nothing':
       return spent;
+    case 'parked':
+      return { ...spent, failures: result.failures };
     case 'failed':
-      return failed(spent, rules, result.detail);
+      return failed(spent, rules, result);
+    case 'unshrunk':
+      return { ...spent, compaction: { ...state.compaction, shrunkIn: state.iteration } };
+    case 'shrunk':
+      return shrunk(spent, result);
     case 'compacted': {
       const { close, lastTurn } = state.compaction;
       const near = lastTurn !== null && state.turn - lastTurn <= CLOSE_TURNS;
@@ -29,6 +36,7 @@ export function absorbCompacted(state: RunState, rules: Rules, result: Compacted
           close: near ? close + 1 : 1,
           lastTurn: state.turn,
           triedIn: state.iteration,
+          shrunkIn: state.iteration,
           stagedAt: null,
         },
         taskRemaining: carriedBudget(state, rules),
@@ -37,14 +45,34 @@ export function absorbCompacted(state: RunState, rules: Rules, result: Compacted
   }
 }
 
-function failed(state: RunState, rules: Rules, detail: string): RunState {
+function failed(state: RunState, rules: Rules, result: Extract<Compacted, { kind: 'failed' }>): RunState {
+  const { head, freed = 0, detail } = result;
+  const kept = head === undefined ? state : shrunk(state, { head, freed });
   const failures = state.compaction.failures + 1;
   const spent = failures >= rules.compaction.maxFailures;
+  const { iteration } = state;
   return {
-    ...state,
-    compaction: { ...state.compaction, failures, triedIn: state.iteration },
-    pending: [...state.pending, { kind: 'notice', notice: { kind: 'compaction_failed', detail, spent } }],
+    ...kept,
+    compaction: { ...kept.compaction, failures, triedIn: iteration, shrunkIn: iteration },
+    pending: [...kept.pending, { kind: 'notice', notice: { kind: 'compaction_failed', detail, spent } }],
   };
+}
+
+/** No compaction: nothing of L10 and L11 changes. */
+function shrunk(state: RunState, { head, freed }: ShrunkResults): RunState {
+  const { stagedAt } = state.compaction;
+  const compaction = {
+    ...state.compaction,
+    shrunkIn: state.iteration,
+    stagedAt: stagedAt === null ? null : stagedAt - freed,
+  };
+  return { ...stored(state, head, freed), compaction };
+}
+
+/** What was pending is in the transcript now, and not in what the last reply counted; of what it did count, less is shown. */
+function stored(state: RunState, head: Hash, freed: number): RunState {
+  const newerTokens = state.newerTokens + pendingTokens(state.pending);
+  return { ...state, head, pending: [], newerTokens, contextTokens: Math.max(0, state.contextTokens - freed) };
 }
 
 /** L11: the API counts from what it is shown, and it is shown less from now on. */
@@ -54,11 +82,19 @@ function carriedBudget(state: RunState, { taskBudget }: Rules): number | null {
 }
 
 export function absorbCollapsed(state: RunState, rules: Rules, result: Collapsed): RunState {
-  const stagedAt = usedTokens(state, rules.fixedTokens);
-  const spend = addSpend(state.spend, result.spend);
-  const tried = { ...state, spend, compaction: { ...state.compaction, stagedAt } };
-  if (result.kind !== 'staged') return tried;
-  // What was pending is in the transcript now, and not in what the last reply counted.
-  const newerTokens = state.newerTokens + pendingTokens(state.pending);
-  return { ...tried, head: result.head, pending: [], newerTokens, staged: [...state.staged, ...result.savings] };
+  const spent = { ...state, spend: addSpend(state.spend, result.spend) };
+  const after = staged(spent, result);
+  return { ...after, compaction: { ...after.compaction, stagedAt: unstagedTokens(after, rules.fixedTokens) } };
+}
+
+function staged(state: RunState, result: Collapsed): RunState {
+  switch (result.kind) {
+    case 'nothing':
+    case 'failed':
+      return state;
+    case 'shrunk':
+      return stored(state, result.head, result.freed);
+    case 'staged':
+      return { ...stored(state, result.head, result.freed ?? 0), staged: [...state.staged, ...result.savings] };
+  }
 }

@@ -2,7 +2,7 @@
 import type { Append, BatchSummary, ModelResult } from '../contract/activities.ts';
 import { addSpend, type Rules } from '../contract/loop.ts';
 import { absorbCollapsed, absorbCompacted } from './absorb-compaction.ts';
-import type { Event, ToolsRan } from './events.ts';
+import type { Event, ModelEnded, ToolsRan } from './events.ts';
 import type { RunState } from './state.ts';
 import { contextAfter } from './tool-context.ts';
 
@@ -12,9 +12,9 @@ export function absorb(state: RunState, rules: Rules, event: Event): RunState {
     case 'stopped':
       return state;
     case 'model':
-      return withSummary(absorbModel(state, event.result), event.summary);
+      return absorbSummary(absorbModel(state, event.result), event);
     case 'tools_ran':
-      return withSummary(absorbTools(state, event), event.summary);
+      return absorbSummary(absorbTools(state, event), event);
     case 'compacted':
       return absorbCompacted(state, rules, event.result);
     case 'collapsed':
@@ -36,11 +36,10 @@ function absorbModel(state: RunState, result: ModelResult): RunState {
       const newerTokens = calls.reduce((sum, { outcome }) => sum + (outcome?.tokens ?? 0), 0);
       return { ...spent, head, pending: [], contextTokens, newerTokens };
     }
-    case 'cut_off':
-      // Head and pending stay: whether the cut reply is kept (L27) or replaced (L26) is not decided yet.
-      return { ...spent, contextTokens: result.contextTokens };
     case 'parked':
       return { ...spent, supersedes: state.supersedes, failures: result.failures, overloads: result.overloads ?? 0 };
+    // Whether a cut reply is kept (L27) or replaced (L26) is not decided yet.
+    case 'cut_off':
     case 'nothing':
     case 'too_long':
     case 'media_too_large':
@@ -53,11 +52,18 @@ function absorbModel(state: RunState, result: ModelResult): RunState {
 }
 
 /** L42: it was made while the model was called; it goes into the transcript with what comes next. */
-function withSummary(state: RunState, summary: BatchSummary | undefined): RunState {
+function absorbSummary(state: RunState, event: ModelEnded | ToolsRan): RunState {
+  const { summary } = event;
   if (!summary) return state;
-  const { text, spend } = summary;
-  const told = text === null ? state : noted(state, [{ kind: 'batch_summary', text }]);
-  return { ...told, spend: addSpend(state.spend, spend), pendingSummary: null };
+  // What was pending at a cut reply may be stored with it: what came meanwhile was not, and follows it.
+  const isCut = event.kind === 'model' && event.result.kind === 'cut_off';
+  const pending = isCut ? state.pending : [...state.pending, ...summaryAppend(summary)];
+  return { ...state, pending, spend: addSpend(state.spend, summary.spend), pendingSummary: null };
+}
+
+export function summaryAppend(summary: BatchSummary | undefined): readonly Append[] {
+  if (!summary || summary.text === null) return [];
+  return [{ kind: 'notice', notice: { kind: 'batch_summary', text: summary.text } }];
 }
 
 function noted(state: RunState, notices: readonly Extract<Append, { kind: 'notice' }>['notice'][]): RunState {

@@ -9,6 +9,15 @@ export function usedTokens(state: RunState, fixed: number): number {
   return counted + state.newerTokens + pendingTokens(state.pending);
 }
 
+/** Without what committing all that is staged would save (L9). */
+export function unstagedTokens(state: RunState, fixed: number): number {
+  return usedTokens(state, fixed) - total(state.staged);
+}
+
+export function total(savings: readonly number[]): number {
+  return savings.reduce((sum, saving) => sum + saving, 0);
+}
+
 /** Outcomes are not in it: their estimates came with their facts. */
 export function pendingTokens(pending: readonly Append[]): number {
   const characters = pending.reduce((sum, append) => sum + charactersOf(append), 0);

@@ -2,7 +2,7 @@
 import type { Append, ModelResult } from '../contract/activities.ts';
 import type { Rules, StopCause } from '../contract/loop.ts';
 import { afterTools } from './after-tools.ts';
-import { cutOff } from './cut-off.ts';
+import { cutOff, endOn } from './cut-off.ts';
 import type { Event, ModelEnded, Move } from './events.ts';
 import { finalReply, hooksRan } from './final-reply.ts';
 import { budgetGone } from './limits.ts';
@@ -33,13 +33,14 @@ export function decide(state: RunState, rules: Rules, event: Event): Move {
   }
 }
 
-function afterModel(state: RunState, rules: Rules, { result, stop, step }: ModelEnded): Move {
+function afterModel(state: RunState, rules: Rules, ended: ModelEnded): Move {
+  const { result, stop } = ended;
   switch (result.kind) {
     case 'message':
       return afterReply(state, rules, result);
     case 'cut_off':
       // A stop that came too late for the stream still stops the run; what was said is kept.
-      return stop ? { ...stopped(stop, rules, []), keep: result.head } : cutOff(state, rules, result, step);
+      return stop ? endOn(stopped(stop, rules, []), result, ended.summary) : cutOff(state, rules, result, ended);
     case 'interrupted':
       return stopped(stop ?? 'interrupt', rules, openCalls(result.calls, 'Not run: the reply was interrupted.'));
     case 'nothing':
@@ -59,6 +60,8 @@ function afterModel(state: RunState, rules: Rules, { result, stop, step }: Model
     case 'failed': {
       const { detail, status } = result;
       if (stop) return stopped(stop, rules, [errorNotice(detail)]);
+      const gone = budgetGone(state, rules);
+      if (gone) return { ...gone, append: [errorNotice(detail)] };
       return showError({ reason: 'model_error', detail, ...(status === undefined ? {} : { status }) });
     }
   }
@@ -83,6 +86,7 @@ function fallback(state: RunState, rules: Rules, result: Extract<ModelResult, { 
 function afterCompaction(state: RunState, rules: Rules, event: Extract<Event, { kind: 'compacted' }>): Move {
   const { stop, result, move } = event;
   if (stop || result.kind === 'nothing') return stopped(stop ?? 'interrupt', rules, []);
+  if (result.kind === 'parked') return { do: 'park', until: result.until };
   if (move.because) return afterReactive(state, rules, result, move.because);
   return tooClose(state, rules) ?? prepare(state, rules);
 }

@@ -10,7 +10,6 @@ import type {
   OutcomeItem,
   StopHooksRan,
 } from '../contract/activities.ts';
-import type { Hash } from '../contract/ids.ts';
 import type { RunLimit, StopCause, Terminal } from '../contract/loop.ts';
 import type { UserMessage } from '../contract/session.ts';
 import type { Transition } from './transitions.ts';
@@ -69,8 +68,9 @@ export type Move =
       readonly do: 'compact';
       readonly trigger: 'auto' | 'reactive';
       readonly because: Extract<Terminal, { reason: 'prompt_too_long' | 'image_error' }> | null;
+      readonly unlessFreed?: number;
     }
-  | { readonly do: 'collapse' }
+  | { readonly do: 'collapse'; readonly unlessFreed: number }
   /** Nothing is performed: the next request shows so many staged collapses short (L9). */
   | { readonly do: 'commit_collapses'; readonly count: number }
   /** Nothing is performed: the next request is the last, and sums up (L51). */
@@ -79,8 +79,11 @@ export type Move =
   /** Wait until `until` (milliseconds since the epoch) with nothing running (L14). */
   | { readonly do: 'park'; readonly until: number }
   | { readonly do: 'go_round'; readonly transition: Transition }
-  /** `keep`: the head to end on, when a cut reply is kept (L28). */
-  | { readonly do: 'end'; readonly terminal: Terminal; readonly append: readonly Append[]; readonly keep?: Hash };
+  /** `keep`: a cut reply that the run ends on (L28). */
+  | { readonly do: 'end'; readonly terminal: Terminal; readonly append: readonly Append[]; readonly keep?: CutReply };
+
+/** A reply that was cut, as it was stored with all that was pending, and what the API counted of it. */
+export type CutReply = Pick<Extract<ModelResult, { kind: 'cut_off' }>, 'head' | 'contextTokens'>;
 
 /** What `perform` is asked to do; the rest the loop does by itself. */
 export type Performed = Exclude<Move, { do: 'go_round' | 'end' | 'commit_collapses' | 'wrap_up' }>;

@@ -1,6 +1,7 @@
 // What a run may use up: turns (L45), money, tokens and time (L51), and how the run ends when it has.
 import {
   addSpend,
+  type Left,
   type ModelLimits,
   noSpend,
   type Rules,
@@ -56,6 +57,15 @@ export function limitEnd({ spend, turn }: RunState, rules: Rules, limit: RunLimi
       };
     }
   }
+}
+
+/** For who asks a model more than once. Null without a limit. */
+export function leftOf({ spend }: RunState, { maxBudgetUsd, maxTokens }: Rules): Left | null {
+  if (maxBudgetUsd === null && maxTokens === null) return null;
+  return {
+    ...(maxBudgetUsd === null ? {} : { usd: maxBudgetUsd - (spend.usd ?? 0) }),
+    ...(maxTokens === null ? {} : { tokens: maxTokens - totalTokens(spend.usage) }),
+  };
 }
 
 /** Of the model that is called now (L19). */

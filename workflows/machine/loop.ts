@@ -6,7 +6,7 @@ import { absorb } from './absorb.ts';
 import { decide } from './decide.ts';
 import type { Event, Move, Performed } from './events.ts';
 import type { RunState } from './state.ts';
-import { apply, commitCollapses } from './transitions.ts';
+import { apply, commitCollapses, keepCut } from './transitions.ts';
 import { withoutRequest, wrappingUp } from './wrap-up.ts';
 
 export type LoopPort = {
@@ -53,5 +53,5 @@ export async function loop(initial: RunState, rules: Rules, port: LoopPort, resu
 }
 
 function kept(state: RunState, move: Extract<Move, { do: 'end' }>): RunState {
-  return move.keep ? { ...state, head: move.keep, pending: [] } : { ...state, pending: withoutRequest(state.pending) };
+  return move.keep ? keepCut(state, move.keep) : { ...state, pending: withoutRequest(state.pending) };
 }

@@ -1,7 +1,7 @@
-// Before the model is called: is there money, room, and if not, what makes room (L9, L10, L12, L51). In this order: commit what is
-// staged, compact, or say that nothing helps; below that, stage for later.
+// Before the model is called: is there money, room, and if not, what makes room (L8, L9, L10, L12, L51). In this order: shrink old
+// results, commit what is staged, compact, or say that nothing helps; below that, stage for later.
 import type { Rules } from '../contract/loop.ts';
-import { newestTokens, usedTokens } from './context.ts';
+import { newestTokens, total, unstagedTokens, usedTokens } from './context.ts';
 import type { Move } from './events.ts';
 import { budgetGone, modelLimits } from './limits.ts';
 import { showError } from './show-error.ts';
@@ -10,6 +10,8 @@ import { wrapUpDue } from './wrap-up.ts';
 
 /** Collapses are staged again when the context has grown by this share of the window. */
 const STAGE_AGAIN = 0.05;
+/** Whatever is freed, old results are shrunk and nothing more. */
+const NO_SUMMARY = -1;
 
 export function prepare(state: RunState, rules: Rules): Move {
   return budgetGone(state, rules) ?? first(state, rules) ?? { do: 'call_model' };
@@ -31,18 +33,34 @@ function room(state: RunState, rules: Rules): Move | null {
   }
   const { critical, warning } = rules.compaction;
   if (used >= critical * window) return makeRoom(state, rules, used, window);
-  return used >= warning * window && stagingDue(state, rules, used, window) ? { do: 'collapse' } : null;
+  const over = used - warning * window;
+  return over >= 0 && stagingDue(state, rules, window) ? { do: 'collapse', unlessFreed: over } : null;
 }
 
 function makeRoom(state: RunState, rules: Rules, used: number, window: number): Move | null {
-  if (state.staged.length > 0)
-    return { do: 'commit_collapses', count: enough(state.staged, used - rules.compaction.critical * window) };
-  if (mayCompact(state, rules, used >= window)) return { do: 'compact', trigger: 'auto', because: null };
-  if (used < window) return null;
+  const over = used - rules.compaction.critical * window;
+  const full = used >= window;
+  const shrink = shrinkFirst(state, rules, over, full);
+  if (shrink) return shrink;
+  if (state.staged.length > 0) return { do: 'commit_collapses', count: enough(state.staged, over) };
+  if (mayCompact(state, rules, full)) return { do: 'compact', trigger: 'auto', because: null };
+  if (!full) return null;
   const why = rules.compaction.enabled ? 'compaction could not make room' : 'compaction is off';
   return blocked(
     `The context is about ${used} tokens, the model's window is ${window}, and ${why}. Start a new session, or a model with a larger window.`,
   );
+}
+
+/**
+ * Old results are shrunk before anything else is done (L8), once an iteration, and what that frees only an activity can say. The one
+ * that would summarise is asked first: it goes on when that is too little even with all that is staged.
+ */
+function shrinkFirst(state: RunState, rules: Rules, over: number, full: boolean): Move | null {
+  const { compaction, iteration, staged } = state;
+  if (compaction.shrunkIn === iteration) return null;
+  const auto = { do: 'compact', trigger: 'auto', because: null } as const;
+  if (mayCompact(state, rules, false)) return { ...auto, unlessFreed: over - total(staged) };
+  return staged.length > 0 || full ? { ...auto, unlessFreed: NO_SUMMARY } : null;
 }
 
 /** How many of the oldest bring it below by `over`. */
@@ -59,9 +77,10 @@ function mayCompact({ compaction, iteration }: RunState, rules: Rules, full: boo
   return compaction.triedIn !== iteration || (full && compaction.failures > 0);
 }
 
-function stagingDue({ compaction }: RunState, rules: Rules, used: number, window: number): boolean {
+function stagingDue(state: RunState, rules: Rules, window: number): boolean {
+  const { stagedAt } = state.compaction;
   if (!rules.compaction.enabled || !rules.compaction.collapse) return false;
-  return compaction.stagedAt === null || used >= compaction.stagedAt + STAGE_AGAIN * window;
+  return stagedAt === null || unstagedTokens(state, rules.fixedTokens) >= stagedAt + STAGE_AGAIN * window;
 }
 
 export function blocked(detail: string): Move {

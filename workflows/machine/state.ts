@@ -32,7 +32,7 @@ export type RunState = {
   readonly failing: { readonly signature: string; readonly times: number } | null;
   /** The step whose deltas the next request replaces (L26). */
   readonly supersedes: number | null;
-  /** Failed attempts of the call that was parked, for its next attempt (L14). */
+  /** Failed attempts of the call or the compaction that was parked, for its next attempt (L14). */
   readonly failures: number;
   /** How many of them were overloads (L19). */
   readonly overloads: number;
@@ -67,7 +67,9 @@ export type CompactionTracking = {
   readonly lastTurn: number | null;
   /** The iteration of the last attempt: one succeeds or fails once before the model is called. */
   readonly triedIn: number | null;
-  /** Tokens in context when collapses were staged last (L9). */
+  /** The iteration in which old results were last shrunk, or could not be, before anything else was done (L8). */
+  readonly shrunkIn: number | null;
+  /** Tokens in context when collapses were staged last, without what is staged: committing that changes nothing of it (L9). */
   readonly stagedAt: number | null;
 };
 
@@ -85,7 +87,14 @@ export type ContextFacts = Pick<RunState, 'contextTokens' | 'staged'>;
 
 export const noContext: ContextFacts = { contextTokens: 0, staged: [] };
 
-const noCompaction: CompactionTracking = { failures: 0, close: 0, lastTurn: null, triedIn: null, stagedAt: null };
+const noCompaction: CompactionTracking = {
+  failures: 0,
+  close: 0,
+  lastTurn: null,
+  triedIn: null,
+  shrunkIn: null,
+  stagedAt: null,
+};
 
 /** A new prompt: everything initial, turn 1, primary model. */
 export function initialState(

@@ -1,8 +1,8 @@
 // The transitions and what each resets (loop.md, "What a transition resets"). `apply` is the only way a run goes round.
 import type { Append } from '../contract/activities.ts';
-import type { Hash } from '../contract/ids.ts';
 import type { TransitionReason } from '../contract/loop.ts';
 import type { UserMessage } from '../contract/session.ts';
+import type { CutReply } from './events.ts';
 import { KEPT_TRANSITIONS, type RunState } from './state.ts';
 
 export type Transition =
@@ -13,9 +13,13 @@ export type Transition =
       readonly snips: readonly number[];
       readonly summarize: boolean;
     }
-  | { readonly reason: 'max_output_tokens_escalate'; readonly cap: number; readonly supersedes: number }
-  /** `head` has the cut reply. */
-  | { readonly reason: 'max_output_tokens_recovery'; readonly head: Hash }
+  | {
+      readonly reason: 'max_output_tokens_escalate';
+      readonly cap: number;
+      readonly supersedes: number;
+      readonly append: readonly Append[];
+    }
+  | { readonly reason: 'max_output_tokens_recovery'; readonly keep: CutReply; readonly append: readonly Append[] }
   | {
       readonly reason:
         | 'collapse_drain_retry'
@@ -52,12 +56,16 @@ function change(state: RunState, transition: Transition): RunState {
       return { ...state, ...cleared, turn: state.turn + 1, pending, pendingSummary: summary ?? state.pendingSummary };
     }
     case 'max_output_tokens_escalate':
-      return { ...state, capOverride: transition.cap, supersedes: transition.supersedes };
-    case 'max_output_tokens_recovery':
       return {
         ...state,
-        head: transition.head,
-        pending: [{ kind: 'notice', notice: { kind: 'continue' } }],
+        capOverride: transition.cap,
+        supersedes: transition.supersedes,
+        pending: [...state.pending, ...transition.append],
+      };
+    case 'max_output_tokens_recovery':
+      return {
+        ...keepCut(state, transition.keep),
+        pending: [...transition.append, { kind: 'notice', notice: { kind: 'continue' } }],
         recoveries: state.recoveries + 1,
       };
     default:
@@ -84,6 +92,11 @@ function otherResets(
     case 'structured_output_retry':
       return { structuredRetries: state.structuredRetries + 1 };
   }
+}
+
+/** What was pending is stored with it, and counted. */
+export function keepCut(state: RunState, { head, contextTokens }: CutReply): RunState {
+  return { ...state, head, pending: [], contextTokens, newerTokens: 0 };
 }
 
 /** Not a transition: the same iteration goes on, with less in view (L9). */

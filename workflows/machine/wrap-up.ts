@@ -3,6 +3,7 @@
 import type { Append } from '../contract/activities.ts';
 import { addSpend, costOf, noUsage, type Rules, type RunLimit, type Spend, totalTokens } from '../contract/loop.ts';
 import { usedTokens } from './context.ts';
+import { endOn } from './cut-off.ts';
 import type { ModelEnded, Move } from './events.ts';
 import { budgetReached, limitEnd, modelLimits } from './limits.ts';
 import { openCalls } from './open-calls.ts';
@@ -66,14 +67,14 @@ export function wrappingUp(state: RunState, rules: Rules, limit: RunLimit): RunS
 }
 
 /** Whatever came of it, the run ends as it would have without. Null: no such call, or it was stopped, or has to wait. */
-export function wrappedUp(state: RunState, rules: Rules, { result, stop }: ModelEnded): Move | null {
+export function wrappedUp(state: RunState, rules: Rules, { result, stop, summary }: ModelEnded): Move | null {
   if (state.wrapUp === null) return null;
   const end = { ...limitEnd(state, rules, state.wrapUp), append: [] };
   switch (result.kind) {
     case 'message':
       return { ...end, append: openCalls(result.calls, NOT_RUN) };
     case 'cut_off':
-      return stop ? null : { ...end, keep: result.head };
+      return stop ? null : endOn(end, result, summary);
     case 'interrupted':
     case 'nothing':
     case 'parked':

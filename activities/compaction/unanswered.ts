@@ -1,0 +1,38 @@
+// The small model has made no summary: Temporal tries again after a wait that holds no slot, or the run parks, as for any model
+// call (L14, L15). What it comes to when no wait helps is one failure of the compaction (L10).
+import type { Compact, Compacted } from '../../workflows/contract/activities.ts';
+import type { Attempt } from '../attempt.ts';
+import type { LiveWriter } from '../live/events.ts';
+import type { AskFailure } from '../model/ask-model.ts';
+import { afterEmpty, afterFailure, type AfterFailure, countFailure, type Tries } from '../model/failed-attempt.ts';
+import { died } from '../model/settle.ts';
+import type { RunConfig } from '../run-config.ts';
+import type { SummaryDeps } from './small-model.ts';
+
+type Step = {
+  readonly deps: SummaryDeps;
+  readonly attempt: Attempt;
+  readonly input: Compact;
+  readonly config: RunConfig;
+  readonly live: LiveWriter;
+};
+
+/** `tries` does not count this failure yet. Throws for another attempt. */
+export function unanswered(step: Step, tries: Tries, failure: AskFailure): Compacted {
+  const counted =
+    failure.kind === 'empty' ? { ...tries, empties: tries.empties + 1 } : countFailure(tries, failure, tries.spend);
+  const result = died(step, counted, next(step, counted, failure));
+  const { kind, detail, spend } = result;
+  // A reactive one would begin anew after the wait, with the model call that made it necessary.
+  if (kind === 'parked' && step.input.trigger === 'auto') {
+    return { kind, until: result.until, failures: result.failures, detail, spend };
+  }
+  return { kind: 'failed', detail: `the summary could not be made: ${detail}`, spend };
+}
+
+function next({ deps, config }: Step, tries: Tries, failure: AskFailure): AfterFailure {
+  const random = deps.random();
+  if (failure.kind === 'empty') return afterEmpty(tries, config, random);
+  const asked = { from: config.smallModel.name, to: null, calls: [] };
+  return afterFailure(failure, tries, config, asked, { now: deps.now(), random });
+}
