@@ -29,7 +29,10 @@ export function openRun(deps: Deps): (attempt: Attempt, input: OpenRun) => Promi
     if (wrong !== undefined) return { kind: 'refused', detail: wrong };
     const models = runModels(deps, options);
     const cwd = await workspace(options.cwd);
-    const problem = cwd.problem ?? priceProblem(models, options) ?? thinkingProblem(models[0], options);
+    const problem =
+      cwd.problem ??
+      priceProblem([...models, runModel(deps, deps.defaults.smallModel)], options) ??
+      thinkingProblem(models[0], options);
     if (problem !== undefined) return { kind: 'refused', detail: problem };
     await deps.live.forgetBefore(attempt.session, step);
     const started = await sessionStart(deps, attempt, input, cwd.path);
@@ -70,6 +73,7 @@ function snapshot(
     stallMs: defaults.stallMs,
     maxEmptyReplies: MAX_EMPTY_REPLIES,
     rules: rulesOf(deps, found.models, found.system, options),
+    ...(deps.hooks.deciding.length === 0 ? {} : { hooks: deps.hooks.deciding }),
   };
 }
 
@@ -128,7 +132,8 @@ function thinkingProblem({ name, maxOutput }: RunModel, { thinkingTokens }: RunO
   return `thinking tokens are ${thinkingTokens}, and all that ${name} may answer with is ${maxOutput} tokens: give fewer`;
 }
 
-function priceProblem(models: RunConfig['models'], { maxBudgetUsd }: RunOptions): string | undefined {
+/** Of all that may be asked: what has no price would count for nothing. */
+function priceProblem(models: readonly RunModel[], { maxBudgetUsd }: RunOptions): string | undefined {
   const unpriced = models.find(({ price }) => price === null);
   if (maxBudgetUsd === undefined || unpriced === undefined) return undefined;
   return `a budget in US dollars cannot be kept with model ${unpriced.name}: its price is not known; use a known model or leave the budget out`;

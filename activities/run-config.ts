@@ -41,6 +41,8 @@ export type RunConfig = {
   /** Empty replies in a row before `model_error` (L15). */
   readonly maxEmptyReplies: number;
   readonly rules: Rules;
+  /** Those it was opened with that decide something; absent without any. */
+  readonly hooks?: readonly string[];
 };
 
 export type ConfigReader = (hash: Hash) => Promise<RunConfig>;

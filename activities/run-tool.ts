@@ -4,6 +4,7 @@ import type { RunTool, ToolResult } from '../workflows/contract/activities.ts';
 import { callKey } from '../workflows/contract/ids.ts';
 import { type Attempt, stopped } from './attempt.ts';
 import type { Deps } from './deps.ts';
+import { refuseWithoutHooks } from './hooks/refuse-without-hooks.ts';
 import { orDied } from './live/or-died.ts';
 import { storedCall } from './tools/stored-call.ts';
 
@@ -11,6 +12,7 @@ export function runTool(deps: Deps): (attempt: Attempt, input: RunTool) => Promi
   return async (attempt, { head, config: hash, step, iteration, index, context, decision, stopped: isStopped }) => {
     const { session, number } = attempt;
     const config = await deps.config(hash);
+    if (!isStopped) refuseWithoutHooks(deps, config);
     const call = storedCall(await deps.transcripts.view(session, head), index);
     const live = deps.live.open({ session, step, attempt: number, activity: 'runTool' });
     return orDied(live, async () => {

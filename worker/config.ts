@@ -11,6 +11,7 @@ import { permissionsProblem } from '../workflows/contract/permission-rules.ts';
 import type { PermissionMode, PermissionRules } from '../workflows/contract/session.ts';
 import { hooksSchema } from './config-hooks.ts';
 import { differentlyNamed, dollars, name, run, share, upTo, whole } from './config-parts.ts';
+import { toolsSchema } from './config-tools.ts';
 import { issueText, tellRight } from './issue-text.ts';
 import { runDefaults } from './run-defaults.ts';
 
@@ -62,11 +63,6 @@ const count = whole(1_000_000);
 const tokens = whole(100_000_000, 'tokens');
 const price = z.strictObject({ input: dollars, output: dollars, cacheRead: dollars, cacheWrite: dollars });
 
-const tool = z.custom<Tool>(
-  (value) => typeof value === 'object' && value !== null && 'inputSchema' in value && 'call' in value,
-  'give a tool made with defineTool',
-);
-
 const keys = z.strictObject({
   model: name.optional(),
   fallbackModels: z.array(name).max(10).optional(),
@@ -99,7 +95,7 @@ const keys = z.strictObject({
     .optional(),
   batchSummaries: z.boolean().optional(),
   approvalTimeoutMs: upTo(365 * DAY).optional(),
-  tools: z.union([run, z.array(tool)]).optional(),
+  tools: z.union([run, toolsSchema]).optional(),
   hooks: hooksSchema.optional(),
   // A session closes only when they are over.
   afterStop: z.array(z.strictObject({ name, timeoutMs: upTo(30), run })).optional(),

@@ -1,17 +1,21 @@
 // Finds and loads a worker's configuration. Only a file that a person named, or the one in their own configuration folder: what
 // lies in a workspace never chooses policy, hooks or tools.
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { extname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { checkConfig, ConfigProblem, type PerdureConfig } from './config.ts';
 import { type Env, xdgFolder } from './embedded/data-folder.ts';
 import { reasonOf } from './embedded/setup-problem.ts';
+import { readNamedFile } from './read-named-file.ts';
 import { readTypeScript } from './typescript-loader.ts';
 
 /** `path`: absolute, null when there is none and everything is the default. */
 export type LoadedConfig = { readonly path: string | null; readonly config: PerdureConfig };
 
 const EXTENSIONS = ['.ts', '.mjs', '.js'];
+
+/** Milliseconds for a file to be loaded. */
+const LOAD_MS = 5_000;
 
 /**
  * `path` (of `--config`), else PERDURE_CONFIG, else `perdure/perdure.config.{ts,mjs,js}` in the user's XDG configuration folder.
@@ -39,7 +43,7 @@ function checkFile(file: string, source: string): void {
   if (!EXTENSIONS.includes(extname(file)))
     throw new ConfigProblem(`${source} is not a .ts, .mjs or .js file: name another`);
   try {
-    readFileSync(file);
+    readNamedFile(file);
   } catch (error) {
     throw new ConfigProblem(`${source} cannot be read: ${reasonOf(error)}; correct the path or its permissions`);
   }
@@ -49,10 +53,24 @@ function checkFile(file: string, source: string): void {
 async function importFile(file: string, source: string): Promise<{ readonly default?: unknown }> {
   try {
     if (extname(file) === '.ts') readTypeScript(file);
-    return (await import(/* @vite-ignore */ pathToFileURL(file).href)) as { readonly default?: unknown };
+    return await inTime(import(/* @vite-ignore */ pathToFileURL(file).href), source);
   } catch (error) {
     if (error instanceof ConfigProblem) throw error;
     const hint = extname(file) === '.js' && error instanceof SyntaxError ? '; name it .mjs if it is an ES module' : '';
     throw new ConfigProblem(`${source} cannot be loaded: ${reasonOf(error)}${hint}`, { cause: error });
+  }
+}
+
+/** What a file awaits may never come. The timer also keeps a process alive that has nothing else to wait for. */
+async function inTime<Loaded>(loading: Promise<Loaded>, source: string): Promise<Loaded> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const why = `${source} was not loaded within ${LOAD_MS} ms: correct what it awaits before it exports`;
+    timer = setTimeout(() => reject(new ConfigProblem(why)), LOAD_MS);
+  });
+  try {
+    return await Promise.race([loading, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }

@@ -1,10 +1,13 @@
-// Gives the work of provably dead workers on this host back at once, instead of waiting for their heartbeats to time out.
+// Gives the work of provably dead workers on this host back at once, instead of waiting for their heartbeats to time out, and ends
+// what their hook commands left running.
 // First the sticky queue, then the activity: the other order stalled for ten seconds.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ActivityNotFoundError, type Client } from '@temporalio/client';
 import { ApplicationFailure, WorkflowNotFoundError } from '@temporalio/common';
+import { endOrphans } from '../activities/hooks/orphans.ts';
 import { isAlive, parseIdentity } from '../activities/process-identity.ts';
 import { MEMO_KEY, WORKFLOW_TYPE, type SessionMemo } from '../workflows/contract/session.ts';
+import { withLock } from './embedded/file-lock.ts';
 import { GRPC, grpcFailure } from './embedded/grpc-failure.ts';
 
 /** PENDING_ACTIVITY_STATE_STARTED and _CANCEL_REQUESTED: an attempt was begun. */
@@ -19,21 +22,31 @@ const AT_ONCE = 8;
  */
 const AGAIN_MS = [500, 1_000, 2_000, 5_000, 10_000];
 
+/** Milliseconds that another worker of this machine may take to look. */
+const LOCK_MS = 10_000;
+
 export type Reaper = {
   /** Resolves when the first look is over. */
   readonly first: Promise<void>;
   stop(): Promise<void>;
 };
 
+export type StartReaper = {
+  readonly client: Client;
+  /** Of this machine's workers: one of them looks at a time. */
+  readonly lockDir: string;
+  readonly warn: (message: string) => void;
+};
+
 /** Best effort: what is missed here times out by itself. */
-export function startReaper(client: Client, warn: (message: string) => void): Reaper {
+export function startReaper(options: StartReaper): Reaper {
   const stopped = new AbortController();
-  const first = reap(client, warn);
+  const first = reap(options);
   const rounds = async (): Promise<void> => {
     await first;
     for (let round = 0; ; round += 1) {
       await sleep(AGAIN_MS[round] ?? AGAIN_MS.at(-1), undefined, { signal: stopped.signal });
-      await reap(client, warn);
+      await reap(options);
     }
   };
   // Ends by being stopped, and only so: `reap` reports its own failures.
@@ -41,17 +54,23 @@ export function startReaper(client: Client, warn: (message: string) => void): Re
   return { first, stop: () => (stopped.abort(), ended) };
 }
 
-async function reap(client: Client, warn: (message: string) => void): Promise<void> {
+/** An activity is failed by its id alone: by another that looked at the same time, an attempt that has just begun elsewhere would be. */
+async function reap({ client, lockDir, warn }: StartReaper): Promise<void> {
   try {
-    const waiting = await busySessions(client);
-    const next = async (): Promise<void> => {
-      for (let session = waiting.pop(); session !== undefined; session = waiting.pop())
-        await reapSession(client, session).catch(unlessTaken);
-    };
-    await Promise.all(Array.from({ length: AT_ONCE }, next));
+    await withLock(lockDir, { doing: "taking over dead workers' work", waitMs: LOCK_MS }, () => look(client));
   } catch (error) {
     warn(`work of dead workers could not be taken over at once: ${String(error)}; their heartbeat timeouts will do it`);
   }
+}
+
+async function look(client: Client): Promise<void> {
+  await endOrphans();
+  const waiting = await busySessions(client);
+  const next = async (): Promise<void> => {
+    for (let session = waiting.pop(); session !== undefined; session = waiting.pop())
+      await reapSession(client, session).catch(unlessTaken);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, next));
 }
 
 /** Idle sessions have nothing to take over. */
@@ -72,7 +91,7 @@ async function reapSession(client: Client, workflowId: string): Promise<void> {
     namespace: client.options.namespace,
     execution: { workflowId },
   });
-  // Not fenced by attempt: look again just before.
+  // A live worker may have begun one meanwhile: look again just before.
   const now = await orphans(client, workflowId);
   const gone = ApplicationFailure.create({ type: 'WorkerGone', message: 'its worker is dead', nextRetryDelay: 1 });
   for (const activityId of now) await client.activity.fail({ workflowId, activityId }, gone).catch(unlessTaken);

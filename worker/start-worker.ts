@@ -1,20 +1,18 @@
 // Starts one worker in this process and says when it polls. `perdure worker`, `dev`, `run` and tests all start theirs here.
-import { Client, Connection } from '@temporalio/client';
+import { join } from 'node:path';
 import { NativeConnection, type Worker } from '@temporalio/worker';
 import { createDeps } from './create-deps.ts';
 import type { RunDefaults } from '../activities/deps.ts';
 import type { PerdureConfig } from './config.ts';
 import { configDefaults } from './config-defaults.ts';
 import { createWorker } from './create-worker.ts';
+import { connectClient, connectionOptions, type Target } from './embedded/connect-client.ts';
+import { reasonOf, SetupProblem } from './embedded/setup-problem.ts';
 import { modelAccess } from './model-access.ts';
 import { startReaper } from './reaper.ts';
 import { TASK_QUEUE } from '../workflows/contract/session.ts';
 
-export type StartWorker = {
-  readonly address: string;
-  readonly namespace: string;
-  readonly tls?: boolean | object;
-  readonly apiKey?: string;
+export type StartWorker = Target & {
   readonly storeDir: string;
   readonly liveDir: string;
   /** Hidden from tools. */
@@ -45,37 +43,66 @@ export type RunningWorker = {
   readonly done: Promise<void>;
 };
 
+type Close = () => Promise<void>;
+
+/** Throws SetupProblem when the server or the key cannot be used. What was opened is closed when a later step fails. */
 export async function startWorker(settings: StartWorker): Promise<RunningWorker> {
-  const { address, namespace, tls, apiKey, warn, config = {} } = settings;
-  const secure = { ...(tls === undefined ? {} : { tls }), ...(apiKey === undefined ? {} : { apiKey }) };
-  const access = await modelAccess(settings.env);
-  const connection = await NativeConnection.connect({ address, ...secure });
-  const defaults = { ...configDefaults(config), ...settings.defaults };
-  const deps = await createDeps({ ...config, ...settings, defaults, access });
-  const worker = await createWorker({ ...settings, connection, namespace, deps });
-  const client = new Client({ connection: await Connection.connect({ address, ...secure }), namespace });
+  const opened: Close[] = [];
+  const { worker, deps, client } = await made(settings, opened).catch(async (error: unknown) => {
+    await closeAll(opened);
+    throw error;
+  });
   const finished = worker.run();
-  const reaper = startReaper(client, warn);
-  await reaper.first;
-  const done = ended(finished, [reaper.stop, () => client.connection.close(), access.close, () => connection.close()]);
+  const reaper = startReaper({ client, lockDir: join(settings.dataDir, 'reaper'), warn: settings.warn });
+  const done = ended(finished, [deps.hooks.close, reaper.stop, ...opened]);
   // Whoever started the worker awaits `done` or `stop`; until then its end must not count as unhandled.
   done.catch(() => undefined);
+  await reaper.first;
   return {
     taskQueue: settings.taskQueue ?? TASK_QUEUE,
     sandbox: deps.sandbox.describe,
-    scripted: access.scripted,
+    scripted: deps.scripted,
     done,
     stop: () => stop(worker, done),
   };
 }
 
+/** How to close what is opened is added to `opened` at once. The worker comes last: a connection of one cannot be closed. */
+async function made(settings: StartWorker, opened: Close[]) {
+  const { namespace, config = {} } = settings;
+  const access = await modelAccess(settings.env);
+  opened.push(access.close);
+  // First, for it says best why a server cannot be reached.
+  const { client } = await connectClient(settings);
+  opened.push(() => client.connection.close());
+  const connection = await workerConnection(settings);
+  opened.push(() => connection.close());
+  const defaults = { ...configDefaults(config), ...settings.defaults };
+  const deps = await createDeps({ ...config, ...settings, defaults, access });
+  const worker = await createWorker({ ...settings, connection, namespace, deps });
+  return { worker, deps, client };
+}
+
+async function workerConnection(target: Target): Promise<NativeConnection> {
+  try {
+    return await NativeConnection.connect(connectionOptions(target));
+  } catch (error) {
+    const what = `no worker can connect to the Temporal server at ${target.address}: ${reasonOf(error)}`;
+    throw new SetupProblem(`${what}; see that it runs, and that its TLS settings are right`, { cause: error });
+  }
+}
+
 /** What the worker used is closed when it has ended, however it ended. */
-async function ended(finished: Promise<void>, closing: readonly (() => Promise<void>)[]): Promise<void> {
+async function ended(finished: Promise<void>, closing: readonly Close[]): Promise<void> {
   try {
     await finished;
   } finally {
-    for (const close of closing) await close();
+    await closeAll(closing);
   }
+}
+
+async function closeAll(closing: readonly Close[]): Promise<void> {
+  for (const close of closing) await close();
 }
 
 async function stop(worker: Worker, done: Promise<void>): Promise<void> {

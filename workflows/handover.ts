@@ -1,6 +1,7 @@
 // Continue as new, anywhere between two iterations (L4): on Temporal's suggestion or our own limits. The check, the snapshot and
 // the command are made with no await between them, so nothing can arrive unseen; what arrives after is in the new run.
 import { allHandlersFinished, CancellationScope, condition, continueAsNew, workflowInfo } from '@temporalio/workflow';
+import { sizeProblem } from './contract/options-problem.ts';
 import { defaultHandover } from './contract/session.ts';
 import type { Carry, ResumedInput, RunCarry } from './session-state.ts';
 import type { Session } from './session.ts';
@@ -18,13 +19,16 @@ export async function handoverIfDue(session: Session, run: () => RunCarry | null
 /** Never returns. To be called where `handoverReady` was seen to be true. */
 export async function handOver(session: Session, run: RunCarry | null): Promise<never> {
   const carry: Carry = { ...session.facts, inbox: session.inbox.snapshot(), run };
-  return continueAsNew<(input: ResumedInput) => Promise<void>>({ ...session.input, carry });
+  // The options travel in `carry`.
+  const options = { cwd: carry.options.cwd };
+  return continueAsNew<(input: ResumedInput) => Promise<void>>({ ...session.input, options, carry });
 }
 
 /** Due, and nothing would be lost by it. */
 export function handoverReady(session: Session): boolean {
   if (isStopping(session) || !handoverDue(session)) return false;
-  return session.inbox.isCarriable() && session.beside.isSettled && allHandlersFinished();
+  const isCarriable = session.inbox.isCarriable() && sizeProblem(session.facts.options) === undefined;
+  return isCarriable && session.beside.isSettled && allHandlersFinished();
 }
 
 /** A stop is dealt with in this run: its scope is cancelled already. */

@@ -14,6 +14,9 @@ const STEP_SIZE = 64 * 1024;
 /** Characters that a handover may carry, for the same reason. */
 const CARRIED_SIZE = 128 * 1024;
 
+/** Characters of a text that travels in its message; the client puts longer ones into the store. */
+const LONGEST_TEXT = 64 * 1024;
+
 export type InboxSnapshot = { readonly queue: readonly UserMessage[]; readonly seen: readonly MessageId[] };
 
 export class Inbox {
@@ -90,6 +93,6 @@ export function isSnip(value: unknown): value is { readonly entries: readonly nu
 
 function isBody(value: unknown): boolean {
   const { kind, text, hash, bytes } = (value ?? {}) as Readonly<Record<string, unknown>>;
-  if (kind === 'text') return typeof text === 'string';
+  if (kind === 'text') return typeof text === 'string' && text.length <= LONGEST_TEXT;
   return kind === 'stored' && isHash(hash) && typeof bytes === 'number';
 }

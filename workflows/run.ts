@@ -1,9 +1,10 @@
 // One run: opened by messages or taken up after a handover, through the loop, to its terminal reason and its commit.
-import { CancellationScope } from '@temporalio/workflow';
+import { ActivityFailure, CancellationScope, isCancellation } from '@temporalio/workflow';
 import { committed } from './committed.ts';
-import type { Append, RunEnded, RunOpened } from './contract/activities.ts';
+import type { Append, OpenRun, RunEnded, RunOpened } from './contract/activities.ts';
 import type { MessageId } from './contract/ids.ts';
 import { addSpend } from './contract/loop.ts';
+import { sizeProblem } from './contract/options-problem.ts';
 import { LISTED_MESSAGES, type RunSummary, type UserMessage } from './contract/session.ts';
 import { handoverDue, handoverIfDue } from './handover.ts';
 import { usedTokens } from './machine/context.ts';
@@ -50,16 +51,34 @@ export async function openAndRun(session: Session): Promise<void> {
 
 const listed = (messages: readonly MessageId[]): readonly MessageId[] => messages.slice(0, LISTED_MESSAGES);
 
-/** Not cancelled by a stop: whatever becomes of the run, its transcript says what it was opened with. */
+/**
+ * A stop ends the hooks of the session's start (L47), never the opening: whatever becomes of the run, its transcript says what it was
+ * opened with. Hooks that were stopped are asked by the next run.
+ */
 async function open(session: Session): Promise<RunOpened> {
-  const { chain, runs, options } = session.facts;
-  const input = { chain, run: runs, step: session.nextStep(), options };
+  const { chain, runs, options, begun } = session.facts;
+  const tooLarge = sizeProblem(options);
+  if (tooLarge !== undefined) return { kind: 'refused', detail: tooLarge };
+  const input = (): OpenRun => ({ chain, run: runs, step: session.nextStep(), options });
   try {
-    return await CancellationScope.nonCancellable(() => openRun(input));
+    const opened = begun ? null : await openWithHooks(session, { ...input(), begins: true });
+    return opened ?? (await CancellationScope.nonCancellable(() => openRun(input())));
   } catch (error) {
     const detail = storeProblem(error);
     if (detail === null) throw error;
     return { kind: 'refused', detail };
+  }
+}
+
+/** Null: it was stopped. */
+async function openWithHooks(session: Session, input: OpenRun): Promise<RunOpened | null> {
+  try {
+    const opened = await session.runScope.run(() => openRun(input));
+    if (opened.kind === 'opened') session.facts = { ...session.facts, begun: true };
+    return opened;
+  } catch (error) {
+    if (session.stopCause && (isCancellation(error) || error instanceof ActivityFailure)) return null;
+    throw error;
   }
 }
 
@@ -108,6 +127,7 @@ async function finish(
   messages: readonly MessageId[],
   startedAt: number,
 ): Promise<void> {
+  session.finishRun();
   const at = Date.now();
   const { runs } = session.facts;
   const summary = { run: runs, terminal, turns: state.turn, iterations: state.iteration, messages };

@@ -19,8 +19,10 @@ export type Carry = {
   readonly options: RunOptions;
   /** What the last run opened with, when messages it took have changed `options` since: those may be refused (L57). */
   readonly accepted?: RunOptions | null;
-  /** Runs opened so far. */
+  /** Runs opened so far, those that were refused with them. */
   readonly runs: number;
+  /** The hooks of the session's start were asked. */
+  readonly begun: boolean;
   readonly inbox: InboxSnapshot;
   readonly last: RunSummary | null;
   /** How full the transcript's context is, from run to run (L10). */
@@ -66,6 +68,7 @@ export function firstCarry(input: SessionInput, chain: string): Carry {
     head: null,
     options: input.options,
     runs: 0,
+    begun: false,
     inbox: { queue: [], seen: [] },
     last: null,
     context: noContext,

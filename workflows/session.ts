@@ -55,6 +55,8 @@ export class Session {
   private phase: Phase | null = null;
   /** The last run that the memo tells of. */
   private told: RunSummary | null = null;
+  /** The run's end is decided, and is being stored. */
+  private finishing = false;
   /** How many of the oldest waiting messages were interrupted before a run took them. */
   private interrupted = 0;
   /** Set by the `resume` signal, cleared by whoever waits for it. */
@@ -94,10 +96,11 @@ export class Session {
     return this.facts.step;
   }
 
-  /** Without a run it holds for what waits to open one; an interrupt of an idle session changes nothing. */
+  /** With no run to stop it holds for what waits to open one; an interrupt of an idle session changes nothing. */
   stop(cause: StopCause): void {
-    if (!this.run && cause === 'interrupt') this.interrupted = this.inbox.waiting.length;
-    if (!this.run || this.stopped) return;
+    const over = !this.run || this.finishing;
+    if (over && cause === 'interrupt') this.interrupted = this.inbox.waiting.length;
+    if (over || this.stopped) return;
     this.stopped = cause;
     this.scope.cancel();
   }
@@ -121,7 +124,13 @@ export class Session {
   beginRun(run: LiveRun): void {
     this.run = run;
     this.stopped = null;
+    this.finishing = false;
     this.scope = this.root.consideredCancelled ? this.root : new CancellationScope();
+  }
+
+  /** From here on nothing stops it any more. */
+  finishRun(): void {
+    this.finishing = true;
   }
 
   endRun(): void {

@@ -31,7 +31,7 @@ type Payloads = {
     readonly after: number;
     readonly summary: string;
   };
-  /** `text`: of the last reply. `active`: a stop hook has blocked in this run before. */
+  /** `text`: of the last reply, whole where it was cut and continued. `active`: a stop hook has blocked in this run before. */
   readonly stop: { readonly text: string; readonly active: boolean };
   readonly sessionEnd: object;
 };

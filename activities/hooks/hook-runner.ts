@@ -8,6 +8,7 @@ import { matchesTool } from './match-tool.ts';
 import { askBeforeTool } from './pre-tool.ts';
 import { hookName, runHook, type HookEnd } from './run-hook.ts';
 import { stopVerdict } from './stop-verdict.ts';
+import { unawaited } from './unawaited.ts';
 
 export type HookRunnerOptions = {
   /** What commands get an allow-listed part of. */
@@ -16,9 +17,16 @@ export type HookRunnerOptions = {
 
 export function hookRunner(config: HookConfig, { env }: HookRunnerOptions): HookRunner {
   const one = runOne(env);
+  const observers = unawaited();
   const all = <Name extends HookName>(name: Name, context: HookContext, payload: HookPayload<Name>) =>
     Promise.all(about(config, name, payload).map((hook) => one(name, hook, context, payload)));
   return {
+    deciding: [
+      ...named('promptSubmitted', config.promptSubmitted),
+      ...named('preTool', config.preTool),
+      ...named('postTool', config.postTool),
+      ...named('stop', config.stop),
+    ],
     has: (name, tool) => about(config, name, tool === undefined ? {} : { tool }).length > 0,
     async sessionStart(context) {
       const ran = await all('sessionStart', context, {});
@@ -35,7 +43,8 @@ export function hookRunner(config: HookConfig, { env }: HookRunnerOptions): Hook
       return { context: contexts(ran), stop: firstStop(ran), failed: failures(ran) };
     },
     async postSampling(context, message) {
-      return { failed: failures(await all('postSampling', context, { message })) };
+      const tell = (signal: AbortSignal) => all('postSampling', { ...context, signal }, { message });
+      return { failed: failures(await observers.run(context.signal, tell)) };
     },
     async preCompact(context, compaction) {
       const ran = await all('preCompact', context, compaction);
@@ -46,7 +55,12 @@ export function hookRunner(config: HookConfig, { env }: HookRunnerOptions): Hook
     },
     stop: async (context, reply) => stopVerdict(await all('stop', context, reply)),
     sessionEnd: async (context) => ({ failed: failures(await all('sessionEnd', context, {})) }),
+    close: () => observers.end(),
   };
+}
+
+function named<Name extends HookName>(kind: Name, hooks: readonly Hook<Name>[] = []): readonly string[] {
+  return hooks.map((hook) => `${kind} ${hookName(hook)}`);
 }
 
 /** The hooks of a kind, those that are about another tool left out. */

@@ -67,6 +67,8 @@ export type PromptVerdict = {
 export type HookRunner = {
   /** Whether any hook of this kind, and for this tool if one is named, is configured: without one nothing is called. */
   has(name: HookName, tool?: string): boolean;
+  /** Kind and name of each hook that can deny a call or a prompt, or say how a run ends. */
+  readonly deciding: readonly string[];
   sessionStart(context: HookContext): Promise<Pick<PromptVerdict, 'context' | 'failed'>>;
   promptSubmitted(context: HookContext, prompts: readonly string[]): Promise<PromptVerdict>;
   preTool(context: HookContext, call: { readonly name: string; readonly input: unknown }): Promise<PreToolVerdict>;
@@ -96,10 +98,13 @@ export type HookRunner = {
   ): Promise<{ readonly failed: readonly HookFailure[] }>;
   stop(context: HookContext, reply: { readonly text: string; readonly active: boolean }): Promise<StopHooksRan>;
   sessionEnd(context: HookContext): Promise<{ readonly failed: readonly HookFailure[] }>;
+  /** The worker has stopped: ends what still runs, which only hooks do that nobody waits for. */
+  close(): Promise<void>;
 };
 
 export const noHooks: HookRunner = {
   has: () => false,
+  deciding: [],
   sessionStart: () => Promise.resolve({ context: [], failed: [] }),
   promptSubmitted: () => Promise.resolve({ context: [], stop: null, failed: [] }),
   preTool: () => Promise.resolve({ decision: null, input: undefined, stop: null, failed: [] }),
@@ -109,4 +114,5 @@ export const noHooks: HookRunner = {
   postCompact: () => Promise.resolve({ failed: [] }),
   stop: () => Promise.resolve({ verdict: { kind: 'passed' }, failed: [] }),
   sessionEnd: () => Promise.resolve({ failed: [] }),
+  close: () => Promise.resolve(),
 };

@@ -1,7 +1,6 @@
 // One hook command: JSON on its standard input, its output collected, and none of its processes left when this returns, or when
 // this process exits before that.
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -11,6 +10,7 @@ import { childEnvironment } from '../tools/process/environment.ts';
 import { killNow, killTree } from '../tools/process/kill-tree.ts';
 import { processInfo } from '../tools/process/proc.ts';
 import type { AtExit } from './at-exit.ts';
+import { commandId } from './orphans.ts';
 
 export type CommandRun = {
   readonly command: string | readonly string[];
@@ -38,7 +38,7 @@ const DRAIN_MS = 200;
 const GRACE_MS = 500;
 
 export async function runCommand(run: CommandRun): Promise<CommandEnd> {
-  const callId = `hook-${randomUUID()}`;
+  const callId = commandId();
   const cwd = run.cwd ?? tmpdir();
   const [program = '', ...args] = typeof run.command === 'string' ? ['sh', '-c', run.command] : run.command;
   let child: ChildProcessWithoutNullStreams;

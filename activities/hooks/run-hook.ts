@@ -3,7 +3,7 @@ import { untilAborted } from '../until-aborted.ts';
 import type { CommandHook, FunctionHook, Hook, HookInput } from './hook-config.ts';
 import { readAnswer, type ReadAnswer } from './hook-answers.ts';
 import { clip } from '../tools/clip.ts';
-import { DETAIL_LIMIT } from './hook-text.ts';
+import { DETAIL_LIMIT, thrownText } from './hook-text.ts';
 import type { AtExit } from './at-exit.ts';
 import type { HookName } from './hooks.ts';
 import { runCommand, type CommandEnd } from './run-command.ts';
@@ -59,7 +59,7 @@ async function byFunction<Name extends HookName>(
   } catch (error) {
     if (time.signal.aborted) return failed(late(timeoutMs));
     if (signal.aborted) return failed('stopped');
-    return failed(error instanceof Error ? error.message : String(error));
+    return failed(thrownText(error));
   } finally {
     clearTimeout(timer);
   }

@@ -12,7 +12,7 @@ export type SessionStarted = { readonly context: readonly HookText[]; readonly f
 export async function sessionStart(
   deps: Pick<Deps, 'hooks' | 'store'>,
   attempt: Attempt,
-  { chain, run }: Pick<OpenRun, 'chain' | 'run'>,
+  { chain, run, begins }: Pick<OpenRun, 'chain' | 'run' | 'begins'>,
   cwd: string,
 ): Promise<SessionStarted> {
   const { session, signal } = attempt;
@@ -20,10 +20,10 @@ export async function sessionStart(
   const record = stepRecord<readonly HookText[]>(deps.store, session, chain, 'sessionStart');
   const known = await record.read();
   // Hooks that came with a later worker did not see the session start.
-  if (known !== null || run !== 1) return { context: known ?? [], failed: [] };
+  if (known !== null || !begins) return { context: known ?? [], failed: [] };
   const context = { session, queryId: queryId(chain, run), depth: 0, iteration: 0, cwd, signal };
   const said = await deps.hooks.sessionStart(context);
-  // Opening is never stopped, only given up (L50): what the hooks would have said, another attempt finds out.
+  // Stopped or given up (L50): what the hooks would have said, another attempt or the next run finds out.
   if (signal.aborted) throw givenUp(attempt);
   const { result } = await record.record(said.context, new TextEncoder().encode(JSON.stringify(said.context)));
   return { context: result, failed: said.failed };

@@ -1,5 +1,6 @@
 // Reads a script from a file.
-import { readFile } from 'node:fs/promises';
+import { codeOf, reasonOf } from '../embedded/setup-problem.ts';
+import { readNamedFile } from '../read-named-file.ts';
 import type { ScriptData } from './script.ts';
 import { parseScript } from './script-format.ts';
 
@@ -7,9 +8,11 @@ import { parseScript } from './script-format.ts';
 export async function loadScript(file: string): Promise<ScriptData> {
   let json: string;
   try {
-    json = await readFile(file, 'utf8');
+    json = readNamedFile(file);
   } catch (error) {
-    throw new Error(`The script ${file} cannot be read: ${String(error)}`, { cause: error });
+    const code = codeOf(error) ?? reasonOf(error);
+    const why = code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`;
+    throw new Error(`the script ${file} ${why}: name another`, { cause: error });
   }
   return parseScript(json, file);
 }
