@@ -3,6 +3,7 @@ import type { SessionId } from '../workflows/contract/ids.ts';
 import { UPDATES, type Approval, type Denial, type PendingApproval } from '../workflows/contract/session.ts';
 import type { Store } from '../activities/transcript/store.ts';
 import { ClientProblem } from './problem.ts';
+import { oneLine } from './render/plain.ts';
 import { closedProblem } from './session-send.ts';
 import type { SessionDescription } from './session-info.ts';
 
@@ -72,7 +73,7 @@ function pendingCall(seen: SessionDescription, call: string): PendingApproval {
   const past = 'it was decided already, or never asked about';
   throw new ClientProblem(
     'no_call',
-    `no call ${call} of session ${seen.session} waits for a decision (${past}); ${rest}`,
+    `no call ${oneLine(call, 100)} of session ${seen.session} waits for a decision (${past}); ${rest}`,
   );
 }
 

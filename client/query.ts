@@ -1,6 +1,6 @@
 // A prompt run for a program (L52): one loop, the same as a durable session's. Brings up what it needs and leaves it as it was.
 import type { Watched } from '../activities/live/events.ts';
-import type { PerdureConfig } from '../worker/config.ts';
+import { checkConfig, type PerdureConfig } from '../worker/config.ts';
 import { loadConfig } from '../worker/load-config.ts';
 import type { RunOptions } from '../workflows/contract/session.ts';
 import type { ApprovalEvent } from './approval.ts';
@@ -26,20 +26,21 @@ export type Query = {
 
 /**
  * Yields the run's events and returns its result. A consumer that stops early leaves the session as it is: durable, to be
- * followed again. Throws SetupProblem or ClientProblem with a sentence for a person.
+ * followed again. Throws ConfigProblem, SetupProblem or ClientProblem with a sentence for a person.
  */
 export async function* query({ prompt, options = {} }: Query): AsyncGenerator<Watched | ApprovalEvent, RunOutcome> {
   const { signal, env = process.env, say = () => undefined, config: given, ...run } = options;
-  const config = given ?? (await loadConfig(undefined, env)).config;
+  const config = given ? checkConfig(given, 'the configuration') : (await loadConfig(undefined, env)).config;
   const workplace = await openWorkplace({ env, config, anywhere: false, say, warn: say });
   const { sessions, failed } = workplace;
+  const over = new AbortController();
   try {
     const { session, messageId } = await sessions.start(prompt, run);
     const interrupt = (): void => {
       sessions.interrupt(session).catch((error: unknown) => say(String(error)));
     };
     if (signal?.aborted) interrupt();
-    signal?.addEventListener('abort', interrupt, { once: true });
+    signal?.addEventListener('abort', interrupt, { once: true, signal: over.signal });
     for await (const event of sessions.follow(session, {
       messageId,
       signal: failed,
@@ -50,6 +51,8 @@ export async function* query({ prompt, options = {} }: Query): AsyncGenerator<Wa
     }
     throw failed.reason ?? new ClientProblem('unanswered', `session ${session} ended without a result`);
   } finally {
+    // The caller's signal may outlive this query, and serve others.
+    over.abort();
     await workplace.close();
   }
 }

@@ -1,5 +1,7 @@
 // What a command sees of the process it runs in. Standard output carries what was asked for, standard error everything else.
 import type { Env } from '../../worker/embedded/data-folder.ts';
+import { reasonOf } from '../../worker/embedded/setup-problem.ts';
+import { utf8Text } from '../../worker/read-named-file.ts';
 import { plain } from '../render/plain.ts';
 import { UsageError } from './errors.ts';
 import { type Paint, paint } from '../render/paint.ts';
@@ -21,7 +23,7 @@ export type Cli = {
   readonly err: Paint;
   /** Standard output is a terminal, whether it has colours or not. */
   readonly isTerminal: boolean;
-  /** Standard input as text. */
+  /** Standard input as text. Throws UsageError when it is none. */
   readonly readInput: () => Promise<string>;
   /** Asks the person at the terminal; null when there is none. */
   readonly readLine: ReadLine | null;
@@ -55,12 +57,20 @@ export function cliOf(io: Io, verbose: boolean, exit: (status: number) => void):
     readInput: async () => {
       const chunks: Uint8Array[] = [];
       for await (const chunk of stdin) chunks.push(chunk as Uint8Array);
-      return Buffer.concat(chunks).toString('utf8');
+      return inputText(Buffer.concat(chunks));
     },
     readLine: terminalLine(io),
     unread: unread.signal,
     exit,
   };
+}
+
+function inputText(bytes: Buffer): string {
+  try {
+    return utf8Text(bytes);
+  } catch (error) {
+    throw new UsageError(`standard input cannot be read (${reasonOf(error)}): pipe text in as UTF-8`);
+  }
 }
 
 function workingDirectory(io: Io): string {

@@ -1,6 +1,7 @@
 // The text of a task or a message: an argument, standard input, or a file for what is too long for a command line.
-import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { readNamedFile } from '../../worker/read-named-file.ts';
+import { codeOf, reasonOf } from '../../worker/embedded/setup-problem.ts';
 import { promptProblem } from '../message.ts';
 import type { Cli } from './cli.ts';
 import { UsageError } from './errors.ts';
@@ -8,8 +9,7 @@ import { UsageError } from './errors.ts';
 /** Throws UsageError when there is none, it is empty, or it is given twice. */
 export async function readPrompt(cli: Cli, text: string | undefined, file: string | undefined): Promise<string> {
   if (text !== undefined && file !== undefined) throw new UsageError('give the text or --prompt-file, not both');
-  const prompt =
-    file !== undefined ? await fromFile(resolve(cli.cwd(), file)) : text === '-' ? await cli.readInput() : text;
+  const prompt = file !== undefined ? fromFile(resolve(cli.cwd(), file)) : text === '-' ? await cli.readInput() : text;
   if (prompt === undefined)
     throw new UsageError('say what is to be done: a text in quotes, - for standard input, or --prompt-file');
   const problem = promptProblem(prompt);
@@ -17,13 +17,13 @@ export async function readPrompt(cli: Cli, text: string | undefined, file: strin
   return prompt;
 }
 
-async function fromFile(path: string): Promise<string> {
+function fromFile(path: string): string {
   try {
-    return await readFile(path, 'utf8');
+    return readNamedFile(path);
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    const code = codeOf(error) ?? reasonOf(error);
     const why =
       code === 'ENOENT' ? 'does not exist' : code === 'EISDIR' ? 'is a directory' : `cannot be read (${code})`;
-    throw new UsageError(`the prompt file ${path} ${why}`);
+    throw new UsageError(`the prompt file ${path} ${why}: name another, or write - and pipe the text in`);
   }
 }

@@ -1,10 +1,13 @@
 // The JSON schema of --output-schema, from its file.
-import { readFileSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { type JsonSchema, schemaProblem } from '../../activities/model/answer-schema.ts';
+import { MOST } from '../../workflows/contract/options-problem.ts';
+import { codeOf, reasonOf } from '../../worker/embedded/setup-problem.ts';
+import { readNamedFile } from '../../worker/read-named-file.ts';
 import { oneLine } from '../render/plain.ts';
 import { UsageError } from './errors.ts';
 
-/** Bytes: what is larger is no schema that will do. */
+/** Bytes, spaces and all: what is larger is no schema that will do. */
 const LARGEST = 1024 * 1024;
 
 /** `path`: absolute. Throws UsageError, also for a schema that an answer cannot be held to (L53). */
@@ -24,11 +27,14 @@ function isObject(value: unknown): value is JsonSchema {
 function content(path: string): string {
   try {
     const { size } = statSync(path);
-    if (size > LARGEST) throw new UsageError(`the output schema ${path} has ${size} bytes: give at most 64 KB`);
-    return readFileSync(path, 'utf8');
+    if (size > LARGEST)
+      throw new UsageError(
+        `the output schema ${path} has ${size} bytes: give at most ${LARGEST}, and ${MOST.outputSchema} characters of JSON`,
+      );
+    return readNamedFile(path);
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+    const code = codeOf(error) ?? reasonOf(error);
     throw new UsageError(
       `the output schema ${path} ${code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`}`,
     );

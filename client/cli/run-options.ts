@@ -100,6 +100,8 @@ function tokensOf({ maxTokens, tokenBudget, taskBudget, thinking }: RunFlags): P
 
 /** An absolute path of a directory that can be read. Throws UsageError. */
 export function workspace(dir: string, base: string): string {
+  // A variable of the shell that is not set must not aim the agent at the folder it happens to be called in.
+  if (dir === '') throw new UsageError('--cwd is empty: name a directory, or . for this one');
   const path = resolve(base, dir);
   try {
     if (!statSync(path).isDirectory()) throw new UsageError(`${path} is not a directory: give one with --cwd`);

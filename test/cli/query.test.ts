@@ -1,4 +1,5 @@
 // A prompt run for a program (L52), on a data folder of its own: server and worker come and go with it.
+import { getEventListeners } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -7,7 +8,7 @@ import { oneRuntime } from '../support/one-runtime.ts';
 import { cliPlace, modelFor } from '../support/cli.ts';
 import { reply, text, toolUse } from '../../worker/scripted-model/index.ts';
 
-it('L52 query() yields the events of a run and returns its result; the next prompt goes on with the session', async () => {
+it('L52 query() yields the events of a run and returns its result; the next prompt goes on with the session, and nothing is left on the signal', async () => {
   oneRuntime();
   const model = await modelFor([
     reply([text('Making it.'), toolUse('bash', { command: 'echo hi > made.txt' })]),
@@ -15,14 +16,20 @@ it('L52 query() yields the events of a run and returns its result; the next prom
     reply('As I said.'),
   ]);
   const { cwd, env } = cliPlace(model);
+  const { signal } = new AbortController();
+  const listeners = (): number => getEventListeners(signal, 'abort').length;
   const ask = async (prompt: string, session?: string) => {
     const types = new Set<string>();
     const config = { permissionMode: 'bypass' } as const;
-    const events = query({ prompt, options: { cwd, env, config, ...(session === undefined ? {} : { session }) } });
+    const events = query({
+      prompt,
+      options: { cwd, env, config, signal, ...(session === undefined ? {} : { session }) },
+    });
     for (;;) {
       const next = await events.next();
       if (next.done === true) return { result: next.value, types };
       types.add(next.value.type);
+      expect(listeners()).toBe(1);
     }
   };
   const first = await ask('Make it.');
@@ -31,5 +38,6 @@ it('L52 query() yields the events of a run and returns its result; the next prom
   expect(readFileSync(join(cwd, 'made.txt'), 'utf8')).toBe('hi\n');
   const second = await ask('What did you say?', first.result.sessionId);
   expect(second.result).toMatchObject({ sessionId: first.result.sessionId, reason: 'completed', text: 'As I said.' });
+  expect(listeners()).toBe(0);
   expect(model.problems).toEqual([]);
 });

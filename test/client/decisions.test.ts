@@ -165,6 +165,7 @@ it('names the calls that wait when the one that is decided about does not', asyn
   await expect(client.approve('s-1', '1.1.9')).rejects.toThrow(
     'no call 1.1.9 of session s-1 waits for a decision (it was decided already, or never asked about); those that do: 1.1.1 (bash)',
   );
+  await expect(client.approve('s-1', '1'.repeat(3_000))).rejects.toThrow(/^no call 1{99}… of session s-1 waits/);
   await expect(sessions(store, {}).deny('s-1', '1.1.1', 'no')).rejects.toThrow('none of its calls does');
   expect(update).not.toHaveBeenCalled();
 });

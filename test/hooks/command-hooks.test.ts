@@ -1,6 +1,7 @@
 // Hooks that are commands: what they are told, what they may see, and every way in which they can go wrong.
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import { expect, test } from 'vitest';
 import { hookRunner } from '../../activities/hooks/hook-runner.ts';
 import { processInfo } from '../../activities/tools/process/proc.ts';
@@ -123,6 +124,18 @@ test('L30 a command that is out of time dies with all it started', async () => {
   });
   const child = Number(readFileSync(join(context.cwd ?? '', 'child'), 'utf8'));
   expect(processInfo(child)).toBeNull();
+});
+
+test('L21 a command that nobody waits for ends when the worker stops, and none begins any more', async () => {
+  const cwd = tempDir();
+  const hooks = runner({ postSampling: [{ name: 'slow', command: 'echo $$ > new; mv new pid; sleep 300' }] });
+  const told = hooks.postSampling(hookContext({ cwd }), {} as Message);
+  await until(() => existsSync(join(cwd, 'pid')));
+  await hooks.close();
+  expect(processInfo(Number(readFileSync(join(cwd, 'pid'), 'utf8')))).toBeNull();
+  expect(await told).toEqual({ failed: [{ hook: 'slow', detail: 'stopped' }] });
+  const late = await hooks.postSampling(hookContext({ cwd }), {} as Message);
+  expect(late).toEqual({ failed: [{ hook: 'slow', detail: 'stopped before it ran' }] });
 });
 
 test('L47 a command that is stopped dies at once', async () => {

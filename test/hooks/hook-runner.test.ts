@@ -90,6 +90,67 @@ test('L30 a function that throws, answers nonsense or does not end is reported a
   ]);
 });
 
+/** An answer nested this deep. */
+function nested(levels: number): object {
+  let value = {};
+  for (let level = 0; level < levels; level += 1) value = { value };
+  return value;
+}
+
+const circle: Record<string, unknown> = {};
+circle['value'] = circle;
+
+test.each([
+  ['a bigint', { value: 1n }, /BigInt/],
+  ['a circle', circle, /circular structure/i],
+  ['201 levels', nested(200), /nested more than 200 levels/],
+  ['20,000 levels', nested(20_000), /Maximum call stack|nested more than 200 levels/],
+  [
+    'what throws when it is read',
+    Object.defineProperty({}, 'value', { enumerable: true, get: () => nothing() }),
+    /text/,
+  ],
+])('L33 an input of %s is a failure that is told, and the next hook gets the one before', async (_, input, why) => {
+  const next = {
+    name: 'next',
+    command: 'grep -q \'"input":{"command":"ls"}\' && exit 0; echo other input >&2; exit 2',
+  };
+  const bad = { name: 'bad', run: () => ({ decision: 'allow', input }) as const };
+  const verdict = await runner({ preTool: [bad, next] }).preTool(hookContext(), call);
+  const detail = expect.stringMatching(new RegExp(`^its answer is not JSON: .*${why.source}`, why.flags)) as string;
+  expect(verdict).toEqual({ decision: null, input: undefined, stop: null, failed: [{ hook: 'bad', detail }] });
+});
+
+/** Throws what cannot be told in words. */
+function nothing(): never {
+  throw Object.create(null);
+}
+
+test('L33 what a hook answers is told to the next as JSON, and what it does to it later changes nothing', async () => {
+  const answered = { at: new Date(0), list: [undefined], gone: undefined };
+  const { input } = await runner({ preTool: [() => ({ input: answered })] }).preTool(hookContext(), call);
+  answered.list.push(undefined);
+  expect(input).toEqual({ at: '1970-01-01T00:00:00.000Z', list: [null] });
+});
+
+test('L30 of every kind, a hook that throws what has no text is reported and changes nothing', async () => {
+  const hooks = runner({
+    sessionStart: [nothing],
+    promptSubmitted: [nothing],
+    postTool: [nothing],
+    preCompact: [nothing],
+    stop: [nothing],
+  });
+  const context = hookContext();
+  const failed = [{ hook: expect.any(String) as string, detail: expect.any(String) as string }];
+  expect(await hooks.sessionStart(context)).toEqual({ context: [], failed });
+  expect(await hooks.promptSubmitted(context, [])).toEqual({ context: [], stop: null, failed });
+  const called = { ...call, content: '', isError: false };
+  expect(await hooks.postTool(context, called)).toEqual({ context: [], stop: null, failed });
+  expect(await hooks.preCompact(context, { trigger: 'auto', tokens: 1 })).toEqual({ instructions: [], failed });
+  expect(await hooks.stop(context, { text: '', active: false })).toEqual({ verdict: { kind: 'passed' }, failed });
+});
+
 test('texts are bounded: 10,000 characters for the model, 4,000 through the workflow, and no half of a character', async () => {
   const long = `${'x'.repeat(3_998)}\u{1f600}${'x'.repeat(20_000)}`;
   const { context, stop } = await runner({

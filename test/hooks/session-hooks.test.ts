@@ -14,7 +14,8 @@ import { until } from '../support/until.ts';
 import { runner } from './support.ts';
 
 async function systemOf(deps: Deps, run: number, attempt = fakeAttempt()): Promise<string> {
-  const input = { chain: 'other', run, step: 1, options: { cwd: tempDir() } };
+  const begins = run === 1 ? ({ begins: true } as const) : {};
+  const input = { chain: 'other', run, step: 1, options: { cwd: tempDir() }, ...begins };
   const opened = await openRun(deps)(attempt, input);
   if (opened.kind === 'refused') throw new Error(opened.detail);
   return (await deps.config(opened.config)).system;

@@ -4,12 +4,16 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { WithStartWorkflowOperation } from '@temporalio/client';
+import type { temporal } from '@temporalio/proto';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { defaultHandover, SIGNALS, UPDATES, WORKFLOW_TYPE } from '../../workflows/contract/session.ts';
-import type { ResumedInput } from '../../workflows/session-state.ts';
+import type { ResumedInput, RunCarry } from '../../workflows/session-state.ts';
+import { chainOf } from '../support/chain.ts';
 import { harness, type Harness, type OpenSession } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';
 import { until } from '../support/until.ts';
+
+type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 
 const playing = () =>
   harness({
@@ -18,7 +22,7 @@ const playing = () =>
   });
 
 /** The session waits for a decision, is handed over, and ends; what the new run was given is returned. */
-async function handed({ client }: Harness, session: OpenSession): Promise<ResumedInput> {
+async function handed(h: Harness, session: OpenSession): Promise<ResumedInput> {
   const waits = async () => (await session.memo())?.phase === 'waiting_approval';
   await until(waits);
   const before = (await session.handle.describe()).runId;
@@ -26,9 +30,13 @@ async function handed({ client }: Harness, session: OpenSession): Promise<Resume
   await until(async () => (await session.handle.describe()).runId !== before);
   await until(waits);
   const { events } = await session.handle.fetchHistory();
-  const started = events?.[0]?.workflowExecutionStartedEventAttributes;
   await session.handle.terminate('started again by hand');
-  return client.options.loadedDataConverter.payloadConverter.fromPayload(started!.input!.payloads![0]!);
+  return inputOf(h, events?.[0]);
+}
+
+function inputOf({ client }: Harness, first: HistoryEvent | undefined): ResumedInput {
+  const { input } = first!.workflowExecutionStartedEventAttributes!;
+  return client.options.loadedDataConverter.payloadConverter.fromPayload(input!.payloads![0]!);
 }
 
 describe('a session handed over while a call waits for a decision', () => {
@@ -54,6 +62,14 @@ describe('a session handed over while a call waits for a decision', () => {
     await keepHistory('L4 a decision that arrives during a handover', session.handle);
   });
 
+  it('L4 L55 keeps the question as it was, with its deadline', async () => {
+    const h = await playing();
+    const session = await h.open('Go.', { permissionMode: 'default' });
+    const asked = await until(async () => (await session.memo())?.approvals ?? null);
+    await handed(h, session);
+    expect((await session.memo())?.approvals).toEqual(asked);
+  });
+
   it('L48 withdraws it at an interrupt that arrives with its first task, and refuses a late decision', async () => {
     const h = await playing();
     const session = await h.open('Go.', { permissionMode: 'default' });
@@ -74,6 +90,18 @@ describe('a session handed over while a call waits for a decision', () => {
     expect(outcomes).toMatchObject([{ isError: true, content: expect.stringContaining('waited for approval') }]);
     expect(existsSync(join(h.cwd, 'made'))).toBe(false);
   });
+});
+
+it('L4 L51 a run that is handed over at every iteration keeps its deadline', async () => {
+  const look = reply([toolUse('glob', { pattern: '*' })]);
+  const h = await harness({ script: [look, look, reply('Done.')], handover: { ...defaultHandover, iterations: 1 } });
+  const session = await h.open('Go.', { timeoutMs: 60_000 });
+  await session.ended(1);
+  const runs: (RunCarry | null)[] = [];
+  for await (const { events } of chainOf(h.client, session)) runs.push(inputOf(h, events?.[0]).carry?.run ?? null);
+  const carried = runs.filter((run) => run !== null);
+  expect(carried.length).toBeGreaterThanOrEqual(2);
+  for (const { startedAt, deadline } of carried) expect(deadline).toBe(startedAt + 60_000);
 });
 
 describe('a parked session', () => {

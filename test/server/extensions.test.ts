@@ -1,12 +1,13 @@
 // What a worker's configuration adds to a run, on a real server: tools that come and go and change what follows, attachments, and
 // the run's name as its parts are told it.
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { processInfo } from '../../activities/tools/process/proc.ts';
 import { defineTool, type Tool } from '../../activities/tools/tool.ts';
 import { reply, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
-import { defaultHandover } from '../../workflows/contract/session.ts';
+import { defaultHandover, UPDATES, type PendingApproval } from '../../workflows/contract/session.ts';
 import { harness, type OpenSession } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
@@ -151,4 +152,42 @@ describe('a run', () => {
     for (const [, id, depth] of seen) expect([id, depth]).toEqual([queryId, 0]);
     expect(h.liveText(session.id)).toContain(`"run_start","run":1,"queryId":"${queryId}","depth":0`);
   });
+});
+
+describe('a worker that stops in a program that lives on', () => {
+  it('L21 ends the commands that nobody waits for', async () => {
+    const command = 'echo $$ > new; mv new pid; sleep 300';
+    const config = { hooks: { postSampling: [{ command }] } };
+    const h = await harness({ script: [reply('Done.')], worker: { config } });
+    const session = await h.open('Go.');
+    await session.ended(1);
+    const path = join(h.cwd, 'pid');
+    await until(() => existsSync(path));
+    await h.worker.stop();
+    expect(processInfo(Number(readFileSync(path, 'utf8')))).toBeNull();
+  });
+});
+
+it('L33 L57 a run waits for a worker with the hooks that it was opened with', async () => {
+  const guard = { name: 'guard', run: () => undefined };
+  const h = await harness({
+    script: [reply([toolUse('bash', { command: 'touch made' })]), reply('Done.')],
+    worker: { config: { hooks: { preTool: [guard] } } },
+  });
+  const session = await h.open('Go.', { permissionMode: 'default' });
+  const [{ call, inputHash }] = await until(async () => (await session.memo())?.approvals as [PendingApproval]);
+  await h.worker.stop();
+  const unguarded = await h.startWorker({ config: {} });
+  await session.handle.executeUpdate(UPDATES.approve, { args: [{ call, inputHash }] });
+  const waiting = await until(async () => {
+    const [activity] = (await session.handle.describe()).raw.pendingActivities ?? [];
+    return activity?.lastFailure?.message;
+  });
+  expect(waiting).toContain('lacks hooks that the run was begun with (preTool guard)');
+  await unguarded.stop();
+  expect(existsSync(join(h.cwd, 'made'))).toBe(false);
+  const guarded = await h.startWorker();
+  expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
+  expect(existsSync(join(h.cwd, 'made'))).toBe(true);
+  await guarded.stop();
 });

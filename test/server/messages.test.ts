@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { SIGNALS } from '../../workflows/contract/session.ts';
+import { chainOf } from '../support/chain.ts';
 import { harness, userMessage } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
@@ -52,7 +53,6 @@ describe('messages to a session that runs', () => {
     });
     const session = await h.open('0');
     const texts = Array.from({ length: 999 }, (_, n) => String(n + 1));
-    // A few at a time, in order within each sender's turn.
     for (const each of texts) await session.send(each);
     const total = await until(async () => {
       const entries = await session.entries();
@@ -62,6 +62,9 @@ describe('messages to a session that runs', () => {
       return taken.length >= 1_000 ? taken : null;
     });
     expect(total).toEqual(['0', ...texts]);
+    let runs = 0;
+    for await (const _ of chainOf(h.client, session)) runs += 1;
+    expect(runs).toBeGreaterThan(5);
   });
 });
 

@@ -1,5 +1,6 @@
 // Stops and messages that arrive when nobody expects them: before a run, between two, during a handover, at the very end.
-import { existsSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
@@ -8,6 +9,7 @@ import { harness, userMessage, type OpenSession } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
 const look = reply([toolUse('glob', { pattern: '*' })]);
+const pause = reply([toolUse('bash', { command: 'touch begun; until [ -e go ]; do sleep 0.05; done' })]);
 
 /** Ids of the workflow run that is the session now. */
 const runId = async (session: OpenSession): Promise<unknown> =>
@@ -44,6 +46,54 @@ describe('an interrupt', () => {
     expect(await session.ended(2)).toMatchObject({ terminal: { reason: 'completed' } });
     expect(h.bodies()).toHaveLength(1);
     await worker.stop();
+  });
+
+  it('L47 L61 that arrives while the run before it is being stored ends the run of what waits', async () => {
+    let store = '';
+    const goneAway = (): string => join(store, 'gone');
+    const h = await harness({
+      script: [reply('One.'), reply('Two.')],
+      // Without the folder it writes in, the store cannot take the end of the run.
+      worker: {
+        hooks: { stop: [() => (renameSync(join(store, 'tmp'), goneAway()), writeFileSync(join(store, 'tmp'), ''))] },
+      },
+    });
+    store = h.storeDir;
+    const session = await h.open('First.');
+    await until(async () => {
+      const { pendingActivities } = (await session.handle.describe()).raw;
+      return pendingActivities?.some(({ activityType }) => activityType?.name === 'commit');
+    });
+    await session.send('Second.');
+    await session.interrupt();
+    rmSync(join(store, 'tmp'));
+    renameSync(goneAway(), join(store, 'tmp'));
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
+    expect(await session.ended(2)).toMatchObject({ terminal: { reason: 'aborted_streaming', by: 'interrupt' } });
+    expect(h.bodies()).toHaveLength(1);
+  });
+
+  it("L47 ends a hook of the session's start, which the next run asks again", async () => {
+    const asked: AbortSignal[] = [];
+    const rules = async (_: unknown, { signal }: { readonly signal: AbortSignal }) => {
+      asked.push(signal);
+      if (asked.length === 1) await once(signal, 'abort');
+      return { context: 'Be brief.' };
+    };
+    const h = await harness({
+      script: [reply('Hello.'), reply('Again.')],
+      worker: { hooks: { sessionStart: [{ name: 'rules', timeoutMs: 60_000, run: rules }] } },
+    });
+    const session = await h.open('First.');
+    await until(() => asked.length === 1);
+    await session.interrupt();
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'aborted_streaming', by: 'interrupt' } });
+    await session.send('Second.');
+    await session.ended(2);
+    await session.send('Third.');
+    await session.ended(3);
+    expect(asked).toHaveLength(2);
+    for (const { system } of h.bodies()) expect(JSON.stringify(system)).toContain('Be brief.');
   });
 
   it('L49 L61 and then a cancel: what is queued is not taken', async () => {
@@ -106,12 +156,14 @@ describe('a session that is never left alone', () => {
     const session = await h.open('Hi.');
     const body = { kind: 'text', text: 'Hi.' };
     const long = { id: 'm'.repeat(201), body };
+    const longText = { id: 'm', body: { kind: 'text', text: 'x'.repeat(65_537) } };
     const odd = [
       undefined,
       null,
       5,
       {},
       long,
+      longText,
       { id: 'm' },
       { id: 'm', body: { kind: 'stored', hash: '../x', bytes: 1 } },
     ];
@@ -126,11 +178,7 @@ describe('a session that is never left alone', () => {
 describe('options that a message brings', () => {
   it('L57 to a run that is under way hold from the next run on', async () => {
     const h = await harness({
-      script: [
-        reply([toolUse('bash', { command: 'touch begun; until [ -e go ]; do sleep 0.05; done' })]),
-        reply('Seen.'),
-        reply('Again.'),
-      ],
+      script: [pause, reply('Seen.'), reply('Again.')],
     });
     const session = await h.open('Go.', { model: 'claude-haiku-4-5' });
     await until(() => existsSync(join(h.cwd, 'begun')));
@@ -152,5 +200,25 @@ describe('options that a message brings', () => {
     expect(await session.ended(3)).toMatchObject({ terminal: { reason: 'model_error' } });
     await session.send('Here.');
     expect(await session.ended(4)).toMatchObject({ terminal: { reason: 'completed' } });
+  });
+
+  it('L4 L57 and that are too large together are refused with a sentence, and lose nothing', async () => {
+    const h = await harness({
+      script: { replies: [pause, { ...reply('Done.'), times: 'any' }] },
+      handover: { ...defaultHandover, iterations: 1 },
+    });
+    const session = await h.open('Go.');
+    await until(() => existsSync(join(h.cwd, 'begun')));
+    for (const key of ['a', 'b', 'c']) await session.send(key, { options: { [key]: 'x'.repeat(900_000) } });
+    writeFileSync(join(h.cwd, 'go'), '');
+    // The first of them came into the run, and the two others each open one.
+    await session.ended(3);
+    await session.send('And now?');
+    await session.ended(4);
+    const ends = (await session.entries()).flatMap((entry) =>
+      entry.kind === 'run_ended' ? [entry.ended.terminal] : [],
+    );
+    const refused = { reason: 'model_error', detail: expect.stringContaining('characters of JSON in all') };
+    expect(ends).toEqual([{ reason: 'completed' }, refused, refused, { reason: 'completed' }]);
   });
 });

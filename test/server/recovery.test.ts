@@ -31,6 +31,7 @@ describe('a prompt that is too long', () => {
     expect((await session.ended(1)).terminal).toEqual({ reason: 'completed' });
     const live = h.liveText(session.id);
     expect(live).not.toContain('"kind":"error"');
+    expect(live).not.toContain(TOO_LONG);
     for (const type of ['compaction_start', 'compaction_end']) expect(live).toContain(`"type":"${type}"`);
     expect(errorsOf(await session.entries())).toEqual([]);
   });

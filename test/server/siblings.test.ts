@@ -4,6 +4,39 @@ import { z } from 'zod';
 import { defineTool } from '../../activities/tools/tool.ts';
 import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { harness } from '../support/harness.ts';
+import { until } from '../support/until.ts';
+
+it('L36 a failing call that is no shell call cancels nothing that runs beside it', async () => {
+  const held = gate();
+  const common = {
+    description: 'Beside others.',
+    inputSchema: z.strictObject({}),
+    risk: 'read',
+    recovery: 'rerun',
+  } as const;
+  const waits = defineTool({ ...common, name: 'waits', call: async () => (await held.hold, { content: 'Fine.' }) });
+  const fails = defineTool({ ...common, name: 'fails', call: async () => ({ content: 'It failed.', isError: true }) });
+  const h = await harness({
+    script: [reply([toolUse('waits', {}), toolUse('fails', {})]), reply('Done.')],
+    worker: { config: { tools: [waits, fails], hooks: { preTool: [() => undefined] } } },
+  });
+  const session = await h.open('Go.');
+  await until(async () => {
+    const events = (await session.handle.fetchHistory()).events ?? [];
+    const ended = events.findLastIndex((event) => event.activityTaskCompletedEventAttributes);
+    const begun = events.findLastIndex((event) => event.activityTaskScheduledEventAttributes);
+    // The failure has been dealt with, and the other call still runs.
+    return begun < ended && ended < events.findLastIndex((event) => event.workflowTaskCompletedEventAttributes);
+  });
+  held.release();
+  await session.ended(1);
+  const events = (await session.handle.fetchHistory()).events ?? [];
+  expect(events.filter((event) => event.activityTaskCancelRequestedEventAttributes)).toEqual([]);
+  expect(h.bodies()[1]?.messages.at(-1)?.content).toMatchObject([
+    { content: 'Fine.' },
+    { is_error: true, content: expect.stringContaining('It failed.') },
+  ]);
+});
 
 it('L36 cancels what runs beside it, and each outcome says whether it had started', async () => {
   const started = gate();

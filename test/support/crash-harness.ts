@@ -13,6 +13,7 @@ import {
   type ScriptedModelOptions,
 } from '../../worker/scripted-model/index.ts';
 import type { HandoverLimits, RunOptions } from '../../workflows/contract/session.ts';
+import { chainOf } from './chain.ts';
 import { fastBackoff, liveText, openSession, type OpenSession } from './harness.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { oneRuntime } from './one-runtime.ts';
@@ -91,11 +92,7 @@ export function replays(client: Client, session: OpenSession): Promise<void> {
 }
 
 async function replayChain(client: Client, session: OpenSession): Promise<void> {
-  const { raw } = await session.handle.describe();
-  let runId: string | null | undefined = raw.workflowExecutionInfo?.firstRunId;
-  while (runId) {
-    const history = await client.workflow.getHandle(session.id, runId).fetchHistory();
+  for await (const history of chainOf(client, session)) {
     await Worker.runReplayHistory({ workflowBundle: { codePath: bundlePath() } }, history, session.id);
-    runId = history.events?.at(-1)?.workflowExecutionContinuedAsNewEventAttributes?.newExecutionRunId;
   }
 }

@@ -53,7 +53,7 @@ async function harnessOn(model: ScriptedModel, { worker: settings, handover }: H
   const taskQueue = `test-${randomUUID()}`;
   const env = { PATH: process.env.PATH, ANTHROPIC_API_KEY: 'test', ANTHROPIC_BASE_URL: model.url };
   const maxCachedWorkflows = inject('maxCachedWorkflows');
-  const start = (): Promise<RunningWorker> =>
+  const start = (other: Partial<StartWorker> = {}): Promise<RunningWorker> =>
     startWorker({
       address,
       namespace: 'default',
@@ -64,6 +64,7 @@ async function harnessOn(model: ScriptedModel, { worker: settings, handover }: H
       taskQueue,
       ...(maxCachedWorkflows === undefined ? {} : { maxCachedWorkflows }),
       ...settings,
+      ...other,
       defaults: { backoff: fastBackoff, permissionMode: 'bypass', ...settings?.defaults },
     });
   const worker = await start();

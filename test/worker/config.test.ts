@@ -1,9 +1,11 @@
 // What a configuration may say, and how a wrong one is told.
 import { expect, test } from 'vitest';
+import { z } from 'zod';
 import { modelTable } from '../../activities/model/models.ts';
 import { checkConfig, ConfigProblem, defineConfig, type PerdureConfig } from '../../worker/config.ts';
 import { configDefaults } from '../../worker/config-defaults.ts';
 import { runDefaults } from '../../worker/run-defaults.ts';
+import { simpleTool } from '../tools/support.ts';
 import { optionsProblem } from '../../workflows/contract/options-problem.ts';
 
 const price = { input: 1, output: 2, cacheRead: 0.1, cacheWrite: 1.25 };
@@ -114,7 +116,7 @@ test.each<[string, unknown, string | RegExp]>([
     '"permissionMode" is "yolo": give one of default, acceptEdits, plan, dontAsk, bypass',
   ],
   ['a rule that is not one', { permissions: { deny: ['bash('] } }, /^"permissions" is wrong: permission rule "bash\("/],
-  ['a tool that is none', { tools: [{ name: 'x' }] }, '"tools.0" is an object: give a tool made with defineTool'],
+  ['a tool that is none', { tools: [5] }, '"tools.0" is 5: give a tool made with defineTool'],
   ['tools of no kind', { tools: 'x' }, '"tools" is "x": give a function or a list'],
   [
     'a handler without its time',
@@ -144,6 +146,60 @@ test.each<[string, unknown, string | RegExp]>([
     told instanceof RegExp
       ? new RegExp(`^the configuration f: ${told.source.slice(1)}[^\\n]*$`)
       : new ConfigProblem(`the configuration f: ${told}`),
+  );
+});
+
+const risks = 'give one of read, write, execute, external';
+const otherName = 'give another name, ';
+
+test.each<[string, readonly object[], string]>([
+  ['without a description', [{ ...simpleTool({}), description: 5 }], '"tools.0.description" is 5: give a text'],
+  ['without a call', [{ ...simpleTool({}), call: 5 }], '"tools.0.call" is 5: give a function'],
+  ['without a risk', [{ ...simpleTool({}), risk: undefined }], `"tools.0.risk" is missing: ${risks}`],
+  [
+    'of a recovery that is not known',
+    [{ ...simpleTool({}), recovery: 'retry' }],
+    '"tools.0.recovery" is "retry": give one of rerun, verify, ask, report',
+  ],
+  [
+    'that cannot verify',
+    [simpleTool({ recovery: 'verify' })],
+    '"tools.0.verify" is missing: give a function, or another recovery than "verify"',
+  ],
+  ['whose check is none', [{ ...simpleTool({}), validate: true }], '"tools.0.validate" is true: give a function'],
+  [
+    'of a name that the API refuses',
+    [simpleTool({}), simpleTool({ name: 'my tool' })],
+    '"tools.1.name" is "my tool": give 1 to 64 letters, digits, "_" or "-"',
+  ],
+  [
+    'named as a built-in one',
+    [simpleTool({ name: 'bash' })],
+    `"tools.0.name" is "bash": ${otherName}a built-in tool has this one`,
+  ],
+  [
+    'named as another',
+    [simpleTool({}), simpleTool({})],
+    `"tools.1.name" is "simple": ${otherName}"tools.0" has this one`,
+  ],
+  [
+    'without a schema',
+    [{ ...simpleTool({}), inputSchema: 5 }],
+    '"tools.0.inputSchema" is 5: give a schema of zod 4, such as z.strictObject({ … })',
+  ],
+  [
+    'that takes no object',
+    [simpleTool({ inputSchema: z.string() })],
+    '"tools.0.inputSchema" is wrong: Tool "simple" must take an object: its schema is another type.',
+  ],
+  [
+    'whose schema JSON cannot say',
+    [simpleTool({ inputSchema: z.strictObject({ at: z.date() }) })],
+    '"tools.0.inputSchema" is wrong: Date cannot be represented in JSON Schema',
+  ],
+])('a tool %s is told before anything starts, by its place and its key', (_, tools, told) => {
+  expect(() => checkConfig({ tools }, 'the configuration f')).toThrow(
+    new ConfigProblem(`the configuration f: ${told}`),
   );
 });
 

@@ -1,5 +1,6 @@
 // Where a configuration comes from, and how one that cannot be used is told.
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ConfigProblem } from '../../worker/config.ts';
@@ -54,11 +55,16 @@ test.each([
   await expect(loading).rejects.toThrow(new RegExp(`^the configuration ${file}[^\\n]*$`));
 });
 
-test('a folder and a file of another kind are told as well', async () => {
-  const dir = join(tempDir(), 'c.mjs');
-  mkdirSync(dir);
-  await expect(loadConfig(dir, {})).rejects.toThrow(/cannot be read: EISDIR/);
-  await expect(loadConfig(written(tempDir(), 'c.json', '{}'), {})).rejects.toThrow(/is not a \.ts, \.mjs or \.js file/);
+test.each<[string, string, (file: string) => void, string]>([
+  ['a folder', 'c.mjs', (file) => mkdirSync(file), 'cannot be read: EISDIR'],
+  ['a pipe', 'c.mjs', (file) => execFileSync('mkfifo', [file]), 'cannot be read: it is no regular file'],
+  ['a link to a device', 'c.mjs', (file) => symlinkSync('/dev/zero', file), 'cannot be read: it is no regular file'],
+  ['a file of another kind', 'c.json', (file) => writeFileSync(file, '{}'), 'is not a .ts, .mjs or .js file'],
+])('%s is told as well, and not waited for', async (_, name, make, told) => {
+  const file = join(tempDir(), name);
+  make(file);
+  await expect(loadConfig(file, {})).rejects.toThrow(ConfigProblem);
+  await expect(loadConfig(file, {})).rejects.toThrow(`the configuration ${file} ${told}`);
 });
 
 const loader = `

@@ -16,7 +16,6 @@ async function answers(env: NodeJS.ProcessEnv): Promise<boolean> {
       signal: new AbortController().signal,
       stallMs: 10_000,
       graceMs: 0,
-      now: Date.now,
       traits: () => ({ safe: false, early: false }),
       run: () => Promise.resolve(null),
       say: { start: nothing, text: nothing, thinking: nothing, call: nothing },

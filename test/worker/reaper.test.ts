@@ -2,17 +2,27 @@ import { ActivityNotFoundError, type Client } from '@temporalio/client';
 import { expect, it } from 'vitest';
 import { formatIdentity, processIdentity } from '../../activities/process-identity.ts';
 import { startReaper } from '../../worker/reaper.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { processNamed } from '../hooks/support.ts';
 
 /** Of this machine, with a start time that no process has. */
 const dead = formatIdentity({ ...processIdentity(), startTime: '1' });
+const living = formatIdentity(processIdentity());
 
 type Failed = { readonly workflowId: string; readonly activityId: string };
 
 /** A server with sessions whose activities, all begun by a worker that is dead, can be failed once by whoever is first. */
-function server(sessions: Readonly<Record<string, readonly string[]>>, taken: readonly string[]) {
+function server(
+  sessions: Readonly<Record<string, readonly string[]>>,
+  taken: readonly string[],
+  onFail = (): void => undefined,
+) {
   const failed: Failed[] = [];
   const pending = (session: string) =>
-    (sessions[session] ?? []).map((activityId) => ({ activityId, lastWorkerIdentity: dead, state: 2 }));
+    (sessions[session] ?? []).map((activityId) => {
+      const begunAgain = failed.some((each) => each.activityId === activityId);
+      return { activityId, lastWorkerIdentity: begunAgain ? living : dead, state: 2 };
+    });
   const client = {
     options: { namespace: 'default' },
     workflow: {
@@ -24,6 +34,7 @@ function server(sessions: Readonly<Record<string, readonly string[]>>, taken: re
     workflowService: { resetStickyTaskQueue: () => Promise.resolve({}) },
     activity: {
       fail: (call: Failed) => {
+        onFail();
         if (taken.includes(call.activityId)) return Promise.reject(new ActivityNotFoundError('Not found'));
         failed.push(call);
         return Promise.resolve();
@@ -36,9 +47,28 @@ function server(sessions: Readonly<Record<string, readonly string[]>>, taken: re
 it('L50 what another worker has taken over already keeps none of the rest from being taken over, and is no warning', async () => {
   const { client, failed } = server({ 's-1': ['1', '2'], 's-2': ['3'] }, ['1']);
   const warnings: string[] = [];
-  const reaper = startReaper(client, (line) => warnings.push(line));
+  const reaper = startReaper({ client, lockDir: tempDir(), warn: (line) => warnings.push(line) });
   await reaper.first;
   await reaper.stop();
   expect(warnings).toEqual([]);
   expect(failed.map(({ activityId }) => activityId).toSorted()).toEqual(['2', '3']);
+});
+
+it('L30 L50 what a hook command of a dead worker left running is ended before its work is given back', async () => {
+  const { alive } = await processNamed(`hook/${dead}/1`);
+  const seen: boolean[] = [];
+  const { client } = server({ 's-1': ['1'] }, [], () => void seen.push(alive()));
+  const reaper = startReaper({ client, lockDir: tempDir(), warn: () => {} });
+  await reaper.first;
+  await reaper.stop();
+  expect(seen).toEqual([false]);
+});
+
+it("L3 L50 two that start at once give work back once: the attempt that then begins is no dead worker's", async () => {
+  const { client, failed } = server({ 's-1': ['1', '2'], 's-2': ['3'] }, []);
+  const lockDir = tempDir();
+  const reapers = [1, 2].map(() => startReaper({ client, lockDir, warn: () => {} }));
+  await Promise.all(reapers.map(({ first }) => first));
+  await Promise.all(reapers.map(({ stop }) => stop()));
+  expect(failed.map(({ activityId }) => activityId).toSorted()).toEqual(['1', '2', '3']);
 });

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { DEMO_TASK } from '../../../worker/scripted-model/index.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
@@ -12,7 +12,7 @@ const script = fileURLToPath(new URL('../perdure.mjs', import.meta.url));
 type Call = {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  readonly input?: string;
+  readonly input?: string | Buffer;
   /** Called when the process runs. */
   readonly begun?: (pid: number) => void;
 };
@@ -23,6 +23,7 @@ async function perdure(args: readonly string[], { env = {}, cwd = tempDir(), inp
     cwd,
     env: { PATH: process.env['PATH'], HOME: tempDir(), PERDURE_DATA: data, ANTHROPIC_API_KEY: 'key', ...env },
   });
+  onTestFinished(() => void child.kill('SIGKILL'));
   begun?.(child.pid ?? 0);
   child.stdin.end(input);
   let [out, err] = ['', ''];
@@ -46,9 +47,10 @@ it.each<[string, readonly string[], string]>([
     ['run', '--cwd', '/no/such/folder', 'do it'],
     'the directory /no/such/folder does not exist',
   ],
+  ['an empty folder', ['run', '--cwd', '', 'do it'], '--cwd is empty: name a directory'],
   ['an absurd limit', ['start', '--max-turns', '-1', 'do it'], 'max turns is -1'],
   ['a prompt file that is not there', ['send', 's-1', '--prompt-file', 'none.txt'], 'none.txt does not exist'],
-  ['a script that is not there', ['scripted-model', '--script', 'none.json'], 'none.json cannot be read'],
+  ['a script that is not there', ['scripted-model', '--script', 'none.json'], 'the script none.json does not exist'],
   ['a decision about no call', ['approve', 's-1'], "missing required argument 'call'"],
   ['an input that is not JSON', ['approve', 's-1', '1.1.0', '--input', 'ls'], 'the input is not JSON'],
   ['a denial without a reason', ['deny', 's-1', '1.1.0'], "required option '--reason <text>' not specified"],
@@ -61,6 +63,12 @@ it.each<[string, readonly string[], string]>([
   const { status, out, err, data } = await perdure(args);
   expect(err).toContain(sentence);
   expect(err).toMatch(/^perdure: [^\n]*\n$/);
+  expect({ status, out, started: existsSync(data) }).toEqual({ status: 2, out: '', started: false });
+});
+
+it('refuses standard input that is not UTF-8, and changes nothing in what is', async () => {
+  const { status, out, err, data } = await perdure(['run', '-'], { input: Buffer.from('caf\u00e9', 'latin1') });
+  expect(err).toMatch(/^perdure: standard input cannot be read \(it is not UTF-8\): [^\n]*\n$/);
   expect({ status, out, started: existsSync(data) }).toEqual({ status: 2, out: '', started: false });
 });
 
@@ -177,4 +185,15 @@ it('starts nothing for a run whose model could not be reached: a session would w
   expect({ status, out }).toEqual({ status: 2, out: '' });
   expect(err).toMatch(/^perdure: ANTHROPIC_BASE_URL is no http or https address[^\n]*\n$/);
   expect(existsSync(join(data, 'server.json'))).toBe(false);
+});
+
+it('ends with status 2 and one line for a configuration that is never loaded, also when that holds a timer', async () => {
+  const load = async (first: string): Promise<void> => {
+    const cwd = tempDir();
+    writeFileSync(join(cwd, 'c.mjs'), `${first} await new Promise(() => {}); export default {};`);
+    const { status, out, err, data } = await perdure(['run', '--config', 'c.mjs', 'do it'], { cwd });
+    expect(err).toMatch(/^perdure: the configuration [^\n]*c\.mjs was not loaded within 5000 ms: [^\n]*\n$/);
+    expect({ status, out, started: existsSync(data) }).toEqual({ status: 2, out: '', started: false });
+  };
+  await Promise.all([load(''), load('setInterval(() => {}, 1_000);')]);
 });

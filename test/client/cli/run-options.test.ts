@@ -130,6 +130,7 @@ it('takes a folder relative to where it was called, if it can be read', () => {
   writeFileSync(join(dir, 'file'), '');
   expect(options({ cwd: 'sub' }, dir)).toEqual({ cwd: join(dir, 'sub') });
   expect(() => options({ cwd: 'file' }, dir)).toThrow(`${dir}/file is not a directory`);
+  expect(() => options({ cwd: '' }, dir)).toThrow('--cwd is empty: name a directory, or . for this one');
   expect(() => options({ cwd: 'none' }, dir)).toThrow(`the directory ${dir}/none does not exist`);
 });
 

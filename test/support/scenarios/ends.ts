@@ -1,6 +1,6 @@
 // Fallbacks, hooks, budgets and structured output.
 import { fault, reply, type Reply } from '../../../worker/scripted-model/index.ts';
-import { dear, read, write, type Scenario } from './scenario.ts';
+import { cut, dear, read, write, type Scenario } from './scenario.ts';
 
 const said = (tokens: number): Reply => reply('A part of it.', { usage: { output_tokens: tokens } });
 const taking = (tokens: number) => ({ usage: { input_tokens: tokens, output_tokens: 0 } });
@@ -69,6 +69,15 @@ export const endScenarios: readonly Scenario[] = [
     reason: 'completed',
     turns: 1,
     requests: 2,
+  },
+  {
+    name: 'L27 L53 structured_output_retry of a cut answer',
+    replies: [cut('{"name":"A'), reply('{"name":"Ada"}'), cut('{"name":"A'), reply('da"}')],
+    options: { outputSchema: named, maxOutputTokens: 100 },
+    transitions: ['max_output_tokens_recovery', 'structured_output_retry', 'max_output_tokens_recovery'],
+    reason: 'completed',
+    turns: 1,
+    requests: 4,
   },
   {
     name: 'L53 structured_output_failed after five retries',

@@ -1,9 +1,7 @@
 // Without hooks, fallbacks and full windows: what the loop does by itself.
-import { fault, reply, toolUse, type Reply } from '../../../worker/scripted-model/index.ts';
-import { dear, read, write, type Scenario } from './scenario.ts';
+import { fault, reply, toolUse } from '../../../worker/scripted-model/index.ts';
+import { cut, dear, read, write, type Scenario } from './scenario.ts';
 
-const cut = (words: string, times = 1): Reply =>
-  fault({ maxTokensAfter: { block: 0, chars: words.length } }, `${words} and more`, { times });
 const missing = reply([toolUse('read', { path: 'missing.txt' })], { times: 5 });
 
 export const plainScenarios: readonly Scenario[] = [

@@ -2,7 +2,7 @@
 // run once in peace, once with the worker killed at a model call, and once handed over at every iteration.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { reply, text, toolUse, type Reply } from '../../../worker/scripted-model/index.ts';
+import { fault, reply, text, toolUse, type Reply } from '../../../worker/scripted-model/index.ts';
 import type { TerminalReason, TransitionReason } from '../../../workflows/contract/loop.ts';
 import type { RunOptions } from '../../../workflows/contract/session.ts';
 import type { PerdureConfig } from '../../../worker/config.ts';
@@ -23,6 +23,10 @@ export type Scenario = {
 export const read = (n: number): Reply => reply([text(`Look ${n}.`), toolUse('read', { path: 'a.txt' })]);
 
 export const write = (n: number): Reply => reply([toolUse('bash', { command: `echo effect ${n} >> effects.log` })]);
+
+/** By max_tokens, after these words. */
+export const cut = (words: string, times = 1): Reply =>
+  fault({ maxTokensAfter: { block: 0, chars: words.length } }, `${words} and more`, { times });
 
 /** So much of it that every budget is spent. */
 export const dear = { usage: { input_tokens: 1_000_000, output_tokens: 0 } };

@@ -1,0 +1,64 @@
+// A worker for programs on a data folder of its own: what is left of it when it cannot start, or ends at once.
+import { NativeConnection, Worker } from '@temporalio/worker';
+import { afterEach, expect, it, vi } from 'vitest';
+import { dataFolder } from '../../worker/embedded/data-folder.ts';
+import { runningServer } from '../../worker/embedded/server-record.ts';
+import { SetupProblem } from '../../worker/embedded/setup-problem.ts';
+import { createWorker } from '../../worker/index.ts';
+import { cliPlace } from '../support/cli.ts';
+import { oneRuntime } from '../support/one-runtime.ts';
+
+afterEach(() => void vi.restoreAllMocks());
+
+/** Without a key: the scripted model is one of the things that are opened. */
+function place() {
+  oneRuntime();
+  const { env, data } = cliPlace(null);
+  const listening = (): number => process.getActiveResourcesInfo().filter((what) => what === 'TCPServerWrap').length;
+  const before = listening();
+  return {
+    open: () => createWorker({ env, warn: () => {} }),
+    left: () => ({
+      listening: listening() - before,
+      server: runningServer(dataFolder({ PERDURE_DATA: data })) !== null,
+    }),
+  };
+}
+
+const nothing = { listening: 0, server: false };
+
+it('a worker whose connection is refused says so in one line, and leaves nothing open', async () => {
+  const { open, left } = place();
+  vi.spyOn(NativeConnection, 'connect').mockRejectedValue(new Error('tonic::transport::Error\n at x'));
+  const opening = open();
+  await expect(opening).rejects.toThrow(SetupProblem);
+  await expect(opening).rejects.toThrow(
+    /^no worker can connect to [^\n]*127\.0\.0\.1:\d+: tonic::transport::Error; [^\n]*$/,
+  );
+  expect(left()).toEqual(nothing);
+});
+
+it('a worker that cannot be made leaves nothing open', async () => {
+  const { open, left } = place();
+  const close = vi.spyOn(NativeConnection.prototype, 'close');
+  vi.spyOn(Worker, 'create').mockRejectedValue(new Error('no bundle'));
+  await expect(open()).rejects.toThrow('no bundle');
+  expect(close).toHaveBeenCalledOnce();
+  expect(left()).toEqual(nothing);
+});
+
+it('a worker that dies while it starts ends `done`, and no rejection goes unhandled', async () => {
+  const { open, left } = place();
+  const run = (): Promise<never> => Promise.reject(new Error('died'));
+  vi.spyOn(Worker, 'create').mockResolvedValue({ run } as unknown as Worker);
+  const unhandled = vi.fn<(reason: unknown) => void>();
+  process.prependListener('unhandledRejection', unhandled);
+  try {
+    const { done } = await open();
+    await expect(done).rejects.toThrow('died');
+  } finally {
+    process.off('unhandledRejection', unhandled);
+  }
+  expect(unhandled).not.toHaveBeenCalled();
+  expect(left()).toEqual(nothing);
+});
