@@ -110,5 +110,5 @@ test('a script is loaded from a file and served; a file that is not there is sai
   await writeFile(file, JSON.stringify({ replies: [{ content: [{ type: 'text', text: 'from a file' }] }] }));
   const server = await model(await loadScript(file));
   expect((await sdk(server).messages.create(hello)).content).toMatchObject([{ text: 'from a file' }]);
-  await expect(loadScript(join(folder, 'other.json'))).rejects.toThrow('other.json cannot be read');
+  await expect(loadScript(join(folder, 'other.json'))).rejects.toThrow('other.json does not exist: name another');
 });
