@@ -28,6 +28,8 @@ export type Deps = {
   readonly scripted: boolean;
   readonly tools: CallRunner;
   readonly hooks: HookRunner;
+  /** The hooks that a run opened here has to find wherever it goes on. */
+  readonly guards: readonly string[];
   readonly attachments: Attachments;
   readonly afterStop: readonly AfterStopHandler[];
   readonly defaults: RunDefaults;

@@ -73,7 +73,7 @@ function snapshot(
     stallMs: defaults.stallMs,
     maxEmptyReplies: MAX_EMPTY_REPLIES,
     rules: rulesOf(deps, found.models, found.system, options),
-    ...(deps.hooks.deciding.length === 0 ? {} : { hooks: deps.hooks.deciding }),
+    ...(deps.guards.length === 0 ? {} : { hooks: deps.guards }),
   };
 }
 

@@ -41,7 +41,7 @@ export type RunConfig = {
   /** Empty replies in a row before `model_error` (L15). */
   readonly maxEmptyReplies: number;
   readonly rules: Rules;
-  /** Those it was opened with that decide something; absent without any. */
+  /** Those it has to find wherever it goes on; absent without any. */
   readonly hooks?: readonly string[];
 };
 

@@ -7,7 +7,7 @@ import { ApplicationFailure, WorkflowNotFoundError } from '@temporalio/common';
 import { endOrphans } from '../activities/hooks/orphans.ts';
 import { isAlive, parseIdentity } from '../activities/process-identity.ts';
 import { MEMO_KEY, WORKFLOW_TYPE, type SessionMemo } from '../workflows/contract/session.ts';
-import { withLock } from './embedded/file-lock.ts';
+import { LockHeld, withLock } from './embedded/file-lock.ts';
 import { GRPC, grpcFailure } from './embedded/grpc-failure.ts';
 
 /** PENDING_ACTIVITY_STATE_STARTED and _CANCEL_REQUESTED: an attempt was begun. */
@@ -22,12 +22,13 @@ const AT_ONCE = 8;
  */
 const AGAIN_MS = [500, 1_000, 2_000, 5_000, 10_000];
 
-/** Milliseconds that another worker of this machine may take to look. */
-const LOCK_MS = 10_000;
+/** Milliseconds that are waited for another worker of this machine, which looks for us as well. */
+const LOCK_MS = 2_000;
 
 export type Reaper = {
   /** Resolves when the first look is over. */
   readonly first: Promise<void>;
+  /** A look under way is not waited for: it may be waiting for a server that is gone. */
   stop(): Promise<void>;
 };
 
@@ -41,17 +42,19 @@ export type StartReaper = {
 /** Best effort: what is missed here times out by itself. */
 export function startReaper(options: StartReaper): Reaper {
   const stopped = new AbortController();
-  const first = reap(options);
+  const warn = (message: string): void => (stopped.signal.aborted ? undefined : options.warn(message));
+  const round = (): Promise<void> => reap({ ...options, warn });
+  const first = round();
   const rounds = async (): Promise<void> => {
     await first;
-    for (let round = 0; ; round += 1) {
-      await sleep(AGAIN_MS[round] ?? AGAIN_MS.at(-1), undefined, { signal: stopped.signal });
-      await reap(options);
+    for (let n = 0; ; n += 1) {
+      await sleep(AGAIN_MS[n] ?? AGAIN_MS.at(-1), undefined, { signal: stopped.signal });
+      await round();
     }
   };
   // Ends by being stopped, and only so: `reap` reports its own failures.
-  const ended = rounds().catch(() => {});
-  return { first, stop: () => (stopped.abort(), ended) };
+  rounds().catch(() => {});
+  return { first, stop: () => Promise.resolve(stopped.abort()) };
 }
 
 /** An activity is failed by its id alone: by another that looked at the same time, an attempt that has just begun elsewhere would be. */
@@ -59,6 +62,7 @@ async function reap({ client, lockDir, warn }: StartReaper): Promise<void> {
   try {
     await withLock(lockDir, { doing: "taking over dead workers' work", waitMs: LOCK_MS }, () => look(client));
   } catch (error) {
+    if (error instanceof LockHeld) return;
     warn(`work of dead workers could not be taken over at once: ${String(error)}; their heartbeat timeouts will do it`);
   }
 }

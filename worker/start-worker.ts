@@ -28,6 +28,8 @@ export type StartWorker = Target & {
   readonly hooks?: PerdureConfig['hooks'];
   readonly afterStop?: PerdureConfig['afterStop'];
   readonly attachments?: PerdureConfig['attachments'];
+  /** It is gone with its command: a run of someone else that it opens does not wait for its hooks. */
+  readonly brief?: boolean;
   readonly taskQueue?: string;
   readonly maxCachedWorkflows?: number;
 };

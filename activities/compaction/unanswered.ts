@@ -21,12 +21,12 @@ type Step = {
 export function unanswered(step: Step, tries: Tries, failure: AskFailure): Compacted {
   const counted =
     failure.kind === 'empty' ? { ...tries, empties: tries.empties + 1 } : countFailure(tries, failure, tries.spend);
-  const result = died(step, counted, next(step, counted, failure));
+  const after = next(step, counted, failure);
+  // A reactive one does not park: it would begin anew after the wait, with the model call that made it necessary.
+  const waits = step.input.trigger === 'auto' || after.kind === 'retry' || after.result.kind !== 'parked';
+  const result = waits ? died(step, counted, after) : after.result;
   const { kind, detail, spend } = result;
-  // A reactive one would begin anew after the wait, with the model call that made it necessary.
-  if (kind === 'parked' && step.input.trigger === 'auto') {
-    return { kind, until: result.until, failures: result.failures, detail, spend };
-  }
+  if (waits && kind === 'parked') return { kind, until: result.until, failures: result.failures, detail, spend };
   return { kind: 'failed', detail: `the summary could not be made: ${detail}`, spend };
 }
 

@@ -6,9 +6,13 @@ export const BY_NAME = ['properties', 'patternProperties', '$defs', 'definitions
 export const LISTS = ['anyOf', 'oneOf', 'allOf', 'prefixItems'];
 export const SINGLE = ['additionalItems', 'additionalProperties', 'propertyNames', 'contains', 'not'];
 
-/** They say nothing of the answer. */
+/** They say nothing of the answer, or what another keyword beside them says. */
 export const ANNOTATIONS =
-  '$schema $id $anchor $comment title description default examples deprecated readOnly writeOnly'.split(' ');
+  '$schema $id id $anchor $comment title description markdownDescription default example examples deprecated readOnly writeOnly discriminator externalDocs xml contentEncoding contentMediaType'.split(
+    ' ',
+  );
+/** Of a vendor. */
+const EXTENSION = /^x-/;
 
 type Shape = { readonly is: string; readonly fits: (value: unknown) => boolean; readonly keywords: readonly string[] };
 
@@ -44,6 +48,7 @@ const known = new Map(shapes.flatMap((shape) => shape.keywords.map((keyword) => 
 /** What is to be said after the place, or undefined. */
 export function keywordProblem(node: SchemaNode): string | undefined {
   for (const [keyword, value] of Object.entries(node)) {
+    if (EXTENSION.test(keyword)) continue;
     const shape = known.get(keyword);
     if (shape === undefined) return `has ${JSON.stringify(keyword)}, which is not enforced: correct it or leave it out`;
     if (!shape.fits(value)) return `has ${keyword} that does not hold ${shape.is}: give one`;

@@ -44,6 +44,7 @@ const problems = [
   valueProblem,
   besideValuesProblem,
   besideProblem,
+  countProblem,
 ] as const;
 
 /** A sentence that says where and what to do, or undefined. */
@@ -62,6 +63,13 @@ function typeProblem(node: SchemaNode): string | undefined {
     if (keyword !== undefined && !types.includes(type)) return `has ${keyword} without "type": "${type}": add it`;
   }
   return undefined;
+}
+
+/** Without it, zod counts nothing. */
+function countProblem(node: SchemaNode): string | undefined {
+  const counted = ['minItems', 'maxItems'].find((each) => node[each] !== undefined);
+  if (counted === undefined || node['items'] !== undefined || node['prefixItems'] !== undefined) return undefined;
+  return `has ${counted} without items: add them, {} for any`;
 }
 
 function requiredProblem({ required, properties }: SchemaNode): string | undefined {
@@ -100,7 +108,9 @@ function besideValuesProblem(node: SchemaNode): string | undefined {
     .flat()
     .find((each) => node[each] !== undefined);
   if (keyword !== undefined) return `has ${keyword} beside values: leave it out, and keep to the values that will do`;
-  if (only !== undefined && node['enum'] !== undefined) return 'has const beside enum: leave one of them out';
+  const isSame = Array.isArray(listed) && listed.length === 1 && listed[0] === only;
+  if (only !== undefined && node['enum'] !== undefined && !isSame)
+    return 'has const beside enum: leave one of them out';
   const types = [node['type'] ?? []].flat();
   const stray = [listed].flat().find((value) => types.length > 0 && !types.some((type) => isOfType(value, type)));
   return stray === undefined

@@ -27,7 +27,7 @@ export async function withStayingWorker(
 ): Promise<number> {
   const { config } = await workerConfig(cli, file);
   const signals = listenForSignals(process, (status) => process.exit(status));
-  const own = { env: cli.env, warn: cli.say, config };
+  const own = { env: cli.env, warn: cli.say, config, stays: true } as const;
   await prepareWorker(own);
   const opened = await openUnlessTold(signals, openServer({ env: cli.env, role, worker: true, say: cli.say }));
   if (opened === null) return STATUS.ok;

@@ -9,6 +9,8 @@ export type OwnWorker = {
   readonly warn: (message: string) => void;
   /** What a person configured of it; absent: the defaults. */
   readonly config?: PerdureConfig | undefined;
+  /** It does not end with a command. */
+  readonly stays?: true;
 };
 
 /** Loads it while the server starts. A program that set up Temporal's runtime already keeps its own. */
@@ -27,9 +29,10 @@ export async function prepareWorker({ warn }: Pick<OwnWorker, 'warn'>): Promise<
 
 /** Resolves when it polls. */
 export async function startOwnWorker({ target, folder }: Opened, own: OwnWorker): Promise<RunningWorker> {
-  const { env, warn, config } = own;
+  const { env, warn, config, stays = false } = own;
   await prepareWorker(own);
   const { startWorker } = await import('../../worker/start-worker.ts');
   const { storeDir, liveDir, root } = folder;
-  return startWorker({ ...target, storeDir, liveDir, dataDir: root, env: { ...env }, warn, ...(config && { config }) });
+  const folders = { storeDir, liveDir, dataDir: root };
+  return startWorker({ ...target, ...folders, env: { ...env }, warn, brief: !stays, ...(config && { config }) });
 }

@@ -129,6 +129,7 @@ describe('a schema', () => {
       { type: 'object', patternProperties: { '^a': { type: 'string' } }, additionalProperties: { type: 'number' } },
       'additionalProperties beside patternProperties',
     ],
+    ['a least number without what is counted', { type: 'array', minItems: 2 }, '$ has minItems without items'],
     ['a pattern that is none', { type: 'string', pattern: '(' }, 'regular expression'],
     ['an enum that is no list', { enum: 5 }, 'cannot be used'],
     ['properties without a type', { properties: { a: { type: 'string' } } }, '"type": "object"'],
@@ -153,6 +154,26 @@ describe('a schema', () => {
   ])('L53 with %s is refused: it could not be held to', (_name, refused, why) => {
     expect(schemaProblem(refused as Record<string, unknown>)).toContain(why);
     expect(schemaProblem(refused as Record<string, unknown>)).not.toContain('\n');
+  });
+
+  it.each<[string, Record<string, unknown>, unknown, unknown]>([
+    [
+      'a mark of what tells the alternatives apart',
+      {
+        oneOf: [{ type: 'object', properties: { k: { const: 'a' } }, required: ['k'] }],
+        discriminator: { propertyName: 'k' },
+      },
+      { k: 'a' },
+      { k: 'c' },
+    ],
+    ['its one value said twice', { type: 'string', const: 'cat', enum: ['cat'] }, 'cat', 'dog'],
+    ['notes for people and vendors', { type: 'number', example: 1, 'x-order': 2, externalDocs: {} }, 3, 'three'],
+    ['a list of whatever it is', { type: 'array', items: {}, minItems: 2 }, [1, 'b'], []],
+  ])('L53 with %s is held to', (_name, held, right, wrong) => {
+    expect(schemaProblem(held)).toBeUndefined();
+    const check = answerChecks()(held);
+    expect(check(JSON.stringify(right))).toBeUndefined();
+    expect(check(JSON.stringify(wrong))).toBeDefined();
   });
 
   it('L53 that could not be held to refuses the run, in a sentence', async () => {

@@ -80,8 +80,9 @@ test('L14 a wait of over a minute parks the run, announced, and the count goes o
 });
 
 test('L24 a reactive one does not park: it has failed, and the error that made it necessary is shown', async () => {
-  const { compact: go } = await run([limited(90)], { trigger: 'reactive' });
+  const { compact: go, lines } = await run([limited(90)], { trigger: 'reactive' });
   expect(await go()).toMatchObject({ kind: 'failed', detail: expect.stringContaining('429') });
+  expect(lines.map(({ type }) => type)).not.toContain('retry');
 });
 
 test('L10 what does not pass fails at once', async () => {

@@ -191,3 +191,18 @@ it('L33 L57 a run waits for a worker with the hooks that it was opened with', as
   expect(existsSync(join(h.cwd, 'made'))).toBe(true);
   await guarded.stop();
 });
+
+it('L33 a run that the worker of a command has opened waits for no hooks of it', async () => {
+  const guard = { name: 'guard', run: () => undefined };
+  const h = await harness({
+    script: [reply([toolUse('bash', { command: 'touch made' })]), reply('Done.')],
+    worker: { config: { hooks: { preTool: [guard] } }, brief: true },
+  });
+  const session = await h.open('Go.', { permissionMode: 'default' });
+  const [{ call, inputHash }] = await until(async () => (await session.memo())?.approvals as [PendingApproval]);
+  await h.worker.stop();
+  const another = await h.startWorker({ config: {} });
+  await session.handle.executeUpdate(UPDATES.approve, { args: [{ call, inputHash }] });
+  expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
+  await another.stop();
+});

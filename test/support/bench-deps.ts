@@ -145,6 +145,7 @@ export async function benchDeps({
     now: Date.now,
     random: () => 0,
     hooks: hookRunner(hooks, { env: {} }),
+    guards: [],
     attachments: noAttachments,
     afterStop: [],
     warn: (line) => void warnings.push(line),

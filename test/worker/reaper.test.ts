@@ -1,6 +1,7 @@
 import { ActivityNotFoundError, type Client } from '@temporalio/client';
 import { expect, it } from 'vitest';
 import { formatIdentity, processIdentity } from '../../activities/process-identity.ts';
+import { fileLock } from '../../worker/embedded/file-lock.ts';
 import { startReaper } from '../../worker/reaper.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { processNamed } from '../hooks/support.ts';
@@ -71,4 +72,16 @@ it("L3 L50 two that start at once give work back once: the attempt that then beg
   await Promise.all(reapers.map(({ first }) => first));
   await Promise.all(reapers.map(({ stop }) => stop()));
   expect(failed.map(({ activityId }) => activityId).toSorted()).toEqual(['1', '2', '3']);
+});
+
+it('L50 while another worker of the machine looks, it looks for this one as well', async () => {
+  const { client, failed } = server({ 's-1': ['1'] }, []);
+  const lockDir = tempDir();
+  const release = await fileLock(lockDir, { doing: 'looking', waitMs: 0 });
+  const warnings: string[] = [];
+  const reaper = startReaper({ client, lockDir, warn: (line) => warnings.push(line) });
+  await reaper.first;
+  await reaper.stop();
+  release();
+  expect([failed, warnings]).toEqual([[], []]);
 });

@@ -20,6 +20,9 @@ export type LockOptions = {
   readonly onWait?: (holderPid: number) => void;
 };
 
+/** A living process keeps it. */
+export class LockHeld extends SetupProblem {}
+
 const POLL_MS = 20;
 
 export const identitySchema = z.object({
@@ -98,9 +101,9 @@ function makeExclusively(dir: string, path: string, value: unknown): boolean {
 
 const temporary = (dir: string) => join(dir, `.${process.pid}-${randomBytes(4).toString('hex')}`);
 
-function tooLong(holder: number, { doing, waitMs }: LockOptions): SetupProblem {
+function tooLong(holder: number, { doing, waitMs }: LockOptions): LockHeld {
   const seconds = Math.round(waitMs / 1000);
-  return new SetupProblem(
+  return new LockHeld(
     `process ${holder} has been ${doing} for over ${seconds} s: wait for it, or stop it with \`kill ${holder}\``,
   );
 }

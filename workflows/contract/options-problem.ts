@@ -31,7 +31,6 @@ export function optionsProblem(options: Partial<RunOptions>): string | undefined
   const { maxTurns, maxBudgetUsd, timeoutMs, maxOutputTokens, permissionMode, permissions } = options;
   const { model, cwd, systemPrompt } = options;
   return (
-    sizeProblem(options) ??
     text('system prompt', systemPrompt, MOST.systemPrompt) ??
     text('model', model, MOST.model) ??
     text('working directory', cwd, MOST.cwd) ??
@@ -53,7 +52,8 @@ export function optionsProblem(options: Partial<RunOptions>): string | undefined
     (model !== undefined && model.trim() === '' ? 'the model is empty: give its name' : undefined) ??
     (cwd !== undefined && !cwd.startsWith('/') && !/^[A-Za-z]:[\\/]/.test(cwd)
       ? `the working directory "${cwd}" is not an absolute path`
-      : undefined)
+      : undefined) ??
+    sizeProblem(options)
   );
 }
 

@@ -82,6 +82,9 @@ function mayBeAnything({ text, literal, glob }: Word): boolean {
 
 /** What is substituted, innermost: `$'…'`, `$(…)`, a backquoted command, `${…}`. */
 const SUBSTITUTION = /\$'(?:[^'\\]|\\.)*'|\$\(([^()]*)\)|`([^`]*)`|\$\{[^{}]*\}/gs;
+/** What begins a here-document with a quoted delimiter: nothing in it is substituted. */
+const QUOTED_HERE = /<<-?[ \t]*(?:'([^'\n]+)'|"([^"\n]+)"|\\(\w+))/g;
+const QUOTED = /"(?:[^"\\]|\\.)*"|'[^']*'/gs;
 const REDIRECTION = /\d?&?(?<![<>])[<>]+[&|]?\s*[^\s;&|()<>]+/g;
 /** Deeper ones are cut apart, where their `$` is still seen. */
 const MOST_NESTED = 10;
@@ -89,14 +92,36 @@ const MOST_NESTED = 10;
 /** Of a text that could not be read for certain: cut at whatever may be an operator, with a `$` where something is substituted. */
 function guessedCommands(text: string): readonly (readonly Word[])[] {
   const inner: string[] = [];
-  let rest = text.replaceAll('\\\n', '');
+  let rest = withoutQuotedDocuments(text).replaceAll('\\\n', '');
   for (let depth = 0; depth < MOST_NESTED; depth++) {
     rest = rest.replaceAll(SUBSTITUTION, (_, ...[command, quoted]: (string | undefined)[]) => {
       inner.push(command ?? quoted ?? '');
       return '$_';
     });
   }
-  return [rest, ...inner].flatMap((part) => part.replaceAll(REDIRECTION, ' ').split(/[;&|()\n]+/)).map(guessedWords);
+  const pieces = [rest, ...inner].map((part) => withoutQuotedOperators(part).replaceAll(REDIRECTION, ' '));
+  return pieces.flatMap((piece) => piece.split(/[;&|()\n]+/)).map(guessedWords);
+}
+
+function withoutQuotedDocuments(text: string): string {
+  const open: string[] = [];
+  const kept = text.split('\n').filter((line) => {
+    const [end] = open;
+    if (end !== undefined) {
+      if (line.replace(/^\t+/, '') === end) open.shift();
+      return false;
+    }
+    for (const [, single, double, escaped] of line.matchAll(QUOTED_HERE)) open.push(single ?? double ?? escaped ?? '');
+    return true;
+  });
+  return kept.join('\n');
+}
+
+/** Within quotes they are none; nor is a `$` within single ones. */
+function withoutQuotedOperators(text: string): string {
+  return text.replaceAll(QUOTED, (quoted) =>
+    quoted.replaceAll(quoted.startsWith("'") ? /[;&|()<>\n$]/g : /[;&|()<>\n]/g, ' '),
+  );
 }
 
 function guessedWords(command: string): readonly Word[] {

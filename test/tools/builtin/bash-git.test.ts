@@ -80,6 +80,7 @@ test.each([
     'execute',
   ],
   ['a submodule', submodule, 'git status', 'execute'],
+  ['a file whose size is the mark of one', 'head -c 57344 /dev/zero > a.db; git add .', 'git status', 'read'],
   ['nothing of the kind elsewhere', 'mv .git ../git; echo gitdir: ../git > .git', 'git diff', 'read'],
   [
     'a program elsewhere',
@@ -134,5 +135,6 @@ test('L55 an allowed git keeps the hooks of its repository, and other commands m
     (await bashTool({ sandbox: group }).call({ command }, toolContext(cwd))).content;
   await run('git commit -qam y');
   expect(made(cwd)).toEqual(['made']);
-  expect(await run('sh -c "git init -q --bare b; cd b; git rev-parse --is-bare-repository"')).toBe('true');
+  const bare = 'sh -c "git init -q --bare b; cd b; git rev-parse --is-bare-repository"';
+  for (const command of [bare, `mkdir sub; cd sub && ${bare}`]) expect(await run(command)).toBe('true');
 });

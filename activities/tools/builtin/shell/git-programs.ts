@@ -38,7 +38,16 @@ function namesPrograms(repository: string): boolean {
 
 function hasSubmodules(repository: string): boolean {
   const indexes = readdirSync(repository).filter((name) => /^(?:shared)?index/.test(name));
-  return indexes.some((name) => readFileSync(join(repository, name)).includes(SUBMODULE));
+  return indexes.some((name) => mentionsSubmodule(readFileSync(join(repository, name))));
+}
+
+/** Entries are padded, but in version 4, so that a mode always stands four bytes after a multiple of eight. */
+function mentionsSubmodule(index: Buffer): boolean {
+  const padded = index[7] !== 4;
+  for (let at = index.indexOf(SUBMODULE); at !== -1; at = index.indexOf(SUBMODULE, at + 1)) {
+    if (!padded || at % 8 === 4) return true;
+  }
+  return false;
 }
 
 /** Null for what is not there, '' for what fails with `empty`. */

@@ -41,7 +41,7 @@ export function readOnlyEnvironment(base: Environment, cwd: string): Environment
  * may make bare repositories.
  */
 export function changingEnvironment(base: Environment, commands: readonly SimpleCommand[] | null): Environment {
-  const concerned = commands?.some(({ words: [name] }) => name?.text === 'git' || name?.text === 'cd') ?? false;
+  const concerned = ['cd', 'git'].every((program) => commands?.some(({ words: [name] }) => name?.text === program));
   return concerned ? { ...base, ...gitSettings(SAFE_FOLDERS) } : base;
 }
 

@@ -95,7 +95,9 @@ function namedBy({ text, glob }: Word): readonly string[] | null {
   if (value !== undefined) return value.split('/').includes('..') ? null : [text, value];
   if (text.includes('/')) return null;
   // The value of a letter follows it at once, and letters may stand before it: `-nfFILE`.
-  return text.startsWith('--') ? [text] : Array.from(text, (_, at) => text.slice(at));
+  if (text.startsWith('--')) return [text];
+  // No name is longer than 255.
+  return Array.from({ length: Math.min(text.length, 256) }, (_, n) => text.slice(text.length - 1 - n));
 }
 
 /**

@@ -67,6 +67,13 @@ test.each(nastyCommands.map((command) => ({ command })))('L55 $command does not 
   expect(judged(command)).toBe(false);
 });
 
+test.each(['grep -x', 'ls -a', 'cat ./', 'sort -k'])('L55 %s… is judged at once, however long it is', (begin) => {
+  const before = performance.now();
+  judged(`${begin}${'x'.repeat(98_000)} a`);
+  // Milliseconds; it takes some forty. What grows with the square of the length takes minutes.
+  expect(performance.now() - before).toBeLessThan(5_000);
+});
+
 test('paths are judged from the workspace, and from where cd leads', () => {
   expect(judged('cat /workspace-sibling/x')).toBe(false);
   expect(judged('cat /workspace/../etc/passwd')).toBe(false);
