@@ -6,6 +6,7 @@ import { announce } from '../live/announce.ts';
 import { finish } from '../live/finish.ts';
 import { orDied } from '../live/or-died.ts';
 import type { Asked } from '../model/ask-model.ts';
+import { chosenModel } from '../model/chosen-model.ts';
 import { refuseScripted } from '../model/refuse-scripted.ts';
 import type { RunConfig } from '../run-config.ts';
 import { stepRecord, type StepRecord } from '../step-record.ts';
@@ -59,7 +60,7 @@ async function made({ deps, attempt, input, config, given, record }: Step): Prom
     return storeShrunk(deps, record, shrunk, (marked) => ({ kind: 'shrunk', ...marked, spend: small.spend() }));
   }
   const { base, freed } = shrunk;
-  const { window } = config.models[input.model ?? 0] ?? config.models[0];
+  const { window } = chosenModel(config, input.model).model;
   const staging = await staged(deps, base, window, small);
   if (staging.kind !== 'stage') return staging;
   if (attempt.abortedBy() === 'stop') return { kind: 'nothing', spend: small.spend() };

@@ -8,8 +8,8 @@ import { announce } from '../live/announce.ts';
 import type { LiveWriter } from '../live/events.ts';
 import { finish } from '../live/finish.ts';
 import { orDied } from '../live/or-died.ts';
+import { chosenModel } from '../model/chosen-model.ts';
 import { refuseScripted } from '../model/refuse-scripted.ts';
-import type { RunConfig } from '../run-config.ts';
 import { stepRecord, type StepRecord } from '../step-record.ts';
 import type { BoundaryEntry, Entry } from '../transcript/entries.ts';
 import { readMarks } from '../transcript/marks.ts';
@@ -17,14 +17,9 @@ import { entriesOf, type Extended } from '../transcript/transcripts.ts';
 import { isEnough, shrinkFirst, storeShrunk } from './shrink.ts';
 import { type SmallModel, smallModel, type SummaryDeps } from './small-model.ts';
 import { summarize } from './summarize.ts';
-import { unanswered } from './unanswered.ts';
+import { type Compacting, unanswered } from './unanswered.ts';
 
-type Step = {
-  readonly deps: SummaryDeps;
-  readonly attempt: Attempt;
-  readonly input: Compact;
-  readonly config: RunConfig;
-  readonly live: LiveWriter;
+type Step = Compacting & {
   readonly given: Extended;
   readonly record: StepRecord<Compacted>;
   readonly small: SmallModel;
@@ -90,7 +85,7 @@ async function summed(step: Summing): Promise<Compacted> {
     failures.push(...failed);
     return texts.map(({ text }) => text);
   };
-  const model = config.models[input.model ?? 0] ?? config.models[0];
+  const { model } = chosenModel(config, input.model);
   const summary = await summarize(
     { entries, bodies, model, fixedTokens: config.rules.fixedTokens, trigger: input.trigger },
     small,

@@ -9,7 +9,8 @@ import { died } from '../model/settle.ts';
 import type { RunConfig } from '../run-config.ts';
 import type { SummaryDeps } from './small-model.ts';
 
-type Step = {
+/** One attempt at a compaction. */
+export type Compacting = {
   readonly deps: SummaryDeps;
   readonly attempt: Attempt;
   readonly input: Compact;
@@ -18,7 +19,7 @@ type Step = {
 };
 
 /** `tries` does not count this failure yet. Throws for another attempt. */
-export function unanswered(step: Step, tries: Tries, failure: AskFailure): Compacted {
+export function unanswered(step: Compacting, tries: Tries, failure: AskFailure): Compacted {
   const counted =
     failure.kind === 'empty' ? { ...tries, empties: tries.empties + 1 } : countFailure(tries, failure, tries.spend);
   const after = next(step, counted, failure);
@@ -30,7 +31,7 @@ export function unanswered(step: Step, tries: Tries, failure: AskFailure): Compa
   return { kind: 'failed', detail: `the summary could not be made: ${detail}`, spend };
 }
 
-function next({ deps, config }: Step, tries: Tries, failure: AskFailure): AfterFailure {
+function next({ deps, config }: Compacting, tries: Tries, failure: AskFailure): AfterFailure {
   const random = deps.random();
   if (failure.kind === 'empty') return afterEmpty(tries, config, random);
   const asked = { from: config.smallModel.name, to: null, calls: [] };

@@ -1,6 +1,7 @@
 // Judges a finished message: is it a reply, a cut one, a refusal, or none at all (L15).
 import type { ContentBlock, Message } from '@anthropic-ai/sdk/resources/messages';
 import type { BlockState } from './accumulate.ts';
+import { isThinking } from '../transcript/sent-reply.ts';
 import { brief } from './classify.ts';
 
 export type Judged =
@@ -73,10 +74,6 @@ function dropTrailingThinking(content: readonly ContentBlock[]): ContentBlock[] 
 /** Thinking alone is no answer (L15). */
 function saysNothing(content: readonly ContentBlock[]): boolean {
   return content.every((block) => isThinking(block) || (block.type === 'text' && block.text.trim() === ''));
-}
-
-function isThinking({ type }: ContentBlock): boolean {
-  return type === 'thinking' || type === 'redacted_thinking';
 }
 
 function refusal(message: Message): string {

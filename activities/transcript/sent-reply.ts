@@ -102,8 +102,8 @@ function withSendableCall(block: ToolUseBlockParam): ContentBlockParam {
   return { ...block, name, input: isObject ? block.input : { value: block.input ?? null } };
 }
 
-function isThinking(block: ContentBlockParam): boolean {
-  return block.type === 'thinking' || block.type === 'redacted_thinking';
+export function isThinking({ type }: { readonly type: string }): boolean {
+  return type === 'thinking' || type === 'redacted_thinking';
 }
 
 function freeId(id: string, index: number, taken: ReadonlySet<string>): string {

@@ -1,7 +1,7 @@
 // The text of a task or a message: an argument, standard input, or a file for what is too long for a command line.
 import { resolve } from 'node:path';
-import { readNamedFile } from '../../worker/read-named-file.ts';
-import { codeOf, reasonOf } from '../../worker/embedded/setup-problem.ts';
+import { readNamedFile, whyUnread } from '../../worker/read-named-file.ts';
+import { codeOf } from '../../worker/embedded/setup-problem.ts';
 import { promptProblem } from '../message.ts';
 import type { Cli } from './cli.ts';
 import { UsageError } from './errors.ts';
@@ -21,9 +21,7 @@ function fromFile(path: string): string {
   try {
     return readNamedFile(path);
   } catch (error) {
-    const code = codeOf(error) ?? reasonOf(error);
-    const why =
-      code === 'ENOENT' ? 'does not exist' : code === 'EISDIR' ? 'is a directory' : `cannot be read (${code})`;
+    const why = codeOf(error) === 'EISDIR' ? 'is a directory' : whyUnread(error);
     throw new UsageError(`the prompt file ${path} ${why}: name another, or write - and pipe the text in`);
   }
 }

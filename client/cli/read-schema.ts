@@ -2,8 +2,7 @@
 import { statSync } from 'node:fs';
 import { type JsonSchema, schemaProblem } from '../../activities/model/answer-schema.ts';
 import { MOST } from '../../workflows/contract/options-problem.ts';
-import { codeOf, reasonOf } from '../../worker/embedded/setup-problem.ts';
-import { readNamedFile } from '../../worker/read-named-file.ts';
+import { readNamedFile, whyUnread } from '../../worker/read-named-file.ts';
 import { oneLine } from '../render/plain.ts';
 import { UsageError } from './errors.ts';
 
@@ -34,10 +33,7 @@ function content(path: string): string {
     return readNamedFile(path);
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    const code = codeOf(error) ?? reasonOf(error);
-    throw new UsageError(
-      `the output schema ${path} ${code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`}`,
-    );
+    throw new UsageError(`the output schema ${path} ${whyUnread(error)}`);
   }
 }
 

@@ -9,11 +9,7 @@ import type { RunState } from '../../workflows/machine/state.ts';
 import { apply } from '../../workflows/machine/transitions.ts';
 import { modelInput } from '../../workflows/machine/model-input.ts';
 import type { Rules } from '../../workflows/contract/loop.ts';
-import { cutOff, hash, model, modelEvent, output, rules, state, usd, userMessage } from '../support/machine.ts';
-
-function next(event: Event, from: Partial<RunState> = {}, limits: Partial<Rules> = {}) {
-  return decide(absorb(state(from), { ...rules, ...limits }, event), { ...rules, ...limits }, event);
-}
+import { cutOff, hash, model, modelEvent, output, rules, state, usd, userMessage, next } from '../support/machine.ts';
 
 /** The state that `event` and the transition it leads to leave. */
 function after(event: Event, from: RunState): RunState {

@@ -2,8 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { absorb } from '../../workflows/machine/absorb.ts';
 import { decide } from '../../workflows/machine/decide.ts';
 import type { Event } from '../../workflows/machine/events.ts';
-import type { RunState } from '../../workflows/machine/state.ts';
-import type { Rules } from '../../workflows/contract/loop.ts';
 import { noSpend } from '../../workflows/contract/loop.ts';
 import {
   call,
@@ -16,11 +14,8 @@ import {
   toolsRan,
   usd,
   userMessage,
+  next,
 } from '../support/machine.ts';
-
-function next(event: Event, from: Partial<RunState> = {}, limits: Partial<Rules> = {}) {
-  return decide(absorb(state(from), { ...rules, ...limits }, event), { ...rules, ...limits }, event);
-}
 
 describe('after a reply', () => {
   it('L32 a reply without calls completes the run', () => {

@@ -1,17 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { StopHooksRan } from '../../workflows/contract/activities.ts';
-import { noSpend, type Rules } from '../../workflows/contract/loop.ts';
+import { noSpend } from '../../workflows/contract/loop.ts';
 import { absorb } from '../../workflows/machine/absorb.ts';
-import { decide } from '../../workflows/machine/decide.ts';
-import type { Event, Move } from '../../workflows/machine/events.ts';
+import type { Event } from '../../workflows/machine/events.ts';
 import type { RunState } from '../../workflows/machine/state.ts';
 import { apply } from '../../workflows/machine/transitions.ts';
-import { call, model, modelEvent, output, replied, rules, state, toolsRan } from '../support/machine.ts';
-
-function next(event: Event, from: Partial<RunState> = {}, limits: Partial<Rules> = {}): Move {
-  const all = { ...rules, ...limits };
-  return decide(absorb(state(from), all, event), all, event);
-}
+import { call, model, modelEvent, output, replied, rules, state, toolsRan, next } from '../support/machine.ts';
 
 const answer = modelEvent(replied());
 const hooks = (verdict: StopHooksRan['verdict'], failed: StopHooksRan['failed'] = []): Event => {

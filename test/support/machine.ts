@@ -10,7 +10,9 @@ import {
   type Spend,
 } from '../../workflows/contract/loop.ts';
 import type { UserMessage } from '../../workflows/contract/session.ts';
-import type { CallResult, Event, ToolsRan } from '../../workflows/machine/events.ts';
+import { absorb } from '../../workflows/machine/absorb.ts';
+import { decide } from '../../workflows/machine/decide.ts';
+import type { CallResult, Event, Move, ToolsRan } from '../../workflows/machine/events.ts';
 import { initialState, type RunState } from '../../workflows/machine/state.ts';
 
 export const hash = (name: string): Hash => name.padEnd(64, '0') as Hash;
@@ -88,4 +90,10 @@ export function toolsRan(
     facts: facts[at] ?? {},
   }));
   return { kind: 'tools_ran', calls, results, cut: false, stop: null, queued: [], snips: [], leftMs: null, ...rest };
+}
+
+/** What the machine does next about `event`. */
+export function next(event: Event, from: Partial<RunState> = {}, limits: Partial<Rules> = {}): Move {
+  const all = { ...rules, ...limits };
+  return decide(absorb(state(from), all, event), all, event);
 }

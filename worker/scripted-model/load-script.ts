@@ -1,6 +1,5 @@
 // Reads a script from a file.
-import { codeOf, reasonOf } from '../embedded/setup-problem.ts';
-import { readNamedFile } from '../read-named-file.ts';
+import { readNamedFile, whyUnread } from '../read-named-file.ts';
 import type { ScriptData } from './script.ts';
 import { parseScript } from './script-format.ts';
 
@@ -10,9 +9,7 @@ export async function loadScript(file: string): Promise<ScriptData> {
   try {
     json = readNamedFile(file);
   } catch (error) {
-    const code = codeOf(error) ?? reasonOf(error);
-    const why = code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`;
-    throw new Error(`the script ${file} ${why}: name another`, { cause: error });
+    throw new Error(`the script ${file} ${whyUnread(error)}: name another`, { cause: error });
   }
   return parseScript(json, file);
 }
