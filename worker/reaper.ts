@@ -34,7 +34,9 @@ export type Reaper = {
 
 export type StartReaper = {
   readonly client: Client;
-  /** Of this machine's workers: one of them looks at a time. */
+  /** The sessions of this queue are looked after, no others: only their workers are sure to share the lock. */
+  readonly taskQueue: string;
+  /** Of this machine's workers of the task queue: one of them looks at a time. */
   readonly lockDir: string;
   readonly warn: (message: string) => void;
 };
@@ -58,18 +60,20 @@ export function startReaper(options: StartReaper): Reaper {
 }
 
 /** An activity is failed by its id alone: by another that looked at the same time, an attempt that has just begun elsewhere would be. */
-async function reap({ client, lockDir, warn }: StartReaper): Promise<void> {
+async function reap({ client, taskQueue, lockDir, warn }: StartReaper): Promise<void> {
   try {
-    await withLock(lockDir, { doing: "taking over dead workers' work", waitMs: LOCK_MS }, () => look(client));
+    await withLock(lockDir, { doing: "taking over dead workers' work", waitMs: LOCK_MS }, () =>
+      look(client, taskQueue),
+    );
   } catch (error) {
     if (error instanceof LockHeld) return;
     warn(`work of dead workers could not be taken over at once: ${String(error)}; their heartbeat timeouts will do it`);
   }
 }
 
-async function look(client: Client): Promise<void> {
+async function look(client: Client, taskQueue: string): Promise<void> {
   await endOrphans();
-  const waiting = await busySessions(client);
+  const waiting = await busySessions(client, taskQueue);
   const next = async (): Promise<void> => {
     for (let session = waiting.pop(); session !== undefined; session = waiting.pop())
       await reapSession(client, session).catch(unlessTaken);
@@ -78,8 +82,8 @@ async function look(client: Client): Promise<void> {
 }
 
 /** Idle sessions have nothing to take over. */
-async function busySessions(client: Client): Promise<string[]> {
-  const query = `WorkflowType = '${WORKFLOW_TYPE}' AND ExecutionStatus = 'Running'`;
+async function busySessions(client: Client, taskQueue: string): Promise<string[]> {
+  const query = `WorkflowType = '${WORKFLOW_TYPE}' AND ExecutionStatus = 'Running' AND TaskQueue = '${taskQueue}'`;
   const busy: string[] = [];
   for await (const { workflowId, memo } of client.workflow.list({ query })) {
     const phase = (memo?.[MEMO_KEY] as SessionMemo | undefined)?.phase;

@@ -55,13 +55,14 @@ export async function startWorker(settings: StartWorker): Promise<RunningWorker>
     throw error;
   });
   const finished = worker.run();
-  const reaper = startReaper({ client, lockDir: join(settings.dataDir, 'reaper'), warn: settings.warn });
+  const { taskQueue = TASK_QUEUE, dataDir, warn } = settings;
+  const reaper = startReaper({ client, taskQueue, lockDir: join(dataDir, 'reaper'), warn });
   const done = ended(finished, [deps.hooks.close, reaper.stop, ...opened]);
   // Whoever started the worker awaits `done` or `stop`; until then its end must not count as unhandled.
   done.catch(() => undefined);
   await reaper.first;
   return {
-    taskQueue: settings.taskQueue ?? TASK_QUEUE,
+    taskQueue,
     sandbox: deps.sandbox.describe,
     scripted: deps.scripted,
     done,

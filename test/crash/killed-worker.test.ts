@@ -73,6 +73,27 @@ describe('a worker killed in the middle of a tool', () => {
   });
 });
 
+describe("a dead worker's call", () => {
+  it('L3 L50 is taken over once, by a worker of its own task queue', async () => {
+    const held = gate();
+    const h = await crashHarness({ script: [reply('Dies.', { hold: held.hold, holdAfterEvent: 4 }), reply('Done.')] });
+    const stranger = await crashHarness({ script: [] });
+    const first = await h.worker();
+    const session = await h.open('Do it.');
+    await until(() => h.bodies().length === 1);
+    await first.kill();
+    const other = await stranger.worker();
+    const { raw } = await h.client.workflow.getHandle(session.id).describe();
+    expect(raw.pendingActivities).toMatchObject([{ attempt: 1, lastFailure: null }]);
+    const second = await h.worker();
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
+    held.release();
+    expect(h.bodies()).toHaveLength(2);
+    await other.kill();
+    await second.kill();
+  });
+});
+
 describe('a worker killed between two steps', () => {
   it('L3 L39 L61 nothing is lost or doubled, wherever it dies', async () => {
     const turns = 6;

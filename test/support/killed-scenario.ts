@@ -35,7 +35,7 @@ export async function killedInModelCall({
   const second = await h.worker();
   const ended = await session.ended(1);
   held.release();
-  expect(ended).toMatchObject({ terminal: { reason }, turns });
+  expect(ended, JSON.stringify(ended)).toMatchObject({ terminal: { reason }, turns });
   const entries = await session.entries();
   expect(entries.flatMap((entry) => (entry.kind === 'transition' ? [entry.reason] : []))).toEqual(transitions);
   // The attempt that died left no trace in what the model was asked: the last two requests are the same.

@@ -48,7 +48,7 @@ function server(
 it('L50 what another worker has taken over already keeps none of the rest from being taken over, and is no warning', async () => {
   const { client, failed } = server({ 's-1': ['1', '2'], 's-2': ['3'] }, ['1']);
   const warnings: string[] = [];
-  const reaper = startReaper({ client, lockDir: tempDir(), warn: (line) => warnings.push(line) });
+  const reaper = startReaper({ client, taskQueue: 'own', lockDir: tempDir(), warn: (line) => warnings.push(line) });
   await reaper.first;
   await reaper.stop();
   expect(warnings).toEqual([]);
@@ -59,7 +59,7 @@ it('L30 L50 what a hook command of a dead worker left running is ended before it
   const { alive } = await processNamed(`hook/${dead}/1`);
   const seen: boolean[] = [];
   const { client } = server({ 's-1': ['1'] }, [], () => void seen.push(alive()));
-  const reaper = startReaper({ client, lockDir: tempDir(), warn: () => {} });
+  const reaper = startReaper({ client, taskQueue: 'own', lockDir: tempDir(), warn: () => {} });
   await reaper.first;
   await reaper.stop();
   expect(seen).toEqual([false]);
@@ -68,7 +68,7 @@ it('L30 L50 what a hook command of a dead worker left running is ended before it
 it("L3 L50 two that start at once give work back once: the attempt that then begins is no dead worker's", async () => {
   const { client, failed } = server({ 's-1': ['1', '2'], 's-2': ['3'] }, []);
   const lockDir = tempDir();
-  const reapers = [1, 2].map(() => startReaper({ client, lockDir, warn: () => {} }));
+  const reapers = [1, 2].map(() => startReaper({ client, taskQueue: 'own', lockDir, warn: () => {} }));
   await Promise.all(reapers.map(({ first }) => first));
   await Promise.all(reapers.map(({ stop }) => stop()));
   expect(failed.map(({ activityId }) => activityId).toSorted()).toEqual(['1', '2', '3']);
@@ -79,7 +79,7 @@ it('L50 while another worker of the machine looks, it looks for this one as well
   const lockDir = tempDir();
   const release = await fileLock(lockDir, { doing: 'looking', waitMs: 0 });
   const warnings: string[] = [];
-  const reaper = startReaper({ client, lockDir, warn: (line) => warnings.push(line) });
+  const reaper = startReaper({ client, taskQueue: 'own', lockDir, warn: (line) => warnings.push(line) });
   await reaper.first;
   await reaper.stop();
   release();
