@@ -104,8 +104,7 @@ async function stored(
   spend: Compacted['spend'],
   hooks: HookContext,
 ): Promise<Compacted> {
-  const { deps, attempt, live, base, input, record } = step;
-  if (attempt.abortedBy() === 'stop') return { kind: 'nothing', spend };
+  const { deps, live, base, input, record } = step;
   const next = deps.transcripts.next(base, more);
   const boundary = more.at(-1) as BoundaryEntry;
   const { before, after, summary } = boundary;

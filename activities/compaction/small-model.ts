@@ -1,7 +1,7 @@
 // The small model as one activity uses it: what its calls cost is summed, and remembered should the attempt die (L51).
 import { CHARACTERS_PER_TOKEN } from '../../workflows/contract/tokens.ts';
 import type { Compact } from '../../workflows/contract/activities.ts';
-import { addSpend, isSpent, noSpend, type Spend } from '../../workflows/contract/loop.ts';
+import { addSpend, spentLimit, noSpend, type Spend } from '../../workflows/contract/loop.ts';
 import { type Attempt, givenUp } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
 import { askModel, type AskFailure, type Asked, type Question } from '../model/ask-model.ts';
@@ -45,7 +45,7 @@ export function smallModel(
     room: (maxTokens) => Math.max(0, config.smallModel.window * FILLED - maxTokens) * CHARACTERS_PER_TOKEN,
     async ask(question) {
       const before = tries;
-      if (isSpent(left, before.spend)) return { kind: 'failed', failure: SPENT, spend: noSpend };
+      if (spentLimit(left, before.spend)) return { kind: 'failed', failure: SPENT, spend: noSpend };
       const spent = (more: Spend): Tries => ({ ...before, spend: addSpend(before.spend, more) });
       const billed = (more: Spend): void => attempt.remember(spent(more));
       const asked = await askModel({ model, config, signal: attempt.signal, now, billed }, question);

@@ -1,7 +1,7 @@
 // What becomes of an attempt at a reply: stored, given up with a value, parked, or thrown for another attempt (L14–L16, L19).
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { ModelResult } from '../../workflows/contract/activities.ts';
-import { addSpend, isSpent } from '../../workflows/contract/loop.ts';
+import { addSpend, spentLimit } from '../../workflows/contract/loop.ts';
 import type { Attempted } from './attempt-reply.ts';
 import { classify } from './classify.ts';
 import { defect } from './defect.ts';
@@ -104,7 +104,7 @@ export function died({ deps, input, live, attempt }: Dying, tries: Tries, after:
     return result;
   }
   const { message } = after.failure;
-  if (isSpent(input.left ?? {}, tries.spend)) {
+  if (spentLimit(input.left ?? {}, tries.spend)) {
     return {
       kind: 'failed',
       detail: `${message}; not tried again, for the budget of the run is spent`,

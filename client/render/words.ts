@@ -67,9 +67,9 @@ export function noticeText(notice: Notice): string {
   }
 }
 
-function modelSwitched({ from, to, calls }: Extract<Notice, { readonly kind: 'model_switched' }>): string {
+function modelSwitched({ from, to, calls, detail }: Extract<Notice, { readonly kind: 'model_switched' }>): string {
   const left = calls.length === 0 ? '' : `; what it had started does not count: ${listed(calls, 10)}`;
-  return `goes on with ${oneLine(to, 80)} instead of ${oneLine(from, 80)}${left}`;
+  return `goes on with ${oneLine(to, 80)} instead of ${oneLine(from, 80)} (${oneLine(detail, 300)})${left}`;
 }
 
 /** a, b, c and 2 more */

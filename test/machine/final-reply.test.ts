@@ -103,7 +103,7 @@ describe('fallback', () => {
 
   it('L19 goes round on the next model with a notice that lists the calls that are not sent', () => {
     const limits = { models: [model, model] as const };
-    const notice = { kind: 'model_switched', from: 'a', to: 'b', calls: ['read'] };
+    const notice = { kind: 'model_switched', from: 'a', to: 'b', calls: ['read'], detail: '529' };
     expect(next(fallback, {}, limits)).toMatchObject({
       transition: { reason: 'model_fallback', append: [{ kind: 'notice', notice }] },
     });

@@ -97,4 +97,28 @@ describe('the prompt cache', () => {
       expect(written).toBeGreaterThan(0);
     }
   });
+
+  it('L22 a turn of many calls reads what the turn before it wrote, however many blocks lie between', async () => {
+    const thirty = Array.from({ length: 30 }, () => toolUse('read', { path: 'large.txt', limit: 1 }));
+    const h = await withFiles([look, reply(thirty), reply('Done.')], {});
+    const session = await h.open('Read it.');
+    expect((await session.ended(1)).terminal).toEqual({ reason: 'completed' });
+    const usages = (await session.entries()).flatMap((entry) => (entry.kind === 'reply' ? [entry.message.usage] : []));
+    const [, before, after] = usages;
+    const written = (before?.cache_read_input_tokens ?? 0) + (before?.cache_creation_input_tokens ?? 0);
+    expect(before?.cache_creation_input_tokens).toBeGreaterThan(0);
+    expect(after?.cache_read_input_tokens).toBe(written);
+  });
+});
+
+describe('what a run leaves in context', () => {
+  it('L10 counts for the next run: it compacts before it asks', async () => {
+    const full = reply('They were read.', { usage: { input_tokens: 27_000 } });
+    const h = await withFiles([look, look, look, full, reply('A summary.'), reply('Here I am.')], small);
+    const session = await h.open('Read them.');
+    await session.ended(1);
+    await session.send('And now?');
+    expect((await session.ended(2)).terminal).toEqual({ reason: 'completed' });
+    expect(h.bodies().map((body) => isSummary(body))).toEqual([false, false, false, false, true, false]);
+  });
 });

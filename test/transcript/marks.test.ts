@@ -171,7 +171,7 @@ test('L19 L59 thinking signed for another model is left out, what the alias of t
 
 test('L19 L30 L31 L43 L53 what the loop has to say to the model is said, what is for people is not', () => {
   const told = [
-    notice({ kind: 'model_switched', from: 'a', to: 'b', calls: ['bash', 'write'] }),
+    notice({ kind: 'model_switched', from: 'a', to: 'b', calls: ['bash', 'write'], detail: '529' }),
     notice({ kind: 'stop_hook', text: 'tests fail' }),
     notice({ kind: 'token_budget', spent: 10, budget: 100 }),
     notice({ kind: 'structured_output', problem: 'no "name"' }),

@@ -48,8 +48,14 @@ export type Notice =
   /** The run is about to reach this limit and is to sum up (L51). Told to the model. */
   | { readonly kind: 'wrap_up'; readonly limit: RunLimit }
   | { readonly kind: 'error'; readonly text: string }
-  /** `calls`: names of the calls that the abandoned attempt had started (L19). Told to the model. */
-  | { readonly kind: 'model_switched'; readonly from: string; readonly to: string; readonly calls: readonly string[] }
+  /** `calls`: names of the calls that the abandoned attempt had started (L19). Told to the model, but for `detail`, the reason. */
+  | {
+      readonly kind: 'model_switched';
+      readonly from: string;
+      readonly to: string;
+      readonly calls: readonly string[];
+      readonly detail: string;
+    }
   /** A stop hook's blocking error, told to the model (L30). */
   | { readonly kind: 'stop_hook'; readonly text: string }
   /** Told to the model: output tokens spent and wanted (L31). */

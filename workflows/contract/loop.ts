@@ -85,8 +85,10 @@ export function addSpend(a: Spend, b: Spend): Spend {
 /** What a run may still spend, of each limit that it has (L51): US dollars, and tokens of all kinds. */
 export type Left = { readonly usd?: number; readonly tokens?: number };
 
-export function isSpent({ usd, tokens }: Left, spend: Spend): boolean {
-  return (usd !== undefined && (spend.usd ?? 0) >= usd) || (tokens !== undefined && totalTokens(spend.usage) >= tokens);
+/** The limit that is used up, or null. */
+export function spentLimit({ usd, tokens }: Left, spend: Spend): 'cost' | 'tokens' | null {
+  if (usd !== undefined && (spend.usd ?? 0) >= usd) return 'cost';
+  return tokens !== undefined && totalTokens(spend.usage) >= tokens ? 'tokens' : null;
 }
 
 /** Tokens of all kinds. */

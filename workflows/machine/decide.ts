@@ -79,7 +79,7 @@ function afterReply(state: RunState, rules: Rules, reply: Extract<ModelResult, {
 function fallback(state: RunState, rules: Rules, result: Extract<ModelResult, { kind: 'fallback' }>): Move {
   const { from, to, calls, detail } = result;
   if (state.modelPosition + 1 >= rules.models.length) return showError({ reason: 'model_error', detail });
-  const append = [{ kind: 'notice', notice: { kind: 'model_switched', from, to, calls } }] as const;
+  const append = [{ kind: 'notice', notice: { kind: 'model_switched', from, to, calls, detail } }] as const;
   return { do: 'go_round', transition: { reason: 'model_fallback', append } };
 }
 

@@ -1,12 +1,12 @@
 // What a run may use up: turns (L45), money, tokens and time (L51), and how the run ends when it has.
 import {
-  addSpend,
   type Left,
   type ModelLimits,
   noSpend,
   type Rules,
   type RunLimit,
   type Spend,
+  spentLimit,
   totalTokens,
 } from '../contract/loop.ts';
 import type { Move } from './events.ts';
@@ -21,14 +21,8 @@ export function budgetGone(state: RunState, rules: Rules): End | null {
 }
 
 /** `kept`: what is to remain unspent. */
-export function budgetReached(
-  { spend }: RunState,
-  { maxBudgetUsd, maxTokens }: Rules,
-  kept: Spend = noSpend,
-): 'cost' | 'tokens' | null {
-  const { usage, usd } = addSpend(spend, kept);
-  if (maxBudgetUsd !== null && (usd ?? 0) >= maxBudgetUsd) return 'cost';
-  return maxTokens !== null && totalTokens(usage) >= maxTokens ? 'tokens' : null;
+export function budgetReached(state: RunState, rules: Rules, kept: Spend = noSpend): 'cost' | 'tokens' | null {
+  return spentLimit(leftOf(state, rules) ?? {}, kept);
 }
 
 export function turnsGone(state: RunState, rules: Rules): End | null {
@@ -59,7 +53,7 @@ export function limitEnd({ spend, turn }: RunState, rules: Rules, limit: RunLimi
   }
 }
 
-/** For who asks a model more than once. Null without a limit. */
+/** Null without a limit. */
 export function leftOf({ spend }: RunState, { maxBudgetUsd, maxTokens }: Rules): Left | null {
   if (maxBudgetUsd === null && maxTokens === null) return null;
   return {

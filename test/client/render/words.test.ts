@@ -11,10 +11,13 @@ it.each<[Notice, string]>([
   [{ kind: 'call_cut' }, 'its last tool call was cut and did not run'],
   [{ kind: 'max_turns_reached', limit: 1, turnNotTaken: 2 }, 'the limit of 1 turn is reached'],
   [{ kind: 'error', text: '401\nbad key' }, '401 bad key'],
-  [{ kind: 'model_switched', from: 'a', to: 'b', calls: [] }, 'goes on with b instead of a'],
   [
-    { kind: 'model_switched', from: 'a', to: 'b', calls: ['bash', 'read'] },
-    'goes on with b instead of a; what it had started does not count: bash, read',
+    { kind: 'model_switched', from: 'a', to: 'b', calls: [], detail: '529\noverloaded' },
+    'goes on with b instead of a (529 overloaded)',
+  ],
+  [
+    { kind: 'model_switched', from: 'a', to: 'b', calls: ['bash', 'read'], detail: '404' },
+    'goes on with b instead of a (404); what it had started does not count: bash, read',
   ],
   [{ kind: 'stop_hook', text: 'tests fail' }, 'a stop hook sends it back: tests fail'],
   [{ kind: 'token_budget', spent: 1_200, budget: 50_000 }, '1,200 tokens spent of 50,000 to spend: asked to go on'],
