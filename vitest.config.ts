@@ -36,7 +36,7 @@ export default defineConfig({
           name: 'uncached',
           include: ['test/server/**/*.test.ts'],
           // Long histories, replayed for each task, prove nothing more and take minutes; the others are about activities.
-          exclude: ['test/server/{full-queue,context,tools,extensions,permissions,damage,first-run}.test.ts'],
+          exclude: ['test/server/{full-queue,context,tools,extensions,permissions,damage,first-run,newer}.test.ts'],
           globalSetup: ['test/support/temporal-server.ts'],
           provide: { maxCachedWorkflows: 0 },
           testTimeout: 60_000,

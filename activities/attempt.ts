@@ -3,7 +3,8 @@ import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/comm
 import { Context } from '@temporalio/activity';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import { STORE_CORRUPT } from '../workflows/contract/failures.ts';
-import { StoreError } from './transcript/store.ts';
+import { forAnotherWorker } from './for-another-worker.ts';
+import { isDamage, StoreError } from './transcript/store.ts';
 
 /** Why an attempt's signal was aborted: someone stopped the run, the worker is going away, or the attempt is no longer ours (L50). */
 export type AbortedBy = 'stop' | 'deploy' | 'lost';
@@ -43,8 +44,8 @@ export function isGivenUp(attempt: Attempt): boolean {
 const HEARTBEAT_MS = 250;
 
 /**
- * Makes an activity of a body. Heartbeats come from a timer, not from what the body does. A damaged store is not retried; an
- * attempt that lost its worker is, at once.
+ * Makes an activity of a body. Heartbeats come from a timer, not from what the body does. A damaged store is not retried;
+ * what a newer Perdure wrote is left to a newer worker; an attempt that lost its worker is made again at once.
  */
 export function activity<Input, Output>(
   body: (attempt: Attempt, input: Input) => Promise<Output>,
@@ -89,9 +90,10 @@ function abortedBy(context: Context): AbortedBy | null {
 }
 
 function failureOf(error: unknown, by: AbortedBy | null): unknown {
-  if (error instanceof StoreError && error.problem !== 'unavailable') {
+  if (isDamage(error)) {
     return ApplicationFailure.create({ type: STORE_CORRUPT, message: error.message, nonRetryable: true });
   }
+  if (error instanceof StoreError && error.problem === 'newer') return forAnotherWorker('NewerVersion', error.message);
   if (by === 'deploy' || by === 'lost') {
     const message = `the attempt ended: ${by}`;
     const category = ApplicationFailureCategory.BENIGN;

@@ -20,7 +20,7 @@ import { replyPort } from './model/reply-port.ts';
 import { retellStored } from './model/retell-stored.ts';
 import { inDoubt } from './model/run-open-calls.ts';
 import { settle } from './model/settle.ts';
-import type { ModelStep } from './model/store-reply.ts';
+import { endWithout, type ModelStep } from './model/store-reply.ts';
 import type { RunConfig } from './run-config.ts';
 import { stepRecord } from './step-record.ts';
 import type { Entry } from './transcript/entries.ts';
@@ -45,8 +45,10 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
       }
       const told = await prompts(attempt, input, config, given, live);
       const tries = triesSoFar(attempt, input);
-      if (told.stop !== null)
-        return await finish(live, { kind: 'hook_stopped', detail: told.stop, spend: tries.spend });
+      if (told.stop !== null) {
+        const stop = { kind: 'hook_stopped', detail: told.stop, spend: tries.spend } as const;
+        return await finish(live, await endWithout({ record, live }, stop));
+      }
       const collected = await collect(deps, config, given, told.entries);
       // What the superseded request has shown is not news.
       if (input.supersedes === undefined) announce(live, collected);
@@ -103,7 +105,8 @@ async function reply(step: ModelStep): Promise<ModelResult> {
     throw givenUp(attempt);
   }
   const result = await settle(step, attempted);
-  if ('head' in result) deps.attachments.prefetch(config);
+  if (!('head' in result)) return endWithout(step, result);
+  deps.attachments.prefetch(config);
   return result;
 }
 

@@ -19,7 +19,7 @@ export function findReply(deps: Deps): (attempt: Attempt, input: FindReply) => P
     const { session, number } = attempt;
     const { chain } = await deps.config(call.config);
     const record = stepRecord<ModelResult>(deps.store, session, chain, call);
-    const known = (await record.read()) ?? (await record.record(nothing, Buffer.from(JSON.stringify(nothing)))).result;
+    const known = (await record.read()) ?? (await record.record(nothing)).result;
     if (!('head' in known)) return known;
     // What the lost attempt has shown is void, whatever it said last: it is told again here.
     const place = { session, step, attempt: number, activity: 'callModel', supersedes: call.step } as const;

@@ -5,6 +5,7 @@ import type { PermissionMode, PermissionRules } from '../workflows/contract/sess
 import type { Backoff } from './model/backoff.ts';
 import type { ModelFacts } from './model/models.ts';
 import { StoreError, type Store } from './transcript/store.ts';
+import { newerValue, newerVersion, parseStored } from './transcript/stored-json.ts';
 
 /** A model as a run knows it. Window and maximum output in tokens. */
 export type RunModel = ModelFacts & { readonly name: string };
@@ -47,19 +48,13 @@ export type RunConfig = {
 
 export type ConfigReader = (hash: Hash) => Promise<RunConfig>;
 
-/** Reads each configuration once; they are immutable and small. */
+/** Reads each configuration once; they are immutable and small. Throws StoreError. */
 export function configReader(store: Store, kept = 256): ConfigReader {
   const cache = new Map<Hash, RunConfig>();
   return async (hash) => {
     const cached = cache.get(hash);
     if (cached) return cached;
-    const config = JSON.parse(new TextDecoder().decode(await store.get(hash))) as RunConfig;
-    if (config.v !== 1) {
-      throw new StoreError(
-        'corrupt',
-        `run configuration ${hash} has version ${String(config.v)}; this worker reads version 1`,
-      );
-    }
+    const config = decode(await store.get(hash), hash);
     cache.set(hash, config);
     for (const oldest of cache.keys()) {
       if (cache.size <= kept) break;
@@ -67,4 +62,15 @@ export function configReader(store: Store, kept = 256): ConfigReader {
     }
     return config;
   };
+}
+
+function decode(bytes: Uint8Array, hash: Hash): RunConfig {
+  const value = parseStored(bytes);
+  const what = `run configuration ${hash}`;
+  const newer = newerVersion(value);
+  if (newer !== undefined) throw newerValue(what, newer);
+  if ((value as Partial<RunConfig> | null | undefined)?.v !== 1) {
+    throw new StoreError('corrupt', `${what} is none of version 1: restore it from a backup`);
+  }
+  return value as RunConfig;
 }

@@ -7,8 +7,11 @@ import type { Store } from './transcript/store.ts';
 
 export type StepRecord<Result> = {
   read(): Promise<Result | null>;
-  /** Stores `blob`, then the record. What counts from now on: `result`, or what an earlier attempt recorded. */
-  record(result: Result, blob: Uint8Array): Promise<{ readonly result: Result; readonly first: boolean }>;
+  /** Stores `blobs`, then the record. What counts from now on: `result`, or what an earlier attempt recorded. */
+  record(
+    result: Result,
+    ...blobs: readonly Uint8Array[]
+  ): Promise<{ readonly result: Result; readonly first: boolean }>;
 };
 
 /** `request` identifies the step: the same request is the same step, whatever the attempt. */
@@ -28,9 +31,9 @@ export function stepRecord<Result>(
       const bytes = await store.read(key);
       return bytes && decode(bytes);
     },
-    record: async (result, blob) => {
+    record: async (result, ...blobs) => {
       const bytes = new TextEncoder().encode(JSON.stringify(result));
-      const created = await store.writeStep({ key, bytes, blobs: [blob] });
+      const created = await store.writeStep({ key, bytes, blobs });
       if (created.kind === 'created') return { result, first: true };
       return { result: decode(created.bytes), first: false };
     },

@@ -18,7 +18,7 @@ export type ApprovalEvent =
   | ({ readonly type: 'approval' } & WaitingApproval)
   | { readonly type: 'approval_settled'; readonly session: SessionId; readonly call: string };
 
-/** `view`: the session at the approval's head. Damage is told in `problem`. Throws StoreError `unavailable`. */
+/** `view`: the session at the approval's head. What cannot be read is told in `problem`. Throws StoreError `unavailable`. */
 export async function waitingApproval(
   store: Store,
   view: () => Promise<View>,

@@ -2,7 +2,7 @@
 import { configReader } from '../activities/run-config.ts';
 import type { Entry } from '../activities/transcript/entries.ts';
 import type { RunResult } from '../activities/transcript/result-of.ts';
-import { type Store, StoreError } from '../activities/transcript/store.ts';
+import { isDamage, type Store } from '../activities/transcript/store.ts';
 import { structuredOutput } from '../activities/transcript/structured-output.ts';
 
 export type RunOutput = { readonly output?: unknown };
@@ -20,7 +20,7 @@ export function outputReader(store: Store): OutputReader {
       const found = outputSchema ? structuredOutput(text) : null;
       return found?.kind === 'value' ? { output: found.value } : {};
     } catch (error) {
-      if (error instanceof StoreError && error.problem !== 'unavailable') return {};
+      if (isDamage(error)) return {};
       throw error;
     }
   };

@@ -4,7 +4,7 @@ import { verifyTranscript, type Problem } from '../activities/transcript/audit.t
 import { bodyReader } from '../activities/transcript/bodies.ts';
 import type { Entry } from '../activities/transcript/entries.ts';
 import { resultOf } from '../activities/transcript/result-of.ts';
-import { StoreError, type Store } from '../activities/transcript/store.ts';
+import { isDamage, type Store } from '../activities/transcript/store.ts';
 import { loadView } from '../activities/transcript/view.ts';
 import type { Hash, SessionId } from '../workflows/contract/ids.ts';
 import { headOf } from './head.ts';
@@ -29,7 +29,7 @@ export type ReadingPorts = {
   readonly sessions: { describe(session: string): Promise<SessionDescription> };
 };
 
-/** Throws ClientProblem when there is no such session; damage is told in `problems`. */
+/** Throws ClientProblem when there is no such session, StoreError for what is no damage; damage is told in `problems`. */
 export async function readSession(
   { temporal, store, sessions }: ReadingPorts,
   session: SessionId,
@@ -53,7 +53,7 @@ async function readable<T>(reading: Promise<T>): Promise<T | null> {
   try {
     return await reading;
   } catch (error) {
-    if (error instanceof StoreError && error.problem !== 'unavailable') return null;
+    if (isDamage(error)) return null;
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 // The whole result of a call, also where the model was sent a preview (L6).
 import type { Outcome } from '../activities/transcript/entries.ts';
-import { type Store, StoreError } from '../activities/transcript/store.ts';
+import { isDamage, type Store } from '../activities/transcript/store.ts';
 
 /** What cannot be read is said, before the preview. Throws StoreError `unavailable`. */
 export function wholeResult(store: Store): (outcome: Outcome) => Promise<string> {
@@ -9,7 +9,7 @@ export function wholeResult(store: Store): (outcome: Outcome) => Promise<string>
     try {
       return new TextDecoder('utf-8', { ignoreBOM: true }).decode(await store.get(whole.hash));
     } catch (error) {
-      if (!(error instanceof StoreError) || error.problem === 'unavailable') throw error;
+      if (!isDamage(error)) throw error;
       return `(the whole result cannot be read: ${error.message})\n${content}`;
     }
   };

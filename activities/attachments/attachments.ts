@@ -19,8 +19,6 @@ export type Attachments = {
   collect(config: RunConfig, extended: Extended): Promise<readonly Entry[]>;
 };
 
-export const noAttachments: Attachments = { prefetch: () => undefined, collect: () => Promise.resolve([]) };
-
 /** Files in one notice. */
 const MOST_FILES = 50;
 

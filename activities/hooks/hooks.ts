@@ -101,18 +101,3 @@ export type HookRunner = {
   /** The worker has stopped: ends what still runs, which only hooks do that nobody waits for. */
   close(): Promise<void>;
 };
-
-export const noHooks: HookRunner = {
-  has: () => false,
-  deciding: [],
-  sessionStart: () => Promise.resolve({ context: [], failed: [] }),
-  promptSubmitted: () => Promise.resolve({ context: [], stop: null, failed: [] }),
-  preTool: () => Promise.resolve({ decision: null, input: undefined, stop: null, failed: [] }),
-  postTool: () => Promise.resolve({ context: [], stop: null, failed: [] }),
-  postSampling: () => Promise.resolve({ failed: [] }),
-  preCompact: () => Promise.resolve({ instructions: [], failed: [] }),
-  postCompact: () => Promise.resolve({ failed: [] }),
-  stop: () => Promise.resolve({ verdict: { kind: 'passed' }, failed: [] }),
-  sessionEnd: () => Promise.resolve({ failed: [] }),
-  close: () => Promise.resolve(),
-};

@@ -1,11 +1,8 @@
-// What we know of models: context window and maximum output in tokens, prices in US dollars per million tokens. Dated; a worker
-// may add to it or replace it. An unknown model runs with the defaults and without a price.
+// What we know of models: context window and maximum output in tokens, prices in US dollars per million tokens, as of
+// 2026-11-01. A worker may add to it or replace it. An unknown model runs with the defaults and without a price.
 import type { Price } from '../../workflows/contract/loop.ts';
 
 export type ModelFacts = { readonly window: number; readonly maxOutput: number; readonly price: Price | null };
-
-/** When the table below was written down. */
-export const MODELS_AS_OF = '2026-11-01';
 
 export const DEFAULT_MODEL = 'claude-sonnet-5-5';
 

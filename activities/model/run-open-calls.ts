@@ -3,7 +3,7 @@
 // them, and the regular way finds their outcomes or their claims (L40).
 import type { Call, ModelResult, OutcomeFacts } from '../../workflows/contract/activities.ts';
 import { callKey } from '../../workflows/contract/ids.ts';
-import { StoreError } from '../transcript/store.ts';
+import { isDamage } from '../transcript/store.ts';
 import type { CallBlock } from './judge.ts';
 import type { ModelStep } from './store-reply.ts';
 
@@ -54,7 +54,7 @@ async function runCall(
     return 'ask' in done ? null : { ran: done.facts };
   } catch (error) {
     // What is damaged is one call's, not the reply's: the regular way meets it again and says so.
-    if (error instanceof StoreError && error.problem !== 'unavailable') return { doubtful: true };
+    if (isDamage(error)) return { doubtful: true };
     throw error;
   }
 }

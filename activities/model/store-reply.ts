@@ -22,6 +22,7 @@ import type { Tries } from './failed-attempt.ts';
 import { clip } from '../tools/clip.ts';
 import type { CallBlock } from './judge.ts';
 import { observe } from './observe.ts';
+import { inDoubt } from './run-open-calls.ts';
 import { spendOf } from './spend.ts';
 
 /** One attempt of one model call, and what it works on. */
@@ -71,10 +72,24 @@ export async function storeReply(step: ModelStep, storing: Storing): Promise<Sto
     deps.transcripts.keep(written.next);
     observe(deps, config, input.iteration, message);
     live.write({ type: 'reply', iteration: input.iteration, stopReason: message.stop_reason, fate });
-  } else {
-    await live.end({ type: 'fate', fate: 'died', why: 'another attempt stored its reply first' });
+    return { result, first };
   }
-  return { result, first };
+  return { result: await anothers(live, result), first };
+}
+
+/** An attempt without a reply ends its step as well: one that is still alive somewhere stores none after it, and begins no call (L47). */
+export async function endWithout(
+  { record, live }: Pick<ModelStep, 'record' | 'live'>,
+  value: ModelResult,
+): Promise<ModelResult> {
+  const { result, first } = await record.record(value);
+  return first ? result : anothers(live, result);
+}
+
+/** What this attempt has shown is void, and what the other one began of its calls is not known here. */
+async function anothers(live: LiveWriter, result: ModelResult): Promise<ModelResult> {
+  await live.end({ type: 'fate', fate: 'died', why: 'another attempt stored its reply first' });
+  return inDoubt(result);
 }
 
 type Written = { readonly next: NextSegment; readonly result: ModelResult };

@@ -1,7 +1,7 @@
 // What a tool is given besides its input, made from what the executor knows.
 import { type CallKey, type Hash, keyHead, type SessionId } from '../../workflows/contract/ids.ts';
 import { readEntries } from '../transcript/read-entries.ts';
-import { StoreError, type Store } from '../transcript/store.ts';
+import { isDamage, type Store } from '../transcript/store.ts';
 import { recordChild } from './claim.ts';
 import { resultHash } from './preview.ts';
 import { ToolFailure, type ToolContext } from './tool.ts';
@@ -45,13 +45,13 @@ export function toolContext(
 
 type Place = { readonly store: Store; readonly session: SessionId; readonly head: Hash | null };
 
-/** L6, L8–L10. A damaged value is a failure the model can read; a store that does not answer is not the tool's affair. */
+/** L6, L8–L10. A damaged value is a failure the model can read; any other failure of the store is not the tool's affair. */
 async function readStored({ store, session, head }: Place, name: string): Promise<Uint8Array | null> {
   const hash = resultHash(name) as Hash | undefined;
   try {
     return hash === undefined ? await readEntries(store, session, head, name) : await store.get(hash);
   } catch (error) {
-    if (!(error instanceof StoreError) || error.problem === 'unavailable') throw error;
+    if (!isDamage(error)) throw error;
     if (error.problem === 'missing') return null;
     throw new ToolFailure(`The stored result ${name} is damaged and cannot be read.`, { cause: error });
   }

@@ -4,7 +4,7 @@ import { pairingProblems, type Problem, runProblems } from './audit-entries.ts';
 import { markProblems } from './audit-marks.ts';
 import type { Entry } from './entries.ts';
 import { checkLink, readSegment, type StoredSegment } from './read-chain.ts';
-import { type Store, StoreError } from './store.ts';
+import { isDamage, type Store } from './store.ts';
 
 export type { Problem } from './audit-entries.ts';
 
@@ -17,7 +17,7 @@ export type Audit = {
   readonly problems: readonly Problem[];
 };
 
-/** Throws StoreError only when the store itself cannot be used (`unavailable`). */
+/** Throws StoreError only for what is no damage: the store cannot be used, or a newer Perdure wrote in it. */
 export async function verifyTranscript(store: Store, session: SessionId, head: Hash | null): Promise<Audit> {
   if (head === null) return { segments: 0, entries: 0, values: 0, problems: [] };
   const chain = await walk(store, session, head);
@@ -75,7 +75,7 @@ function before({ segment }: StoredSegment): readonly Hash[] {
 }
 
 function problemOf(error: unknown, entry: number | null): Problem {
-  if (!(error instanceof StoreError) || error.problem === 'unavailable') throw error;
+  if (!isDamage(error)) throw error;
   return { entry, problem: error.message };
 }
 

@@ -2,8 +2,10 @@
 // input goes back to the model as it came, or the prompt cache is lost. Equal inputs in equal order give equal hashes.
 import { type Hash, isHash, type SessionId } from '../../workflows/contract/ids.ts';
 import type { Entry, Segment } from './entries.ts';
+import { kindOf, unknownKind } from './entry-kinds.ts';
 import { hashOf } from './hash.ts';
-import { type Store, StoreError } from './store.ts';
+import { StoreError } from './store.ts';
+import { newerValue, newerVersion, parseStored } from './stored-json.ts';
 import { PAGE, type View } from './shared-view.ts';
 
 /** Where a segment was looked for: `entry` is its last entry's position, null for the head, which nothing points to yet. */
@@ -18,43 +20,24 @@ export function encodeSegment(segment: Segment): Uint8Array {
   return Buffer.from(JSON.stringify({ v, session, parent, n, first, ...(page && { page }), entries }));
 }
 
-/** Throws StoreError `corrupt` for what is no segment of this version. Contents of entries are trusted: the hash vouches for them. */
+/**
+ * Throws StoreError `newer` for a segment of a later version, `corrupt` for what is none. Contents of entries are trusted: the hash
+ * vouches for them.
+ */
 export function decodeSegment(bytes: Uint8Array, hash: Hash, where: Where): Segment {
-  const value = parse(bytes);
+  const value = parseStored(bytes);
+  const what = `${placeOf(where)}: stored value ${hash}`;
+  const newer = newerSign(value);
+  if (newer !== undefined) throw newerValue(what, newer);
   const problem = segmentProblem(value);
-  if (problem !== undefined) {
-    throw new StoreError(
-      'corrupt',
-      `${placeOf(where)}: stored value ${hash} is no segment of a transcript: ${problem}`,
-    );
-  }
+  if (problem !== undefined) throw new StoreError('corrupt', `${what} is no segment of a transcript: ${problem}`);
   return value as Segment;
 }
 
-function parse(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8'));
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
+function newerSign(value: unknown): string | undefined {
+  const entries = (value as { readonly entries?: unknown } | null | undefined)?.entries;
+  return newerVersion(value) ?? (Array.isArray(entries) ? unknownKind(entries) : undefined);
 }
-
-const kinds: ReadonlySet<unknown> = new Set<Entry['kind']>([
-  'run_started',
-  'user',
-  'reply',
-  'outcomes',
-  'boundary',
-  'microcompact',
-  'collapse_staged',
-  'collapse_committed',
-  'snip',
-  'notice',
-  'transition',
-  'run_ended',
-  'session_closed',
-]);
 
 function segmentProblem(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return 'it is not a JSON object';
@@ -67,9 +50,7 @@ function segmentProblem(value: unknown): string | undefined {
     return 'its page of earlier hashes is not whole';
   }
   if (!Array.isArray(entries) || entries.length === 0) return 'it has no entries';
-  const strange = entries.find((entry: unknown) => !kinds.has((entry as { kind?: unknown } | null)?.kind));
-  if (strange !== undefined) return 'it has an entry of a kind that this Perdure does not know';
-  return undefined;
+  return entries.every((entry) => kindOf(entry) !== undefined) ? undefined : 'it has an entry without a kind';
 }
 
 function isCount(value: unknown): value is number {
@@ -101,11 +82,4 @@ export function nextSegment(view: View, entries: readonly Entry[]): NextSegment 
   });
   const hash = hashOf(bytes);
   return { hash, bytes, view: view.grow({ hash, bytes: bytes.length, entries }) };
-}
-
-/** Stores `entries` after `view` and returns the view that has them. */
-export async function appendSegment(store: Store, view: View, entries: readonly Entry[]): Promise<View> {
-  const next = nextSegment(view, entries);
-  await store.put(next.bytes);
-  return next.view;
 }

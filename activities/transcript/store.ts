@@ -32,7 +32,8 @@ export type StepWrite = {
   readonly blobs: readonly Uint8Array[];
 };
 
-export type StoreProblem = 'missing' | 'corrupt' | 'unavailable';
+/** `newer`: it is whole, and a newer Perdure wrote it. */
+export type StoreProblem = 'missing' | 'corrupt' | 'newer' | 'unavailable';
 
 /** A sentence for people: which value, what is wrong with it, where it is. */
 export class StoreError extends Error {
@@ -42,4 +43,9 @@ export class StoreError extends Error {
     super(message, options);
     this.problem = problem;
   }
+}
+
+/** What no retry and no other worker will find whole. */
+export function isDamage(error: unknown): error is StoreError {
+  return error instanceof StoreError && (error.problem === 'missing' || error.problem === 'corrupt');
 }

@@ -1,8 +1,8 @@
 import { expect, it, vi } from 'vitest';
 import { findReply } from '../../activities/find-reply.ts';
 import type { ModelResult } from '../../workflows/contract/activities.ts';
-import { gate, reply, text, toolUse } from '../../worker/scripted-model/index.ts';
-import { benchDeps, fakeAttempt, look, touching } from '../support/bench-deps.ts';
+import { fault, gate, reply, text, toolUse } from '../../worker/scripted-model/index.ts';
+import { benchDeps, fakeAttempt, look, touching, type FakeAttempt } from '../support/bench-deps.ts';
 import { until } from '../support/until.ts';
 
 const { session } = fakeAttempt();
@@ -49,3 +49,27 @@ it('L47 where nothing was stored there is nothing, and an attempt that is still 
   expect(effects).toEqual([]);
   expect((await deps.transcripts.view(session, null)).entries).toEqual([]);
 });
+
+it.each<[string, (later: FakeAttempt) => void, ReturnType<typeof fault>, object]>([
+  ['is stopped', (later) => later.abort('stop'), reply('Never.'), { kind: 'nothing' }],
+  ['is refused', () => {}, fault({ status: 400 }), { kind: 'failed' }],
+])(
+  'L40 L47 when an attempt ends without a reply, for it %s, a frozen one before it stores and begins nothing any more',
+  async (_what, end, answer, value) => {
+    const [frozen, held] = [gate(), gate()];
+    const { tool, effects } = touching();
+    const script = [reply([touch], { hold: frozen.hold }), { ...answer, hold: held.hold }];
+    const { call, model } = await bench(script, tool);
+    const first = call(fakeAttempt(1));
+    await until(() => model.requests.length === 1);
+    const attempt = fakeAttempt(2);
+    const later = call(attempt);
+    await until(() => model.requests.length === 2);
+    end(attempt);
+    held.release();
+    expect(await later).toMatchObject(value);
+    frozen.release();
+    expect(await first).toEqual(await later);
+    expect(effects).toEqual([]);
+  },
+);

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { gate, reply, text, toolUse } from '../../worker/scripted-model/index.ts';
 import type { ModelResult } from '../../workflows/contract/activities.ts';
-import { benchDeps, fakeAttempt, look, touching, type BenchOptions } from '../support/bench-deps.ts';
+import { benchDeps, fakeAttempt, look, touching, type BenchOptions, type FakeAttempt } from '../support/bench-deps.ts';
+import { until } from '../support/until.ts';
 
 async function called(calls: ReturnType<typeof toolUse>[], options: Partial<BenchOptions> = {}) {
   const { tool, effects } = touching();
@@ -67,6 +68,37 @@ describe('what a stored reply leaves open', () => {
     expect(await bench.tool(fakeAttempt(), again.head, 0)).toEqual(result.calls[0]?.ran);
     expect(effects).toHaveLength(1);
   });
+
+  it.each<[string, (later: FakeAttempt) => void]>([
+    ['comes to a reply too', () => {}],
+    ['is stopped, and has a part of one', (later) => later.abort('stop')],
+  ])(
+    'L16 L40 a frozen attempt stored its reply first and has begun its effect: a later one that %s leaves the call in doubt',
+    async (_what, end) => {
+      const { tool, effects } = touching();
+      const [frozen, held, begun] = [gate(), gate(), gate()];
+      const hanging = { ...tool, call: async () => (effects.push('begun'), await begun.hold, { content: 'touched' }) };
+      const script = [
+        reply([touch()], { hold: frozen.hold }),
+        reply([text('I begin.'), touch()], { hold: held.hold, holdAfterEvent: 4 }),
+      ];
+      const bench = await benchDeps({ script, tools: [hanging] });
+      const first = bench.call(fakeAttempt(1));
+      await until(() => bench.model.requests.length === 1);
+      const attempt = fakeAttempt(2);
+      const later = bench.call(attempt);
+      await until(() => bench.lines.some(({ type }) => type === 'text_delta'));
+      frozen.release();
+      await until(() => effects.length === 1);
+      end(attempt);
+      held.release();
+      const found = message(await later);
+      begun.release();
+      expect(found.head).toBe(message(await first).head);
+      expect(found.calls).toMatchObject([{ index: 0, doubtful: true }]);
+      expect(effects).toEqual(['begun']);
+    },
+  );
 
   it.each<[string, ReturnType<typeof toolUse>[], Partial<BenchOptions>]>([
     ['it must be asked about', [touch()], { run: { permissionMode: 'default' } }],

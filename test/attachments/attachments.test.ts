@@ -7,7 +7,6 @@ import { callModel } from '../../activities/call-model.ts';
 import { builtinTools } from '../../activities/tools/builtin/builtin-tools.ts';
 import { createRegistry } from '../../activities/tools/registry.ts';
 import { callRunner } from '../../activities/tools/runner.ts';
-import { noHooks } from '../../activities/hooks/hooks.ts';
 import { probeSandbox } from '../../activities/tools/sandbox.ts';
 import { memoryStore } from '../../activities/transcript/memory-store.ts';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
@@ -16,6 +15,7 @@ import type { AttachmentProvider } from '../../activities/attachments/prefetch.t
 import type { Append } from '../../workflows/contract/activities.ts';
 import type { ScriptedModelOptions } from '../../worker/scripted-model/index.ts';
 import { benchDeps, fakeAttempt, prompt } from '../support/bench-deps.ts';
+import { noHooks } from '../support/no-hooks.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
 

@@ -29,6 +29,13 @@ it.each<[string, string, object | null | undefined, Terminal | undefined]>([
   expect(await outputOf(text, given, terminal)).toEqual({});
 });
 
+it('is not taken for absent when a newer Perdure wrote the configuration of the run', async () => {
+  const store = memoryStore();
+  const entries = [runStarted(1, await store.put(Buffer.from('{"v":2}'))), reply([textBlock('{}')]), runEnded(1)];
+  const read = outputReader(store)(entries, resultOf({ entries }, 1) as RunResult);
+  await expect(read).rejects.toThrow('update this one');
+});
+
 it('is absent when the configuration of the run is lost', async () => {
   const entries = [runStarted(1), reply([textBlock('{}')]), runEnded(1)];
   expect(await outputReader(memoryStore())(entries, resultOf({ entries }, 1) as RunResult)).toEqual({});

@@ -2,13 +2,13 @@
 import type { MessageCreateParamsStreaming, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
 import type { AbortedBy, Attempt } from '../../activities/attempt.ts';
 import type { SummaryDeps } from '../../activities/compaction/small-model.ts';
-import { noHooks } from '../../activities/hooks/hooks.ts';
 import type { LiveEvent, LiveFate } from '../../activities/live/events.ts';
 import { configReader, type RunConfig } from '../../activities/run-config.ts';
 import type { Entry } from '../../activities/transcript/entries.ts';
 import { memoryStore } from '../../activities/transcript/memory-store.ts';
 import { createTranscripts } from '../../activities/transcript/transcripts.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
+import { noHooks } from '../support/no-hooks.ts';
 import { session, stored } from '../support/transcript.ts';
 
 /** A text; an error to throw; or what the stream does instead. */

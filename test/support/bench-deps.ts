@@ -6,7 +6,6 @@ import type { AbortedBy, Attempt } from '../../activities/attempt.ts';
 import { callModel } from '../../activities/call-model.ts';
 import { commit } from '../../activities/commit.ts';
 import type { Deps, RunDefaults } from '../../activities/deps.ts';
-import { noAttachments } from '../../activities/attachments/attachments.ts';
 import type { HookConfig } from '../../activities/hooks/hook-config.ts';
 import { hookRunner } from '../../activities/hooks/hook-runner.ts';
 import type { LiveChannel, LiveEvent, LiveFate } from '../../activities/live/events.ts';
@@ -146,7 +145,7 @@ export async function benchDeps({
     random: () => 0,
     hooks: hookRunner(hooks, { env: {} }),
     guards: [],
-    attachments: noAttachments,
+    attachments: { prefetch: () => undefined, collect: () => Promise.resolve([]) },
     afterStop: [],
     warn: (line) => void warnings.push(line),
   };

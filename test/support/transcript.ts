@@ -2,7 +2,7 @@
 import type { ContentBlock, Message } from '@anthropic-ai/sdk/resources/messages';
 import { hashOf } from '../../activities/transcript/hash.ts';
 import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/entries.ts';
-import { appendSegment } from '../../activities/transcript/segments.ts';
+import { nextSegment } from '../../activities/transcript/segments.ts';
 import type { Store } from '../../activities/transcript/store.ts';
 import { emptyView, type View } from '../../activities/transcript/view.ts';
 import type { Notice } from '../../workflows/contract/activities.ts';
@@ -97,6 +97,13 @@ export const collapsed = (from: number, to: number, short: string): Entry[] => [
   { kind: 'collapse_staged', from, to, short },
   { kind: 'collapse_committed', count: 1 },
 ];
+
+/** Stores `entries` after `view` and returns the view that has them. */
+export async function appendSegment(store: Store, view: View, entries: readonly Entry[]): Promise<View> {
+  const next = nextSegment(view, entries);
+  await store.put(next.bytes);
+  return next.view;
+}
 
 /** One segment for each of `segments`. */
 export async function stored(store: Store, ...segments: (readonly Entry[])[]): Promise<View> {

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import type { Attempt } from '../../activities/attempt.ts';
-import { noHooks, type HookRunner } from '../../activities/hooks/hooks.ts';
+import type { HookRunner } from '../../activities/hooks/hooks.ts';
 import type { LiveEvent } from '../../activities/live/events.ts';
 import type { RunConfig } from '../../activities/run-config.ts';
 import { changingRegistry } from '../../activities/tools/changing-registry.ts';
@@ -11,6 +11,7 @@ import { callRunner } from '../../activities/tools/runner.ts';
 import type { Tool } from '../../activities/tools/tool.ts';
 import { memoryStore } from '../../activities/transcript/memory-store.ts';
 import type { CallKey, SessionId } from '../../workflows/contract/ids.ts';
+import { noHooks } from '../support/no-hooks.ts';
 import { simpleTool } from './support.ts';
 
 const config = {

@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { processIdentity } from '../../activities/process-identity.ts';
-import { noHooks } from '../../activities/hooks/hooks.ts';
 import type { Done } from '../../activities/tools/execute.ts';
 import { createRegistry } from '../../activities/tools/registry.ts';
 import { defineTool, type Tool, type ToolContext, type ToolOutput } from '../../activities/tools/tool.ts';
@@ -14,6 +13,7 @@ import type { Asked, CallRequest, CallRun, Void, Workbench } from '../../activit
 import { memoryStore } from '../../activities/transcript/memory-store.ts';
 import { StoreError, type Store } from '../../activities/transcript/store.ts';
 import type { CallKey, SessionId } from '../../workflows/contract/ids.ts';
+import { noHooks } from '../support/no-hooks.ts';
 
 export type Executed = Done | Void | Asked;
 

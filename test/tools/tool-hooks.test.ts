@@ -1,11 +1,12 @@
 // Hooks around one call, in the order of L33.
 import { expect, test } from 'vitest';
-import { noHooks, type HookRunner, type PostToolVerdict, type PreToolVerdict } from '../../activities/hooks/hooks.ts';
+import { type HookRunner, type PostToolVerdict, type PreToolVerdict } from '../../activities/hooks/hooks.ts';
 import type { LiveEvent } from '../../activities/live/events.ts';
 import { findClaim } from '../../activities/tools/claim.ts';
 import { executeCall } from '../../activities/tools/execute.ts';
 import type { Tool } from '../../activities/tools/tool.ts';
 import type { CallRun, Workbench } from '../../activities/tools/workbench.ts';
+import { noHooks } from '../support/no-hooks.ts';
 import { bench, callRun, done, losingFirstOutcome, request, simpleTool, type Executed } from './support.ts';
 
 type Said = { readonly pre?: Partial<PreToolVerdict>; readonly post?: Partial<PostToolVerdict> };

@@ -138,10 +138,11 @@ const other = hashOf(Buffer.from('other'));
 
 test.each<[string, unknown, RegExp]>([
   ['no JSON', 'not json', /it is not a JSON object/],
-  ['another version', { ...sound, v: 2 }, /its version is 2, this Perdure reads 1/],
+  ['a version that never was', { ...sound, v: 0 }, /its version is 0, this Perdure reads 1/],
+  ['no version', { ...sound, v: undefined }, /its version is missing, this Perdure reads 1/],
   ['no entries', { ...sound, entries: [] }, /it has no entries/],
-  ['an unknown entry', { ...sound, entries: [{ kind: 'of_tomorrow' }] }, /does not know/],
-  ['an entry that is null', { ...sound, entries: [null] }, /does not know/],
+  ['an entry without a kind', { ...sound, entries: [{}] }, /it has an entry without a kind/],
+  ['an entry that is null', { ...sound, entries: [null] }, /it has an entry without a kind/],
   ['no place', { ...sound, first: -1 }, /its place is not given/],
   ['no parent', { ...sound, n: 3 }, /its parent is not given/],
   ['half a page', { ...sound, n: 64, parent: other, page: [other] }, /its page of earlier hashes is not whole/],

@@ -4,11 +4,11 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Entry } from '../../activities/transcript/entries.ts';
 import { memoryStore } from '../../activities/transcript/memory-store.ts';
-import { appendSegment, nextSegment } from '../../activities/transcript/segments.ts';
+import { nextSegment } from '../../activities/transcript/segments.ts';
 import type { Store } from '../../activities/transcript/store.ts';
 import { createViewCache, emptyView, loadView, type View } from '../../activities/transcript/view.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
-import { reply, session, stored, textBlock, user } from '../support/transcript.ts';
+import { appendSegment, reply, session, stored, textBlock, user } from '../support/transcript.ts';
 
 const numbered = (count: number): Entry[][] => Array.from({ length: count }, (_, n) => [user(`message ${n}`)]);
 
