@@ -10,7 +10,7 @@ const MAX_SAME_FAILURES = 5;
 const MAX_STRUCTURED_RETRIES = 5;
 const MAX_STOP_HOOK_ROUNDS = 8;
 
-/** Tokens that a cap may be raised to (L26). */
+/** Tokens that a cap may be raised to, whatever the model allows (L26). */
 const MOST_RAISED = 64_000;
 
 export function rulesOf(deps: Deps, models: RunConfig['models'], system: string, options: RunOptions): Rules {

@@ -1,6 +1,13 @@
 // Decisions about calls that wait for one (L55).
 import type { SessionId } from '../workflows/contract/ids.ts';
-import { UPDATES, type Approval, type Denial, type PendingApproval } from '../workflows/contract/session.ts';
+import {
+  LISTED_APPROVALS,
+  LONGEST_REASON,
+  UPDATES,
+  type Approval,
+  type Denial,
+  type PendingApproval,
+} from '../workflows/contract/session.ts';
 import type { Store } from '../activities/transcript/store.ts';
 import { ClientProblem } from './problem.ts';
 import { oneLine } from './render/plain.ts';
@@ -19,12 +26,8 @@ export type ApproveOptions = { readonly input?: unknown };
 /** `interrupt`: the run ends with the denial (L34). */
 export type DenyOptions = { readonly interrupt?: boolean };
 
-/** A session tells of so many at once, the oldest. */
-const LISTED = 20;
 /** Bytes of JSON. */
 const LARGEST_INPUT = 1024 * 1024;
-/** Characters. */
-const LONGEST_REASON = 2_000;
 
 /** What was decided about. */
 export async function approve(
@@ -68,7 +71,7 @@ function pendingCall(seen: SessionDescription, call: string): PendingApproval {
   const found = waiting.find((pending) => pending.call === call);
   if (found) return found;
   const those = waiting.map((pending) => `${pending.call} (${pending.tool})`).join(', ');
-  const more = waiting.length < LISTED ? '' : ', and later ones when these are decided';
+  const more = waiting.length < LISTED_APPROVALS ? '' : ', and later ones when these are decided';
   const rest = waiting.length === 0 ? 'none of its calls does' : `those that do: ${those}${more}`;
   const past = 'it was decided already, or never asked about';
   throw new ClientProblem(

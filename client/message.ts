@@ -4,8 +4,11 @@ import type { MessageId } from '../workflows/contract/ids.ts';
 import { LONGEST_ID, type MessageBody } from '../workflows/contract/session.ts';
 import type { Store } from '../activities/transcript/store.ts';
 
-/** Bytes of UTF-8. */
-export const LARGEST_INLINE = 8 * 1024;
+/**
+ * Bytes of UTF-8. A session takes up to 10,000 signals before it continues as new, and a message lies in its history twice: as it
+ * came and as it was taken. A session full of them stays well below the 50 MB at which the server ends it.
+ */
+export const LARGEST_INLINE = 1024;
 const LARGEST = 64 * 1024 * 1024;
 /** Characters, for lists. */
 const TITLE = 120;

@@ -1,5 +1,5 @@
-// Calls that must reach the server: a busy or restarting one is asked again. An error does not mean that nothing was applied,
-// so only what is harmless twice may be called this way: messages carry an id, the rest says the same thing again (L61).
+// Calls that must reach the server: a busy or restarting one is asked again. An error does not mean that nothing was applied, so
+// only what is applied once however often it is sent may be called this way: messages, signals and decisions carry an id (L61).
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { grpcFailure } from '../worker/embedded/grpc-failure.ts';

@@ -1,6 +1,7 @@
 // What a person takes out of the model's sight, by position; it stays in the transcript (L7). The session passes over positions it
 // does not have and those that a snip cannot mean, so whoever asks is told here.
 import type { SessionId } from '../workflows/contract/ids.ts';
+import { MOST_SNIPS } from '../workflows/contract/session.ts';
 import type { Entry } from '../activities/transcript/entries.ts';
 import { type SnipEffect, snipEffects } from '../activities/transcript/snip-effect.ts';
 import { ClientProblem } from './problem.ts';
@@ -20,9 +21,6 @@ export type Snipped = {
   /** Positions that go only when the model has ended its turn: signed thinking has to go back to it until then (L59). */
   readonly later: readonly number[];
 };
-
-/** Of one request. */
-const MOST_SNIPPED = 1_000;
 
 export async function snip(
   { look, entries, send }: SnipPorts,
@@ -48,7 +46,7 @@ function refuse(problem: string | undefined): void {
 /** A sentence that says what is wrong with positions to be snipped, whatever the session, or undefined. */
 export function snipProblem(given: readonly number[]): string | undefined {
   if (given.length === 0) return 'no entry is named: `perdure show ID --json` has their positions';
-  if (given.length > MOST_SNIPPED) return `${given.length} entries are named: give at most ${MOST_SNIPPED} at once`;
+  if (given.length > MOST_SNIPS) return `${given.length} entries are named: give at most ${MOST_SNIPS} at once`;
   const wrong = given.find((entry) => !Number.isSafeInteger(entry) || entry < 0);
   return wrong === undefined ? undefined : `${wrong} is no position of an entry: give whole numbers from 0`;
 }

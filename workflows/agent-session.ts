@@ -13,11 +13,11 @@ export async function agentSession(input: ResumedInput): Promise<void> {
     if (carry.run) await run(session, carry.run);
     const cancelled = (): boolean => session.stopCause === 'cancel';
     while (!cancelled()) {
-      if (session.inbox.waiting.length === 0) session.enter('idle');
+      if (session.inbox.count === 0) session.enter('idle');
       await handoverIfDue(session, () => null);
-      await condition(() => session.inbox.waiting.length > 0 || handoverReady(session));
+      await condition(() => session.inbox.count > 0 || handoverReady(session));
       // A message and a cancel may have arrived together.
-      if (session.inbox.waiting.length > 0 && !cancelled()) await openAndRun(session);
+      if (session.inbox.count > 0 && !cancelled()) await openAndRun(session);
     }
   } catch (error) {
     if (!isCancellation(error)) throw error;
@@ -32,7 +32,7 @@ async function close(session: Session): Promise<never> {
     const head = await committed(session, session.facts.head, [{ kind: 'session_closed', notTaken }]);
     session.facts = { ...session.facts, head };
     await session.beside.settled();
-  } while (session.inbox.waiting.length > 0);
+  } while (session.inbox.count > 0);
   session.enter('closed');
   throw new CancelledFailure('session cancelled');
 }

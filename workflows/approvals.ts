@@ -3,10 +3,7 @@
 import { ApplicationFailure, defineUpdate, setHandler } from '@temporalio/workflow';
 import type { Decision } from './contract/activities.ts';
 import { isHash } from './contract/ids.ts';
-import { UPDATES, type Approval, type Denial, type PendingApproval } from './contract/session.ts';
-
-/** Characters of a person's reason. */
-const MOST_REASON = 2_000;
+import { LONGEST_REASON, UPDATES, type Approval, type Denial, type PendingApproval } from './contract/session.ts';
 
 export class Approvals {
   private readonly waiting: Map<string, PendingApproval>;
@@ -97,9 +94,9 @@ export class Approvals {
 
 function denialProblem({ reason }: Denial): string | undefined {
   if (typeof reason !== 'string' || reason.trim() === '') return 'a denial needs a reason';
-  return reason.length <= MOST_REASON
+  return reason.length <= LONGEST_REASON
     ? undefined
-    : `the reason has ${reason.length} characters: give at most ${MOST_REASON}`;
+    : `the reason has ${reason.length} characters: give at most ${LONGEST_REASON}`;
 }
 
 function refuse(problem: string | undefined): void {

@@ -1,18 +1,29 @@
 // Stores what no model call will carry, whatever is cancelled meanwhile (L39, L47, L49).
-import { CancellationScope } from '@temporalio/workflow';
+import { CancellationScope, sleep } from '@temporalio/workflow';
+import { activityProblem } from './activity-problem.ts';
 import type { Append } from './contract/activities.ts';
 import type { Hash } from './contract/ids.ts';
 import { commit } from './ports.ts';
 import type { Session } from './session.ts';
-import { storeProblem } from './store-problem.ts';
 
-/** The new head; `head` when what is stored is damaged: what cannot be read cannot be continued, and the memo says the rest. */
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 600_000;
+
+/**
+ * The new head; `head` when what is stored is damaged: what cannot be read cannot be continued, and the memo says the rest. After any
+ * other failure it is tried again, for what is to be stored is nowhere else.
+ */
 export async function committed(session: Session, head: Hash | null, append: readonly Append[]): Promise<Hash | null> {
-  try {
-    const step = session.nextStep();
-    return (await CancellationScope.nonCancellable(() => commit({ head, append, step }))).head;
-  } catch (error) {
-    if (storeProblem(error) === null) throw error;
-    return head;
-  }
+  return CancellationScope.nonCancellable(async () => {
+    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+      try {
+        return (await commit({ head, append, step: session.nextStep() })).head;
+      } catch (error) {
+        const problem = activityProblem(error);
+        if (problem === null) throw error;
+        if (problem.damaged) return head;
+      }
+      await sleep(pause);
+    }
+  });
 }

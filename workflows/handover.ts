@@ -1,14 +1,13 @@
 // Continue as new, anywhere between two iterations (L4): on Temporal's suggestion or our own limits. The check, the snapshot and
 // the command are made with no await between them, so nothing can arrive unseen; what arrives after is in the new run.
 import { allHandlersFinished, CancellationScope, condition, continueAsNew, workflowInfo } from '@temporalio/workflow';
-import { sizeProblem } from './contract/options-problem.ts';
 import { defaultHandover } from './contract/session.ts';
 import type { Carry, ResumedInput, RunCarry } from './session-state.ts';
 import type { Session } from './session.ts';
 
 /** While handlers of an earlier run still run (L56) it is put off, unless Temporal suggests it: then they are waited for. */
 export async function handoverIfDue(session: Session, run: () => RunCarry | null): Promise<void> {
-  const idle = session.run === null && session.inbox.waiting.length === 0;
+  const idle = session.run === null && session.inbox.count === 0;
   if (!idle && workflowInfo().continueAsNewSuggested) {
     const over = (): boolean => session.beside.isSettled || isStopping(session);
     await CancellationScope.nonCancellable(() => condition(over));
@@ -27,8 +26,7 @@ export async function handOver(session: Session, run: RunCarry | null): Promise<
 /** Due, and nothing would be lost by it. */
 export function handoverReady(session: Session): boolean {
   if (isStopping(session) || !handoverDue(session)) return false;
-  const isCarriable = session.inbox.isCarriable() && sizeProblem(session.facts.options) === undefined;
-  return isCarriable && session.beside.isSettled && allHandlersFinished();
+  return session.isCarriable && session.beside.isSettled && allHandlersFinished();
 }
 
 /** A stop is dealt with in this run: its scope is cancelled already. */

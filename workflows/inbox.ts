@@ -19,17 +19,29 @@ const LONGEST_TEXT = 64 * 1024;
 
 export type InboxSnapshot = { readonly queue: readonly UserMessage[]; readonly seen: readonly MessageId[] };
 
+/** With its characters as JSON, counted once: how much waits is asked after every signal of a burst. */
+type Waiting = { readonly message: UserMessage; readonly size: number };
+
 export class Inbox {
-  private queue: readonly UserMessage[];
+  /** Grows in place: what is handed out is a copy, which stays as it was. */
+  private queue: Waiting[];
+  /** Of all that wait. */
+  private size: number;
   private readonly seen: Set<MessageId>;
 
   constructor(snapshot: InboxSnapshot) {
-    this.queue = snapshot.queue;
+    this.queue = snapshot.queue.map(sized);
+    this.size = sizeOf(this.queue);
     this.seen = new Set(snapshot.seen);
   }
 
+  /** How many wait. */
+  get count(): number {
+    return this.queue.length;
+  }
+
   get waiting(): readonly UserMessage[] {
-    return this.queue;
+    return this.queue.map(({ message }) => message);
   }
 
   /** False when the id was seen before. */
@@ -40,42 +52,49 @@ export class Inbox {
       if (this.seen.size <= REMEMBERED_IDS) break;
       this.seen.delete(oldest);
     }
-    this.queue = [...this.queue, message];
+    const last = sized(message);
+    this.queue.push(last);
+    this.size += last.size;
     return true;
   }
 
   /** The oldest that go together into one step; what is left goes into the next one. */
   next(): readonly UserMessage[] {
-    let size = 0;
-    const end = this.queue.findIndex((message, at) => (size += sizeOf(message)) > STEP_SIZE && at > 0);
-    return end < 0 ? this.queue : this.queue.slice(0, end);
+    let sum = 0;
+    const end = this.queue.findIndex(({ size }, at) => (sum += size) > STEP_SIZE && at > 0);
+    return (end < 0 ? this.queue : this.queue.slice(0, end)).map(({ message }) => message);
   }
 
   /** These were taken by a run. */
   remove(taken: readonly UserMessage[]): void {
     const gone = new Set(taken);
-    this.queue = this.queue.filter((message) => !gone.has(message));
+    this.queue = this.queue.filter(({ message }) => !gone.has(message));
+    this.size = sizeOf(this.queue);
   }
 
   takeAll(): readonly UserMessage[] {
-    const all = this.queue;
+    const all = this.waiting;
     this.queue = [];
+    this.size = 0;
     return all;
   }
 
   /** Whether a handover can carry it. If not, iterations go on in this workflow run until they have taken enough. */
-  isCarriable(): boolean {
-    let size = 0;
-    return this.queue.every((message) => (size += sizeOf(message)) <= CARRIED_SIZE);
+  get isCarriable(): boolean {
+    return this.size <= CARRIED_SIZE;
   }
 
   snapshot(): InboxSnapshot {
-    return { queue: this.queue, seen: [...this.seen] };
+    return { queue: this.waiting, seen: [...this.seen] };
   }
 }
 
-function sizeOf(message: UserMessage): number {
-  return JSON.stringify(message).length;
+function sized(message: UserMessage): Waiting {
+  return { message, size: JSON.stringify(message).length };
+}
+
+function sizeOf(queue: readonly Waiting[]): number {
+  return queue.reduce((sum, { size }) => sum + size, 0);
 }
 
 /** Shape only: what its options ask for is judged when a run opens with them. */

@@ -1,6 +1,7 @@
 // Turns the machine's moves into activities and their ends into events. Whether a failure was a stop is judged by the session's
 // state, not by the error: a cancelled activity of a dead worker ends as a timeout.
 import { ActivityFailure, CancellationScope, isCancellation } from '@temporalio/workflow';
+import { activityProblem, type ActivityProblem } from './activity-problem.ts';
 import type {
   AppendingStep,
   CallModel,
@@ -21,7 +22,6 @@ import { park } from './park.ts';
 import { runTools } from './run-tools.ts';
 import type { Held, RunCarry } from './session-state.ts';
 import type { Session } from './session.ts';
-import { storeProblem } from './store-problem.ts';
 
 /** What a run performs its moves with. */
 export type RunBench = {
@@ -66,7 +66,13 @@ function modelCall(bench: RunBench, state: RunState): Promise<Event> {
     const summary = session.beside.takeSummary();
     return { kind: 'model', result, step: input.step, stop: session.stopCause, ...(summary ? { summary } : {}) };
   };
-  const instead = { ...noResult, stopped: () => found(session, input) };
+  const instead: Instead<ModelResult> = {
+    stopped: () => found(session, input),
+    failed: async (problem) => {
+      const result = problem.damaged ? noResult.stopped() : await found(session, input);
+      return result.kind === 'nothing' ? noResult.failed(problem) : result;
+    },
+  };
   return outcome<ModelResult>(session, () => callModel(input), instead).then(ended);
 }
 
@@ -101,42 +107,42 @@ async function stopHooks(
   const passed = { kind: 'passed' } as const;
   const ran = await outcome<StopHooksRan>(session, () => runStopHooks(input), {
     stopped: () => ({ verdict: passed, failed: [] }),
-    damaged: (detail) => ({ verdict: passed, failed: [{ hook: 'stop', detail }] }),
+    failed: ({ detail }) => ({ verdict: passed, failed: [{ hook: 'stop', detail }] }),
   });
   return { kind: 'hooks_ran', ran, stop: session.stopCause };
 }
 
 type Instead<Result> = {
   readonly stopped: () => Result | Promise<Result>;
-  readonly damaged: (detail: string) => Result;
+  readonly failed: (problem: ActivityProblem) => Result | Promise<Result>;
 };
 
 /** Of what asks a model: nothing was spent that is known of. */
-const noResult: Instead<Extract<ModelResult, { kind: 'nothing' | 'failed' }>> = {
-  stopped: () => ({ kind: 'nothing', spend: noSpend }),
-  damaged: (detail) => ({ kind: 'failed', detail, spend: noSpend }),
+const noResult = {
+  stopped: () => ({ kind: 'nothing', spend: noSpend }) as const,
+  failed: ({ detail }: ActivityProblem) => ({ kind: 'failed', detail, spend: noSpend }) as const,
 };
 
-/** It was cancelled, and its worker did not say what it had come to: it may have stored its reply, and begun calls of it. */
+/** It ended, and its worker did not say what it had come to: it may have stored its reply, and begun calls of it. */
 function found(session: Session, call: CallModel): Promise<ModelResult> {
   const look = () => findReply({ call, step: session.nextStep() });
-  return CancellationScope.nonCancellable(look).catch(whenDamaged(noResult));
+  return CancellationScope.nonCancellable(look).catch(whenFailed(noResult));
 }
 
-/** What an activity of the run came to; a stop and a damaged store are values, every other failure is a bug and stays one. */
+/** What an activity of the run came to; a stop and a failure are values. */
 function outcome<Result>(session: Session, run: () => Promise<Result>, instead: Instead<Result>): Promise<Result> {
-  const damaged = whenDamaged(instead);
+  const failed = whenFailed(instead);
   return session.runScope.run(run).catch((error: unknown) => {
     // Cancelled while its worker was gone, it may end as a timeout.
     const ended = isCancellation(error) || error instanceof ActivityFailure;
-    return session.stopCause && ended ? instead.stopped() : damaged(error);
+    return session.stopCause && ended ? instead.stopped() : failed(error);
   });
 }
 
-function whenDamaged<Result>({ damaged }: Pick<Instead<Result>, 'damaged'>): (error: unknown) => Result {
+function whenFailed<Result>({ failed }: Pick<Instead<Result>, 'failed'>): (error: unknown) => Result | Promise<Result> {
   return (error) => {
-    const detail = storeProblem(error);
-    if (detail === null) throw error;
-    return damaged(detail);
+    const problem = activityProblem(error);
+    if (problem === null) throw error;
+    return failed(problem);
   };
 }

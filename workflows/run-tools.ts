@@ -1,5 +1,6 @@
 // Runs the calls of one reply: batch after batch, results in the model's order (L35, L36, L39, L48).
-import { ActivityFailure, CancellationScope, isCancellation } from '@temporalio/workflow';
+import { CancellationScope, isCancellation } from '@temporalio/workflow';
+import { activityProblem } from './activity-problem.ts';
 import { approved, settled, type Approved, type Batch } from './approve-call.ts';
 import type { Call, OutcomeItem, RunTool } from './contract/activities.ts';
 import { callKey } from './contract/ids.ts';
@@ -12,8 +13,7 @@ import { contextAfter } from './machine/tool-context.ts';
 import type { RunBench } from './perform.ts';
 import { runTool } from './ports.ts';
 import type { Session } from './session.ts';
-import { damagedCall, settleCall, type CallsOf } from './settle-call.ts';
-import { storeProblem } from './store-problem.ts';
+import { settleCall, unknownCall, type CallsOf } from './settle-call.ts';
 
 const NOT_STARTED = {
   sibling: 'Not run: cancelled before it started, because another call of the same reply failed.',
@@ -109,11 +109,11 @@ async function runBatch(bench: RunBench, state: RunState, batch: Batch): Promise
         .then(
           (done): CallResult => resultOf(item, done),
           (error: unknown) => {
-            const problem = storeProblem(error);
-            if (problem !== null) return damagedCall(index, problem);
-            const cancelled = session.stopCause !== null || failed;
-            if (!cancelled || !(isCancellation(error) || error instanceof ActivityFailure)) throw error;
-            return settleCall(session, common, item);
+            const problem = activityProblem(error);
+            if (problem?.damaged) return unknownCall(index, problem);
+            const cancelled = (session.stopCause !== null || failed) && isCancellation(error);
+            if (problem || cancelled) return settleCall(session, common, item);
+            throw error;
           },
         );
       batch.results.set(index, result);

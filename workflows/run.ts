@@ -1,5 +1,6 @@
 // One run: opened by messages or taken up after a handover, through the loop, to its terminal reason and its commit.
 import { ActivityFailure, CancellationScope, isCancellation } from '@temporalio/workflow';
+import { activityProblem } from './activity-problem.ts';
 import { committed } from './committed.ts';
 import type { Append, OpenRun, RunEnded, RunOpened } from './contract/activities.ts';
 import type { MessageId } from './contract/ids.ts';
@@ -18,7 +19,6 @@ import { openRun } from './ports.ts';
 import { RunClock } from './run-clock.ts';
 import { heldByNothing, withOptions, type Held, type RunCarry } from './session-state.ts';
 import type { Session } from './session.ts';
-import { storeProblem } from './store-problem.ts';
 
 /** A new run for the messages that wait. */
 export async function openAndRun(session: Session): Promise<void> {
@@ -64,9 +64,9 @@ async function open(session: Session): Promise<RunOpened> {
     const opened = begun ? null : await openWithHooks(session, { ...input(), begins: true });
     return opened ?? (await CancellationScope.nonCancellable(() => openRun(input())));
   } catch (error) {
-    const detail = storeProblem(error);
-    if (detail === null) throw error;
-    return { kind: 'refused', detail };
+    const problem = activityProblem(error);
+    if (problem === null) throw error;
+    return { kind: 'refused', detail: problem.detail };
   }
 }
 

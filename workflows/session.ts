@@ -11,12 +11,16 @@ import {
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import type { SessionId } from './contract/ids.ts';
 import type { StopCause } from './contract/loop.ts';
+import { sizeProblem } from './contract/options-problem.ts';
 import {
+  LISTED_APPROVALS,
   MEMO_KEY,
+  MOST_SNIPS,
   PHASE_ATTRIBUTE,
   QUERIES,
   SIGNALS,
   type Phase,
+  type RunOptions,
   type SessionMemo,
   type RunSummary,
   type SessionView,
@@ -28,13 +32,7 @@ import { Inbox, isMessage, isSnip } from './inbox.ts';
 import type { RunState } from './machine/state.ts';
 import { withOptions, type Carry, type ResumedInput, type ToolsCarry } from './session-state.ts';
 
-/** Entries that wait to be snipped. */
-const MOST_SNIPS = 1_000;
-
 const phaseKey = defineSearchAttributeKey(PHASE_ATTRIBUTE, SearchAttributeType.KEYWORD);
-
-/** The memo lists so many of the calls that wait for a decision. */
-const LISTED_APPROVALS = 20;
 
 /** What can be seen of the run in progress. `tools`: calls that were open at a handover, until they are taken up. */
 export type LiveRun = { state: RunState; tools: ToolsCarry | null; parkedUntil: number | null };
@@ -64,6 +62,8 @@ export class Session {
   /** Of this workflow run, for the handover's limits. */
   signals = 0;
   iterations = 0;
+  /** Measured once: whether a handover is due is asked after every signal of a burst. */
+  private measured: { readonly options: RunOptions; readonly fit: boolean } | null = null;
 
   constructor(input: ResumedInput, carry: Carry) {
     this.input = input;
@@ -91,6 +91,13 @@ export class Session {
     return this.stopped ?? (this.root.consideredCancelled ? 'cancel' : null);
   }
 
+  /** Whether a handover can carry what waits, and the options. */
+  get isCarriable(): boolean {
+    const { options } = this.facts;
+    if (this.measured?.options !== options) this.measured = { options, fit: sizeProblem(options) === undefined };
+    return this.measured.fit && this.inbox.isCarriable;
+  }
+
   nextStep(): number {
     this.facts = { ...this.facts, step: this.facts.step + 1 };
     return this.facts.step;
@@ -99,7 +106,7 @@ export class Session {
   /** With no run to stop it holds for what waits to open one; an interrupt of an idle session changes nothing. */
   stop(cause: StopCause): void {
     const over = !this.run || this.finishing;
-    if (over && cause === 'interrupt') this.interrupted = this.inbox.waiting.length;
+    if (over && cause === 'interrupt') this.interrupted = this.inbox.count;
     if (over || this.stopped) return;
     this.stopped = cause;
     this.scope.cancel();

@@ -1,14 +1,13 @@
-// A call that was stopped and did not say what had become of it, its worker being gone: whoever takes its activity finds out, and
+// A call that was stopped, or failed for good, and did not say what had become of it: whoever takes its activity finds out, and
 // nothing begins any more (L39, L40, L48).
 import { CancellationScope } from '@temporalio/workflow';
+import { activityProblem, type ActivityProblem } from './activity-problem.ts';
 import type { OutcomeItem, RunTool } from './contract/activities.ts';
 import type { CallResult } from './machine/events.ts';
 import { runTool } from './ports.ts';
 import type { Session } from './session.ts';
-import { storeProblem } from './store-problem.ts';
 
-const DAMAGED =
-  'Outcome unknown: what is stored of this call is damaged. It may have taken effect; check before repeating it.';
+const CHECK = 'It may have taken effect; check before repeating it.';
 
 /** What is the same for all calls of a reply. */
 export type CallsOf = Pick<RunTool, 'head' | 'config' | 'iteration' | 'context'>;
@@ -22,13 +21,17 @@ export async function settleCall(session: Session, calls: CallsOf, item: Outcome
     if ('ask' in done) throw new Error(`call ${index} asks, and it was stopped`);
     return { item, facts: done };
   } catch (error) {
-    const problem = storeProblem(error);
+    const problem = activityProblem(error);
     if (problem === null) throw error;
-    return damagedCall(index, problem);
+    return unknownCall(index, problem);
   }
 }
 
 /** Without its key: the record of its outcome may be what is damaged, and nobody shall look for it again. */
-export function damagedCall(index: number, problem: string): CallResult {
-  return { item: { index, note: `${DAMAGED} ${problem}`, unknown: true }, facts: { error: true } };
+export function unknownCall(index: number, { damaged, detail }: ActivityProblem): CallResult {
+  const why = damaged ? 'what is stored of this call is damaged' : 'the call was given up';
+  return {
+    item: { index, note: `Outcome unknown: ${why}. ${CHECK} ${detail}`, unknown: true },
+    facts: { error: true },
+  };
 }

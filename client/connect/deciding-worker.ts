@@ -1,6 +1,7 @@
 // A worker that takes decisions and does no work: it runs workflows and no activity. A command that ends at once can have one,
 // for nothing it began would be cut off; what comes of a decision is done by a worker that stays.
 import { connectionOptions } from '../../worker/embedded/connect-client.ts';
+import { workflowTime } from '../../worker/workflow-time.ts';
 import type { Opened } from './open-server.ts';
 import { prepareWorker } from './own-worker.ts';
 
@@ -18,6 +19,7 @@ export async function startDecidingWorker(
     ]);
   const connection = await NativeConnection.connect(connectionOptions(target));
   const worker = await Worker.create({
+    ...workflowTime,
     connection,
     namespace: target.namespace,
     taskQueue: TASK_QUEUE,

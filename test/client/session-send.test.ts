@@ -8,14 +8,16 @@ import { createClient, type PerdureClient } from '../../client/client.ts';
 import { LARGEST_INLINE } from '../../client/message.ts';
 import type { MessageId } from '../../workflows/contract/ids.ts';
 import type { UserMessage } from '../../workflows/contract/session.ts';
+import { signalService, type SignalRequest } from '../support/signal-service.ts';
 
 type Call = (...args: unknown[]) => Promise<unknown>;
 
 function sessions({ signalWithStart, signal, describe }: { signalWithStart?: Call; signal?: Call; describe?: Call }) {
-  const handle = { signal, describe };
-  const workflow = { signalWithStart, getHandle: () => handle };
+  const workflow = { signalWithStart, getHandle: () => ({ describe }) };
+  const requests: SignalRequest[] = [];
+  const served = signalService(signal ?? (() => Promise.reject(new Error('nothing is signalled here'))), requests);
   const withDeadline = <T>(_deadline: unknown, call: () => Promise<T>): Promise<T> => call();
-  const temporal = { workflow, withDeadline, options: { namespace: 'default' } } as unknown as Client;
+  const temporal = { workflow, withDeadline, ...served } as unknown as Client;
   const store = memoryStore();
   const client: PerdureClient = createClient({
     temporal,
@@ -25,7 +27,7 @@ function sessions({ signalWithStart, signal, describe }: { signalWithStart?: Cal
     },
     visibility: () => Promise.resolve(true),
   });
-  return { client, store };
+  return { client, store, requests };
 }
 
 /** As the SDK throws what the server answered. */
@@ -63,6 +65,25 @@ it('gives a session that may be there already the options with the message, but 
   expect(startOf(signalWithStart).signalArgs[0]?.options).toEqual({ maxTurns: 3 });
 });
 
+it('L57 options for a new session alone do not travel with its message; what is given goes before them, and null takes it back', async () => {
+  const signalWithStart = vi.fn(() => Promise.resolve());
+  const { client } = sessions({ signalWithStart });
+  const ifNew = { permissionMode: 'dontAsk', model: 'm', maxTurns: 9 } as const;
+  await client.start('go on', { session: 'mine', cwd: '/work', maxTurns: 3, model: null, ifNew });
+  const { args, signalArgs } = startOf(signalWithStart);
+  expect(args).toMatchObject([{ options: { cwd: '/work', permissionMode: 'dontAsk', maxTurns: 3 } }]);
+  expect(args[0]).not.toHaveProperty('options.model');
+  expect(signalArgs[0]?.options).toEqual({ cwd: '/work', maxTurns: 3, model: null });
+});
+
+it('L57 a workspace cannot be taken back', async () => {
+  const signalWithStart = vi.fn(() => Promise.resolve());
+  const { client } = sessions({ signalWithStart });
+  const cwd = null as unknown as string;
+  await expect(client.start('go on', { session: 'mine', cwd })).rejects.toThrow('the working directory is not a text');
+  expect(signalWithStart).not.toHaveBeenCalled();
+});
+
 it('L61 sends the same message again, with the same id, when the server did not answer', async () => {
   const signalWithStart = vi
     .fn<Call>()
@@ -93,9 +114,27 @@ it('sends a long prompt by its hash, after it is stored, and a short one as it i
   expect(second).toMatchObject({ body: { kind: 'text' }, now: true });
 });
 
+it('L4 L61 what travels inline fits ten thousand times, twice each, into half of the history that the server keeps', async () => {
+  const signal = vi.fn<Call>().mockResolvedValue(undefined);
+  await sessions({ signal }).client.send('s-1', 'x'.repeat(LARGEST_INLINE));
+  expect(2 * 10_000 * JSON.stringify(signal.mock.calls[0]?.[1]).length).toBeLessThan(25 * 1024 * 1024);
+});
+
+it('L47 L61 sends an interrupt again under the same request id when the server did not answer, the next one under another', async () => {
+  const signal = vi.fn<Call>().mockRejectedValueOnce(grpc(14, 'unavailable')).mockResolvedValue(undefined);
+  const { client, requests } = sessions({ signal });
+  await client.interrupt('s-1');
+  await client.interrupt('s-1');
+  const [lost, again, next] = requests.map(({ requestId }) => requestId);
+  expect(again).toMatch(/./);
+  expect(again).toBe(lost);
+  expect(next).not.toBe(again);
+  expect(requests[0]).toMatchObject({ signalName: 'interrupt', workflowExecution: { workflowId: 's-1' } });
+});
+
 it('says that there is no such session, or that it is closed', async () => {
   const gone = new WorkflowNotFoundError('not found', 's-1', undefined);
-  const signal = vi.fn<Call>().mockRejectedValue(gone);
+  const signal = vi.fn<Call>().mockRejectedValue(grpc(5, 'workflow not found for ID: s-1'));
   const nowhere = sessions({ signal, describe: vi.fn<Call>().mockRejectedValue(gone) });
   await expect(nowhere.client.send('s-1', 'hi')).rejects.toThrow('no session s-1');
   const closed = { workflowId: 's-1', status: { name: 'CANCELLED' }, startTime: new Date(0), raw: {} };

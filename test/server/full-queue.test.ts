@@ -1,7 +1,8 @@
 // Megabytes of waiting messages. Not in the uncached tier: there each task fetches and replays all of them again.
 import { expect, it, onTestFinished } from 'vitest';
-import { reply, toolUse } from '../../worker/scripted-model/index.ts';
-import { harness } from '../support/harness.ts';
+import { reply, toolUse, type Reply } from '../../worker/scripted-model/index.ts';
+import { SIGNALS, UPDATES, type Phase } from '../../workflows/contract/session.ts';
+import { harness, type Harness, type OpenSession } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
 it('L4 L43 L61 takes more messages than one payload holds, each once and in order', async () => {
@@ -18,12 +19,53 @@ it('L4 L43 L61 takes more messages than one payload holds, each once and in orde
   for (const each of texts) await session.send(each);
   const worker = await h.startWorker();
   onTestFinished(() => worker.stop());
-  const taken = await until(async () => {
-    const entries = await session.entries();
-    const said = entries.flatMap((entry) =>
-      entry.kind === 'user' && entry.body.kind === 'text' ? [entry.body.text] : [],
-    );
-    return said.length > texts.length ? said : null;
-  });
-  expect(taken).toEqual(['0', ...texts]);
+  expect(await taken(session)).toEqual(['0', ...texts]);
 });
+
+const waits: readonly (readonly [Phase, Reply, (session: OpenSession) => Promise<unknown>])[] = [
+  ['waiting_approval', reply([toolUse('bash', { command: 'touch made' })]), approve],
+  ['parked', { fault: { status: 429, retryAfter: 3_600 } }, (session) => session.handle.signal(SIGNALS.resume)],
+];
+
+it.each(waits)('L4 L14 L55 L61 takes thousands that arrive together while it is %s', async (phase, first, goOn) => {
+  const h = await harness({ script: { replies: [first, { ...reply('Seen.'), times: 'any' }] } });
+  const session = await h.open('0', { permissionMode: 'default' });
+  await until(async () => (await session.memo())?.phase === phase);
+  // The next worker gets all of them in one task, after all that was before.
+  await h.worker.stop();
+  await Promise.all(Array.from({ length: BURST }, (_, n) => session.send(String(n))));
+  const arrived = await signalled(h, session);
+  expect(arrived).toHaveLength(BURST);
+  const worker = await h.startWorker();
+  onTestFinished(() => worker.stop());
+  await goOn(session);
+  expect(await taken(session)).toEqual(['0', ...arrived]);
+});
+
+/** In one task they take the SDK two seconds; a handover would be due, and cannot carry them. */
+const BURST = 4_000;
+
+async function approve(session: OpenSession): Promise<void> {
+  const [asked] = (await session.memo())?.approvals ?? [];
+  await session.handle.executeUpdate(UPDATES.approve, { args: [{ call: asked?.call, inputHash: asked?.inputHash }] });
+}
+
+/** Texts of the messages that wait, in the order of the history. */
+async function signalled({ client }: Harness, session: OpenSession): Promise<readonly string[]> {
+  const { payloadConverter } = client.options.loadedDataConverter;
+  const { events } = await session.handle.fetchHistory();
+  const messages = (events ?? []).flatMap(
+    ({ workflowExecutionSignaledEventAttributes: sent }) => sent?.input?.payloads ?? [],
+  );
+  // The first opened the session.
+  return messages
+    .slice(1)
+    .map((payload) => payloadConverter.fromPayload<{ body: { text: string } }>(payload).body.text);
+}
+
+/** What its user said, once nothing waits any more. */
+async function taken(session: OpenSession): Promise<readonly string[]> {
+  await until(async () => (await session.memo())?.phase === 'idle');
+  const entries = await session.entries();
+  return entries.flatMap((entry) => (entry.kind === 'user' && entry.body.kind === 'text' ? [entry.body.text] : []));
+}

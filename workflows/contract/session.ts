@@ -19,7 +19,10 @@ export const MEMO_KEY = 'perdure';
 
 export type PermissionMode = 'default' | 'acceptEdits' | 'plan' | 'dontAsk' | 'bypass';
 
-/** Rules such as `bash(git status:*)`, `write(src/**)`, `mcp__*`: deny > ask > allow > mode (L55). At most 1,000 in all. */
+/**
+ * Rules such as `bash(git status:*)`, `write(src/**)`, `mcp__*`: deny > ask > allow > mode (L55). At most 1,000 in all. Mode `bypass`
+ * asks nothing: of the rules only those that deny hold in it.
+ */
 export type PermissionRules = {
   readonly allow?: readonly string[];
   readonly deny?: readonly string[];
@@ -62,6 +65,11 @@ export type RunOptions = {
   readonly approvalTimeoutMs?: number;
 };
 
+/** Options brought to a session: those given are replaced, null takes one back, and it is again as the worker says. */
+export type OptionChanges = Partial<Pick<RunOptions, 'cwd'>> & {
+  readonly [Key in Exclude<keyof RunOptions, 'cwd'>]?: RunOptions[Key] | null;
+};
+
 /** A call that waits for a decision (L55). `call` names it, once. `head` and `index` say where its input is stored. */
 export type PendingApproval = {
   readonly call: string;
@@ -80,14 +88,14 @@ export type Approval = { readonly call: string; readonly inputHash: string; read
 export type Denial = { readonly call: string; readonly reason: string; readonly interrupt?: boolean };
 
 /**
- * A message from a user. Texts over 8 KB are put in the store by the client and travel by hash.
+ * A message from a user. Texts over 1 KB are put in the store by the client and travel by hash.
  * `options` change the session's options from the run it opens on; `now` interrupts what runs for it.
  */
 export type UserMessage = {
   readonly id: MessageId;
   readonly body: MessageBody;
   readonly now?: true;
-  readonly options?: Partial<RunOptions>;
+  readonly options?: OptionChanges;
 };
 
 export type MessageBody =
@@ -112,8 +120,17 @@ export const defaultHandover: HandoverLimits = { events: 2_000, signals: 5_000 }
 /** Of a run's messages, its summary and what is handed over name so many: payloads stay small. */
 export const LISTED_MESSAGES = 200;
 
+/** Of the calls that wait for a decision the memo lists so many, the oldest. */
+export const LISTED_APPROVALS = 20;
+
 /** Characters of a message's id. */
 export const LONGEST_ID = 200;
+
+/** Characters of a person's reason for a denial. */
+export const LONGEST_REASON = 2_000;
+
+/** Entries that can wait to be snipped: one request names no more. */
+export const MOST_SNIPS = 1_000;
 
 /** What a run came to, kept in the session's memo and in the transcript's `run_ended` entry. */
 export type RunSummary = {
@@ -138,7 +155,7 @@ export type SessionMemo = {
   /** Runs opened so far. */
   readonly runs: number;
   readonly last: RunSummary | null;
-  /** The oldest 20 that wait for a decision. */
+  /** That wait for a decision, the oldest. At most LISTED_APPROVALS. */
   readonly approvals?: readonly PendingApproval[];
   /** Milliseconds since the epoch, while parked (L14). */
   readonly parkedUntil?: number;

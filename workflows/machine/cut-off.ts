@@ -9,9 +9,6 @@ import type { RunState } from './state.ts';
 
 type End = Extract<Move, { do: 'end' }>;
 
-/** Raised caps never go above this, whatever the model allows. */
-export const RAISED_OUTPUT_CAP = 64_000;
-
 type Cut = Extract<ModelResult, { kind: 'cut_off' }>;
 
 export function cutOff(state: RunState, rules: Rules, result: Cut, { step, summary }: ModelEnded): Move {
@@ -44,6 +41,6 @@ function cutReply({ head, contextTokens }: Cut): CutReply {
 function raisedCap(state: RunState, rules: Rules, { contextTokens }: Cut): number | null {
   if (rules.outputCapFixed || state.capOverride !== null) return null;
   const { window, outputCap, raisedOutputCap } = modelLimits(state, rules);
-  const cap = Math.min(RAISED_OUTPUT_CAP, raisedOutputCap, window - contextTokens);
+  const cap = Math.min(raisedOutputCap, window - contextTokens);
   return cap > outputCap ? cap : null;
 }
