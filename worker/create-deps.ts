@@ -34,8 +34,8 @@ export type DepsSettings = {
   /** Hook commands get an allow-listed part of it. */
   readonly env: NodeJS.ProcessEnv;
   readonly warn: (message: string) => void;
-  /** It is gone with its command: a run of someone else that it opens does not wait for its hooks. */
-  readonly brief?: boolean | undefined;
+  /** False: it is gone with its command, so a run of someone else that it opens does not wait for its hooks. */
+  readonly stays?: boolean | undefined;
 };
 
 export async function createDeps(settings: DepsSettings): Promise<Deps & { readonly sandbox: Sandbox }> {
@@ -56,7 +56,7 @@ export async function createDeps(settings: DepsSettings): Promise<Deps & { reado
     scripted: access.scripted,
     tools: callRunner(store, registry, hooks),
     hooks,
-    guards: settings.brief ? [] : hooks.deciding,
+    guards: settings.stays === false ? [] : hooks.deciding,
     attachments: createAttachments(settings.attachments ?? [], warn),
     afterStop: settings.afterStop ?? [],
     warn,

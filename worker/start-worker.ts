@@ -10,6 +10,7 @@ import { connectClient, connectionOptions, type Target } from './embedded/connec
 import { reasonOf, SetupProblem } from './embedded/setup-problem.ts';
 import { modelAccess } from './model-access.ts';
 import { startReaper } from './reaper.ts';
+import type { SessionId } from '../workflows/contract/ids.ts';
 import { TASK_QUEUE } from '../workflows/contract/session.ts';
 
 export type StartWorker = Target & {
@@ -28,8 +29,10 @@ export type StartWorker = Target & {
   readonly hooks?: PerdureConfig['hooks'];
   readonly afterStop?: PerdureConfig['afterStop'];
   readonly attachments?: PerdureConfig['attachments'];
-  /** It is gone with its command: a run of someone else that it opens does not wait for its hooks. */
-  readonly brief?: boolean;
+  /** False: it is gone with its command, so a run of someone else that it opens does not wait for its hooks. */
+  readonly stays?: boolean;
+  /** It stops this session, and begins nothing. */
+  readonly stops?: SessionId;
   readonly taskQueue?: string;
   readonly maxCachedWorkflows?: number;
 };
@@ -39,7 +42,7 @@ export type RunningWorker = {
   /** One line each: the sandbox that confines tools, and whether the model is scripted. */
   readonly sandbox: string;
   readonly scripted: boolean;
-  /** Drains: what runs may finish, then is told, then goes on elsewhere (L50). */
+  /** Drains: what runs may finish for `drainMs`, then it is cut off, and the run goes on elsewhere (L50). */
   stop(): Promise<void>;
   /** Rejects when the worker died of something; resolves after `stop`. */
   readonly done: Promise<void>;
@@ -82,7 +85,7 @@ async function made(settings: StartWorker, opened: Close[]) {
   opened.push(() => connection.close());
   const defaults = { ...configDefaults(config), ...settings.defaults };
   const deps = await createDeps({ ...config, ...settings, defaults, access });
-  const worker = await createWorker({ ...settings, connection, namespace, deps });
+  const worker = await createWorker({ ...settings, connection, namespace, deps, drainMs: config.drainMs });
   return { worker, deps, client };
 }
 

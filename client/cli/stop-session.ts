@@ -1,4 +1,5 @@
-// Interrupting and cancelling: asked of the server, done by a worker. Where there is none, one is brought up until it is done.
+// Interrupting and cancelling: asked of the server, done by a worker. Where there is none, one is brought up that
+// does this and nothing else.
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { isKeyless } from '../../worker/keyless.ts';
 import type { Env } from '../../worker/embedded/data-folder.ts';
@@ -21,7 +22,7 @@ export type Stop = {
 };
 
 const LOOK_MS = 100;
-/** A tool's process tree is dead within 5 s; a worker that drains may need 10. */
+/** A tool's process tree is dead within 5 s; a worker that drains needs its `drainMs`, 10 s if nobody says otherwise. */
 const PATIENCE_MS = 30_000;
 
 export async function stopSession(cli: Cli, stop: Stop): Promise<number> {
@@ -42,7 +43,7 @@ export async function stopSession(cli: Cli, stop: Stop): Promise<number> {
 async function untilDone(cli: Cli, opened: Opened, stop: Stop, before: SessionDescription): Promise<boolean> {
   const enough = new AbortController();
   const timer = setTimeout(() => enough.abort(), PATIENCE_MS);
-  const staff = await staffFor(cli, opened, enough);
+  const staff = await staffFor(cli, opened, stop.session, enough);
   try {
     for (let { runs } = before; !enough.signal.aborted; await pause(LOOK_MS, enough.signal)) {
       const now = await opened.sessions.describe(stop.session);
@@ -61,7 +62,12 @@ async function untilDone(cli: Cli, opened: Opened, stop: Stop, before: SessionDe
 }
 
 /** Returns how to send them home. On a server that is not ours nobody is brought up: it is said when nobody works there. */
-async function staffFor(cli: Cli, opened: Opened, enough: AbortController): Promise<() => Promise<void>> {
+async function staffFor(
+  cli: Cli,
+  opened: Opened,
+  stops: SessionId,
+  enough: AbortController,
+): Promise<() => Promise<void>> {
   if (opened.embedded === null) {
     const { watchPollers } = await import('../connect/watch-pollers.ts');
     const onNobody = ({ message }: Error): void => {
@@ -73,9 +79,9 @@ async function staffFor(cli: Cli, opened: Opened, enough: AbortController): Prom
   const { livingMembers } = await import('../../worker/embedded/members.ts');
   if (livingMembers(opened.folder).some(({ worker }) => worker)) return () => Promise.resolve();
   const { config } = await workerConfig(cli);
-  cli.say('no worker runs: this process works until it is done');
+  cli.say('no worker runs: this process stops it');
   const { startOwnWorker } = await import('../connect/own-worker.ts');
-  const worker = await startOwnWorker(opened, { env: stopperEnv(cli.env), warn: () => undefined, config });
+  const worker = await startOwnWorker(opened, { env: stopperEnv(cli.env), warn: () => undefined, config, stops });
   return () => worker.stop();
 }
 

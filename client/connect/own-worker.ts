@@ -2,6 +2,7 @@
 import type { Env } from '../../worker/embedded/data-folder.ts';
 import type { PerdureConfig } from '../../worker/config.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
+import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Opened } from './open-server.ts';
 
 export type OwnWorker = {
@@ -11,6 +12,8 @@ export type OwnWorker = {
   readonly config?: PerdureConfig | undefined;
   /** It does not end with a command. */
   readonly stays?: true;
+  /** It stops this session, and begins nothing. */
+  readonly stops?: SessionId;
 };
 
 /** Loads it while the server starts. A program that set up Temporal's runtime already keeps its own. */
@@ -29,10 +32,18 @@ export async function prepareWorker({ warn }: Pick<OwnWorker, 'warn'>): Promise<
 
 /** Resolves when it polls. */
 export async function startOwnWorker({ target, folder }: Opened, own: OwnWorker): Promise<RunningWorker> {
-  const { env, warn, config, stays = false } = own;
+  const { env, warn, config, stays = false, stops } = own;
   await prepareWorker(own);
   const { startWorker } = await import('../../worker/start-worker.ts');
   const { storeDir, liveDir, root } = folder;
   const folders = { storeDir, liveDir, dataDir: root };
-  return startWorker({ ...target, ...folders, env: { ...env }, warn, brief: !stays, ...(config && { config }) });
+  return startWorker({
+    ...target,
+    ...folders,
+    env: { ...env },
+    warn,
+    stays,
+    ...(config && { config }),
+    ...(stops && { stops }),
+  });
 }

@@ -196,7 +196,7 @@ it('L33 a run that the worker of a command has opened waits for no hooks of it',
   const guard = { name: 'guard', run: () => undefined };
   const h = await harness({
     script: [reply([toolUse('bash', { command: 'touch made' })]), reply('Done.')],
-    worker: { config: { hooks: { preTool: [guard] } }, brief: true },
+    worker: { config: { hooks: { preTool: [guard] } }, stays: false },
   });
   const session = await h.open('Go.', { permissionMode: 'default' });
   const [{ call, inputHash }] = await until(async () => (await session.memo())?.approvals as [PendingApproval]);

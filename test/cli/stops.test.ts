@@ -1,0 +1,45 @@
+import { readdirSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { cliPlace, jsonLines, modelFor } from '../support/cli.ts';
+import { until } from '../support/until.ts';
+
+/** Each session makes a file of its own, then is done. */
+const made = {
+  replies: [
+    { ...reply([toolUse('bash', { command: 'mktemp made.XXXX' })]), when: { hasToolResult: false }, times: 2 },
+    reply('Done.'),
+  ],
+};
+
+/** Sessions whose calls were approved when no worker was there any more: the next worker may begin them. */
+async function approvedSessions(place: ReturnType<typeof cliPlace>, tasks: readonly string[]): Promise<string[]> {
+  const runs = tasks.map((task) => place.start(['run', task]));
+  await until(() => runs.every((run) => run.err().includes('it waits for a decision')));
+  for (const run of runs) run.signal('SIGTERM');
+  await Promise.all(runs.map((run) => run.status));
+  const waiting = jsonLines((await place.run('approvals', '--json')).out);
+  for (const { session, call } of waiting) await place.run('approve', String(session), String(call));
+  return waiting.map(({ session }) => String(session));
+}
+
+describe('a stop where no worker runs', () => {
+  it.each([
+    ['cancel', 'cancelled'],
+    ['interrupt', 'interrupted'],
+  ])(
+    'L47 L49 L55 %s begins nothing: neither what was approved, nor the work of another session',
+    async (stop, done) => {
+      const place = cliPlace(await modelFor(made));
+      const [first = '', second = ''] = await approvedSessions(place, ['one', 'two']);
+      const files = () => readdirSync(place.cwd);
+      const stopped = await place.run(stop, first);
+      expect(stopped).toMatchObject({ status: 0, err: expect.stringContaining(`session ${first} is ${done}`) });
+      expect(files()).toEqual([]);
+      expect((await place.run('show', first)).out).toContain('Not run');
+      const watched = await place.run('watch', '--json', second);
+      expect(jsonLines(watched.out).at(-1)).toMatchObject({ reason: 'completed', text: 'Done.' });
+      expect(files()).toHaveLength(1);
+    },
+  );
+});
