@@ -25,7 +25,11 @@ const FREE = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
 export function openRun(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise<RunOpened> {
   return async (attempt, input) => {
     const { step, options } = input;
-    const wrong = optionsProblem(options) ?? optionsProblem(ownRules(deps)) ?? schemaProblem(options.outputSchema);
+    const { permissionMode } = deps.defaults;
+    const wrong =
+      optionsProblem({ permissionMode, ...options }) ??
+      optionsProblem(ownRules(deps)) ??
+      schemaProblem(options.outputSchema);
     if (wrong !== undefined) return { kind: 'refused', detail: wrong };
     const models = runModels(deps, options);
     const cwd = await workspace(options.cwd);

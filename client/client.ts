@@ -1,11 +1,13 @@
 // The typed client: everything a program or a person does with sessions. It needs a server, never a worker.
 import type { Client } from '@temporalio/client';
 import type { MessageId, SessionId } from '../workflows/contract/ids.ts';
+import { withChanges } from '../workflows/contract/option-changes.ts';
 import { optionsProblem } from '../workflows/contract/options-problem.ts';
 import {
   SIGNALS,
   TASK_QUEUE,
   WORKFLOW_TYPE,
+  type OptionChanges,
   type PendingApproval,
   type RunOptions,
   type UserMessage,
@@ -42,13 +44,19 @@ export type ClientOptions = {
   readonly lookMs?: number;
 };
 
-/** `session`: chosen here when absent. `messageId`: the same on a retry is the same message. */
-export type StartOptions = Partial<RunOptions> & { readonly session?: string; readonly messageId?: MessageId };
+/** `messageId`: the same on a retry is the same message. */
+export type StartOptions = OptionChanges & {
+  /** Chosen here when absent. One that is open takes the options given, and null takes one of its own back. */
+  readonly session?: string;
+  readonly messageId?: MessageId;
+  /** What is not given, of a session that is opened by this: one that is open keeps its own. */
+  readonly ifNew?: Partial<RunOptions>;
+};
 
 export type SendOptions = {
   readonly now?: boolean;
   readonly messageId?: MessageId;
-  readonly options?: Partial<RunOptions>;
+  readonly options?: OptionChanges;
 };
 
 export type Sent = { readonly session: SessionId; readonly messageId: MessageId };
@@ -145,9 +153,9 @@ function decidePorts(options: ClientOptions, look: DecidePorts['look']): DecideP
 }
 
 async function startSession(client: ClientOptions, task: string, start: StartOptions): Promise<Sent> {
-  const { session: id, messageId, ...given } = start;
+  const { session: id, messageId, ifNew = {}, ...given } = start;
   const session = id === undefined ? newSessionId() : checkedId(id);
-  const options: RunOptions = { ...given, cwd: given.cwd ?? process.cwd() };
+  const options: RunOptions = { cwd: process.cwd(), ...withChanges(ifNew, given) };
   // A session that is open already has options of its own: those given hold from its next run on.
   const message = await messageOf(client.store, task, messageId, id === undefined ? undefined : given);
   const problem = wrongWith(options);
@@ -162,7 +170,7 @@ async function messageOf(
   store: Store,
   text: string,
   id = newMessageId(),
-  options?: Partial<RunOptions>,
+  options?: OptionChanges,
 ): Promise<UserMessage> {
   const problem = promptProblem(text) ?? messageIdProblem(id) ?? (options && wrongWith(options));
   if (problem !== undefined) throw new ClientProblem('refused', problem);
@@ -170,7 +178,8 @@ async function messageOf(
   return { id, body: await messageBody(store, text), ...changes };
 }
 
-function wrongWith(options: Partial<RunOptions>): string | undefined {
+function wrongWith(changes: OptionChanges): string | undefined {
+  const options = withChanges<Partial<RunOptions>>({}, changes);
   return optionsProblem(options) ?? schemaProblem(options.outputSchema);
 }
 

@@ -6,6 +6,7 @@ export type { ApprovalEvent, WaitingApproval } from './approval.ts';
 export type { ApproveOptions, DenyOptions } from './decide.ts';
 export { openServer } from './connect/open-server.ts';
 export type { Opened, OpenServer } from './connect/open-server.ts';
+export type { ApprovalAnswer, OnApproval } from './answer-approvals.ts';
 export { ClientProblem } from './problem.ts';
 export type { ProblemKind } from './problem.ts';
 export { query } from './query.ts';

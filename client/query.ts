@@ -2,7 +2,8 @@
 import type { Watched } from '../activities/live/events.ts';
 import { checkConfig, type PerdureConfig } from '../worker/config.ts';
 import { loadConfig } from '../worker/load-config.ts';
-import type { RunOptions } from '../workflows/contract/session.ts';
+import type { OptionChanges } from '../workflows/contract/session.ts';
+import { answerApprovals, type OnApproval } from './answer-approvals.ts';
 import type { ApprovalEvent } from './approval.ts';
 import { openWorkplace } from './connect/workplace.ts';
 import { ClientProblem } from './problem.ts';
@@ -10,9 +11,14 @@ import type { RunOutcome } from './run-outcome.ts';
 
 export type Query = {
   readonly prompt: string;
-  readonly options?: Partial<RunOptions> & {
-    /** Of a session that is there: the prompt is its next. Absent: a new one. */
+  readonly options?: OptionChanges & {
+    /** Of a session that is there: the prompt is its next, and what is given holds from then on. Absent: a new one. */
     readonly session?: string;
+    /**
+     * Decides about calls that wait for it (L55). Absent: a session that is opened here asks nobody and denies what would ask
+     * (`dontAsk`), unless a `permissionMode` is given or configured: then someone has to decide elsewhere.
+     */
+    readonly onApproval?: OnApproval;
     /** Interrupts the run, which then ends with what it has. */
     readonly signal?: AbortSignal;
     /** Where the server, the key and the data folder are; the process's own when absent. */
@@ -26,16 +32,21 @@ export type Query = {
 
 /**
  * Yields the run's events and returns its result. A consumer that stops early leaves the session as it is: durable, to be
- * followed again. Throws ConfigProblem, SetupProblem or ClientProblem with a sentence for a person.
+ * followed again. Throws ConfigProblem, SetupProblem or ClientProblem with a sentence for a person, and what `onApproval` throws.
  */
 export async function* query({ prompt, options = {} }: Query): AsyncGenerator<Watched | ApprovalEvent, RunOutcome> {
-  const { signal, env = process.env, say = () => undefined, config: given, ...run } = options;
+  const { signal, env = process.env, say = () => undefined, config: given, onApproval, ...run } = options;
   const config = given ? checkConfig(given, 'the configuration') : (await loadConfig(undefined, env)).config;
   const workplace = await openWorkplace({ env, config, anywhere: false, say, warn: say });
-  const { sessions, failed } = workplace;
+  const { sessions } = workplace;
+  const answers = onApproval && answerApprovals(sessions, onApproval);
+  const failed = answers ? AbortSignal.any([workplace.failed, answers.failed]) : workplace.failed;
   const over = new AbortController();
   try {
-    const { session, messageId } = await sessions.start(prompt, run);
+    // Where nobody answers, nothing is asked.
+    const unasked = onApproval === undefined && (run.permissionMode ?? config.permissionMode) === undefined;
+    const ifNew = unasked ? { permissionMode: 'dontAsk' as const } : {};
+    const { session, messageId } = await sessions.start(prompt, { ...run, ifNew });
     const interrupt = (): void => {
       sessions.interrupt(session).catch((error: unknown) => say(String(error)));
     };
@@ -47,12 +58,14 @@ export async function* query({ prompt, options = {} }: Query): AsyncGenerator<Wa
       onTrouble: (why) => why && say(why),
     })) {
       if (event.type === 'result') return event;
+      if (event.type === 'approval' || event.type === 'approval_settled') answers?.hear(event);
       yield event;
     }
     throw failed.reason ?? new ClientProblem('unanswered', `session ${session} ended without a result`);
   } finally {
     // The caller's signal may outlive this query, and serve others.
     over.abort();
+    answers?.stop();
     await workplace.close();
   }
 }

@@ -37,6 +37,8 @@ export type PerdureConfig = {
   readonly compaction?: Partial<Pick<CompactionRules, 'enabled' | 'collapse' | 'warning' | 'critical'>>;
   readonly batchSummaries?: boolean;
   readonly approvalTimeoutMs?: number;
+  /** Milliseconds in which what runs may finish when the worker is told to stop (L50). */
+  readonly drainMs?: number;
   /** Beside the built-in ones. A function is asked again between iterations (L44). */
   readonly tools?: ToolSource;
   readonly hooks?: HookConfig;
@@ -95,6 +97,7 @@ const keys = z.strictObject({
     .optional(),
   batchSummaries: z.boolean().optional(),
   approvalTimeoutMs: upTo(365 * DAY).optional(),
+  drainMs: upTo(DAY).optional(),
   tools: z.union([run, toolsSchema]).optional(),
   hooks: hooksSchema.optional(),
   // A session closes only when they are over.
@@ -102,10 +105,18 @@ const keys = z.strictObject({
   attachments: differentlyNamed(z.strictObject({ name, timeoutMs: upTo(DAY).optional(), collect: run })).optional(),
 });
 
-/** What the check of a caller's options says of these two together is said of them here. */
-const schema = keys.superRefine(({ model, fallbackModels }, context) => {
-  const problem = optionsProblem({ ...(model && { model }), ...(fallbackModels && { fallbackModels }) });
-  if (problem !== undefined) context.addIssue({ code: 'custom', path: ['fallbackModels'], message: problem });
+/** What the check of a caller's options says of two of them together is said of them here. */
+const schema = keys.superRefine((config, context) => {
+  const { model, fallbackModels, permissionMode } = config;
+  const issue = (key: keyof typeof config, problem: string | undefined): void => {
+    if (problem !== undefined) context.addIssue({ code: 'custom', path: [key], message: problem });
+  };
+  issue('fallbackModels', optionsProblem({ ...(model && { model }), ...(fallbackModels && { fallbackModels }) }));
+  const permissions = config.permissions as PermissionRules | undefined;
+  issue(
+    'permissions',
+    optionsProblem({ ...(permissionMode && { permissionMode }), ...(permissions && { permissions }) }),
+  );
 });
 
 /** `source` says where it is from. Throws ConfigProblem. */

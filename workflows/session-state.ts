@@ -1,6 +1,7 @@
 // All a session is between two workflow tasks, and the part of it that travels through continue-as-new (L4).
 import type { Hash, MessageId } from './contract/ids.ts';
 import type { RunSnapshot } from './contract/loop.ts';
+import { withChanges } from './contract/option-changes.ts';
 import type { PendingApproval, RunOptions, RunSummary, SessionInput, UserMessage } from './contract/session.ts';
 import type { InboxSnapshot } from './inbox.ts';
 import type { Call } from './contract/activities.ts';
@@ -77,7 +78,10 @@ export function firstCarry(input: SessionInput, chain: string): Carry {
   };
 }
 
-/** Options a message brings hold from the run it opens on. */
+/** Options a message brings, or takes back, hold from the run it opens on. */
 export function withOptions(options: RunOptions, messages: readonly UserMessage[]): RunOptions {
-  return messages.reduce((merged, message) => ({ ...merged, ...message.options }), options);
+  return messages.reduce(
+    (merged, message) => (message.options ? withChanges(merged, message.options) : merged),
+    options,
+  );
 }

@@ -45,6 +45,7 @@ export type HookAnswers = {
   readonly sessionStart: { readonly context?: string | undefined };
   readonly promptSubmitted: { readonly context?: string | undefined; readonly stop?: string | undefined };
   readonly preTool: {
+    /** `ask` counts for nothing in permission mode `bypass`, which asks nothing (L55). */
     readonly decision?: 'allow' | 'ask' | 'deny' | undefined;
     readonly reason?: string | undefined;
     /** Replaces the tool's input. */

@@ -111,7 +111,10 @@ export type ToolSpec<Schema extends z.ZodType> = {
   readonly recovery: Recovery;
   /** The tool's own check; a sentence for the model when the input will not do. */
   readonly validate?: (input: z.infer<Schema>, context: ToolContext) => Promise<string | undefined>;
-  /** The tool's own permission rule, above the mode's: deny > ask > allow. Absent or undefined: the mode decides. */
+  /**
+   * The tool's own permission rule, above the mode's: deny > ask > allow. Absent or undefined: the mode decides. In mode `bypass`,
+   * which asks nothing, only its `deny` holds.
+   */
   readonly canUse?: (
     input: z.infer<Schema>,
     context: JudgeContext & { readonly mode: PermissionMode },

@@ -3,7 +3,8 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
 import { optionsProblem, permissionModes } from '../../workflows/contract/options-problem.ts';
-import type { PermissionMode, PermissionRules, RunOptions } from '../../workflows/contract/session.ts';
+import { withChanges } from '../../workflows/contract/option-changes.ts';
+import type { OptionChanges, PermissionMode, RunOptions } from '../../workflows/contract/session.ts';
 import { sessionIdProblem } from '../session-id.ts';
 import { parseDuration } from './duration.ts';
 import { UsageError } from './errors.ts';
@@ -31,11 +32,16 @@ export type RunFlags = {
   readonly wrapUp?: boolean;
 };
 
-const LARGEST_SYSTEM_PROMPT = 100_000;
+/** As a value it takes back what was given for the session. */
+const NONE = 'none';
+
+const HELP = `
+What is given holds for the session's later prompts too, rules all together. The value "${NONE}" takes it back: it is as the worker
+says again. Not so --cwd and --session.`;
 
 export function addRunOptions(command: Command): Command {
   return command
-    .option('--cwd <dir>', 'the workspace: where it works, and all it can touch (default: here)')
+    .option('--cwd <dir>', 'the workspace: where it works, and all that its file tools touch (default: here)')
     .option('--model <name>', 'the model')
     .option('--fallback-model <name>', 'go on with it when one before is overloaded or missing; repeatable', added)
     .option('--max-turns <n>', 'end after so many turns')
@@ -53,48 +59,68 @@ export function addRunOptions(command: Command): Command {
     .addOption(new Option('--permission-mode <mode>', permissionModes.join(', ')))
     .option('--allow <rule>', 'run it unasked, such as "bash(npm test:*)", "write(src/**)"; repeatable', added)
     .option('--deny <rule>', 'never run it, whatever the mode; repeatable', added)
-    .option('--ask <rule>', 'ask before it, whatever allows it; repeatable', added)
-    .option('--approval-timeout <time>', 'what nobody decides about for so long is denied');
+    .option(
+      '--ask <rule>',
+      'ask before it, whatever allows it; not with mode bypass, which asks nothing; repeatable',
+      added,
+    )
+    .option('--approval-timeout <time>', 'what nobody decides about for so long is denied')
+    .addHelpText('after', HELP);
 }
 
 const added = (rule: string, before: readonly string[] = []): readonly string[] => [...before, rule];
 
-/** Only what was given. Throws UsageError. */
-export function runOptions(flags: RunFlags, base: () => string): Partial<RunOptions> & { readonly session?: string } {
-  const { model, systemPrompt, permissionMode, session } = flags;
-  const given = {
+/** Only what was given; null is what is taken back. Throws UsageError. */
+export function runOptions(flags: RunFlags, base: () => string): OptionChanges & { readonly session?: string } {
+  const { session } = flags;
+  const changes: OptionChanges = {
     ...(flags.cwd === undefined ? {} : { cwd: workspace(flags.cwd, base()) }),
-    ...(model === undefined ? {} : { model }),
-    ...(flags.maxTurns === undefined ? {} : { maxTurns: number('--max-turns', flags.maxTurns) }),
-    ...(flags.maxBudgetUsd === undefined ? {} : { maxBudgetUsd: number('--max-budget-usd', flags.maxBudgetUsd) }),
-    ...(flags.timeout === undefined ? {} : { timeoutMs: duration('--timeout', flags.timeout) }),
     ...(flags.wrapUp === undefined ? {} : { wrapUp: flags.wrapUp }),
-    ...(systemPrompt === undefined ? {} : { systemPrompt: systemPromptOf(systemPrompt) }),
-    ...(permissionMode === undefined ? {} : { permissionMode: permissionMode as PermissionMode }),
+    ...change('model', flags.model, (text) => text),
+    ...change('fallbackModels', flags.fallbackModel, (names) => names),
+    ...change('systemPrompt', flags.systemPrompt, (text) => text),
+    ...change('permissionMode', flags.permissionMode, (text) => text as PermissionMode),
     ...rulesOf(flags),
-    ...tokensOf(flags),
-    ...(flags.fallbackModel === undefined ? {} : { fallbackModels: flags.fallbackModel }),
-    ...(flags.outputSchema === undefined ? {} : { outputSchema: readSchema(resolve(base(), flags.outputSchema)) }),
-    ...(flags.approvalTimeout === undefined
-      ? {}
-      : { approvalTimeoutMs: duration('--approval-timeout', flags.approvalTimeout) }),
+    ...limitsOf(flags),
+    ...change('outputSchema', flags.outputSchema, (file) => readSchema(resolve(base(), file))),
   };
+  const given = withChanges<Partial<RunOptions>>({}, changes);
   const problem = optionsProblem(given) ?? (session === undefined ? undefined : sessionIdProblem(session));
   if (problem !== undefined) throw new UsageError(problem);
-  return { ...given, ...(session === undefined ? {} : { session }) };
+  return { ...changes, ...(session === undefined ? {} : { session }) };
 }
 
-function rulesOf({ allow, deny, ask }: RunFlags): { readonly permissions?: PermissionRules } {
-  if (allow === undefined && deny === undefined && ask === undefined) return {};
-  return { permissions: { ...(allow && { allow }), ...(deny && { deny }), ...(ask && { ask }) } };
+function change<Key extends keyof OptionChanges, Text extends string | readonly string[]>(
+  key: Key,
+  text: Text | undefined,
+  read: (text: Text) => OptionChanges[Key],
+): OptionChanges {
+  if (text === undefined) return {};
+  return { [key]: String(text) === NONE ? null : read(text) };
 }
 
-function tokensOf({ maxTokens, tokenBudget, taskBudget, thinking }: RunFlags): Partial<RunOptions> {
+/** Replaced all together: with no rule left, none is given. */
+function rulesOf({ allow, deny, ask }: RunFlags): OptionChanges {
+  const lists = Object.entries({ allow, deny, ask }).flatMap(([list, rules]) =>
+    rules ? [[list, rules] as const] : [],
+  );
+  if (lists.length === 0) return {};
+  const given = lists.filter(([, rules]) => String(rules) !== NONE);
+  return { permissions: given.length === 0 ? null : Object.fromEntries(given) };
+}
+
+function limitsOf(flags: RunFlags): OptionChanges {
+  const count = (flag: string) => (text: string) => number(flag, text);
+  const time = (flag: string) => (text: string) => duration(flag, text);
   return {
-    ...(maxTokens === undefined ? {} : { maxTokens: number('--max-tokens', maxTokens) }),
-    ...(tokenBudget === undefined ? {} : { tokenBudget: number('--token-budget', tokenBudget) }),
-    ...(taskBudget === undefined ? {} : { taskBudget: number('--task-budget', taskBudget) }),
-    ...(thinking === undefined ? {} : { thinkingTokens: number('--thinking', thinking) }),
+    ...change('maxTurns', flags.maxTurns, count('--max-turns')),
+    ...change('maxBudgetUsd', flags.maxBudgetUsd, count('--max-budget-usd')),
+    ...change('maxTokens', flags.maxTokens, count('--max-tokens')),
+    ...change('tokenBudget', flags.tokenBudget, count('--token-budget')),
+    ...change('taskBudget', flags.taskBudget, count('--task-budget')),
+    ...change('thinkingTokens', flags.thinking, count('--thinking')),
+    ...change('timeoutMs', flags.timeout, time('--timeout')),
+    ...change('approvalTimeoutMs', flags.approvalTimeout, time('--approval-timeout')),
   };
 }
 
@@ -126,10 +152,4 @@ function duration(flag: string, text: string): number {
   const value = parseDuration(text);
   if (value === null) throw new UsageError(`${flag} ${JSON.stringify(text)} is no time: write 1500ms, 90s, 30m or 2h`);
   return value;
-}
-
-function systemPromptOf(text: string): string {
-  if (text.length <= LARGEST_SYSTEM_PROMPT) return text;
-  const most = LARGEST_SYSTEM_PROMPT.toLocaleString('en');
-  throw new UsageError(`the system prompt has ${text.length.toLocaleString('en')} characters, at most ${most} will do`);
 }

@@ -1,7 +1,8 @@
-// Which models a run may ask, and what it may ask of each, decided once when it opens (L19, L26, L57, L59).
+// Which models a run may ask, and what it may ask of each, decided once when it opens (L19, L26, L57, L59); and whom it may ask (L55).
 import { expect, it } from 'vitest';
+import type { RunDefaults } from '../../activities/deps.ts';
 import { openRun } from '../../activities/open-run.ts';
-import type { RunOptions } from '../../workflows/contract/session.ts';
+import type { PermissionMode, RunOptions } from '../../workflows/contract/session.ts';
 import { benchDeps, fakeAttempt } from '../support/bench-deps.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -10,8 +11,8 @@ const models = {
   'small-': { window: 50_000, maxOutput: 4_000, price: { input: 1, output: 1, cacheRead: 1, cacheWrite: 1 } },
 };
 
-async function opened(options: Partial<RunOptions>) {
-  const defaults = { models, model: 'big-1', smallModel: 'small-1', fallbackModels: ['small-1'] };
+async function opened(options: Partial<RunOptions>, own: Partial<RunDefaults> = {}) {
+  const defaults = { models, model: 'big-1', smallModel: 'small-1', fallbackModels: ['small-1'], ...own };
   const { deps } = await benchDeps({ script: [], defaults });
   return openRun(deps)(fakeAttempt(), { chain: 'c', run: 1, step: 1, options: { cwd: tempDir(), ...options } });
 }
@@ -44,6 +45,18 @@ it.each<[string, Partial<RunOptions>, string]>([
   ['a budget and a fallback without a price', { maxBudgetUsd: 1, fallbackModels: ['other-1'] }, 'other-1'],
 ])('L51 L59 a run with %s is refused in a sentence', async (_name, options, sentence) => {
   expect(await opened(options)).toMatchObject({ kind: 'refused', detail: expect.stringContaining(sentence) });
+});
+
+it.each<[string, PermissionMode, Partial<RunOptions>]>([
+  ['beside rules given before', 'default', { permissionMode: 'bypass', permissions: { ask: ['bash'] } }],
+  ['of the worker beside rules of a caller', 'bypass', { permissions: { ask: ['bash'] } }],
+])('L55 mode bypass %s that ask is refused, for nobody would be asked', async (_how, permissionMode, options) => {
+  expect(await opened(options, { permissionMode })).toMatchObject({
+    kind: 'refused',
+    detail: expect.stringMatching(/^permission mode "bypass" asks about nothing, and there are rules that ask/),
+  });
+  const unasked = { ...options, permissions: { deny: ['bash'] } };
+  expect(await opened(unasked, { permissionMode })).toMatchObject({ kind: 'opened' });
 });
 
 it('L51 a budget is refused where the small model, which is asked as well, has no price', async () => {

@@ -1,9 +1,9 @@
 // A prompt run for a program (L52), on a data folder of its own: server and worker come and go with it.
 import { getEventListeners } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { query } from '../../client/query.ts';
+import { query, type Query } from '../../client/query.ts';
 import { oneRuntime } from '../support/one-runtime.ts';
 import { cliPlace, modelFor } from '../support/cli.ts';
 import { reply, text, toolUse } from '../../worker/scripted-model/index.ts';
@@ -40,4 +40,47 @@ it('L52 query() yields the events of a run and returns its result; the next prom
   expect(second.result).toMatchObject({ sessionId: first.result.sessionId, reason: 'completed', text: 'As I said.' });
   expect(listeners()).toBe(0);
   expect(model.problems).toEqual([]);
+});
+
+/** A run in which an effect must be asked about. */
+async function asking(options: Query['options']) {
+  oneRuntime();
+  const model = await modelFor([reply([toolUse('bash', { command: 'echo model > made.txt' })]), reply('Done.')]);
+  const { cwd, env } = cliPlace(model);
+  const events = query({ prompt: 'Make it.', options: { cwd, env, config: {}, ...options } });
+  const ended = async () => {
+    for (;;) {
+      const next = await events.next();
+      if (next.done === true) return next.value;
+    }
+  };
+  return { ended, made: join(cwd, 'made.txt'), told: () => JSON.stringify(model.requests[1]?.body) };
+}
+
+it('L52 L55 without anyone to ask, query() denies what would ask, and comes to an end', async () => {
+  const { ended, made, told } = await asking({});
+  expect(await ended()).toMatchObject({ reason: 'completed', text: 'Done.' });
+  expect(told()).toContain(String.raw`in permission mode \"dontAsk\" what would ask is denied`);
+  expect(existsSync(made)).toBe(false);
+});
+
+it('L52 L55 query() asks its `onApproval` about a call that waits, and does what it says', async () => {
+  const { ended, made } = await asking({
+    onApproval: ({ tool, input }) => {
+      expect({ tool, input }).toEqual({ tool: 'bash', input: { command: 'echo model > made.txt' } });
+      return { kind: 'allow', input: { command: 'echo program > made.txt' } };
+    },
+  });
+  expect(await ended()).toMatchObject({ reason: 'completed', text: 'Done.' });
+  expect(readFileSync(made, 'utf8')).toBe('program\n');
+});
+
+it('L52 L55 what `onApproval` throws ends query(), and decides nothing', async () => {
+  const { ended, made } = await asking({
+    onApproval: () => {
+      throw new Error('my own mistake');
+    },
+  });
+  await expect(ended()).rejects.toThrow('my own mistake');
+  expect(existsSync(made)).toBe(false);
 });

@@ -11,6 +11,10 @@ it.each<[string, unknown]>([
   ['timeout', { timeoutMs: Number.POSITIVE_INFINITY }],
   ['max output tokens', { maxOutputTokens: -5 }],
   ['permission mode', { permissionMode: 'all' }],
+  [
+    'permission mode "bypass" asks about nothing, and there are rules that ask: give the rules again without those',
+    { permissionMode: 'bypass', permissions: { ask: ['bash'] } },
+  ],
   ['model', { model: ' ' }],
   ['model', { model: {} }],
   ['working directory', { cwd: 'here' }],
@@ -49,6 +53,8 @@ it.each<[string, unknown]>([
 it.each<RunOptions>([
   { cwd: '/tmp', maxTurns: 1, maxBudgetUsd: 0.01, timeoutMs: 1, systemPrompt: '' },
   { cwd: '/tmp', model: 'a', fallbackModels: ['b', 'a', 'b'], maxTokens: 1, tokenBudget: 1, taskBudget: 20_000 },
+  { cwd: '/tmp', permissionMode: 'bypass', permissions: { deny: ['bash'], allow: ['read'], ask: [] } },
+  { cwd: '/tmp', permissionMode: 'dontAsk', permissions: { ask: ['bash'] } },
   { cwd: '/tmp', thinkingTokens: 1_024, maxOutputTokens: 1_025, outputSchema: {}, approvalTimeoutMs: 0.5 },
 ])('has nothing against options that can be kept: %j', (options) => {
   expect(optionsProblem(options)).toBeUndefined();

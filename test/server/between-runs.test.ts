@@ -2,6 +2,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { DEFAULT_MODEL } from '../../activities/model/models.ts';
 import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { defaultHandover, SIGNALS } from '../../workflows/contract/session.ts';
 import { harness, type Harness } from '../support/harness.ts';
@@ -37,6 +38,35 @@ it('L57 options brought to a run under way, that no run can open with, are refus
   expect(await session.ended(2)).toMatchObject({ terminal: { reason: 'model_error' } });
   await session.send('Here.');
   expect(await session.ended(3)).toMatchObject({ terminal: { reason: 'completed' } });
+});
+
+it('L57 options can be taken back: null leaves it to the worker again, also for what follows', async () => {
+  const h = await harness({ script: { replies: [{ ...reply('Done.'), times: 'any' }] } });
+  const session = await h.open('Go.', { model: 'claude-haiku-4-5', maxTurns: 7 });
+  await session.ended(1);
+  await session.send('As you would.', { options: { model: null } });
+  await session.ended(2);
+  await session.send('And again.');
+  expect(await session.ended(3)).toMatchObject({ terminal: { reason: 'completed' } });
+  expect(h.bodies().map(({ model }) => model)).toEqual(['claude-haiku-4-5', DEFAULT_MODEL, DEFAULT_MODEL]);
+});
+
+it('L55 L57 mode bypass is refused to a session with rules that ask, which goes on as before, until they are taken back', async () => {
+  const h = await harness({ script: { replies: [{ ...reply('Done.'), times: 'any' }] } });
+  const session = await h.open('Go.', { permissionMode: 'default', permissions: { ask: ['bash'] } });
+  await session.ended(1);
+  await session.send('Unasked.', { options: { permissionMode: 'bypass' } });
+  expect(await session.ended(2)).toMatchObject({
+    terminal: {
+      reason: 'model_error',
+      detail: expect.stringMatching(/^permission mode "bypass" asks about nothing/),
+    },
+  });
+  await session.send('As before.');
+  expect(await session.ended(3)).toMatchObject({ terminal: { reason: 'completed' } });
+  await session.send('Unasked.', { options: { permissionMode: 'bypass', permissions: null } });
+  expect(await session.ended(4)).toMatchObject({ terminal: { reason: 'completed' } });
+  expect(JSON.stringify(h.bodies().at(-1)?.messages).match(/Unasked\./g)).toHaveLength(2);
 });
 
 it('L4 L47 L56 a handler of an earlier run puts a handover off, and holds up neither the run nor a stop', async () => {

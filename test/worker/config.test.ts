@@ -23,6 +23,7 @@ const everything: PerdureConfig = defineConfig({
   compaction: { enabled: true, warning: 0.5 },
   batchSummaries: true,
   approvalTimeoutMs: 60_000,
+  drainMs: 600_000,
   tools: () => [],
   hooks: {
     preTool: [() => undefined, { command: 'true', tools: ['bash'] }, { command: ['true'], name: 'x', timeoutMs: 10 }],
@@ -114,6 +115,12 @@ test.each<[string, unknown, string | RegExp]>([
     'a mode that is not known',
     { permissionMode: 'yolo' },
     '"permissionMode" is "yolo": give one of default, acceptEdits, plan, dontAsk, bypass',
+  ],
+  ['a drain of no time', { drainMs: 0 }, '"drainMs" is 0: give a whole number of milliseconds from 1 to 86400000'],
+  [
+    'rules that ask in a mode that asks nothing',
+    { permissionMode: 'bypass', permissions: { ask: ['bash'] } },
+    /^"permissions" is wrong: permission mode "bypass" asks about nothing, and there are rules that ask: /,
   ],
   ['a rule that is not one', { permissions: { deny: ['bash('] } }, /^"permissions" is wrong: permission rule "bash\("/],
   ['a tool that is none', { tools: [5] }, '"tools.0" is 5: give a tool made with defineTool'],

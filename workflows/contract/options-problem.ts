@@ -49,12 +49,19 @@ export function optionsProblem(options: Partial<RunOptions>): string | undefined
       ? `permission mode "${permissionMode}" is not one of ${permissionModes.join(', ')}`
       : undefined) ??
     permissionsProblem(permissions) ??
+    unaskedProblem(options) ??
     (model !== undefined && model.trim() === '' ? 'the model is empty: give its name' : undefined) ??
     (cwd !== undefined && !cwd.startsWith('/') && !/^[A-Za-z]:[\\/]/.test(cwd)
       ? `the working directory "${cwd}" is not an absolute path`
       : undefined) ??
     sizeProblem(options)
   );
+}
+
+/** Whoever wants to be asked must not believe that it happens (L55). */
+function unaskedProblem({ permissionMode, permissions }: Partial<RunOptions>): string | undefined {
+  if (permissionMode !== 'bypass' || !permissions?.ask?.length) return undefined;
+  return 'permission mode "bypass" asks about nothing, and there are rules that ask: give the rules again without those, deny instead, or choose another mode';
 }
 
 /** Of all options together. */

@@ -97,7 +97,32 @@ it('L55 rules of each kind are gathered in the order they are written', () => {
   });
 });
 
+it('L57 the value none takes an option back, of rules all that are not given with it', () => {
+  const given = (...written: readonly string[]) =>
+    options(addRunOptions(new Command()).parse(written, { from: 'user' }).opts<RunFlags>());
+  const texts = ['model', 'system-prompt', 'permission-mode', 'fallback-model', 'output-schema', 'timeout'];
+  const numbers = ['max-turns', 'max-budget-usd', 'max-tokens', 'token-budget', 'task-budget', 'thinking'];
+  expect(given(...[...texts, ...numbers, 'approval-timeout'].flatMap((name) => [`--${name}`, 'none']))).toEqual({
+    model: null,
+    systemPrompt: null,
+    permissionMode: null,
+    fallbackModels: null,
+    outputSchema: null,
+    timeoutMs: null,
+    maxTurns: null,
+    maxBudgetUsd: null,
+    maxTokens: null,
+    tokenBudget: null,
+    taskBudget: null,
+    thinkingTokens: null,
+    approvalTimeoutMs: null,
+  });
+  expect(given('--ask', 'none')).toEqual({ permissions: null });
+  expect(given('--ask', 'none', '--deny', 'bash')).toEqual({ permissions: { deny: ['bash'] } });
+});
+
 it.each<[RunFlags, string]>([
+  [{ permissionMode: 'bypass', ask: ['bash'] }, 'permission mode "bypass" asks about nothing'],
   [{ maxTurns: '0' }, 'max turns is 0: give a whole number from 1 to 1000000'],
   [{ maxTurns: '-3' }, 'max turns is -3'],
   [{ maxTurns: '2.5' }, 'max turns is 2.5'],
@@ -119,7 +144,7 @@ it.each<[RunFlags, string]>([
   [{ approvalTimeout: '2' }, '--approval-timeout "2" is no time'],
   [{ session: 'a/b' }, '"a/b" is no session id'],
   [{ session: 'x'.repeat(200) }, 'is no session id'],
-  [{ systemPrompt: 'x'.repeat(100_001) }, 'the system prompt has 100,001 characters'],
+  [{ systemPrompt: 'x'.repeat(100_001) }, 'the system prompt has 100001 characters: give at most 100000'],
 ])('refuses %j with a sentence', (flags, sentence) => {
   expect(() => options(flags)).toThrow(sentence);
 });

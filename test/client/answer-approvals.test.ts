@@ -1,0 +1,109 @@
+// Calls that wait for a decision, as a program that runs a prompt answers them. The client is a fake.
+import { expect, it, vi } from 'vitest';
+import { answerApprovals, type ApprovalAnswer, type OnApproval } from '../../client/answer-approvals.ts';
+import type { WaitingApproval } from '../../client/approval.ts';
+import type { PerdureClient } from '../../client/client.ts';
+import { ClientProblem } from '../../client/problem.ts';
+import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
+import { gate } from '../../worker/scripted-model/index.ts';
+import { until } from '../support/until.ts';
+
+const session = 's-1' as SessionId;
+const asked: WaitingApproval = {
+  session,
+  call: '1.1.0',
+  tool: 'bash',
+  reason: 'it may change files',
+  inputHash: 'h',
+  head: 'head' as Hash,
+  index: 0,
+  deadline: 9,
+  input: { command: 'rm -rf build' },
+};
+const approval = { type: 'approval', ...asked } as const;
+const settled = { type: 'approval_settled', session, call: asked.call } as const;
+
+function answering(onApproval: OnApproval, fails?: Error) {
+  const decide = () => (fails ? Promise.reject(fails) : Promise.resolve(asked));
+  const sessions = {
+    approvals: vi.fn<PerdureClient['approvals']>(() => Promise.resolve([asked])),
+    approve: vi.fn<PerdureClient['approve']>(decide),
+    deny: vi.fn<PerdureClient['deny']>(decide),
+  };
+  return { sessions, answers: answerApprovals(sessions, onApproval) };
+}
+
+it('L55 an answer allows the call, allows it with another input, or denies it and says why', async () => {
+  const said: Readonly<Record<string, ApprovalAnswer>> = {
+    '1.1.0': { kind: 'allow' },
+    '1.1.1': { kind: 'allow', input: { command: 'ls' } },
+    '1.1.2': { kind: 'deny', reason: 'no', interrupt: true },
+  };
+  const told: WaitingApproval[] = [];
+  const { sessions, answers } = answering((waiting) => {
+    told.push(waiting);
+    return said[waiting.call] ?? { kind: 'allow' };
+  });
+  const calls = Object.keys(said);
+  for (const call of calls) answers.hear({ ...approval, call });
+  await until(() => sessions.deny.mock.calls.length === 1);
+  expect(told).toEqual(calls.map((call) => ({ ...asked, call })));
+  expect(sessions.approve.mock.calls).toMatchObject([
+    [session, '1.1.0', {}],
+    [session, '1.1.1', { input: { command: 'ls' } }],
+  ]);
+  expect(sessions.approve.mock.calls[0]?.[2]).not.toHaveProperty('input');
+  expect(sessions.deny.mock.calls).toMatchObject([[session, '1.1.2', 'no', { interrupt: true }]]);
+  expect(answers.failed.aborted).toBe(false);
+});
+
+it('L55 an answer is not wanted any more once someone decided elsewhere, or the run is over', async () => {
+  const held = gate();
+  const signals: AbortSignal[] = [];
+  const { sessions, answers } = answering(async (_waiting, { signal }) => {
+    signals.push(signal);
+    await held.hold;
+    return { kind: 'allow' };
+  });
+  answers.hear(approval);
+  answers.hear({ ...approval, call: '1.1.1' });
+  answers.hear(settled);
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true, false]);
+  answers.stop();
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true, true]);
+  held.release();
+  await new Promise(setImmediate);
+  expect(sessions.approve).not.toHaveBeenCalled();
+});
+
+it('L55 what the function throws is why it failed, and nothing is decided', async () => {
+  const mine = new Error('my own');
+  const { sessions, answers } = answering(() => {
+    throw mine;
+  });
+  answers.hear(approval);
+  await until(() => answers.failed.aborted);
+  expect(answers.failed.reason).toBe(mine);
+  expect(sessions.approve).not.toHaveBeenCalled();
+  expect(sessions.deny).not.toHaveBeenCalled();
+});
+
+const refused = new ClientProblem('refused', 'the session says no');
+
+it('L55 an answer that is refused while the call still waits is why it failed', async () => {
+  const { answers } = answering(() => ({ kind: 'allow' }), refused);
+  answers.hear(approval);
+  await until(() => answers.failed.aborted);
+  expect(answers.failed.reason).toBe(refused);
+});
+
+it('L55 an answer that comes after another’s is passed over', async () => {
+  const { sessions, answers } = answering(() => ({ kind: 'allow' }), refused);
+  const looked = new Promise<void>((resolve) => {
+    sessions.approvals.mockImplementation(() => (resolve(), Promise.resolve([])));
+  });
+  answers.hear(approval);
+  await looked;
+  await new Promise(setImmediate);
+  expect(answers.failed.aborted).toBe(false);
+});
