@@ -2,7 +2,7 @@
 // only what is applied once however often it is sent may be called this way: messages, signals and decisions carry an id (L61).
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import { grpcFailure } from '../worker/embedded/grpc-failure.ts';
+import { GRPC, grpcFailure } from '../worker/embedded/grpc-failure.ts';
 import { ClientProblem } from './problem.ts';
 
 export type Patience = {
@@ -16,7 +16,6 @@ export const patience: Patience = { total: 60_000, oneCall: 10_000, pause: 250 }
 
 /** gRPC: the call timed out, something is exhausted or closing, it was aborted, the server is not there. */
 const AGAIN: ReadonlySet<number | undefined> = new Set([4, 8, 10, 14]);
-const INVALID_ARGUMENT = 3;
 
 /** `doing`: what could not be done, for the sentence. Throws ClientProblem `unanswered` when patience ends. */
 export async function persist<T>(
@@ -45,11 +44,16 @@ export class NotYet extends Error {
   }
 }
 
-/** A session that got too many signals at once refuses more until it has continued as new. */
+/**
+ * A session that got too many signals at once refuses more until it has continued as new; one whose task failed, or took too long,
+ * refuses updates until it has been done again.
+ */
 function isPassing(error: unknown): boolean {
   if (error instanceof NotYet) return true;
   const { code, why } = grpcFailure(error);
-  return AGAIN.has(code) || (code === INVALID_ARGUMENT && /signal/i.test(why) && /limit|exceed/i.test(why));
+  const isFull = code === GRPC.invalidArgument && /signal/i.test(why) && /limit|exceed/i.test(why);
+  const isTaskFailing = code === GRPC.failedPrecondition && /workflow task/i.test(why);
+  return AGAIN.has(code) || isFull || isTaskFailing;
 }
 
 function givenUp(doing: string, total: number, error: unknown): ClientProblem {

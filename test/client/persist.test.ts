@@ -13,6 +13,7 @@ it.each([
   [10, 'aborted'],
   [14, 'workflow update was aborted'],
   [3, 'exceeded workflow execution limit for signal events'],
+  [9, 'Unable to perform workflow execution update due to Workflow Task in failed state.'],
 ])('tries again after code %d, %s', async (code, details) => {
   const call = vi.fn<() => Promise<string>>().mockRejectedValueOnce(grpc(code, details)).mockResolvedValueOnce('done');
   expect(await persist(client, 'do it', call, quick)).toBe('done');
@@ -21,6 +22,7 @@ it.each([
 it.each([
   [3, 'workflow id is too long'],
   [5, 'workflow not found'],
+  [9, 'the namespace is being deleted'],
   [16, 'unauthenticated'],
 ])('does not try again after code %d, %s', async (code, details) => {
   const call = vi.fn<() => Promise<string>>().mockRejectedValue(grpc(code, details));

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import {
@@ -71,12 +71,12 @@ describe('a worker killed in a hook', () => {
     });
     const first = await h.worker();
     const session = await h.open('Do it.');
-    await until(() => existsSync(join(h.cwd, 'hooks.log')));
+    await until(() => h.lines('hooks.log').length > 0);
     await first.kill();
     writeFileSync(join(h.cwd, 'go'), '');
     const second = await h.worker();
     expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, iterations: 2 });
-    expect(readFileSync(join(h.cwd, 'hooks.log'), 'utf8')).toBe('ran\nran\nran\n');
+    expect(h.lines('hooks.log')).toEqual(['ran', 'ran', 'ran']);
     await replays(h.client, session);
     await second.kill();
   });

@@ -1,5 +1,5 @@
 // A worker killed in the middle of a call that may run again when a check, or a person, says that it did nothing (L40).
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { fileStore } from '../../activities/transcript/file-store.ts';
@@ -12,10 +12,7 @@ const configFile = new URL('../support/crash-config.mjs', import.meta.url).href;
 
 async function killedIn(tool: 'deliver_verify' | 'deliver_ask', hangs: 'before' | 'after') {
   const h = await crashHarness({ script: [reply([toolUse(tool, { hangs })]), reply('Done.')], configFile });
-  const starts = (): readonly string[] => {
-    const path = join(h.cwd, 'starts.log');
-    return existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : [];
-  };
+  const starts = () => h.lines('starts.log');
   const first = await h.worker();
   // Not `bypass`, under which nobody is asked.
   const session = await h.open('Deliver it.', { permissionMode: 'default', permissions: { allow: [tool] } });

@@ -2,6 +2,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { reply, toolUse, type Reply } from '../../worker/scripted-model/index.ts';
 import { SIGNALS, UPDATES, type Phase } from '../../workflows/contract/session.ts';
+import { update } from '../../client/session-update.ts';
 import { harness, type Harness, type OpenSession } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
@@ -22,7 +23,7 @@ it('L4 L43 L61 takes more messages than one payload holds, each once and in orde
   expect(await taken(session)).toEqual(['0', ...texts]);
 });
 
-const waits: readonly (readonly [Phase, Reply, (session: OpenSession) => Promise<unknown>])[] = [
+const waits: readonly (readonly [Phase, Reply, (session: OpenSession, h: Harness) => Promise<unknown>])[] = [
   ['waiting_approval', reply([toolUse('bash', { command: 'touch made' })]), approve],
   ['parked', { fault: { status: 429, retryAfter: 3_600 } }, (session) => session.handle.signal(SIGNALS.resume)],
 ];
@@ -38,16 +39,17 @@ it.each(waits)('L4 L14 L55 L61 takes thousands that arrive together while it is 
   expect(arrived).toHaveLength(BURST);
   const worker = await h.startWorker();
   onTestFinished(() => worker.stop());
-  await goOn(session);
+  await goOn(session, h);
   expect(await taken(session)).toEqual(['0', ...arrived]);
 });
 
-/** In one task they take the SDK two seconds; a handover would be due, and cannot carry them. */
-const BURST = 4_000;
+/** In one task they take the SDK more than a second; a handover would be due, and cannot carry them. */
+const BURST = 3_000;
 
-async function approve(session: OpenSession): Promise<void> {
+async function approve(session: OpenSession, { client: temporal, taskQueue }: Harness): Promise<void> {
   const [asked] = (await session.memo())?.approvals ?? [];
-  await session.handle.executeUpdate(UPDATES.approve, { args: [{ call: asked?.call, inputHash: asked?.inputHash }] });
+  const arg = { call: asked?.call, inputHash: asked?.inputHash };
+  await update({ temporal, session: session.id, name: UPDATES.approve, arg, taskQueue });
 }
 
 /** Texts of the messages that wait, in the order of the history. */

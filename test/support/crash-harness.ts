@@ -46,6 +46,11 @@ export async function crashHarness(options: CrashOptions) {
     return new Client({ connection });
   };
   const client = await connect();
+  /** Whole lines of a file in the workspace: there is a moment in which whoever writes the first has made the file, and no more. */
+  const lines = (file: string): readonly string[] => {
+    const path = join(folders.cwd, file);
+    return existsSync(path) ? readFileSync(path, 'utf8').split('\n').slice(0, -1) : [];
+  };
   return {
     ...folders,
     model,
@@ -67,15 +72,9 @@ export async function crashHarness(options: CrashOptions) {
         ...(config ? { config } : {}),
         ...(configFile === undefined ? {} : { configFile }),
       }),
+    lines,
     /** Lines that effects left in the workspace. */
-    effects: (): readonly string[] => {
-      const path = join(folders.cwd, 'effects.log');
-      return existsSync(path)
-        ? readFileSync(path, 'utf8')
-            .split('\n')
-            .filter((line) => line !== '')
-        : [];
-    },
+    effects: () => lines('effects.log'),
   };
 }
 
