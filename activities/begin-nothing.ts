@@ -1,20 +1,33 @@
-// A worker that is there to stop one session: it records what ends, and begins nothing, of any session (L47, L49).
+// A worker that is there to stop one run: it records what ends, and begins nothing, of any session (L47, L49).
 import type { SessionId } from '../workflows/contract/ids.ts';
 import type { Attempt } from './attempt.ts';
 import { forAnotherWorker } from './for-another-worker.ts';
 
+/** `run`: the one that is stopped, under way or about to open. */
+export type Stops = { readonly session: SessionId; readonly run: number };
+
 type Body<Input, Output> = (attempt: Attempt, input: Input) => Promise<Output>;
 
-/** What a body is asked for belongs to the stop all the same. */
-type IsOfStop<Input> = (session: SessionId, input: Input) => boolean;
+/** `unless`: what belongs to the stop all the same. `again`: after so long it is tried elsewhere. */
+type Refusal<Input> = {
+  readonly unless?: (session: SessionId, input: Input) => boolean;
+  readonly again?: '5s' | '1 minute';
+};
 
-/** `stops`: the session this worker stops; null: it works, and bodies stay as they are. */
-export function beginNothing(stops: SessionId | null) {
-  return <Input, Output>(body: Body<Input, Output>, isOfStop: IsOfStop<Input> = () => false): Body<Input, Output> => {
+/** `stops`: null: the worker works, and bodies stay as they are. */
+export function beginNothing(stops: Stops | null) {
+  return <Input, Output>(
+    body: Body<Input, Output>,
+    { unless = () => false, again }: Refusal<Input> = {},
+  ): Body<Input, Output> => {
     if (stops === null) return body;
     return async (attempt, input) => {
-      if (isOfStop(attempt.session, input)) return body(attempt, input);
-      throw forAnotherWorker('StopsOnly', `this worker only stops session ${stops}: start one that works`);
+      if (unless(attempt.session, input)) return body(attempt, input);
+      throw forAnotherWorker(
+        'StopsOnly',
+        `this worker only stops session ${stops.session}: start one that works`,
+        again,
+      );
     };
   };
 }

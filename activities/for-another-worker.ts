@@ -2,6 +2,6 @@
 import { ApplicationFailure } from '@temporalio/common';
 
 /** `message`: what this worker lacks, and what to do. */
-export function forAnotherWorker(type: string, message: string): ApplicationFailure {
-  return ApplicationFailure.create({ type, message, nextRetryDelay: '5s' });
+export function forAnotherWorker(type: string, message: string, again: '5s' | '1 minute' = '5s'): ApplicationFailure {
+  return ApplicationFailure.create({ type, message, nextRetryDelay: again });
 }

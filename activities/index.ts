@@ -3,7 +3,7 @@ import type { Activities } from '../workflows/contract/activities.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import { afterStop } from './after-stop.ts';
 import { activity } from './attempt.ts';
-import { beginNothing } from './begin-nothing.ts';
+import { beginNothing, type Stops } from './begin-nothing.ts';
 import { callModel } from './call-model.ts';
 import { commit } from './commit.ts';
 import { collapse } from './compaction/collapse.ts';
@@ -15,19 +15,26 @@ import { openRun } from './open-run.ts';
 import { runStopHooks } from './run-stop-hooks.ts';
 import { runTool } from './run-tool.ts';
 
-/** `stops`: the one session that the worker is there to stop. */
-export function createActivities(deps: Deps, stops: SessionId | null = null): Activities {
+/** `stops`: the one run that the worker is there to stop. */
+export function createActivities(deps: Deps, stops: Stops | null = null): Activities {
   const work = beginNothing(stops);
+  const isStopped = (session: SessionId): boolean => session === stops?.session;
   return {
-    openRun: activity(work(openRun(deps), (session) => session === stops)),
+    // With the hooks of the session's start it is a beginning, and the run after it is another worker's to open.
+    openRun: activity(
+      work(openRun(deps), {
+        unless: (session, { run, begins }) => isStopped(session) && run === stops?.run && !begins,
+      }),
+    ),
     callModel: activity(work(callModel(deps))),
     findReply: activity(findReply(deps)),
-    runTool: activity(work(runTool(deps), (_session, input) => input.stopped === true)),
+    runTool: activity(work(runTool(deps), { unless: (_session, { stopped }) => stopped === true })),
     commit: activity(commit(deps)),
     compact: activity(work(compact(deps))),
     collapse: activity(work(collapse(deps))),
     runStopHooks: activity(work(runStopHooks(deps))),
-    summarizeBatch: activity(summarizeBatch(deps)),
-    afterStop: activity(afterStop(deps)),
+    // Tried a few times only: not all of them while this worker is there. A session closes when its own handlers are over (L56).
+    summarizeBatch: activity(work(summarizeBatch(deps), { again: '1 minute' })),
+    afterStop: activity(work(afterStop(deps), { unless: isStopped, again: '1 minute' })),
   };
 }

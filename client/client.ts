@@ -10,6 +10,7 @@ import {
   type OptionChanges,
   type PendingApproval,
   type RunOptions,
+  type SignalOnce,
   type UserMessage,
 } from '../workflows/contract/session.ts';
 import type { Watched } from '../activities/live/events.ts';
@@ -49,7 +50,7 @@ export type StartOptions = OptionChanges & {
   /** Chosen here when absent. One that is open takes the options given, and null takes one of its own back. */
   readonly session?: string;
   readonly messageId?: MessageId;
-  /** What is not given, of a session that is opened by this: one that is open keeps its own. */
+  /** What is not given, or null, of a session that is opened by this: one that is open keeps its own. */
   readonly ifNew?: Partial<RunOptions>;
 };
 
@@ -110,9 +111,9 @@ export function createClient(options: ClientOptions): PerdureClient {
       await signal(temporal, session, SIGNALS.message, [{ ...message, ...(now ? { now } : {}) }]);
       return { session, messageId: message.id };
     },
-    interrupt: async (id) => signal(temporal, checkedId(id), SIGNALS.interrupt, []),
+    interrupt: async (id) => signal(temporal, checkedId(id), SIGNALS.interrupt, [once()]),
     cancel: async (id) => cancel(temporal, checkedId(id)),
-    resume: async (id) => signal(temporal, checkedId(id), SIGNALS.resume, []),
+    resume: async (id) => signal(temporal, checkedId(id), SIGNALS.resume, [once()]),
     approvals: async (id) => {
       const sessions = id === undefined ? list(temporal, `${QUERY} = 'Running'`) : [await look(checkedId(id))];
       const waiting: WaitingApproval[] = [];
@@ -152,10 +153,13 @@ function decidePorts(options: ClientOptions, look: DecidePorts['look']): DecideP
   };
 }
 
+const once = (): SignalOnce => ({ id: newMessageId() });
+
 async function startSession(client: ClientOptions, task: string, start: StartOptions): Promise<Sent> {
   const { session: id, messageId, ifNew = {}, ...given } = start;
   const session = id === undefined ? newSessionId() : checkedId(id);
-  const options: RunOptions = { cwd: process.cwd(), ...withChanges(ifNew, given) };
+  // A new session has nothing that null could take back.
+  const options: RunOptions = { cwd: process.cwd(), ...ifNew, ...withChanges<Partial<RunOptions>>({}, given) };
   // A session that is open already has options of its own: those given hold from its next run on.
   const message = await messageOf(client.store, task, messageId, id === undefined ? undefined : given);
   const problem = wrongWith(options);

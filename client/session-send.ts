@@ -1,9 +1,6 @@
 // How messages and stops reach a session: signals, durable when the server has acknowledged them, with no worker alive (L61).
-import { randomUUID } from 'node:crypto';
 import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
-import { encodeToPayloadsWithContext } from '@temporalio/common/lib/internal-non-workflow/index.js';
-import { GRPC, grpcFailure } from '../worker/embedded/grpc-failure.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import {
   MEMO_KEY,
@@ -55,18 +52,9 @@ export async function signalWithStart(client: Client, opening: Opening): Promise
   }
 }
 
-/**
- * The server takes it once, by its request id, however often it is sent: a second interrupt would stop the next run. The SDK's own
- * `signal` has another id each time.
- */
 export async function signal(client: Client, session: SessionId, name: string, args: unknown[]): Promise<void> {
-  const { namespace, identity, loadedDataConverter } = client.options;
-  const context = { type: 'workflow', namespace, workflowId: session } as const;
-  const payloads = await encodeToPayloadsWithContext(loadedDataConverter, context, args);
-  const workflowExecution = { workflowId: session };
-  const request = { namespace, identity, workflowExecution, requestId: randomUUID(), signalName: name };
   await reach(client, session, `reach session ${session}`, () =>
-    client.workflowService.signalWorkflowExecution({ ...request, ...(payloads && { input: { payloads } }) }),
+    client.workflow.getHandle(session).signal(name, ...args),
   );
 }
 
@@ -88,7 +76,7 @@ async function reach(client: Client, session: SessionId, doing: string, call: ()
   try {
     await persist(client, doing, call);
   } catch (error) {
-    if (!(error instanceof WorkflowNotFoundError) && grpcFailure(error).code !== GRPC.notFound) throw error;
+    if (!(error instanceof WorkflowNotFoundError)) throw error;
     // The server says the same of a session that is closed and of one that never was.
     throw closedProblem(await describe(client, session));
   }

@@ -3,7 +3,7 @@ import { Worker, type NativeConnection, type WorkerOptions } from '@temporalio/w
 import { createActivities } from '../activities/index.ts';
 import type { Deps } from '../activities/deps.ts';
 import { formatIdentity, processIdentity } from '../activities/process-identity.ts';
-import type { SessionId } from '../workflows/contract/ids.ts';
+import type { Stops } from '../activities/begin-nothing.ts';
 import { TASK_QUEUE } from '../workflows/contract/session.ts';
 import { bundlePath } from './bundle.ts';
 import { workflowTime } from './workflow-time.ts';
@@ -12,8 +12,8 @@ export type WorkerSettings = {
   readonly connection: NativeConnection;
   readonly namespace: string;
   readonly deps: Deps;
-  /** It stops this session, and begins nothing. */
-  readonly stops?: SessionId;
+  /** It stops this run, and begins nothing. */
+  readonly stops?: Stops;
   readonly taskQueue?: string;
   /** Workflows kept in memory between tasks; 0 replays each from its start. */
   readonly maxCachedWorkflows?: number;

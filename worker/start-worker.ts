@@ -10,7 +10,7 @@ import { connectClient, connectionOptions, type Target } from './embedded/connec
 import { reasonOf, SetupProblem } from './embedded/setup-problem.ts';
 import { modelAccess } from './model-access.ts';
 import { startReaper } from './reaper.ts';
-import type { SessionId } from '../workflows/contract/ids.ts';
+import type { Stops } from '../activities/begin-nothing.ts';
 import { TASK_QUEUE } from '../workflows/contract/session.ts';
 
 export type StartWorker = Target & {
@@ -31,8 +31,8 @@ export type StartWorker = Target & {
   readonly attachments?: PerdureConfig['attachments'];
   /** False: it is gone with its command, so a run of someone else that it opens does not wait for its hooks. */
   readonly stays?: boolean;
-  /** It stops this session, and begins nothing. */
-  readonly stops?: SessionId;
+  /** It stops this run, and begins nothing. */
+  readonly stops?: Stops;
   readonly taskQueue?: string;
   readonly maxCachedWorkflows?: number;
 };

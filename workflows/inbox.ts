@@ -1,5 +1,5 @@
 // The session's queue of user messages: each id once, in order of arrival (L61). Signal handlers push, nothing else.
-import { isHash, type MessageId } from './contract/ids.ts';
+import { isHash } from './contract/ids.ts';
 import { LONGEST_ID, type UserMessage } from './contract/session.ts';
 
 /** How many ids are remembered against repeats; a repeat older than this would be taken as new. */
@@ -17,7 +17,7 @@ const CARRIED_SIZE = 128 * 1024;
 /** Characters of a text that travels in its message; the client puts longer ones into the store. */
 const LONGEST_TEXT = 64 * 1024;
 
-export type InboxSnapshot = { readonly queue: readonly UserMessage[]; readonly seen: readonly MessageId[] };
+export type InboxSnapshot = { readonly queue: readonly UserMessage[]; readonly seen: readonly string[] };
 
 /** With its characters as JSON, counted once: how much waits is asked after every signal of a burst. */
 type Waiting = { readonly message: UserMessage; readonly size: number };
@@ -27,7 +27,7 @@ export class Inbox {
   private queue: Waiting[];
   /** Of all that wait. */
   private size: number;
-  private readonly seen: Set<MessageId>;
+  private readonly seen: Set<string>;
 
   constructor(snapshot: InboxSnapshot) {
     this.queue = snapshot.queue.map(sized);
@@ -44,14 +44,20 @@ export class Inbox {
     return this.queue.map(({ message }) => message);
   }
 
-  /** False when the id was seen before. */
-  push(message: UserMessage): boolean {
-    if (this.seen.has(message.id)) return false;
-    this.seen.add(message.id);
+  /** False when the id was seen before: what was sent again counts once (L61). */
+  isNew(id: string): boolean {
+    if (this.seen.has(id)) return false;
+    this.seen.add(id);
     for (const oldest of this.seen) {
       if (this.seen.size <= REMEMBERED_IDS) break;
       this.seen.delete(oldest);
     }
+    return true;
+  }
+
+  /** False when the id was seen before. */
+  push(message: UserMessage): boolean {
+    if (!this.isNew(message.id)) return false;
     const last = sized(message);
     this.queue.push(last);
     this.size += last.size;
@@ -99,9 +105,14 @@ function sizeOf(queue: readonly Waiting[]): number {
 
 /** Shape only: what its options ask for is judged when a run opens with them. */
 export function isMessage(value: unknown): value is UserMessage {
-  const { id, body, options = {} } = (value ?? {}) as Partial<Record<keyof UserMessage, unknown>>;
-  const named = typeof id === 'string' && id !== '' && id.length <= LONGEST_ID;
-  return named && isBody(body) && typeof options === 'object' && options !== null;
+  const { body, options = {} } = (value ?? {}) as Partial<Record<keyof UserMessage, unknown>>;
+  return signalId(value) !== undefined && isBody(body) && typeof options === 'object' && options !== null;
+}
+
+/** Of a signal that has one, so that it counts once. */
+export function signalId(value: unknown): string | undefined {
+  const { id } = (value ?? {}) as { readonly id?: unknown };
+  return typeof id === 'string' && id !== '' && id.length <= LONGEST_ID ? id : undefined;
 }
 
 /** Positions of entries (L7). */

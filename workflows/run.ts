@@ -35,9 +35,11 @@ export async function openAndRun(session: Session): Promise<void> {
   const { snips } = session.facts;
   session.dropSnips(snips);
   const users = [...snipAppend(snips), ...messages.map(userAppend)];
-  if (opened.kind === 'refused') {
-    // Options that no run can open with are not kept for the next one.
-    session.facts = { ...session.facts, options: session.facts.accepted ?? before, accepted: null };
+  if (opened.kind !== 'opened') {
+    const accepted = session.facts.accepted ?? before;
+    // Options that no run can open with are not kept for the next one; a defect says nothing about them.
+    const kept = opened.kind === 'refused' ? { options: accepted, accepted: null } : { accepted };
+    session.facts = { ...session.facts, ...kept };
     const end = showError({ reason: 'model_error', detail: opened.detail });
     await finish(session, { ...end, state: initialState(head, users, context) }, ids, startedAt);
     return;
@@ -49,13 +51,16 @@ export async function openAndRun(session: Session): Promise<void> {
   await run(session, { snapshot: { config, rules }, state, messages: ids, startedAt, deadline, ...heldByNothing });
 }
 
+/** The opening itself, not what it was asked for. */
+type Failed = { readonly kind: 'failed'; readonly detail: string };
+
 const listed = (messages: readonly MessageId[]): readonly MessageId[] => messages.slice(0, LISTED_MESSAGES);
 
 /**
  * A stop ends the hooks of the session's start (L47), never the opening: whatever becomes of the run, its transcript says what it was
  * opened with. Hooks that were stopped are asked by the next run.
  */
-async function open(session: Session): Promise<RunOpened> {
+async function open(session: Session): Promise<RunOpened | Failed> {
   const { chain, runs, options, begun } = session.facts;
   const tooLarge = sizeProblem(options);
   if (tooLarge !== undefined) return { kind: 'refused', detail: tooLarge };
@@ -66,7 +71,7 @@ async function open(session: Session): Promise<RunOpened> {
   } catch (error) {
     const problem = activityProblem(error);
     if (problem === null) throw error;
-    return { kind: 'refused', detail: problem.detail };
+    return { kind: 'failed', detail: problem.detail };
   }
 }
 

@@ -28,7 +28,7 @@ import {
 } from './contract/session.ts';
 import { Approvals } from './approvals.ts';
 import { Beside } from './beside.ts';
-import { Inbox, isMessage, isSnip } from './inbox.ts';
+import { Inbox, isMessage, isSnip, signalId } from './inbox.ts';
 import type { RunState } from './machine/state.ts';
 import { withOptions, type Carry, type ResumedInput, type ToolsCarry } from './session-state.ts';
 
@@ -188,9 +188,12 @@ export class Session {
   /** Any Temporal client can signal: what is no message of ours is passed over, for nobody could answer it. */
   private receive(name: string, value: unknown): void {
     this.signals += 1;
-    if (name === SIGNALS.interrupt) this.stop('interrupt');
-    else if (name === SIGNALS.resume) this.resumed = true;
-    else if (name === SIGNALS.snip && isSnip(value)) {
+    if (name === SIGNALS.interrupt || name === SIGNALS.resume) {
+      const id = signalId(value);
+      if (id !== undefined && !this.inbox.isNew(id)) return;
+      if (name === SIGNALS.interrupt) this.stop('interrupt');
+      else this.resumed = true;
+    } else if (name === SIGNALS.snip && isSnip(value)) {
       this.facts = { ...this.facts, snips: [...new Set([...this.facts.snips, ...value.entries])].slice(0, MOST_SNIPS) };
     } else if (name === SIGNALS.message && isMessage(value) && this.inbox.push(value) && value.now)
       this.stop('message');

@@ -3,7 +3,7 @@
 import type { Call, CallModel, ModelResult } from '../../workflows/contract/activities.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { type Spend, totalTokens } from '../../workflows/contract/loop.ts';
-import type { Attempt } from '../attempt.ts';
+import { type Attempt, givenUp, isGivenUp } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
 import type { LiveWriter } from '../live/events.ts';
 import type { RunConfig } from '../run-config.ts';
@@ -77,18 +77,22 @@ export async function storeReply(step: ModelStep, storing: Storing): Promise<Sto
   return { result: await anothers(live, result), first };
 }
 
-/** An attempt without a reply ends its step as well: one that is still alive somewhere stores none after it, and begins no call (L47). */
+/**
+ * An attempt without a reply ends its step as well: one that is still alive somewhere stores none after it, and begins no call (L47).
+ * One that was given up ends nothing: there is another, which may come to a reply.
+ */
 export async function endWithout(
-  { record, live }: Pick<ModelStep, 'record' | 'live'>,
+  { attempt, record, live }: Pick<ModelStep, 'attempt' | 'record' | 'live'>,
   value: ModelResult,
 ): Promise<ModelResult> {
+  if (isGivenUp(attempt)) throw givenUp(attempt);
   const { result, first } = await record.record(value);
   return first ? result : anothers(live, result);
 }
 
 /** What this attempt has shown is void, and what the other one began of its calls is not known here. */
 async function anothers(live: LiveWriter, result: ModelResult): Promise<ModelResult> {
-  await live.end({ type: 'fate', fate: 'died', why: 'another attempt stored its reply first' });
+  await live.end({ type: 'fate', fate: 'died', why: 'another attempt has ended this call' });
   return inDoubt(result);
 }
 

@@ -1,5 +1,6 @@
 // Interrupting and cancelling: asked of the server, done by a worker. Where there is none, one is brought up that
 // does this and nothing else.
+import type { Stops } from '../../activities/begin-nothing.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { isKeyless } from '../../worker/keyless.ts';
 import type { Env } from '../../worker/embedded/data-folder.ts';
@@ -43,7 +44,7 @@ export async function stopSession(cli: Cli, stop: Stop): Promise<number> {
 async function untilDone(cli: Cli, opened: Opened, stop: Stop, before: SessionDescription): Promise<boolean> {
   const enough = new AbortController();
   const timer = setTimeout(() => enough.abort(), PATIENCE_MS);
-  const staff = await staffFor(cli, opened, stop.session, enough);
+  const staff = await staffFor(cli, opened, { session: stop.session, run: (before.last?.run ?? 0) + 1 }, enough);
   try {
     for (let { runs } = before; !enough.signal.aborted; await pause(LOOK_MS, enough.signal)) {
       const now = await opened.sessions.describe(stop.session);
@@ -62,12 +63,7 @@ async function untilDone(cli: Cli, opened: Opened, stop: Stop, before: SessionDe
 }
 
 /** Returns how to send them home. On a server that is not ours nobody is brought up: it is said when nobody works there. */
-async function staffFor(
-  cli: Cli,
-  opened: Opened,
-  stops: SessionId,
-  enough: AbortController,
-): Promise<() => Promise<void>> {
+async function staffFor(cli: Cli, opened: Opened, stops: Stops, enough: AbortController): Promise<() => Promise<void>> {
   if (opened.embedded === null) {
     const { watchPollers } = await import('../connect/watch-pollers.ts');
     const onNobody = ({ message }: Error): void => {
@@ -81,7 +77,14 @@ async function staffFor(
   const { config } = await workerConfig(cli);
   cli.say('no worker runs: this process stops it');
   const { startOwnWorker } = await import('../connect/own-worker.ts');
-  const worker = await startOwnWorker(opened, { env: stopperEnv(cli.env), warn: () => undefined, config, stops });
+  // What it is cut off in when the session is stopped is nobody's who waits here.
+  const brief = { ...config, drainMs: 1 };
+  const worker = await startOwnWorker(opened, {
+    env: stopperEnv(cli.env),
+    warn: () => undefined,
+    config: brief,
+    stops,
+  });
   return () => worker.stop();
 }
 

@@ -2,7 +2,7 @@
 import type { Env } from '../../worker/embedded/data-folder.ts';
 import type { PerdureConfig } from '../../worker/config.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
-import type { SessionId } from '../../workflows/contract/ids.ts';
+import type { Stops } from '../../activities/begin-nothing.ts';
 import type { Opened } from './open-server.ts';
 
 export type OwnWorker = {
@@ -12,8 +12,8 @@ export type OwnWorker = {
   readonly config?: PerdureConfig | undefined;
   /** It does not end with a command. */
   readonly stays?: true;
-  /** It stops this session, and begins nothing. */
-  readonly stops?: SessionId;
+  /** It stops this run, and begins nothing. */
+  readonly stops?: Stops;
 };
 
 /** Loads it while the server starts. A program that set up Temporal's runtime already keeps its own. */

@@ -2,14 +2,14 @@ import { expect, it, vi } from 'vitest';
 import { findReply } from '../../activities/find-reply.ts';
 import type { ModelResult } from '../../workflows/contract/activities.ts';
 import { fault, gate, reply, text, toolUse } from '../../worker/scripted-model/index.ts';
-import { benchDeps, fakeAttempt, look, touching, type FakeAttempt } from '../support/bench-deps.ts';
+import { benchDeps, fakeAttempt, look, touching, type BenchOptions, type FakeAttempt } from '../support/bench-deps.ts';
 import { until } from '../support/until.ts';
 
 const { session } = fakeAttempt();
 const touch = toolUse('touch', { file: 'a' });
 
-async function bench(script: Parameters<typeof benchDeps>[0]['script'], tool = touching().tool) {
-  const made = await benchDeps({ script, tools: [tool, look] });
+async function bench(script: BenchOptions['script'], tool = touching().tool, hooks: BenchOptions['hooks'] & {} = {}) {
+  const made = await benchDeps({ script, tools: [tool, look], hooks });
   const found = (call = made.input()): Promise<ModelResult> => findReply(made.deps)(fakeAttempt(), { call, step: 9 });
   return { ...made, found };
 }
@@ -73,3 +73,27 @@ it.each<[string, (later: FakeAttempt) => void, ReturnType<typeof fault>, object]
     expect(effects).toEqual([]);
   },
 );
+
+it('L30 L40 L47 when a hook stops a later attempt, a frozen one before it stores and begins nothing any more', async () => {
+  const frozen = gate();
+  const { tool, effects } = touching();
+  let asked = 0;
+  const stopsSecond = () => ((asked += 1) === 1 ? undefined : { stop: 'enough' });
+  const script = [reply([touch], { hold: frozen.hold })];
+  const { call, model } = await bench(script, tool, { promptSubmitted: [stopsSecond] });
+  const first = call(fakeAttempt(1));
+  await until(() => model.requests.length === 1);
+  const later = await call(fakeAttempt(2));
+  expect(later).toMatchObject({ kind: 'hook_stopped', detail: 'enough' });
+  frozen.release();
+  expect(await first).toEqual(later);
+  expect(effects).toEqual([]);
+});
+
+it('L16 L50 an attempt that was given up, and comes to no reply, leaves it to the one in its place', async () => {
+  const { call } = await bench([fault({ status: 400 }), reply('Done.')]);
+  // Its heartbeat has told it, and what it waited for was there at the same moment.
+  const lost = { ...fakeAttempt(1), abortedBy: () => 'lost' as const };
+  await expect(call(lost)).rejects.toThrow('given up: lost');
+  expect(await call(fakeAttempt(2))).toMatchObject({ kind: 'message' });
+});

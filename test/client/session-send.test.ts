@@ -8,16 +8,14 @@ import { createClient, type PerdureClient } from '../../client/client.ts';
 import { LARGEST_INLINE } from '../../client/message.ts';
 import type { MessageId } from '../../workflows/contract/ids.ts';
 import type { UserMessage } from '../../workflows/contract/session.ts';
-import { signalService, type SignalRequest } from '../support/signal-service.ts';
 
 type Call = (...args: unknown[]) => Promise<unknown>;
 
 function sessions({ signalWithStart, signal, describe }: { signalWithStart?: Call; signal?: Call; describe?: Call }) {
-  const workflow = { signalWithStart, getHandle: () => ({ describe }) };
-  const requests: SignalRequest[] = [];
-  const served = signalService(signal ?? (() => Promise.reject(new Error('nothing is signalled here'))), requests);
+  const handle = { signal, describe };
+  const workflow = { signalWithStart, getHandle: () => handle };
   const withDeadline = <T>(_deadline: unknown, call: () => Promise<T>): Promise<T> => call();
-  const temporal = { workflow, withDeadline, ...served } as unknown as Client;
+  const temporal = { workflow, withDeadline, options: { namespace: 'default' } } as unknown as Client;
   const store = memoryStore();
   const client: PerdureClient = createClient({
     temporal,
@@ -27,7 +25,7 @@ function sessions({ signalWithStart, signal, describe }: { signalWithStart?: Cal
     },
     visibility: () => Promise.resolve(true),
   });
-  return { client, store, requests };
+  return { client, store };
 }
 
 /** As the SDK throws what the server answered. */
@@ -65,14 +63,13 @@ it('gives a session that may be there already the options with the message, but 
   expect(startOf(signalWithStart).signalArgs[0]?.options).toEqual({ maxTurns: 3 });
 });
 
-it('L57 options for a new session alone do not travel with its message; what is given goes before them, and null takes it back', async () => {
+it('L57 options for a new session alone do not travel with its message; what is given goes before them, but for null', async () => {
   const signalWithStart = vi.fn(() => Promise.resolve());
   const { client } = sessions({ signalWithStart });
   const ifNew = { permissionMode: 'dontAsk', model: 'm', maxTurns: 9 } as const;
   await client.start('go on', { session: 'mine', cwd: '/work', maxTurns: 3, model: null, ifNew });
   const { args, signalArgs } = startOf(signalWithStart);
-  expect(args).toMatchObject([{ options: { cwd: '/work', permissionMode: 'dontAsk', maxTurns: 3 } }]);
-  expect(args[0]).not.toHaveProperty('options.model');
+  expect(args).toMatchObject([{ options: { cwd: '/work', permissionMode: 'dontAsk', model: 'm', maxTurns: 3 } }]);
   expect(signalArgs[0]?.options).toEqual({ cwd: '/work', maxTurns: 3, model: null });
 });
 
@@ -107,34 +104,41 @@ it('sends a long prompt by its hash, after it is stored, and a short one as it i
   const { client, store } = sessions({ signal });
   const long = 'ü'.repeat(LARGEST_INLINE);
   await client.send('s-1', long);
-  await client.send('s-1', 'x'.repeat(LARGEST_INLINE), { now: true });
+  await client.send('s-1', 'x'.repeat(LARGEST_INLINE - '""'.length), { now: true });
   const [first, second] = signal.mock.calls.map((call) => call[1] as UserMessage);
   expect(first?.body).toMatchObject({ kind: 'stored', bytes: 2 * LARGEST_INLINE });
   expect(new TextDecoder().decode(await store.get(hashOf(Buffer.from(long))))).toBe(long);
   expect(second).toMatchObject({ body: { kind: 'text' }, now: true });
 });
 
-it('L4 L61 what travels inline fits ten thousand times, twice each, into half of the history that the server keeps', async () => {
-  const signal = vi.fn<Call>().mockResolvedValue(undefined);
-  await sessions({ signal }).client.send('s-1', 'x'.repeat(LARGEST_INLINE));
-  expect(2 * 10_000 * JSON.stringify(signal.mock.calls[0]?.[1]).length).toBeLessThan(25 * 1024 * 1024);
-});
+it.each(['x', '"', '\u001b'])(
+  'L4 L61 what travels inline fits ten thousand times, twice each, into half of the history that the server keeps: %j',
+  async (char) => {
+    const signal = vi.fn<Call>().mockResolvedValue(undefined);
+    const { client } = sessions({ signal });
+    const most = Math.floor((LARGEST_INLINE - 2) / (JSON.stringify(char).length - 2));
+    await client.send('s-1', char.repeat(most));
+    await client.send('s-1', char.repeat(most + 1));
+    const [inline, longer] = signal.mock.calls.map((call) => call[1] as UserMessage);
+    expect([inline?.body.kind, longer?.body.kind]).toEqual(['text', 'stored']);
+    expect(2 * 10_000 * JSON.stringify(inline).length).toBeLessThan(25 * 1024 * 1024);
+  },
+);
 
-it('L47 L61 sends an interrupt again under the same request id when the server did not answer, the next one under another', async () => {
+it('L47 L61 sends an interrupt again under the same id when the server did not answer, the next one under another', async () => {
   const signal = vi.fn<Call>().mockRejectedValueOnce(grpc(14, 'unavailable')).mockResolvedValue(undefined);
-  const { client, requests } = sessions({ signal });
+  const { client } = sessions({ signal });
   await client.interrupt('s-1');
   await client.interrupt('s-1');
-  const [lost, again, next] = requests.map(({ requestId }) => requestId);
-  expect(again).toMatch(/./);
-  expect(again).toBe(lost);
-  expect(next).not.toBe(again);
-  expect(requests[0]).toMatchObject({ signalName: 'interrupt', workflowExecution: { workflowId: 's-1' } });
+  const [lost, again, next] = signal.mock.calls;
+  expect(lost).toEqual(['interrupt', { id: expect.stringMatching(/./) }]);
+  expect(again).toEqual(lost);
+  expect(next).not.toEqual(lost);
 });
 
 it('says that there is no such session, or that it is closed', async () => {
   const gone = new WorkflowNotFoundError('not found', 's-1', undefined);
-  const signal = vi.fn<Call>().mockRejectedValue(grpc(5, 'workflow not found for ID: s-1'));
+  const signal = vi.fn<Call>().mockRejectedValue(gone);
   const nowhere = sessions({ signal, describe: vi.fn<Call>().mockRejectedValue(gone) });
   await expect(nowhere.client.send('s-1', 'hi')).rejects.toThrow('no session s-1');
   const closed = { workflowId: 's-1', status: { name: 'CANCELLED' }, startTime: new Date(0), raw: {} };

@@ -2,13 +2,12 @@
 // and of entries that a snip would not take out.
 import { expect, it, vi } from 'vitest';
 import type { Client } from '@temporalio/client';
-import { defaultPayloadConverter } from '@temporalio/common';
+import { defaultDataConverter, defaultPayloadConverter } from '@temporalio/common';
 import type { Entry } from '../../activities/transcript/entries.ts';
 import { memoryStore } from '../../activities/transcript/memory-store.ts';
 import { createClient, type PerdureClient } from '../../client/client.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
-import { signalService } from '../support/signal-service.ts';
 import {
   boundary,
   callBlock,
@@ -30,16 +29,15 @@ import {
 /** `head`: of the session's transcript, as the server's history has it. */
 function sessions(store: ReturnType<typeof memoryStore>, head: Hash | null, status = 'RUNNING') {
   const signal = vi.fn().mockResolvedValue(undefined);
-  const { options, workflowService } = signalService(signal);
   const memo = { perdure: { phase: 'idle', head: null, cwd: '/w', title: 't', runs: 1, last: null } };
   const execution = { workflowId: session, status: { name: status }, memo, startTime: new Date(0), raw: {} };
   const input = { payloads: [defaultPayloadConverter.toPayload({ head })] };
   const history = { events: [{ activityTaskScheduledEventAttributes: { input } }] };
   const temporal = {
-    workflow: { getHandle: () => ({ describe: () => Promise.resolve(execution) }) },
-    workflowService: { getWorkflowExecutionHistoryReverse: () => Promise.resolve({ history }), ...workflowService },
+    workflow: { getHandle: () => ({ describe: () => Promise.resolve(execution), signal }) },
+    workflowService: { getWorkflowExecutionHistoryReverse: () => Promise.resolve({ history }) },
     withDeadline: <T>(_deadline: unknown, call: () => Promise<T>): Promise<T> => call(),
-    options,
+    options: { namespace: 'default', loadedDataConverter: defaultDataConverter },
   } as unknown as Client;
   const live = () => {
     throw new Error('nothing is followed here');

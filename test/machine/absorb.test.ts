@@ -14,6 +14,15 @@ it('L34 a call that never ran neither fails nor interrupts a row of failures', (
   expect(absorb(state(), rules, never).failing).toBeNull();
 });
 
+it('L34 L40 a call whose outcome nobody knows has failed', () => {
+  const failing = { signature: 'read:0', times: 3 };
+  const event = toolsRan([call(0)]);
+  const unknown: CallResult = { item: { index: 0, note: 'Outcome unknown.', unknown: true }, facts: { error: true } };
+  if (event.kind !== 'tools_ran') throw new Error(event.kind);
+  const { failing: counted } = absorb(state({ failing }), rules, { ...event, results: [unknown] });
+  expect(counted).toEqual({ signature: 'read:0', times: 4 });
+});
+
 it('L42 L51 a summary that was made while the next calls ran is told after their outcomes, and paid for', () => {
   const pendingSummary = { head: hash('batch'), append: [], iteration: 1 };
   const event = toolsRan([call(0)], { summary: { text: 'It read.', spend: usd(0.01) } });

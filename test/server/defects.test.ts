@@ -1,4 +1,5 @@
 // An activity fails in a way that nobody expects and says that it must not be retried: nothing is lost, and the session goes on.
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
 import { ApplicationFailure } from '@temporalio/common';
@@ -11,6 +12,7 @@ import { modelAccess } from '../../worker/model-access.ts';
 import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
 import type { Activities } from '../../workflows/contract/activities.ts';
 import { fastBackoff, harness, type Harness, type OpenSession } from '../support/harness.ts';
+import { keepHistory } from '../support/kept-history.ts';
 import { until } from '../support/until.ts';
 
 describe('a defect that is not to be retried', () => {
@@ -27,8 +29,25 @@ describe('a defect that is not to be retried', () => {
       await session.send('Second.');
       expect(await session.ended(2)).toMatchObject({ terminal: { reason: 'completed' } });
       expect(JSON.stringify(h.bodies()[0]?.messages)).toMatch(/First\..*Second\./);
+      await keepHistory(`L20 a defect in ${broken}`, session.handle);
     },
   );
+
+  it('L20 L57 in openRun says nothing about the options that a message brought: they hold for the next run', async () => {
+    const touch = reply([toolUse('bash', { command: 'touch made' })]);
+    const h = await harness({ script: [reply('Hello.'), touch, reply('Done.')] });
+    const session = await h.open('First.');
+    await session.ended(1);
+    const defective = await workerWithout(h, 'openRun');
+    await session.send('Second.', { options: { permissions: { deny: ['bash'] } } });
+    expect(await session.ended(2)).toMatchObject({ terminal: { reason: 'model_error' } });
+    await defective.stop();
+    const worker = await h.startWorker();
+    onTestFinished(() => worker.stop());
+    await session.send('Third.');
+    expect(await session.ended(3)).toMatchObject({ terminal: { reason: 'completed' } });
+    expect(existsSync(join(h.cwd, 'made'))).toBe(false);
+  });
 
   it('L20 L39 a model call that an operator fails by hand ends its run, and what its worker still makes of it is not stored', async () => {
     const held = gate();
@@ -53,6 +72,7 @@ describe('a defect that is not to be retried', () => {
     expect(h.bodies()[1]?.messages.at(-1)).toMatchObject({
       content: [{ type: 'tool_result', is_error: true, content: expect.stringMatching(/Outcome unknown.*a defect/s) }],
     });
+    await keepHistory('L40 a defect in runTool', session.handle);
   });
 
   it('L39 L61 in what stores the end of a run holds it up until a worker can store it', async () => {
@@ -69,6 +89,7 @@ describe('a defect that is not to be retried', () => {
     expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, messages: [{}] });
     await session.send('Second.');
     expect(await session.ended(2)).toMatchObject({ terminal: { reason: 'completed' } });
+    await keepHistory('L39 a defect in commit', session.handle);
   });
 });
 

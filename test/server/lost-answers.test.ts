@@ -3,39 +3,46 @@ import { expect, it } from 'vitest';
 import type { Client } from '@temporalio/client';
 import { memoryStore } from '../../activities/transcript/memory-store.ts';
 import { createClient } from '../../client/client.ts';
-import { gate, reply } from '../../worker/scripted-model/index.ts';
+import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { defaultHandover, QUERIES } from '../../workflows/contract/session.ts';
 import { harness } from '../support/harness.ts';
-import type { SignalRequest } from '../support/signal-service.ts';
 import { until } from '../support/until.ts';
 
-it('L47 L61 an interrupt whose answer was lost is in the history once, and leaves the next run alone', async () => {
-  const held = gate();
-  const h = await harness({ script: [reply('On and on', { hold: held.hold }), reply('Another.')] });
+it('L4 L47 L61 an interrupt whose answer was lost leaves the next run alone, also after a handover', async () => {
+  const [held, second] = [gate(), gate()];
+  const look = reply([toolUse('glob', { pattern: '*' })]);
+  const h = await harness({
+    script: [reply('On and on', { hold: held.hold }), look, { ...look, hold: second.hold }, reply('Done.')],
+    handover: { ...defaultHandover, iterations: 1 },
+  });
   const session = await h.open('Talk.');
   await until(() => h.bodies().length === 1);
-  await clientOf(losingFirstAnswer(h.client)).interrupt(session.id);
+  const nextRuns = until(() => h.bodies().length === 3);
+  const interrupted = clientOf(losingFirstAnswer(h.client, nextRuns)).interrupt(session.id);
   expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'aborted_streaming', by: 'interrupt' } });
   held.release();
   await session.send('Now something else.');
+  await nextRuns;
+  await interrupted;
+  // It has been taken, whatever came of it.
+  await session.handle.query(QUERIES.view);
+  second.release();
   expect(await session.ended(2)).toMatchObject({ terminal: { reason: 'completed' } });
-  const { events } = await session.handle.fetchHistory();
-  const signals = events?.map((event) => event.workflowExecutionSignaledEventAttributes?.signalName);
-  expect(signals?.filter((name) => name === 'interrupt')).toHaveLength(1);
 });
 
-/** The first signal arrives, and the connection breaks before the server has answered. */
-function losingFirstAnswer(client: Client): Client {
-  const { workflowService } = client;
-  let lost = false;
-  const signalWorkflowExecution = async (request: SignalRequest): Promise<unknown> => {
-    const answer = await workflowService.signalWorkflowExecution(request);
-    if (lost) return answer;
-    lost = true;
-    throw Object.assign(new Error('unavailable'), { code: 14, details: 'unavailable', metadata: {} });
-  };
-  return new Proxy(client, {
-    get: (_, key) => (key === 'workflowService' ? { signalWorkflowExecution } : Reflect.get(client, key, client)),
+/** The first signal arrives, and the connection breaks before the server has answered. The next is sent after `pause`. */
+function losingFirstAnswer(client: Client, pause: Promise<unknown>): Client {
+  let sent = 0;
+  const getHandle = (id: string) => ({
+    signal: async (name: string, ...args: [unknown]): Promise<void> => {
+      sent += 1;
+      if (sent > 1) await pause;
+      await client.workflow.getHandle(id).signal(name, ...args);
+      if (sent === 1) throw Object.assign(new Error('unavailable'), { code: 14, details: 'unavailable', metadata: {} });
+    },
   });
+  const withDeadline = <T>(_at: unknown, call: () => Promise<T>): Promise<T> => call();
+  return { workflow: { getHandle }, withDeadline } as unknown as Client;
 }
 
 function clientOf(temporal: Client) {

@@ -5,9 +5,11 @@ import type { Terminal, TerminalReason, TransitionReason } from './loop.ts';
 export const WORKFLOW_TYPE = 'agentSession';
 export const TASK_QUEUE = 'perdure';
 /**
- * Signals: `message` takes a UserMessage, `snip` positions of entries (L7), `interrupt` and `resume` (end a parking early) nothing.
+ * Signals: `message` takes a UserMessage, `snip` positions of entries (L7), `interrupt` and `resume` (end a parking early) a SignalOnce.
  */
 export const SIGNALS = { message: 'message', interrupt: 'interrupt', resume: 'resume', snip: 'snip' } as const;
+/** Sent again under the same id it counts once, for nobody may stop a run that he did not mean (L61); without one, each time. */
+export type SignalOnce = { readonly id?: string };
 /** Updates: `approve` takes an Approval, `deny` a Denial; both are refused with a sentence (L55). At most a few in flight. */
 export const UPDATES = { approve: 'approve', deny: 'deny' } as const;
 /** Query: returns a SessionView. */

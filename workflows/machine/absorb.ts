@@ -88,13 +88,13 @@ function absorbTools(state: RunState, event: ToolsRan): RunState {
 
 /**
  * The same tool with the same input failing in a row; anything else that ran in between starts the count anew (L34). What never
- * ran (a noted outcome without a key) did not fail.
+ * ran (a noted outcome without a key) did not fail; what may have run, and nobody knows, did.
  */
 function countFailures(failing: RunState['failing'], { calls, results }: ToolsRan): RunState['failing'] {
   let count = failing;
   calls.forEach((call, at) => {
     const result = results[at];
-    if (result?.item && result.item.key === undefined) return;
+    if (result?.item && result.item.key === undefined && !result.item.unknown) return;
     if (!result?.facts.error) count = null;
     else if (count?.signature === call.signature) count = { ...count, times: count.times + 1 };
     else count = { signature: call.signature, times: 1 };
