@@ -1,8 +1,11 @@
 // Puts calls that wait for a decision to a function of the program, for query() (L55). Who decides elsewhere is heeded: what the
 // function then says no longer counts.
+import { inspect } from 'node:util';
 import type { ApprovalEvent, WaitingApproval } from './approval.ts';
 import type { PerdureClient } from './client.ts';
+import { reasonProblem } from './decide.ts';
 import { ClientProblem } from './problem.ts';
+import { oneLine } from './render/plain.ts';
 
 /** `input`: runs with this instead of what the model wrote. `interrupt`: the run ends with the denial (L34). */
 export type ApprovalAnswer =
@@ -17,17 +20,27 @@ export type OnApproval = (
 
 export type AnswerApprovals = {
   hear(event: ApprovalEvent): void;
-  /** Aborted with what the function threw, or why its answer could not be given. */
+  /** Aborted with what the function threw, or why its answer will not do or could not be given. */
   readonly failed: AbortSignal;
-  /** Answers that are still to come are passed over. */
-  stop(): void;
+  /** Answers that are still to come are passed over; resolves when those that came have been given, or have failed. */
+  stop(): Promise<void>;
 };
 
 type Sessions = Pick<PerdureClient, 'approvals' | 'approve' | 'deny'>;
 
+type Answering = {
+  readonly sessions: Sessions;
+  readonly onApproval: OnApproval;
+  /** Answers on their way to the session: whether each was taken. */
+  readonly giving: Set<Promise<boolean>>;
+  /** By the call's first name: the same of one with an input of the function. */
+  readonly edits: Map<string, Promise<boolean>>;
+};
+
 export function answerApprovals(sessions: Sessions, onApproval: OnApproval): AnswerApprovals {
   const open = new Map<string, AbortController>();
   const failure = new AbortController();
+  const answering: Answering = { sessions, onApproval, giving: new Set(), edits: new Map() };
   return {
     failed: failure.signal,
     hear: (event) => {
@@ -37,32 +50,64 @@ export function answerApprovals(sessions: Sessions, onApproval: OnApproval): Ans
       const { type: _, ...approval } = event;
       const gone = new AbortController();
       open.set(event.call, gone);
-      answer(sessions, onApproval, approval, gone.signal).catch((error: unknown) => {
+      answer(answering, approval, gone.signal).catch((error: unknown) => {
         if (!gone.signal.aborted) failure.abort(error);
       });
     },
-    stop: () => {
+    stop: async () => {
       for (const gone of open.values()) gone.abort();
       open.clear();
+      await Promise.allSettled(answering.giving);
     },
   };
 }
 
-async function answer(
-  sessions: Sessions,
-  onApproval: OnApproval,
-  approval: WaitingApproval,
-  signal: AbortSignal,
-): Promise<void> {
-  const { session, call } = approval;
+async function answer(answering: Answering, approval: WaitingApproval, signal: AbortSignal): Promise<void> {
+  const { sessions, onApproval, giving, edits } = answering;
+  const { call, tool, reason } = approval;
+  const [first = call] = call.split('+');
+  // 1.2.0+2 is asked when the input given to 1.2.0 would not do: the function would give it again, until the deadline.
+  const before = call === first ? undefined : edits.get(first);
+  if (before && (await before.catch(() => false)))
+    throw new ClientProblem(
+      'refused',
+      `the input that onApproval gave call ${first} (${oneLine(tool, 60)}) was not taken: ${reason}`,
+    );
+  if (signal.aborted) return;
   const said = await onApproval(approval, { signal });
   if (signal.aborted) return;
+  const problem = answerProblem(said);
+  if (problem !== undefined)
+    throw new ClientProblem('refused', `what onApproval said of call ${call} (${oneLine(tool, 60)}) ${problem}`);
+  const given = give(sessions, approval, said);
+  giving.add(given);
+  if (said.kind === 'allow' && said.input !== undefined) edits.set(first, given);
+  try {
+    await given;
+  } finally {
+    giving.delete(given);
+  }
+}
+
+/** A sentence that says what is wrong with it, or undefined: a program in JavaScript may say anything. */
+function answerProblem(said: unknown): string | undefined {
+  const { kind, reason } = (typeof said === 'object' && said !== null ? said : {}) as Readonly<Record<string, unknown>>;
+  if (kind === 'allow') return undefined;
+  if (kind !== 'deny' || typeof reason !== 'string')
+    return `is ${oneLine(inspect(said, { depth: 1 }), 100)}: return { kind: 'allow' } or { kind: 'deny', reason: 'why' }`;
+  const problem = reasonProblem(reason);
+  return problem && `will not do: ${problem}`;
+}
+
+/** False: someone else was faster. */
+async function give(sessions: Sessions, approval: WaitingApproval, said: ApprovalAnswer): Promise<boolean> {
+  const { session, call } = approval;
   try {
     if (said.kind === 'allow') await sessions.approve(session, call, said);
     else await sessions.deny(session, call, said.reason, said);
+    return true;
   } catch (error) {
-    // Someone else may have been faster.
-    if (error instanceof ClientProblem && !(await waits(sessions, approval))) return;
+    if (error instanceof ClientProblem && !(await waits(sessions, approval))) return false;
     throw error;
   }
 }

@@ -5,8 +5,9 @@ import { LONGEST_ID, type MessageBody } from '../workflows/contract/session.ts';
 import type { Store } from '../activities/transcript/store.ts';
 
 /**
- * Bytes of UTF-8. A session takes up to 10,000 signals before it continues as new, and a message lies in its history twice: as it
- * came and as it was taken. A session full of them stays well below the 50 MB at which the server ends it.
+ * Bytes of JSON, in which one character may take six. A session takes up to 10,000 signals before it continues as new, and a message
+ * lies in its history twice: as it came and as it was taken. A session full of them stays well below the 50 MB at which the server
+ * ends it.
  */
 export const LARGEST_INLINE = 1024;
 const LARGEST = 64 * 1024 * 1024;
@@ -33,8 +34,8 @@ export function promptProblem(text: string): string | undefined {
 
 /** Durable before it is sent, so that a message never refers to what is not there. Throws StoreError. */
 export async function messageBody(store: Store, text: string): Promise<MessageBody> {
+  if (Buffer.byteLength(JSON.stringify(text)) <= LARGEST_INLINE) return { kind: 'text', text };
   const bytes = new TextEncoder().encode(text);
-  if (bytes.length <= LARGEST_INLINE) return { kind: 'text', text };
   return { kind: 'stored', hash: await store.put(bytes), bytes: bytes.length };
 }
 

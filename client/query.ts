@@ -6,6 +6,7 @@ import type { OptionChanges } from '../workflows/contract/session.ts';
 import { answerApprovals, type OnApproval } from './answer-approvals.ts';
 import type { ApprovalEvent } from './approval.ts';
 import { openWorkplace } from './connect/workplace.ts';
+import { onceAborted } from './once-aborted.ts';
 import { ClientProblem } from './problem.ts';
 import type { RunOutcome } from './run-outcome.ts';
 
@@ -16,7 +17,9 @@ export type Query = {
     readonly session?: string;
     /**
      * Decides about calls that wait for it (L55). Absent: a session that is opened here asks nobody and denies what would ask
-     * (`dontAsk`), unless a `permissionMode` is given or configured: then someone has to decide elsewhere.
+     * (`dontAsk`), unless a `permissionMode` is given or configured: then someone has to decide elsewhere. The session keeps that mode:
+     * give `permissionMode: 'default'` with the first `onApproval` for it. An answer that will not do, and an input that the tool
+     * refuses, end the query with ClientProblem `refused`; the call still waits.
      */
     readonly onApproval?: OnApproval;
     /** Interrupts the run, which then ends with what it has. */
@@ -41,17 +44,14 @@ export async function* query({ prompt, options = {} }: Query): AsyncGenerator<Wa
   const { sessions } = workplace;
   const answers = onApproval && answerApprovals(sessions, onApproval);
   const failed = answers ? AbortSignal.any([workplace.failed, answers.failed]) : workplace.failed;
-  const over = new AbortController();
+  let interrupted: (() => Promise<void>) | undefined;
   try {
     // Where nobody answers, nothing is asked.
     const unasked = onApproval === undefined && (run.permissionMode ?? config.permissionMode) === undefined;
     const ifNew = unasked ? { permissionMode: 'dontAsk' as const } : {};
     const { session, messageId } = await sessions.start(prompt, { ...run, ifNew });
-    const interrupt = (): void => {
-      sessions.interrupt(session).catch((error: unknown) => say(String(error)));
-    };
-    if (signal?.aborted) interrupt();
-    signal?.addEventListener('abort', interrupt, { once: true, signal: over.signal });
+    const interrupt = (): Promise<void> => sessions.interrupt(session).catch((error: unknown) => say(String(error)));
+    interrupted = onceAborted(signal, interrupt);
     for await (const event of sessions.follow(session, {
       messageId,
       signal: failed,
@@ -63,9 +63,8 @@ export async function* query({ prompt, options = {} }: Query): AsyncGenerator<Wa
     }
     throw failed.reason ?? new ClientProblem('unanswered', `session ${session} ended without a result`);
   } finally {
-    // The caller's signal may outlive this query, and serve others.
-    over.abort();
-    answers?.stop();
+    // A call that is cut off by the end of its connection is tried again by the SDK, in vain, and ends the process.
+    await Promise.all([answers?.stop(), interrupted?.()]);
     await workplace.close();
   }
 }

@@ -54,7 +54,9 @@ async function problemOf({ temporal, session, taskQueue }: Update, error: unknow
   }
   if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) {
     const polled = await workerPolls({ temporal, taskQueue });
-    return polled ? error : new ClientProblem('no_worker', `${nobodyPolls(taskQueue)}; nothing was decided`);
+    // It may be busy, frozen or draining: it is asked again, and so is one that takes over.
+    if (polled) return new NotYet(new Error(`a worker polls task queue ${taskQueue} and did not answer in time`));
+    return new ClientProblem('no_worker', `${nobodyPolls(taskQueue)}; nothing was decided`);
   }
   if (error instanceof WorkflowNotFoundError) {
     const described = await describe(temporal, session);

@@ -37,7 +37,7 @@ export type PerdureConfig = {
   readonly compaction?: Partial<Pick<CompactionRules, 'enabled' | 'collapse' | 'warning' | 'critical'>>;
   readonly batchSummaries?: boolean;
   readonly approvalTimeoutMs?: number;
-  /** Milliseconds in which what runs may finish when the worker is told to stop (L50). */
+  /** Milliseconds in which what runs may finish when the worker is told to stop, also when its command or query() ends (L50). */
   readonly drainMs?: number;
   /** Beside the built-in ones. A function is asked again between iterations (L44). */
   readonly tools?: ToolSource;

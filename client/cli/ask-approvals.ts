@@ -12,8 +12,8 @@ import { parseInput } from './parse-input.ts';
 
 export type AskApprovals = {
   hear(event: ApprovalEvent): void;
-  /** Withdraws what is asked. */
-  stop(): void;
+  /** Withdraws what is asked; resolves when what was answered has been given, or has failed. */
+  stop(): Promise<void>;
 };
 
 type Sessions = Pick<PerdureClient, 'approve' | 'deny'>;
@@ -33,9 +33,10 @@ export function askApprovals(cli: Cli, sessions: Sessions): AskApprovals {
       cli.say(approvalHint(event, cli.self));
       asking = asking.then(() => untilDecided(cli, sessions, asked));
     },
-    stop: () => {
+    stop: async () => {
       for (const { gone } of open.values()) gone.abort();
       open.clear();
+      await asking;
     },
   };
 }

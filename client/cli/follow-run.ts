@@ -6,9 +6,11 @@ import { jsonLine } from '../render/plain.ts';
 import type { Workplace } from '../connect/workplace.ts';
 import type { Followed } from '../follow.ts';
 import { type RunOutcome, wasInterrupted } from '../run-outcome.ts';
+import { onceAborted } from '../once-aborted.ts';
 import { askApprovals } from './ask-approvals.ts';
 import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';
+import { aborted } from './opening.ts';
 import type { Signals } from './signals.ts';
 
 export type FollowRun = {
@@ -28,7 +30,7 @@ export async function followRun(cli: Cli, follow: FollowRun): Promise<number> {
   const { interrupt, terminate, abandon } = signals;
   const leave = onInterrupt === 'detach' ? [interrupt, terminate, abandon] : [terminate, abandon];
   const stop = AbortSignal.any([...leave, workplace.failed, cli.unread]);
-  if (onInterrupt === 'interrupt') onAbort(interrupt, () => interruptRun(cli, follow));
+  const interrupted = onInterrupt === 'interrupt' ? onceAborted(interrupt, () => interruptRun(cli, follow)) : undefined;
   const show = shower(cli, follow);
   // Programs read the event and decide by themselves.
   const approvals = json ? null : askApprovals(cli, workplace.sessions);
@@ -40,7 +42,8 @@ export async function followRun(cli: Cli, follow: FollowRun): Promise<number> {
       if (event.type === 'result') return finished(cli, follow, event);
     }
   } finally {
-    approvals?.stop();
+    // What is on its way when the connection is closed would end the process.
+    await Promise.race([Promise.all([approvals?.stop(), interrupted?.()]), aborted(abandon)]);
   }
   if (workplace.failed.aborted) throw workplace.failed.reason;
   if (cli.unread.aborted) return STATUS.unread;
@@ -68,14 +71,11 @@ function finished(cli: Cli, { session, signals, onInterrupt }: FollowRun, outcom
   return stopped ? STATUS.interrupted : STATUS.failed;
 }
 
-function interruptRun(cli: Cli, { workplace, session }: FollowRun): void {
+async function interruptRun(cli: Cli, { workplace, session }: FollowRun): Promise<void> {
   cli.say('interrupting: the run ends with what it has; Ctrl-C again leaves at once');
-  workplace.sessions.interrupt(session).catch((error: unknown) => {
+  try {
+    await workplace.sessions.interrupt(session);
+  } catch (error) {
     cli.say(`it could not be interrupted: ${error instanceof Error ? error.message : String(error)}`);
-  });
-}
-
-function onAbort(signal: AbortSignal, act: () => void): void {
-  if (signal.aborted) act();
-  else signal.addEventListener('abort', act, { once: true });
+  }
 }

@@ -36,14 +36,20 @@ export type RunFlags = {
 const NONE = 'none';
 
 const HELP = `
-What is given holds for the session's later prompts too, rules all together. The value "${NONE}" takes it back: it is as the worker
-says again. Not so --cwd and --session.`;
+What is given holds for the session's later prompts too. The value "${NONE}" takes it back: it is as the worker says again. Not so
+--cwd and --session, nor --wrap-up, which --no-wrap-up turns off.
+Rules are replaced all together: "--ask ${NONE}", as "--allow ${NONE}" and "--deny ${NONE}", takes back all that are not given with it, those
+that allow, deny and ask.`;
 
 export function addRunOptions(command: Command): Command {
   return command
     .option('--cwd <dir>', 'the workspace: where it works, and all that its file tools touch (default: here)')
     .option('--model <name>', 'the model')
-    .option('--fallback-model <name>', 'go on with it when one before is overloaded or missing; repeatable', added)
+    .option(
+      '--fallback-model <name>',
+      'go on with it when one before is overloaded, missing or refuses; repeatable',
+      added,
+    )
     .option('--max-turns <n>', 'end after so many turns')
     .option('--max-budget-usd <x>', 'end before it costs more, in US dollars')
     .option('--max-tokens <n>', 'end before it takes more tokens, of all kinds')
@@ -77,7 +83,7 @@ export function runOptions(flags: RunFlags, base: () => string): OptionChanges &
     ...(flags.cwd === undefined ? {} : { cwd: workspace(flags.cwd, base()) }),
     ...(flags.wrapUp === undefined ? {} : { wrapUp: flags.wrapUp }),
     ...change('model', flags.model, (text) => text),
-    ...change('fallbackModels', flags.fallbackModel, (names) => names),
+    ...fallbacksOf(flags),
     ...change('systemPrompt', flags.systemPrompt, (text) => text),
     ...change('permissionMode', flags.permissionMode, (text) => text as PermissionMode),
     ...rulesOf(flags),
@@ -90,13 +96,25 @@ export function runOptions(flags: RunFlags, base: () => string): OptionChanges &
   return { ...changes, ...(session === undefined ? {} : { session }) };
 }
 
-function change<Key extends keyof OptionChanges, Text extends string | readonly string[]>(
+function change<Key extends keyof OptionChanges>(
   key: Key,
-  text: Text | undefined,
-  read: (text: Text) => OptionChanges[Key],
+  text: string | undefined,
+  read: (text: string) => OptionChanges[Key],
 ): OptionChanges {
   if (text === undefined) return {};
-  return { [key]: String(text) === NONE ? null : read(text) };
+  return { [key]: text === NONE ? null : read(text) };
+}
+
+function fallbacksOf({ fallbackModel }: RunFlags): OptionChanges {
+  if (fallbackModel === undefined) return {};
+  return { fallbackModels: isNone('--fallback-model', fallbackModel) ? null : fallbackModel };
+}
+
+/** Beside others it would be a model, or a rule, of that name. Throws UsageError. */
+function isNone(flag: string, list: readonly string[]): boolean {
+  if (!list.includes(NONE)) return false;
+  if (list.every((item) => item === NONE)) return true;
+  throw new UsageError(`${flag} ${NONE} takes back all, and others are given with it: leave one of them out`);
 }
 
 /** Replaced all together: with no rule left, none is given. */
@@ -105,7 +123,7 @@ function rulesOf({ allow, deny, ask }: RunFlags): OptionChanges {
     rules ? [[list, rules] as const] : [],
   );
   if (lists.length === 0) return {};
-  const given = lists.filter(([, rules]) => String(rules) !== NONE);
+  const given = lists.filter(([list, rules]) => !isNone(`--${list}`, rules));
   return { permissions: given.length === 0 ? null : Object.fromEntries(given) };
 }
 

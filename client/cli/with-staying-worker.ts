@@ -40,6 +40,7 @@ export async function withStayingWorker(
       await Promise.race([aborted(AbortSignal.any([signals.interrupt, signals.terminate])), worker.done]);
     } finally {
       await end();
+      opened.embedded?.retire();
       await Promise.race([worker.stop(), aborted(signals.abandon)]);
     }
     return STATUS.ok;

@@ -6,7 +6,10 @@ import type { Cli } from './cli.ts';
 
 export type ConfigFlags = { readonly config?: string };
 
-export const CONFIG_OPTION = ['--config <file>', 'the configuration of the worker (default: $PERDURE_CONFIG)'] as const;
+export const CONFIG_OPTION = [
+  '--config <file>',
+  'the configuration of the worker (default: $PERDURE_CONFIG, or the user’s own file)',
+] as const;
 
 /** `named`: the file of --config. `config`: undefined when there is none. */
 export type WorkerConfig = { readonly named: string | undefined; readonly config: PerdureConfig | undefined };

@@ -68,13 +68,14 @@ function own(opened: Opened, open: OpenWorkplace, ours: boolean, failure: AbortC
   const others = embedded === null ? () => 0 : embedded.liveWorkers;
   const start = async (): Promise<RunningWorker> => {
     if (!ours) await open.beforeWork?.(opened);
-    if (!ours) say('the worker has ended: this process goes on with its work');
+    if (!ours) say('the worker has ended, or finishes and takes no more: this process goes on with its work');
     return startOwnWorker(opened, { env, warn, config });
   };
   const kept = keepWorker({ others, start });
   kept.ended.catch((error: unknown) => failure.abort(error));
   const leave = (embedded && superviseServer(embedded, supervision(say))) ?? (() => Promise.resolve());
   const end = async (): Promise<void> => {
+    embedded?.retire();
     await kept.stop();
     await leave();
   };

@@ -1,11 +1,12 @@
 // A prompt run for a program (L52), on a data folder of its own: server and worker come and go with it.
-import { getEventListeners } from 'node:events';
+import { spawn } from 'node:child_process';
+import { getEventListeners, once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { query, type Query } from '../../client/query.ts';
 import { oneRuntime } from '../support/one-runtime.ts';
-import { cliPlace, modelFor } from '../support/cli.ts';
+import { cliPlace, jsonLines, modelFor } from '../support/cli.ts';
 import { reply, text, toolUse } from '../../worker/scripted-model/index.ts';
 
 it('L52 query() yields the events of a run and returns its result; the next prompt goes on with the session, and nothing is left on the signal', async () => {
@@ -57,12 +58,15 @@ async function asking(options: Query['options']) {
   return { ended, made: join(cwd, 'made.txt'), told: () => JSON.stringify(model.requests[1]?.body) };
 }
 
-it('L52 L55 without anyone to ask, query() denies what would ask, and comes to an end', async () => {
-  const { ended, made, told } = await asking({});
-  expect(await ended()).toMatchObject({ reason: 'completed', text: 'Done.' });
-  expect(told()).toContain(String.raw`in permission mode \"dontAsk\" what would ask is denied`);
-  expect(existsSync(made)).toBe(false);
-});
+it.each([{}, { permissionMode: null }])(
+  'L52 L55 without anyone to ask, query() denies what would ask, and comes to an end: %j',
+  async (options) => {
+    const { ended, made, told } = await asking(options);
+    expect(await ended()).toMatchObject({ reason: 'completed', text: 'Done.' });
+    expect(told()).toContain(String.raw`in permission mode \"dontAsk\" what would ask is denied`);
+    expect(existsSync(made)).toBe(false);
+  },
+);
 
 it('L52 L55 query() asks its `onApproval` about a call that waits, and does what it says', async () => {
   const { ended, made } = await asking({
@@ -83,4 +87,34 @@ it('L52 L55 what `onApproval` throws ends query(), and decides nothing', async (
   });
   await expect(ended()).rejects.toThrow('my own mistake');
   expect(existsSync(made)).toBe(false);
+});
+
+it('L52 L55 an input from `onApproval` that the tool refuses ends query(), and is not asked for again', async () => {
+  const onApproval = vi.fn(() => ({ kind: 'allow', input: {} }) as const);
+  const { ended, made } = await asking({ onApproval });
+  await expect(ended()).rejects.toThrow(
+    /^the input that onApproval gave call 1\.1\.0 \(bash\) was not taken: [^\n]*the edited input will not do: [^\n]*command[^\n]*$/,
+  );
+  expect(onApproval).toHaveBeenCalledOnce();
+  expect(existsSync(made)).toBe(false);
+});
+
+it('L52 L55 a program that stops to listen while its answer is on its way ends in good order, and the call is decided', async () => {
+  const model = await modelFor([reply([toolUse('bash', { command: 'echo hi > made.txt' })]), reply('Done.')]);
+  const place = cliPlace(model);
+  const script = join(import.meta.dirname, 'breaking-program.mjs');
+  const child = spawn(process.execPath, [script], {
+    cwd: place.cwd,
+    env: place.env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let [out, err] = ['', ''];
+  child.stdout.on('data', (bytes: Buffer) => (out += bytes.toString()));
+  child.stderr.on('data', (bytes: Buffer) => (err += bytes.toString()));
+  const [status] = (await once(child, 'close')) as [number | null];
+  expect({ status, err }).toEqual({ status: 0, err: expect.not.stringContaining('Error') });
+  expect((await place.run('approvals', '--json')).out).toBe('');
+  const watched = await place.run('watch', '--json', out.trim());
+  expect(jsonLines(watched.out).at(-1)).toMatchObject({ reason: 'completed', text: 'Done.' });
+  expect(readFileSync(join(place.cwd, 'made.txt'), 'utf8')).toBe('hi\n');
 });

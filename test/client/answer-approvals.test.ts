@@ -3,6 +3,7 @@ import { expect, it, vi } from 'vitest';
 import { answerApprovals, type ApprovalAnswer, type OnApproval } from '../../client/answer-approvals.ts';
 import type { WaitingApproval } from '../../client/approval.ts';
 import type { PerdureClient } from '../../client/client.ts';
+import { reasonProblem } from '../../client/decide.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import { gate } from '../../worker/scripted-model/index.ts';
@@ -69,7 +70,7 @@ it('L55 an answer is not wanted any more once someone decided elsewhere, or the 
   answers.hear({ ...approval, call: '1.1.1' });
   answers.hear(settled);
   expect(signals.map(({ aborted }) => aborted)).toEqual([true, false]);
-  answers.stop();
+  await answers.stop();
   expect(signals.map(({ aborted }) => aborted)).toEqual([true, true]);
   held.release();
   await new Promise(setImmediate);
@@ -106,4 +107,68 @@ it('L55 an answer that comes after another’s is passed over', async () => {
   await looked;
   await new Promise(setImmediate);
   expect(answers.failed.aborted).toBe(false);
+});
+
+it('L55 an answer that is on its way when nobody listens any more is given to its end', async () => {
+  const held = gate();
+  const { sessions, answers } = answering(() => ({ kind: 'allow' }));
+  sessions.approve.mockImplementation(async () => {
+    await held.hold;
+    return asked;
+  });
+  answers.hear(approval);
+  await until(() => sessions.approve.mock.calls.length === 1);
+  const stopped = vi.fn();
+  const stopping = answers.stop().then(stopped);
+  await new Promise(setImmediate);
+  expect(stopped).not.toHaveBeenCalled();
+  held.release();
+  await stopping;
+});
+
+const comesBack = { ...approval, call: '1.1.0+2', reason: 'the edited input will not do: no command' };
+
+it('L55 an input of the function that will not do is not asked for again and again', async () => {
+  const { sessions, answers } = answering(() => ({ kind: 'allow', input: {} }));
+  answers.hear(approval);
+  await until(() => sessions.approve.mock.calls.length === 1);
+  answers.hear(settled);
+  answers.hear(comesBack);
+  await until(() => answers.failed.aborted);
+  expect(answers.failed.reason).toMatchObject({
+    kind: 'refused',
+    message: `the input that onApproval gave call 1.1.0 (bash) was not taken: ${comesBack.reason}`,
+  });
+  expect(sessions.approve).toHaveBeenCalledOnce();
+});
+
+it('L55 a question that comes back because of someone else’s input is asked', async () => {
+  const { sessions, answers } = answering(() => ({ kind: 'allow', input: { command: 'ls' } }));
+  sessions.approve.mockRejectedValueOnce(refused);
+  sessions.approvals.mockResolvedValueOnce([]);
+  answers.hear(approval);
+  await until(() => sessions.approve.mock.calls.length === 1);
+  answers.hear(settled);
+  answers.hear(comesBack);
+  await until(() => sessions.approve.mock.calls.length === 2);
+  expect(sessions.approve.mock.calls[1]?.[1]).toBe('1.1.0+2');
+  expect(answers.failed.aborted).toBe(false);
+});
+
+const right = "return { kind: 'allow' } or { kind: 'deny', reason: 'why' }";
+
+it.each<[unknown, string]>([
+  [undefined, `is undefined: ${right}`],
+  [{ behavior: 'allow' }, `is { behavior: 'allow' }: ${right}`],
+  [{ kind: 'deny' }, `is { kind: 'deny' }: ${right}`],
+  [{ kind: 'deny', reason: ' ' }, `will not do: ${reasonProblem(' ') ?? ''}`],
+])('L55 %o is no answer: that it is none is why it failed, and nothing is decided', async (said, problem) => {
+  const { sessions, answers } = answering(() => said as ApprovalAnswer);
+  answers.hear(approval);
+  await until(() => answers.failed.aborted);
+  expect(answers.failed.reason).toEqual(
+    new ClientProblem('refused', `what onApproval said of call 1.1.0 (bash) ${problem}`),
+  );
+  expect(sessions.approve).not.toHaveBeenCalled();
+  expect(sessions.deny).not.toHaveBeenCalled();
 });

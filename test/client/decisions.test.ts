@@ -197,6 +197,18 @@ it('says when no worker polls to take the decision', async () => {
   await expect(deciding).rejects.toThrow('no worker polls task queue perdure');
 });
 
+it('sends a decision again, with the same id, while a worker polls and does not take it in time', async () => {
+  const { store, pending } = await waiting();
+  const late = new WorkflowUpdateRPCTimeoutOrCancelledError('late', {
+    cause: grpc(1, 'Call cancelled').cause as Error,
+  });
+  const update = vi.fn<Update>().mockRejectedValueOnce(late).mockResolvedValueOnce(undefined);
+  const pollers = [{ identity: 'elsewhere', lastAccessTime: { seconds: Date.now() / 1_000 } }];
+  await sessions(store, { approvals: [pending], update, pollers }).approve('s-1', '1.1.1');
+  expect(new Set(update.mock.calls.map(([, { updateId }]) => updateId)).size).toBe(1);
+  expect(update).toHaveBeenCalledTimes(2);
+});
+
 it('says that the session is closed', async () => {
   const { store, pending } = await waiting();
   const client = sessions(store, { approvals: [pending], status: 'CANCELLED' });

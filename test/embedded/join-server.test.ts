@@ -66,6 +66,20 @@ test('only the last to leave stops the server, and a command counts as little as
   expect(readdirSync(folder.membersDir)).toEqual([]);
 });
 
+test('a worker that retires counts as one no more, and the server stays for it until it leaves', async () => {
+  const folder = temporaryData();
+  const command = await joinServer(joining(folder, { role: 'command', worker: false }));
+  const draining = await joinServer(joining(folder));
+  expect(command.liveWorkers()).toBe(1);
+  draining.retire();
+  expect(command.liveWorkers()).toBe(0);
+  await command.leave();
+  expect(serverOf(folder).address).toBe(draining.address);
+  await draining.leave();
+  draining.retire();
+  expect(readdirSync(folder.membersDir)).toEqual([]);
+});
+
 test('a process that joins while the last one leaves gets a server that stays', async () => {
   const folder = temporaryData();
   const first = await joinServer(joining(folder));

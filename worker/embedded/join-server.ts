@@ -33,6 +33,8 @@ export type Embedded = {
   readonly left: AbortSignal;
   /** Other living processes that poll for tasks and stay: of role `dev` or `worker`. */
   liveWorkers(): number;
+  /** Before this process stops to poll: others bring up a worker while it still finishes what it runs. Harmless twice. */
+  retire(): void;
   /** Stops the server when nobody else is joined, and resolves when it is gone. Harmless twice. */
   leave(): Promise<void>;
 };
@@ -72,6 +74,14 @@ function embedded(options: JoinServer, record: ServerRecord, self: Registration,
     left: left.signal,
     liveWorkers: () =>
       livingMembers(folder, self.path).filter((member) => member.worker && member.role !== 'command').length,
+    retire: () => {
+      if (left.signal.aborted) return;
+      try {
+        self.retire();
+      } catch {
+        // A disk that is full must not keep a worker from stopping; then nobody takes over before it has.
+      }
+    },
     leave: () => {
       left.abort();
       leaving ??= withFolderLock(folder, () => leaveLocked(folder, self));

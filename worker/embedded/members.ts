@@ -15,15 +15,22 @@ const memberSchema = identitySchema.extend({ role: z.enum(['dev', 'worker', 'com
 /** `worker`: it polls for tasks. */
 export type Member = Readonly<z.infer<typeof memberSchema>>;
 
-/** Adds this process and returns how to take it off. The caller holds the folder's lock for both. */
+/** Adds this process and returns how to take it off. The caller holds the folder's lock for both; `retire` needs none. */
 export function register(folder: DataFolder, about: { readonly role: Role; readonly worker: boolean }): Registration {
   const identity = processIdentity();
   const path = freePath(folder, `${identity.pid}-${identity.startTime}`);
-  writeJsonFile(path, { ...identity, role: about.role, worker: about.worker }, 'not durable');
-  return { path, remove: () => rmSync(path, { force: true }) };
+  const write = (worker: boolean): void =>
+    writeJsonFile(path, { ...identity, role: about.role, worker }, 'not durable');
+  write(about.worker);
+  return { path, retire: () => write(false), remove: () => rmSync(path, { force: true }) };
 }
 
-export type Registration = { readonly path: string; remove(): void };
+export type Registration = {
+  readonly path: string;
+  /** From now on it does not count as one that polls. */
+  retire(): void;
+  remove(): void;
+};
 
 /** A process may join more than once, as tests do. */
 function freePath({ membersDir }: DataFolder, name: string): string {

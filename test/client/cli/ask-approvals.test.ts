@@ -6,6 +6,7 @@ import { askApprovals } from '../../../client/cli/ask-approvals.ts';
 import { ClientProblem } from '../../../client/problem.ts';
 import { painter } from '../../../client/render/paint.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
+import { gate } from '../../../worker/scripted-model/index.ts';
 import { session } from '../support.ts';
 import { until } from '../../support/until.ts';
 
@@ -88,7 +89,7 @@ it('L55 withdraws the question when someone decides elsewhere, and goes on with 
   await until(() => questions.length === 1);
   asked.hear({ type: 'approval_settled', session, call: '1.1.0' });
   await until(() => questions.length === 2);
-  asked.stop();
+  await asked.stop();
   expect(approve).not.toHaveBeenCalled();
 });
 
@@ -98,4 +99,21 @@ it('says why a decision was not taken, and asks again while the call waits', asy
   asked.hear({ ...wait, ...approval('1.1.0') });
   await until(() => approve.mock.calls.length === 2);
   expect(said).toContain('no worker polls');
+});
+
+it('L55 a decision that is on its way when the following ends is given to its end', async () => {
+  const { asked, approve } = terminal(['y']);
+  const held = gate();
+  approve.mockImplementation(async () => {
+    await held.hold;
+    return approval('x');
+  });
+  asked.hear({ ...wait, ...approval('1.1.0') });
+  await until(() => approve.mock.calls.length === 1);
+  const stopped = vi.fn();
+  const stopping = asked.stop().then(stopped);
+  await new Promise(setImmediate);
+  expect(stopped).not.toHaveBeenCalled();
+  held.release();
+  await stopping;
 });

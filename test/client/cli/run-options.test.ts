@@ -119,10 +119,15 @@ it('L57 the value none takes an option back, of rules all that are not given wit
   });
   expect(given('--ask', 'none')).toEqual({ permissions: null });
   expect(given('--ask', 'none', '--deny', 'bash')).toEqual({ permissions: { deny: ['bash'] } });
+  expect(given('--ask', 'none', '--ask', 'none')).toEqual({ permissions: null });
+  expect(given('--fallback-model', 'none', '--fallback-model', 'none')).toEqual({ fallbackModels: null });
 });
 
 it.each<[RunFlags, string]>([
   [{ permissionMode: 'bypass', ask: ['bash'] }, 'permission mode "bypass" asks about nothing'],
+  [{ ask: ['none', 'bash'] }, '--ask none takes back all, and others are given with it: leave one of them out'],
+  [{ deny: ['bash', 'none'], ask: ['none'] }, '--deny none takes back all, and others are given with it'],
+  [{ fallbackModel: ['none', 'm2'] }, '--fallback-model none takes back all, and others are given with it'],
   [{ maxTurns: '0' }, 'max turns is 0: give a whole number from 1 to 1000000'],
   [{ maxTurns: '-3' }, 'max turns is -3'],
   [{ maxTurns: '2.5' }, 'max turns is 2.5'],

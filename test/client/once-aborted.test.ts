@@ -1,0 +1,30 @@
+// What is done when a signal is aborted.
+import { getEventListeners } from 'node:events';
+import { expect, it, vi } from 'vitest';
+import { onceAborted } from '../../client/once-aborted.ts';
+import { gate } from '../../worker/scripted-model/index.ts';
+
+it('acts once, also when the signal was aborted before', async () => {
+  const act = vi.fn(() => Promise.resolve());
+  const later = new AbortController();
+  const ends = [onceAborted(AbortSignal.abort(), act), onceAborted(later.signal, act)];
+  expect(act).toHaveBeenCalledTimes(1);
+  later.abort();
+  expect(act).toHaveBeenCalledTimes(2);
+  for (const end of ends) await end();
+  expect(act).toHaveBeenCalledTimes(2);
+});
+
+it('is over when what was begun is, and nothing is left on the signal', async () => {
+  const { signal } = new AbortController();
+  const [held, act, ended] = [gate(), vi.fn(() => Promise.resolve()), vi.fn()];
+  const unused = onceAborted(signal, act);
+  const ending = onceAborted(AbortSignal.abort(), () => held.hold)().then(ended);
+  await unused();
+  await onceAborted(undefined, act)();
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
+  expect(act).not.toHaveBeenCalled();
+  expect(ended).not.toHaveBeenCalled();
+  held.release();
+  await ending;
+});
