@@ -3,7 +3,7 @@ import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/comm
 import { Context } from '@temporalio/activity';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import { STORE_CORRUPT } from '../workflows/contract/failures.ts';
-import { forAnotherWorker } from './for-another-worker.ts';
+import { forAnotherWorker, isForAnotherWorker } from './for-another-worker.ts';
 import { isDamage, StoreError } from './transcript/store.ts';
 
 /** Why an attempt's signal was aborted: someone stopped the run, the worker is going away, or the attempt is no longer ours (L50). */
@@ -93,7 +93,7 @@ function failureOf(error: unknown, by: AbortedBy | null): unknown {
   if (isDamage(error)) {
     return ApplicationFailure.create({ type: STORE_CORRUPT, message: error.message, nonRetryable: true });
   }
-  if (error instanceof StoreError && error.problem === 'newer') return forAnotherWorker('NewerVersion', error.message);
+  if (error instanceof StoreError && isForAnotherWorker(error)) return forAnotherWorker('NewerVersion', error.message);
   if (by === 'deploy' || by === 'lost') {
     const message = `the attempt ended: ${by}`;
     const category = ApplicationFailureCategory.BENIGN;

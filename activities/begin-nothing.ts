@@ -8,26 +8,19 @@ export type Stops = { readonly session: SessionId; readonly run: number };
 
 type Body<Input, Output> = (attempt: Attempt, input: Input) => Promise<Output>;
 
-/** `unless`: what belongs to the stop all the same. `again`: after so long it is tried elsewhere. */
-type Refusal<Input> = {
-  readonly unless?: (session: SessionId, input: Input) => boolean;
-  readonly again?: '5s' | '1 minute';
-};
+/** `unless`: what belongs to the stop all the same. */
+type Refusal<Input> = { readonly unless?: (session: SessionId, input: Input) => boolean };
 
 /** `stops`: null: the worker works, and bodies stay as they are. */
 export function beginNothing(stops: Stops | null) {
   return <Input, Output>(
     body: Body<Input, Output>,
-    { unless = () => false, again }: Refusal<Input> = {},
+    { unless = () => false }: Refusal<Input> = {},
   ): Body<Input, Output> => {
     if (stops === null) return body;
     return async (attempt, input) => {
       if (unless(attempt.session, input)) return body(attempt, input);
-      throw forAnotherWorker(
-        'StopsOnly',
-        `this worker only stops session ${stops.session}: start one that works`,
-        again,
-      );
+      throw forAnotherWorker('StopsOnly', `this worker only stops session ${stops.session}: start one that works`);
     };
   };
 }

@@ -47,7 +47,7 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
       const tries = triesSoFar(attempt, input);
       if (told.stop !== null) {
         const stop = { kind: 'hook_stopped', detail: told.stop, spend: tries.spend } as const;
-        return await finish(live, await endWithout({ attempt, record, live }, stop));
+        return await finish(live, await endWithout({ attempt, record, live, tries }, stop));
       }
       const collected = await collect(deps, config, given, told.entries);
       // What the superseded request has shown is not news.

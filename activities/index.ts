@@ -2,6 +2,7 @@
 import type { Activities } from '../workflows/contract/activities.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import { afterStop } from './after-stop.ts';
+import { atMost } from './at-most.ts';
 import { activity } from './attempt.ts';
 import { beginNothing, type Stops } from './begin-nothing.ts';
 import { callModel } from './call-model.ts';
@@ -33,8 +34,8 @@ export function createActivities(deps: Deps, stops: Stops | null = null): Activi
     compact: activity(work(compact(deps))),
     collapse: activity(work(collapse(deps))),
     runStopHooks: activity(work(runStopHooks(deps))),
-    // Tried a few times only: not all of them while this worker is there. A session closes when its own handlers are over (L56).
-    summarizeBatch: activity(work(summarizeBatch(deps), { again: '1 minute' })),
-    afterStop: activity(work(afterStop(deps), { unless: isStopped, again: '1 minute' })),
+    summarizeBatch: activity(work(atMost(2, summarizeBatch(deps)))),
+    // A session closes when its own handlers are over (L56).
+    afterStop: activity(work(atMost(3, afterStop(deps)), { unless: isStopped })),
   };
 }

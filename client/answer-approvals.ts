@@ -4,6 +4,7 @@ import { inspect } from 'node:util';
 import type { ApprovalEvent, WaitingApproval } from './approval.ts';
 import type { PerdureClient } from './client.ts';
 import { reasonProblem } from './decide.ts';
+import { inTime } from './in-time.ts';
 import { ClientProblem } from './problem.ts';
 import { oneLine } from './render/plain.ts';
 
@@ -22,8 +23,8 @@ export type AnswerApprovals = {
   hear(event: ApprovalEvent): void;
   /** Aborted with what the function threw, or why its answer will not do or could not be given. */
   readonly failed: AbortSignal;
-  /** Answers that are still to come are passed over; resolves when those that came have been given, or have failed. */
-  stop(): Promise<void>;
+  /** Answers that are still to come are passed over. Those that came have a while to arrive; a sentence for each that may not have. */
+  stop(): Promise<readonly string[]>;
 };
 
 type Sessions = Pick<PerdureClient, 'approvals' | 'approve' | 'deny'>;
@@ -31,8 +32,8 @@ type Sessions = Pick<PerdureClient, 'approvals' | 'approve' | 'deny'>;
 type Answering = {
   readonly sessions: Sessions;
   readonly onApproval: OnApproval;
-  /** Answers on their way to the session: whether each was taken. */
-  readonly giving: Set<Promise<boolean>>;
+  /** By call, answers on their way to the session: whether each was taken. */
+  readonly giving: Map<string, Promise<boolean>>;
   /** By the call's first name: the same of one with an input of the function. */
   readonly edits: Map<string, Promise<boolean>>;
 };
@@ -40,7 +41,7 @@ type Answering = {
 export function answerApprovals(sessions: Sessions, onApproval: OnApproval): AnswerApprovals {
   const open = new Map<string, AbortController>();
   const failure = new AbortController();
-  const answering: Answering = { sessions, onApproval, giving: new Set(), edits: new Map() };
+  const answering: Answering = { sessions, onApproval, giving: new Map(), edits: new Map() };
   return {
     failed: failure.signal,
     hear: (event) => {
@@ -57,9 +58,20 @@ export function answerApprovals(sessions: Sessions, onApproval: OnApproval): Ans
     stop: async () => {
       for (const gone of open.values()) gone.abort();
       open.clear();
-      await Promise.allSettled(answering.giving);
+      const problems = await Promise.all([...answering.giving].map(([call, given]) => arrival(call, given)));
+      return problems.filter((problem) => problem !== null);
     },
   };
+}
+
+/** Null when it was taken, or another was faster. */
+async function arrival(call: string, given: Promise<boolean>): Promise<string | null> {
+  const why = given.then(
+    () => null,
+    (error: unknown) => (error instanceof Error ? error.message : String(error)),
+  );
+  const problem = await inTime(why, 'nobody has answered');
+  return problem && `the decision about call ${call} may not have arrived: ${problem}`;
 }
 
 async function answer(answering: Answering, approval: WaitingApproval, signal: AbortSignal): Promise<void> {
@@ -80,12 +92,12 @@ async function answer(answering: Answering, approval: WaitingApproval, signal: A
   if (problem !== undefined)
     throw new ClientProblem('refused', `what onApproval said of call ${call} (${oneLine(tool, 60)}) ${problem}`);
   const given = give(sessions, approval, said);
-  giving.add(given);
+  giving.set(call, given);
   if (said.kind === 'allow' && said.input !== undefined) edits.set(first, given);
   try {
     await given;
   } finally {
-    giving.delete(given);
+    giving.delete(call);
   }
 }
 

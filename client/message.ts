@@ -34,7 +34,8 @@ export function promptProblem(text: string): string | undefined {
 
 /** Durable before it is sent, so that a message never refers to what is not there. Throws StoreError. */
 export async function messageBody(store: Store, text: string): Promise<MessageBody> {
-  if (Buffer.byteLength(JSON.stringify(text)) <= LARGEST_INLINE) return { kind: 'text', text };
+  if (text.length <= LARGEST_INLINE && Buffer.byteLength(JSON.stringify(text)) <= LARGEST_INLINE)
+    return { kind: 'text', text };
   const bytes = new TextEncoder().encode(text);
   return { kind: 'stored', hash: await store.put(bytes), bytes: bytes.length };
 }

@@ -6,6 +6,7 @@ import type { OptionChanges } from '../workflows/contract/session.ts';
 import { answerApprovals, type OnApproval } from './answer-approvals.ts';
 import type { ApprovalEvent } from './approval.ts';
 import { openWorkplace } from './connect/workplace.ts';
+import { inTime } from './in-time.ts';
 import { onceAborted } from './once-aborted.ts';
 import { ClientProblem } from './problem.ts';
 import type { RunOutcome } from './run-outcome.ts';
@@ -63,8 +64,11 @@ export async function* query({ prompt, options = {} }: Query): AsyncGenerator<Wa
     }
     throw failed.reason ?? new ClientProblem('unanswered', `session ${session} ended without a result`);
   } finally {
-    // A call that is cut off by the end of its connection is tried again by the SDK, in vain, and ends the process.
-    await Promise.all([answers?.stop(), interrupted?.()]);
-    await workplace.close();
+    try {
+      const [problems] = await Promise.all([answers?.stop(), interrupted && inTime(interrupted(), undefined)]);
+      for (const problem of problems ?? []) say(problem);
+    } finally {
+      await workplace.close();
+    }
   }
 }

@@ -8,7 +8,7 @@ import {
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
 import type { SessionId } from '../workflows/contract/ids.ts';
-import { nobodyPolls, workerPolls } from './connect/worker-polls.ts';
+import { lastPoll, nobodyPolls } from './connect/worker-polls.ts';
 import { NotYet, patience, persist, type Patience } from './persist.ts';
 import { ClientProblem } from './problem.ts';
 import { closedProblem, describe } from './session-send.ts';
@@ -32,20 +32,24 @@ export type Update = {
 export async function update(asked: Update): Promise<void> {
   const { temporal, session, name, arg } = asked;
   const options: { readonly args: [unknown]; readonly updateId: string } = { args: [arg], updateId: randomUUID() };
-  let tries = 0;
+  const asking: Asking = { ...asked, tries: 0, polled: null };
   const call = async (): Promise<void> => {
-    tries += 1;
+    asking.tries += 1;
     try {
       // Without a run id: the session may continue as new at any time.
       await temporal.workflow.getHandle(session).executeUpdate<void, [unknown]>(name, options);
     } catch (error) {
-      throw await problemOf(asked, error, tries);
+      throw await problemOf(asking, error);
     }
   };
   await persist(temporal, `reach session ${session}`, call, asked.patience ?? updatePatience);
 }
 
-async function problemOf({ temporal, session, taskQueue }: Update, error: unknown, tries: number): Promise<unknown> {
+/** `polled`: the last poll that was seen when the first try was not answered. */
+type Asking = Update & { tries: number; polled: number | null };
+
+async function problemOf(asking: Asking, error: unknown): Promise<unknown> {
+  const { temporal, session, taskQueue, tries } = asking;
   if (error instanceof WorkflowUpdateFailedError) {
     const why = error.cause?.message ?? error.message;
     // What an earlier try did is not known: its answer was lost.
@@ -53,10 +57,7 @@ async function problemOf({ temporal, session, taskQueue }: Update, error: unknow
     return new ClientProblem('refused', `session ${session}: ${why}${doubt}`);
   }
   if (error instanceof WorkflowUpdateRPCTimeoutOrCancelledError) {
-    const polled = await workerPolls({ temporal, taskQueue });
-    // It may be busy, frozen or draining: it is asked again, and so is one that takes over.
-    if (polled) return new NotYet(new Error(`a worker polls task queue ${taskQueue} and did not answer in time`));
-    return new ClientProblem('no_worker', `${nobodyPolls(taskQueue)}; nothing was decided`);
+    return unanswered(asking, await lastPoll({ temporal, taskQueue }));
   }
   if (error instanceof WorkflowNotFoundError) {
     const described = await describe(temporal, session);
@@ -64,4 +65,20 @@ async function problemOf({ temporal, session, taskQueue }: Update, error: unknow
     return described.status === 'open' ? new NotYet(error) : closedProblem(described);
   }
   return error;
+}
+
+/** A worker that is busy polls again, and so does one that takes over. Of one that froze or went away only its last poll is known. */
+function unanswered(asking: Asking, last: number | null): Error {
+  const { session, taskQueue } = asking;
+  if (last === null) return new ClientProblem('no_worker', `${nobodyPolls(taskQueue)}; nothing was decided`);
+  if (asking.polled !== null && last <= asking.polled) {
+    const ago = Math.round((Date.now() - last) / 1000);
+    const what = `no worker answers for session ${session}: one began to poll task queue ${taskQueue} ${ago} s ago, and none since`;
+    return new ClientProblem(
+      'unanswered',
+      `${what}; the decision may still be taken: see that a worker runs, and ask again`,
+    );
+  }
+  asking.polled ??= last;
+  return new NotYet(new Error(`a worker polls task queue ${taskQueue} and did not answer in time`));
 }

@@ -76,7 +76,7 @@ function leaving(worker: RunningWorker, embedded: Embedded | null): RunningWorke
   const done = ended(worker, embedded);
   done.catch(() => undefined);
   const stop = async (): Promise<void> => {
-    embedded?.retire();
+    embedded?.works(false);
     await worker.stop();
     await done;
   };

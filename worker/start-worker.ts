@@ -1,6 +1,6 @@
 // Starts one worker in this process and says when it polls. `perdure worker`, `dev`, `run` and tests all start theirs here.
 import { join } from 'node:path';
-import { NativeConnection, type Worker } from '@temporalio/worker';
+import { IllegalStateError, NativeConnection, type Worker } from '@temporalio/worker';
 import { createDeps } from './create-deps.ts';
 import type { RunDefaults } from '../activities/deps.ts';
 import type { PerdureConfig } from './config.ts';
@@ -57,7 +57,11 @@ export async function startWorker(settings: StartWorker): Promise<RunningWorker>
     await closeAll(opened);
     throw error;
   });
-  const finished = worker.run();
+  let told = false;
+  // One that is cut off, where the server does not answer, ends with an error. It is logged, and what it ran goes on elsewhere.
+  const finished = worker.run().catch((error: unknown) => {
+    if (!told) throw error;
+  });
   const { taskQueue = TASK_QUEUE, dataDir, warn } = settings;
   const reaper = startReaper({ client, taskQueue, lockDir: join(dataDir, 'reaper'), warn });
   const done = ended(finished, [deps.hooks.close, reaper.stop, ...opened]);
@@ -69,7 +73,10 @@ export async function startWorker(settings: StartWorker): Promise<RunningWorker>
     sandbox: deps.sandbox.describe,
     scripted: deps.scripted,
     done,
-    stop: () => stop(worker, done),
+    stop: () => {
+      told = true;
+      return stop(worker, done);
+    },
   };
 }
 
@@ -79,10 +86,10 @@ async function made(settings: StartWorker, opened: Close[]) {
   const access = await modelAccess(settings.env);
   opened.push(access.close);
   // First, for it says best why a server cannot be reached.
-  const { client } = await connectClient(settings);
-  opened.push(() => client.connection.close());
+  const { client, close } = await connectClient(settings);
+  opened.push(close);
   const connection = await workerConnection(settings);
-  opened.push(() => connection.close());
+  opened.push(() => closeUnlessHeld(connection));
   const defaults = { ...configDefaults(config), ...settings.defaults };
   const deps = await createDeps({ ...config, ...settings, defaults, access });
   const worker = await createWorker({ ...settings, connection, namespace, deps, drainMs: config.drainMs });
@@ -95,6 +102,15 @@ async function workerConnection(target: Target): Promise<NativeConnection> {
   } catch (error) {
     const what = `no worker can connect to the Temporal server at ${target.address}: ${reasonOf(error)}`;
     throw new SetupProblem(`${what}; see that it runs, and that its TLS settings are right`, { cause: error });
+  }
+}
+
+/** A worker that was cut off holds it until the process ends. */
+async function closeUnlessHeld(connection: NativeConnection): Promise<void> {
+  try {
+    await connection.close();
+  } catch (error) {
+    if (!(error instanceof IllegalStateError)) throw error;
   }
 }
 

@@ -21,15 +21,15 @@ export const { openRun, findReply, commit } = proxyActivities<Activities>({
   retry,
 });
 
-/** Beside the loop: what they cannot do in time is left undone (L42, L56). */
+/** Beside the loop: what they cannot do in time, or in a few tries, is left undone (L42, L56). */
 export const { summarizeBatch } = proxyActivities<Activities>({
   startToCloseTimeout: '2 minutes',
   heartbeatTimeout: '30s',
-  retry: { ...retry, maximumAttempts: 2 },
+  retry,
 });
 
 export const { afterStop } = proxyActivities<Activities>({
   startToCloseTimeout: '1 hour',
   heartbeatTimeout: '30s',
-  retry: { ...retry, maximumAttempts: 3 },
+  retry,
 });

@@ -190,7 +190,7 @@ export class Session {
     this.signals += 1;
     if (name === SIGNALS.interrupt || name === SIGNALS.resume) {
       const id = signalId(value);
-      if (id !== undefined && !this.inbox.isNew(id)) return;
+      if (id !== undefined && !this.inbox.isNew(`${name} ${id}`)) return;
       if (name === SIGNALS.interrupt) this.stop('interrupt');
       else this.resumed = true;
     } else if (name === SIGNALS.snip && isSnip(value)) {

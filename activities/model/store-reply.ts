@@ -82,10 +82,13 @@ export async function storeReply(step: ModelStep, storing: Storing): Promise<Sto
  * One that was given up ends nothing: there is another, which may come to a reply.
  */
 export async function endWithout(
-  { attempt, record, live }: Pick<ModelStep, 'attempt' | 'record' | 'live'>,
+  { attempt, record, live, tries }: Pick<ModelStep, 'attempt' | 'record' | 'live' | 'tries'>,
   value: ModelResult,
 ): Promise<ModelResult> {
-  if (isGivenUp(attempt)) throw givenUp(attempt);
+  if (isGivenUp(attempt)) {
+    attempt.remember({ ...tries, spend: value.spend }, 'now');
+    throw givenUp(attempt);
+  }
   const { result, first } = await record.record(value);
   return first ? result : anothers(live, result);
 }

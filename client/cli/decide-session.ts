@@ -2,6 +2,8 @@
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { PendingApproval } from '../../workflows/contract/session.ts';
 import type { PerdureClient } from '../client.ts';
+import { reasonOf } from '../../worker/embedded/setup-problem.ts';
+import { keepWorker } from '../connect/keep-worker.ts';
 import type { Opened } from '../connect/open-server.ts';
 import { oneLine } from '../render/plain.ts';
 import type { Cli } from './cli.ts';
@@ -26,7 +28,7 @@ export async function decideSession(
     const { approvals = [] } = await opened.sessions.describe(session);
     // Without such a call nothing needs a worker: it is refused at once.
     const waits = approvals.some((pending) => pending.call === call);
-    const end = waits ? await takerFor(cli, opened) : () => Promise.resolve();
+    const end = waits ? await takerFor(cli, opened) : nobody;
     try {
       const { tool } = await act(opened.sessions);
       cli.say(`${done}: call ${call}, ${oneLine(tool, 60)}${after}`);
@@ -38,12 +40,17 @@ export async function decideSession(
   });
 }
 
+const nobody = (): Promise<void> => Promise.resolve();
+
 /** Returns how to end it. On a server that is not ours nobody is brought up: the decision says when nobody polls. */
 async function takerFor(cli: Cli, opened: Opened): Promise<() => Promise<void>> {
-  if (opened.embedded === null) return () => Promise.resolve();
-  const { livingMembers } = await import('../../worker/embedded/members.ts');
-  if (livingMembers(opened.folder).some(({ worker }) => worker)) return () => Promise.resolve();
+  if (opened.embedded === null) return nobody;
+  const { workersOf } = await import('../../worker/embedded/members.ts');
   const { startDecidingWorker } = await import('../connect/deciding-worker.ts');
-  const worker = await startDecidingWorker(opened, cli.verbose ? cli.say : () => undefined);
-  return () => worker.stop();
+  const kept = keepWorker({
+    others: () => workersOf(opened.folder),
+    start: () => startDecidingWorker(opened, cli.verbose ? cli.say : () => undefined),
+  });
+  kept.ended.catch((error: unknown) => cli.say(`no worker can be brought up to take it: ${reasonOf(error)}`));
+  return kept.stop;
 }

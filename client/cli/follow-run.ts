@@ -6,11 +6,11 @@ import { jsonLine } from '../render/plain.ts';
 import type { Workplace } from '../connect/workplace.ts';
 import type { Followed } from '../follow.ts';
 import { type RunOutcome, wasInterrupted } from '../run-outcome.ts';
+import { inTime } from '../in-time.ts';
 import { onceAborted } from '../once-aborted.ts';
 import { askApprovals } from './ask-approvals.ts';
 import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';
-import { aborted } from './opening.ts';
 import type { Signals } from './signals.ts';
 
 export type FollowRun = {
@@ -42,8 +42,9 @@ export async function followRun(cli: Cli, follow: FollowRun): Promise<number> {
       if (event.type === 'result') return finished(cli, follow, event);
     }
   } finally {
-    // What is on its way when the connection is closed would end the process.
-    await Promise.race([Promise.all([approvals?.stop(), interrupted?.()]), aborted(abandon)]);
+    const sent = Promise.all([approvals?.stop(), interrupted?.()]).then(() => true);
+    const arrived = await inTime(sent, false, AbortSignal.any([terminate, abandon]));
+    if (!arrived) cli.say(`what was sent last may not have arrived: \`${cli.self} show ${session}\` tells`);
   }
   if (workplace.failed.aborted) throw workplace.failed.reason;
   if (cli.unread.aborted) return STATUS.unread;

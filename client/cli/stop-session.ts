@@ -4,8 +4,11 @@ import type { Stops } from '../../activities/begin-nothing.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { isKeyless } from '../../worker/keyless.ts';
 import type { Env } from '../../worker/embedded/data-folder.ts';
+import type { RunningWorker } from '../../worker/start-worker.ts';
+import { keepWorker } from '../connect/keep-worker.ts';
 import type { Opened } from '../connect/open-server.ts';
 import { pause } from '../pause.ts';
+import { ClientProblem } from '../problem.ts';
 import type { SessionDescription } from '../session-info.ts';
 import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';
@@ -44,48 +47,53 @@ export async function stopSession(cli: Cli, stop: Stop): Promise<number> {
 async function untilDone(cli: Cli, opened: Opened, stop: Stop, before: SessionDescription): Promise<boolean> {
   const enough = new AbortController();
   const timer = setTimeout(() => enough.abort(), PATIENCE_MS);
-  const staff = await staffFor(cli, opened, { session: stop.session, run: (before.last?.run ?? 0) + 1 }, enough);
+  const staff = await staffFor(cli, opened, { session: stop.session, run: (before.last?.run ?? 0) + 1 });
+  const wait = AbortSignal.any([enough.signal, staff.failed]);
   try {
-    for (let { runs } = before; !enough.signal.aborted; await pause(LOOK_MS, enough.signal)) {
+    for (let { runs } = before; !wait.aborted; await pause(LOOK_MS, wait)) {
       const now = await opened.sessions.describe(stop.session);
       if (stop.isDone(now, before)) return true;
       // What was only waiting to begin could not be stopped yet.
       if (now.runs > runs) await stop.ask(opened);
       runs = now.runs;
     }
+    if (staff.failed.aborted) throw staff.failed.reason;
     cli.say(`session ${stop.session} is not ${stop.done} yet: the request waits at the server for a worker`);
     return false;
   } finally {
     clearTimeout(timer);
     enough.abort();
-    await staff();
+    await staff.end();
   }
 }
 
-/** Returns how to send them home. On a server that is not ours nobody is brought up: it is said when nobody works there. */
-async function staffFor(cli: Cli, opened: Opened, stops: Stops, enough: AbortController): Promise<() => Promise<void>> {
+/** `failed`: its reason says why nobody stops it. */
+type Staff = { readonly end: () => Promise<void>; readonly failed: AbortSignal };
+
+/** On a server that is not ours nobody is brought up: it is said when nobody works there. */
+async function staffFor(cli: Cli, opened: Opened, stops: Stops): Promise<Staff> {
+  const failure = new AbortController();
+  const fail = (error: unknown): void => failure.abort(error);
   if (opened.embedded === null) {
     const { watchPollers } = await import('../connect/watch-pollers.ts');
-    const onNobody = ({ message }: Error): void => {
-      cli.say(message);
-      enough.abort();
-    };
-    return watchPollers({ temporal: opened.temporal.client, say: cli.say, onNobody }).stop;
+    const onNobody = ({ kind, message }: ClientProblem): void =>
+      fail(new ClientProblem(kind, `${message}; the request waits at the server`));
+    const { stop } = watchPollers({ temporal: opened.temporal.client, say: cli.say, onNobody });
+    return { end: stop, failed: failure.signal };
   }
-  const { livingMembers } = await import('../../worker/embedded/members.ts');
-  if (livingMembers(opened.folder).some(({ worker }) => worker)) return () => Promise.resolve();
+  const { workersOf } = await import('../../worker/embedded/members.ts');
+  const kept = keepWorker({ others: () => workersOf(opened.folder), start: () => stopper(cli, opened, stops) });
+  kept.ended.catch(fail);
+  return { end: kept.stop, failed: failure.signal };
+}
+
+async function stopper(cli: Cli, opened: Opened, stops: Stops): Promise<RunningWorker> {
   const { config } = await workerConfig(cli);
   cli.say('no worker runs: this process stops it');
   const { startOwnWorker } = await import('../connect/own-worker.ts');
   // What it is cut off in when the session is stopped is nobody's who waits here.
   const brief = { ...config, drainMs: 1 };
-  const worker = await startOwnWorker(opened, {
-    env: stopperEnv(cli.env),
-    warn: () => undefined,
-    config: brief,
-    stops,
-  });
-  return () => worker.stop();
+  return startOwnWorker(opened, { env: stopperEnv(cli.env), warn: () => undefined, config: brief, stops });
 }
 
 /** A worker that is there to stop something must not answer with the scripted model what a real one began. */

@@ -43,8 +43,8 @@ export async function sayIfNobodyWorks(
   session: SessionId,
 ): Promise<void> {
   if (embedded !== null) {
-    const { livingMembers } = await import('../../worker/embedded/members.ts');
-    if (livingMembers(folder).some(({ worker }) => worker)) return;
+    const { workersOf } = await import('../../worker/embedded/members.ts');
+    if (workersOf(folder) > 0) return;
     cli.say(`no worker runs: \`${cli.self} watch ${session}\` brings one up and follows, \`${cli.self} worker\` stays`);
     return;
   }

@@ -40,7 +40,7 @@ export async function withStayingWorker(
       await Promise.race([aborted(AbortSignal.any([signals.interrupt, signals.terminate])), worker.done]);
     } finally {
       await end();
-      opened.embedded?.retire();
+      opened.embedded?.works(false);
       await Promise.race([worker.stop(), aborted(signals.abandon)]);
     }
     return STATUS.ok;

@@ -1,6 +1,7 @@
 // A worker that takes decisions and does no work: it runs workflows and no activity. A command that ends at once can have one,
 // for nothing it began would be cut off; what comes of a decision is done by a worker that stays.
 import { connectionOptions } from '../../worker/embedded/connect-client.ts';
+import type { RunningWorker } from '../../worker/start-worker.ts';
 import { workflowTime } from '../../worker/workflow-time.ts';
 import type { Opened } from './open-server.ts';
 import { prepareWorker } from './own-worker.ts';
@@ -8,7 +9,7 @@ import { prepareWorker } from './own-worker.ts';
 export async function startDecidingWorker(
   { target }: Pick<Opened, 'target'>,
   warn: (line: string) => void,
-): Promise<{ stop(): Promise<void> }> {
+): Promise<Pick<RunningWorker, 'done' | 'stop'>> {
   await prepareWorker({ warn });
   const [{ NativeConnection, Worker }, { bundlePath }, { formatIdentity, processIdentity }, { TASK_QUEUE }] =
     await Promise.all([
@@ -31,6 +32,7 @@ export async function startDecidingWorker(
   const ended = worker.run();
   ended.catch(() => undefined);
   return {
+    done: ended,
     stop: async () => {
       if (worker.getState() === 'RUNNING') worker.shutdown();
       await ended;

@@ -3,10 +3,12 @@
 import type { RunningWorker } from '../../worker/start-worker.ts';
 import { pause } from '../pause.ts';
 
+type Running = Pick<RunningWorker, 'done' | 'stop'>;
+
 export type KeepWorker = {
-  /** Other living processes that poll and stay. */
+  /** Other living processes that poll, and stay for as long as it takes. */
   readonly others: () => number;
-  readonly start: () => Promise<RunningWorker>;
+  readonly start: () => Promise<Running>;
   /** Milliseconds between looks. */
   readonly everyMs?: number;
 };
@@ -22,7 +24,7 @@ const LOOK_MS = 500;
 
 export function keepWorker({ others, start, everyMs = LOOK_MS }: KeepWorker): KeptWorker {
   const stopped = new AbortController();
-  let own: Promise<RunningWorker> | null = null;
+  let own: Promise<Running> | null = null;
   const work = async (): Promise<void> => {
     while (others() > 0) if (!(await pause(everyMs, stopped.signal))) return;
     // Ours stays to the end, also when another comes: handing over would only move work twice.

@@ -46,7 +46,7 @@ export async function openServer(open: OpenServer): Promise<Opened> {
     const sessions = sessionsOf(temporal, folder, store);
     let closed: Promise<void> | undefined;
     const close = async (): Promise<void> => {
-      await temporal.connection.close();
+      await temporal.close();
       await embedded?.leave();
     };
     return { target, folder, temporal, store, sessions, embedded, close: () => (closed ??= close()) };

@@ -12,19 +12,28 @@ const CALL_MS = 5_000;
 
 export type WorkerPolls = { readonly temporal: Client; readonly taskQueue?: string };
 
-/** The server remembers pollers that are gone: those provably dead on this host, and those silent for long, do not count. */
-export async function workerPolls({ temporal, taskQueue = TASK_QUEUE }: WorkerPolls): Promise<boolean> {
+/** Whether one polls, or did a moment ago. */
+export async function workerPolls(polls: WorkerPolls): Promise<boolean> {
+  return (await lastPoll(polls)) !== null;
+}
+
+/**
+ * When the last poll began, in milliseconds since the epoch by the server's clock; null when none counts. The server remembers pollers
+ * that are gone: those provably dead on this host, and those silent for long, do not count.
+ */
+export async function lastPoll({ temporal, taskQueue = TASK_QUEUE }: WorkerPolls): Promise<number | null> {
   const { namespace } = temporal.options;
   // Of its queue for workflow tasks, unless another is asked for.
   const request = { namespace, taskQueue: { name: taskQueue } };
   const { pollers } = await temporal.withDeadline(Date.now() + CALL_MS, () =>
     temporal.workflowService.describeTaskQueue(request),
   );
-  return (pollers ?? []).some(({ identity, lastAccessTime }) => {
+  const begun = (pollers ?? []).flatMap(({ identity, lastAccessTime }) => {
     const known = parseIdentity(identity ?? '');
-    const seen = Number(lastAccessTime?.seconds ?? 0) * 1_000;
-    return Date.now() - seen < RECENT_MS && (known === null || isAlive(known) !== 'dead');
+    const seen = Number(lastAccessTime?.seconds ?? 0) * 1_000 + (lastAccessTime?.nanos ?? 0) / 1e6;
+    return Date.now() - seen < RECENT_MS && (known === null || isAlive(known) !== 'dead') ? [seen] : [];
   });
+  return begun.length === 0 ? null : Math.max(...begun);
 }
 
 /** False when none polled for `ms` milliseconds; the signal ends the wait as if one did. */

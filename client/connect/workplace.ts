@@ -31,6 +31,11 @@ export type Workplace = Opened & {
   leave(): Promise<void>;
 };
 
+/** Whoever waits is told what for. */
+const NOTICE_MS = 2_000;
+const FINISHING =
+  'this process ends when its worker has finished what it runs: after `drainMs` and a few seconds at the latest';
+
 /** Throws SetupProblem. A worker may still be starting when it resolves: sessions can be sent to already. */
 export async function openWorkplace(open: OpenWorkplace): Promise<Workplace> {
   const { env, anywhere, say, warn } = open;
@@ -69,14 +74,20 @@ function own(opened: Opened, open: OpenWorkplace, ours: boolean, failure: AbortC
   const start = async (): Promise<RunningWorker> => {
     if (!ours) await open.beforeWork?.(opened);
     if (!ours) say('the worker has ended, or finishes and takes no more: this process goes on with its work');
+    embedded?.works(true);
     return startOwnWorker(opened, { env, warn, config });
   };
   const kept = keepWorker({ others, start });
   kept.ended.catch((error: unknown) => failure.abort(error));
   const leave = (embedded && superviseServer(embedded, supervision(say))) ?? (() => Promise.resolve());
   const end = async (): Promise<void> => {
-    embedded?.retire();
-    await kept.stop();
+    embedded?.works(false);
+    const notice = setTimeout(() => say(FINISHING), NOTICE_MS);
+    try {
+      await kept.stop();
+    } finally {
+      clearTimeout(notice);
+    }
     await leave();
   };
   return { end, leave };

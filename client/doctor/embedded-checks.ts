@@ -32,8 +32,8 @@ async function binary(env: Env, folder: DataFolder): Promise<Check> {
 
 async function answering({ address, pid }: ServerRecord): Promise<Check> {
   try {
-    const { connection } = await connectClient({ address, namespace: NAMESPACE });
-    await connection.close();
+    const { close } = await connectClient({ address, namespace: NAMESPACE });
+    await close();
     return ok('server', `runs at ${address}, pid ${pid}`);
   } catch (error) {
     if (!(error instanceof SetupProblem)) throw error;

@@ -5,7 +5,7 @@ import { type Check, missing, ok } from './check.ts';
 
 /** Throws SetupProblem when it does not answer. */
 export async function externalChecks(target: Target): Promise<readonly Check[]> {
-  const { client, connection } = await connectClient(target);
+  const { client, close } = await connectClient(target);
   try {
     const polls = await workerPolls({ temporal: client });
     return [
@@ -13,6 +13,6 @@ export async function externalChecks(target: Target): Promise<readonly Check[]> 
       polls ? ok('workers', 'at least one polls') : missing('workers', nobodyPolls()),
     ];
   } finally {
-    await connection.close();
+    await close();
   }
 }

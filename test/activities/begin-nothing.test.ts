@@ -32,7 +32,7 @@ it.each<[keyof Activities, object, string | null]>([
   ['compact', {}, '5s'],
   ['collapse', {}, '5s'],
   ['runStopHooks', {}, '5s'],
-  ['summarizeBatch', {}, '1 minute'],
+  ['summarizeBatch', {}, '5s'],
   ['afterStop', {}, null],
 ])(
   'L47 L49 of the session that it stops, a worker asked for %s (%j) leaves it to another after: %s',
@@ -47,8 +47,8 @@ it.each<[keyof Activities, object, string | null]>([
   ['runTool', {}, '5s'],
   ['runTool', { stopped: true }, null],
   ['commit', {}, null],
-  ['summarizeBatch', {}, '1 minute'],
-  ['afterStop', {}, '1 minute'],
+  ['summarizeBatch', {}, '5s'],
+  ['afterStop', {}, '5s'],
 ])(
   'L47 L56 of another session, a worker asked for %s (%j) leaves it to another after: %s',
   async (name, input, again) => {

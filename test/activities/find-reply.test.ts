@@ -91,9 +91,11 @@ it('L30 L40 L47 when a hook stops a later attempt, a frozen one before it stores
 });
 
 it('L16 L50 an attempt that was given up, and comes to no reply, leaves it to the one in its place', async () => {
-  const { call } = await bench([fault({ status: 400 }), reply('Done.')]);
+  const usage = { input_tokens: 10, output_tokens: 5 };
+  const { call } = await bench([reply('No.', { stop_reason: 'refusal', usage }), reply('Done.', { usage })]);
   // Its heartbeat has told it, and what it waited for was there at the same moment.
   const lost = { ...fakeAttempt(1), abortedBy: () => 'lost' as const };
   await expect(call(lost)).rejects.toThrow('given up: lost');
-  expect(await call(fakeAttempt(2))).toMatchObject({ kind: 'message' });
+  const later = await call(fakeAttempt(2, lost.left));
+  expect(later).toMatchObject({ kind: 'message', spend: { usage: { input: 20, output: 10 } } });
 });

@@ -2,9 +2,11 @@
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { afterEach, expect, it, vi } from 'vitest';
 import { dataFolder } from '../../worker/embedded/data-folder.ts';
+import { livingMembers } from '../../worker/embedded/members.ts';
 import { runningServer } from '../../worker/embedded/server-record.ts';
 import { SetupProblem } from '../../worker/embedded/setup-problem.ts';
 import { createWorker } from '../../worker/index.ts';
+import { gate } from '../../worker/scripted-model/index.ts';
 import { cliPlace } from '../support/cli.ts';
 import { oneRuntime } from '../support/one-runtime.ts';
 
@@ -18,6 +20,7 @@ function place() {
   const before = listening();
   return {
     open: () => createWorker({ env, warn: () => {} }),
+    members: () => livingMembers(dataFolder({ PERDURE_DATA: data })),
     left: () => ({
       listening: listening() - before,
       server: runningServer(dataFolder({ PERDURE_DATA: data })) !== null,
@@ -45,6 +48,20 @@ it('a worker that cannot be made leaves nothing open', async () => {
   await expect(open()).rejects.toThrow('no bundle');
   expect(close).toHaveBeenCalledOnce();
   expect(left()).toEqual(nothing);
+});
+
+it('L50 a worker of a program that still finishes what it runs does not count as one that works', async () => {
+  const { open, members } = place();
+  const finishes = gate();
+  const worker = { run: () => finishes.hold, getState: () => 'RUNNING', shutdown: () => {} };
+  vi.spyOn(Worker, 'create').mockResolvedValue(worker as unknown as Worker);
+  const { stop } = await open();
+  expect(members()).toMatchObject([{ worker: true }]);
+  const stopping = stop();
+  expect(members()).toMatchObject([{ worker: false }]);
+  finishes.release();
+  await stopping;
+  expect(members()).toEqual([]);
 });
 
 it('a worker that dies while it starts ends `done`, and no rejection goes unhandled', async () => {

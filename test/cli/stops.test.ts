@@ -1,4 +1,5 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { cliPlace, jsonLines, modelFor } from '../support/cli.ts';
@@ -42,4 +43,31 @@ describe('a stop where no worker runs', () => {
       expect(files()).toHaveLength(1);
     },
   );
+});
+
+it('L47 L56 a cancel does not hold up the handlers of another session, which then closes as soon', async () => {
+  const place = cliPlace(await modelFor([reply('One.'), reply('Two.')]));
+  const config = join(place.root, 'handlers.mjs');
+  // Cut off with the `run` that it follows, and quick elsewhere.
+  writeFileSync(
+    config,
+    `import { writeFileSync } from 'node:fs';
+export default { drainMs: 1, afterStop: [{ name: 'report', timeoutMs: 60_000, run: async ({ session, signal }) => {
+  if (process.argv.includes('run'))
+    await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('cut off'))));
+  writeFileSync(${JSON.stringify(place.root)} + '/' + session, 'reported');
+} }] };`,
+  );
+  const env = { PERDURE_CONFIG: config };
+  for (const session of ['first', 'second'])
+    expect(await place.start(['run', '--session', session, 'Go.'], { env }).status).toBe(0);
+  const stops = [];
+  for (const session of ['first', 'second']) {
+    const stop = place.start(['cancel', session], { env });
+    stops.push([session, await stop.status, readFileSync(join(place.root, session), 'utf8')]);
+  }
+  expect(stops).toEqual([
+    ['first', 0, 'reported'],
+    ['second', 0, 'reported'],
+  ]);
 });

@@ -126,6 +126,18 @@ it('L55 an answer that is on its way when nobody listens any more is given to it
   await stopping;
 });
 
+it('L55 an answer that fails when nobody listens any more is told of', async () => {
+  const held = gate();
+  const { sessions, answers } = answering(() => ({ kind: 'allow' }));
+  sessions.approve.mockImplementation(() => held.hold.then(() => Promise.reject(new Error('nobody has taken it'))));
+  answers.hear(approval);
+  await until(() => sessions.approve.mock.calls.length === 1);
+  const stopping = answers.stop();
+  held.release();
+  expect(await stopping).toEqual(['the decision about call 1.1.0 may not have arrived: nobody has taken it']);
+  expect(answers.failed.aborted).toBe(false);
+});
+
 const comesBack = { ...approval, call: '1.1.0+2', reason: 'the edited input will not do: no command' };
 
 it('L55 an input of the function that will not do is not asked for again and again', async () => {

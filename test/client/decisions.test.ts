@@ -188,26 +188,34 @@ it('says that a refusal may be due to its own lost try', async () => {
   await expect(deciding).rejects.toThrow('it may be this decision');
 });
 
-it('says when no worker polls to take the decision', async () => {
-  const { store, pending } = await waiting();
-  const late = new WorkflowUpdateRPCTimeoutOrCancelledError('late', { cause: grpc(4, 'deadline').cause as Error });
-  const update = vi.fn<Update>().mockRejectedValue(late);
-  const deciding = sessions(store, { approvals: [pending], update }).approve('s-1', '1.1.1');
-  await expect(deciding).rejects.toMatchObject({ kind: 'no_worker' });
-  await expect(deciding).rejects.toThrow('no worker polls task queue perdure');
-});
-
-it('sends a decision again, with the same id, while a worker polls and does not take it in time', async () => {
-  const { store, pending } = await waiting();
-  const late = new WorkflowUpdateRPCTimeoutOrCancelledError('late', {
-    cause: grpc(1, 'Call cancelled').cause as Error,
-  });
-  const update = vi.fn<Update>().mockRejectedValueOnce(late).mockResolvedValueOnce(undefined);
-  const pollers = [{ identity: 'elsewhere', lastAccessTime: { seconds: Date.now() / 1_000 } }];
-  await sessions(store, { approvals: [pending], update, pollers }).approve('s-1', '1.1.1');
-  expect(new Set(update.mock.calls.map(([, { updateId }]) => updateId)).size).toBe(1);
-  expect(update).toHaveBeenCalledTimes(2);
-});
+it.each([
+  [1, 'nobody polls', 1, /^no worker polls task queue perdure/],
+  [1, 'one polled', 2, null],
+  [3, 'one polled', 2, /^no worker answers for session s-1: one began to poll task queue perdure 2\d s ago, and none/],
+  [3, 'one polls again', 4, null],
+])(
+  'sends a decision again, with the same id, while a worker may take it: %i late, %s, tried %i times',
+  async (late, who, tries, problem) => {
+    const { store, pending } = await waiting();
+    const update = accepted();
+    const cause = grpc(1, 'Call cancelled').cause as Error;
+    for (let n = 0; n < late; n++)
+      update.mockRejectedValueOnce(new WorkflowUpdateRPCTimeoutOrCancelledError('late', { cause }));
+    const began = Date.now() / 1_000 - 20;
+    const seconds = () => began + (who === 'one polls again' ? update.mock.calls.length : 0);
+    const one = {
+      identity: 'elsewhere',
+      get lastAccessTime() {
+        return { seconds: seconds() };
+      },
+    };
+    const pollers = who === 'nobody polls' ? [] : [one];
+    const deciding = sessions(store, { approvals: [pending], update, pollers }).approve('s-1', '1.1.1');
+    await (problem ? expect(deciding).rejects.toThrow(problem) : deciding);
+    expect(new Set(update.mock.calls.map(([, { updateId }]) => updateId)).size).toBe(1);
+    expect(update).toHaveBeenCalledTimes(tries);
+  },
+);
 
 it('says that the session is closed', async () => {
   const { store, pending } = await waiting();

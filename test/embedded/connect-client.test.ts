@@ -9,7 +9,8 @@ import { dataFolder } from '../../worker/embedded/data-folder.ts';
 import { ensurePhaseAttribute } from '../../worker/embedded/ensure-phase-attribute.ts';
 import { freePort } from '../../worker/embedded/free-port.ts';
 import { type Embedded, joinServer } from '../../worker/embedded/join-server.ts';
-import { joining } from './support.ts';
+import { stopServer } from '../../worker/embedded/stop-server.ts';
+import { joining, serverOf, temporaryData, until } from './support.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'perdure-'));
 let server: Embedded;
@@ -24,7 +25,7 @@ afterAll(async () => {
 
 async function connected() {
   const found = await connectClient({ address: server.address, namespace: 'default' });
-  onTestFinished(() => found.connection.close());
+  onTestFinished(found.close);
   return found;
 }
 
@@ -70,4 +71,21 @@ test('an address where nothing listens, or something else, is named within 5 s',
     ),
   ]);
   expect(performance.now() - started).toBeLessThan(5_500);
+});
+
+test('a call that waits to be tried again when its connection closes fails, and ends nothing else', async () => {
+  const folder = temporaryData();
+  const { address, leave } = await joinServer(joining(folder));
+  onTestFinished(leave);
+  const { client, close } = await connectClient({ address, namespace: 'default' });
+  await stopServer(serverOf(folder));
+  let refused = 0;
+  const nobody = createServer((socket) => void (refused++, socket.on('error', () => undefined).destroy()));
+  onTestFinished(() => void nobody.close());
+  const calls = Array.from({ length: 50 }, () => client.workflow.getHandle('any').describe());
+  const ends = Promise.allSettled(calls);
+  nobody.listen(Number(address.split(':')[1]), '127.0.0.1');
+  await until(() => refused > 2);
+  await close();
+  expect((await ends).map(({ status }) => status)).toEqual(calls.map(() => 'rejected'));
 });

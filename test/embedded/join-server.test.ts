@@ -71,12 +71,12 @@ test('a worker that retires counts as one no more, and the server stays for it u
   const command = await joinServer(joining(folder, { role: 'command', worker: false }));
   const draining = await joinServer(joining(folder));
   expect(command.liveWorkers()).toBe(1);
-  draining.retire();
+  draining.works(false);
   expect(command.liveWorkers()).toBe(0);
   await command.leave();
   expect(serverOf(folder).address).toBe(draining.address);
   await draining.leave();
-  draining.retire();
+  draining.works(false);
   expect(readdirSync(folder.membersDir)).toEqual([]);
 });
 

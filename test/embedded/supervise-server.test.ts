@@ -27,7 +27,7 @@ test('a killed server is started again on the same port, by one of those who wat
     return heard;
   });
   const address = members[0]?.address ?? '';
-  const { client, connection } = await connectClient({ address, namespace: 'default' });
+  const { client, close } = await connectClient({ address, namespace: 'default' });
   await client.workflow.signalWithStart('anyType', { workflowId: 'kept', taskQueue: 'none', signal: 'hello' });
 
   process.kill(serverOf(folder).pid, 'SIGKILL');
@@ -37,7 +37,7 @@ test('a killed server is started again on the same port, by one of those who wat
   expect(restarts.map((restart) => restart.address)).toEqual([address, address]);
   expect(restarts.filter(({ here }) => here)).toHaveLength(1);
   expect((await client.workflow.getHandle('kept').describe()).status.name).toBe('RUNNING');
-  await connection.close();
+  await close();
   await Promise.all(members.map((member) => member.leave()));
   expect(runningServer(folder)).toBeNull();
 });

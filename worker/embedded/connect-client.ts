@@ -1,5 +1,6 @@
 // A client of a Temporal server that is known to answer and to have the namespace.
-import { Client, Connection, defaultGrpcRetryOptions, makeGrpcRetryInterceptor } from '@temporalio/client';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client, Connection, isRetryableError, makeGrpcRetryInterceptor } from '@temporalio/client';
 import { GRPC, grpcFailure } from './grpc-failure.ts';
 import type { External } from './resolve-connection.ts';
 import { SetupProblem } from './setup-problem.ts';
@@ -8,33 +9,64 @@ import { tcpProbe } from './tcp-probe.ts';
 /** Where to connect: what the environment names, or the address of the embedded server. */
 export type Target = Omit<External, 'kind'>;
 
-export type Connected = { readonly connection: Connection; readonly client: Client };
+export type Connected = {
+  readonly connection: Connection;
+  readonly client: Client;
+  /** What is still asked then fails. */
+  close(): Promise<void>;
+};
 
 const CONNECT_MS = 4_000;
 const PROBE_MS = 1_000;
 
 /** A call that meets a continue-as-new pauses 2 s on the SDK's own backoff, at most 0.2 s on this. */
-const patience = { maxAttempts: 50, factor: 1.3, initialIntervalMs: () => 20, maxIntervalMs: () => 500 };
+const patience = { attempts: 50, firstMs: 20, factor: 1.3, mostMs: 500 };
 
 /** After a restart of the server; gRPC's own are 1 s and 2 min. */
 const quickReconnect = { 'grpc.initial_reconnect_backoff_ms': 50, 'grpc.max_reconnect_backoff_ms': 2_000 };
 
 /** Throws SetupProblem when no server answers within 5 s, or it lacks the namespace. The caller closes the connection. */
 export async function connectClient(target: Target): Promise<Connected> {
+  const retries = retriesUntilClosed();
   const connection = Connection.lazy({
     ...connectionOptions(target),
     connectTimeout: CONNECT_MS,
     channelArgs: quickReconnect,
-    interceptors: [makeGrpcRetryInterceptor(defaultGrpcRetryOptions(patience))],
+    interceptors: [makeGrpcRetryInterceptor(retries)],
   });
+  const close = async (): Promise<void> => {
+    await retries.end();
+    await connection.close();
+  };
   try {
     await ensureConnected(connection, target);
     await checkNamespace(connection, target);
   } catch (error) {
-    await connection.close();
+    await close();
     throw error;
   }
-  return { connection, client: new Client({ connection, namespace: target.namespace }) };
+  return { connection, client: new Client({ connection, namespace: target.namespace }), close };
+}
+
+/** A call that the SDK tries again on a closed connection throws where nobody can catch it. `end` waits for the last retry to begin. */
+function retriesUntilClosed() {
+  const { attempts, firstMs, factor, mostMs } = patience;
+  let ending = false;
+  let last = 0;
+  return {
+    retryableDecider: (attempt: number, status: Parameters<typeof isRetryableError>[0]) =>
+      !ending && attempt < attempts && isRetryableError(status),
+    delayFunction: (attempt: number): number => {
+      const delay = Math.min(mostMs, factor ** attempt * firstMs) * (0.8 + Math.random() * 0.4);
+      last = Math.max(last, Date.now() + delay);
+      return delay;
+    },
+    end: async (): Promise<void> => {
+      ending = true;
+      // A timer may be late, but none that began before this one.
+      if (last >= Date.now()) await sleep(last - Date.now() + 1);
+    },
+  };
 }
 
 /** Also what NativeConnection.connect takes. */

@@ -33,8 +33,11 @@ export type Embedded = {
   readonly left: AbortSignal;
   /** Other living processes that poll for tasks and stay: of role `dev` or `worker`. */
   liveWorkers(): number;
-  /** Before this process stops to poll: others bring up a worker while it still finishes what it runs. Harmless twice. */
-  retire(): void;
+  /**
+   * Tells other processes whether this one polls for tasks: true before it begins to, and false before it stops to, so that they bring
+   * up a worker while it still finishes what it runs. Harmless twice.
+   */
+  works(worker: boolean): void;
   /** Stops the server when nobody else is joined, and resolves when it is gone. Harmless twice. */
   leave(): Promise<void>;
 };
@@ -74,12 +77,12 @@ function embedded(options: JoinServer, record: ServerRecord, self: Registration,
     left: left.signal,
     liveWorkers: () =>
       livingMembers(folder, self.path).filter((member) => member.worker && member.role !== 'command').length,
-    retire: () => {
+    works: (worker) => {
       if (left.signal.aborted) return;
       try {
-        self.retire();
+        self.works(worker);
       } catch {
-        // A disk that is full must not keep a worker from stopping; then nobody takes over before it has.
+        // A disk that is full must not keep a worker from starting or stopping; then others know only when it has left.
       }
     },
     leave: () => {

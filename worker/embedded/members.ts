@@ -15,20 +15,20 @@ const memberSchema = identitySchema.extend({ role: z.enum(['dev', 'worker', 'com
 /** `worker`: it polls for tasks. */
 export type Member = Readonly<z.infer<typeof memberSchema>>;
 
-/** Adds this process and returns how to take it off. The caller holds the folder's lock for both; `retire` needs none. */
+/** Adds this process and returns how to take it off. The caller holds the folder's lock for both; `works` needs none. */
 export function register(folder: DataFolder, about: { readonly role: Role; readonly worker: boolean }): Registration {
   const identity = processIdentity();
   const path = freePath(folder, `${identity.pid}-${identity.startTime}`);
   const write = (worker: boolean): void =>
     writeJsonFile(path, { ...identity, role: about.role, worker }, 'not durable');
   write(about.worker);
-  return { path, retire: () => write(false), remove: () => rmSync(path, { force: true }) };
+  return { path, works: write, remove: () => rmSync(path, { force: true }) };
 }
 
 export type Registration = {
   readonly path: string;
-  /** From now on it does not count as one that polls. */
-  retire(): void;
+  /** Whether from now on it counts as one that polls. */
+  works(worker: boolean): void;
   remove(): void;
 };
 
@@ -45,6 +45,11 @@ function freePath({ membersDir }: DataFolder, name: string): string {
 export function livingMembers({ membersDir }: DataFolder, except?: string): readonly Member[] {
   const paths = readdirSync(membersDir).map((name) => join(membersDir, name));
   return paths.filter((path) => path.endsWith('.json') && path !== except).flatMap(living);
+}
+
+/** How many of them poll. */
+export function workersOf(folder: DataFolder): number {
+  return livingMembers(folder).filter(({ worker }) => worker).length;
 }
 
 function living(path: string): readonly Member[] {

@@ -11,6 +11,8 @@ import { painter } from '../../../client/render/paint.ts';
 import { runOutcome } from '../../../client/run-outcome.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import { noUsage, type Terminal } from '../../../workflows/contract/loop.ts';
+import { gate } from '../../../worker/scripted-model/index.ts';
+import { until } from '../../support/until.ts';
 import { message, session } from '../support.ts';
 
 const facts = { run: 1, turns: 1, iterations: 1, transitions: [], text: 'Hi.', messages: [], usage: noUsage };
@@ -120,6 +122,30 @@ it('L47 interrupts the run at the first Ctrl-C, waits for its end, and ends with
   expect(run.interrupt).toHaveBeenCalledOnce();
 });
 
+const UNSURE = 'what was sent last may not have arrived: `perdure show s-1` tells';
+
+it('L47 does not leave while an interrupt is on its way, unless it is told to', async () => {
+  const leaving = async (signal?: string) => {
+    const [held, ended] = [gate(), vi.fn()];
+    const run = following(async function* () {
+      yield start;
+      run.interrupt.mockReturnValue(held.hold);
+      run.kill('SIGINT');
+      yield completed;
+    });
+    const end = run.status.then(ended);
+    await until(() => run.said.includes('look closer: perdure show s-1'));
+    await new Promise(setImmediate);
+    expect(ended).not.toHaveBeenCalled();
+    if (signal) run.kill(signal);
+    else held.release();
+    await end;
+    return run.said.at(-1);
+  };
+  expect(await leaving()).toBe('look closer: perdure show s-1');
+  expect([await leaving('SIGTERM'), await leaving('SIGINT')]).toEqual([UNSURE, UNSURE]);
+});
+
 it('counts a run that completed all the same as completed', async () => {
   const run = following(async function* () {
     yield start;
@@ -146,6 +172,7 @@ it.each([
     );
     expect(await run.status).toBe(status);
     expect(run.said.at(-1)).toContain('`perdure watch s-1` comes back to it');
+    expect(run.said).not.toContain(UNSURE);
     expect(run.interrupt).toHaveBeenCalledTimes(names.length - 1);
   },
 );

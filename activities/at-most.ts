@@ -1,0 +1,38 @@
+// Activities beside the loop are tried a few times only. What an attempt leaves to another worker is no try.
+import { ApplicationFailure } from '@temporalio/common';
+import { z } from 'zod';
+import type { Attempt } from './attempt.ts';
+import { isForAnotherWorker } from './for-another-worker.ts';
+
+/** `tries`: begun so far. `left`: what the body remembered. */
+const countSchema = z.object({ tries: z.number(), left: z.unknown() });
+
+type Body<Input, Output> = (attempt: Attempt, input: Input) => Promise<Output>;
+
+/**
+ * An attempt counts from its first heartbeat, at once when there was one before it: so there may be one more than `most`, but a body
+ * that kills its worker is not begun for ever. Throws what cannot be retried when they are spent.
+ */
+export function atMost<Input, Output>(most: number, body: Body<Input, Output>): Body<Input, Output> {
+  return async (attempt, input) => {
+    const counted = countSchema.safeParse(attempt.remembered);
+    const before = counted.success ? counted.data : { tries: 0, left: undefined };
+    if (before.tries >= most) {
+      const message = `tried ${most} times, and each ended without a result`;
+      throw ApplicationFailure.create({ type: 'TriesSpent', message, nonRetryable: true });
+    }
+    const tries = before.tries + 1;
+    let { left } = before;
+    const remember: Attempt['remember'] = (details, when) => {
+      left = details;
+      attempt.remember({ tries, left }, when);
+    };
+    remember(left, attempt.number > 1 ? 'now' : undefined);
+    try {
+      return await body({ ...attempt, remembered: before.left, remember }, input);
+    } catch (error) {
+      attempt.remember({ tries: isForAnotherWorker(error) ? before.tries : tries, left }, 'now');
+      throw error;
+    }
+  };
+}

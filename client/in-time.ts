@@ -1,0 +1,23 @@
+// What is on its way when its sender leaves has a while to arrive: the server may be gone, or the worker that would answer.
+import { setImmediate as turn } from 'node:timers/promises';
+import { pause } from './pause.ts';
+
+/** Milliseconds: the server, or a worker, was asked once and could have answered. */
+export const LEAVING_MS = 10_000;
+
+/** What `sent` resolves to; `late` when that takes longer, or someone is in a hurry. */
+export async function inTime<T>(sent: Promise<T>, late: T, hurry?: AbortSignal, ms: number = LEAVING_MS): Promise<T> {
+  const over = new AbortController();
+  const enough = hurry ? AbortSignal.any([over.signal, hurry]) : over.signal;
+  try {
+    return await Promise.race([sent, isOver(ms, enough).then(() => late)]);
+  } finally {
+    over.abort();
+  }
+}
+
+/** What has arrived already is not late, however great the hurry. */
+async function isOver(ms: number, enough: AbortSignal): Promise<void> {
+  await pause(ms, enough);
+  await turn();
+}

@@ -1,0 +1,62 @@
+// How often activities beside the loop are tried.
+import { expect, it } from 'vitest';
+import { atMost } from '../../activities/at-most.ts';
+import type { Attempt } from '../../activities/attempt.ts';
+import { forAnotherWorker } from '../../activities/for-another-worker.ts';
+import { StoreError } from '../../activities/transcript/store.ts';
+
+type End = Error | 'died' | 'died at once';
+
+/** Attempts one after the other, each with what the last left, as the server gives it: those in which the body began, and the end. */
+async function tried(ends: readonly End[]) {
+  const began: number[] = [];
+  let remembered: unknown;
+  for (let number = 1; ; number++) {
+    const end = ends[number - 1];
+    let [pending, sent] = [remembered, remembered];
+    const remember: Attempt['remember'] = (details, when) => {
+      pending = details;
+      if (when === 'now') sent = details;
+    };
+    const body = atMost(3, async (attempt: Attempt) => {
+      began.push(attempt.number);
+      attempt.remember([attempt.remembered, number]);
+      if (end instanceof Error) throw end;
+      return attempt.remembered;
+    });
+    try {
+      const left = await body({ number, remembered, remember } as Attempt, undefined);
+      if (end === undefined) return { began, left };
+      // A worker that lives for a while sends what is to be remembered with its heartbeats.
+      remembered = end === 'died' ? pending : sent;
+    } catch (error) {
+      if (error !== end) return { began, error };
+      remembered = sent;
+    }
+  }
+}
+
+const broken = new Error('broken');
+
+it.each<[string, readonly End[]]>([
+  ['fails', [broken, broken, broken]],
+  ['dies with its worker', ['died', 'died', 'died']],
+  ['does now this, now that', ['died', broken, 'died at once']],
+])('L42 L56 what %s each time is begun three times', async (_what, ends) => {
+  expect(await tried([...ends, broken])).toMatchObject({ began: [1, 2, 3], error: { nonRetryable: true } });
+});
+
+it('L42 L56 what kills its worker before a heartbeat is not begun for ever', async () => {
+  const { began } = await tried(Array.from({ length: 9 }, () => 'died at once'));
+  expect(began).toEqual([1, 2, 3, 4]);
+});
+
+it.each([forAnotherWorker('StopsOnly', 'no'), forAnotherWorker('NoRealModel', 'no'), new StoreError('newer', 'newer')])(
+  'L56 an attempt that leaves it to another worker is no try: %s',
+  async (left) => {
+    expect(await tried([left, left, broken, left, left, broken, left])).toEqual({
+      began: [1, 2, 3, 4, 5, 6, 7, 8],
+      left: expect.arrayContaining([7]),
+    });
+  },
+);
