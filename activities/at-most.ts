@@ -4,8 +4,8 @@ import { z } from 'zod';
 import type { Attempt } from './attempt.ts';
 import { isForAnotherWorker } from './for-another-worker.ts';
 
-/** `tries`: begun so far. `left`: what the body remembered. */
-const countSchema = z.object({ tries: z.number(), left: z.unknown() });
+/** `tries`: begun so far. `left`: what the body remembered; JSON has no place for undefined. */
+const countSchema = z.object({ tries: z.number(), left: z.unknown().optional() });
 
 type Body<Input, Output> = (attempt: Attempt, input: Input) => Promise<Output>;
 

@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import type { ApprovalEvent, WaitingApproval } from './approval.ts';
 import type { PerdureClient } from './client.ts';
 import { reasonProblem } from './decide.ts';
-import { inTime } from './in-time.ts';
+import { arrival } from './in-time.ts';
 import { ClientProblem } from './problem.ts';
 import { oneLine } from './render/plain.ts';
 
@@ -32,8 +32,8 @@ type Sessions = Pick<PerdureClient, 'approvals' | 'approve' | 'deny'>;
 type Answering = {
   readonly sessions: Sessions;
   readonly onApproval: OnApproval;
-  /** By call, answers on their way to the session: whether each was taken. */
-  readonly giving: Map<string, Promise<boolean>>;
+  /** Answers on their way to the session, each with its call: whether it was taken. */
+  readonly giving: Map<Promise<boolean>, string>;
   /** By the call's first name: the same of one with an input of the function. */
   readonly edits: Map<string, Promise<boolean>>;
 };
@@ -58,20 +58,10 @@ export function answerApprovals(sessions: Sessions, onApproval: OnApproval): Ans
     stop: async () => {
       for (const gone of open.values()) gone.abort();
       open.clear();
-      const problems = await Promise.all([...answering.giving].map(([call, given]) => arrival(call, given)));
-      return problems.filter((problem) => problem !== null);
+      const giving = [...answering.giving].map(([given, call]) => arrival(`the decision about call ${call}`, given));
+      return (await Promise.all(giving)).filter((problem) => problem !== null);
     },
   };
-}
-
-/** Null when it was taken, or another was faster. */
-async function arrival(call: string, given: Promise<boolean>): Promise<string | null> {
-  const why = given.then(
-    () => null,
-    (error: unknown) => (error instanceof Error ? error.message : String(error)),
-  );
-  const problem = await inTime(why, 'nobody has answered');
-  return problem && `the decision about call ${call} may not have arrived: ${problem}`;
 }
 
 async function answer(answering: Answering, approval: WaitingApproval, signal: AbortSignal): Promise<void> {
@@ -92,12 +82,12 @@ async function answer(answering: Answering, approval: WaitingApproval, signal: A
   if (problem !== undefined)
     throw new ClientProblem('refused', `what onApproval said of call ${call} (${oneLine(tool, 60)}) ${problem}`);
   const given = give(sessions, approval, said);
-  giving.set(call, given);
+  giving.set(given, call);
   if (said.kind === 'allow' && said.input !== undefined) edits.set(first, given);
   try {
     await given;
   } finally {
-    giving.delete(call);
+    giving.delete(given);
   }
 }
 

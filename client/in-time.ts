@@ -16,6 +16,16 @@ export async function inTime<T>(sent: Promise<T>, late: T, hurry?: AbortSignal, 
   }
 }
 
+/** Null when it arrived; a sentence when it may not have. */
+export async function arrival(what: string, sent: Promise<unknown>): Promise<string | null> {
+  const why = sent.then(
+    () => null,
+    (error: unknown) => (error instanceof Error ? error.message : String(error)),
+  );
+  const problem = await inTime(why, 'nobody has answered');
+  return problem && `${what} may not have arrived: ${problem}`;
+}
+
 /** What has arrived already is not late, however great the hurry. */
 async function isOver(ms: number, enough: AbortSignal): Promise<void> {
   await pause(ms, enough);

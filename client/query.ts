@@ -6,7 +6,7 @@ import type { OptionChanges } from '../workflows/contract/session.ts';
 import { answerApprovals, type OnApproval } from './answer-approvals.ts';
 import type { ApprovalEvent } from './approval.ts';
 import { openWorkplace } from './connect/workplace.ts';
-import { inTime } from './in-time.ts';
+import { arrival } from './in-time.ts';
 import { onceAborted } from './once-aborted.ts';
 import { ClientProblem } from './problem.ts';
 import type { RunOutcome } from './run-outcome.ts';
@@ -46,12 +46,20 @@ export async function* query({ prompt, options = {} }: Query): AsyncGenerator<Wa
   const answers = onApproval && answerApprovals(sessions, onApproval);
   const failed = answers ? AbortSignal.any([workplace.failed, answers.failed]) : workplace.failed;
   let interrupted: (() => Promise<void>) | undefined;
+  let leaving = false;
   try {
     // Where nobody answers, nothing is asked.
     const unasked = onApproval === undefined && (run.permissionMode ?? config.permissionMode) === undefined;
     const ifNew = unasked ? { permissionMode: 'dontAsk' as const } : {};
     const { session, messageId } = await sessions.start(prompt, { ...run, ifNew });
-    const interrupt = (): Promise<void> => sessions.interrupt(session).catch((error: unknown) => say(String(error)));
+    const interrupt = async (): Promise<void> => {
+      try {
+        await sessions.interrupt(session);
+      } catch (error) {
+        if (leaving) throw error;
+        say(`it could not be interrupted: ${error instanceof Error ? error.message : String(error)}`);
+      }
+    };
     interrupted = onceAborted(signal, interrupt);
     for await (const event of sessions.follow(session, {
       messageId,
@@ -65,8 +73,10 @@ export async function* query({ prompt, options = {} }: Query): AsyncGenerator<Wa
     throw failed.reason ?? new ClientProblem('unanswered', `session ${session} ended without a result`);
   } finally {
     try {
-      const [problems] = await Promise.all([answers?.stop(), interrupted && inTime(interrupted(), undefined)]);
-      for (const problem of problems ?? []) say(problem);
+      leaving = true;
+      const interrupt = interrupted && arrival('the interrupt', interrupted());
+      const [problems = [], problem] = await Promise.all([answers?.stop(), interrupt]);
+      for (const each of [...problems, problem]) if (each) say(each);
     } finally {
       await workplace.close();
     }

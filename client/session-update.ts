@@ -67,7 +67,10 @@ async function problemOf(asking: Asking, error: unknown): Promise<unknown> {
   return error;
 }
 
-/** A worker that is busy polls again, and so does one that takes over. Of one that froze or went away only its last poll is known. */
+/**
+ * A task that a busy worker keeps for 5 s goes back to the queue, from where the SDK fetches it and polls again, also without JavaScript;
+ * a worker that takes over polls as well. Of one that froze or went away only its last poll is known.
+ */
 function unanswered(asking: Asking, last: number | null): Error {
   const { session, taskQueue } = asking;
   if (last === null) return new ClientProblem('no_worker', `${nobodyPolls(taskQueue)}; nothing was decided`);

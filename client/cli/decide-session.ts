@@ -2,8 +2,7 @@
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { PendingApproval } from '../../workflows/contract/session.ts';
 import type { PerdureClient } from '../client.ts';
-import { reasonOf } from '../../worker/embedded/setup-problem.ts';
-import { keepWorker } from '../connect/keep-worker.ts';
+import { type KeptWorker, keepWorker } from '../connect/keep-worker.ts';
 import type { Opened } from '../connect/open-server.ts';
 import { oneLine } from '../render/plain.ts';
 import type { Cli } from './cli.ts';
@@ -28,29 +27,28 @@ export async function decideSession(
     const { approvals = [] } = await opened.sessions.describe(session);
     // Without such a call nothing needs a worker: it is refused at once.
     const waits = approvals.some((pending) => pending.call === call);
-    const end = waits ? await takerFor(cli, opened) : nobody;
+    const taker = waits ? await takerFor(cli, opened) : null;
     try {
-      const { tool } = await act(opened.sessions);
+      await taker?.ready;
+      const decided = act(opened.sessions);
+      if (taker) await Promise.race([decided, taker.ended]);
+      const { tool } = await decided;
       cli.say(`${done}: call ${call}, ${oneLine(tool, 60)}${after}`);
     } finally {
-      await end();
+      await taker?.stop();
     }
     await sayIfNobodyWorks(cli, opened, session);
     return STATUS.ok;
   });
 }
 
-const nobody = (): Promise<void> => Promise.resolve();
-
-/** Returns how to end it. On a server that is not ours nobody is brought up: the decision says when nobody polls. */
-async function takerFor(cli: Cli, opened: Opened): Promise<() => Promise<void>> {
-  if (opened.embedded === null) return nobody;
+/** On a server that is not ours nobody is brought up: the decision says when nobody polls. */
+async function takerFor(cli: Cli, opened: Opened): Promise<KeptWorker | null> {
+  if (opened.embedded === null) return null;
   const { workersOf } = await import('../../worker/embedded/members.ts');
   const { startDecidingWorker } = await import('../connect/deciding-worker.ts');
-  const kept = keepWorker({
+  return keepWorker({
     others: () => workersOf(opened.folder),
     start: () => startDecidingWorker(opened, cli.verbose ? cli.say : () => undefined),
   });
-  kept.ended.catch((error: unknown) => cli.say(`no worker can be brought up to take it: ${reasonOf(error)}`));
-  return kept.stop;
 }

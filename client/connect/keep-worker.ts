@@ -14,6 +14,8 @@ export type KeepWorker = {
 };
 
 export type KeptWorker = {
+  /** At once while another works, else when ours polls. Rejects when ours cannot be started. */
+  readonly ready: Promise<unknown>;
   /** Rejects when ours cannot be started or died of something. Resolves only after `stop`. */
   readonly ended: Promise<void>;
   /** Drains ours, when there is one. */
@@ -36,7 +38,10 @@ export function keepWorker({ others, start, everyMs = LOOK_MS }: KeepWorker): Ke
   const ended = work();
   // Whoever waits for a run races with it; until then it must not count as unhandled.
   ended.catch(() => undefined);
+  const ready = Promise.resolve(own);
+  ready.catch(() => undefined);
   return {
+    ready,
     ended,
     stop: async () => {
       stopped.abort();

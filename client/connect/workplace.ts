@@ -33,8 +33,7 @@ export type Workplace = Opened & {
 
 /** Whoever waits is told what for. */
 const NOTICE_MS = 2_000;
-const FINISHING =
-  'this process ends when its worker has finished what it runs: after `drainMs` and a few seconds at the latest';
+const FINISHING = 'this process ends when its worker has finished what it runs; that is cut off after `drainMs`';
 
 /** Throws SetupProblem. A worker may still be starting when it resolves: sessions can be sent to already. */
 export async function openWorkplace(open: OpenWorkplace): Promise<Workplace> {
@@ -71,16 +70,18 @@ function own(opened: Opened, open: OpenWorkplace, ours: boolean, failure: AbortC
   const { env, say, warn, config } = open;
   const { embedded } = opened;
   const others = embedded === null ? () => 0 : embedded.liveWorkers;
+  let ending = false;
   const start = async (): Promise<RunningWorker> => {
     if (!ours) await open.beforeWork?.(opened);
     if (!ours) say('the worker has ended, or finishes and takes no more: this process goes on with its work');
-    embedded?.works(true);
+    if (!ending) embedded?.works(true);
     return startOwnWorker(opened, { env, warn, config });
   };
   const kept = keepWorker({ others, start });
   kept.ended.catch((error: unknown) => failure.abort(error));
   const leave = (embedded && superviseServer(embedded, supervision(say))) ?? (() => Promise.resolve());
   const end = async (): Promise<void> => {
+    ending = true;
     embedded?.works(false);
     const notice = setTimeout(() => say(FINISHING), NOTICE_MS);
     try {

@@ -8,7 +8,7 @@ import { StoreError } from '../../activities/transcript/store.ts';
 type End = Error | 'died' | 'died at once';
 
 /** Attempts one after the other, each with what the last left, as the server gives it: those in which the body began, and the end. */
-async function tried(ends: readonly End[]) {
+async function tried(ends: readonly End[], remembers = true) {
   const began: number[] = [];
   let remembered: unknown;
   for (let number = 1; ; number++) {
@@ -18,9 +18,10 @@ async function tried(ends: readonly End[]) {
       pending = details;
       if (when === 'now') sent = details;
     };
+    if (remembered !== undefined) remembered = JSON.parse(JSON.stringify(remembered));
     const body = atMost(3, async (attempt: Attempt) => {
       began.push(attempt.number);
-      attempt.remember([attempt.remembered, number]);
+      if (remembers) attempt.remember([attempt.remembered, number]);
       if (end instanceof Error) throw end;
       return attempt.remembered;
     });
@@ -43,12 +44,16 @@ it.each<[string, readonly End[]]>([
   ['dies with its worker', ['died', 'died', 'died']],
   ['does now this, now that', ['died', broken, 'died at once']],
 ])('L42 L56 what %s each time is begun three times', async (_what, ends) => {
-  expect(await tried([...ends, broken])).toMatchObject({ began: [1, 2, 3], error: { nonRetryable: true } });
+  for (const remembers of [true, false])
+    expect(await tried([...ends, broken], remembers)).toMatchObject({
+      began: [1, 2, 3],
+      error: { nonRetryable: true },
+    });
 });
 
 it('L42 L56 what kills its worker before a heartbeat is not begun for ever', async () => {
-  const { began } = await tried(Array.from({ length: 9 }, () => 'died at once'));
-  expect(began).toEqual([1, 2, 3, 4]);
+  const deaths = Array.from({ length: 9 }, () => 'died at once' as const);
+  for (const remembers of [true, false]) expect((await tried(deaths, remembers)).began).toEqual([1, 2, 3, 4]);
 });
 
 it.each([forAnotherWorker('StopsOnly', 'no'), forAnotherWorker('NoRealModel', 'no'), new StoreError('newer', 'newer')])(

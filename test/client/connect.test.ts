@@ -29,6 +29,7 @@ it('starts no worker while another one stays, and starts one when it has gone', 
   const start = vi.fn(() => Promise.resolve(ours.running));
   const looks = vi.fn(() => others);
   const kept = keepWorker({ others: looks, start, everyMs: 1 });
+  await kept.ready;
   await until(() => looks.mock.calls.length > 3);
   expect(start).not.toHaveBeenCalled();
   others = 0;
@@ -39,20 +40,26 @@ it('starts no worker while another one stays, and starts one when it has gone', 
   expect(ours.stop).toHaveBeenCalledOnce();
 });
 
-it('stops a worker that was still starting', async () => {
+it('is ready when its worker has started, and stops one that was still starting', async () => {
   const ours = worker();
   let started = (_running: RunningWorker): void => {};
   const start = () => new Promise<RunningWorker>((resolve) => (started = resolve));
   const kept = keepWorker({ others: () => 0, start });
+  const ready = vi.fn();
+  void kept.ready.then(ready);
   const stopped = kept.stop();
+  await new Promise(setImmediate);
+  expect(ready).not.toHaveBeenCalled();
   started(ours.running);
   await stopped;
+  expect(ready).toHaveBeenCalledOnce();
   expect(ours.stop).toHaveBeenCalledOnce();
 });
 
 it('tells when its worker cannot be started', async () => {
   const kept = keepWorker({ others: () => 0, start: () => Promise.reject(new Error('no memory')) });
   await expect(kept.ended).rejects.toThrow('no memory');
+  await expect(kept.ready).rejects.toThrow('no memory');
   await kept.stop();
 });
 

@@ -1,11 +1,42 @@
 // query() as far as it goes without a server.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
+import type { Workplace } from '../../client/connect/workplace.ts';
+import type { Followed } from '../../client/follow.ts';
 import { query } from '../../client/query.ts';
 import { ConfigProblem } from '../../worker/config.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { simpleTool } from '../tools/support.ts';
+
+const opened = vi.hoisted(() => vi.fn<() => Promise<Workplace>>());
+vi.mock('../../client/connect/workplace.ts', () => ({ openWorkplace: opened }));
+
+it('L47 L52 says before it ends that an interrupt may not have arrived', async () => {
+  const said: string[] = [];
+  let fail = (_why: Error): void => {};
+  const interrupt = vi.fn(() => new Promise<never>((_resolve, reject) => (fail = reject)));
+  const follow = async function* () {
+    yield { type: 'text_delta', text: 'Hi.' } as Followed;
+  };
+  const close = () => Promise.resolve(void said.push('closed'));
+  const start = () => Promise.resolve({ session: 's-1', messageId: 'm' });
+  const sessions = { start, interrupt, follow };
+  opened.mockResolvedValue({ sessions, failed: new AbortController().signal, close } as unknown as Workplace);
+  const stop = new AbortController();
+  const asking = query({
+    prompt: 'do it',
+    options: { config: {}, signal: stop.signal, say: (line) => said.push(line) },
+  });
+  await asking.next();
+  stop.abort();
+  const ended = asking.return(undefined as never);
+  await new Promise(setImmediate);
+  fail(new Error('the server is away'));
+  await ended;
+  expect(interrupt).toHaveBeenCalledOnce();
+  expect(said).toEqual(['the interrupt may not have arrived: the server is away', 'closed']);
+});
 
 it('L52 a configuration that is wrong is refused before anything is made, connected or sent', async () => {
   const PERDURE_DATA = join(tempDir(), 'data');

@@ -1,5 +1,5 @@
 // When handlers after a run's end are not called, and what waits for them (L56).
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { gate, reply } from '../../worker/scripted-model/index.ts';
 import { defaultHandover } from '../../workflows/contract/session.ts';
 import { harness } from '../support/harness.ts';
@@ -27,6 +27,29 @@ describe('a handler after a natural end', () => {
     await session.handle.cancel();
     await until(async () => (await session.handle.describe()).status.name === 'CANCELLED');
     expect(told).toEqual([2]);
+  });
+
+  it('L50 L56 is begun three times when it is cut off with its worker each time, and the session closes', async () => {
+    let begun = 0;
+    const run = async ({ signal }: { signal: AbortSignal }) => {
+      begun += 1;
+      await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('cut off'))));
+    };
+    const h = await harness({
+      script: [reply('Hi.')],
+      worker: { config: { drainMs: 1, afterStop: [{ name: 'remember', timeoutMs: 60_000, run }] } },
+    });
+    const session = await h.open('Hi.');
+    let { worker } = h;
+    for (const n of [1, 2, 3]) {
+      await until(() => begun === n);
+      await worker.stop();
+      worker = await h.startWorker();
+      onTestFinished(worker.stop);
+    }
+    await session.handle.cancel();
+    await until(async () => (await session.handle.describe()).status.name === 'CANCELLED');
+    expect(begun).toBe(3);
   });
 
   it('L4 L56 is over before the session continues as new', async () => {
