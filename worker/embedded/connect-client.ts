@@ -1,5 +1,4 @@
 // A client of a Temporal server that is known to answer and to have the namespace.
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection, isRetryableError, makeGrpcRetryInterceptor } from '@temporalio/client';
 import { GRPC, grpcFailure } from './grpc-failure.ts';
 import type { External } from './resolve-connection.ts';
@@ -27,15 +26,15 @@ const quickReconnect = { 'grpc.initial_reconnect_backoff_ms': 50, 'grpc.max_reco
 
 /** Throws SetupProblem when no server answers within 5 s, or it lacks the namespace. The caller closes the connection. */
 export async function connectClient(target: Target): Promise<Connected> {
-  const retries = retriesUntilClosed();
+  const { interceptors, end } = retriesUntilClosed();
   const connection = Connection.lazy({
     ...connectionOptions(target),
     connectTimeout: CONNECT_MS,
     channelArgs: quickReconnect,
-    interceptors: [makeGrpcRetryInterceptor(retries)],
+    interceptors,
   });
   const close = async (): Promise<void> => {
-    await retries.end();
+    await end();
     await connection.close();
   };
   try {
@@ -48,25 +47,36 @@ export async function connectClient(target: Target): Promise<Connected> {
   return { connection, client: new Client({ connection, namespace: target.namespace }), close };
 }
 
-/** A call that the SDK tries again on a closed connection throws where nobody can catch it. `end` waits for the last retry to begin. */
+type Interceptor = ReturnType<typeof makeGrpcRetryInterceptor>;
+
+/**
+ * The SDK's retries. One that is due when its connection is closed throws where nobody can catch it: `end` lets none be planned any
+ * more, and resolves when those that were have begun.
+ */
 function retriesUntilClosed() {
   const { attempts, firstMs, factor, mostMs } = patience;
-  let ending = false;
-  let last = 0;
-  return {
-    retryableDecider: (attempt: number, status: Parameters<typeof isRetryableError>[0]) =>
-      !ending && attempt < attempts && isRetryableError(status),
-    delayFunction: (attempt: number): number => {
-      const delay = Math.min(mostMs, factor ** attempt * firstMs) * (0.8 + Math.random() * 0.4);
-      last = Math.max(last, Date.now() + delay);
-      return delay;
+  const begun = new WeakSet<object>();
+  let [planned, ending] = [0, false];
+  let none = (): void => {};
+  const again = makeGrpcRetryInterceptor({
+    retryableDecider: (attempt, status) => !ending && attempt < attempts && isRetryableError(status),
+    delayFunction: (attempt) => {
+      planned += 1;
+      return Math.min(mostMs, factor ** attempt * firstMs) * (0.8 + Math.random() * 0.4);
     },
-    end: async (): Promise<void> => {
-      ending = true;
-      // A timer may be late, but none that began before this one.
-      if (last >= Date.now()) await sleep(last - Date.now() + 1);
-    },
+  });
+  // Each try of a call comes by here, with the same options.
+  const count: Interceptor = (options, next) => {
+    if (begun.has(options)) planned -= 1;
+    else begun.add(options);
+    if (planned === 0) none();
+    return next(options) as ReturnType<Interceptor>;
   };
+  const end = async (): Promise<void> => {
+    ending = true;
+    if (planned > 0) await new Promise<void>((resolve) => (none = resolve));
+  };
+  return { interceptors: [again, count], end };
 }
 
 /** Also what NativeConnection.connect takes. */
