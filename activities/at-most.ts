@@ -1,13 +1,11 @@
 // Activities beside the loop are tried a few times only. What an attempt leaves to another worker is no try.
 import { ApplicationFailure } from '@temporalio/common';
 import { z } from 'zod';
-import type { Attempt } from './attempt.ts';
+import type { Attempt, Body } from './attempt.ts';
 import { isForAnotherWorker } from './for-another-worker.ts';
 
 /** `tries`: begun so far. `left`: what the body remembered; JSON has no place for undefined. */
 const countSchema = z.object({ tries: z.number(), left: z.unknown().optional() });
-
-type Body<Input, Output> = (attempt: Attempt, input: Input) => Promise<Output>;
 
 /**
  * An attempt counts from its first heartbeat, at once when there was one before it: so there may be one more than `most`, but a body

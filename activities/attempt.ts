@@ -21,6 +21,9 @@ export type Attempt = {
   remember(details: unknown, when?: 'now'): void;
 };
 
+/** What an activity does, without Temporal. */
+export type Body<Input, Output> = (attempt: Attempt, input: Input) => Promise<Output>;
+
 /** Not a stop (L50): the attempt is over, the run goes on elsewhere, with nothing of this attempt. */
 export function givenUp(attempt: Attempt, what = 'the attempt'): Error {
   return new Error(`${what} was given up: ${attempt.abortedBy() ?? 'unknown'}`);
@@ -47,9 +50,7 @@ const HEARTBEAT_MS = 250;
  * Makes an activity of a body. Heartbeats come from a timer, not from what the body does. A damaged store is not retried;
  * what a newer Perdure wrote is left to a newer worker; an attempt that lost its worker is made again at once.
  */
-export function activity<Input, Output>(
-  body: (attempt: Attempt, input: Input) => Promise<Output>,
-): (input: Input) => Promise<Output> {
+export function activity<Input, Output>(body: Body<Input, Output>): (input: Input) => Promise<Output> {
   return async (input) => {
     const context = Context.current();
     const attempt = temporalAttempt(context);

@@ -1,12 +1,10 @@
 // A worker that is there to stop one run: it records what ends, and begins nothing, of any session (L47, L49).
 import type { SessionId } from '../workflows/contract/ids.ts';
-import type { Attempt } from './attempt.ts';
+import type { Body } from './attempt.ts';
 import { forAnotherWorker } from './for-another-worker.ts';
 
 /** `run`: the one that is stopped, under way or about to open. */
 export type Stops = { readonly session: SessionId; readonly run: number };
-
-type Body<Input, Output> = (attempt: Attempt, input: Input) => Promise<Output>;
 
 /** `unless`: what belongs to the stop all the same. */
 type Refusal<Input> = { readonly unless?: (session: SessionId, input: Input) => boolean };

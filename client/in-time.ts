@@ -1,12 +1,13 @@
 // What is on its way when its sender leaves has a while to arrive: the server may be gone, or the worker that would answer.
 import { setImmediate as turn } from 'node:timers/promises';
+import { reasonOf } from '../worker/embedded/setup-problem.ts';
 import { pause } from './pause.ts';
 
 /** Milliseconds: the server, or a worker, was asked once and could have answered. */
-export const LEAVING_MS = 10_000;
+const LEAVING_MS = 10_000;
 
 /** What `sent` resolves to; `late` when that takes longer, or someone is in a hurry. */
-export async function inTime<T>(sent: Promise<T>, late: T, hurry?: AbortSignal, ms: number = LEAVING_MS): Promise<T> {
+export async function inTime<T>(sent: Promise<T>, late: T, hurry?: AbortSignal, ms = LEAVING_MS): Promise<T> {
   const over = new AbortController();
   const enough = hurry ? AbortSignal.any([over.signal, hurry]) : over.signal;
   try {
@@ -20,7 +21,7 @@ export async function inTime<T>(sent: Promise<T>, late: T, hurry?: AbortSignal, 
 export async function arrival(what: string, sent: Promise<unknown>): Promise<string | null> {
   const why = sent.then(
     () => null,
-    (error: unknown) => (error instanceof Error ? error.message : String(error)),
+    (error: unknown) => reasonOf(error),
   );
   const problem = await inTime(why, 'nobody has answered');
   return problem && `${what} may not have arrived: ${problem}`;

@@ -1,6 +1,7 @@
 // A prompt run for a program (L52): one loop, the same as a durable session's. Brings up what it needs and leaves it as it was.
 import type { Watched } from '../activities/live/events.ts';
 import { checkConfig, type PerdureConfig } from '../worker/config.ts';
+import { reasonOf } from '../worker/embedded/setup-problem.ts';
 import { loadConfig } from '../worker/load-config.ts';
 import type { OptionChanges } from '../workflows/contract/session.ts';
 import { answerApprovals, type OnApproval } from './answer-approvals.ts';
@@ -57,7 +58,7 @@ export async function* query({ prompt, options = {} }: Query): AsyncGenerator<Wa
         await sessions.interrupt(session);
       } catch (error) {
         if (leaving) throw error;
-        say(`it could not be interrupted: ${error instanceof Error ? error.message : String(error)}`);
+        say(`it could not be interrupted: ${reasonOf(error)}`);
       }
     };
     interrupted = onceAborted(signal, interrupt);

@@ -1,7 +1,7 @@
 // The whole loop in one process and without a server (L54): the machine drives the bodies of the activities directly. What it comes
 // to is what a session on a server must come to, whatever happens to the workers of that one.
 import type { ApplicationFailure } from '@temporalio/common';
-import type { Attempt } from '../../activities/attempt.ts';
+import type { Attempt, Body } from '../../activities/attempt.ts';
 import { callModel } from '../../activities/call-model.ts';
 import { commit } from '../../activities/commit.ts';
 import { collapse } from '../../activities/compaction/collapse.ts';
@@ -111,11 +111,7 @@ export async function memoryLoop(
 }
 
 /** Temporal's part: a call that died is attempted again, with what it remembered. */
-async function attempts<Input, Output>(
-  session: SessionId,
-  body: (attempt: Attempt, input: Input) => Promise<Output>,
-  input: Input,
-): Promise<Output> {
+async function attempts<Input, Output>(session: SessionId, body: Body<Input, Output>, input: Input): Promise<Output> {
   let remembered: unknown;
   for (let number = 1; ; number += 1) {
     const attempt: Attempt = {
