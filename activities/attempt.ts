@@ -2,7 +2,10 @@
 import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
 import { Context } from '@temporalio/activity';
 import type { SessionId } from '../workflows/contract/ids.ts';
+import type { Answer } from '../workflows/contract/activities.ts';
 import { STORE_CORRUPT } from '../workflows/contract/failures.ts';
+import { createFence } from './fence.ts';
+import { undecodable } from '../workflows/contract/undecodable.ts';
 import { forAnotherWorker, isForAnotherWorker } from './for-another-worker.ts';
 import { isDamage, StoreError } from './transcript/store.ts';
 
@@ -11,10 +14,17 @@ export type AbortedBy = 'stop' | 'deploy' | 'lost';
 
 export type Attempt = {
   readonly session: SessionId;
+  /** Temporal's id of the workflow run: a reset makes another, and so does a handover. */
+  readonly run: string;
   /** From 1. */
   readonly number: number;
   readonly signal: AbortSignal;
   abortedBy(): AbortedBy | null;
+  /**
+   * Whether this attempt is still the one that counts: to be asked right before an effect, for a worker that was frozen does not know
+   * that its work was given to another. Costs nothing while the server cannot have done so yet; `now` asks it in any case.
+   */
+  fence(when?: 'now'): Promise<boolean>;
   /** What an earlier attempt of this activity left with `remember`. */
   readonly remembered: unknown;
   /** For the next attempt, should this one fail or be lost. Sent with the next heartbeat, or at once when `now`. */
@@ -50,13 +60,15 @@ const HEARTBEAT_MS = 250;
  * Makes an activity of a body. Heartbeats come from a timer, not from what the body does. A damaged store is not retried;
  * what a newer Perdure wrote is left to a newer worker; an attempt that lost its worker is made again at once.
  */
-export function activity<Input, Output>(body: Body<Input, Output>): (input: Input) => Promise<Output> {
+export function activity<Input, Output>(body: Body<Input, Output>): (input: Input) => Promise<Answer<Output>> {
   return async (input) => {
+    refuseUnread(input);
     const context = Context.current();
     const attempt = temporalAttempt(context);
     const timer = setInterval(() => context.heartbeat(attempt.latest()), HEARTBEAT_MS);
     try {
-      return await body(attempt, input);
+      // JSON has no undefined, and an answer says that it is one.
+      return { done: (await body(attempt, input)) ?? (null as Output) };
     } catch (error) {
       throw failureOf(error, attempt.abortedBy());
     } finally {
@@ -65,16 +77,36 @@ export function activity<Input, Output>(body: Body<Input, Output>): (input: Inpu
   };
 }
 
+/** Nothing is done with an input that cannot be read; a worker that has its key may still do it. */
+function refuseUnread(input: unknown): void {
+  const unread = undecodable(input);
+  if (!unread) return;
+  const message = `the input of this step ${unread.why}`;
+  if (unread.elsewhere) throw forAnotherWorker('KeyMissing', message);
+  throw ApplicationFailure.nonRetryable(message, 'UnreadableInput');
+}
+
 function temporalAttempt(context: Context): Attempt & { latest(): unknown } {
-  const { workflowExecution, attempt, heartbeatDetails } = context.info;
+  const { workflowExecution, attempt, heartbeatDetails, activityId, namespace, isLocal, taskToken } = context.info;
   if (!workflowExecution) throw new Error('this activity runs only for a workflow');
-  let latest: unknown = heartbeatDetails;
+  const { workflowId, runId } = workflowExecution;
+  // A client does not know whose token it is: what it sealed for nobody, the next attempt could not open.
+  const serializationContext = { type: 'activity', namespace, workflowId, activityId, isLocal } as const;
+  const remembered: unknown = undecodable(heartbeatDetails) ? undefined : heartbeatDetails;
+  let latest = remembered;
+  const fence = createFence({
+    beat: () => context.client.activity.heartbeat(taskToken, latest, { serializationContext }),
+    signal: context.cancellationSignal,
+    ...context.info,
+  });
   return {
-    session: workflowExecution.workflowId as SessionId,
+    session: workflowId as SessionId,
+    run: runId,
     number: attempt,
     signal: context.cancellationSignal,
-    abortedBy: () => abortedBy(context),
-    remembered: heartbeatDetails,
+    abortedBy: () => (fence.isLost() ? 'lost' : abortedBy(context)),
+    fence: fence.check,
+    remembered,
     latest: () => latest,
     remember: (details, when) => {
       latest = details;

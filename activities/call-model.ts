@@ -12,17 +12,18 @@ import { announceGiven } from './model/announce-given.ts';
 import { answerChecks } from './model/answer-schema.ts';
 import { attemptReply } from './model/attempt-reply.ts';
 import { chosenModel } from './model/chosen-model.ts';
-import { noTries, type Tries } from './model/failed-attempt.ts';
+import { afterWait, noTries, type Tries } from './model/failed-attempt.ts';
+import { leftOfWait } from './model/kept-wait.ts';
 import { buildRequest } from './model/request.ts';
 import { refuseWithoutHooks } from './hooks/refuse-without-hooks.ts';
 import { refuseScripted } from './model/refuse-scripted.ts';
 import { replyPort } from './model/reply-port.ts';
-import { retellStored } from './model/retell-stored.ts';
+import { retellLast, retellStored } from './model/retell-stored.ts';
 import { inDoubt } from './model/run-open-calls.ts';
-import { settle } from './model/settle.ts';
+import { died, settle } from './model/settle.ts';
 import { endWithout, type ModelStep } from './model/store-reply.ts';
 import type { RunConfig } from './run-config.ts';
-import { stepRecord } from './step-record.ts';
+import { isForgotten, stepRecord } from './step-record.ts';
 import type { Entry } from './transcript/entries.ts';
 import type { Extended } from './transcript/transcripts.ts';
 
@@ -33,18 +34,21 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
     const config = await deps.config(input.config);
     refuseScripted(deps, config);
     refuseWithoutHooks(deps, config);
-    const record = stepRecord<ModelResult>(deps.store, attempt.session, config.chain, input);
-    const known = await record.read();
+    const record = stepRecord<ModelResult>(deps.store, attempt, config.chain, input);
+    const known = await record.read(isForgotten(attempt));
     const live = opened(deps, attempt, input, known);
     return orDied(live, async () => {
       const given = await deps.transcripts.extend(attempt.session, input.head, input.append);
+      if (input.retells) retellLast(deps, live, given.view);
       announceGiven(live, input, given);
       if (known) {
         await retellStored(deps, attempt.session, live, known, given);
         return await finish(live, inDoubt(known));
       }
-      const told = await prompts(attempt, input, config, given, live);
       const tries = triesSoFar(attempt, input);
+      const waits = await stillWaiting({ deps, attempt, input, config, live, record }, tries);
+      if (waits) return await finish(live, waits);
+      const told = await prompts(attempt, input, config, given, live);
       if (told.stop !== null) {
         const stop = { kind: 'hook_stopped', detail: told.stop, spend: tries.spend } as const;
         return await finish(live, await endWithout({ attempt, record, live, tries }, stop));
@@ -82,6 +86,17 @@ async function collect(
   told: readonly Entry[],
 ): Promise<readonly Entry[]> {
   return [...told, ...(await deps.attachments.collect(config, { view, added: [...added, ...told] }))];
+}
+
+/** What is left of a wait that an attempt before this one was asked for: none, thrown for Temporal, or a parking (L14). */
+async function stillWaiting(
+  step: Pick<ModelStep, 'deps' | 'attempt' | 'input' | 'config' | 'live' | 'record'>,
+  before: Tries,
+): Promise<ModelResult | null> {
+  const wait = await leftOfWait(step, before);
+  if (!wait) return null;
+  const { tries } = wait;
+  return endWithout({ ...step, tries }, await died(step, tries, afterWait(wait, tries, step.config)));
 }
 
 /** What is stored before the reply: what the workflow gave, what is collected here, and what the view is to become (L6–L8). */

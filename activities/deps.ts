@@ -18,6 +18,9 @@ import type { Entry } from './transcript/entries.ts';
 import type { Store } from './transcript/store.ts';
 import type { Transcripts } from './transcript/transcripts.ts';
 
+/** The text without the secrets of this process. */
+export type Redact = (text: string) => string;
+
 export type Deps = {
   readonly store: Store;
   readonly live: LiveChannel;
@@ -28,12 +31,14 @@ export type Deps = {
   readonly scripted: boolean;
   readonly tools: CallRunner;
   readonly hooks: HookRunner;
-  /** The hooks that a run opened here has to find wherever it goes on. */
-  readonly guards: readonly string[];
   readonly attachments: Attachments;
   readonly afterStop: readonly AfterStopHandler[];
   readonly defaults: RunDefaults;
+  /** Perdure's own data, which no workspace may hold or lie in. */
+  readonly dataDir?: string;
   readonly warn: (message: string) => void;
+  /** For texts of others that are shown or stored: failures of the model API above all. */
+  readonly redact: Redact;
   readonly now: () => number;
   /** In [0, 1), for jitter. */
   readonly random: () => number;
@@ -114,11 +119,10 @@ export type CallRunner = {
   ): Promise<EarlyOutcome | { readonly ask: Ask }>;
 };
 
-/** `step`: of the activity, to tell a later one from an earlier. `begun`: an earlier one may have begun the call. */
+/** `begun`: an earlier activity may have begun the call. */
 export type CallGiven = {
   readonly context?: ToolContextState | undefined;
   readonly decision?: Decision | undefined;
-  readonly step?: number;
   readonly begun?: boolean;
 };
 

@@ -18,7 +18,7 @@ export function findReply(deps: Deps): (attempt: Attempt, input: FindReply) => P
   return async (attempt, { call, step }) => {
     const { session, number } = attempt;
     const { chain } = await deps.config(call.config);
-    const record = stepRecord<ModelResult>(deps.store, session, chain, call);
+    const record = stepRecord<ModelResult>(deps.store, attempt, chain, call);
     const known = (await record.read()) ?? (await record.record(nothing)).result;
     if (!('head' in known)) return known;
     // What the lost attempt has shown is void, whatever it said last: it is told again here.

@@ -2,7 +2,7 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { StoreError } from './transcript/store.ts';
 
-const kinds = ['NewerVersion', 'NoRealModel', 'HooksMissing', 'StopsOnly'] as const;
+const kinds = ['NewerVersion', 'NoRealModel', 'HooksMissing', 'StopsOnly', 'KeyMissing'] as const;
 
 /** `message`: what this worker lacks, and what to do. */
 export function forAnotherWorker(kind: (typeof kinds)[number], message: string): ApplicationFailure {

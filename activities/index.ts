@@ -1,5 +1,5 @@
 // The activity port, implemented: bodies bound to their dependencies and to Temporal's attempt.
-import type { Activities } from '../workflows/contract/activities.ts';
+import type { Scheduled } from '../workflows/contract/activities.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import { afterStop } from './after-stop.ts';
 import { atMost } from './at-most.ts';
@@ -17,7 +17,7 @@ import { runStopHooks } from './run-stop-hooks.ts';
 import { runTool } from './run-tool.ts';
 
 /** `stops`: the one run that the worker is there to stop. */
-export function createActivities(deps: Deps, stops: Stops | null = null): Activities {
+export function createActivities(deps: Deps, stops: Stops | null = null): Scheduled {
   const work = beginNothing(stops);
   const isStopped = (session: SessionId): boolean => session === stops?.session;
   return {

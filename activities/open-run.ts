@@ -1,11 +1,15 @@
 // Opens a run: takes the snapshot it will work with to its end (L57), or says why it cannot start.
 import { realpath, stat } from 'node:fs/promises';
-import type { OpenRun, RunOpened } from '../workflows/contract/activities.ts';
+import type { OpenRun, Place, RunOpened } from '../workflows/contract/activities.ts';
+import { nearName } from '../workflows/contract/near-name.ts';
 import { optionsProblem } from '../workflows/contract/options-problem.ts';
+import { parseRule } from '../workflows/contract/permission-rules.ts';
 import type { PermissionRules, RunOptions } from '../workflows/contract/session.ts';
 import { queryId } from '../workflows/contract/ids.ts';
 import type { Attempt } from './attempt.ts';
 import type { Deps } from './deps.ts';
+import { bootId } from './process-identity.ts';
+import { isInside } from './tools/builtin/files/confine.ts';
 import { announce } from './live/announce.ts';
 import { schemaProblem } from './model/answer-schema.ts';
 import { hookFailed } from './hooks/hook-context.ts';
@@ -15,6 +19,7 @@ import { queryName } from './query-name.ts';
 import type { RunConfig, RunModel } from './run-config.ts';
 import { rulesOf } from './run-rules.ts';
 import { systemPrompt } from './system-prompt.ts';
+import { namesSome } from './tools/rules/match-rules.ts';
 import { wellFormedText } from './transcript/well-formed.ts';
 
 const MAX_EMPTY_REPLIES = 3;
@@ -30,9 +35,11 @@ export function openRun(deps: Deps): (attempt: Attempt, input: OpenRun) => Promi
       optionsProblem({ permissionMode, ...options }) ??
       optionsProblem(ownRules(deps)) ??
       schemaProblem(options.outputSchema);
-    if (wrong !== undefined) return { kind: 'refused', detail: wrong };
+    const rules = wrong === undefined ? rulesWithoutTool(deps, options) : {};
+    if (rules.mistaken !== undefined || wrong !== undefined)
+      return { kind: 'refused', detail: wrong ?? rules.mistaken ?? '' };
     const models = runModels(deps, options);
-    const cwd = await workspace(options.cwd);
+    const cwd = await workspace(options.cwd, deps.dataDir, input.place);
     const problem =
       cwd.problem ??
       priceProblem([...models, runModel(deps, deps.defaults.smallModel)], options) ??
@@ -48,7 +55,7 @@ export function openRun(deps: Deps): (attempt: Attempt, input: OpenRun) => Promi
     const hash = await deps.store.put(new TextEncoder().encode(JSON.stringify(config)));
     await announceRun(deps, attempt, step, config, started);
     deps.attachments.prefetch(config);
-    return { kind: 'opened', config: hash, rules: config.rules };
+    return { kind: 'opened', config: hash, rules: config.rules, place: cwd.place };
   };
 }
 
@@ -59,6 +66,7 @@ function snapshot(
   found: Pick<RunConfig, 'models' | 'cwd' | 'system'>,
 ): RunConfig {
   const { defaults, scripted } = deps;
+  const smallModel = runModel(deps, defaults.smallModel);
   return {
     v: 1,
     session,
@@ -69,15 +77,16 @@ function snapshot(
     ...found,
     mode: options.permissionMode ?? defaults.permissionMode,
     permissions: joined(defaults.permissions, options.permissions),
-    smallModel: runModel(deps, defaults.smallModel),
+    smallModel,
     scripted,
     thinkingTokens: options.thinkingTokens ?? null,
     outputSchema: options.outputSchema ?? null,
     backoff: defaults.backoff,
     stallMs: defaults.stallMs,
     maxEmptyReplies: MAX_EMPTY_REPLIES,
-    rules: rulesOf(deps, found.models, found.system, options),
-    ...(deps.guards.length === 0 ? {} : { hooks: deps.guards }),
+    rules: rulesOf(deps, { models: found.models, smallModel }, found.system, options),
+    // Wherever it goes on, it has to find them.
+    ...(deps.hooks.deciding.length === 0 ? {} : { hooks: deps.hooks.deciding }),
   };
 }
 
@@ -110,6 +119,24 @@ function runModel({ defaults, scripted }: Deps, name: string): RunModel {
   return { name, ...facts, ...(scripted ? { price: FREE } : {}) };
 }
 
+/**
+ * A rule that is about no tool guards nothing. Where a tool has nearly its name, it is a mistake; else the tool may come later, or be
+ * one of other workers.
+ */
+function rulesWithoutTool({ defaults, tools, warn }: Deps, options: RunOptions): { readonly mistaken?: string } {
+  const names = tools.definitions.map(({ name }) => name);
+  const { deny = [], ask = [], allow = [] } = joined(defaults.permissions, options.permissions);
+  const idle = [...deny, ...ask, ...allow].filter((rule) => !namesSome(rule, names));
+  for (const rule of idle) {
+    const near = nearName(parseRule(rule)?.tool ?? '', names);
+    const there = `there are ${names.join(', ')}`;
+    const about = `permission rule ${JSON.stringify(rule.slice(0, 80))} names no tool`;
+    if (near !== undefined) return { mistaken: `${about}: did you mean ${near}? (${there})` };
+    warn(`${about} of this worker, so that it does nothing: ${there}`);
+  }
+  return {};
+}
+
 function ownRules({ defaults: { permissions } }: Deps): Partial<RunOptions> {
   return permissions === undefined ? {} : { permissions };
 }
@@ -120,15 +147,38 @@ function joined(own: PermissionRules = {}, given: PermissionRules = {}): Permiss
   return { deny: both('deny'), ask: both('ask'), allow: both('allow') };
 }
 
-async function workspace(cwd: string): Promise<{ readonly path: string; readonly problem?: string }> {
+type Workspace = { readonly path: string; readonly place: Place; readonly problem?: string | undefined };
+
+async function workspace(cwd: string, dataDir: string | undefined, before?: Place): Promise<Workspace> {
   try {
     const path = await realpath(cwd);
-    const found = await stat(path);
-    return found.isDirectory() ? { path } : { path, problem: `the working directory ${cwd} is not a directory` };
+    const found = await stat(path, { bigint: true });
+    const place = { path, file: [bootId().slice(0, 8), found.dev, found.ino].join('/') };
+    if (!found.isDirectory()) return { path, place, problem: `the working directory ${cwd} is not a directory` };
+    return { path, place, problem: placeProblem(cwd, place, before) ?? (await dataProblem(path, dataDir)) };
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    return { path: cwd, problem: `the working directory ${cwd} cannot be used on this worker: ${why}` };
+    const problem = `the working directory ${cwd} cannot be used on this worker: ${why}`;
+    return { path: cwd, place: { path: cwd, file: '' }, problem };
   }
+}
+
+/** Whoever can write above a workspace can put a link, or another folder, in its place. The numbers of devices change with a boot. */
+function placeProblem(cwd: string, now: Place, before: Place | undefined): string | undefined {
+  if (before === undefined) return undefined;
+  const [[boot, device, inode], [oldBoot, oldDevice, oldInode]] = [now.file.split('/'), before.file.split('/')];
+  if (now.path === before.path && inode === oldInode && (device === oldDevice || boot !== oldBoot)) return undefined;
+  const where = now.path === before.path ? 'it was replaced by another' : `it leads to ${now.path}`;
+  return `the working directory ${cwd} is not the folder ${before.path} in which this session worked (${where}): if that is meant, give it again with --cwd`;
+}
+
+/** An agent that can rename what its data lies in could put other data there. */
+async function dataProblem(path: string, dataDir: string | undefined): Promise<string | undefined> {
+  const data = dataDir === undefined ? null : await realpath(dataDir).catch(() => null);
+  if (data === null) return undefined;
+  if (isInside(data, path)) return `the workspace ${path} lies in Perdure's data folder ${data}: use one outside it`;
+  if (!isInside(path, data)) return undefined;
+  return `the workspace ${path} holds Perdure's data folder ${data}: work in a folder below, or set PERDURE_DATA to one outside`;
 }
 
 function thinkingProblem({ name, maxOutput }: RunModel, { thinkingTokens }: RunOptions): string | undefined {

@@ -15,6 +15,9 @@ export type ProcessIdentity = {
   readonly host: string;
 };
 
+/** Where the system's own programs are, on every system that has no /proc. */
+export const SYSTEM_PATH = '/usr/bin:/bin:/usr/sbin:/sbin';
+
 const UNKNOWN_BOOT = '00000000-0000-0000-0000-000000000000';
 
 export type Liveness = 'alive' | 'dead' | 'unknown';
@@ -73,12 +76,24 @@ export function hostName(): string {
 
 /**
  * `alive` and `dead` are proofs. What may be another machine (another boot, even under the same host name: a fleet's machines can
- * share one) is `unknown`. A caller whose record cannot come from elsewhere, such as a lock in a local folder, says `here`: then
+ * share one) is `unknown`, and so is what /proc does not show to this user. A caller whose record cannot come from elsewhere, such as a lock in a local folder, says `here`: then
  * another boot means that the machine or container was started again since.
  */
 export function isAlive(identity: ProcessIdentity, written: 'here' | 'anywhere' = 'anywhere'): Liveness {
   if (!sameBoot(identity)) return written === 'here' ? 'dead' : 'unknown';
-  return startTimeOf(identity.pid) === identity.startTime ? 'alive' : 'dead';
+  const startTime = startTimeOf(identity.pid);
+  if (startTime === identity.startTime) return 'alive';
+  return startTime === null && isHidden(identity.pid) ? 'unknown' : 'dead';
+}
+
+/** Mounted with hidepid, or ProtectProc, /proc does not show other users' processes; a signal tells that there is one. */
+function isHidden(pid: number): boolean {
+  if (!hasProc || procStat(pid) !== null) return false;
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+  }
 }
 
 /** A whole boot id is unique in the world, and a laptop's host name changes with its network; 8 characters need the host too. */
@@ -111,7 +126,7 @@ function readOrNull(path: string): string | null {
 
 function run(command: string, args: readonly string[]): string | null {
   try {
-    const env = { ...process.env, LC_ALL: 'C', TZ: 'UTC' };
+    const env = { PATH: SYSTEM_PATH, LC_ALL: 'C', TZ: 'UTC' };
     return execFileSync(command, args, { encoding: 'utf8', env, stdio: ['ignore', 'pipe', 'ignore'] });
   } catch {
     return null;

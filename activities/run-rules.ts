@@ -1,4 +1,5 @@
 // The limits a run is decided by, from what its caller and its worker chose: part of its snapshot (L57).
+import { summarySpend } from './compaction/summarize-batch.ts';
 import type { ModelLimits, Rules } from '../workflows/contract/loop.ts';
 import type { RunOptions } from '../workflows/contract/session.ts';
 import type { Deps } from './deps.ts';
@@ -13,7 +14,9 @@ const MAX_STOP_HOOK_ROUNDS = 8;
 /** Tokens that a cap may be raised to, whatever the model allows (L26). */
 const MOST_RAISED = 64_000;
 
-export function rulesOf(deps: Deps, models: RunConfig['models'], system: string, options: RunOptions): Rules {
+type Models = Pick<RunConfig, 'models' | 'smallModel'>;
+
+export function rulesOf(deps: Deps, { models, smallModel }: Models, system: string, options: RunOptions): Rules {
   const { defaults, hooks, tools } = deps;
   const limits = (model: RunModel, thinking = 0): ModelLimits => {
     // Thinking counts as output, and must not take the room of the answer (L59).
@@ -42,6 +45,7 @@ export function rulesOf(deps: Deps, models: RunConfig['models'], system: string,
     stopHooks: hooks.has('stop'),
     maxStopHookRounds: MAX_STOP_HOOK_ROUNDS,
     batchSummaries: defaults.batchSummaries,
+    summarySpend: summarySpend(smallModel),
     afterStop: deps.afterStop.length > 0,
     approvalMs: options.approvalTimeoutMs ?? defaults.approvalTimeoutMs,
   };

@@ -1,12 +1,15 @@
 // What one step came to, created by condition before the step returns. If its completion is lost, the next attempt finds the
 // record and pays for no second call; of two attempts that both finish, the first counts and the other's segment is an orphan.
-import { createHash } from 'node:crypto';
-import type { SessionId } from '../workflows/contract/ids.ts';
+// A step that a reset schedules again finds the record too. One with a head is what happened, and stays; one without (it failed,
+// it was stopped) is over with the run it ended, and the step gets another try under the next number.
+import { createHash, randomUUID } from 'node:crypto';
+import type { Attempt } from './attempt.ts';
 import { keySegment } from './transcript/keys.ts';
-import type { Store } from './transcript/store.ts';
+import type { Created, Store } from './transcript/store.ts';
 
 export type StepRecord<Result> = {
-  read(): Promise<Result | null>;
+  /** `isOver`: passes over one that this very run recorded, and its server has forgotten. */
+  read(isOver?: (result: Result) => boolean): Promise<Result | null>;
   /** Stores `blobs`, then the record. What counts from now on: `result`, or what an earlier attempt recorded. */
   record(
     result: Result,
@@ -14,28 +17,68 @@ export type StepRecord<Result> = {
   ): Promise<{ readonly result: Result; readonly first: boolean }>;
 };
 
+type Recorded<Result> = {
+  readonly result: Result;
+  /** Temporal's id of the workflow run that recorded it. */
+  readonly run: string;
+  /** Tells our own record from an equal one of another attempt. */
+  readonly nonce: string;
+};
+
 /** `request` identifies the step: the same request is the same step, whatever the attempt. */
 export function stepRecord<Result>(
   store: Store,
-  session: SessionId,
+  { session, run }: Pick<Attempt, 'session' | 'run'>,
   chain: string,
   request: unknown,
 ): StepRecord<Result> {
   const digest = createHash('sha256')
     .update(JSON.stringify([chain, request]))
     .digest('hex');
-  const key = `steps/${keySegment(session)}/${digest}`;
-  const decode = (bytes: Uint8Array): Result => JSON.parse(new TextDecoder().decode(bytes)) as Result;
+  /** The number of this step's try, from 1: those before it are over. */
+  let at = 1;
+  const key = (): string => `steps/${keySegment(session)}/${digest}${at === 1 ? '' : `.${at}`}`;
+  const counts = (found: Recorded<Result>): boolean => found.run === run || stays(found.result);
   return {
-    read: async () => {
-      const bytes = await store.read(key);
-      return bytes && decode(bytes);
+    read: async (isOver = () => false) => {
+      for (; ; at += 1) {
+        const bytes = await store.read(key());
+        const found = bytes && decode<Result>(bytes);
+        if (!found) return null;
+        if (counts(found) && !isOver(found.result)) return found.result;
+      }
     },
     record: async (result, ...blobs) => {
-      const bytes = new TextEncoder().encode(JSON.stringify(result));
-      const created = await store.writeStep({ key, bytes, blobs });
-      if (created.kind === 'created') return { result, first: true };
-      return { result: decode(created.bytes), first: false };
+      const mine: Recorded<Result> = { result, run, nonce: randomUUID() };
+      const bytes = new TextEncoder().encode(JSON.stringify(mine));
+      for (; ; at += 1) {
+        const found = foundBy(await store.writeStep({ key: key(), bytes, blobs }), mine);
+        if (counts(found)) return { result: found.result, first: found.nonce === mine.nonce };
+      }
     },
   };
+}
+
+/** A create that took effect while its answer was lost finds itself. */
+function foundBy<Result>(created: Created, mine: Recorded<Result>): Recorded<Result> {
+  return created.kind === 'created' ? mine : decode(created.bytes);
+}
+
+function decode<Result>(bytes: Uint8Array): Recorded<Result> {
+  return JSON.parse(new TextDecoder().decode(bytes)) as Recorded<Result>;
+}
+
+/** Texts of the session's start are asked for once; a reply or a boundary that is stored is not made twice. */
+function stays(result: unknown): boolean {
+  if (Array.isArray(result)) return true;
+  if (typeof result !== 'object' || result === null) return false;
+  return 'head' in result && !('kind' in result && result.kind === 'failed');
+}
+
+/**
+ * "Nothing" is what a stopped step came to. An attempt that nobody stops finds it where the server has lost the stop with its last
+ * moments: then it is over.
+ */
+export function isForgotten({ abortedBy }: Attempt): (result: { readonly kind: string }) => boolean {
+  return ({ kind }) => kind === 'nothing' && abortedBy() !== 'stop';
 }

@@ -1,19 +1,14 @@
-// The embedded server as the product starts it, on a data folder of its own, with the product's worker and the floor's on it.
+// The embedded server as the product starts it, on a data folder of its own, and what runs of a subject left there.
 import { randomUUID } from 'node:crypto';
-import { appendFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { Client, Connection } from '@temporalio/client';
-import { bundleWorkflowCode, DefaultLogger, NativeConnection, Worker } from '@temporalio/worker';
-import { z } from 'zod';
-import { defineTool } from '../activities/tools/tool.ts';
 import { dataFolder } from '../worker/embedded/data-folder.ts';
 import { findBinary } from '../worker/embedded/find-binary.ts';
 import { joinServer } from '../worker/embedded/join-server.ts';
 import { installRuntime } from '../worker/install-runtime.ts';
-import { startWorker } from '../worker/start-worker.ts';
 import type { MessageId } from '../workflows/contract/ids.ts';
 import {
   MEMO_KEY,
@@ -22,13 +17,29 @@ import {
   type SessionInput,
   type SessionMemo,
 } from '../workflows/contract/session.ts';
+import { spawnModel, spawnWorker } from './processes.ts';
+import type { Subject } from './subjects.ts';
+import type { Usage } from './worker-process.ts';
+
+export type Load = {
+  readonly subject: Subject;
+  /** At once, on one worker. */
+  readonly sessions: number;
+  readonly turns: number;
+  /** Sessions that are run before, so that what a young process takes is not measured. */
+  readonly warmUp?: number;
+};
+
+export type Ran = {
+  readonly workflowIds: readonly string[];
+  readonly before: Usage;
+  readonly after: Usage;
+};
 
 export type BenchServer = {
   readonly client: Client;
-  /** Runs the floor and returns its workflow id. */
-  runFloor(turns: number): Promise<string>;
-  /** Runs a session against the model at `url` to its end and returns its id. */
-  runSession(url: string): Promise<string>;
+  /** Resolves when all sessions have ended and their worker is gone. */
+  run(load: Load): Promise<Ran>;
   close(): Promise<void>;
 };
 
@@ -41,30 +52,11 @@ export async function benchServer(say: (line: string) => void): Promise<BenchSer
   const embedded = await joinServer({ folder, role: 'command', worker: true, env, binary, say });
   const { address } = embedded;
   const client = new Client({ connection: await Connection.connect({ address }) });
-  const cwd = join(root, 'workspace');
-  await mkdir(cwd);
-  await writeFile(join(cwd, 'small.txt'), 'a small file\n');
+  const { storeDir, liveDir, root: dataDir } = folder;
+  const place = { root, address, folders: { storeDir, liveDir, dataDir } };
   return {
     client,
-    runFloor: (turns) => runFloor(client, address, turns),
-    async runSession(url) {
-      const taskQueue = `bench-${randomUUID()}`;
-      const worker = await startWorker({
-        address,
-        namespace: 'default',
-        storeDir: folder.storeDir,
-        liveDir: folder.liveDir,
-        dataDir: folder.root,
-        env: { PATH: env.PATH, ANTHROPIC_API_KEY: 'bench', ANTHROPIC_BASE_URL: url },
-        warn: say,
-        taskQueue,
-        tools: [note],
-        defaults: { permissionMode: 'bypass', maxTurns: 1_000_000 },
-      });
-      const id = await runSession(client, taskQueue, cwd);
-      await worker.stop();
-      return id;
-    },
+    run: (load) => runLoad(client, place, load),
     async close() {
       await client.connection.close();
       await embedded.leave();
@@ -73,53 +65,66 @@ export async function benchServer(say: (line: string) => void): Promise<BenchSer
   };
 }
 
-/** An effectful call: claimed, run once, recorded. */
-const note = defineTool({
-  name: 'note',
-  description: 'Append a line to notes.txt.',
-  inputSchema: z.strictObject({ line: z.string() }),
-  risk: 'write',
-  recovery: 'report',
-  call: async ({ line }, { cwd }) => {
-    await appendFile(join(cwd, 'notes.txt'), `${line}\n`);
-    return { content: 'noted' };
-  },
-});
+type Place = {
+  readonly root: string;
+  readonly address: string;
+  readonly folders: { readonly storeDir: string; readonly liveDir: string; readonly dataDir: string };
+};
 
-async function runSession(client: Client, taskQueue: string, cwd: string): Promise<string> {
-  const id = `bench-${randomUUID()}`;
+async function runLoad(client: Client, { root, address, folders }: Place, load: Load): Promise<Ran> {
+  const { subject, sessions, turns, warmUp = 0 } = load;
+  const taskQueue = `bench-${randomUUID()}`;
+  const model = subject === 'floor' ? null : await spawnModel(subject, turns);
+  const worker = await spawnWorker({ address, taskQueue, model: model?.url ?? null, folders });
+  const runAll = async (count: number): Promise<readonly string[]> => {
+    const each = (): Promise<string> =>
+      subject === 'floor' ? startFloor(client, taskQueue, turns) : startSession(client, taskQueue, root);
+    const ids = await Promise.all(Array.from({ length: count }, each));
+    for (const id of ids) await ended(client, id);
+    return ids;
+  };
+  try {
+    await runAll(warmUp);
+    const before = await worker.usage();
+    const workflowIds = await runAll(sessions);
+    return { workflowIds, before, after: await worker.usage() };
+  } finally {
+    await worker.stop();
+    await model?.stop();
+  }
+}
+
+async function startSession(client: Client, taskQueue: string, root: string): Promise<string> {
+  const workflowId = `bench-${randomUUID()}`;
+  const cwd = join(root, workflowId);
+  await mkdir(cwd);
+  await writeFile(join(cwd, 'small.txt'), 'a small file\n');
   const input: SessionInput = { options: { cwd }, title: 'bench', visibility: true };
   await client.workflow.signalWithStart(WORKFLOW_TYPE, {
-    workflowId: id,
+    workflowId,
     taskQueue,
     args: [input],
     signal: SIGNALS.message,
     signalArgs: [{ id: randomUUID() as MessageId, body: { kind: 'text', text: 'Begin.' } }],
     workflowTaskTimeout: '5s',
   });
+  return workflowId;
+}
+
+async function startFloor(client: Client, taskQueue: string, turns: number): Promise<string> {
+  const workflowId = `floor-${randomUUID()}`;
+  await client.workflow.start('floor', { workflowId, taskQueue, args: [turns], workflowTaskTimeout: '5s' });
+  return workflowId;
+}
+
+async function ended(client: Client, id: string): Promise<void> {
   for (;;) {
-    const memo = (await client.workflow.getHandle(id).describe()).memo?.[MEMO_KEY] as SessionMemo | undefined;
-    if (memo?.last) {
-      const { reason } = memo.last.terminal;
-      if (reason !== 'completed') throw new Error(`the bench session ended with ${JSON.stringify(memo.last.terminal)}`);
-      return id;
-    }
+    const { status, memo } = await client.workflow.getHandle(id).describe();
+    const last = (memo?.[MEMO_KEY] as SessionMemo | undefined)?.last;
+    if (last && last.terminal.reason !== 'completed')
+      throw new Error(`the bench session ended with ${JSON.stringify(last.terminal)}`);
+    if (last || status.name === 'COMPLETED') return;
     // Far apart: the bench must not measure its own polling.
     await sleep(1_000);
   }
-}
-
-async function runFloor(client: Client, address: string, turns: number): Promise<string> {
-  const taskQueue = `floor-${randomUUID()}`;
-  const connection = await NativeConnection.connect({ address });
-  const workflowsPath = fileURLToPath(new URL('./floor-workflow.js', import.meta.url));
-  const workflowBundle = await bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('WARN') });
-  const activities = { nothing: () => Promise.resolve() };
-  const worker = await Worker.create({ connection, taskQueue, workflowBundle, activities, maxCachedWorkflows: 300 });
-  const workflowId = `floor-${randomUUID()}`;
-  await worker.runUntil(
-    client.workflow.execute('floor', { workflowId, taskQueue, args: [turns], workflowTaskTimeout: '5s' }),
-  );
-  await connection.close();
-  return workflowId;
 }

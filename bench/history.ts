@@ -1,8 +1,9 @@
-// What the turns of a session left in its history: events, bytes and milliseconds, read back from the server.
+// What workflows left in their histories: events, bytes and times, read back from the server.
 import type { Client } from '@temporalio/client';
 import proto, { type temporal } from '@temporalio/proto';
 
-export type Turn = { readonly events: number; readonly bytes: number; readonly ms: number };
+/** `from` and `to` in milliseconds since the epoch. */
+export type Turn = { readonly events: number; readonly bytes: number; readonly from: number; readonly to: number };
 
 type Event = temporal.api.history.v1.IHistoryEvent;
 
@@ -11,15 +12,22 @@ export async function turnsOf(client: Client, workflowId: string, opens: string,
   const events = await chain(client, workflowId);
   const opening = events.flatMap((event, at) => (opened(event) === opens ? [at] : []));
   const starts = opening.filter((_, n) => n % every === 0);
-  return starts.slice(0, -1).map((from, n) => {
-    const to = starts[n + 1] ?? from;
-    const turn = events.slice(from, to);
+  return starts.slice(0, -1).map((first, n) => {
+    const next = starts[n + 1] ?? first;
+    const turn = events.slice(first, next);
     const bytes = turn.reduce(
       (sum, event) => sum + proto.temporal.api.history.v1.HistoryEvent.encode(event).finish().length,
       0,
     );
-    return { events: turn.length, bytes, ms: timeOf(events[to]) - timeOf(events[from]) };
+    return { events: turn.length, bytes, from: timeOf(events[first]), to: timeOf(events[next]) };
   });
+}
+
+/** Milliseconds from the first event of any of them to the last of any. */
+export async function wallOf(client: Client, workflowIds: readonly string[]): Promise<number> {
+  const times: number[] = [];
+  for (const id of workflowIds) times.push(...(await chain(client, id)).map(timeOf));
+  return times.reduce((a, b) => Math.max(a, b)) - times.reduce((a, b) => Math.min(a, b));
 }
 
 async function chain(client: Client, workflowId: string): Promise<Event[]> {

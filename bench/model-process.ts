@@ -1,19 +1,31 @@
-// The model of the bench, in a process of its own as a real one would be, and as fast as one can be: it reads the request and
-// answers at once, without looking at it, for what is measured is the loop. Asks for one tool a turn, `turns` times, then ends.
+// The model of the bench, in a process of its own as a real one would be, and as fast as one can be: it answers at once, and looks
+// at a request only to count the calls in it, for what is measured is the loop. Asks each session for one tool a turn, `turns`
+// times, then ends.
 // Arguments: tool name, input as JSON, turns. Prints its URL; ends with its standard input.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
+const CALL = '"type":"tool_use"';
+
 const [tool = '', input = '{}', turns = '1'] = process.argv.slice(2);
-let asked = 0;
 
 const server = createServer((request, response) => {
-  request.resume().once('end', () => {
-    asked += 1;
+  const chunks: Buffer[] = [];
+  request.on('data', (chunk: Buffer) => chunks.push(chunk));
+  request.once('end', () => {
+    const asked = calls(Buffer.concat(chunks)) + 1;
     response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.end(sse(asked <= Number(turns) ? turn(asked) : answer()));
+    response.end(sse(asked, asked <= Number(turns) ? turn(asked) : answer()));
   });
 });
+
+/** A session never sends fewer than it has made: its conversation stays far below the window. */
+function calls(body: Buffer): number {
+  let count = 0;
+  for (let at = body.indexOf(CALL); at >= 0; at = body.indexOf(CALL, at + 1)) count += 1;
+  return count;
+}
+
 server.listen(0, '127.0.0.1', () => {
   process.stdout.write(`http://127.0.0.1:${(server.address() as AddressInfo).port}\n`);
 });
@@ -34,7 +46,7 @@ function words(text: string): Block {
   return { start: { type: 'text', text: '' }, delta: { type: 'text_delta', text } };
 }
 
-function sse(blocks: readonly Block[]): string {
+function sse(asked: number, blocks: readonly Block[]): string {
   const usage = { input_tokens: 10, output_tokens: 10 };
   const message = {
     id: `msg_${asked}`,

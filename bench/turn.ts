@@ -1,42 +1,63 @@
-// What one durable one-tool turn costs, beside the engine's floor (two no-op activities a turn): events, history bytes and
-// milliseconds at turns 1, 10, 100 and 500, on one server in one sitting, interleaved. `--json` prints one JSON object.
-import { benchServer } from './bench-server.ts';
-import { measure, type Row, type Subject } from './measure.ts';
-import { table } from './table.ts';
+// One session alone: events, history bytes, milliseconds and CPU of the worker at turns 1, 10, 100 and 500.
+import type { BenchServer } from './bench-server.ts';
+import { turnsOf } from './history.ts';
+import { opensTurn, type Subject } from './subjects.ts';
+import { median } from './table.ts';
+import type { Usage } from './worker-process.ts';
 
-const json = process.argv.includes('--json');
-const say = (line: string): void => void process.stderr.write(`${line}\n`);
+type Measured = { readonly events: number; readonly bytes: number; readonly ms: number; readonly cpuMs: number };
+type Row = Measured & { readonly subject: Subject; readonly turn: number };
 
-const SUBJECTS: readonly Subject[] = ['floor', 'safe', 'effectful'];
-const ROUNDS = 2;
+export type TurnRow = Row & {
+  /** What `ms` and `cpuMs` are of the floor's at the same turn. */
+  readonly ratio: number;
+  readonly cpuRatio: number;
+};
 
-const bench = await benchServer(say);
-try {
-  const rows: Row[] = [];
-  // Interleaved, so that a slow minute of the machine is everyone's.
-  for (let round = 1; round <= ROUNDS; round += 1) {
-    for (const subject of SUBJECTS) {
-      say(`round ${round} of ${ROUNDS}: ${subject}`);
-      rows.push(...(await measure(bench, subject)));
-    }
-  }
-  process.stdout.write(json ? `${JSON.stringify({ turns: table(rows) })}\n` : `${render(table(rows))}\n`);
-} finally {
-  await bench.close();
+const TURNS = 506;
+
+/** Around each turn, the ones taken with it: a single turn is noise. */
+const AROUND: Readonly<Record<number, readonly [from: number, to: number]>> = {
+  1: [1, 3],
+  10: [7, 13],
+  100: [95, 105],
+  500: [495, 505],
+};
+
+export async function measureTurns(bench: BenchServer, subject: Subject): Promise<Row[]> {
+  const { workflowIds, after } = await bench.run({ subject, sessions: 1, turns: TURNS });
+  const turns = await turnsOf(bench.client, workflowIds[0] ?? '', ...opensTurn(subject));
+  return Object.entries(AROUND).flatMap(([turn, [first, last]]) =>
+    turns.slice(first - 1, last).map(({ events, bytes, from, to }) => {
+      const cpuMs = cpuAt(after, to) - cpuAt(after, from);
+      return { subject, turn: Number(turn), events, bytes, ms: to - from, cpuMs };
+    }),
+  );
 }
 
-function render(rows: ReturnType<typeof table>): string {
-  const head = ['turn', 'subject', 'events', 'bytes', 'ms', '× floor'];
-  const lines = rows.map((row) => [
-    String(row.turn),
-    row.subject,
-    row.events.toFixed(1),
-    row.bytes.toFixed(0),
-    row.ms.toFixed(1),
-    row.ratio.toFixed(2),
-  ]);
-  const widths = head.map((cell, column) => Math.max(cell.length, ...lines.map((line) => line[column]?.length ?? 0)));
-  return [head, ...lines]
-    .map((line) => line.map((cell, column) => cell.padStart(widths[column] ?? 0)).join('  '))
-    .join('\n');
+/** In a straight line between two samples. */
+function cpuAt({ samples }: Usage, at: number): number {
+  const next = samples.findIndex(([time]) => time >= at);
+  const [b, a] = [samples[next], samples[next - 1]];
+  if (a === undefined || b === undefined) return (b ?? samples.at(-1))?.[1] ?? Number.NaN;
+  return a[1] + ((b[1] - a[1]) * (at - a[0])) / (b[0] - a[0]);
+}
+
+/** Medians. */
+export function turnTable(rows: readonly Row[]): readonly TurnRow[] {
+  const turns = [...new Set(rows.map(({ turn }) => turn))];
+  const subjects = [...new Set(rows.map(({ subject }) => subject))];
+  return turns.flatMap((turn) => {
+    const floor = medians(rows, turn, 'floor');
+    return subjects.map((subject) => {
+      const row = medians(rows, turn, subject);
+      return { turn, subject, ...row, ratio: row.ms / floor.ms, cpuRatio: row.cpuMs / floor.cpuMs };
+    });
+  });
+}
+
+function medians(rows: readonly Row[], turn: number, subject: Subject): Measured {
+  const those = rows.filter((row) => row.turn === turn && row.subject === subject);
+  const of = (name: keyof Measured): number => median(those.map((row) => row[name]));
+  return { events: of('events'), bytes: of('bytes'), ms: of('ms'), cpuMs: of('cpuMs') };
 }

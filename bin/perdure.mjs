@@ -17,7 +17,7 @@ function newest(folder) {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     const path = join(folder, entry.name);
     if (entry.isDirectory()) time = Math.max(time, newest(path));
-    else if (/\.tsx?$/.test(entry.name)) time = Math.max(time, statSync(path).mtimeMs);
+    else if (/\.(tsx?|mjs)$/.test(entry.name)) time = Math.max(time, statSync(path).mtimeMs);
   }
   return time;
 }
@@ -28,13 +28,19 @@ function isStale() {
   return sources.some((folder) => newest(join(root, folder)) > time);
 }
 
+/** What `npm run build` does. Nothing is looked for on PATH, where an agent may have put it, and no key is given along. */
+function build() {
+  const { PATH, HOME, LANG } = process.env;
+  const options = { cwd: root, env: { PATH, HOME, LANG }, stdio: ['ignore', 2, 2] };
+  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+  const steps = [[compiler, '-p', 'tsconfig.build.json'], [join(root, 'dist', 'worker', 'bundle.js')]];
+  return steps.every((step) => spawnSync(process.execPath, step, options).status === 0);
+}
+
 if (isStale()) {
   process.stderr.write('perdure: building, for the sources are newer than what was built\n');
-  const { status, error } = spawnSync('npm', ['run', '--silent', 'build'], { cwd: root, stdio: ['ignore', 2, 2] });
-  if (status !== 0) {
-    process.stderr.write(
-      `perdure: the build failed${error ? ` (${error.message})` : ''}: run npm ci, then npm run build\n`,
-    );
+  if (!build()) {
+    process.stderr.write('perdure: the build failed: run npm ci, then npm run build\n');
     process.exit(1);
   }
 }

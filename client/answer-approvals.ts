@@ -1,6 +1,7 @@
 // Puts calls that wait for a decision to a function of the program, for query() (L55). Who decides elsewhere is heeded: what the
 // function then says no longer counts.
 import { inspect } from 'node:util';
+import { didYouMean, nearName } from '../workflows/contract/near-name.ts';
 import type { ApprovalEvent, WaitingApproval } from './approval.ts';
 import type { PerdureClient } from './client.ts';
 import { reasonProblem } from './decide.ts';
@@ -91,9 +92,14 @@ async function answer(answering: Answering, approval: WaitingApproval, signal: A
   }
 }
 
+const PARTS: readonly string[] = ['kind', 'input', 'reason', 'interrupt'];
+
 /** A sentence that says what is wrong with it, or undefined: a program in JavaScript may say anything. */
 function answerProblem(said: unknown): string | undefined {
   const { kind, reason } = (typeof said === 'object' && said !== null ? said : {}) as Readonly<Record<string, unknown>>;
+  // An input that was misspelled would let the model's own run.
+  const wrong = Object.keys(Object(said) as object).find((key) => !PARTS.includes(key) && nearName(key, PARTS));
+  if (wrong !== undefined) return `has ${JSON.stringify(wrong)}: ${didYouMean(wrong, PARTS)}`;
   if (kind === 'allow') return undefined;
   if (kind !== 'deny' || typeof reason !== 'string')
     return `is ${oneLine(inspect(said, { depth: 1 }), 100)}: return { kind: 'allow' } or { kind: 'deny', reason: 'why' }`;
@@ -105,8 +111,9 @@ function answerProblem(said: unknown): string | undefined {
 async function give(sessions: Sessions, approval: WaitingApproval, said: ApprovalAnswer): Promise<boolean> {
   const { session, call } = approval;
   try {
-    if (said.kind === 'allow') await sessions.approve(session, call, said);
-    else await sessions.deny(session, call, said.reason, said);
+    if (said.kind === 'allow')
+      await sessions.approve(session, call, said.input === undefined ? {} : { input: said.input });
+    else await sessions.deny(session, call, said.reason, { interrupt: said.interrupt ?? false });
     return true;
   } catch (error) {
     if (error instanceof ClientProblem && !(await waits(sessions, approval))) return false;

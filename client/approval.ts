@@ -1,5 +1,5 @@
 // A call that waits for a decision, with the input that is to be decided about (L55). Read from the memo and the store alone.
-import type { Hash, SessionId } from '../workflows/contract/ids.ts';
+import { questionParts, type SessionId } from '../workflows/contract/ids.ts';
 import type { PendingApproval } from '../workflows/contract/session.ts';
 import { hashOf } from '../activities/transcript/hash.ts';
 import { type Store, StoreError } from '../activities/transcript/store.ts';
@@ -36,15 +36,17 @@ export async function waitingApproval(
 async function inputOf(
   store: Store,
   view: View,
-  { index, inputHash }: PendingApproval,
+  { index, inputHash: question }: PendingApproval,
 ): Promise<Pick<WaitingApproval, 'input' | 'problem'>> {
   const block = lastReply(view)?.reply.message.content[index];
   if (block?.type !== 'tool_use') return { input: null, problem: 'its call is not in the transcript' };
+  const { inputHash } = questionParts(question);
   if (inputHashOf(block.input) === inputHash) return { input: block.input };
-  // A hook may have put another in its place; that one is stored under its own hash.
-  const hash = inputHash as Hash;
-  if (await store.has(hash)) return { input: JSON.parse(new TextDecoder().decode(await store.get(hash))) as unknown };
-  return { input: block.input, problem: 'a hook has changed this input: the one that would run is not stored' };
+  // A hook or a person may have put another in its place; that one is stored under its own hash.
+  if (inputHash !== null && (await store.has(inputHash))) {
+    return { input: JSON.parse(new TextDecoder().decode(await store.get(inputHash))) as unknown };
+  }
+  return { input: block.input, problem: 'this input was changed, and the one that would run is not stored' };
 }
 
 export function inputHashOf(input: unknown): string {

@@ -1,34 +1,34 @@
 // The typed client: everything a program or a person does with sessions. It needs a server, never a worker.
 import type { Client } from '@temporalio/client';
 import type { MessageId, SessionId } from '../workflows/contract/ids.ts';
-import { withChanges } from '../workflows/contract/option-changes.ts';
-import { optionsProblem } from '../workflows/contract/options-problem.ts';
+import type { Profile } from '../workflows/contract/profiles.ts';
 import {
   SIGNALS,
-  TASK_QUEUE,
+  UPDATES,
   WORKFLOW_TYPE,
   type OptionChanges,
   type PendingApproval,
   type RunOptions,
   type SignalOnce,
-  type UserMessage,
 } from '../workflows/contract/session.ts';
-import type { Watched } from '../activities/live/events.ts';
+import type { ForWorkers } from '../worker/config-queue.ts';
+import type { Told } from '../activities/live/events.ts';
 import type { Entry } from '../activities/transcript/entries.ts';
-import { schemaProblem } from '../activities/model/answer-schema.ts';
 import { createLimit } from '../activities/transcript/limit.ts';
 import type { Store } from '../activities/transcript/store.ts';
 import type { WaitingApproval } from './approval.ts';
 import { approve, type ApproveOptions, type DecidePorts, deny, type DenyOptions } from './decide.ts';
 import { follow, type Followed, type FollowOptions } from './follow.ts';
 import { headOf } from './head.ts';
-import { messageBody, messageIdProblem, newMessageId, promptProblem, titleOf } from './message.ts';
+import { known, refuseUnknown } from './known-options.ts';
+import { messageOf, newMessageId } from './message.ts';
 import { patience, persist } from './persist.ts';
-import { ClientProblem } from './problem.ts';
+import { type Damage, examineDamage } from './repair.ts';
 import type { RunOutcome } from './run-outcome.ts';
-import { newSessionId, sessionIdProblem } from './session-id.ts';
+import { checkedId } from './session-id.ts';
 import { sessionInfo, type SessionDescription, type SessionInfo } from './session-info.ts';
-import { cancel, describe, signal, signalWithStart } from './session-send.ts';
+import { cancel, closedProblem, signal } from './session-send.ts';
+import { describeHere, startSession } from './start-session.ts';
 import { MOST_UPDATES, update } from './session-update.ts';
 import { snip, type Snipped } from './snip.ts';
 import { transcriptReader } from './transcript.ts';
@@ -37,10 +37,17 @@ export type ClientOptions = {
   readonly temporal: Client;
   /** The store its workers use. */
   readonly store: Store;
-  readonly live: (session: SessionId, signal: AbortSignal) => AsyncIterable<Watched>;
+  readonly live: (session: SessionId, signal: AbortSignal) => AsyncIterable<Told>;
   /** Whether the server has the phase registered as a search attribute. */
   readonly visibility: () => Promise<boolean>;
+  /** Of sessions that it begins. */
   readonly taskQueue?: string;
+  /** The store's own id: a session of another one, or one that cannot be read, is refused. Absent: not checked. */
+  readonly storeId?: () => Promise<string>;
+  /** Of the sessions that are opened here; absent: `machine`. */
+  readonly profile?: Profile;
+  /** Whether the payloads of sessions that are opened here are sealed. */
+  readonly sealed?: boolean;
   /** Milliseconds between looks at a session that is followed. */
   readonly lookMs?: number;
 };
@@ -52,6 +59,10 @@ export type StartOptions = OptionChanges & {
   readonly messageId?: MessageId;
   /** What is not given, or null, of a session that is opened by this: one that is open keeps its own. */
   readonly ifNew?: Partial<RunOptions>;
+  /** Of a session that is opened by this, where `session` names none: made with newSessionId(). */
+  readonly newId?: string;
+  /** Which workers a session that is opened by this is for; absent: those of the client's task queue. */
+  readonly workers?: ForWorkers;
 };
 
 export type SendOptions = {
@@ -79,6 +90,10 @@ export type PerdureClient = {
   deny(session: string, call: string, reason: string, options?: DenyOptions): Promise<PendingApproval>;
   /** From its next request on the model no longer sees these entries, by position. Each must be one a snip can mean, and stays (L7). */
   snip(session: string, entries: readonly number[]): Promise<Snipped>;
+  /** Whether its transcript can be read to its end, and what is lost of one that cannot. No worker is needed. */
+  damage(session: string): Promise<Damage>;
+  /** It goes on from the last whole step; what is lost is told in its transcript. It must be idle, and a worker has to run. */
+  repair(session: string): Promise<Damage>;
   /** Newest first; `open`: only those that are not closed. */
   list(which?: { readonly open?: boolean }): AsyncIterable<SessionInfo>;
   describe(session: string): Promise<SessionDescription>;
@@ -92,28 +107,41 @@ export type PerdureClient = {
 const LOOK_MS = 1_000;
 const QUERY = `WorkflowType = '${WORKFLOW_TYPE}' AND ExecutionStatus`;
 
+/** Throws ClientProblem for an option that is not known, as every method does. */
 export function createClient(options: ClientOptions): PerdureClient {
+  refuseUnknown('createClient()', options, known.client);
   const { temporal, store, live, lookMs = LOOK_MS } = options;
   const reader = transcriptReader(store);
   const impatient = { ...patience, total: patience.oneCall };
   const look = (session: SessionId) =>
-    persist(temporal, `look at session ${session}`, () => describe(temporal, session), impatient);
+    persist(temporal, `look at session ${session}`, () => describeHere(options, session), impatient);
+  /** A server that others use too: what is sent to a session of theirs would be passed over, and nobody would know. */
+  const reach = async (id: string): Promise<SessionId> => {
+    const session = checkedId(id);
+    if (options.storeId) await look(session);
+    return session;
+  };
   const entriesNow = async (session: SessionId): Promise<readonly Entry[]> => {
     const head = await persist(temporal, `read session ${session}`, () => headOf(temporal, session), impatient);
     return reader.entries(session, head);
   };
   const decisions = decidePorts(options, look);
   return {
-    start: (task, start) => startSession(options, task, start ?? {}),
-    send: async (id, text, { now, messageId, options: changed } = {}) => {
-      const session = checkedId(id);
+    start: async (task, start = {}) => {
+      refuseUnknown('start()', start, known.start);
+      return startSession(options, task, start);
+    },
+    send: async (id, text, sent = {}) => {
+      refuseUnknown('send()', sent, known.send);
+      const { now, messageId, options: changed } = sent;
+      const session = await reach(id);
       const message = await messageOf(store, text, messageId, changed);
       await signal(temporal, session, SIGNALS.message, [{ ...message, ...(now ? { now } : {}) }]);
       return { session, messageId: message.id };
     },
-    interrupt: async (id) => signal(temporal, checkedId(id), SIGNALS.interrupt, [once()]),
+    interrupt: async (id) => signal(temporal, await reach(id), SIGNALS.interrupt, [once('interrupt')]),
     cancel: async (id) => cancel(temporal, checkedId(id)),
-    resume: async (id) => signal(temporal, checkedId(id), SIGNALS.resume, [once()]),
+    resume: async (id) => signal(temporal, await reach(id), SIGNALS.resume, [once('resume')]),
     approvals: async (id) => {
       const sessions = id === undefined ? list(temporal, `${QUERY} = 'Running'`) : [await look(checkedId(id))];
       const waiting: WaitingApproval[] = [];
@@ -121,15 +149,37 @@ export function createClient(options: ClientOptions): PerdureClient {
         for (const pending of status === 'open' ? approvals : []) waiting.push(await reader.waiting(session, pending));
       return waiting;
     },
-    approve: async (id, call, approved = {}) => approve(decisions, checkedId(id), call, approved),
-    deny: async (id, call, reason, denied = {}) => deny(decisions, checkedId(id), call, reason, denied),
+    approve: async (id, call, approved = {}) => {
+      refuseUnknown('approve()', approved, known.approve);
+      return approve(decisions, checkedId(id), call, approved);
+    },
+    deny: async (id, call, reason, denied = {}) => {
+      refuseUnknown('deny()', denied, known.deny);
+      return deny(decisions, checkedId(id), call, reason, denied);
+    },
     snip: async (id, entries) => {
       const send = (session: SessionId) => signal(temporal, session, SIGNALS.snip, [{ entries }]);
       return snip({ look, entries: entriesNow, send }, checkedId(id), entries);
     },
-    list: ({ open = false } = {}) => list(temporal, `${QUERY} ${open ? "= 'Running'" : "!= 'ContinuedAsNew'"}`),
+    damage: async (id) => examineDamage({ temporal, store }, await look(checkedId(id))),
+    repair: async (id) => {
+      const seen = await look(checkedId(id));
+      if (seen.status !== 'open') throw closedProblem(seen);
+      const damage = await examineDamage({ temporal, store }, seen);
+      if (damage.kind !== 'repairable') return damage;
+      const { from, to, lost } = damage;
+      await decisions.update(seen.session, UPDATES.repair, { from, to, lost });
+      return damage;
+    },
+    list: (which = {}) => {
+      refuseUnknown('list()', which, known.list);
+      return list(temporal, `${QUERY} ${which.open ? "= 'Running'" : "!= 'ContinuedAsNew'"}`);
+    },
     describe: async (id) => look(checkedId(id)),
-    follow: (id, followed) => follow({ ...reader, live, look, everyMs: lookMs }, checkedId(id), followed),
+    follow: (id, followed) => {
+      refuseUnknown('follow()', followed, known.follow);
+      return follow({ ...reader, live, look, everyMs: lookMs }, checkedId(id), followed);
+    },
     result: async (id, run) => {
       const session = checkedId(id);
       const { last } = await look(session);
@@ -144,54 +194,20 @@ export function createClient(options: ClientOptions): PerdureClient {
 }
 
 function decidePorts(options: ClientOptions, look: DecidePorts['look']): DecidePorts {
-  const { temporal, store, taskQueue = TASK_QUEUE } = options;
+  const { temporal, store } = options;
   const few = createLimit(MOST_UPDATES);
   return {
     store,
     look,
-    update: (session, name, arg) => few(() => update({ temporal, session, name, arg, taskQueue })),
+    update: (session, name, arg) =>
+      few(async () => {
+        const { taskQueue, configuration } = await look(session);
+        return update({ temporal, session, name, arg, taskQueue, configuration });
+      }),
   };
 }
 
-const once = (): SignalOnce => ({ id: newMessageId() });
-
-async function startSession(client: ClientOptions, task: string, start: StartOptions): Promise<Sent> {
-  const { session: id, messageId, ifNew = {}, ...given } = start;
-  const session = id === undefined ? newSessionId() : checkedId(id);
-  // A new session has nothing that null could take back.
-  const options: RunOptions = { cwd: process.cwd(), ...ifNew, ...withChanges<Partial<RunOptions>>({}, given) };
-  // A session that is open already has options of its own: those given hold from its next run on.
-  const message = await messageOf(client.store, task, messageId, id === undefined ? undefined : given);
-  const problem = wrongWith(options);
-  if (problem !== undefined) throw new ClientProblem('refused', problem);
-  const input = { options, title: titleOf(task), visibility: await client.visibility() };
-  const taskQueue = client.taskQueue ?? TASK_QUEUE;
-  await signalWithStart(client.temporal, { session, input, message, taskQueue, now: Date.now() });
-  return { session, messageId: message.id };
-}
-
-async function messageOf(
-  store: Store,
-  text: string,
-  id = newMessageId(),
-  options?: OptionChanges,
-): Promise<UserMessage> {
-  const problem = promptProblem(text) ?? messageIdProblem(id) ?? (options && wrongWith(options));
-  if (problem !== undefined) throw new ClientProblem('refused', problem);
-  const changes = options && Object.keys(options).length > 0 ? { options } : {};
-  return { id, body: await messageBody(store, text), ...changes };
-}
-
-function wrongWith(changes: OptionChanges): string | undefined {
-  const options = withChanges<Partial<RunOptions>>({}, changes);
-  return optionsProblem(options) ?? schemaProblem(options.outputSchema);
-}
-
-function checkedId(id: string): SessionId {
-  const problem = sessionIdProblem(id);
-  if (problem !== undefined) throw new ClientProblem('refused', problem);
-  return id as SessionId;
-}
+const once = (name: SignalOnce['signal']): SignalOnce => ({ signal: name, id: newMessageId() });
 
 async function* list(temporal: Client, query: string): AsyncIterable<SessionInfo> {
   for await (const execution of temporal.workflow.list({ query })) yield sessionInfo(execution);

@@ -7,6 +7,7 @@ import {
   type Approval,
   type Denial,
   type PendingApproval,
+  type Repair,
 } from '../workflows/contract/session.ts';
 import type { Store } from '../activities/transcript/store.ts';
 import { ClientProblem } from './problem.ts';
@@ -18,7 +19,7 @@ export type DecidePorts = {
   readonly store: Store;
   readonly look: (session: SessionId) => Promise<SessionDescription>;
   /** Throws ClientProblem. */
-  readonly update: (session: SessionId, name: string, arg: Approval | Denial) => Promise<void>;
+  readonly update: (session: SessionId, name: string, arg: Approval | Denial | Repair) => Promise<void>;
 };
 
 /** `input`: runs with this instead of what the model wrote; it is validated again. */

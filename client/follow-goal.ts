@@ -10,6 +10,8 @@ export type Goal = {
   readonly from: number;
   /** Run `from` has begun, or is over: its start is in the live channel, or was lost. */
   readonly underWay: boolean;
+  /** There may be no such run. */
+  readonly orNone?: true;
 };
 
 export function goalOf(seen: SessionDescription, message: MessageId | null): Goal {
@@ -18,6 +20,16 @@ export function goalOf(seen: SessionDescription, message: MessageId | null): Goa
   if (message === null) return { message, from: waits && last > 0 ? last : last + 1, underWay: true };
   if (answers(seen.last, message)) return { message, from: last, underWay: true };
   return { message, from: last + 1, underWay: !waits };
+}
+
+/** The first run after run `run`, if there is one. */
+export function goalAfter(run: number): Goal {
+  return { message: null, from: run + 1, underWay: true, orNone: true };
+}
+
+/** What seemed about to begin was no run. */
+export function isNone({ orNone, from }: Goal, seen: SessionDescription): boolean {
+  return orNone === true && isAtRest(seen) && (seen.last?.run ?? 0) < from;
 }
 
 /** Nothing runs and nothing is about to. */

@@ -1,18 +1,18 @@
 // The two sources a follower reads: the live channel, and a look at the session every second or so.
-import type { Watched } from '../activities/live/events.ts';
+import type { Told } from '../activities/live/events.ts';
 import type { Mailbox } from './mailbox.ts';
 import { pause } from './pause.ts';
 import { ClientProblem } from './problem.ts';
 import type { SessionDescription } from './session-info.ts';
 
 export type News =
-  | { readonly kind: 'event'; readonly event: Watched }
+  | { readonly kind: 'event'; readonly event: Told }
   | { readonly kind: 'look'; readonly seen: SessionDescription }
   /** Looking makes no sense any more. */
   | { readonly kind: 'broken'; readonly error: unknown };
 
 /** The channel is best effort: when it breaks, looking goes on, and the store has what counts. */
-export async function liveNews(events: AsyncIterable<Watched>, news: Mailbox<News>): Promise<void> {
+export async function liveNews(events: AsyncIterable<Told>, news: Mailbox<News>): Promise<void> {
   try {
     for await (const event of events) news.push({ kind: 'event', event });
   } catch {

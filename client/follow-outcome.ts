@@ -1,6 +1,6 @@
 // How the awaited run ended, as far as the memo tells: read from the store, for the live channel may have lost it.
 import type { Entry } from '../activities/transcript/entries.ts';
-import type { MessageId, SessionId } from '../workflows/contract/ids.ts';
+import type { Hash, MessageId, SessionId } from '../workflows/contract/ids.ts';
 import { noUsage } from '../workflows/contract/loop.ts';
 import type { RunSummary } from '../workflows/contract/session.ts';
 import { type Goal, sighting } from './follow-goal.ts';
@@ -9,20 +9,30 @@ import { type RunOutcome, terminalDetail } from './run-outcome.ts';
 import type { SessionDescription } from './session-info.ts';
 import type { TranscriptReader } from './transcript.ts';
 
+export type SeenEnd = {
+  readonly outcome: RunOutcome;
+  readonly run: number;
+  /** Null: nothing of it could be stored. */
+  readonly head: Hash | null;
+};
+
 /** Null: not yet. Throws ClientProblem `closed` when it will never end. */
 export async function outcomeSeen(
   reader: TranscriptReader,
   goal: Goal,
   seen: SessionDescription,
-): Promise<RunOutcome | null> {
+): Promise<SeenEnd | null> {
   const sight = sighting(goal, seen);
   switch (sight.kind) {
     case 'not_yet':
       return null;
     case 'never':
       throw neverEnds(goal, seen);
-    case 'ended':
-      return outcomeOf(reader, seen.session, sight.summary, sight.summary.run);
+    case 'ended': {
+      // Without a message it is the first run of interest, also when another has ended since.
+      const { run } = sight.summary;
+      return outcomeOf(reader, seen.session, sight.summary, goal.message === null ? Math.min(run, goal.from) : run);
+    }
     case 'search': {
       const run = runAnswering(await reader.entries(seen.session, sight.summary.head), goal.message);
       if (run !== null) return outcomeOf(reader, seen.session, sight.summary, run);
@@ -46,16 +56,18 @@ async function outcomeOf(
   session: SessionId,
   summary: RunSummary,
   run: number,
-): Promise<RunOutcome> {
-  return summary.head === null ? unstored(session, summary) : reader.outcome(session, summary.head, run);
+): Promise<SeenEnd> {
+  const { head } = summary;
+  const outcome = head === null ? unstored(session, summary) : await reader.outcome(session, head, run);
+  return { outcome, run, head };
 }
 
 /** Not even the run's start could be stored; the memo says how it ended. */
-function unstored(session: SessionId, { terminal, turns, iterations }: RunSummary): RunOutcome {
+function unstored(session: SessionId, { run, terminal, turns, iterations }: RunSummary): RunOutcome {
   const detail = terminalDetail(terminal);
   const nothing = { transitions: [], text: '', usage: noUsage, costUsd: null, durationMs: 0 };
   const said = detail === undefined ? {} : { detail };
-  return { type: 'result', sessionId: session, reason: terminal.reason, turns, iterations, ...nothing, ...said };
+  return { type: 'result', sessionId: session, run, reason: terminal.reason, turns, iterations, ...nothing, ...said };
 }
 
 function neverEnds({ message }: Goal, { session, status }: SessionDescription): ClientProblem {

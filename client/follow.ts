@@ -1,10 +1,11 @@
 // Follows a session to the end of a run. The live channel gives the events; the session's memo and the store say how it ended,
-// also when the channel is lost. A follower holds nothing on the server.
-import type { Watched } from '../activities/live/events.ts';
+// also when the channel is lost, and what is shown comes to the same as the transcript. A follower holds nothing on the server.
+import type { Told, Watched } from '../activities/live/events.ts';
 import type { MessageId, SessionId } from '../workflows/contract/ids.ts';
 import type { ApprovalEvent } from './approval.ts';
 import { approvalNews } from './follow-approvals.ts';
-import { type Goal, goalOf, reaches } from './follow-goal.ts';
+import { converging } from './follow-converge.ts';
+import { type Goal, goalAfter, goalOf, isNone, reaches } from './follow-goal.ts';
 import { runGate } from './run-gate.ts';
 import { lookNews, liveNews, type News } from './follow-news.ts';
 import { outcomeSeen } from './follow-outcome.ts';
@@ -16,7 +17,7 @@ import type { SessionDescription } from './session-info.ts';
 import type { TranscriptReader } from './transcript.ts';
 
 export type FollowPorts = TranscriptReader & {
-  live(session: SessionId, signal: AbortSignal): AsyncIterable<Watched>;
+  live(session: SessionId, signal: AbortSignal): AsyncIterable<Told>;
   /** Throws ClientProblem: `no_session`, or `unanswered` when the server does not answer now. */
   look(session: SessionId): Promise<SessionDescription>;
   /** Milliseconds between looks. */
@@ -26,6 +27,8 @@ export type FollowPorts = TranscriptReader & {
 export type FollowOptions = {
   /** Follow to the end of the run that answers it; absent: of what runs now, or ran last. */
   readonly messageId?: MessageId | undefined;
+  /** Instead of a message: follow the first run after this one. The iteration ends without a result when there is none. */
+  readonly after?: number | undefined;
   /** Ends the iteration, without a result. */
   readonly signal?: AbortSignal | undefined;
   /** The server does not answer: why, once; null when it does again. Following goes on meanwhile. */
@@ -61,7 +64,8 @@ export async function* follow(
     }),
   ];
   try {
-    if (!signal.aborted) yield* read(ports, session, goalOf(first, options.messageId ?? null), news);
+    const goal = options.after === undefined ? goalOf(first, options.messageId ?? null) : goalAfter(options.after);
+    if (!signal.aborted) yield* read(ports, session, goal, news);
   } finally {
     stop.abort();
     await Promise.all(sources);
@@ -75,14 +79,21 @@ async function* read(
   news: AsyncIterable<News>,
 ): AsyncGenerator<Followed, void> {
   const gate = runGate(goal);
+  const told = converging(ports, session, goal.from);
+  const pass = async function* (events: readonly Told[]): AsyncGenerator<Watched, void> {
+    for (const event of events) yield* await told.pass(event);
+  };
   const approvals = approvalNews((pending) => ports.waiting(session, pending));
   let ended = false;
   let looks = 0;
   for await (const item of news) {
     if (item.kind === 'broken') throw item.error;
     if (item.kind === 'event') {
-      yield* gate.pass(item.event);
+      yield* pass(gate.pass(item.event));
       if (item.event.type !== 'run_end' || !reaches(goal, item.event.ended)) continue;
+      // The end of the run itself was lost, and this is the next one's.
+      if (gate.after !== null && goal.message === null) continue;
+      yield* pass(gate.goOn(item.event.ended.run - 1));
       const outcome = await ports.outcome(session, item.event.head, item.event.ended.run);
       await settled(ports, session, item.event.ended.run);
       yield outcome;
@@ -90,12 +101,17 @@ async function* read(
     }
     looks += 1;
     // A question comes below what was said before it: by the second look the channel has told what it had.
-    if (looks > 1 && goal.underWay) yield* gate.open();
+    if (looks > 1 && goal.underWay) yield* pass(gate.open());
     if (looks > 1) yield* approvals(item.seen);
-    const outcome = await outcomeSeen(ports, goal, item.seen);
-    // The live channel may be a moment behind: its end is better, for all that came before it was shown.
-    if (outcome && ended) return yield outcome;
-    ended = outcome !== null;
+    if (isNone(goal, item.seen)) return;
+    const end = await outcomeSeen(ports, goal, item.seen);
+    // The live channel may be a moment behind: its end is better, for it tells what is not stored too.
+    if (end && (ended || gate.after !== null)) {
+      if (end.head !== null) yield* await told.end(end.head, end.run);
+      return yield end.outcome;
+    }
+    ended = end !== null;
+    if (!ended) yield* pass(gate.goOn(item.seen.last?.run ?? 0));
   }
 }
 

@@ -1,8 +1,10 @@
 // The newest head of a session, from the workflow's history: it is the only head there is, and reading it needs no worker.
 import type { Client } from '@temporalio/client';
+import type { SerializationContext } from '@temporalio/common';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { z } from 'zod';
 import { type Hash, isHash, type SessionId } from '../workflows/contract/ids.ts';
+import { UPDATES } from '../workflows/contract/session.ts';
 
 type Service = Client['workflowService'];
 type HistoryEvent = NonNullable<
@@ -13,8 +15,11 @@ type HistoryEvent = NonNullable<
 const PAGE = 100;
 
 const hash = z.custom<Hash>(isHash).nullable();
-/** An activity's input or its result. */
+/** An activity's input. */
 const withHead = z.object({ head: hash });
+/** Of an update that was accepted. */
+const withRepair = z.object({ to: hash }).transform(({ to: head }) => ({ head }));
+const answered = z.object({ done: withHead });
 /** Of the workflow's argument: where a session goes on after a handover. */
 const withCarry = z.object({
   carry: z.object({ head: hash, run: z.object({ state: withHead }).nullable() }),
@@ -24,26 +29,68 @@ const withCarry = z.object({
 export async function headOf(client: Client, session: SessionId): Promise<Hash | null> {
   const { namespace } = client.options;
   const execution = { workflowId: session };
+  const events: HistoryEvent[] = [];
   let nextPageToken: Uint8Array | undefined;
   do {
     const request = { namespace, execution, maximumPageSize: PAGE, ...(nextPageToken && { nextPageToken }) };
     const page = await client.workflowService.getWorkflowExecutionHistoryReverse(request);
-    for (const event of page.history?.events ?? []) {
-      const found = await headIn(client, event);
-      if (found) return found.head;
-    }
+    events.push(...(page.history?.events ?? []));
     nextPageToken = page.nextPageToken?.length ? page.nextPageToken : undefined;
+    const found = await newestHead(client, session, events, nextPageToken === undefined);
+    if (found) return found.head;
   } while (nextPageToken);
   return null;
 }
 
-async function headIn(client: Client, event: HistoryEvent): Promise<{ readonly head: Hash | null } | undefined> {
+type Found = { readonly head: Hash | null };
+
+/** Takes out what it has looked at. A result waits for the event that names its activity, which may be on a page to come. */
+async function newestHead(
+  client: Client,
+  session: SessionId,
+  events: HistoryEvent[],
+  isLast: boolean,
+): Promise<Found | undefined> {
+  const named = new Map(
+    events.map((event) => [String(event.eventId), event.activityTaskScheduledEventAttributes?.activityId]),
+  );
+  for (let event = events[0]; event; event = events[0]) {
+    const scheduled = event.activityTaskCompletedEventAttributes?.scheduledEventId;
+    const activity = named.get(String(scheduled ?? event.eventId));
+    if (scheduled && !named.has(String(scheduled)) && !isLast) return undefined;
+    const found = await headIn(client, event, contextOf(client, session, activity));
+    if (found) return found;
+    events.shift();
+  }
+  return undefined;
+}
+
+/** What its payloads are sealed for. */
+export function contextOf(
+  client: Client,
+  workflowId: SessionId,
+  activityId: string | null | undefined,
+): SerializationContext {
+  const { namespace } = client.options;
+  return activityId
+    ? { type: 'activity', namespace, workflowId, activityId, isLocal: false }
+    : { type: 'workflow', namespace, workflowId };
+}
+
+async function headIn(client: Client, event: HistoryEvent, context: SerializationContext): Promise<Found | undefined> {
+  const repaired = event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest?.input;
+  if (repaired?.name === UPDATES.repair) {
+    const payloads = repaired.args?.payloads;
+    const [repair] = await decodeArrayFromPayloads(client.options.loadedDataConverter, payloads, context);
+    return withRepair.safeParse(repair).data;
+  }
   const payloads =
     event.activityTaskCompletedEventAttributes?.result?.payloads ??
     event.activityTaskScheduledEventAttributes?.input?.payloads ??
     event.workflowExecutionStartedEventAttributes?.input?.payloads;
   if (!payloads) return undefined;
-  const [value] = await decodeArrayFromPayloads(client.options.loadedDataConverter, payloads);
+  const [value] = await decodeArrayFromPayloads(client.options.loadedDataConverter, payloads, context);
+  if (event.activityTaskCompletedEventAttributes) return answered.safeParse(value).data?.done;
   if (event.workflowExecutionStartedEventAttributes) {
     const carried = withCarry.safeParse(value).data?.carry;
     return { head: carried ? (carried.run?.state.head ?? carried.head) : null };

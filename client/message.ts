@@ -1,8 +1,18 @@
 // A user's text on its way into a session: short ones travel with the signal, longer ones are stored first and travel by hash.
 import { randomUUID } from 'node:crypto';
 import type { MessageId } from '../workflows/contract/ids.ts';
-import { LONGEST_ID, type MessageBody } from '../workflows/contract/session.ts';
+import { withChanges } from '../workflows/contract/option-changes.ts';
+import { optionsProblem } from '../workflows/contract/options-problem.ts';
+import {
+  LONGEST_ID,
+  type MessageBody,
+  type OptionChanges,
+  type RunOptions,
+  type UserMessage,
+} from '../workflows/contract/session.ts';
+import { schemaProblem } from '../activities/model/answer-schema.ts';
 import type { Store } from '../activities/transcript/store.ts';
+import { ClientProblem } from './problem.ts';
 
 /**
  * Bytes of JSON, in which one character may take six. A session takes up to 10,000 signals before it continues as new, and a message
@@ -46,4 +56,22 @@ export function titleOf(text: string): string {
     .trim()
     .replaceAll(/\s+/g, ' ');
   return Array.from(line).slice(0, TITLE).join('');
+}
+
+export async function messageOf(
+  store: Store,
+  text: string,
+  id = newMessageId(),
+  options?: OptionChanges,
+): Promise<UserMessage> {
+  const problem = promptProblem(text) ?? messageIdProblem(id) ?? (options && wrongWith(options));
+  if (problem !== undefined) throw new ClientProblem('refused', problem);
+  const changes = options && Object.keys(options).length > 0 ? { options } : {};
+  return { id, body: await messageBody(store, text), ...changes };
+}
+
+/** A sentence that says what is wrong with the options, or undefined. */
+export function wrongWith(changes: OptionChanges): string | undefined {
+  const options = withChanges<Partial<RunOptions>>({}, changes);
+  return optionsProblem(options) ?? schemaProblem(options.outputSchema);
 }

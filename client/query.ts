@@ -1,13 +1,15 @@
 // A prompt run for a program (L52): one loop, the same as a durable session's. Brings up what it needs and leaves it as it was.
 import type { Watched } from '../activities/live/events.ts';
 import { checkConfig, type PerdureConfig } from '../worker/config.ts';
+import { type ChosenConfig, chooseConfig } from './connect/session-workers.ts';
 import { reasonOf } from '../worker/embedded/setup-problem.ts';
-import { loadConfig } from '../worker/load-config.ts';
+import { RUN_OPTIONS } from '../workflows/contract/options-problem.ts';
 import type { OptionChanges } from '../workflows/contract/session.ts';
 import { answerApprovals, type OnApproval } from './answer-approvals.ts';
 import type { ApprovalEvent } from './approval.ts';
 import { openWorkplace } from './connect/workplace.ts';
 import { arrival } from './in-time.ts';
+import { type KeysOf, refuseUnknown } from './known-options.ts';
 import { onceAborted } from './once-aborted.ts';
 import { ClientProblem } from './problem.ts';
 import type { RunOutcome } from './run-outcome.ts';
@@ -28,22 +30,42 @@ export type Query = {
     readonly signal?: AbortSignal;
     /** Where the server, the key and the data folder are; the process's own when absent. */
     readonly env?: Readonly<Record<string, string | undefined>>;
-    /** Of the worker that is brought up when none runs; absent: as PERDURE_CONFIG or the user's own file says. */
+    /**
+     * The session is worked on with this configuration, and by no worker without it; absent: as PERDURE_CONFIG or the user's own file says.
+     * With a `name` in it, workers of that name (`perdure worker --config FILE`) may go on with the session; without, only a query() for
+     * this session. An open session keeps the one that it was begun with: another is refused.
+     */
     readonly config?: PerdureConfig;
     /** Progress and warnings for a person, one line each. */
     readonly say?: (line: string) => void;
   };
 };
 
+const queryKeys: KeysOf<Query> = { prompt: true, options: true };
+const optionKeys: KeysOf<NonNullable<Query['options']>> = {
+  ...RUN_OPTIONS,
+  session: true,
+  onApproval: true,
+  signal: true,
+  env: true,
+  config: true,
+  say: true,
+};
+
 /**
  * Yields the run's events and returns its result. A consumer that stops early leaves the session as it is: durable, to be
  * followed again. Throws ConfigProblem, SetupProblem or ClientProblem with a sentence for a person, and what `onApproval` throws.
  */
-export async function* query({ prompt, options = {} }: Query): AsyncGenerator<Watched | ApprovalEvent, RunOutcome> {
+export async function* query(asked: Query): AsyncGenerator<Watched | ApprovalEvent, RunOutcome> {
+  refuseUnknown('query()', asked, queryKeys);
+  const { prompt, options = {} } = asked;
+  refuseUnknown('query()', options, optionKeys);
   const { signal, env = process.env, say = () => undefined, config: given, onApproval, ...run } = options;
-  const config = given ? checkConfig(given, 'the configuration') : (await loadConfig(undefined, env)).config;
-  const workplace = await openWorkplace({ env, config, anywhere: false, say, warn: say });
-  const { sessions } = workplace;
+  const chosen = given ? givenConfig(given) : await chooseConfig(undefined, env);
+  const { config } = chosen;
+
+  const workplace = await openWorkplace({ env, chosen, session: run.session, anywhere: false, say, warn: say });
+  const { sessions, workers } = workplace;
   const answers = onApproval && answerApprovals(sessions, onApproval);
   const failed = answers ? AbortSignal.any([workplace.failed, answers.failed]) : workplace.failed;
   let interrupted: (() => Promise<void>) | undefined;
@@ -52,7 +74,7 @@ export async function* query({ prompt, options = {} }: Query): AsyncGenerator<Wa
     // Where nobody answers, nothing is asked.
     const unasked = onApproval === undefined && (run.permissionMode ?? config.permissionMode) === undefined;
     const ifNew = unasked ? { permissionMode: 'dontAsk' as const } : {};
-    const { session, messageId } = await sessions.start(prompt, { ...run, ifNew });
+    const { session, messageId } = await sessions.start(prompt, { ...run, newId: workplace.session, workers, ifNew });
     const interrupt = async (): Promise<void> => {
       try {
         await sessions.interrupt(session);
@@ -82,4 +104,8 @@ export async function* query({ prompt, options = {} }: Query): AsyncGenerator<Wa
       await workplace.close();
     }
   }
+}
+
+function givenConfig(given: PerdureConfig): ChosenConfig {
+  return { config: checkConfig(given, 'the configuration'), source: { kind: 'given' }, explicit: true };
 }

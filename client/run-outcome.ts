@@ -8,6 +8,8 @@ import type { RunOutput } from './run-output.ts';
 export type RunOutcome = {
   readonly type: 'result';
   readonly sessionId: SessionId;
+  /** Of the session, from 1. */
+  readonly run: number;
   readonly reason: TerminalReason;
   readonly turns: number;
   readonly iterations: number;
@@ -25,11 +27,12 @@ export type RunOutcome = {
 };
 
 export function runOutcome(session: SessionId, result: RunResult, output: RunOutput = {}): RunOutcome {
-  const { reason, terminal, turns, iterations, transitions, text, usage, costUsd, durationMs } = result;
+  const { run, reason, terminal, turns, iterations, transitions, text, usage, costUsd, durationMs } = result;
   const detail = terminalDetail(terminal);
   return {
     type: 'result',
     sessionId: session,
+    run,
     reason,
     turns,
     iterations,

@@ -1,6 +1,7 @@
 // Names of sessions: chosen by the caller, or made here. A session's id is its workflow's id and part of file names.
 import { randomInt } from 'node:crypto';
 import type { SessionId } from '../workflows/contract/ids.ts';
+import { ClientProblem } from './problem.ts';
 
 const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz';
 /** 36^10: two of a billion sessions share an id once in a few thousand machines. */
@@ -17,4 +18,11 @@ export function sessionIdProblem(id: string): string | undefined {
   if (id.length <= LONGEST && /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(id)) return undefined;
   const shown = JSON.stringify(id.length > LONGEST ? `${id.slice(0, LONGEST)}…` : id);
   return `${shown} is no session id: use letters, digits, "-", "_" and ".", begin with a letter or digit, at most ${LONGEST}`;
+}
+
+/** Throws ClientProblem. */
+export function checkedId(id: string): SessionId {
+  const problem = sessionIdProblem(id);
+  if (problem !== undefined) throw new ClientProblem('refused', problem);
+  return id as SessionId;
 }

@@ -3,7 +3,15 @@ import type { WorkflowExecutionDescription, WorkflowExecutionInfo } from '@tempo
 import { z } from 'zod';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import { moment } from './render/units.ts';
-import { MEMO_KEY, type Phase, type SessionMemo } from '../workflows/contract/session.ts';
+import { undecodable } from '../workflows/contract/undecodable.ts';
+import {
+  CONFIGURATION_KEY,
+  type Configuration,
+  MEMO_KEY,
+  type Phase,
+  type SessionMemo,
+  TASK_QUEUE,
+} from '../workflows/contract/session.ts';
 
 /** `open`, or how the workflow ended. Only `cancelled` is an end a session has by itself (L49). */
 export type SessionStatus = 'open' | 'cancelled' | 'terminated' | 'failed' | 'timed_out' | 'completed';
@@ -14,6 +22,13 @@ export type SessionInfo = SessionMemo & {
   /** Milliseconds since the epoch. */
   readonly startedAt: number;
   readonly closedAt: number | null;
+  /** Set at the start: the store that holds what it says. Absent when another client than ours opened it. */
+  readonly store?: string;
+  /** Why nothing can be known of it here: the end of a sentence. */
+  readonly unreadable?: string;
+  /** Only workers of this configuration work on it; null: any that stays. */
+  readonly configuration: Configuration | null;
+  readonly taskQueue: string;
 };
 
 export type SessionDescription = SessionInfo & {
@@ -31,6 +46,8 @@ const statuses: Readonly<Record<string, SessionStatus>> = {
 
 /** Memo key, set at the start and inherited by every continue-as-new: when the session began. */
 export const STARTED_KEY = 'perdureStarted';
+/** Memo key, set and inherited likewise: the id of the store. */
+export const STORE_KEY = 'perdureStore';
 
 const pending = z.object({
   call: z.string(),
@@ -50,13 +67,15 @@ const memoSchema = z.object({
   approvals: z.array(pending).optional(),
   parkedUntil: z.number().optional(),
 });
+const configuration = z.object({ name: z.string().optional(), file: z.string().optional() });
 const noMemo: SessionMemo = { phase: 'running', head: null, cwd: '', title: '', runs: 0, last: null };
 
 export function sessionInfo(execution: WorkflowExecutionInfo | WorkflowExecutionDescription): SessionInfo {
   const { workflowId, status, memo, startTime, closeTime } = execution;
   const value = memo?.[MEMO_KEY];
   const facts = memoSchema.safeParse(value).success ? (value as SessionMemo) : noMemo;
-  const started = memo?.[STARTED_KEY];
+  const { [STARTED_KEY]: started, [STORE_KEY]: store } = memo ?? {};
+  const unread = undecodable(value);
   const state = statuses[status.name] ?? 'open';
   return {
     ...facts,
@@ -65,6 +84,10 @@ export function sessionInfo(execution: WorkflowExecutionInfo | WorkflowExecution
     status: state,
     startedAt: typeof started === 'number' ? started : startTime.getTime(),
     closedAt: closeTime?.getTime() ?? null,
+    ...(typeof store === 'string' ? { store } : {}),
+    ...(unread ? { unreadable: unread.why, title: `(${unread.why})` } : {}),
+    configuration: (configuration.safeParse(memo?.[CONFIGURATION_KEY]).data ?? null) as Configuration | null,
+    taskQueue: execution.taskQueue || TASK_QUEUE,
   };
 }
 

@@ -2,7 +2,9 @@
 import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import type { SessionId } from '../workflows/contract/ids.ts';
+import type { ForWorkers } from '../worker/config-queue.ts';
 import {
+  CONFIGURATION_KEY,
   MEMO_KEY,
   PHASE_ATTRIBUTE,
   SIGNALS,
@@ -11,9 +13,16 @@ import {
   type SessionMemo,
   type UserMessage,
 } from '../workflows/contract/session.ts';
+import { profiles } from '../workflows/contract/profiles.ts';
 import { persist } from './persist.ts';
 import { ClientProblem } from './problem.ts';
-import { sessionDescription, type SessionDescription, STARTED_KEY } from './session-info.ts';
+import {
+  sessionDescription,
+  type SessionDescription,
+  type SessionInfo,
+  STARTED_KEY,
+  STORE_KEY,
+} from './session-info.ts';
 
 const phaseKey = defineSearchAttributeKey(PHASE_ATTRIBUTE, SearchAttributeType.KEYWORD);
 
@@ -21,27 +30,34 @@ export type Opening = {
   readonly session: SessionId;
   readonly input: SessionInput;
   readonly message: UserMessage;
-  readonly taskQueue: string;
+  readonly workers: ForWorkers;
+  /** The id of the store that holds what the session says. */
+  readonly store?: string | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
 };
 
 /** Opens the session with its first message; a session that is open already gets the message as its next. */
 export async function signalWithStart(client: Client, opening: Opening): Promise<void> {
-  const { session, input, message, taskQueue, now } = opening;
+  const { session, input, message, workers, now, store } = opening;
   const { options, title, visibility } = input;
   const memo: SessionMemo = { phase: 'running', head: null, cwd: options.cwd, title, runs: 0, last: null };
   const start = () =>
     client.workflow.signalWithStart(WORKFLOW_TYPE, {
       workflowId: session,
-      taskQueue,
+      taskQueue: workers.taskQueue,
       args: [input],
       signal: SIGNALS.message,
       signalArgs: [message],
       // Never an execution timeout: it would skip the clean-up.
-      workflowTaskTimeout: '5s',
+      workflowTaskTimeout: profiles[input.profile ?? 'machine'].workflowTask,
       workflowIdReusePolicy: 'REJECT_DUPLICATE',
-      memo: { [MEMO_KEY]: memo, [STARTED_KEY]: now },
+      memo: {
+        [MEMO_KEY]: memo,
+        [STARTED_KEY]: now,
+        ...(store === undefined ? {} : { [STORE_KEY]: store }),
+        ...(workers.configuration && { [CONFIGURATION_KEY]: workers.configuration }),
+      },
       ...(visibility ? { typedSearchAttributes: [{ key: phaseKey, value: 'running' }] } : {}),
     });
   try {
@@ -69,6 +85,18 @@ export async function describe(client: Client, session: SessionId): Promise<Sess
     if (error instanceof WorkflowNotFoundError) throw noSession(session);
     throw error;
   }
+}
+
+/** A sentence when another store, or nothing that we can read, holds what the session says; what is sent there would be lost. */
+export function elsewhereProblem({ session, store, unreadable }: SessionInfo, own: string): ClientProblem | undefined {
+  if (unreadable !== undefined)
+    return new ClientProblem('refused', `session ${session} cannot be read here: its memo ${unreadable}`);
+  if (store === undefined || store === own) return undefined;
+  const remedy = 'set PERDURE_DATA to the data folder that has it';
+  return new ClientProblem(
+    'refused',
+    `session ${session} is kept in store ${store}, and this data folder has store ${own}: ${remedy}`,
+  );
 }
 
 /** Throws ClientProblem `no_session` or `closed`. */

@@ -8,7 +8,9 @@ import {
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
 import type { SessionId } from '../workflows/contract/ids.ts';
-import { lastPoll, nobodyPolls } from './connect/worker-polls.ts';
+import type { Configuration } from '../workflows/contract/session.ts';
+import { lastPoll } from './connect/worker-polls.ts';
+import { nobodyWorks } from './connect/worker-words.ts';
 import { NotYet, patience, persist, type Patience } from './persist.ts';
 import { ClientProblem } from './problem.ts';
 import { closedProblem, describe } from './session-send.ts';
@@ -25,6 +27,7 @@ export type Update = {
   readonly name: string;
   readonly arg: unknown;
   readonly taskQueue: string;
+  readonly configuration?: Configuration | null;
   readonly patience?: Patience;
 };
 
@@ -72,8 +75,11 @@ async function problemOf(asking: Asking, error: unknown): Promise<unknown> {
  * a worker that takes over polls as well. Of one that froze or went away only its last poll is known.
  */
 function unanswered(asking: Asking, last: number | null): Error {
-  const { session, taskQueue } = asking;
-  if (last === null) return new ClientProblem('no_worker', `${nobodyPolls(taskQueue)}; nothing was decided`);
+  const { session, taskQueue, configuration = null } = asking;
+  if (last === null) {
+    const nobody = nobodyWorks({ taskQueue, configuration }, session);
+    return new ClientProblem('no_worker', `${nobody}; nothing was decided`);
+  }
   if (asking.polled !== null && last <= asking.polled) {
     const ago = Math.round((Date.now() - last) / 1000);
     const what = `no worker answers for session ${session}: one began to poll task queue ${taskQueue} ${ago} s ago, and none since`;

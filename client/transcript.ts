@@ -6,12 +6,15 @@ import { resultOf } from '../activities/transcript/result-of.ts';
 import { StoreError, type Store } from '../activities/transcript/store.ts';
 import { createViewCache, loadView, type View } from '../activities/transcript/view.ts';
 import { waitingApproval, type WaitingApproval } from './approval.ts';
+import type { Mark, Since } from './follow-ledger.ts';
 import { outputReader } from './run-output.ts';
 import { runOutcome, type RunOutcome } from './run-outcome.ts';
 
 export type TranscriptReader = {
   /** Oldest first. Throws StoreError. */
   entries(session: SessionId, head: Hash | null): Promise<readonly Entry[]>;
+  /** From the start of run `run` on, or from `mark` on where that is still in it. Throws StoreError. */
+  since(session: SessionId, head: Hash, run: number, mark?: Mark): Promise<Since>;
   /** Throws StoreError, also when the run's end is not in the transcript. */
   outcome(session: SessionId, head: Hash | null, run: number): Promise<RunOutcome>;
   /** With its input. Throws StoreError only when the store cannot be used. */
@@ -27,6 +30,13 @@ export function transcriptReader(store: Store): TranscriptReader {
     (await view(session, head)).entries;
   return {
     entries,
+    since: async (session, head, run, mark) => {
+      const read = await view(session, head);
+      if (mark && read.at(mark.position) === mark.entry)
+        return { run: mark.run, first: mark.position, entries: read.from(mark.position) };
+      const first = startOf(read, run);
+      return { run, first, entries: read.from(first) };
+    },
     waiting: (session, pending) => waitingApproval(store, () => view(session, pending.head), session, pending),
     outcome: async (session, head, run) => {
       const read = await entries(session, head);
@@ -36,4 +46,13 @@ export function transcriptReader(store: Store): TranscriptReader {
       throw new StoreError('missing', sentence);
     },
   };
+}
+
+/** The position after the end of the run before it. */
+function startOf(view: View, run: number): number {
+  for (let position = view.length - 1; position >= 0; position -= 1) {
+    const entry = view.at(position);
+    if (entry?.kind === 'run_ended' && entry.ended.run < run) return position + 1;
+  }
+  return 0;
 }

@@ -3,17 +3,21 @@
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
+import { builtFile } from './built-file.ts';
 
-/** Where the build puts it: dist/workflow-bundle.js, found from sources and from built files alike. */
+/** Where the build puts it: dist/workflow-bundle.js. */
 export function bundlePath(): string {
-  const here = fileURLToPath(import.meta.url);
-  const root = here.endsWith('.ts') ? new URL('../dist/', import.meta.url) : new URL('../', import.meta.url);
-  return fileURLToPath(new URL('workflow-bundle.js', root));
+  return builtFile('workflow-bundle.js');
 }
 
 export async function bundleWorkflows(): Promise<string> {
-  const workflowsPath = fileURLToPath(new URL('../workflows/index.js', import.meta.url));
-  const { code } = await bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('WARN') });
+  const path = (file: string): string => fileURLToPath(new URL(`../workflows/${file}`, import.meta.url));
+  const { code } = await bundleWorkflowCode({
+    workflowsPath: path('index.js'),
+    workflowInterceptorModules: [path('bundled.js')],
+    failureConverterPath: path('bundled.js'),
+    logger: new DefaultLogger('WARN'),
+  });
   return code;
 }
 

@@ -6,18 +6,22 @@ import { name, run, upTo } from './config-parts.ts';
 const work = {
   run: run.optional(),
   command: z.union([z.array(z.string().min(1)).min(1), z.string().min(1)]).optional(),
+  sandbox: z.boolean().optional(),
 };
 
-type Work = { readonly run?: unknown; readonly command?: unknown };
+type Work = { readonly run?: unknown; readonly command?: unknown; readonly sandbox?: unknown };
 
 const one = (given: Work): boolean => (given.run === undefined) !== (given.command === undefined);
 const said = 'it needs exactly one of "run" (a function) and "command"';
+const heldIsCommand = (given: Work): boolean => given.sandbox === undefined || given.command !== undefined;
+const saidOfHeld = '"sandbox" goes with "command"';
 
 /** `minutes`: its longest time. */
 function hooksOf(minutes: number) {
   const hook = z
     .strictObject({ name: name.optional(), timeoutMs: upTo(minutes).optional(), ...work })
-    .refine(one, said);
+    .refine(one, said)
+    .refine(heldIsCommand, saidOfHeld);
   return z.array(z.union([run, hook])).optional();
 }
 
@@ -25,7 +29,8 @@ const tools = z.array(z.string().min(1)).min(1).optional();
 
 const toolHook = z
   .strictObject({ name: name.optional(), timeoutMs: upTo(24 * 60).optional(), tools, ...work })
-  .refine(one, said);
+  .refine(one, said)
+  .refine(heldIsCommand, saidOfHeld);
 
 const toolHooks = z.array(z.union([run, toolHook])).optional();
 const hooks = hooksOf(24 * 60);

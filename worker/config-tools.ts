@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { builtinNames } from '../activities/tools/builtin/builtin-names.ts';
 import { definitionOf, VALID_NAME } from '../activities/tools/registry.ts';
+import { nearName } from '../workflows/contract/near-name.ts';
 import type { Recovery, Risk, Tool } from '../activities/tools/tool.ts';
 import { run } from './config-parts.ts';
 import { reasonOf } from './embedded/setup-problem.ts';
@@ -32,7 +33,12 @@ const parts = {
   backfillObservableInput: run.optional(),
 } satisfies Readonly<Record<keyof Tool, unknown>>;
 
-const tool = z.object(parts, 'give a tool made with defineTool').superRefine((given, context) => {
+const tool = z.looseObject(parts, 'give a tool made with defineTool').superRefine((given, context) => {
+  // A tool may have more than we know; what has nearly a name that we know was meant to be heeded.
+  for (const key of Object.keys(given)) {
+    const near = Object.hasOwn(parts, key) ? undefined : nearName(key, Object.keys(parts));
+    if (near !== undefined) context.addIssue({ code: 'custom', path: [key], message: `did you mean "${near}"?` });
+  }
   if (given.recovery === 'verify' && given.verify === undefined) {
     const message = 'give a function, or another recovery than "verify"';
     context.addIssue({ code: 'custom', path: ['verify'], input: undefined, message });

@@ -6,6 +6,7 @@ import type { HookConfig } from '../activities/hooks/hook-config.ts';
 import type { ModelFacts } from '../activities/model/models.ts';
 import type { Tool } from '../activities/tools/tool.ts';
 import type { CompactionRules } from '../workflows/contract/loop.ts';
+import type { Profile } from '../workflows/contract/profiles.ts';
 import { optionsProblem, permissionModes } from '../workflows/contract/options-problem.ts';
 import { permissionsProblem } from '../workflows/contract/permission-rules.ts';
 import type { PermissionMode, PermissionRules } from '../workflows/contract/session.ts';
@@ -17,6 +18,8 @@ import { runDefaults } from './run-defaults.ts';
 
 /** Everything is optional: what is absent is the default, what a caller chooses for a run goes before (L57). */
 export type PerdureConfig = {
+  /** Who has the same name works on the same sessions, with guards that are taken for the same. */
+  readonly name?: string;
   readonly model?: string;
   /** In order (L19). */
   readonly fallbackModels?: readonly string[];
@@ -39,6 +42,10 @@ export type PerdureConfig = {
   readonly approvalTimeoutMs?: number;
   /** Milliseconds in which what runs may finish when the worker is told to stop, also when its command or query() ends (L50). */
   readonly drainMs?: number;
+  /** Times between worker and server: `machine` where it is the embedded one, else `fleet`. */
+  readonly profile?: Profile;
+  /** Activities that run side by side in one worker: model calls, tools, hooks. What records has slots of its own. */
+  readonly maxConcurrentActivities?: number;
   /** Beside the built-in ones. A function is asked again between iterations (L44). */
   readonly tools?: ToolSource;
   readonly hooks?: HookConfig;
@@ -65,7 +72,13 @@ const count = whole(1_000_000);
 const tokens = whole(100_000_000, 'tokens');
 const price = z.strictObject({ input: dollars, output: dollars, cacheRead: dollars, cacheWrite: dollars });
 
+const nameRight = 'give 1 to 64 letters, digits, "-", "_" or ".", beginning with a letter or digit';
+
 const keys = z.strictObject({
+  name: z
+    .string(nameRight)
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, nameRight)
+    .optional(),
   model: name.optional(),
   fallbackModels: z.array(name).max(10).optional(),
   smallModel: name.optional(),
@@ -98,6 +111,8 @@ const keys = z.strictObject({
   batchSummaries: z.boolean().optional(),
   approvalTimeoutMs: upTo(365 * DAY).optional(),
   drainMs: upTo(DAY).optional(),
+  maxConcurrentActivities: whole(1_000).optional(),
+  profile: z.enum(['machine', 'fleet']).optional(),
   tools: z.union([run, toolsSchema]).optional(),
   hooks: hooksSchema.optional(),
   // A session closes only when they are over.

@@ -11,11 +11,13 @@ import { changingRegistry } from '../activities/tools/changing-registry.ts';
 import { callRunner } from '../activities/tools/runner.ts';
 import { createRegistry, type ToolRegistry } from '../activities/tools/registry.ts';
 import type { Tool } from '../activities/tools/tool.ts';
+import { findPlaces } from '../activities/tools/process/places.ts';
 import { probeSandbox, type Sandbox } from '../activities/tools/sandbox.ts';
 import { fileStore } from '../activities/transcript/file-store.ts';
 import { createTranscripts } from '../activities/transcript/transcripts.ts';
-import { readOutcome } from '../activities/tools/outcome-record.ts';
+import { readOutcome } from '../activities/tools/journal.ts';
 import type { ToolSource } from './config.ts';
+import { redactor } from './redact.ts';
 import { runDefaults } from './run-defaults.ts';
 import type { ModelAccess } from './model-access.ts';
 
@@ -34,32 +36,36 @@ export type DepsSettings = {
   /** Hook commands get an allow-listed part of it. */
   readonly env: NodeJS.ProcessEnv;
   readonly warn: (message: string) => void;
-  /** False: it is gone with its command, so a run of someone else that it opens does not wait for its hooks. */
-  readonly stays?: boolean | undefined;
 };
 
 export async function createDeps(settings: DepsSettings): Promise<Deps & { readonly sandbox: Sandbox }> {
-  const { storeDir, liveDir, dataDir, access, defaults, tools = [], warn, env } = settings;
+  const { storeDir, liveDir, dataDir, access, defaults, tools = [], env } = settings;
+  const redact = redactor(env);
+  const warn = (line: string): void => settings.warn(redact(line));
   const store = fileStore({ dir: storeDir });
-  const sandbox = await probeSandbox();
+  const sandbox = await probeSandbox({ places: findPlaces(env) });
   const registry = await registryOf(builtinTools({ sandbox, dataDir }), tools, warn);
-  const hooks = hookRunner(settings.hooks ?? {}, { env });
+  const hooks = hookRunner(settings.hooks ?? {}, {
+    env,
+    hold: { spares: sandbox.kind !== 'group', wrap: (argv, cwd) => sandbox.wrap(argv, { cwd, dataDir }) },
+  });
   return {
     store,
     live: fileLive({ dir: liveDir, warn }),
     transcripts: createTranscripts(
       store,
-      async (session, key) => (await readOutcome(store, session, key))?.outcome ?? null,
+      async (session, key) => (await readOutcome(store, { session, key }))?.outcome ?? null,
     ),
     config: configReader(store),
     model: access.model,
     scripted: access.scripted,
     tools: callRunner(store, registry, hooks),
     hooks,
-    guards: settings.stays === false ? [] : hooks.deciding,
     attachments: createAttachments(settings.attachments ?? [], warn),
     afterStop: settings.afterStop ?? [],
     warn,
+    redact,
+    dataDir,
     defaults: { ...runDefaults, ...defaults },
     now: Date.now,
     random: Math.random,

@@ -1,57 +1,110 @@
-// A worker: connection, activities, bundled workflow, and the option values that were measured for one machine.
+// The workers of one process: connection, activities, bundled workflow, and the option values that were measured for one machine.
 import { Worker, type NativeConnection, type WorkerOptions } from '@temporalio/worker';
-import { createActivities } from '../activities/index.ts';
-import type { Deps } from '../activities/deps.ts';
 import { formatIdentity, processIdentity } from '../activities/process-identity.ts';
-import type { Stops } from '../activities/begin-nothing.ts';
-import { TASK_QUEUE } from '../workflows/contract/session.ts';
+import type { Scheduled } from '../workflows/contract/activities.ts';
+import { profiles, type Profile } from '../workflows/contract/profiles.ts';
+import { recordsQueue, TASK_QUEUE } from '../workflows/contract/session.ts';
 import { bundlePath } from './bundle.ts';
+import { workerConverter } from './payloads/data-converter.ts';
+import type { KeyRing } from './payloads/key-ring.ts';
 import { workflowTime } from './workflow-time.ts';
 
 export type WorkerSettings = {
   readonly connection: NativeConnection;
   readonly namespace: string;
-  readonly deps: Deps;
-  /** It stops this run, and begins nothing. */
-  readonly stops?: Stops;
+  readonly activities: Scheduled;
+  readonly warn: (line: string) => void;
+  /** Payloads are sealed with these; plain without. */
+  readonly keys?: KeyRing;
   readonly taskQueue?: string;
   /** Workflows kept in memory between tasks; 0 replays each from its start. */
   readonly maxCachedWorkflows?: number;
+  /** Activities that run side by side, those that record apart. */
+  readonly maxConcurrentActivities?: number | undefined;
+  /** Absent: `machine`. */
+  readonly profile?: Profile | undefined;
   /** Milliseconds in which what runs may finish when the worker is told to stop. */
   readonly drainMs?: number | undefined;
+};
+
+/** What `startWorker` runs. */
+export type PairedWorker = {
+  /** Until both have ended: after `shutdown`, or because one of them died of something, which it rejects with. */
+  run(): Promise<void>;
+  /** Drains. Does nothing when it is told already. */
+  shutdown(): void;
 };
 
 const DRAIN_MS = 10_000;
 /** Milliseconds in which activities, told that the worker goes, end what they run. */
 const CUT_MS = 15_000;
 
-const profile = {
-  stickyQueueScheduleToStartTimeout: '1s',
-  maxHeartbeatThrottleInterval: '500ms',
-  defaultHeartbeatThrottleInterval: '500ms',
-  maxCachedWorkflows: 300,
-} satisfies Partial<WorkerOptions>;
+const SLOTS = 100;
+/** A few writes each, and at a session's end its hooks: many sessions can end together. */
+const RECORD_SLOTS = 100;
+const RECORD_POLLS = 3;
 
-export function createWorker({
-  connection,
-  namespace,
-  deps,
-  stops,
-  taskQueue,
-  maxCachedWorkflows,
-  drainMs = DRAIN_MS,
-}: WorkerSettings): Promise<Worker> {
-  return Worker.create({
-    ...profile,
-    ...workflowTime,
+const CACHED_WORKFLOWS = 300;
+
+function timesOf(profile: Profile) {
+  const { sticky, throttle } = profiles[profile];
+  return {
+    stickyQueueScheduleToStartTimeout: sticky,
+    maxHeartbeatThrottleInterval: throttle,
+    defaultHeartbeatThrottleInterval: throttle,
+  } satisfies Partial<WorkerOptions>;
+}
+
+/**
+ * One that works, and one for what ends or records: with one set of slots an interrupt waited until a long call of another session
+ * was over.
+ */
+export async function createWorker(settings: WorkerSettings): Promise<PairedWorker> {
+  const { connection, namespace, activities, taskQueue = TASK_QUEUE, drainMs = DRAIN_MS } = settings;
+  const { maxConcurrentActivities = SLOTS, maxCachedWorkflows = CACHED_WORKFLOWS, profile = 'machine' } = settings;
+  const shared = {
+    ...timesOf(profile),
     shutdownGraceTime: drainMs,
     shutdownForceTime: drainMs + CUT_MS,
-    ...(maxCachedWorkflows === undefined ? {} : { maxCachedWorkflows }),
     connection,
     namespace,
-    taskQueue: taskQueue ?? TASK_QUEUE,
     identity: formatIdentity(processIdentity()),
+    dataConverter: workerConverter(settings.keys, settings.warn),
+    activities,
+  };
+  const works = await Worker.create({
+    ...shared,
+    ...workflowTime,
+    maxCachedWorkflows,
+    taskQueue,
+    maxConcurrentActivityTaskExecutions: maxConcurrentActivities,
     workflowBundle: { codePath: bundlePath() },
-    activities: createActivities(deps, stops),
   });
+  const records = await Worker.create({
+    ...shared,
+    taskQueue: recordsQueue(taskQueue),
+    maxConcurrentActivityTaskExecutions: RECORD_SLOTS,
+    maxConcurrentActivityTaskPolls: RECORD_POLLS,
+  });
+  return runTogether([works, records].map(shutDownOnce));
+}
+
+function shutDownOnce(worker: Worker): PairedWorker {
+  return {
+    run: () => worker.run(),
+    shutdown: () => {
+      if (worker.getState() === 'RUNNING') worker.shutdown();
+    },
+  };
+}
+
+export function runTogether(workers: readonly PairedWorker[]): PairedWorker {
+  const shutdown = (): void => {
+    for (const worker of workers) worker.shutdown();
+  };
+  const run = async (): Promise<void> => {
+    const ends = await Promise.allSettled(workers.map((worker) => worker.run().finally(shutdown)));
+    for (const end of ends) if (end.status === 'rejected') throw end.reason;
+  };
+  return { run, shutdown };
 }

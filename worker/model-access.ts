@@ -1,5 +1,6 @@
 // How this worker reaches the model: the real API with a key, another server with ANTHROPIC_BASE_URL, else the scripted model.
 import Anthropic from '@anthropic-ai/sdk';
+import { boundedFetch } from '../activities/model/bounded-fetch.ts';
 import { anthropicModel, type ModelPort } from '../activities/model/stream.ts';
 import { isKeyless } from './keyless.ts';
 import { modelSettings } from './model-settings.ts';
@@ -22,6 +23,6 @@ export async function modelAccess(env: NodeJS.ProcessEnv): Promise<ModelAccess> 
     return { model: anthropicModel(client), scripted: true, close: server.close };
   }
   // What goes wrong is said by the loop, once.
-  const client = new Anthropic({ ...modelSettings(env), logLevel: 'off' });
+  const client = new Anthropic({ ...modelSettings(env), logLevel: 'off', fetch: boundedFetch(fetch) });
   return { model: anthropicModel(client), scripted: false, close: () => Promise.resolve() };
 }

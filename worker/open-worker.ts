@@ -1,6 +1,9 @@
 // A worker for programs: finds or brings up the server as every command does, and works until it is stopped.
 import { IllegalStateError } from '@temporalio/common';
-import { checkConfig, type PerdureConfig } from './config.ts';
+import { TASK_QUEUE } from '../workflows/contract/session.ts';
+import { didYouMean } from '../workflows/contract/near-name.ts';
+import { checkConfig, ConfigProblem, type PerdureConfig } from './config.ts';
+import { forWorkersOf } from './config-queue.ts';
 import { dataFolder, type Env } from './embedded/data-folder.ts';
 import { findBinary } from './embedded/find-binary.ts';
 import { joinServer, type Embedded, type JoinServer } from './embedded/join-server.ts';
@@ -17,13 +20,20 @@ export type OpenWorker = {
   readonly warn?: (line: string) => void;
 };
 
+const KEYS: Readonly<Record<keyof OpenWorker, true>> = { config: true, env: true, taskQueue: true, warn: true };
+
 /**
  * Resolves when it polls. The server is the one that the environment names, else the one on the data folder, started if need be; the
  * last to leave stops it. Throws ConfigProblem and SetupProblem: one line for people.
  */
 export async function openWorker(options: OpenWorker = {}): Promise<RunningWorker> {
   const { env = process.env, taskQueue, warn = (line) => void process.stderr.write(`${line}\n`) } = options;
+  const unknown = Object.keys(options).find((key) => !Object.hasOwn(KEYS, key));
+  if (unknown !== undefined)
+    throw new ConfigProblem(`createWorker() has no option "${unknown}": ${didYouMean(unknown, Object.keys(KEYS))}`);
   const config = checkConfig(options.config ?? {}, 'the configuration');
+  // Known by its name alone: a value has no file.
+  const ownQueue = forWorkersOf(config, { kind: 'given' }, '')?.taskQueue;
   ownRuntime(warn);
   const folder = dataFolder(env);
   const resolved = resolveConnection(env);
@@ -33,16 +43,17 @@ export async function openWorker(options: OpenWorker = {}): Promise<RunningWorke
     say: warn,
     role: 'worker',
     worker: true,
+    queues: taskQueue === undefined ? [TASK_QUEUE, ...(ownQueue === undefined ? [] : [ownQueue])] : [taskQueue],
     binary: (wanted) => findBinary({ env, wanted, say: warn }),
   };
   const embedded = resolved.kind === 'embedded' ? await joinServer(join) : null;
   try {
     const { storeDir, liveDir, root: dataDir } = folder;
     const target = resolved.kind === 'embedded' ? addressOf(embedded) : resolved;
-    const queue = taskQueue === undefined ? {} : { taskQueue };
     const worker = await startWorker({
       ...target,
-      ...queue,
+      ...queues(taskQueue, ownQueue),
+      profile: embedded ? 'machine' : 'fleet',
       storeDir,
       liveDir,
       dataDir,
@@ -57,6 +68,11 @@ export async function openWorker(options: OpenWorker = {}): Promise<RunningWorke
   }
 }
 
+/** Who names a queue wants that one alone. */
+function queues(taskQueue: string | undefined, ownQueue: string | undefined) {
+  return taskQueue === undefined ? { ...(ownQueue !== undefined && { ownQueue }) } : { taskQueue };
+}
+
 /** A program that has set up Temporal's runtime keeps its own. */
 function ownRuntime(warn: (line: string) => void): void {
   try {
@@ -66,9 +82,10 @@ function ownRuntime(warn: (line: string) => void): void {
   }
 }
 
-function addressOf(embedded: Embedded | null): Pick<Embedded, 'address' | 'namespace'> {
+function addressOf(embedded: Embedded | null): Pick<Embedded, 'address' | 'namespace' | 'keys'> {
   if (embedded === null) throw new Error('no server was joined');
-  return { address: embedded.address, namespace: embedded.namespace };
+  const { address, namespace, keys } = embedded;
+  return { address, namespace, keys };
 }
 
 /** The server is left when the worker has ended, however it ended. */

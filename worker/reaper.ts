@@ -8,6 +8,7 @@ import { endOrphans } from '../activities/hooks/orphans.ts';
 import { isAlive, parseIdentity } from '../activities/process-identity.ts';
 import { MEMO_KEY, WORKFLOW_TYPE, type SessionMemo } from '../workflows/contract/session.ts';
 import { LockHeld, withLock } from './embedded/file-lock.ts';
+import { joinWorkers } from './host-workers.ts';
 import { GRPC, grpcFailure } from './embedded/grpc-failure.ts';
 
 /** PENDING_ACTIVITY_STATE_STARTED and _CANCEL_REQUESTED: an attempt was begun. */
@@ -16,11 +17,11 @@ const BEGUN: readonly unknown[] = [2, 3];
 /** Sessions looked at together. */
 const AT_ONCE = 8;
 
-/**
- * When to look again after the first time, in milliseconds; the last one is repeated. Soon at first, because a server that was
- * itself killed needs a moment to list what it knows; then now and then, for workers that die while this one lives.
- */
-const AGAIN_MS = [500, 1_000, 2_000, 5_000, 10_000];
+/** When to look again after the first time, in milliseconds: a server that was itself killed needs a moment to list what it knows. */
+const AGAIN_MS = [500, 1_000, 2_000, 5_000];
+
+/** From then on, whether a worker of this machine has died is seen from files: only when one has is the server asked anything. */
+const STEADY_MS = 10_000;
 
 /** Milliseconds that are waited for another worker of this machine, which looks for us as well. */
 const LOCK_MS = 2_000;
@@ -34,10 +35,12 @@ export type Reaper = {
 
 export type StartReaper = {
   readonly client: Client;
-  /** The sessions of this queue are looked after, no others: only their workers are sure to share the lock. */
-  readonly taskQueue: string;
-  /** Of this machine's workers of the task queue: one of them looks at a time. */
+  /** The sessions of these queues are looked after, no others: only their workers are sure to share the lock. */
+  readonly taskQueues: readonly string[];
+  /** Of this machine's workers: one of them looks at a time. */
   readonly lockDir: string;
+  /** Where the machine's workers of this data folder are known. */
+  readonly workersDir: string;
   readonly warn: (message: string) => void;
 };
 
@@ -45,25 +48,34 @@ export type StartReaper = {
 export function startReaper(options: StartReaper): Reaper {
   const stopped = new AbortController();
   const warn = (message: string): void => (stopped.signal.aborted ? undefined : options.warn(message));
+  const workers = options.taskQueues.map((taskQueue) => joinWorkers(options.workersDir, taskQueue));
   const round = (): Promise<void> => reap({ ...options, warn });
   const first = round();
   const rounds = async (): Promise<void> => {
     await first;
     for (let n = 0; ; n += 1) {
-      await sleep(AGAIN_MS[n] ?? AGAIN_MS.at(-1), undefined, { signal: stopped.signal });
-      await round();
+      const soon = AGAIN_MS[n];
+      await sleep(soon ?? STEADY_MS, undefined, { signal: stopped.signal });
+      // Each is asked: it remembers who has died.
+      const died = workers.filter(({ haveDied }) => haveDied());
+      if (soon !== undefined || died.length > 0) await round();
     }
   };
   // Ends by being stopped, and only so: `reap` reports its own failures.
   rounds().catch(() => {});
-  return { first, stop: () => Promise.resolve(stopped.abort()) };
+  const stop = (): Promise<void> => {
+    stopped.abort();
+    for (const { leave } of workers) leave();
+    return Promise.resolve();
+  };
+  return { first, stop };
 }
 
 /** An activity is failed by its id alone: by another that looked at the same time, an attempt that has just begun elsewhere would be. */
-async function reap({ client, taskQueue, lockDir, warn }: StartReaper): Promise<void> {
+async function reap({ client, taskQueues, lockDir, warn }: StartReaper): Promise<void> {
   try {
     await withLock(lockDir, { doing: "taking over dead workers' work", waitMs: LOCK_MS }, () =>
-      look(client, taskQueue),
+      look(client, taskQueues),
     );
   } catch (error) {
     if (error instanceof LockHeld) return;
@@ -71,9 +83,10 @@ async function reap({ client, taskQueue, lockDir, warn }: StartReaper): Promise<
   }
 }
 
-async function look(client: Client, taskQueue: string): Promise<void> {
+async function look(client: Client, taskQueues: readonly string[]): Promise<void> {
   await endOrphans();
-  const waiting = await busySessions(client, taskQueue);
+  const waiting: string[] = [];
+  for (const taskQueue of taskQueues) waiting.push(...(await runningSessions(client, taskQueue)));
   const next = async (): Promise<void> => {
     for (let session = waiting.pop(); session !== undefined; session = waiting.pop())
       await reapSession(client, session).catch(unlessTaken);
@@ -81,15 +94,15 @@ async function look(client: Client, taskQueue: string): Promise<void> {
   await Promise.all(Array.from({ length: AT_ONCE }, next));
 }
 
-/** Idle sessions have nothing to take over. */
-async function busySessions(client: Client, taskQueue: string): Promise<string[]> {
+/** Sessions that are idle, parked or wait for a decision have nothing to take over. */
+async function runningSessions(client: Client, taskQueue: string): Promise<string[]> {
   const query = `WorkflowType = '${WORKFLOW_TYPE}' AND ExecutionStatus = 'Running' AND TaskQueue = '${taskQueue}'`;
-  const busy: string[] = [];
+  const running: string[] = [];
   for await (const { workflowId, memo } of client.workflow.list({ query })) {
     const phase = (memo?.[MEMO_KEY] as SessionMemo | undefined)?.phase;
-    if (phase !== 'idle' && phase !== 'closed') busy.push(workflowId);
+    if (phase === undefined || phase === 'running') running.push(workflowId);
   }
-  return busy;
+  return running;
 }
 
 async function reapSession(client: Client, workflowId: string): Promise<void> {

@@ -1,16 +1,18 @@
 // Starts one worker in this process and says when it polls. `perdure worker`, `dev`, `run` and tests all start theirs here.
 import { join } from 'node:path';
-import { IllegalStateError, NativeConnection, type Worker } from '@temporalio/worker';
+import { IllegalStateError, NativeConnection } from '@temporalio/worker';
+import { createActivities } from '../activities/index.ts';
 import { createDeps } from './create-deps.ts';
 import type { RunDefaults } from '../activities/deps.ts';
 import type { PerdureConfig } from './config.ts';
 import { configDefaults } from './config-defaults.ts';
-import { createWorker } from './create-worker.ts';
+import { createWorker, type PairedWorker, runTogether } from './create-worker.ts';
 import { connectClient, connectionOptions, type Target } from './embedded/connect-client.ts';
 import { reasonOf, SetupProblem } from './embedded/setup-problem.ts';
 import { modelAccess } from './model-access.ts';
 import { startReaper } from './reaper.ts';
 import type { Stops } from '../activities/begin-nothing.ts';
+import type { Profile } from '../workflows/contract/profiles.ts';
 import { TASK_QUEUE } from '../workflows/contract/session.ts';
 
 export type StartWorker = Target & {
@@ -29,11 +31,13 @@ export type StartWorker = Target & {
   readonly hooks?: PerdureConfig['hooks'];
   readonly afterStop?: PerdureConfig['afterStop'];
   readonly attachments?: PerdureConfig['attachments'];
-  /** False: it is gone with its command, so a run of someone else that it opens does not wait for its hooks. */
-  readonly stays?: boolean;
   /** It stops this run, and begins nothing. */
   readonly stops?: Stops;
   readonly taskQueue?: string;
+  /** Unless the configuration says one. Absent: `machine`. */
+  readonly profile?: Profile;
+  /** A second one that it works on: that of its own configuration. */
+  readonly ownQueue?: string | undefined;
   readonly maxCachedWorkflows?: number;
 };
 
@@ -63,7 +67,8 @@ export async function startWorker(settings: StartWorker): Promise<RunningWorker>
     if (!told) throw error;
   });
   const { taskQueue = TASK_QUEUE, dataDir, warn } = settings;
-  const reaper = startReaper({ client, taskQueue, lockDir: join(dataDir, 'reaper'), warn });
+  const dirs = { lockDir: join(dataDir, 'reaper'), workersDir: join(dataDir, 'workers') };
+  const reaper = startReaper({ client, taskQueues: queuesOf(settings), ...dirs, warn });
   const done = ended(finished, [deps.hooks.close, reaper.stop, ...opened]);
   // Whoever started the worker awaits `done` or `stop`; until then its end must not count as unhandled.
   done.catch(() => undefined);
@@ -92,8 +97,17 @@ async function made(settings: StartWorker, opened: Close[]) {
   opened.push(() => closeUnlessHeld(connection));
   const defaults = { ...configDefaults(config), ...settings.defaults };
   const deps = await createDeps({ ...config, ...settings, defaults, access });
-  const worker = await createWorker({ ...settings, connection, namespace, deps, drainMs: config.drainMs });
-  return { worker, deps, client };
+  const { drainMs, maxConcurrentActivities, profile = settings.profile } = config;
+  const activities = createActivities(deps, settings.stops);
+  const limits = { drainMs, maxConcurrentActivities, profile };
+  const workers: PairedWorker[] = [];
+  for (const taskQueue of queuesOf(settings))
+    workers.push(await createWorker({ ...settings, taskQueue, connection, namespace, activities, ...limits }));
+  return { worker: runTogether(workers), deps, client };
+}
+
+function queuesOf({ taskQueue = TASK_QUEUE, ownQueue }: StartWorker): readonly string[] {
+  return ownQueue === undefined || ownQueue === taskQueue ? [taskQueue] : [taskQueue, ownQueue];
 }
 
 async function workerConnection(target: Target): Promise<NativeConnection> {
@@ -127,7 +141,7 @@ async function closeAll(closing: readonly Close[]): Promise<void> {
   for (const close of closing) await close();
 }
 
-async function stop(worker: Worker, done: Promise<void>): Promise<void> {
-  if (worker.getState() === 'RUNNING') worker.shutdown();
+async function stop(worker: PairedWorker, done: Promise<void>): Promise<void> {
+  worker.shutdown();
   await done;
 }

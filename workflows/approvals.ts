@@ -99,7 +99,7 @@ function denialProblem({ reason }: Denial): string | undefined {
     : `the reason has ${reason.length} characters: give at most ${LONGEST_REASON}`;
 }
 
-function refuse(problem: string | undefined): void {
+export function refuse(problem: string | undefined): void {
   if (problem !== undefined)
     throw ApplicationFailure.create({ type: 'DecisionRefused', message: problem, nonRetryable: true });
 }

@@ -1,16 +1,26 @@
 // What runs beside the loop and never holds it up: the summary of the last batch (L42) and the handlers after a natural end (L56).
 import { ActivityFailure, CancellationScope, condition, isCancellation } from '@temporalio/workflow';
-import type { AfterStop, BatchSummary } from './contract/activities.ts';
+import type { Activities, AfterStop, BatchSummary } from './contract/activities.ts';
 import type { Hash } from './contract/ids.ts';
-import { noSpend } from './contract/loop.ts';
+import { addSpend, noSpend, type Spend } from './contract/loop.ts';
 import type { PendingSummary } from './machine/state.ts';
-import { afterStop, summarizeBatch } from './ports.ts';
 
 type Summary = { readonly iteration: number; readonly scope: CancellationScope; result: BatchSummary | null };
 
+type Ports = Pick<Activities, 'afterStop' | 'summarizeBatch'>;
+
 export class Beside {
   private summary: Summary | null = null;
+  /** Nobody waits for their texts any more. They are being cancelled, and will say what they were billed. */
+  private readonly overtaken = new Set<Summary>();
+  /** What those that have said so were billed. */
+  private billed: Spend | null = null;
   private handlers = 0;
+  private readonly ports: Ports;
+
+  constructor(ports: Ports) {
+    this.ports = ports;
+  }
 
   /** Does nothing when the summary of that batch is being made already. */
   summarize({ head, append, iteration }: PendingSummary, config: Hash, step: () => number): void {
@@ -18,27 +28,45 @@ export class Beside {
     this.dropSummary();
     const summary: Summary = { iteration, scope: new CancellationScope(), result: null };
     this.summary = summary;
-    const made = summary.scope.run(() => summarizeBatch({ head, append, config, iteration, step: step() }));
-    void made.catch(nothing).then((result) => (summary.result = result));
+    const made = summary.scope.run(() => this.ports.summarizeBatch({ head, append, config, iteration, step: step() }));
+    void made.catch(nothing).then((result) => this.made(summary, result));
   }
 
-  /** The summary, if it was made by now; once. */
-  takeSummary(): BatchSummary | null {
-    const result = this.summary?.result ?? null;
-    if (result) this.summary = null;
-    return result;
+  /** The summary, if it was made by now, and what overtaken ones were billed; each once. */
+  take(): { readonly summary?: BatchSummary; readonly overtaken?: Spend } {
+    const { billed } = this;
+    const summary = this.summary?.result ?? null;
+    if (summary) this.summary = null;
+    this.billed = null;
+    return { ...(summary ? { summary } : {}), ...(billed ? { overtaken: billed } : {}) };
   }
 
-  /** Nobody waits for it any more. */
-  dropSummary(): void {
-    this.summary?.scope.cancel();
+  /** The run ends, or goes on in another workflow run. What is still being made is given up, and counted as `estimate` (L51). */
+  endSummaries(estimate: Spend): Spend {
+    this.dropSummary();
+    const unknown = [...this.overtaken].reduce((sum) => addSpend(sum, estimate), noSpend);
+    this.overtaken.clear();
+    return addSpend(this.take().overtaken ?? noSpend, unknown);
+  }
+
+  private dropSummary(): void {
+    const { summary } = this;
     this.summary = null;
+    if (!summary) return;
+    this.overtaken.add(summary);
+    if (summary.result) this.made(summary, summary.result);
+    else summary.scope.cancel();
+  }
+
+  private made(summary: Summary, result: BatchSummary): void {
+    summary.result = result;
+    if (this.overtaken.delete(summary)) this.billed = addSpend(this.billed ?? noSpend, result.spend);
   }
 
   /** Not cancelled with the session: it finishes or times out by itself. */
   afterStop(input: AfterStop): void {
     this.handlers += 1;
-    const ended = CancellationScope.nonCancellable(() => afterStop(input));
+    const ended = CancellationScope.nonCancellable(() => this.ports.afterStop(input));
     void ended.catch(onlyFailures).then(() => (this.handlers -= 1));
   }
 

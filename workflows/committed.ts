@@ -3,7 +3,6 @@ import { CancellationScope, sleep } from '@temporalio/workflow';
 import { activityProblem } from './activity-problem.ts';
 import type { Append } from './contract/activities.ts';
 import type { Hash } from './contract/ids.ts';
-import { commit } from './ports.ts';
 import type { Session } from './session.ts';
 
 const FIRST_PAUSE_MS = 1_000;
@@ -17,7 +16,7 @@ export async function committed(session: Session, head: Hash | null, append: rea
   return CancellationScope.nonCancellable(async () => {
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
       try {
-        return (await commit({ head, append, step: session.nextStep() })).head;
+        return (await session.ports.commit({ head, append, step: session.nextStep() })).head;
       } catch (error) {
         const problem = activityProblem(error);
         if (problem === null) throw error;

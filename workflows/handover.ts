@@ -20,6 +20,7 @@ export async function handOver(session: Session, run: RunCarry | null): Promise<
   const carry: Carry = { ...session.facts, inbox: session.inbox.snapshot(), run };
   // The options travel in `carry`.
   const options = { cwd: carry.options.cwd };
+  session.told.tell();
   return continueAsNew<(input: ResumedInput) => Promise<void>>({ ...session.input, options, carry });
 }
 
@@ -37,9 +38,10 @@ function isStopping({ stopCause, interruptWaits }: Session): boolean {
 export function handoverDue(session: Session): boolean {
   const { historyLength, continueAsNewSuggested } = workflowInfo();
   const limits = session.input.handover ?? defaultHandover;
+  const events = session.run === null ? (limits.betweenRuns ?? limits.events) : limits.events;
   return (
     continueAsNewSuggested ||
-    historyLength >= limits.events ||
+    historyLength >= events ||
     session.signals >= limits.signals ||
     (limits.iterations !== undefined && session.iterations >= limits.iterations)
   );

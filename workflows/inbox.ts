@@ -1,6 +1,7 @@
 // The session's queue of user messages: each id once, in order of arrival (L61). Signal handlers push, nothing else.
 import { isHash } from './contract/ids.ts';
-import { LONGEST_ID, type UserMessage } from './contract/session.ts';
+import { sizeProblem } from './contract/options-problem.ts';
+import { LONGEST_ID, type RunOptions, type SignalOnce, type UserMessage } from './contract/session.ts';
 
 /** How many ids are remembered against repeats; a repeat older than this would be taken as new. */
 const REMEMBERED_IDS = 1_000;
@@ -106,13 +107,37 @@ function sizeOf(queue: readonly Waiting[]): number {
 /** Shape only: what its options ask for is judged when a run opens with them. */
 export function isMessage(value: unknown): value is UserMessage {
   const { body, options = {} } = (value ?? {}) as Partial<Record<keyof UserMessage, unknown>>;
-  return signalId(value) !== undefined && isBody(body) && typeof options === 'object' && options !== null;
+  return hasId(value) && isBody(body) && typeof options === 'object' && options !== null;
 }
 
-/** Of a signal that has one, so that it counts once. */
-export function signalId(value: unknown): string | undefined {
+/** A value that is sealed for one signal must not do for another. */
+export function isSignalOnce(value: unknown, name: string): value is SignalOnce {
+  return hasId(value) && (value as Partial<SignalOnce>).signal === name;
+}
+
+/** `refused`: why no run can open with what it asks for. */
+export type Taken = { readonly message: UserMessage; readonly refused?: string };
+
+/**
+ * A signal cannot be refused, and what is too large to be carried would hold up every handover. So its place in the conversation says
+ * that it was not taken, and the next run is refused for its options: either way whoever sent it can see it.
+ */
+export function carriable(sent: UserMessage): Taken {
+  const { body, options, ...rest } = sent;
+  const tooLong = body.kind === 'text' && body.text.length > LONGEST_TEXT;
+  const text = tooLong
+    ? `(A message of ${body.text.length} characters stood here and was not taken: send at most ${LONGEST_TEXT} in a signal, and put a longer text into the store, as \`perdure send\` does.)`
+    : '';
+  const message = { ...rest, body: tooLong ? ({ kind: 'text', text } as const) : body };
+  const refused = options && sizeProblem(options as Partial<RunOptions>);
+  if (refused !== undefined) return { message, refused };
+  return { message: options ? { ...message, options } : message };
+}
+
+/** So that it counts once. */
+function hasId(value: unknown): boolean {
   const { id } = (value ?? {}) as { readonly id?: unknown };
-  return typeof id === 'string' && id !== '' && id.length <= LONGEST_ID ? id : undefined;
+  return typeof id === 'string' && id !== '' && id.length <= LONGEST_ID;
 }
 
 /** Positions of entries (L7). */
@@ -123,6 +148,6 @@ export function isSnip(value: unknown): value is { readonly entries: readonly nu
 
 function isBody(value: unknown): boolean {
   const { kind, text, hash, bytes } = (value ?? {}) as Readonly<Record<string, unknown>>;
-  if (kind === 'text') return typeof text === 'string' && text.length <= LONGEST_TEXT;
+  if (kind === 'text') return typeof text === 'string';
   return kind === 'stored' && isHash(hash) && typeof bytes === 'number';
 }

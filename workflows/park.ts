@@ -7,11 +7,17 @@ import type { RunBench } from './perform.ts';
 import { heldByNothing } from './session-state.ts';
 
 /** The runtime limit stands still meanwhile (L51). */
-export async function park(bench: RunBench, state: RunState, { until }: Extract<Move, { do: 'park' }>): Promise<Event> {
+export async function park(
+  bench: RunBench,
+  state: RunState,
+  { waitMs }: Extract<Move, { do: 'park' }>,
+): Promise<Event> {
   const { session, clock } = bench;
   clock.pause();
-  // Taken up after a handover, during which a `resume` may have arrived.
-  if (session.run?.parkedUntil !== until) session.resumed = false;
+  const carried = session.run?.parkedUntil ?? null;
+  // During a handover a `resume` may have arrived.
+  if (carried === null) session.resumed = false;
+  const until = carried ?? Date.now() + waitMs;
   if (session.run) session.run.parkedUntil = until;
   session.enter('parked');
   try {

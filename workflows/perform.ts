@@ -16,7 +16,6 @@ import type { Event, Move } from './machine/events.ts';
 import type { LoopPort } from './machine/loop.ts';
 import { modelInput } from './machine/model-input.ts';
 import type { RunState } from './machine/state.ts';
-import { callModel, collapse, compact, findReply, runStopHooks } from './ports.ts';
 import type { RunClock } from './run-clock.ts';
 import { park } from './park.ts';
 import { runTools } from './run-tools.ts';
@@ -37,7 +36,7 @@ export function performer(bench: RunBench): LoopPort['perform'] {
     const live = session.run;
     if (live) live.state = state;
     if (session.stopCause && move.do !== 'run_tools') {
-      return Promise.resolve<Event>({ kind: 'stopped', stop: session.stopCause });
+      return { kind: 'stopped', stop: session.stopCause };
     }
     switch (move.do) {
       case 'call_model':
@@ -63,8 +62,7 @@ function modelCall(bench: RunBench, state: RunState): Promise<Event> {
     session.beside.summarize(state.pendingSummary, snapshot.config, () => session.nextStep());
   }
   const ended = (result: ModelResult): Event => {
-    const summary = session.beside.takeSummary();
-    return { kind: 'model', result, step: input.step, stop: session.stopCause, ...(summary ? { summary } : {}) };
+    return { kind: 'model', result, step: input.step, stop: session.stopCause, ...session.beside.take() };
   };
   const instead: Instead<ModelResult> = {
     stopped: () => found(session, input),
@@ -73,7 +71,7 @@ function modelCall(bench: RunBench, state: RunState): Promise<Event> {
       return result.kind === 'nothing' ? noResult.failed(problem) : result;
     },
   };
-  return outcome<ModelResult>(session, () => callModel(input), instead).then(ended);
+  return outcome(session, () => session.ports.callModel(input), instead, ended);
 }
 
 function appending(
@@ -83,21 +81,21 @@ function appending(
   return { head, append, config, step: session.nextStep(), iteration };
 }
 
-async function compaction(bench: RunBench, state: RunState, move: Extract<Move, { do: 'compact' }>): Promise<Event> {
+function compaction(bench: RunBench, state: RunState, move: Extract<Move, { do: 'compact' }>): Promise<Event> {
   const { session } = bench;
   const input = { ...appending(bench, state), ...compactInput(state, bench.snapshot.rules, move) };
-  const result = await outcome<Compacted>(session, () => compact(input), noResult);
-  return { kind: 'compacted', result, move, stop: session.stopCause };
+  const ended = (result: Compacted): Event => ({ kind: 'compacted', result, move, stop: session.stopCause });
+  return outcome(session, () => session.ports.compact(input), noResult, ended);
 }
 
-async function collapses(bench: RunBench, state: RunState, move: Extract<Move, { do: 'collapse' }>): Promise<Event> {
+function collapses(bench: RunBench, state: RunState, move: Extract<Move, { do: 'collapse' }>): Promise<Event> {
   const { session } = bench;
   const input = { ...appending(bench, state), ...collapseInput(state, bench.snapshot.rules, move) };
-  const result = await outcome<Collapsed>(session, () => collapse(input), noResult);
-  return { kind: 'collapsed', result, stop: session.stopCause };
+  const ended = (result: Collapsed): Event => ({ kind: 'collapsed', result, stop: session.stopCause });
+  return outcome(session, () => session.ports.collapse(input), noResult, ended);
 }
 
-async function stopHooks(
+function stopHooks(
   { session, snapshot: { config } }: RunBench,
   { head, iteration }: RunState,
   { active }: Extract<Move, { do: 'run_stop_hooks' }>,
@@ -105,11 +103,12 @@ async function stopHooks(
   if (head === null) throw new Error('stop hooks without a stored reply');
   const input = { head, config, step: session.nextStep(), iteration, active };
   const passed = { kind: 'passed' } as const;
-  const ran = await outcome<StopHooksRan>(session, () => runStopHooks(input), {
+  const instead: Instead<StopHooksRan> = {
     stopped: () => ({ verdict: passed, failed: [] }),
     failed: ({ detail }) => ({ verdict: passed, failed: [{ hook: 'stop', detail }] }),
-  });
-  return { kind: 'hooks_ran', ran, stop: session.stopCause };
+  };
+  const ended = (ran: StopHooksRan): Event => ({ kind: 'hooks_ran', ran, stop: session.stopCause });
+  return outcome(session, () => session.ports.runStopHooks(input), instead, ended);
 }
 
 type Instead<Result> = {
@@ -125,17 +124,22 @@ const noResult = {
 
 /** It ended, and its worker did not say what it had come to: it may have stored its reply, and begun calls of it. */
 function found(session: Session, call: CallModel): Promise<ModelResult> {
-  const look = () => findReply({ call, step: session.nextStep() });
+  const look = () => session.ports.findReply({ call, step: session.nextStep() });
   return CancellationScope.nonCancellable(look).catch(whenFailed(noResult));
 }
 
-/** What an activity of the run came to; a stop and a failure are values. */
-function outcome<Result>(session: Session, run: () => Promise<Result>, instead: Instead<Result>): Promise<Result> {
+/** The event that an activity of the run ends in; a stop and a failure are values. */
+function outcome<Result>(
+  session: Session,
+  run: () => Promise<Result>,
+  instead: Instead<Result>,
+  ended: (result: Result) => Event,
+): Promise<Event> {
   const failed = whenFailed(instead);
-  return session.runScope.run(run).catch((error: unknown) => {
+  return session.runScope.run(run).then(ended, async (error: unknown) => {
     // Cancelled while its worker was gone, it may end as a timeout.
-    const ended = isCancellation(error) || error instanceof ActivityFailure;
-    return session.stopCause && ended ? instead.stopped() : failed(error);
+    const stopped = isCancellation(error) || error instanceof ActivityFailure;
+    return ended(await (session.stopCause && stopped ? instead.stopped() : failed(error)));
   });
 }
 

@@ -1,35 +1,82 @@
-// The activities as the workflow schedules them. Timeouts and retries are Temporal's part; what each failure means is the activity's.
-import { proxyActivities } from '@temporalio/workflow';
-import type { Activities } from './contract/activities.ts';
+// The activities as one session schedules them: which queue, timeouts and retries. What each failure means is the activity's.
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  proxyActivities,
+  workflowInfo,
+  type ActivityOptions,
+} from '@temporalio/workflow';
+import type { Activities, Answer, Scheduled } from './contract/activities.ts';
+import { profiles, type Profile } from './contract/profiles.ts';
+import { recordsQueue } from './contract/session.ts';
+import { undecodable } from './contract/undecodable.ts';
 
 /** No maximumAttempts: an activity decides itself when to give up, by returning a value or a non-retryable failure. */
 const retry = { initialInterval: '100ms', backoffCoefficient: 2, maximumInterval: '30s' } as const;
 
-/** Long: a model streams, a tool or a hook runs for as long as it heartbeats. */
-export const { callModel, runTool, compact, collapse, runStopHooks } = proxyActivities<Activities>({
-  startToCloseTimeout: '7 days',
-  heartbeatTimeout: '30s',
-  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
-  retry,
-});
+/** A stop waits until the activity has said what became of it. */
+const cancellationType = 'WAIT_CANCELLATION_COMPLETED';
 
-/** Short: a few writes to the store. */
-export const { openRun, findReply, commit } = proxyActivities<Activities>({
-  startToCloseTimeout: '10 minutes',
-  heartbeatTimeout: '30s',
-  cancellationType: 'WAIT_CANCELLATION_COMPLETED',
-  retry,
-});
+/** For one session; made once. */
+export function createPorts(profile: Profile = 'machine'): Activities {
+  const { heartbeatTimeout, recordsTimeout } = profiles[profile];
+  const waited: ActivityOptions = { heartbeatTimeout, cancellationType, retry };
+  /** A model streams, a tool or a hook runs, for as long as it heartbeats. */
+  const long: ActivityOptions = { ...waited, startToCloseTimeout: '7 days' };
+  /** The hooks of a session's start are asked. */
+  const opening: ActivityOptions = { ...waited, startToCloseTimeout: '10 minutes' };
+  /** A few writes to the store. They have slots of their own: what ends a run never queues behind the long ones of other sessions. */
+  const records: ActivityOptions = {
+    ...opening,
+    heartbeatTimeout: recordsTimeout,
+    taskQueue: recordsQueue(workflowInfo().taskQueue),
+  };
+  /** Beside the loop: what they cannot do in time, or in a few tries, is left undone (L42, L56). */
+  const summary: ActivityOptions = { ...waited, startToCloseTimeout: '2 minutes' };
+  const handlers: ActivityOptions = { ...waited, startToCloseTimeout: '1 hour' };
+  return {
+    callModel: port('callModel', () => long),
+    compact: port('compact', () => long),
+    collapse: port('collapse', () => long),
+    runStopHooks: port('runStopHooks', () => long),
+    findReply: port('findReply', () => records),
+    commit: port('commit', () => records),
+    summarizeBatch: port('summarizeBatch', () => summary),
+    afterStop: port('afterStop', () => handlers),
+    openRun: port('openRun', ({ begins }) => (begins ? opening : records)),
+    runTool: port('runTool', ({ stopped }) => (stopped ? records : long)),
+  };
+}
 
-/** Beside the loop: what they cannot do in time, or in a few tries, is left undone (L42, L56). */
-export const { summarizeBatch } = proxyActivities<Activities>({
-  startToCloseTimeout: '2 minutes',
-  heartbeatTimeout: '30s',
-  retry,
-});
+/**
+ * Named by its step, which no other of the session has, also after a handover: what a codec binds to the name of an activity is the
+ * answer to this one and to no other.
+ */
+function port<Name extends keyof Activities>(
+  name: Name,
+  optionsFor: (input: Parameters<Activities[Name]>[0]) => ActivityOptions,
+): Activities[Name] {
+  type Result = Awaited<ReturnType<Activities[Name]>>;
+  const call = async (input: Parameters<Activities[Name]>[0]): Promise<Result> => {
+    const activityId = `${name}.${input.step}`;
+    const scheduled = proxyActivities<Scheduled>({ ...optionsFor(input), activityId })[name] as (
+      given: typeof input,
+    ) => Promise<Answer<Result>>;
+    const answer = await scheduled(input);
+    const unread = undecodable(answer);
+    if (unread) throw unreadable(name, activityId, `its result ${unread.why}`);
+    if (!isAnswer(answer)) throw unreadable(name, activityId, 'its result is none that a worker gives');
+    return answer.done;
+  };
+  return call as Activities[Name];
+}
 
-export const { afterStop } = proxyActivities<Activities>({
-  startToCloseTimeout: '1 hour',
-  heartbeatTimeout: '30s',
-  retry,
-});
+/** Anyone who reaches the server can complete an activity, with anything. */
+function isAnswer(answer: unknown): boolean {
+  return typeof answer === 'object' && answer !== null && 'done' in answer;
+}
+
+function unreadable(type: string, activityId: string, why: string): ActivityFailure {
+  const cause = ApplicationFailure.nonRetryable(why, 'UnreadableResult');
+  return new ActivityFailure(why, type, activityId, 'NON_RETRYABLE_FAILURE', undefined, cause);
+}

@@ -3,7 +3,7 @@ import { CancellationScope, isCancellation } from '@temporalio/workflow';
 import { activityProblem } from './activity-problem.ts';
 import { approved, settled, type Approved, type Batch } from './approve-call.ts';
 import type { Call, OutcomeItem, RunTool } from './contract/activities.ts';
-import { callKey } from './contract/ids.ts';
+import { callKey, questionParts } from './contract/ids.ts';
 import type { StopCause } from './contract/loop.ts';
 import type { PendingApproval } from './contract/session.ts';
 import { batches } from './machine/batches.ts';
@@ -11,7 +11,6 @@ import type { CallResult, Move, ToolsRan } from './machine/events.ts';
 import type { RunState } from './machine/state.ts';
 import { contextAfter } from './machine/tool-context.ts';
 import type { RunBench } from './perform.ts';
-import { runTool } from './ports.ts';
 import type { Session } from './session.ts';
 import { settleCall, unknownCall, type CallsOf } from './settle-call.ts';
 
@@ -27,20 +26,32 @@ const WITHDRAWN = 'Not run: cancelled while it waited for approval.';
 const NOT_AGAIN =
   'Outcome unknown: it was started once and may have taken effect. Cancelled while it waited for approval to run again; check before repeating it.';
 
-export async function runTools(
-  bench: RunBench,
-  state: RunState,
-  { calls, cut }: Extract<Move, { do: 'run_tools' }>,
-): Promise<ToolsRan> {
+type RunTools = Extract<Move, { do: 'run_tools' }>;
+
+/** Returns at once when every call ran with its reply: a promise is dear in a workflow, see `LoopPort`. */
+export function runTools(bench: RunBench, state: RunState, move: RunTools): ToolsRan | Promise<ToolsRan> {
   const { session } = bench;
   const resumed = session.run?.tools ?? null;
   if (session.run) session.run.tools = null;
   const results = new Map<number, CallResult>(resumed?.results);
-  for (const call of calls) {
+  for (const call of move.calls) {
     const known = knownResult(session, state, call);
     if (known) results.set(call.index, known);
   }
-  const asked = new Map(resumed?.approvals.map((approval) => [approval.index, approval]));
+  if (move.calls.every(({ index }) => results.has(index))) return toolsRan(bench, move, results);
+  return runBatches(bench, state, move, results, resumed?.approvals ?? []);
+}
+
+async function runBatches(
+  bench: RunBench,
+  state: RunState,
+  move: RunTools,
+  results: Map<number, CallResult>,
+  approvals: readonly PendingApproval[],
+): Promise<ToolsRan> {
+  const { session } = bench;
+  const { calls, cut } = move;
+  const asked = new Map(approvals.map((approval) => [approval.index, approval]));
   for (const planned of batches(calls)) {
     const batch = planned.filter(({ index }) => !results.has(index));
     const why = whyNot(session.stopCause, [...results.values()]);
@@ -52,8 +63,15 @@ export async function runTools(
       await runBatch(bench, state, { calls, cut, batch, results, asked, ...busy });
     }
   }
+  return toolsRan(bench, move, results);
+}
+
+function toolsRan(
+  { session, clock }: RunBench,
+  { calls, cut }: RunTools,
+  results: ReadonlyMap<number, CallResult>,
+): ToolsRan {
   session.approvals.withdraw();
-  const summary = session.beside.takeSummary();
   return {
     kind: 'tools_ran',
     calls,
@@ -62,8 +80,8 @@ export async function runTools(
     stop: session.stopCause,
     queued: session.inbox.next(),
     snips: session.facts.snips,
-    leftMs: bench.clock.leftMs,
-    ...(summary ? { summary } : {}),
+    leftMs: clock.leftMs,
+    ...session.beside.take(),
   };
 }
 
@@ -101,9 +119,11 @@ async function runBatch(bench: RunBench, state: RunState, batch: Batch): Promise
   await session.runScope.run(async () => {
     const siblings = new CancellationScope();
     const one = async (call: Call): Promise<void> => {
-      const { index } = call;
+      const { index, doubtful } = call;
+      const begun = doubtful ? { doubtful } : {};
       const item = itemOf(session, state, index);
-      const run = (more: Pick<RunTool, 'decision'>) => runTool({ ...common, step: session.nextStep(), index, ...more });
+      const run = (more: Pick<RunTool, 'decision'>) =>
+        session.ports.runTool({ ...common, step: session.nextStep(), index, ...begun, ...more });
       const result = await siblings
         .run(() => approved(bench, state, batch, call, run))
         .then(
@@ -138,7 +158,7 @@ function resultOf(item: OutcomeItem, done: Approved): CallResult {
 }
 
 function withdrawn({ index, inputHash }: PendingApproval): CallResult {
-  if (!/\.\d+$/.test(inputHash)) return notRun(index, WITHDRAWN);
+  if (questionParts(inputHash).start === 1) return notRun(index, WITHDRAWN);
   return { item: { index, note: NOT_AGAIN, unknown: true }, facts: { error: true } };
 }
 

@@ -2,7 +2,7 @@
 import { ActivityFailure, CancellationScope, isCancellation } from '@temporalio/workflow';
 import { activityProblem } from './activity-problem.ts';
 import { committed } from './committed.ts';
-import type { Append, OpenRun, RunEnded, RunOpened } from './contract/activities.ts';
+import type { Append, OpenRun, Place, RunEnded, RunOpened } from './contract/activities.ts';
 import type { MessageId } from './contract/ids.ts';
 import { addSpend } from './contract/loop.ts';
 import { sizeProblem } from './contract/options-problem.ts';
@@ -15,9 +15,8 @@ import { showError } from './machine/show-error.ts';
 import { initialState, type RunState } from './machine/state.ts';
 import { snipAppend, userAppend } from './machine/transitions.ts';
 import { performer } from './perform.ts';
-import { openRun } from './ports.ts';
 import { RunClock } from './run-clock.ts';
-import { heldByNothing, withOptions, type Held, type RunCarry } from './session-state.ts';
+import { lossAppend, heldByNothing, placeAfter, withOptions, type Held, type RunCarry } from './session-state.ts';
 import type { Session } from './session.ts';
 
 /** A new run for the messages that wait. */
@@ -30,23 +29,26 @@ export async function openAndRun(session: Session): Promise<void> {
   session.beginRun({ state: initialState(head, []), ...heldByNothing });
   if (interrupted) session.stop('interrupt');
   session.enter('running');
-  const opened = await open(session);
+  const opened = await open(session, placeAfter(session.facts.place, messages));
   const ids = listed(messages.map((message) => message.id));
   const { snips } = session.facts;
   session.dropSnips(snips);
+  const loss = lossAppend(session.facts);
+  session.facts = { ...session.facts, lost: null };
   const users = [...snipAppend(snips), ...messages.map(userAppend)];
   if (opened.kind !== 'opened') {
     const accepted = session.facts.accepted ?? before;
     // Options that no run can open with are not kept for the next one; a defect says nothing about them.
-    const kept = opened.kind === 'refused' ? { options: accepted, accepted: null } : { accepted };
+    const kept = opened.kind === 'refused' ? { options: accepted, accepted: null, refused: null } : { accepted };
     session.facts = { ...session.facts, ...kept };
     const end = showError({ reason: 'model_error', detail: opened.detail });
-    await finish(session, { ...end, state: initialState(head, users, context) }, ids, startedAt);
+    await finish(session, { ...end, state: initialState(head, [...loss, ...users], context) }, ids, startedAt);
     return;
   }
-  session.facts = { ...session.facts, accepted: null };
+  session.facts = { ...session.facts, accepted: null, place: opened.place ?? null };
   const { config, rules } = opened;
-  const state = initialState(head, [{ kind: 'run_started', run: runs, config, at: startedAt }, ...users], context);
+  const begun = { kind: 'run_started', run: runs, config, at: startedAt } as const;
+  const state = initialState(head, [...loss, begun, ...users], context);
   const deadline = rules.timeoutMs === null ? null : startedAt + rules.timeoutMs;
   await run(session, { snapshot: { config, rules }, state, messages: ids, startedAt, deadline, ...heldByNothing });
 }
@@ -60,14 +62,15 @@ const listed = (messages: readonly MessageId[]): readonly MessageId[] => message
  * A stop ends the hooks of the session's start (L47), never the opening: whatever becomes of the run, its transcript says what it was
  * opened with. Hooks that were stopped are asked by the next run.
  */
-async function open(session: Session): Promise<RunOpened | Failed> {
-  const { chain, runs, options, begun } = session.facts;
-  const tooLarge = sizeProblem(options);
+async function open(session: Session, place: Place | null): Promise<RunOpened | Failed> {
+  const { chain, runs, options, begun, refused } = session.facts;
+  const tooLarge = refused ?? sizeProblem(options);
   if (tooLarge !== undefined) return { kind: 'refused', detail: tooLarge };
-  const input = (): OpenRun => ({ chain, run: runs, step: session.nextStep(), options });
+  const known = place === null ? {} : { place };
+  const input = (): OpenRun => ({ chain, run: runs, step: session.nextStep(), options, ...known });
   try {
     const opened = begun ? null : await openWithHooks(session, { ...input(), begins: true });
-    return opened ?? (await CancellationScope.nonCancellable(() => openRun(input())));
+    return opened ?? (await CancellationScope.nonCancellable(() => session.ports.openRun(input())));
   } catch (error) {
     const problem = activityProblem(error);
     if (problem === null) throw error;
@@ -78,7 +81,7 @@ async function open(session: Session): Promise<RunOpened | Failed> {
 /** Null: it was stopped. */
 async function openWithHooks(session: Session, input: OpenRun): Promise<RunOpened | null> {
   try {
-    const opened = await session.runScope.run(() => openRun(input));
+    const opened = await session.runScope.run(() => session.ports.openRun(input));
     if (opened.kind === 'opened') session.facts = { ...session.facts, begun: true };
     return opened;
   } catch (error) {
@@ -93,8 +96,11 @@ export async function run(session: Session, carry: RunCarry): Promise<void> {
   if (carry.parkedUntil === null) session.enter('running');
   let messages: readonly MessageId[] = carry.messages;
   const clock = new RunClock(carry.deadline, () => session.stop('timeout'));
+  const settled = (state: RunState): RunState => {
+    return { ...state, spend: addSpend(state.spend, session.beside.endSummaries(snapshot.rules.summarySpend)) };
+  };
   const carried = (state: RunState, held: Held): RunCarry => {
-    return { snapshot, state, messages, startedAt, deadline: clock.deadline, ...held };
+    return { snapshot, state: settled(state), messages, startedAt, deadline: clock.deadline, ...held };
   };
   const port: LoopPort = {
     perform: performer({ session, snapshot, clock, carried }),
@@ -112,7 +118,7 @@ export async function run(session: Session, carry: RunCarry): Promise<void> {
   };
   const end = await loop(carry.state, snapshot.rules, port, heldBack(carry));
   clock.stop();
-  await finish(session, end, messages, startedAt);
+  await finish(session, { ...end, state: settled(end.state) }, messages, startedAt);
   const { head, runs } = session.facts;
   if (snapshot.rules.afterStop && end.terminal.reason === 'completed' && head !== null) {
     session.beside.afterStop({ head, config: snapshot.config, run: runs, step: session.nextStep() });
@@ -122,7 +128,7 @@ export async function run(session: Session, carry: RunCarry): Promise<void> {
 /** What the run was waiting for when it was handed over. */
 function heldBack({ tools, parkedUntil }: Held): Performed | undefined {
   if (tools) return { do: 'run_tools', calls: tools.calls, cut: tools.cut };
-  return parkedUntil === null ? undefined : { do: 'park', until: parkedUntil };
+  return parkedUntil === null ? undefined : { do: 'park', waitMs: Math.max(0, parkedUntil - Date.now()) };
 }
 
 /** Store what no model call will carry, and say how it ended (L39, L47). Nothing cancels this. */
@@ -136,9 +142,7 @@ async function finish(
   const at = Date.now();
   const { runs } = session.facts;
   const summary = { run: runs, terminal, turns: state.turn, iterations: state.iteration, messages };
-  const late = session.beside.takeSummary();
-  const spend = late ? addSpend(state.spend, late.spend) : state.spend;
-  const ended: RunEnded = { ...summary, spend, durationMs: at - startedAt, at };
+  const ended: RunEnded = { ...summary, spend: state.spend, durationMs: at - startedAt, at };
   const all: readonly Append[] = [...state.pending, ...append, { kind: 'run_ended', ended }];
   const head = await committed(session, state.head, all);
   const last: RunSummary = { ...summary, head };
@@ -148,6 +152,5 @@ async function finish(
     last,
     context: { contextTokens: usedTokens(state, 0), staged: state.staged },
   };
-  session.beside.dropSummary();
   session.endRun();
 }

@@ -1,10 +1,18 @@
 // All a session is between two workflow tasks, and the part of it that travels through continue-as-new (L4).
-import type { Hash, MessageId } from './contract/ids.ts';
+import { type Hash, isHash, type MessageId } from './contract/ids.ts';
 import type { RunSnapshot } from './contract/loop.ts';
 import { withChanges } from './contract/option-changes.ts';
-import type { PendingApproval, RunOptions, RunSummary, SessionInput, UserMessage } from './contract/session.ts';
+import {
+  LONGEST_LOSS,
+  type PendingApproval,
+  type Repair,
+  type RunOptions,
+  type RunSummary,
+  type SessionInput,
+  type UserMessage,
+} from './contract/session.ts';
 import type { InboxSnapshot } from './inbox.ts';
-import type { Call } from './contract/activities.ts';
+import type { Append, Call, Place } from './contract/activities.ts';
 import type { CallResult } from './machine/events.ts';
 import { noContext, type ContextFacts, type RunState } from './machine/state.ts';
 
@@ -20,6 +28,10 @@ export type Carry = {
   readonly options: RunOptions;
   /** What the last run opened with, when messages it took have changed `options` since: those may be refused (L57). */
   readonly accepted?: RunOptions | null;
+  /** Why the next run cannot open: options that a message brought are too large to be carried. */
+  readonly refused?: string | null;
+  /** Of the workspace, as the last run that opened found it. */
+  readonly place?: Place | null;
   /** Runs opened so far, those that were refused with them. */
   readonly runs: number;
   /** The hooks of the session's start were asked. */
@@ -30,6 +42,8 @@ export type Carry = {
   readonly context: ContextFacts;
   /** Asked for and not in the transcript yet (L7). */
   readonly snips: readonly number[];
+  /** What a repair has lost: told with the next run. */
+  readonly lost?: string | null;
   readonly run: RunCarry | null;
 };
 
@@ -84,4 +98,30 @@ export function withOptions(options: RunOptions, messages: readonly UserMessage[
     (merged, message) => (message.options ? withChanges(merged, message.options) : merged),
     options,
   );
+}
+
+/** A workspace that a caller gives, also the same again, is taken as it is now. */
+export function placeAfter(place: Place | null | undefined, messages: readonly UserMessage[]): Place | null {
+  return messages.some((message) => typeof message.options?.cwd === 'string') ? null : (place ?? null);
+}
+
+/** Why a session at `head` does not take a repair, a sentence; undefined when it does. `busy`: it has a run, or a message for one. */
+export function repairProblem(asked: Repair | undefined, head: Hash | null, busy: boolean): string | undefined {
+  if (!isHash(asked?.from) || !isHash(asked.to)) return 'the repair names no head to go on from';
+  if (typeof asked.lost !== 'string' || asked.lost.length > LONGEST_LOSS) return 'the repair does not say what is lost';
+  if (busy) return 'something runs now, or waits to: interrupt it first';
+  return head === asked.from ? undefined : 'its transcript has gone on meanwhile: look at it again';
+}
+
+/** The lost part may have staged short forms, and none of it is in context. */
+export function afterRepair(
+  { context: { contextTokens } }: Pick<Carry, 'context'>,
+  { to, lost }: Repair,
+): Pick<Carry, 'head' | 'lost' | 'context'> {
+  return { head: to, lost, context: { contextTokens, staged: [] } };
+}
+
+/** What a repair has lost, for the transcript. */
+export function lossAppend({ lost = null }: Pick<Carry, 'lost'>): readonly Append[] {
+  return lost === null ? [] : [{ kind: 'notice', notice: { kind: 'repaired', lost } }];
 }

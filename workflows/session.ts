@@ -2,37 +2,44 @@
 import {
   CancellationScope,
   defineQuery,
+  defineUpdate,
   setDefaultSignalHandler,
   setHandler,
-  upsertMemo,
-  upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
-import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
+import type { Activities } from './contract/activities.ts';
 import type { SessionId } from './contract/ids.ts';
 import type { StopCause } from './contract/loop.ts';
 import { sizeProblem } from './contract/options-problem.ts';
 import {
   LISTED_APPROVALS,
-  MEMO_KEY,
   MOST_SNIPS,
-  PHASE_ATTRIBUTE,
   QUERIES,
   SIGNALS,
+  UPDATES,
   type Phase,
+  type Repair,
   type RunOptions,
   type SessionMemo,
   type RunSummary,
   type SessionView,
   type UserMessage,
 } from './contract/session.ts';
-import { Approvals } from './approvals.ts';
+import { Approvals, refuse } from './approvals.ts';
 import { Beside } from './beside.ts';
-import { Inbox, isMessage, isSnip, signalId } from './inbox.ts';
+import { createPorts } from './ports.ts';
+import { carriable, Inbox, isMessage, isSignalOnce, isSnip, type Taken } from './inbox.ts';
 import type { RunState } from './machine/state.ts';
-import { withOptions, type Carry, type ResumedInput, type ToolsCarry } from './session-state.ts';
-
-const phaseKey = defineSearchAttributeKey(PHASE_ATTRIBUTE, SearchAttributeType.KEYWORD);
+import { Told } from './told.ts';
+import {
+  afterRepair,
+  placeAfter,
+  repairProblem,
+  withOptions,
+  type Carry,
+  type ResumedInput,
+  type ToolsCarry,
+} from './session-state.ts';
 
 /** What can be seen of the run in progress. `tools`: calls that were open at a handover, until they are taken up. */
 export type LiveRun = { state: RunState; tools: ToolsCarry | null; parkedUntil: number | null };
@@ -42,7 +49,9 @@ export class Session {
   readonly input: ResumedInput;
   readonly inbox: Inbox;
   readonly approvals: Approvals;
-  readonly beside = new Beside();
+  readonly ports: Activities;
+  readonly beside: Beside;
+  readonly told: Told;
   /** The carried values, replaced as the session moves on; `inbox` and `run` are read from their owners. */
   facts: Omit<Carry, 'inbox' | 'run'>;
   run: LiveRun | null = null;
@@ -51,8 +60,8 @@ export class Session {
   private readonly root = CancellationScope.current();
   private scope = new CancellationScope();
   private phase: Phase | null = null;
-  /** The last run that the memo tells of. */
-  private told: RunSummary | null = null;
+  /** The last run that others were told of. */
+  private last: RunSummary | null = null;
   /** The run's end is decided, and is being stored. */
   private finishing = false;
   /** How many of the oldest waiting messages were interrupted before a run took them. */
@@ -67,6 +76,8 @@ export class Session {
 
   constructor(input: ResumedInput, carry: Carry) {
     this.input = input;
+    this.ports = createPorts(input.profile);
+    this.beside = new Beside(this.ports);
     this.inbox = new Inbox(carry.inbox);
     const { inbox: _inbox, run: _run, ...facts } = carry;
     this.facts = facts;
@@ -76,10 +87,14 @@ export class Session {
       this.beginRun({ state, tools, parkedUntil });
     }
     this.approvals = new Approvals(carry.run?.tools?.approvals ?? []);
-    this.approvals.listen(() => this.tell());
+    this.told = new Told(() => this.memo(), input.visibility);
+    this.approvals.listen(() => this.told.change());
     // One handler for all: with one each, signals that arrive together would be delivered by name instead of in order.
     setDefaultSignalHandler((name, value) => this.receive(name, value));
     setHandler(defineQuery<SessionView>(QUERIES.view), () => this.view());
+    setHandler(defineUpdate<void, [Repair]>(UPDATES.repair), (asked) => this.repair(asked), {
+      validator: (asked) => refuse(repairProblem(asked, this.facts.head, this.run !== null || this.inbox.count > 0)),
+    });
   }
 
   /** The scope of the current run: cancelled by a stop, and with the workflow. */
@@ -147,19 +162,18 @@ export class Session {
 
   /** Seen from outside by search attribute and memo: changes with the phase and the run, not with every turn. */
   enter(phase: Phase): void {
-    const changed = phase !== this.phase;
-    if (!changed && this.facts.last === this.told) return;
+    const { last } = this.facts;
+    if (phase === this.phase && last === this.last) return;
     this.phase = phase;
-    this.tell();
-    if (changed && this.input.visibility) upsertSearchAttributes([{ key: phaseKey, value: phase }]);
+    this.last = last;
+    this.told.change();
   }
 
-  private tell(): void {
+  private memo(): SessionMemo {
     const { head, options, runs, last } = this.facts;
-    this.told = last;
     const approvals = this.approvals.pending.slice(0, LISTED_APPROVALS);
     const parkedUntil = this.run?.parkedUntil ?? null;
-    const memo: SessionMemo = {
+    return {
       phase: this.phase ?? 'running',
       head,
       cwd: options.cwd,
@@ -169,14 +183,25 @@ export class Session {
       ...(approvals.length > 0 ? { approvals } : {}),
       ...(parkedUntil === null ? {} : { parkedUntil }),
     };
-    upsertMemo({ [MEMO_KEY]: memo });
+  }
+
+  private repair(asked: Repair): void {
+    this.facts = { ...this.facts, ...afterRepair(this.facts, asked) };
+    this.told.change();
   }
 
   /** The options that messages brought to a run under way hold from the next run on: this one keeps its own (L57). */
   bringOptions(messages: readonly UserMessage[]): void {
     if (!messages.some((message) => message.options)) return;
     const { accepted, options } = this.facts;
-    this.facts = { ...this.facts, accepted: accepted ?? options, options: withOptions(options, messages) };
+    const brought = withOptions(options, messages);
+    const refused = sizeProblem(brought);
+    // Together they can be too large to be handed over, although each was small enough.
+    if (refused !== undefined) this.facts = { ...this.facts, refused };
+    else {
+      const place = placeAfter(this.facts.place, messages);
+      this.facts = { ...this.facts, accepted: accepted ?? options, options: brought, place };
+    }
   }
 
   /** These are on their way into the transcript (L7). */
@@ -189,14 +214,19 @@ export class Session {
   private receive(name: string, value: unknown): void {
     this.signals += 1;
     if (name === SIGNALS.interrupt || name === SIGNALS.resume) {
-      const id = signalId(value);
-      if (id !== undefined && !this.inbox.isNew(`${name} ${id}`)) return;
+      const isBare = value === undefined && this.input.sealed === undefined;
+      if (!isBare && !(isSignalOnce(value, name) && this.inbox.isNew(`${name} ${value.id}`))) return;
       if (name === SIGNALS.interrupt) this.stop('interrupt');
       else this.resumed = true;
     } else if (name === SIGNALS.snip && isSnip(value)) {
       this.facts = { ...this.facts, snips: [...new Set([...this.facts.snips, ...value.entries])].slice(0, MOST_SNIPS) };
-    } else if (name === SIGNALS.message && isMessage(value) && this.inbox.push(value) && value.now)
-      this.stop('message');
+    } else if (name === SIGNALS.message && isMessage(value)) this.take(carriable(value));
+  }
+
+  private take({ message, refused }: Taken): void {
+    if (!this.inbox.push(message)) return;
+    if (refused !== undefined) this.facts = { ...this.facts, refused };
+    if (message.now) this.stop('message');
   }
 
   private view(): SessionView {

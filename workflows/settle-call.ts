@@ -4,7 +4,6 @@ import { CancellationScope } from '@temporalio/workflow';
 import { activityProblem, type ActivityProblem } from './activity-problem.ts';
 import type { OutcomeItem, RunTool } from './contract/activities.ts';
 import type { CallResult } from './machine/events.ts';
-import { runTool } from './ports.ts';
 import type { Session } from './session.ts';
 
 const CHECK = 'It may have taken effect; check before repeating it.';
@@ -15,7 +14,7 @@ export type CallsOf = Pick<RunTool, 'head' | 'config' | 'iteration' | 'context'>
 /** Not cancelled by anything. */
 export async function settleCall(session: Session, calls: CallsOf, item: OutcomeItem): Promise<CallResult> {
   const { index } = item;
-  const look = () => runTool({ ...calls, step: session.nextStep(), index, stopped: true });
+  const look = () => session.ports.runTool({ ...calls, step: session.nextStep(), index, stopped: true });
   try {
     const done = await CancellationScope.nonCancellable(look);
     if ('ask' in done) throw new Error(`call ${index} asks, and it was stopped`);

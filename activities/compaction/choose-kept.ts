@@ -1,6 +1,5 @@
 // What a compaction keeps as it is and what it summarises (L10): the prompts of the run, the newest rounds that fit, and never a
 // part of a trajectory with signed thinking (L59).
-import { CHARACTERS_PER_TOKEN } from '../../workflows/contract/tokens.ts';
 import type { Entry } from '../transcript/entries.ts';
 import { inView } from '../transcript/in-view.ts';
 import type { Bodies } from '../transcript/project.ts';
@@ -29,17 +28,19 @@ export type Kept = {
   readonly shrunkBefore: number;
 };
 
-/** `window` in tokens. Null when nothing is there to be summarised. */
+/** `characters`: of the window. Null when nothing is there to be summarised. */
 export function chooseKept(
   entries: readonly Entry[],
   bodies: Bodies,
-  { window, trigger }: { readonly window: number; readonly trigger: 'auto' | 'reactive' },
+  { characters: fitting, trigger }: { readonly characters: number; readonly trigger: 'auto' | 'reactive' },
 ): Kept | null {
   const { shown, marks } = inView(entries);
   const runStarts = runStartsOf(entries);
   const { shrunkBefore } = marks;
   const blocks = blocksOf({ shown, shrunkBefore, bodies }, runStarts);
-  const characters = window * CHARACTERS_PER_TOKEN;
+  // What the API has refused is more than its window holds, whatever we believe of that.
+  const there = blocks.reduce((sum, block) => sum + block.characters, 0);
+  const characters = trigger === 'reactive' ? Math.min(fitting, there) : fitting;
   const first = firstKept(blocks, SHARES[trigger], characters, marks.boundary?.from ?? 0);
   const from = blocks[first]?.from ?? entries.length;
   const older = blocks.slice(0, first);

@@ -9,8 +9,7 @@ import type { Asked } from '../model/ask-model.ts';
 import { chosenModel } from '../model/chosen-model.ts';
 import { refuseScripted } from '../model/refuse-scripted.ts';
 import type { RunConfig } from '../run-config.ts';
-import { stepRecord, type StepRecord } from '../step-record.ts';
-import { estimateTokens } from '../../workflows/contract/tokens.ts';
+import { isForgotten, stepRecord, type StepRecord } from '../step-record.ts';
 import type { Entry } from '../transcript/entries.ts';
 import { shortForm } from '../transcript/notices.ts';
 import type { Bodies } from '../transcript/project.ts';
@@ -18,6 +17,7 @@ import { entriesOf, type Extended } from '../transcript/transcripts.ts';
 import { fitText } from './fit-text.ts';
 import { COLLAPSE_SYSTEM, COLLAPSE_TASK, question } from './instructions.ts';
 import { type OldStretch, oldStretches } from './old-stretches.ts';
+import { type Scale, scaleOf } from './scale.ts';
 import { isEnough, shrinkFirst, storeShrunk } from './shrink.ts';
 import { type SmallModel, smallModel, type SummaryDeps } from './small-model.ts';
 
@@ -31,8 +31,8 @@ export function collapse(deps: SummaryDeps): (attempt: Attempt, input: Collapse)
     refuseScripted(deps, config);
     const { session, number } = attempt;
     const { step, iteration } = input;
-    const record = stepRecord<Collapsed>(deps.store, session, config.chain, ['collapse', input]);
-    const known = await record.read();
+    const record = stepRecord<Collapsed>(deps.store, attempt, config.chain, ['collapse', input]);
+    const known = await record.read(isForgotten(attempt));
     const live = deps.live.open({ session, step, attempt: number, activity: 'collapse' });
     return orDied(live, async () => {
       const given = await deps.transcripts.extend(session, input.head, input.append);
@@ -54,14 +54,15 @@ type Step = {
 };
 
 async function made({ deps, attempt, input, config, given, record }: Step): Promise<Collapsed> {
-  const small = smallModel(deps, attempt, config, input);
+  const { model } = chosenModel(config, input.model);
+  const small = smallModel(deps, attempt, config, { ...input, instead: model });
   const shrunk = shrinkFirst(deps, given);
   if (isEnough(shrunk, input)) {
     return storeShrunk(deps, record, shrunk, (marked) => ({ kind: 'shrunk', ...marked, spend: small.spend() }));
   }
   const { base, freed } = shrunk;
-  const { window } = chosenModel(config, input.model).model;
-  const staging = await staged(deps, base, window, small);
+  const scale = await scaleOf(deps.transcripts, entriesOf(base), model, config);
+  const staging = await staged(deps, base, { window: model.window, ...scale }, small);
   if (staging.kind !== 'stage') return staging;
   if (attempt.abortedBy() === 'stop') return { kind: 'nothing', spend: small.spend() };
   const { entries, savings } = staging;
@@ -76,23 +77,26 @@ async function made({ deps, attempt, input, config, given, record }: Step): Prom
 
 type Staging = { readonly kind: 'stage'; readonly entries: readonly Entry[]; readonly savings: readonly number[] };
 
+/** `window` in tokens. */
+type Measure = { readonly window: number } & Pick<Scale, 'charactersPerToken'>;
+
 /** A stretch that cannot be shortened is passed over; when none can, it failed. */
 async function staged(
   deps: SummaryDeps,
   base: Extended,
-  window: number,
+  { window, charactersPerToken }: Measure,
   small: SmallModel,
 ): Promise<Staging | Collapsed> {
   const all = entriesOf(base);
   const bodies = await deps.transcripts.bodies(all);
-  const { stretches, shrunkBefore } = oldStretches(all, bodies, window, MOST);
+  const { stretches, shrunkBefore } = oldStretches(all, bodies, window * charactersPerToken, MOST);
   const entries: Entry[] = [];
   const savings: number[] = [];
   let detail = 'nothing in view is old, closed and large enough to be shortened';
   for (const stretch of stretches) {
-    const asked = await shortened(stretch, shrunkBefore, bodies, small);
+    const asked = await shortened(stretch, { shrunkBefore, bodies, charactersPerToken }, small);
     if (asked.kind === 'aborted') return { kind: 'nothing', spend: small.spend() };
-    const saving = asked.kind === 'text' ? saved(stretch, asked.text) : 0;
+    const saving = asked.kind === 'text' ? saved(stretch, asked.text, charactersPerToken) : 0;
     if (asked.kind === 'text' && saving > 0) {
       entries.push({ kind: 'collapse_staged', from: stretch.from, to: stretch.to, short: asked.text });
       savings.push(saving);
@@ -105,19 +109,27 @@ async function staged(
   return { kind: 'failed', detail, spend: small.spend() };
 }
 
+type Material = {
+  readonly shrunkBefore: number;
+  readonly bodies: Bodies;
+  readonly charactersPerToken: number;
+};
+
 function shortened(
   { items, characters }: OldStretch,
-  shrunkBefore: number,
-  bodies: Bodies,
+  { shrunkBefore, bodies, charactersPerToken }: Material,
   small: SmallModel,
 ): Promise<Asked> {
-  const maxTokens = Math.max(1, Math.min(MAX_TOKENS, estimateTokens(characters)));
-  const room = Math.max(0, small.room(maxTokens) - question('', COLLAPSE_TASK).length - COLLAPSE_SYSTEM.length);
+  const maxTokens = Math.max(1, Math.min(MAX_TOKENS, Math.ceil(characters / charactersPerToken)));
+  const room = Math.max(
+    0,
+    small.room(maxTokens, charactersPerToken) - question('', COLLAPSE_TASK).length - COLLAPSE_SYSTEM.length,
+  );
   const text = question(fitText(items, shrunkBefore, bodies, room), COLLAPSE_TASK);
   return small.ask({ system: COLLAPSE_SYSTEM, text, maxTokens });
 }
 
 /** Tokens, estimated. */
-function saved({ from, to, characters }: OldStretch, short: string): number {
-  return estimateTokens(characters) - estimateTokens(shortForm({ from, to }, short).length);
+function saved({ from, to, characters }: OldStretch, short: string, charactersPerToken: number): number {
+  return Math.floor((characters - shortForm({ from, to }, short).length) / charactersPerToken);
 }

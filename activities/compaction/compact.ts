@@ -3,21 +3,24 @@
 import type { Compact, Compacted } from '../../workflows/contract/activities.ts';
 import type { Attempt } from '../attempt.ts';
 import { hookContext, hookFailed } from '../hooks/hook-context.ts';
-import type { HookContext, HookFailure } from '../hooks/hooks.ts';
+import type { HookContext } from '../hooks/hooks.ts';
 import { announce } from '../live/announce.ts';
 import type { LiveWriter } from '../live/events.ts';
 import { finish } from '../live/finish.ts';
 import { orDied } from '../live/or-died.ts';
 import { chosenModel } from '../model/chosen-model.ts';
 import { refuseScripted } from '../model/refuse-scripted.ts';
-import { stepRecord, type StepRecord } from '../step-record.ts';
+import { isForgotten, stepRecord, type StepRecord } from '../step-record.ts';
 import type { BoundaryEntry, Entry } from '../transcript/entries.ts';
 import { readMarks } from '../transcript/marks.ts';
+import type { Bodies } from '../transcript/project.ts';
 import { entriesOf, type Extended } from '../transcript/transcripts.ts';
+import { chooseKept, type Kept } from './choose-kept.ts';
+import { type Scale, scaleOf } from './scale.ts';
 import { isEnough, shrinkFirst, storeShrunk } from './shrink.ts';
 import { type SmallModel, smallModel, type SummaryDeps } from './small-model.ts';
 import { summarize } from './summarize.ts';
-import { type Compacting, unanswered } from './unanswered.ts';
+import { type Compacting, stillWaiting, unanswered } from './unanswered.ts';
 
 type Step = Compacting & {
   readonly given: Extended;
@@ -25,8 +28,14 @@ type Step = Compacting & {
   readonly small: SmallModel;
 };
 
-/** `base`: what is given, with what is shown short from now on. */
-type Summing = Step & { readonly base: Extended };
+/** `base`: what is given, with what is shown short from now on; `entries` are all of it. */
+type Summing = Step & {
+  readonly base: Extended;
+  readonly entries: readonly Entry[];
+  readonly bodies: Bodies;
+  readonly scale: Scale;
+  readonly kept: Kept;
+};
 
 export function compact(deps: SummaryDeps): (attempt: Attempt, input: Compact) => Promise<Compacted> {
   return async (attempt, input) => {
@@ -34,12 +43,13 @@ export function compact(deps: SummaryDeps): (attempt: Attempt, input: Compact) =
     refuseScripted(deps, config);
     const { session, number } = attempt;
     const { step, iteration } = input;
-    const record = stepRecord<Compacted>(deps.store, session, config.chain, ['compact', input]);
-    const known = await record.read();
+    const record = stepRecord<Compacted>(deps.store, attempt, config.chain, ['compact', input]);
+    const known = await record.read(isForgotten(attempt));
     const live = deps.live.open({ session, step, attempt: number, activity: 'compact' });
     return orDied(live, async () => {
       const given = await deps.transcripts.extend(session, input.head, input.append);
-      const small = smallModel(deps, attempt, config, input);
+      const instead = chosenModel(config, input.model).model;
+      const small = smallModel(deps, attempt, config, { ...input, instead });
       if (!known) return finish(live, await made({ deps, attempt, input, config, live, given, record, small }));
       announce(live, given.added);
       if (known.kind === 'compacted') {
@@ -52,17 +62,38 @@ export function compact(deps: SummaryDeps): (attempt: Attempt, input: Compact) =
 }
 
 async function made(step: Step): Promise<Compacted> {
-  const { deps, input, live, given, record, small } = step;
+  const { deps, config, input, live, given, record, small } = step;
   const shrunk = shrinkFirst(deps, given);
   const enough = isEnough(shrunk, input);
   const spend = small.spend();
+  const shown = entriesOf(shrunk.base);
+  const bodies = await deps.transcripts.bodies(shown);
+  const scale = await scaleOf(deps.transcripts, shown, chosenModel(config, input.model).model, config);
+  const tokens = scale.tokens(shown, bodies);
   // Watchers are told nothing: the next step says it.
-  if (enough && shrunk.freed === 0) return { kind: 'unshrunk', detail: 'no old result is left to shrink', spend };
-  announce(live, given.added);
-  if (enough) return storeShrunk(deps, record, shrunk, (marked) => ({ kind: 'shrunk', ...marked, spend }));
-  const result = await summed({ ...step, base: withStaged(shrunk.base, input) });
-  if (result.kind !== 'failed' || shrunk.freed === 0) return result;
+  if (enough && shrunk.freed === 0) return { kind: 'unshrunk', tokens, spend };
+  const base = withStaged(shrunk.base, input);
+  const entries = entriesOf(base);
+  const kept = enough || fits(step, tokens) ? null : keptOf(step, entries, bodies, scale);
+  if (kept || shrunk.freed > 0) announce(live, given.added);
+  if (enough) return storeShrunk(deps, record, shrunk, (marked) => ({ kind: 'shrunk', ...marked, tokens, spend }));
+  const result: Compacted = kept
+    ? await summed({ ...step, base, entries, bodies, scale, kept })
+    : { kind: 'as_is', tokens, spend };
+  if ((result.kind !== 'failed' && result.kind !== 'as_is') || shrunk.freed === 0) return result;
   return storeShrunk(deps, record, shrunk, (marked) => ({ ...result, ...marked }));
+}
+
+/** What was counted has been snipped since (L7), or is shown in part (L6). What the API has refused does not fit. */
+function fits({ input, config }: Step, tokens: number): boolean {
+  const { window } = chosenModel(config, input.model).model;
+  return input.trigger === 'auto' && tokens < config.rules.compaction.critical * window;
+}
+
+function keptOf({ input, config }: Step, entries: readonly Entry[], bodies: Bodies, scale: Scale): Kept | null {
+  const { window } = chosenModel(config, input.model).model;
+  const characters = window * scale.charactersPerToken;
+  return chooseKept(entries, bodies, { characters, trigger: input.trigger });
 }
 
 /** What is staged is committed before a summary is made (L9); when the API has refused the request that has been done. */
@@ -73,25 +104,20 @@ function withStaged(base: Extended, { trigger }: Compact): Extended {
 }
 
 async function summed(step: Summing): Promise<Compacted> {
-  const { deps, attempt, input, config, live, base, small } = step;
+  const { deps, attempt, input, config, live, small, entries, bodies, scale, kept } = step;
+  const { trigger, iteration } = input;
+  const waits = await stillWaiting(step, small.tries());
+  if (waits) return waits;
   begin(live, input);
-  const entries = entriesOf(base);
-  const bodies = await deps.transcripts.bodies(entries);
-  const hooks = hookContext(config, { iteration: input.iteration, signal: attempt.signal }, live);
-  const failures: HookFailure[] = [];
-  const instructions = async (tokens: number): Promise<readonly string[]> => {
-    if (!deps.hooks.has('preCompact')) return [];
-    const { instructions: texts, failed } = await deps.hooks.preCompact(hooks, { trigger: input.trigger, tokens });
-    failures.push(...failed);
-    return texts.map(({ text }) => text);
-  };
+  const hooks = hookContext(config, { iteration, signal: attempt.signal }, live);
   const { model } = chosenModel(config, input.model);
-  const summary = await summarize(
-    { entries, bodies, model, fixedTokens: config.rules.fixedTokens, trigger: input.trigger },
-    small,
-    instructions,
-  );
-  const reported = failures.map(hookFailed);
+  const before = scale.tokens(entries, bodies);
+  const asked = deps.hooks.has('preCompact')
+    ? await deps.hooks.preCompact(hooks, { trigger, tokens: before })
+    : { instructions: [], failed: [] };
+  const texts = asked.instructions.map(({ text }) => text);
+  const summary = await summarize({ entries, bodies, model, scale, trigger, kept, before }, small, texts);
+  const reported = asked.failed.map(hookFailed);
   if (summary.kind === 'made') return await stored(step, [...reported, summary.boundary], small.spend(), hooks);
   announce(live, reported);
   if (summary.kind === 'unanswered') return unanswered(step, small.tries(), summary.failure);

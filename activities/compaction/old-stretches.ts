@@ -1,6 +1,5 @@
 // Closed old stretches that may be shown short one day (L9): whole rounds or trajectories, old enough, without a prompt of the
 // run that goes on, and not staged or short already.
-import { CHARACTERS_PER_TOKEN } from '../../workflows/contract/tokens.ts';
 import type { Entry } from '../transcript/entries.ts';
 import { inView } from '../transcript/in-view.ts';
 import type { Bodies } from '../transcript/project.ts';
@@ -23,7 +22,7 @@ export type OldStretch = {
 
 export type OldStretches = { readonly stretches: readonly OldStretch[]; readonly shrunkBefore: number };
 
-/** Oldest first, at most `most`. `window` in tokens. */
+/** Oldest first, at most `most`. `window` in characters. */
 export function oldStretches(entries: readonly Entry[], bodies: Bodies, window: number, most: number): OldStretches {
   const { shown, marks } = inView(entries);
   const { shrunkBefore, staged } = marks;
@@ -37,7 +36,7 @@ export function oldStretches(entries: readonly Entry[], bodies: Bodies, window: 
     const stretch = { from, to: endOf(items), items, characters };
     return staged.some((each) => each.from < stretch.to && stretch.from < each.to) ? null : stretch;
   });
-  return { stretches: grouped(free, window * CHARACTERS_PER_TOKEN).slice(0, most), shrunkBefore };
+  return { stretches: grouped(free, window).slice(0, most), shrunkBefore };
 }
 
 /** Index of the first block that is too new. */

@@ -1,17 +1,17 @@
 // The small model as one activity uses it: what its calls cost is summed, and remembered should the attempt die (L51).
-import { CHARACTERS_PER_TOKEN } from '../../workflows/contract/tokens.ts';
 import type { Compact } from '../../workflows/contract/activities.ts';
 import { addSpend, spentLimit, noSpend, type Spend } from '../../workflows/contract/loop.ts';
 import { type Attempt, givenUp } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
 import { askModel, type AskFailure, type Asked, type Question } from '../model/ask-model.ts';
+import { maxOutputIn } from '../model/classify.ts';
 import { noTries, type Tries } from '../model/failed-attempt.ts';
-import type { RunConfig } from '../run-config.ts';
+import type { RunConfig, RunModel } from '../run-config.ts';
 
 /** What compactions, collapses and batch summaries need of the world. */
 export type SummaryDeps = Pick<
   Deps,
-  'store' | 'live' | 'transcripts' | 'config' | 'model' | 'scripted' | 'hooks' | 'now' | 'random'
+  'store' | 'live' | 'transcripts' | 'config' | 'model' | 'redact' | 'scripted' | 'hooks' | 'now' | 'random'
 >;
 
 export type SmallModel = {
@@ -22,7 +22,7 @@ export type SmallModel = {
   /** Of the attempts before this one, with what was spent since. */
   tries(): Tries;
   /** Characters of a question that leave room for an answer of `maxTokens`. */
-  room(maxTokens: number): number;
+  room(maxTokens: number, charactersPerToken: number): number;
 };
 
 /** Estimates of dense text are low: the rest of the window is for what they miss. */
@@ -30,30 +30,51 @@ const FILLED = 0.6;
 
 const SPENT: AskFailure = { kind: 'failed', detail: 'the budget of the run is spent' };
 
-/** `failures`: of the attempts before a parking. `left`: it is not asked when that is spent (L51). */
+type Asking = Pick<Compact, 'failures' | 'left'> & { readonly instead?: RunModel };
+
+/**
+ * `failures`: of the attempts before a parking. `left`: it is not asked when that is spent (L51). `instead` is asked where there is no
+ * small model.
+ */
 export function smallModel(
   deps: SummaryDeps,
   attempt: Attempt,
   config: RunConfig,
-  { failures = 0, left = {} }: Pick<Compact, 'failures' | 'left'> = {},
+  { failures = 0, left = {}, instead }: Asking = {},
 ): SmallModel {
   let tries: Tries = { ...noTries, failures, ...(attempt.remembered as Partial<Tries> | undefined) };
-  const { model, now } = deps;
+  let asks = config;
+  const { model, now, redact } = deps;
   return {
     spend: () => tries.spend,
     tries: () => tries,
-    room: (maxTokens) => Math.max(0, config.smallModel.window * FILLED - maxTokens) * CHARACTERS_PER_TOKEN,
+    room: (maxTokens, charactersPerToken) =>
+      Math.max(0, asks.smallModel.window * FILLED - maxTokens) * charactersPerToken,
     async ask(question) {
-      const before = tries;
-      if (spentLimit(left, before.spend)) return { kind: 'failed', failure: SPENT, spend: noSpend };
-      const spent = (more: Spend): Tries => ({ ...before, spend: addSpend(before.spend, more) });
-      const billed = (more: Spend): void => attempt.remember(spent(more));
-      const asked = await askModel({ model, config, signal: attempt.signal, now, billed }, question);
-      tries = spent(asked.spend);
-      if (asked.kind === 'aborted' && attempt.abortedBy() !== 'stop') {
-        throw givenUp(attempt);
-      }
-      return asked;
+      const asked = await once(question);
+      const lower = asked.kind === 'failed' ? maxOutputIn(asked.failure, question.maxTokens) : undefined;
+      if (lower !== undefined) return once({ ...question, maxTokens: lower });
+      if (!isMissing(asked) || instead === undefined || instead.name === asks.smallModel.name) return asked;
+      asks = { ...config, smallModel: instead };
+      return once(question);
     },
   };
+
+  async function once(question: Question): Promise<Asked> {
+    const before = tries;
+    if (spentLimit(left, before.spend)) return { kind: 'failed', failure: SPENT, spend: noSpend };
+    const spent = (more: Spend): Tries => ({ ...before, spend: addSpend(before.spend, more) });
+    const billed = (more: Spend): void => attempt.remember(spent(more));
+    const asked = await askModel({ model, config: asks, signal: attempt.signal, now, redact, billed }, question);
+    tries = spent(asked.spend);
+    if (asked.kind === 'aborted' && attempt.abortedBy() !== 'stop') {
+      throw givenUp(attempt);
+    }
+    return asked;
+  }
+}
+
+/** The account, or the server, has no such model. */
+function isMissing(asked: Asked): boolean {
+  return asked.kind === 'failed' && asked.failure.kind === 'failed' && asked.failure.status === 404;
 }

@@ -1,8 +1,11 @@
 // One line for people about the batch of calls that has just run (L42). It stores nothing, and no failure of the model is one of
 // the run: then there is no line.
 import type { BatchSummary, SummarizeBatch } from '../../workflows/contract/activities.ts';
+import { costOf, noUsage, type Spend } from '../../workflows/contract/loop.ts';
+import { CHARACTERS_PER_TOKEN, estimateTokens } from '../../workflows/contract/tokens.ts';
 import type { Attempt } from '../attempt.ts';
 import { refuseScripted } from '../model/refuse-scripted.ts';
+import type { RunConfig } from '../run-config.ts';
 import { inView } from '../transcript/in-view.ts';
 import { entriesOf } from '../transcript/transcripts.ts';
 import { wellFormedText } from '../transcript/well-formed.ts';
@@ -28,11 +31,23 @@ export function summarizeBatch(deps: SummaryDeps): (attempt: Attempt, input: Sum
     if (last < 0) return { text: null, spend: small.spend() };
     const bodies = await deps.transcripts.bodies(entries);
     const [batch] = blocksOf({ shown: shown.slice(last), shrunkBefore: 0, bodies }, []);
-    const material = fitText(batch?.items ?? [], 0, bodies, Math.min(MATERIAL, small.room(MAX_TOKENS)));
+    const material = fitText(
+      batch?.items ?? [],
+      0,
+      bodies,
+      Math.min(MATERIAL, small.room(MAX_TOKENS, CHARACTERS_PER_TOKEN)),
+    );
     const text = question(material, BATCH_TASK);
     const asked = await small.ask({ system: BATCH_SYSTEM, text, maxTokens: MAX_TOKENS });
     return { text: asked.kind === 'text' ? line(asked.text) : null, spend: small.spend() };
   };
+}
+
+/** As large as it can be. */
+export function summarySpend({ price }: Pick<RunConfig['smallModel'], 'price'>): Spend {
+  const characters = BATCH_SYSTEM.length + question('', BATCH_TASK).length + MATERIAL;
+  const usage = { ...noUsage, input: estimateTokens(characters), output: MAX_TOKENS };
+  return { usage, usd: price && costOf(usage, price) };
 }
 
 function line(text: string): string | null {

@@ -4,7 +4,15 @@ import type { Compact, Compacted } from '../../workflows/contract/activities.ts'
 import type { Attempt } from '../attempt.ts';
 import type { LiveWriter } from '../live/events.ts';
 import type { AskFailure } from '../model/ask-model.ts';
-import { afterEmpty, afterFailure, type AfterFailure, countFailure, type Tries } from '../model/failed-attempt.ts';
+import {
+  afterEmpty,
+  afterFailure,
+  type AfterFailure,
+  afterWait,
+  countFailure,
+  type Tries,
+} from '../model/failed-attempt.ts';
+import { leftOfWait } from '../model/kept-wait.ts';
 import { died } from '../model/settle.ts';
 import type { RunConfig } from '../run-config.ts';
 import type { SummaryDeps } from './small-model.ts';
@@ -19,15 +27,24 @@ export type Compacting = {
 };
 
 /** `tries` does not count this failure yet. Throws for another attempt. */
-export function unanswered(step: Compacting, tries: Tries, failure: AskFailure): Compacted {
+export function unanswered(step: Compacting, tries: Tries, failure: AskFailure): Promise<Compacted> {
   const counted =
     failure.kind === 'empty' ? { ...tries, empties: tries.empties + 1 } : countFailure(tries, failure, tries.spend);
-  const after = next(step, counted, failure);
+  return ended(step, counted, next(step, counted, failure));
+}
+
+/** Null when nothing is left of a wait that an attempt before this one was asked for. */
+export async function stillWaiting(step: Compacting, tries: Tries): Promise<Compacted | null> {
+  const wait = await leftOfWait(step, tries);
+  return wait && ended(step, wait.tries, afterWait(wait, wait.tries, step.config));
+}
+
+async function ended(step: Compacting, counted: Tries, after: AfterFailure): Promise<Compacted> {
   // A reactive one does not park: it would begin anew after the wait, with the model call that made it necessary.
   const waits = step.input.trigger === 'auto' || after.kind === 'retry' || after.result.kind !== 'parked';
-  const result = waits ? died(step, counted, after) : after.result;
+  const result = waits ? await died(step, counted, after) : after.result;
   const { kind, detail, spend } = result;
-  if (waits && kind === 'parked') return { kind, until: result.until, failures: result.failures, detail, spend };
+  if (waits && kind === 'parked') return { kind, waitMs: result.waitMs, failures: result.failures, detail, spend };
   return { kind: 'failed', detail: `the summary could not be made: ${detail}`, spend };
 }
 
@@ -35,5 +52,5 @@ function next({ deps, config }: Compacting, tries: Tries, failure: AskFailure): 
   const random = deps.random();
   if (failure.kind === 'empty') return afterEmpty(tries, config, random);
   const asked = { from: config.smallModel.name, to: null, calls: [] };
-  return afterFailure(failure, tries, config, asked, { now: deps.now(), random });
+  return afterFailure(failure, tries, config, asked, random);
 }

@@ -77,8 +77,14 @@ export type HookFunction<Name extends HookName> = (
   options: { readonly signal: AbortSignal },
 ) => Answer<Name> | Promise<Answer<Name>>;
 
-/** A text is run by the shell, a list is a program and its arguments. */
-export type CommandHook = Common & { readonly command: string | readonly string[] };
+/**
+ * A text is run by the shell, a list is a program and its arguments. `sandbox`: held as commands of the agent are, for it runs
+ * what the agent wrote (tests, linters).
+ */
+export type CommandHook = Common & {
+  readonly command: string | readonly string[];
+  readonly sandbox?: boolean | undefined;
+};
 
 export type FunctionHook<Name extends HookName> = Common & { readonly run: HookFunction<Name> };
 

@@ -6,6 +6,7 @@ import { contexts, failures, firstStop, texts, type RunOne } from './hook-ran.ts
 import type { HookContext, HookName, HookRunner } from './hooks.ts';
 import { matchesTool } from './match-tool.ts';
 import { askBeforeTool } from './pre-tool.ts';
+import type { Hold } from './run-command.ts';
 import { hookName, runHook, type HookEnd } from './run-hook.ts';
 import { stopVerdict } from './stop-verdict.ts';
 import { unawaited } from './unawaited.ts';
@@ -13,10 +14,12 @@ import { unawaited } from './unawaited.ts';
 export type HookRunnerOptions = {
   /** What commands get an allow-listed part of. */
   readonly env: NodeJS.ProcessEnv;
+  /** For commands that are to be held as those of the agent are. */
+  readonly hold?: Hold;
 };
 
-export function hookRunner(config: HookConfig, { env }: HookRunnerOptions): HookRunner {
-  const one = runOne(env);
+export function hookRunner(config: HookConfig, options: HookRunnerOptions): HookRunner {
+  const one = runOne(options);
   const observers = unawaited();
   const all = <Name extends HookName>(name: Name, context: HookContext, payload: HookPayload<Name>) =>
     Promise.all(about(config, name, payload).map((hook) => one(name, hook, context, payload)));
@@ -71,14 +74,14 @@ function about<Name extends HookName>(config: HookConfig, name: Name, payload: u
   return hooks.filter((hook) => typeof hook === 'function' || matchesTool(hook.tools, tool));
 }
 
-function runOne(env: NodeJS.ProcessEnv): RunOne {
+function runOne({ env, hold }: HookRunnerOptions): RunOne {
   const exit = atExit(process);
   return async (name, hook, context, payload) => {
     const { session, queryId, depth, iteration, cwd, signal, watch } = context;
     const called = hookName(hook);
     watch?.({ type: 'start', hook: called });
     const input = { hook: name, session, queryId, depth, iteration, cwd, ...payload };
-    const end = await runHook(hook, { input, signal, env, atExit: exit });
+    const end = await runHook(hook, { input, signal, env, hold, atExit: exit });
     watch?.({ type: 'end', hook: called, result: inWords(end) });
     return { hook: called, end };
   };

@@ -4,11 +4,13 @@ import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { delimiter } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bootId } from '../process-identity.ts';
-import { childEnvironment } from '../tools/process/environment.ts';
+import { childEnvironment, withGitSettings } from '../tools/process/environment.ts';
 import { killNow, killTree } from '../tools/process/kill-tree.ts';
 import { processInfo } from '../tools/process/proc.ts';
+import { pathOutside, temporaryFolders } from '../tools/process/programs.ts';
 import type { AtExit } from './at-exit.ts';
 import { commandId } from './orphans.ts';
 
@@ -21,6 +23,14 @@ export type CommandRun = {
   /** What the command gets an allow-listed part of. */
   readonly env: NodeJS.ProcessEnv;
   readonly atExit: AtExit;
+  /** Holds it as commands of the agent are held. */
+  readonly hold?: Hold | undefined;
+};
+
+/** `spares`: what is started is the sandbox's own process, and the command's end comes after that of its first one. */
+export type Hold = {
+  readonly wrap: (argv: readonly string[], cwd: string) => readonly string[];
+  readonly spares: boolean;
 };
 
 export type CommandEnd =
@@ -40,10 +50,11 @@ const GRACE_MS = 500;
 export async function runCommand(run: CommandRun): Promise<CommandEnd> {
   const callId = commandId();
   const cwd = run.cwd ?? tmpdir();
-  const [program = '', ...args] = typeof run.command === 'string' ? ['sh', '-c', run.command] : run.command;
+  const argv = typeof run.command === 'string' ? ['/bin/sh', '-c', run.command] : run.command;
+  const [program = '', ...args] = run.hold?.wrap(argv, cwd) ?? argv;
   let child: ChildProcessWithoutNullStreams;
   try {
-    child = spawn(program, args, { cwd, env: childEnvironment(run.env, { cwd, callId }), detached: true });
+    child = spawn(program, args, { cwd, env: environmentOf(run, cwd, callId), detached: true });
     await once(child, 'spawn');
   } catch (error) {
     return { kind: 'not_started', detail: existsSync(cwd) ? reasonOf(error) : `the folder ${cwd} is gone` };
@@ -61,10 +72,17 @@ export async function runCommand(run: CommandRun): Promise<CommandEnd> {
     child.stdin.end(run.input);
     return await untilEnd(child, output, run);
   } finally {
-    await killTree(tree, { graceMs: GRACE_MS }).finally(ended);
+    await killTree(tree, { graceMs: GRACE_MS, spareLeader: run.hold?.spares === true }).finally(ended);
     child.stdout.destroy();
     child.stderr.destroy();
   }
+}
+
+/** Outside the sandbox no program is found for it where the agent writes. */
+function environmentOf({ env, hold }: CommandRun, cwd: string, callId: string): Record<string, string> {
+  if (hold !== undefined) return withGitSettings(childEnvironment(env, { cwd, callId }));
+  const ours = withGitSettings(childEnvironment(env, { cwd, callId, pass: ['XDG_RUNTIME_DIR'] }));
+  return { ...ours, PATH: pathOutside(env, [cwd, ...temporaryFolders()]).join(delimiter) };
 }
 
 function reasonOf(error: unknown): string {

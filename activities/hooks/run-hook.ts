@@ -6,7 +6,7 @@ import { clip } from '../tools/clip.ts';
 import { DETAIL_LIMIT, thrownText } from './hook-text.ts';
 import type { AtExit } from './at-exit.ts';
 import type { HookName } from './hooks.ts';
-import { runCommand, type CommandEnd } from './run-command.ts';
+import { runCommand, type CommandEnd, type Hold } from './run-command.ts';
 
 /** `refused`: a command ended with status 2, and this is what it said. */
 export type HookEnd<Name extends HookName> = ReadAnswer<Name> | { readonly kind: 'refused'; readonly text: string };
@@ -16,6 +16,8 @@ export type HookRun<Name extends HookName> = {
   readonly signal: AbortSignal;
   readonly env: NodeJS.ProcessEnv;
   readonly atExit: AtExit;
+  /** Holds the commands that want it. */
+  readonly hold?: Hold | undefined;
 };
 
 const TIMEOUT_MS = 60_000;
@@ -66,12 +68,14 @@ async function byFunction<Name extends HookName>(
 }
 
 async function byCommand<Name extends HookName>(
-  { command }: CommandHook,
-  { input, ...given }: HookRun<Name>,
+  { command, sandbox = false }: CommandHook,
+  { input, hold, ...given }: HookRun<Name>,
   timeoutMs: number,
 ): Promise<HookEnd<Name>> {
   const { hook, cwd } = input;
-  const end = await runCommand({ ...given, command, cwd, input: `${JSON.stringify(input)}\n`, timeoutMs });
+  if (sandbox && hold === undefined) return failed('nothing here can hold it, and it must not run without its sandbox');
+  const told = `${JSON.stringify(input)}\n`;
+  const end = await runCommand({ ...given, command, cwd, input: told, timeoutMs, hold: sandbox ? hold : undefined });
   if (end.kind === 'exit') return ofExit(hook, end);
   if (end.kind === 'timeout') return failed(late(timeoutMs));
   if (end.kind === 'too_much') return failed('printed more than 1 MiB');

@@ -17,7 +17,7 @@ export async function sessionStart(
 ): Promise<SessionStarted> {
   const { session, signal } = attempt;
   if (!deps.hooks.has('sessionStart')) return { context: [], failed: [] };
-  const record = stepRecord<readonly HookText[]>(deps.store, session, chain, 'sessionStart');
+  const record = stepRecord<readonly HookText[]>(deps.store, attempt, chain, 'sessionStart');
   const known = await record.read();
   // Hooks that came with a later worker did not see the session start.
   if (known !== null || !begins) return { context: known ?? [], failed: [] };

@@ -8,6 +8,8 @@ import { type FoundLines, isHeader, linesIn } from './live-lines.ts';
 export type AttemptReader = {
   /** Every attempt there is. Of two steps, one after the other, the second is never listed without the first. */
   list(): readonly AttemptName[];
+  /** No file has come or gone since the last listing: the next one is the same. */
+  keepList(): void;
   /** Null when the file is gone. */
   size(name: AttemptName): number | null;
   /** Whole lines from `from`, up to byte `to`. */
@@ -23,12 +25,18 @@ export function attemptReader(folder: string, warn: (message: string) => void): 
   const headers = new Map<string, LiveHeader>();
   const pathOf = (name: AttemptName): string => attemptFile(folder, name);
   let newest = -1;
+  let names: readonly AttemptName[] | null = null;
+  let kept = false;
 
   return {
     list: () => {
-      const names = listAgain(folder, newest);
+      names = (kept ? names : null) ?? listAgain(folder, newest);
+      kept = false;
       newest = Math.max(newest, newestOf(names));
       return names;
+    },
+    keepList: () => {
+      kept = true;
     },
     size: (name) => open.size(pathOf(name)),
     lines: (name, from, to) => {

@@ -100,7 +100,10 @@ export type LiveFate =
 
 export type LiveLine = LiveHeader | LiveEvent | LiveFate;
 
-/** What a watcher is given: events with their place, and tombstones for what became void (L16). */
+/**
+ * What a watcher is given: events with their place, and tombstones for what became void (L16). Step 0 is no step of the session: its
+ * events are told from the transcript, and `attempt` is the position of the reply they belong to.
+ */
 export type Watched =
   | (LiveEvent & { readonly step: number; readonly attempt: number })
   | {
@@ -112,6 +115,11 @@ export type Watched =
       /** What the attempt showed is not void: it is stored, and told again. */
       readonly retold?: true;
     };
+
+/** What a follower of the channel is given: also where what an attempt showed has become part of the transcript. */
+export type Told = Watched | Stored;
+
+export type Stored = { readonly type: 'stored'; readonly step: number; readonly attempt: number; readonly head: Hash };
 
 /** Where an activity writes. Never throws: losing the channel loses nothing that is stored. */
 export type LiveWriter = {

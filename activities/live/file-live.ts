@@ -94,11 +94,11 @@ function closeQuietly(descriptor: number | null, report: Report): void {
 /** An attempt number can come again only after a reset of its workflow: then what the first one said is void. */
 function openFile(path: string): number {
   try {
-    return openSync(path, 'w');
+    return openSync(path, 'w', 0o600);
   } catch (error) {
     if (!isMissing(error)) throw error;
-    mkdirSync(dirname(path), { recursive: true });
-    return openSync(path, 'w');
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    return openSync(path, 'w', 0o600);
   }
 }
 

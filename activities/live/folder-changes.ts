@@ -3,8 +3,11 @@ import { type FSWatcher, watch } from 'node:fs';
 import { dirname } from 'node:path';
 
 export type FolderChanges = {
-  /** Resolves after a change since the last time, after `POLL_MS`, or on abort. Never rejects. */
-  next(): Promise<void>;
+  /**
+   * Resolves after a change since the last time, after `POLL_MS`, or on abort: to whether files may have come or gone; false: some
+   * have grown. Never rejects.
+   */
+  next(): Promise<boolean>;
   close(): void;
 };
 
@@ -13,9 +16,12 @@ const POLL_MS = 250;
 
 export function folderChanges(folder: string, signal: AbortSignal): FolderChanges {
   let changed = false;
+  let stale = true;
   let wake: () => void = () => undefined;
-  const notice = (): void => {
+  const notice = (event: unknown): void => {
     changed = true;
+    // A file that grew is told as a change, one that came or went as a rename.
+    stale ||= event !== 'change';
     wake();
   };
   const watching = watchFolder(folder, notice);
@@ -23,9 +29,11 @@ export function folderChanges(folder: string, signal: AbortSignal): FolderChange
   return {
     next: async () => {
       // What happened before it was watched is seen by looking once more.
-      if (watching.ensure()) changed = true;
-      if (!changed && !signal.aborted) await wakened((resolve) => (wake = resolve));
-      changed = false;
+      if (watching.ensure()) [changed, stale] = [true, true];
+      if (!changed && !signal.aborted && !(await wakened((resolve) => (wake = resolve)))) stale = true;
+      const wasStale = stale;
+      [changed, stale] = [false, false];
+      return wasStale;
     },
     close: () => {
       signal.removeEventListener('abort', notice);
@@ -35,7 +43,7 @@ export function folderChanges(folder: string, signal: AbortSignal): FolderChange
 }
 
 /** Until the folder is there, the one above shows when it comes. `ensure` tells whether a new watch has begun. */
-function watchFolder(folder: string, changed: () => void): { ensure(): boolean; drop(): void } {
+function watchFolder(folder: string, changed: (event: unknown) => void): { ensure(): boolean; drop(): void } {
   let watching: { readonly path: string; readonly watcher: FSWatcher } | null = null;
   const drop = (): void => {
     watching?.watcher.close();
@@ -55,16 +63,18 @@ function watchFolder(folder: string, changed: () => void): { ensure(): boolean; 
   return { ensure, drop };
 }
 
-async function wakened(arm: (resolve: () => void) => void): Promise<void> {
+/** False when nothing did for `POLL_MS`. */
+async function wakened(arm: (resolve: () => void) => void): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
-  await new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, POLL_MS);
-    arm(resolve);
+  const woken = await new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), POLL_MS);
+    arm(() => resolve(true));
   });
   clearTimeout(timer);
+  return woken;
 }
 
-function tryWatch(path: string, changed: () => void, failed: () => void): FSWatcher | null {
+function tryWatch(path: string, changed: (event: unknown) => void, failed: () => void): FSWatcher | null {
   try {
     return watch(path, { persistent: false }).on('change', changed).on('error', failed);
   } catch {

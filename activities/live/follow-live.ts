@@ -40,7 +40,7 @@ export async function* followLive(options: FollowLiveOptions): AsyncGenerator<Li
         yield item;
         if (signal.aborted) return;
       }
-      await changes.next();
+      if (!(await changes.next())) reader.keepList();
     }
   } finally {
     changes.close();

@@ -19,9 +19,9 @@ export function sessionFollower(reader: AttemptReader, from: Cursor = noCursor):
     const superseded = new Map(found.flatMap(({ headers }) => headers.map((header) => [header.supersedes, header])));
     for (const { step, attempts } of found) {
       const standing: FoundStep = { step, attempts, closed: step < barrier, superseded: superseded.get(step) };
-      followStep(reader, standing, steps.get(step), (at, watched) => {
+      followStep(reader, standing, steps.get(step), (at, told) => {
         steps.set(step, at);
-        if (watched) out.push({ ...watched, cursor: { before, steps: Object.fromEntries(steps) } });
+        if (told) out.push({ ...told, cursor: { before, steps: Object.fromEntries(steps) } });
       });
       if (steps.get(step)?.over) for (const { attempt } of attempts) reader.letGo({ step, attempt });
     }

@@ -1,7 +1,7 @@
 // Follows one step of a session through its attempts: what each said goes out once, what became void is taken back (L16).
 import type { AttemptReader } from './attempt-reader.ts';
 import { isAnnouncement, newStep, passed, type StepCursor } from './cursor.ts';
-import type { LiveFate, LiveHeader, Watched } from './events.ts';
+import type { LiveFate, LiveHeader, Told, Watched } from './events.ts';
 import { type FoundLine, type FoundLines, isEvent, isFate } from './live-lines.ts';
 
 /** What there is of a step, in the order of attempts. */
@@ -15,14 +15,14 @@ export type FoundStep = {
 };
 
 /** Moves the step's cursor and then gives out what it passed. */
-export type Emit = (at: StepCursor, watched?: Watched) => void;
+export type Emit = (at: StepCursor, told?: Told) => void;
 
 export function followStep(reader: AttemptReader, found: FoundStep, from: StepCursor | undefined, emit: Emit): void {
   const { step, superseded, closed } = found;
   let at = from ?? newStep(found.attempts[0]?.attempt ?? 1);
-  const move: Emit = (to, watched) => {
+  const move: Emit = (to, told) => {
     at = to;
-    emit(to, watched);
+    emit(to, told);
   };
   if (superseded && at.over && !at.shown) return;
   if (superseded)
@@ -39,7 +39,7 @@ export function followStep(reader: AttemptReader, found: FoundStep, from: StepCu
       move(newStep(attempt));
     }
     if (size < at.byte)
-      takeBack(step, at, { why: 'its file was begun again' }, (_, watched) => move(newStep(attempt), watched));
+      takeBack(step, at, { why: 'its file was begun again' }, (_, told) => move(newStep(attempt), told));
     const lines = reader.lines({ step, attempt }, at.byte, size);
     const last = attempt === found.attempts.at(-1)?.attempt;
     readAttempt(step, at, lines, { last, closed }, move);
@@ -50,8 +50,8 @@ export function followStep(reader: AttemptReader, found: FoundStep, from: StepCu
 
 const over =
   (move: Emit): Emit =>
-  (at, watched) =>
-    move({ ...at, over: true }, watched);
+  (at, told) =>
+    move({ ...at, over: true }, told);
 
 type Taken = Pick<Extract<Watched, { type: 'tombstone' }>, 'why' | 'retold'>;
 
@@ -74,14 +74,16 @@ function readAttempt(step: number, from: StepCursor, found: FoundLines, { last, 
   const stored = fate !== null && fate.fate !== 'died';
   const end = { byte: found.end };
   if (stored || (last && !closed && fate === null)) {
-    const at = give(step, from, found.lines, move);
-    return move({ ...at, ...end, over: stored });
+    const at = { ...give(step, from, found.lines, move), ...end, over: stored };
+    return fate?.fate === 'stored'
+      ? move(at, { type: 'stored', step, attempt: at.attempt, head: fate.head })
+      : move(at);
   }
   let at = from;
   if (fate?.fate === 'died') {
-    takeBack(step, at, { why: fate.why }, (after, watched) => {
+    takeBack(step, at, { why: fate.why }, (after, told) => {
       at = after;
-      move(after, watched);
+      move(after, told);
     });
     if (last && !closed) at = give(step, at, found.lines.filter(isRetry), move);
   }

@@ -86,7 +86,14 @@ function closed({ stop_reason }: Message, open: readonly Open[]): true {
   return true;
 }
 
+/** No reply has so many: what is done with a block must not be done a million times. */
+export const MOST_BLOCKS = 5_000;
+
+/** Characters of the input of one call. */
+export const MOST_OF_INPUT = 4 * 1024 * 1024;
+
 function begin(event: Extract<RawMessageStreamEvent, { type: 'content_block_start' }>, expected: number): Open {
+  if (expected >= MOST_BLOCKS) throw new GarbledStream(`the reply has more than ${MOST_BLOCKS} blocks`);
   if (event.index !== expected) throw new GarbledStream(`block ${event.index} began where ${expected} was due`);
   const block = withInput({ ...event.content_block });
   // No input text, no input: a call that was cut before its first byte looks the same as one without arguments.
@@ -107,12 +114,18 @@ function at(open: readonly Open[], index: number): Open {
 
 function grow(open: Open, delta: Extract<RawMessageStreamEvent, { type: 'content_block_delta' }>['delta']): void {
   const { block } = open;
-  if (delta.type === 'input_json_delta') open.json += delta.partial_json;
-  else if (delta.type === 'text_delta' && block.type === 'text') block.text += delta.text;
+  if (delta.type === 'input_json_delta') {
+    open.json += delta.partial_json;
+    if (open.json.length > MOST_OF_INPUT) {
+      throw new GarbledStream(`the input of a call is larger than ${MOST_OF_INPUT} characters`);
+    }
+  }
+  if (delta.type === 'text_delta' && block.type === 'text') block.text += delta.text;
   else if (delta.type === 'thinking_delta' && block.type === 'thinking') block.thinking += delta.thinking;
   else if (delta.type === 'signature_delta' && block.type === 'thinking') block.signature = delta.signature;
   else if (delta.type === 'citations_delta' && block.type === 'text') {
-    block.citations = [...(Array.isArray(block.citations) ? block.citations : []), delta.citation];
+    if (!Array.isArray(block.citations)) block.citations = [];
+    block.citations.push(delta.citation);
   }
 }
 

@@ -3,10 +3,11 @@
 import { messageText } from '../transcript/message-text.ts';
 import type { Message, MessageCreateParamsStreaming } from '@anthropic-ai/sdk/resources/messages';
 import type { Spend } from '../../workflows/contract/loop.ts';
+import type { Redact } from '../deps.ts';
 import type { RunConfig } from '../run-config.ts';
 import { wellFormedText } from '../transcript/well-formed.ts';
 import { accumulator, type BlockState } from './accumulate.ts';
-import { classify, type Verdict } from './classify.ts';
+import { brief, classify, type Verdict } from './classify.ts';
 import { judge } from './judge.ts';
 import { spendOf } from './spend.ts';
 import { streamReply, type ModelPort } from './stream.ts';
@@ -28,6 +29,7 @@ export type AskPort = {
   readonly config: Pick<RunConfig, 'smallModel' | 'stallMs'>;
   readonly signal: AbortSignal;
   readonly now: () => number;
+  readonly redact: Redact;
   /** Called when something is billed, with all that was so far: an attempt may die at any time. */
   readonly billed?: (spend: Spend) => void;
 };
@@ -51,19 +53,19 @@ export async function askModel(port: AskPort, question: Question): Promise<Asked
       },
     );
   } catch (error) {
-    const failure = classify(error, port.now());
+    const failure = classify(error, port.now(), port.redact);
     if (!failure) throw error;
     return { kind: 'failed', failure, spend: spent() };
   }
   port.billed?.(spent());
   const message = into.message();
   if (port.signal.aborted || !message) return { kind: 'aborted', spend: spent() };
-  return answered(message, into.blocks, spent());
+  return answered(message, into.blocks, spent(), port.redact);
 }
 
-function answered(message: Message, blocks: readonly BlockState[], spend: Spend): Asked {
+function answered(message: Message, blocks: readonly BlockState[], spend: Spend, redact: Redact): Asked {
   const failed = (kind: 'failed' | 'too_long' | 'empty', detail: string): Asked => {
-    return { kind: 'failed', failure: { kind, detail }, spend };
+    return { kind: 'failed', failure: { kind, detail: brief(detail, redact) }, spend };
   };
   const judged = judge(message, blocks);
   if (judged.kind === 'refused') return failed('failed', judged.detail);

@@ -1,6 +1,6 @@
 // One attempt at a reply: stream it, start safe calls on the way, and say what came of it. Stores nothing.
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
-import { accumulator, type Accumulator, type BlockState } from './accumulate.ts';
+import { accumulator, type BlockState } from './accumulate.ts';
 import { earlyCalls, type EarlyOutcome, type EarlyTraits } from './early.ts';
 import { callBlocks, interruptedPart, judge, type CallBlock, type Judged } from './judge.ts';
 import type { ModelRequest } from './request.ts';
@@ -42,7 +42,7 @@ export async function attemptReply(body: ModelRequest, port: ReplyPort): Promise
   const into = accumulator();
   const early = earlyCalls(port.traits, port.run);
   try {
-    await streamReply(port.model, body, into, port, handlers(into, early.offer, port));
+    await streamReply(port.model, body, into, port, handlers(early.offer, port));
   } catch (error) {
     await early.abandon();
     return { kind: 'failed', error, message: into.message() };
@@ -56,15 +56,19 @@ export async function attemptReply(body: ModelRequest, port: ReplyPort): Promise
   return { kind: 'judged', judged: judge(message, into.blocks), message, early: await early.settle(port.graceMs) };
 }
 
-function handlers(into: Accumulator, offer: (call: CallBlock) => void, { say }: ReplyPort) {
+function handlers(offer: (call: CallBlock) => void, { say }: ReplyPort) {
+  const seen = new Set<string>();
   return {
     onStart: say.start,
     onText: say.text,
     onThinking: say.thinking,
-    onBlock: (index: number, { brokenInput }: BlockState): void => {
-      const call = callBlocks(into.blocks).find((block) => block.index === index);
+    onBlock: (index: number, { block, brokenInput }: BlockState): void => {
+      // Of duplicate ids only the first counts (L39).
+      if (block.type !== 'tool_use' || seen.has(block.id)) return;
+      seen.add(block.id);
       // A broken input is judged when the stream ends: under max_tokens it is no call at all.
-      if (!call || brokenInput) return;
+      if (brokenInput) return;
+      const call = { index, id: block.id, name: block.name, input: block.input };
       say.call(call);
       offer(call);
     },

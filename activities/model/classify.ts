@@ -1,13 +1,15 @@
 // What a failed attempt of a model call means: a value the loop acts on, or another attempt after a wait (L14, L20).
 import { toUSVString } from 'node:util';
 import { AnthropicError, APIConnectionError, APIError } from '@anthropic-ai/sdk';
+import type { Redact } from '../deps.ts';
 import { GarbledStream } from './accumulate.ts';
 
 export type Verdict =
   | { readonly kind: 'too_long' | 'media_too_large'; readonly detail: string }
   /** `afterMs`: the provider said how long to wait. */
   | { readonly kind: 'retry'; readonly detail: string; readonly status?: number; readonly afterMs?: number }
-  | { readonly kind: 'failed'; readonly detail: string; readonly status?: number };
+  /** `maxOutput`: it was refused for its cap, and this is the most, in tokens. */
+  | { readonly kind: 'failed'; readonly detail: string; readonly status?: number; readonly maxOutput?: number };
 
 /** A longer wait is a provider's mistake: no timer can hold some of what a header can say. */
 const MOST_AFTER_MS = 30 * 24 * 3_600_000;
@@ -21,30 +23,46 @@ export class StalledStream extends Error {
 }
 
 /** Null: not a failure of the model call, so a bug. */
-export function classify(error: unknown, now: number): Verdict | null {
+export function classify(error: unknown, now: number, redact: Redact): Verdict | null {
   if (error instanceof StalledStream || error instanceof GarbledStream) {
-    return { kind: 'retry', detail: brief(error.message) };
+    return { kind: 'retry', detail: brief(error.message, redact) };
   }
-  if (error instanceof APIConnectionError) return { kind: 'retry', detail: connectionDetail(error) };
-  if (error instanceof APIError) return classifyApi(error, now);
+  if (error instanceof APIConnectionError) return { kind: 'retry', detail: brief(connectionDetail(error), redact) };
+  if (error instanceof APIError) return classifyApi(error, now, redact);
   // The SDK could make nothing of the answer: one without a body, for instance.
-  if (error instanceof AnthropicError) return { kind: 'retry', detail: brief(error.message) };
+  if (error instanceof AnthropicError) return { kind: 'retry', detail: brief(error.message, redact) };
   return null;
 }
 
-function classifyApi(error: APIError, now: number): Verdict {
+function classifyApi(error: APIError, now: number, redact: Redact): Verdict {
   const status = statusOf(error);
-  const detail = brief(`${status ?? 'stream error'}: ${error.apiMessage ?? error.message}`);
+  const detail = brief(`${status ?? 'stream error'}: ${error.apiMessage ?? error.message}`, redact);
   const known = status === undefined ? {} : { status };
-  if (status === 413 || (status === 400 && /prompt is too long|exceeds? .*context/i.test(detail))) {
-    return { kind: 'too_long', detail };
-  }
+  if (status === 413 || (isRefusal(status) && TOO_LONG.test(detail))) return { kind: 'too_long', detail };
   if (status === 400 && /(image|document|pdf|media).*(exceeds|too large|maximum)/i.test(detail)) {
     return { kind: 'media_too_large', detail };
   }
   if (!retryable(status, error.headers?.get('x-should-retry'))) return { kind: 'failed', detail, ...known };
-  const afterMs = retryAfter(error.headers?.get('retry-after') ?? null, now);
+  const afterMs =
+    retryAfterMs(error.headers?.get('retry-after-ms')) ?? retryAfter(error.headers?.get('retry-after') ?? null, now);
   return { kind: 'retry', detail, ...known, ...(afterMs === null ? {} : { afterMs }) };
+}
+
+/** Other servers of this API have other words for it. */
+const TOO_LONG = new RegExp(
+  [
+    '(prompt|input|request|conversation|messages?) (is|are|was) too (long|large)',
+    'exceeds? .*context',
+    'context .*exceed',
+    'maximum context length',
+    'exceeds? the (maximum|max|limit)( allowed)?( number of)?( input)? tokens',
+    'too many (input |prompt )?tokens',
+  ].join('|'),
+  'i',
+);
+
+function isRefusal(status: number | undefined): boolean {
+  return status === 400 || status === 422;
 }
 
 function retryable(status: number | undefined, shouldRetry: string | null | undefined): boolean {
@@ -70,6 +88,28 @@ function statusOf(error: APIError): number | undefined {
   return error.type === null ? undefined : byType[error.type];
 }
 
+/** The finer of the two headers, as some gateways send it. Null when absent or unreadable. */
+function retryAfterMs(header: string | null | undefined): number | null {
+  const ms = header === null || header === undefined || header.trim() === '' ? Number.NaN : Number(header);
+  return Number.isNaN(ms) ? null : Math.min(MOST_AFTER_MS, Math.max(0, ms));
+}
+
+/** About the cap, and not about the prompt. */
+const ABOUT_CAP = /max_(completion_)?tokens|(output|completion) tokens|maximum tokens/i;
+
+/** Numbers below this are no caps: statuses and the like. */
+const LEAST_CAP = 512;
+
+/** What a refusal of `cap` tokens says is the most: the largest number in it below. Undefined when it says none. */
+type Refusal = Pick<Extract<Verdict, { kind: 'failed' }>, 'detail' | 'status'> & { readonly kind: string };
+
+export function maxOutputIn(verdict: Refusal, cap: number): number | undefined {
+  if (verdict.kind !== 'failed' || !isRefusal(verdict.status) || !ABOUT_CAP.test(verdict.detail)) return undefined;
+  const numbers = verdict.detail.match(/\d{1,3}(?:,\d{3})+|\d+/g) ?? [];
+  const fitting = numbers.map((each) => Number(each.replaceAll(',', ''))).filter((n) => n >= LEAST_CAP && n < cap);
+  return fitting.length === 0 ? undefined : Math.max(...fitting);
+}
+
 /** Milliseconds, from seconds or an HTTP date; null when absent or unreadable. From none to 30 days. */
 export function retryAfter(header: string | null, now: number): number | null {
   if (header === null || header.trim() === '') return null;
@@ -78,13 +118,15 @@ export function retryAfter(header: string | null, now: number): number | null {
   return Number.isNaN(ms) ? null : Math.min(MOST_AFTER_MS, Math.max(0, ms));
 }
 
-/** A proxy's error page can be of any length; what the loop carries and people read may not. */
-export function brief(text: string): string {
+/** A proxy's error page can be of any length, and repeat the key; what the loop carries and people read may not. */
+export function brief(from: string, redact: Redact): string {
+  // In this order: of a secret that is cut in two nothing would know the half.
+  const text = redact(from.slice(0, 8 * MOST_DETAIL));
   return text.length <= MOST_DETAIL ? text : `${toUSVString(text.slice(0, MOST_DETAIL))} …`;
 }
 
 function connectionDetail(error: APIConnectionError): string {
   const cause = error.cause instanceof Error ? error.cause : null;
   const inner = cause?.cause instanceof Error ? cause.cause.message : cause?.message;
-  return brief(`no answer from the model API: ${inner ?? error.message}`);
+  return `no answer from the model API: ${inner ?? error.message}`;
 }

@@ -9,7 +9,10 @@ export function defect(
   { deps, config, input }: Pick<ModelStep, 'deps' | 'config' | 'input'>,
   error: unknown,
 ): Extract<Verdict, { kind: 'retry' }> {
-  const detail = brief(`a reply could not be taken: ${String(error)} (a defect of Perdure: please report it)`);
+  const detail = brief(
+    `a reply could not be taken: ${String(error)} (a defect of Perdure: please report it)`,
+    deps.redact,
+  );
   const where = error instanceof Error ? `\n${error.stack ?? ''}` : '';
   deps.warn(`${queryName(config)}, iteration ${input.iteration}: ${detail}${where}`);
   return { kind: 'retry', detail };

@@ -7,6 +7,7 @@ import { noSpend, type Spend } from '../../workflows/contract/loop.ts';
 import type { RunConfig } from '../run-config.ts';
 import { backoffMs } from './backoff.ts';
 import type { Verdict } from './classify.ts';
+import type { Wait } from './kept-wait.ts';
 
 /** Answers of "overloaded" after which a model is given up for the next (L19). */
 const MAX_OVERLOADS = 3;
@@ -29,7 +30,8 @@ export type GivenUp = Extract<ModelResult, { readonly detail: string }>;
 
 export type AfterFailure =
   | { readonly kind: 'result'; readonly result: GivenUp }
-  | { readonly kind: 'retry'; readonly delayMs: number; readonly failure: ApplicationFailure };
+  /** `asked`: by the provider, to wait for so long. */
+  | { readonly kind: 'retry'; readonly delayMs: number; readonly asked: boolean; readonly failure: ApplicationFailure };
 
 /** The attempt that died: which model it asked, which is next in the list, and the calls it had begun to make. */
 export type Abandoned = {
@@ -51,9 +53,9 @@ export function afterFailure(
   tries: Tries,
   { backoff }: Pick<RunConfig, 'backoff'>,
   abandoned: Abandoned,
-  { now, random }: { readonly now: number; readonly random: number },
+  random: number,
 ): AfterFailure {
-  const { spend, failures, overloads } = tries;
+  const { spend, failures } = tries;
   const { detail } = verdict;
   const next = givenUp(verdict, tries, backoff.maxRetries) ? fallback(abandoned, detail, spend) : null;
   if (next) return { kind: 'result', result: next };
@@ -63,12 +65,22 @@ export function afterFailure(
     const spent = `${detail} (${failures} attempts failed)`;
     return { kind: 'result', result: { kind: 'failed', detail: spent, ...status, spend } };
   }
-  const delayMs = verdict.afterMs ?? backoffMs(backoff, failures, random);
-  if (delayMs > backoff.parkOverMs) {
-    const counts = { failures, ...(overloads > 0 ? { overloads } : {}) };
-    return { kind: 'result', result: { kind: 'parked', until: now + delayMs, ...counts, detail, spend } };
-  }
-  return { kind: 'retry', delayMs, failure: retryIn(delayMs, detail) };
+  const { afterMs } = verdict;
+  if (afterMs !== undefined) return afterWait({ waitMs: afterMs, detail }, tries, { backoff });
+  const delayMs = backoffMs(backoff, failures, random);
+  return { kind: 'retry', delayMs, asked: false, failure: retryIn(delayMs, detail) };
+}
+
+/** The provider asked for it; a long one parks the run. */
+export function afterWait(
+  { waitMs, detail }: Wait,
+  { failures, overloads, spend }: Tries,
+  { backoff }: Pick<RunConfig, 'backoff'>,
+): AfterFailure {
+  if (waitMs <= backoff.parkOverMs)
+    return { kind: 'retry', delayMs: waitMs, asked: true, failure: retryIn(waitMs, detail) };
+  const counts = { failures, ...(overloads > 0 ? { overloads } : {}) };
+  return { kind: 'result', result: { kind: 'parked', waitMs, ...counts, detail, spend } };
 }
 
 /** Null when there is no other model to go on with (L19). */
@@ -98,7 +110,7 @@ export function afterEmpty(
     return { kind: 'result', result: { kind: 'failed', detail, spend } };
   }
   const delayMs = backoffMs(config.backoff, 1, random);
-  return { kind: 'retry', delayMs, failure: retryIn(delayMs, 'the reply was empty') };
+  return { kind: 'retry', delayMs, asked: false, failure: retryIn(delayMs, 'the reply was empty') };
 }
 
 function retryIn(delayMs: number, detail: string): ApplicationFailure {

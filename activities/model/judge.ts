@@ -2,13 +2,13 @@
 import type { ContentBlock, Message } from '@anthropic-ai/sdk/resources/messages';
 import type { BlockState } from './accumulate.ts';
 import { isThinking } from '../transcript/sent-reply.ts';
-import { brief } from './classify.ts';
 
 export type Judged =
   /** Calls are the complete tool_use blocks, first of their id each (L39). `cut`: the last tool_use was truncated and is dropped. */
   | { readonly kind: 'reply'; readonly message: Message; readonly calls: readonly CallBlock[]; readonly cut: boolean }
   /** max_tokens without a complete call; `message` is what is kept of it (L16). */
   | { readonly kind: 'cut_off'; readonly message: Message }
+  /** `detail`: of any length. */
   | { readonly kind: 'refused'; readonly detail: string }
   | { readonly kind: 'window_exceeded' }
   | { readonly kind: 'empty' };
@@ -81,5 +81,5 @@ function refusal(message: Message): string {
     .flatMap((block) => (block.type === 'text' ? [block.text] : []))
     .join(' ')
     .trim();
-  return brief(`The model refused to answer${said === '' ? '.' : `: ${said}`}`);
+  return `The model refused to answer${said === '' ? '.' : `: ${said}`}`;
 }

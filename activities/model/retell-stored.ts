@@ -6,7 +6,7 @@ import { announce } from '../live/announce.ts';
 import type { LiveWriter } from '../live/events.ts';
 import { retell } from '../live/retell.ts';
 import type { Extended } from '../transcript/transcripts.ts';
-import { lastReply } from '../transcript/view.ts';
+import { lastReply, type View } from '../transcript/view.ts';
 import { observableMessage } from './observe.ts';
 
 /** `given`: what the step appended before its reply. Throws StoreError. */
@@ -18,10 +18,16 @@ export async function retellStored(
   given: Extended,
 ): Promise<void> {
   const view = 'head' in known ? await transcripts.view(session, known.head) : null;
-  const last = view && lastReply(view);
-  if (!view || !last) return;
+  if (!view || !lastReply(view)) return;
   // What was collected for it; the reply itself is told below.
   announce(live, view.from(given.view.length + given.added.length));
+  retellLast({ tools }, live, view);
+}
+
+/** The last reply of `view`, which watchers have been told is void. */
+export function retellLast({ tools }: Pick<Deps, 'tools'>, live: LiveWriter, view: View): void {
+  const last = lastReply(view);
+  if (!last) return;
   const outcomes = view.from(last.position).flatMap((entry) => (entry.kind === 'outcomes' ? entry.outcomes : []));
   retell(live, { ...last.reply, message: observableMessage(tools, last.reply.message) }, outcomes);
 }

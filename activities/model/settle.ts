@@ -3,7 +3,7 @@ import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { ModelResult } from '../../workflows/contract/activities.ts';
 import { addSpend, spentLimit } from '../../workflows/contract/loop.ts';
 import type { Attempted } from './attempt-reply.ts';
-import { classify } from './classify.ts';
+import { brief, classify, maxOutputIn, type Verdict } from './classify.ts';
 import { defect } from './defect.ts';
 import {
   type Abandoned,
@@ -15,6 +15,7 @@ import {
   type GivenUp,
   type Tries,
 } from './failed-attempt.ts';
+import { keepWait, type Waiting } from './kept-wait.ts';
 import { runOpenCalls } from './run-open-calls.ts';
 import { spendOf } from './spend.ts';
 import { MOST_NAME, storeReply, UnwritableReply, type ModelStep } from './store-reply.ts';
@@ -43,14 +44,21 @@ async function settled(step: ModelStep, attempted: Attempted): Promise<ModelResu
         ? (await storeReply(step, { ...attempted, message: attempted.part, fate: 'interrupted', spend })).result
         : { kind: 'nothing', spend };
     case 'failed': {
-      const verdict = classify(attempted.error, deps.now()) ?? defect(step, attempted.error);
+      const verdict = withMaximum(
+        classify(attempted.error, deps.now(), deps.redact) ?? defect(step, attempted.error),
+        step,
+      );
       const counted = countFailure(tries, verdict, spend);
-      const at = { now: deps.now(), random: deps.random() };
-      return died(step, counted, afterFailure(verdict, counted, config, abandoned(step, message), at));
+      return died(step, counted, afterFailure(verdict, counted, config, abandoned(step, message), deps.random()));
     }
     case 'judged':
       return judged(step, attempted, spend);
   }
+}
+
+function withMaximum(verdict: Verdict, { input: { cap } }: ModelStep): Verdict {
+  const maxOutput = maxOutputIn(verdict, cap);
+  return maxOutput === undefined ? verdict : { ...verdict, kind: 'failed', maxOutput };
 }
 
 async function judged(
@@ -58,19 +66,20 @@ async function judged(
   { judged: verdict, early, message }: Extract<Attempted, { kind: 'judged' }>,
   spend: Tries['spend'],
 ): Promise<ModelResult> {
+  const say = (detail: string): string => brief(detail, step.deps.redact);
   switch (verdict.kind) {
     case 'empty': {
       // A run that sums up has kept back what one call takes (L51).
-      if (step.input.wrapUp) return { kind: 'failed', detail: `${message.model} answered with nothing`, spend };
+      if (step.input.wrapUp) return { kind: 'failed', detail: say(`${message.model} answered with nothing`), spend };
       const counted = { ...step.tries, empties: step.tries.empties + 1, spend };
       return died(step, counted, afterEmpty(counted, step.config, step.deps.random()));
     }
     case 'refused': {
-      const { detail } = verdict;
+      const detail = say(verdict.detail);
       return fallback(abandoned(step, message), detail, spend) ?? { kind: 'refused', detail, spend };
     }
     case 'window_exceeded':
-      return { kind: 'too_long', detail: `${message.model}: the context window is exceeded`, spend };
+      return { kind: 'too_long', detail: say(`${message.model}: the context window is exceeded`), spend };
     case 'cut_off':
       return (await storeReply(step, { message: verdict.message, calls: [], fate: 'cut', spend })).result;
     case 'reply': {
@@ -82,25 +91,32 @@ async function judged(
   }
 }
 
-function abandoned({ chosen: { model, next } }: ModelStep, message: Message | null): Abandoned {
+function abandoned({ deps, chosen: { model, next } }: ModelStep, message: Message | null): Abandoned {
   const calls = (message?.content ?? []).flatMap((block) => (block.type === 'tool_use' ? [block.name] : []));
-  return { from: model.name, to: next, calls: calls.slice(0, MOST_CALLS).map((name) => name.slice(0, MOST_NAME)) };
+  return {
+    from: model.name,
+    to: next,
+    calls: calls.slice(0, MOST_CALLS).map((name) => deps.redact(name).slice(0, MOST_NAME)),
+  };
 }
 
 /** What is told of a failed attempt, a compaction's too. */
-type Dying = Pick<ModelStep, 'attempt' | 'live'> & {
-  readonly deps: Pick<ModelStep['deps'], 'now'>;
-  readonly input: Pick<ModelStep['input'], 'iteration' | 'left'>;
-};
+type Dying = Waiting &
+  Pick<ModelStep, 'attempt' | 'live'> & {
+    readonly input: Pick<ModelStep['input'], 'iteration' | 'left'>;
+  };
 
 /** Remember, announce before the wait, and throw for Temporal; or the value it came to. A parking is a wait as well. */
-export function died({ deps, input, live, attempt }: Dying, tries: Tries, after: AfterFailure): GivenUp {
+export async function died(dying: Dying, tries: Tries, after: AfterFailure): Promise<GivenUp> {
+  const { input, live, attempt } = dying;
   const failures = tries.failures + tries.empties;
   const announce = (delayMs: number, error: string): void =>
     live.write({ type: 'retry', iteration: input.iteration, failures, delayMs, error });
   if (after.kind === 'result') {
     const { result } = after;
-    if (result.kind === 'parked') announce(Math.max(0, result.until - deps.now()), result.detail);
+    if (result.kind !== 'parked') return result;
+    await keepWait(dying, tries, result);
+    announce(result.waitMs, result.detail);
     return result;
   }
   const { message } = after.failure;
@@ -112,6 +128,7 @@ export function died({ deps, input, live, attempt }: Dying, tries: Tries, after:
     };
   }
   attempt.remember(tries, 'now');
+  if (after.asked) await keepWait(dying, tries, { waitMs: after.delayMs, detail: message });
   announce(after.delayMs, message);
   throw after.failure;
 }

@@ -3,6 +3,7 @@
 import type { Call, CallModel, ModelResult } from '../../workflows/contract/activities.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { type Spend, totalTokens } from '../../workflows/contract/loop.ts';
+import { estimateTokens } from '../../workflows/contract/tokens.ts';
 import { type Attempt, givenUp, isGivenUp } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
 import type { LiveWriter } from '../live/events.ts';
@@ -61,12 +62,14 @@ export class UnwritableReply extends Error {
 
 /** Throws StoreError and UnwritableReply. */
 export async function storeReply(step: ModelStep, storing: Storing): Promise<StoredReply> {
-  const { deps, input, live, config, record } = step;
+  const { deps, attempt, input, live, config, record } = step;
   const { message, fate } = storing;
   const written = await write(step, storing).catch((error: unknown) => {
     if (error instanceof StoreError) throw error;
     throw new UnwritableReply('the reply cannot be written', { cause: error });
   });
+  // Of a worker that was frozen until now, and whose call was given to another, nothing is stored.
+  if (!(await attempt.fence())) throw givenUp(attempt);
   const { result, first } = await record.record(written.result, written.next.bytes);
   if (first) {
     deps.transcripts.keep(written.next);
@@ -85,7 +88,7 @@ export async function endWithout(
   { attempt, record, live, tries }: Pick<ModelStep, 'attempt' | 'record' | 'live' | 'tries'>,
   value: ModelResult,
 ): Promise<ModelResult> {
-  if (isGivenUp(attempt)) {
+  if (isGivenUp(attempt) || !(await attempt.fence())) {
     attempt.remember({ ...tries, spend: value.spend }, 'now');
     throw givenUp(attempt);
   }
@@ -114,9 +117,17 @@ async function write(step: ModelStep, storing: Storing): Promise<Written> {
   const number = attempt.number;
   const reply: ReplyEntry = { kind: 'reply', fate, message, ...asked, iteration, attempt: number, spend: own, at };
   const next = deps.transcripts.next(base, [reply, ...(await adopted(deps, calls, early))]);
-  const facts = { head: next.hash, contextTokens: totalTokens(own.usage), spend };
+  const facts = { head: next.hash, contextTokens: await inContext(step, reply, own), spend };
   const listed = calls.map((call) => describe(step, call, early.get(call.index)));
   return { next, result: resultOf(step, storing, facts, listed, next.view) };
+}
+
+/** An estimate where the server counts nothing: the window fills all the same (L10). */
+async function inContext({ deps, base, config, chosen }: ModelStep, reply: Entry, { usage }: Spend): Promise<number> {
+  const counted = totalTokens(usage);
+  if (counted > 0) return counted;
+  const messages = await deps.transcripts.messages({ ...base, added: [...base.added, reply] }, chosen.model.name);
+  return config.rules.fixedTokens + estimateTokens(JSON.stringify(messages).length);
 }
 
 type Facts = { readonly head: Hash; readonly contextTokens: number; readonly spend: Spend };

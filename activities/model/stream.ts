@@ -87,6 +87,8 @@ async function opened<T>(promise: Promise<T>): Promise<T> {
     return await promise;
   } catch (error) {
     if (error instanceof AnthropicError || !(error instanceof Error)) throw error;
-    throw new GarbledStream(`the stream broke: ${error.message}`, { cause: error });
+    // What JSON.parse says has a piece of the text in it, perhaps of a key.
+    const why = error instanceof SyntaxError ? 'an event is no JSON' : error.message;
+    throw new GarbledStream(`the stream broke: ${why}`, { cause: error });
   }
 }

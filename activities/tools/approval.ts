@@ -2,10 +2,9 @@
 import type { Ask, Decision } from '../../workflows/contract/activities.ts';
 import { type Hash, isHash } from '../../workflows/contract/ids.ts';
 import type { CallLog } from '../transcript/entries.ts';
-import { keySegment } from '../transcript/keys.ts';
 import { StoreError, type Store } from '../transcript/store.ts';
 import type { Judged } from './check-call.ts';
-import { callId, inputHash } from './claim.ts';
+import { inputHash, recordAsked, wasAsked } from './journal.ts';
 import { clip } from './clip.ts';
 import { deeperThan } from './depth.ts';
 import { askReason } from './permission.ts';
@@ -38,7 +37,7 @@ export async function askAbout(
   if (byHook) {
     const bytes = Buffer.from(JSON.stringify(input));
     await bench.store.put(bytes);
-    await bench.store.create(askedPath(bench, key, hash), Buffer.from('{}'));
+    await recordAsked(bench.store, { session: bench.session, key }, hash);
   }
   const changed = byHook ? ' (a hook changed its input)' : '';
   return { tool: tool.name, reason: clip(reason, MAX_REASON - changed.length) + changed, inputHash: hash };
@@ -72,23 +71,23 @@ function onOneLine(text: string): string {
 /** A sentence when the decision does not fit the call; a question when its edited input does not. Throws StoreError. */
 export async function chooseInput(
   bench: Workbench,
-  call: CallRequest,
+  request: CallRequest,
   { key, decision }: Pick<CallRun, 'key'> & { readonly decision?: Allowed | undefined },
 ): Promise<Chosen | Asked | string> {
-  const { input } = call;
+  const { input } = request;
   if (decision === undefined) return { input };
   const own = deeperThan(input, MAX_DEPTH) ? null : inputHash(input);
   const asked = decision.inputHash;
-  const byHook = asked !== own && (await wasAsked(bench, key, asked));
+  const call = { session: bench.session, key };
+  const byHook = asked !== own && isHash(asked) && (await wasAsked(bench.store, call, asked));
   if (asked !== own && !byHook) return 'Not run: the decision was for another input.';
   if (decision.edited !== undefined) {
     const edited = await editedInput(bench.store, decision, decision.edited);
-    return typeof edited === 'string' ? askAgain(call, asked, edited) : edited;
+    return typeof edited === 'string' ? askAgain(request, asked, edited) : edited;
   }
   const approved = { inputHash: asked };
   if (!byHook) return { input, approved };
-  const stored = asked as Hash;
-  return { input: await storedInput(bench.store, stored), stored, approved };
+  return { input: await storedInput(bench.store, asked), stored: asked, approved };
 }
 
 /** An input a person wrote, or what is wrong with what is stored of it. */
@@ -115,12 +114,4 @@ export function withApproval(verdict: Verdict, { approved, edited, input }: Chos
   const ran = verdict.outcome === 'not_run' ? '' : `; it ran with ${clip(JSON.stringify(input))}`;
   const note = `(a person edited the input of this call before allowing it${ran})`;
   return { ...verdict, approved, content: `${note}\n${verdict.content}` };
-}
-
-async function wasAsked(bench: Workbench, key: string, hash: string): Promise<boolean> {
-  return isHash(hash) && (await bench.store.read(askedPath(bench, key, hash))) !== null;
-}
-
-function askedPath({ session }: Workbench, key: string, hash: string): string {
-  return `asked/${keySegment(session)}/${callId(key)}.${hash}`;
 }

@@ -1,21 +1,33 @@
 // What the model is told about a call that was started once and has no result (L40): what is known, and no more.
-import type { ProcessIdentity } from '../process-identity.ts';
-import type { Stopped, Taken } from './claim.ts';
-import { killTree, type Killed } from './process/kill-tree.ts';
+import type { Host } from '../host.ts';
+import type { Stopped, Taken } from './journal.ts';
+import type { Killed } from './process/kill-tree.ts';
 import type { AbortCause } from './tool.ts';
 
 /** `ran` is false when the last attempt is known to have been stopped before it called the tool. */
 export type TakenReport = { readonly ran: boolean; readonly text: string };
 
 /** Ends what is left of earlier attempts, when they ran here. */
-export async function endLeftovers({ claim, child }: Taken, callId: string, host: ProcessIdentity): Promise<Leftovers> {
-  if (claim.host.bootId !== host.bootId) return { here: false };
-  const killed = await killTree({ callId, ...(child === undefined ? {} : { leader: child }) }, { graceMs: 0 });
-  return { here: true, ...killed };
+export async function endLeftovers({ claim, child, stopped }: Taken, callId: string, host: Host): Promise<Leftovers> {
+  if (!host.isHere(claim.host)) return { here: false, mayGoOn: false };
+  const killed = await host.endTree({ callId, ...(child === undefined ? {} : { leader: child }) });
+  const hasEnded = stopped !== undefined && stopped.hung !== true;
+  const liveness = host.liveness(claim.host);
+  const mayGoOn = !hasEnded && liveness !== 'dead';
+  return liveness === 'unknown' ? { here: false, mayGoOn } : { here: true, ...killed, mayGoOn };
 }
 
-/** `here`: the same boot and pid namespace, the only place whose processes can be seen and ended. */
-export type Leftovers = ({ readonly here: true } & Killed) | { readonly here: false };
+/**
+ * `here`: its processes could be seen and ended. `mayGoOn`: the worker itself, which is not ended, still lives on this machine and has
+ * not said that its tool came back: frozen or cut off, it may still do what a check does not find done.
+ */
+export type Leftovers =
+  ({ readonly here: true; readonly mayGoOn: boolean } & Killed) | { readonly here: false; readonly mayGoOn: boolean };
+
+/** For the model, and for a person who is asked. */
+export function goesOn({ claim }: Taken): string {
+  return `the worker that started it (process ${claim.host.pid}) is not known to be gone and may yet go on with it`;
+}
 
 /** What is known of the call, and no more. `extra` is a sentence of whoever was asked about it. */
 export function reportTaken(taken: Taken, left: Leftovers, extra = ''): TakenReport {
@@ -27,7 +39,7 @@ export function reportTaken(taken: Taken, left: Leftovers, extra = ''): TakenRep
       text: joined(`Not run: ${why} before ${tool} began.`, extra, 'Call it again if it is still needed.'),
     };
   }
-  const known = `outcome unknown: ${started(taken)}${
+  const known = `outcome unknown: ${startedText(taken)}${
     taken.stopped === undefined
       ? ' and its result was lost.'
       : `; ${reason[taken.stopped.cause]} ${taken.stopped.began ? 'while it ran' : 'before it began'}.`
@@ -43,7 +55,7 @@ export function neverBegan({ stopped, generation }: Taken): boolean {
 }
 
 /** For the person who is asked whether to run it again. */
-export function started({ claim, generation }: Taken): string {
+export function startedText({ claim, generation }: Taken): string {
   const times = generation === 1 ? '' : ` for the ${generation === 2 ? 'second' : 'third'} time`;
   return `${claim.tool} was started${times} at ${new Date(claim.at).toISOString()} on host "${claim.host.host}"`;
 }
@@ -62,7 +74,7 @@ const reason: Readonly<Record<AbortCause, string>> = {
 
 function remains(left: Leftovers): string {
   if (!left.here)
-    return 'Whether any of it still runs there cannot be seen from here: another machine, container or boot.';
+    return 'Whether any of it still runs there cannot be seen from here: another machine, container, boot or user.';
   if (left.left > 0) return `${left.left} of its processes could not be ended.`;
   const { killed } = left;
   if (killed > 0)

@@ -3,11 +3,9 @@
 import type { CallKey } from '../../workflows/contract/ids.ts';
 import { askAbout, askAgain, chooseInput, withApproval, type Chosen } from './approval.ts';
 import { checkCall } from './check-call.ts';
-import { callId, findClaim } from './claim.ts';
 import { formatOutcome } from './format-outcome.ts';
-import { readOutcome, recordOutcome, type RecordedOutcome } from './outcome-record.ts';
+import { callId, readCall, recordOutcome, type RecordedOutcome } from './journal.ts';
 import { prepareCall, type ReadyCall } from './prepare.ts';
-import { killTree } from './process/kill-tree.ts';
 import { recoverCall } from './recover.ts';
 import { type Claimable, runClaimed } from './run-claimed.ts';
 import { endsCall, runReady, stoppedBefore } from './run-ready.ts';
@@ -32,20 +30,24 @@ export async function executeEarly(bench: Workbench, call: CallRequest, run: Ear
 /** The whole of L33 for one call, at most once for what may not be repeated. Throws StoreError. */
 export async function executeCall(bench: Workbench, call: CallRequest, run: CallRun): Promise<Done | Void | Asked> {
   const { store, session } = bench;
-  const known = await readOutcome(store, session, run.key);
-  if (known !== null) return { kind: 'done', ...known };
+  const own = { session, key: run.key };
+  const state = await readCall(store, own);
+  if (state.kind === 'ended') return { kind: 'done', ...state.recorded };
   const began = performance.now();
-  const verdict = doubted(bench, call, run, await attempt(bench, call, run));
+  // What was started once, by whatever activity, is not judged anew: a check, a hook or a person could not undo it.
+  const verdict =
+    state.kind === 'taken' ? await recoverCall(bench, call, run, state) : await beginCall(bench, call, run);
   if (verdict.kind !== 'verdict') return verdict;
   const outcome = await format(bench, call, run.key, verdict, began);
-  return { kind: 'done', ...(await recordOutcome(store, session, run.key, outcome)) };
+  return { kind: 'done', ...(await recordOutcome(store, own, outcome)) };
 }
 
-async function attempt(bench: Workbench, call: CallRequest, run: CallRun): Promise<Verdict | Void | Asked> {
+async function beginCall(bench: Workbench, call: CallRequest, run: CallRun): Promise<Verdict | Void | Asked> {
+  return doubted(bench, call, run, await attemptCall(bench, call, run));
+}
+
+async function attemptCall(bench: Workbench, call: CallRequest, run: CallRun): Promise<Verdict | Void | Asked> {
   const { decision } = run;
-  // What was started once, by whatever activity, is not judged anew: a check, a hook or a person could not undo it.
-  const before = await findClaim(bench.store, { session: bench.session, key: run.key });
-  if (before !== null) return await recoverCall(bench, call, run, before);
   if (decision?.kind === 'deny') return deniedByPerson(call.name, decision);
   if (run.signal.aborted) return await neverBegun(bench, call, run);
   const chosen = await chooseInput(bench, call, { key: run.key, decision });
@@ -73,7 +75,7 @@ async function neverBegun(bench: Workbench, call: CallRequest, run: CallRun): Pr
   const ready = prepareCall(bench.registry, bench, call);
   if (!endsCall(cause) || ready.kind === 'invalid') return stoppedBefore(cause);
   if (!needsClaim(ready)) {
-    await endUnclaimed(run);
+    await endUnclaimed(bench, run);
     return stoppedBefore(cause);
   }
   return await underClaim(bench, call, run, { ready, byHook: false, chosen: { input: call.input } });
@@ -96,7 +98,7 @@ async function withInput(
   if (checked.kind !== 'ready') return checked;
   const { ready, byHook, input } = checked;
   if (needsClaim(ready)) return await underClaim(bench, call, run, { ready, byHook, chosen: { ...chosen, input } });
-  await endUnclaimed(run);
+  await endUnclaimed(bench, run);
   return await runReady(bench, run, { ready, input }, context);
 }
 
@@ -112,8 +114,8 @@ async function underClaim(
 }
 
 /** What an earlier attempt left running of a call that has no claim. */
-async function endUnclaimed({ key, mayHaveBegun }: CallRun): Promise<void> {
-  if (mayHaveBegun) await killTree({ callId: callId(key) }, { graceMs: 0 });
+async function endUnclaimed({ host }: Workbench, { key, mayHaveBegun }: CallRun): Promise<void> {
+  if (mayHaveBegun) await host.endTree({ callId: callId(key) });
 }
 
 function needsClaim({ safe, tool }: ReadyCall): boolean {

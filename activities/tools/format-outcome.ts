@@ -4,7 +4,7 @@ import type { CallKey } from '../../workflows/contract/ids.ts';
 import type { Outcome } from '../transcript/entries.ts';
 import { estimateTokens } from '../../workflows/contract/tokens.ts';
 import type { Store } from '../transcript/store.ts';
-import type { RecordedOutcome } from './outcome-record.ts';
+import type { RecordedOutcome } from './journal.ts';
 import { preview, PREVIEW_LIMIT, RESULT_LIMIT, resultName } from './preview.ts';
 import type { Verdict } from './verdict.ts';
 

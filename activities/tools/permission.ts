@@ -33,7 +33,7 @@ export function decide(settings: PermissionSettings, risk: Risk, tool: Tool, inp
   const asking = touchingRule(permissions.ask, call);
   if (asking !== undefined) return asked(mode, risk, { rule: asking });
   if (hook?.kind === 'allow') return { kind: 'allow' };
-  if (own?.kind === 'ask') return asked(mode, risk, own.rule === undefined ? {} : { rule: own.rule });
+  if (own?.kind === 'ask') return asked(mode, risk, reasons(own));
   if (own?.kind === 'allow' || allowedByMode(mode, risk) || allowedByRules(permissions.allow, call)) {
     return { kind: 'allow' };
   }
@@ -50,15 +50,21 @@ function asked(mode: PermissionMode, risk: Risk, by: Omit<Asks, 'kind'> = {}): P
   return { kind: 'deny', why };
 }
 
-function cause(risk: Risk, { rule, hook }: Omit<Asks, 'kind'>): string {
+function reasons({ rule, why }: Asks): Omit<Asks, 'kind'> {
+  return { ...(rule === undefined ? {} : { rule }), ...(why === undefined ? {} : { why }) };
+}
+
+function cause(risk: Risk, { rule, hook, why }: Omit<Asks, 'kind'>): string {
+  if (why !== undefined) return `it would ${deed[risk]}, and ${why}`;
   if (hook !== undefined) return `a hook asks before it (${hook})`;
   return rule === undefined ? `it would ${deed[risk]}` : `the rule ${JSON.stringify(rule)} asks before it`;
 }
 
 /** What the person who is asked reads: what would happen, and who wants it asked (L55). */
-export function askReason(mode: PermissionMode, risk: Risk, tool: string, { rule, hook }: Asks): string {
+export function askReason(mode: PermissionMode, risk: Risk, tool: string, { rule, hook, why }: Asks): string {
   const would = `${tool} would ${deed[risk]}`;
   if (hook !== undefined) return `${would}; a hook asks before it: ${hook}`;
+  if (why !== undefined) return `${would}; ${why}`;
   if (rule !== undefined) return `${would}; the rule ${JSON.stringify(rule)} asks before it`;
   return `${would}; permission mode "${mode}" asks before that`;
 }

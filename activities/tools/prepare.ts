@@ -18,6 +18,8 @@ export type ReadyCall = Traits & {
   /** As the schema returned it. */
   readonly input: unknown;
   readonly permission: PermissionDecision;
+  /** Whether it may also be about this path, which its own has come to lead to. */
+  readonly mayUse: (path: string) => boolean;
 };
 
 export type PreparedCall = ReadyCall | { readonly kind: 'invalid'; readonly text: string };
@@ -51,11 +53,21 @@ export function prepareCall(registry: ToolRegistry, settings: CallSettings, call
     if (!parsed.success) return { kind: 'invalid', text: schemaProblem(tool.name, parsed.error) };
     const judged = judge(tool, parsed.data, { cwd, dir });
     const permission = decide(settings, judged.risk, tool, parsed.data);
-    return { kind: 'ready', tool, input: parsed.data, ...judged, permission };
+    const ready = { kind: 'ready', tool, input: parsed.data, ...judged, permission } as const;
+    return { ...ready, mayUse: (path) => mayUsePath(settings, ready, path) };
   } catch (error) {
     // Schemas and rules are the tool's own code: its defect is this call's outcome, not the end of the run (L33).
     return { kind: 'invalid', text: `Not run: ${tool.name} failed to judge its input: ${String(error)}` };
   }
+}
+
+/** What denied would deny, or would ask without having asked, denies. */
+function mayUsePath(settings: CallSettings, ready: Omit<ReadyCall, 'mayUse'>, path: string): boolean {
+  const { tool, input, risk, permission } = ready;
+  const subject = tool.subject?.(input, { cwd: settings.cwd, dir: settings.dir ?? settings.cwd });
+  if (subject?.kind !== 'path') return true;
+  const now = decide(settings, risk, { ...tool, subject: () => ({ ...subject, path }) }, input);
+  return now.kind === 'allow' || (now.kind === 'ask' && permission.kind === 'ask');
 }
 
 function judge(tool: Tool, input: unknown, context: JudgeContext): Traits {

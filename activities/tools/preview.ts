@@ -1,4 +1,4 @@
-// The part of a large result that the model is shown (L6). Pure: the same result always gives the same preview, so the
+// The part of a large result, or message, that the model is shown (L6). Pure: the same one always gives the same preview, so the
 // prompt cache stays valid.
 
 /** Characters of one result the model is sent whole (L6). */
@@ -19,7 +19,7 @@ export function resultHash(name: string): string | undefined {
 }
 
 /** Head and tail of `text`, about `limit` characters together, and a line saying how large it is and where the rest can be read. */
-export function preview(text: string, limit: number, name: string): string {
+export function preview(text: string, limit: number, name: string, what: 'result' | 'message' = 'result'): string {
   if (text.length <= limit) return text;
   const head = text.slice(0, headEnd(text, Math.ceil(limit * 0.6)));
   const tail = text.slice(tailStart(text, Math.max(head.length, text.length - Math.floor(limit * 0.4))));
@@ -27,7 +27,7 @@ export function preview(text: string, limit: number, name: string): string {
     head,
     `[… ${group(text.length - head.length - tail.length)} characters left out …]`,
     tail,
-    `[The result is large: ${group(text.length)} characters, ${group(Buffer.byteLength(text))} bytes, ${group(countLines(text))} lines. ` +
+    `[The ${what} is large: ${group(text.length)} characters, ${group(Buffer.byteLength(text))} bytes, ${group(countLines(text))} lines. ` +
       `All of it was kept: read the rest with the read tool at path "${name}", using offset and limit.]`,
   ].join('\n');
 }

@@ -2,10 +2,11 @@
 // person, may say that it runs again, under a claim of the next generation: of several attempts one gets that. Otherwise its outcome
 // is reported as unknown.
 import type { Decision } from '../../workflows/contract/activities.ts';
+import { questionHash } from '../../workflows/contract/ids.ts';
 import { askAgain, editedInput, storedInput, withApproval, type Chosen } from './approval.ts';
 import { checkCall } from './check-call.ts';
-import { callId, inputHash, MAX_GENERATIONS, type Taken } from './claim.ts';
-import { endLeftovers, reportTaken, started, type Leftovers } from './claim-report.ts';
+import { callId, inputHash, MAX_GENERATIONS, type Taken } from './journal.ts';
+import { endLeftovers, goesOn, reportTaken, startedText, type Leftovers } from './claim-report.ts';
 import { clip } from './clip.ts';
 import { prepareCall, type ReadyCall } from './prepare.ts';
 import { answered, endsCall, stoppedBefore } from './run-ready.ts';
@@ -25,8 +26,9 @@ export async function recoverCall(
   run: CallRun,
   claimed: Taken,
 ): Promise<Recovered> {
-  // A later attempt has it: ours was given up without knowing, and what it does or says no longer counts (L50).
-  if (isLater(claimed.claim, run)) return { kind: 'void', cause: 'superseded' };
+  // Another attempt has it: was ours given up without knowing, what it does or says no longer counts (L50). The claim itself says
+  // nothing about that: a reset, or a server that lost its last moments, makes the older one ours.
+  if (!(await run.fence('now'))) return { kind: 'void', cause: 'superseded' };
   const left = await endLeftovers(claimed, callId(run.key), bench.host);
   const report = reporter(claimed, left);
   const { decision, signal } = run;
@@ -39,18 +41,13 @@ export async function recoverCall(
   const chosen = await startedInput(bench, call, claimed);
   const ready = prepareCall(bench.registry, bench, { name: call.name, input: chosen.input });
   if (ready.kind === 'invalid' || claimed.generation >= MAX_GENERATIONS) return report();
-  const next = await mayRunAgain(bench, call, run, { claimed, report, ready, chosen });
+  const next = await mayRunAgain(bench, call, run, { claimed, left, report, ready, chosen });
   if (next.kind !== 'again') return next;
   if (signal.aborted) return endsCall(abortCause(signal)) ? report() : stoppedBefore(abortCause(signal));
   const ran = await runClaimed(bench, run, { ...next, byHook: false }, claimed.generation + 1);
   // Another attempt was faster, and may be running it.
   if (ran.kind === 'taken') return reporter(ran, left)();
   return ran.kind === 'verdict' ? withApproval(ran, next.chosen) : ran;
-}
-
-function isLater({ step, attempt }: Taken['claim'], run: CallRun): boolean {
-  const own = run.step ?? 0;
-  return step === own ? attempt > run.attempt : step > own;
 }
 
 function reporter(claimed: Taken, left: Leftovers): Report {
@@ -75,6 +72,7 @@ async function startedInput({ store }: Workbench, { input }: CallRequest, { clai
 
 type Started = {
   readonly claimed: Taken;
+  readonly left: Leftovers;
   readonly report: Report;
   readonly ready: ReadyCall;
   readonly chosen: Chosen;
@@ -84,8 +82,9 @@ async function mayRunAgain(
   bench: Workbench,
   call: CallRequest,
   run: CallRun,
-  { claimed, report, ready, chosen }: Started,
+  started: Started,
 ): Promise<Recovered | Again> {
+  const { claimed, report, ready, chosen } = started;
   const { recovery } = ready.tool;
   const { signal } = run;
   if (recovery !== 'verify' && recovery !== 'ask') return report();
@@ -94,15 +93,13 @@ async function mayRunAgain(
 
   // The last attempt is known to have been stopped before it called the tool.
   if (claimed.stopped?.began === false) return { kind: 'again', ready, chosen };
-  return recovery === 'verify'
-    ? await verified(bench, run, { claimed, report, ready, chosen })
-    : await allowed(bench, call, run, { claimed, report, ready, chosen });
+  return recovery === 'verify' ? await verified(bench, run, started) : await allowed(bench, call, run, started);
 }
 
 async function verified(
   bench: Workbench,
   run: CallRun,
-  { claimed, report, ready, chosen }: Started,
+  { claimed, left, report, ready, chosen }: Started,
 ): Promise<Verdict | Void | Again> {
   const { at, host } = claimed.claim;
   const context = toolContext(bench, { ...run, id: run.key, generation: null });
@@ -112,6 +109,7 @@ async function verified(
   const { signal } = run;
   if (found.kind === 'done') return await answered(bench, run, { ready, input: chosen.input }, context, found.output);
   if (signal.aborted && !endsCall(abortCause(signal))) return stoppedBefore(abortCause(signal));
+  if (found.kind === 'not_done' && left.mayGoOn) return report(`Its check found nothing done, but ${goesOn(claimed)}.`);
   if (found.kind === 'not_done') return { kind: 'again', ready, chosen };
   return report(clip(found.text ?? ''));
 }
@@ -121,10 +119,11 @@ async function allowed(
   bench: Workbench,
   call: CallRequest,
   run: CallRun,
-  { claimed, report, ready, chosen }: Started,
+  { claimed, left, report, ready, chosen }: Started,
 ): Promise<Verdict | Void | Asked | Again> {
-  const hash = `${chosen.stored ?? inputHash(chosen.input)}.${claimed.generation + 1}`;
-  const question = `${started(claimed)} and its outcome is unknown; allow to run it again`;
+  const hash = questionHash(chosen.stored ?? inputHash(chosen.input), claimed.generation + 1);
+  const doubt = left.mayGoOn ? `; ${goesOn(claimed)}` : '';
+  const question = `${startedText(claimed)} and its outcome is unknown${doubt}; allow to run it again`;
   const { decision } = run;
   if (decision?.kind !== 'allow' || decision.inputHash !== hash) {
     // Nobody is asked, and nobody has said that it did nothing (L55).

@@ -21,8 +21,11 @@ export async function runReady(
   const { signal } = context;
   if (signal.aborted) return stoppedBefore(abortCause(signal));
   run.begins();
-  const ran = await runTool(ready.tool, ready.input, context);
-  if (ran.kind === 'stopped' && !endsCall(ran.cause)) return { kind: 'void', cause: ran.cause };
+  const ran = await runTool(ready.tool, ready.input, { ...context, mayUse: ready.mayUse });
+  if (ran.kind === 'stopped' && !endsCall(ran.cause)) {
+    const { cause, tool } = ran;
+    return { kind: 'void', cause, ...(tool === undefined ? {} : { tool }) };
+  }
   if (ran.kind === 'output') return await answered(bench, run, { ready, input }, context, ran.output);
   return await withPostTool(bench, run, { tool: ready.tool, input }, ended(ran, ready.safe));
 }

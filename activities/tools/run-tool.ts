@@ -3,6 +3,7 @@ import { StoreError } from '../transcript/store.ts';
 import { clip } from './clip.ts';
 import {
   FatalToolFailure,
+  Superseded,
   ToolFailure,
   type AbortCause,
   type StartedCall,
@@ -16,8 +17,13 @@ export type Ran =
   | { readonly kind: 'output'; readonly output: ToolOutput }
   /** `fatal`: the run cannot go on (L34). */
   | { readonly kind: 'failed'; readonly text: string; readonly fatal?: boolean }
-  /** By the signal, after it had begun. `partial` is what it had to say until then. */
-  | { readonly kind: 'stopped'; readonly cause: AbortCause; readonly partial: string };
+  /** By the signal, or the fence. `partial` is what it had to say until then. */
+  | {
+      readonly kind: 'stopped';
+      readonly cause: AbortCause;
+      readonly partial: string;
+      readonly tool?: 'untouched' | 'hung';
+    };
 
 /** Milliseconds a tool gets to end after the signal; its processes are dead by then (L48). */
 const STOP_GRACE_MS = 5_000;
@@ -69,10 +75,14 @@ function textOf({ text }: Extract<Verified, { kind: 'unknown' }>): { readonly te
 /** Throws only StoreError: then it is the attempt that failed, not the call. */
 export async function runTool(tool: Tool, input: unknown, context: ToolContext): Promise<Ran> {
   const { signal } = context;
+  let called = false;
   try {
+    await context.fence();
+    called = true;
     const returned = await endedAfter(signal, Promise.resolve(tool.call(input, context)));
     if (returned === 'hung') {
-      return { kind: 'stopped', cause: abortCause(signal), partial: `${tool.name} did not end when it was told to.` };
+      const partial = `${tool.name} did not end when it was told to.`;
+      return { kind: 'stopped', cause: abortCause(signal), partial, tool: 'hung' };
     }
     const output = returned?.value;
     if (typeof output?.content !== 'string') {
@@ -81,6 +91,9 @@ export async function runTool(tool: Tool, input: unknown, context: ToolContext):
     if (output.stopped === true) return { kind: 'stopped', cause: abortCause(signal), partial: output.content };
     return { kind: 'output', output };
   } catch (error) {
+    if (error instanceof Superseded) {
+      return { kind: 'stopped', cause: 'superseded', partial: '', ...(called ? {} : { tool: 'untouched' }) };
+    }
     const failed = failure(tool, error);
     if (!signal.aborted) return failed;
     return { kind: 'stopped', cause: abortCause(signal), partial: error instanceof ToolFailure ? failed.text : '' };

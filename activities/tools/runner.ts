@@ -5,7 +5,7 @@ import type { ToolContextState } from '../../workflows/contract/activities.ts';
 import { givenUp } from '../attempt.ts';
 import type { CallPort, CallRunner } from '../deps.ts';
 import type { HookRunner } from '../hooks/hooks.ts';
-import { processIdentity } from '../process-identity.ts';
+import { thisHost, type Host } from '../host.ts';
 import { toolEnd } from '../live/retell.ts';
 import type { CallBlock } from '../model/judge.ts';
 import type { RunConfig } from '../run-config.ts';
@@ -18,8 +18,12 @@ import { MAX_DEPTH, prepareCall, type CallSettings } from './prepare.ts';
 import type { ToolRegistry } from './registry.ts';
 import type { Asked, CallRequest, EarlyRun, Void, Workbench } from './workbench.ts';
 
-export function callRunner(store: Store, registry: ToolRegistry, hooks: HookRunner): CallRunner {
-  const host = processIdentity();
+export function callRunner(
+  store: Store,
+  registry: ToolRegistry,
+  hooks: HookRunner,
+  host: Host = thisHost(),
+): CallRunner {
   const bench = (config: RunConfig, context: ToolContextState | undefined): Workbench => {
     const { session, queryId, depth } = config;
     return { ...settings(config, context), registry, hooks, store, session, host, queryId, depth };
@@ -35,8 +39,7 @@ export function callRunner(store: Store, registry: ToolRegistry, hooks: HookRunn
       // A call that its name or input keeps from running changes nothing.
       const safe = !ready || prepared.safe;
       const unasked = ready && prepared.permission.kind === 'allow' && !hooks.has('preTool', call.name);
-      const atOnce = unasked && !safe && prepared.tool.recovery !== 'rerun';
-      return { safe, early: unasked && safe, atOnce, signature: signature(call) };
+      return { safe, early: unasked && safe, atOnce: unasked && !safe, signature: signature(call) };
     },
     observable: ({ name, input }) => observable(registry.get(name), input),
     async early(config, call, id, port, context) {
@@ -45,11 +48,10 @@ export function callRunner(store: Store, registry: ToolRegistry, hooks: HookRunn
       );
       return done.kind === 'done' ? { outcome: done.outcome, facts: done.facts } : null;
     },
-    async claimed(config, call, key, attempt, port, { context, decision, step = 0, begun = false } = {}) {
-      const { number } = attempt;
-      const mayHaveBegun = begun || number > 1;
+    async claimed(config, call, key, attempt, port, { context, decision, begun = false } = {}) {
+      const mayHaveBegun = begun || attempt.number > 1;
       const signal = attemptSignal(attempt);
-      const own = { key, step, attempt: number, mayHaveBegun, signal, ...(decision && { decision }) };
+      const own = { key, fence: attempt.fence, mayHaveBegun, signal, ...(decision && { decision }) };
       const done = await watched(call, port, false, (watching) =>
         executeCall(bench(config, context), request(call), { ...watching, ...own }),
       );

@@ -3,6 +3,8 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { bwrapArguments, type Confinement } from './process/bwrap.ts';
+import { findPlaces, type Places } from './process/places.ts';
+import { findPrograms, type Programs } from './process/programs.ts';
 
 export type SandboxKind = 'bwrap' | 'unshare' | 'group';
 
@@ -10,6 +12,10 @@ export type Sandbox = {
   readonly kind: SandboxKind;
   /** One sentence for people. */
   readonly describe: string;
+  /** What it was found with: helpers that run outside it. */
+  readonly programs: Programs;
+  /** What no agent changes, whatever its workspace holds. */
+  readonly places: Places;
   /** The arguments that run `argv` held. */
   wrap(argv: readonly string[], confinement: Confinement): readonly string[];
 };
@@ -19,23 +25,29 @@ export type ProbeOptions = {
   readonly require?: boolean;
   /** What to try, in this order. Absent: all, best first. */
   readonly kinds?: readonly SandboxKind[];
+  /** Absent: those of this process's environment. */
+  readonly programs?: Programs;
+  readonly places?: Places;
 };
+
+type Found = { readonly programs: Programs; readonly places: Places };
 
 /**
  * The first process of a namespace ignores SIGTERM: a command there would run on after its children were ended. So a shell is it,
  * one that keeps to itself what it thinks of the command's end.
  */
-const FIRST_PROCESS = ['sh', '-c', 'exec 3>&2 2>/dev/null; (exec 2>&3 3>&-; exec "$@"); exit $?', 'sh'];
-const NAMESPACE = ['--pid', '--fork', '--kill-child', '--mount-proc', '--', ...FIRST_PROCESS];
+const FIRST_PROCESS = ['-c', 'exec 3>&2 2>/dev/null; (exec 2>&3 3>&-; exec "$@"); exit $?', 'sh'];
+const NAMESPACE = ['--pid', '--fork', '--kill-child', '--mount-proc', '--'];
 
 const run = promisify(execFile);
 const PROBE_MS = 5_000;
 
 export async function probeSandbox(options: ProbeOptions = {}): Promise<Sandbox> {
+  const { programs = findPrograms(process.env), places = findPlaces(process.env) } = options;
   const kinds = options.require === true ? (['bwrap'] as const) : (options.kinds ?? ['bwrap', 'unshare', 'group']);
   const reasons: string[] = [];
   for (const kind of kinds) {
-    const found = await attempt(kind);
+    const found = await attempt(kind, { programs, places });
     if (typeof found !== 'string') return found;
     reasons.push(`${kind}: ${found}`);
   }
@@ -46,14 +58,14 @@ export async function probeSandbox(options: ProbeOptions = {}): Promise<Sandbox>
 }
 
 /** The sandbox, or why it does not work here. */
-async function attempt(kind: SandboxKind): Promise<Sandbox | string> {
-  if (kind === 'group') return group;
-  const candidates = kind === 'bwrap' ? [bwrap] : unshareVariants().map(unshare);
+async function attempt(kind: SandboxKind, found: Found): Promise<Sandbox | string> {
+  if (kind === 'group') return group(found);
+  const candidates = kind === 'bwrap' ? [bwrap(found)] : unshareVariants().map((variant) => unshare(variant, found));
   let why = '';
   for (const sandbox of candidates) {
     const [program = '', ...args] = sandbox.wrap(['true'], { cwd: '/' });
     try {
-      await run(program, args, { timeout: PROBE_MS, cwd: '/' });
+      await run(program, args, { timeout: PROBE_MS, cwd: '/', env: found.programs.environment() });
       return sandbox;
     } catch (error) {
       // Whatever stops it (not installed, not allowed, not this system) means the same here: it does not work.
@@ -63,29 +75,34 @@ async function attempt(kind: SandboxKind): Promise<Sandbox | string> {
   return why;
 }
 
-const bwrap: Sandbox = {
+const bwrap = (found: Found): Sandbox => ({
   kind: 'bwrap',
+  ...found,
   describe:
     'Shell commands run in bubblewrap: only the workspace, temporary files and package caches can be written, ' +
     'and no process outlives its call. The network is open.',
-  wrap: (argv, confinement) => [...bwrapArguments(confinement), ...argv],
-};
+  wrap: (argv, confinement) => [found.programs.at('bwrap'), ...bwrapArguments(confinement, found.places), ...argv],
+});
 
-const group: Sandbox = {
+const group = (found: Found): Sandbox => ({
   kind: 'group',
+  ...found,
   describe:
     'Shell commands run in a plain process group: files are not confined, and a process that leaves its group ' +
     'and empties its environment can outlive its call. Install bubblewrap for a sandbox.',
   wrap: (argv) => argv,
-};
+});
 
-function unshare(variant: readonly string[]): Sandbox {
+function unshare(variant: readonly string[], found: Found): Sandbox {
+  const { programs } = found;
+  const held = [programs.at('setpriv'), '--pdeathsig', 'KILL', programs.at('unshare'), ...variant, ...NAMESPACE];
   return {
     kind: 'unshare',
+    ...found,
     describe:
       'Shell commands run in their own process namespace: files are not confined, but no process outlives its call. ' +
       'Install bubblewrap for a sandbox.',
-    wrap: (argv) => [...'setpriv --pdeathsig KILL unshare'.split(' '), ...variant, ...NAMESPACE, ...argv],
+    wrap: (argv) => [...held, programs.at('sh'), ...FIRST_PROCESS, ...argv],
   };
 }
 

@@ -2,9 +2,10 @@
 import { type CallKey, type Hash, keyHead, type SessionId } from '../../workflows/contract/ids.ts';
 import { readEntries } from '../transcript/read-entries.ts';
 import { isDamage, type Store } from '../transcript/store.ts';
-import { recordChild } from './claim.ts';
+import { recordChild } from './journal.ts';
 import { resultHash } from './preview.ts';
-import { ToolFailure, type ToolContext } from './tool.ts';
+import { Superseded, ToolFailure, type ToolContext } from './tool.ts';
+import type { CallRun } from './workbench.ts';
 
 export type ContextParts = {
   /** The call's key; of an early call, an id of its own. */
@@ -12,6 +13,8 @@ export type ContextParts = {
   /** The claim that children are to be recorded with; null when there is none (L40). */
   readonly generation: number | null;
   readonly signal: AbortSignal;
+  /** Absent for a call that may be dropped and made again at will. */
+  readonly fence?: CallRun['fence'];
   progress(text: string): void;
 };
 
@@ -32,6 +35,9 @@ export function toolContext(
     cwd: bench.cwd,
     dir: bench.dir ?? bench.cwd,
     signal: parts.signal,
+    fence: async () => {
+      if ((await parts.fence?.()) === false) throw new Superseded();
+    },
     idempotencyKey: parts.id,
     queryId: bench.queryId,
     depth: bench.depth,

@@ -33,10 +33,17 @@ export type ToolContext = {
   /** The run's query id and depth, for logs and traces (L13). */
   readonly queryId: string;
   readonly depth: number;
+  /** Whether this call may use what its path leads to now, by its real path: a link may have changed since it was judged. */
+  readonly mayUse?: (path: string) => boolean;
   /** Shown to watchers while the call runs; never stored. */
   progress(text: string): void;
   /** A whole result that was stored because it was too large to send (L6), by the name the preview gave. Null when there is none. */
   readStored(name: string): Promise<Uint8Array | null>;
+  /**
+   * Await it right before an effect: throws when this attempt was given up while its worker was frozen, for another may have run
+   * the call since. Let what it throws pass. It is asked before `call`, so it matters to a tool that works for seconds.
+   */
+  fence(): Promise<void>;
   /** Announce the process group of a child, so that a later attempt can kill what is left of it (L40). */
   spawned(child: ChildRecord): Promise<void>;
 };
@@ -82,8 +89,8 @@ export type Verified =
 
 export type PermissionDecision =
   | { readonly kind: 'allow' }
-  /** Someone must be asked; `rule` says so, if one does, or a hook, with its reason. */
-  | { readonly kind: 'ask'; readonly rule?: string; readonly hook?: string }
+  /** Someone must be asked; `rule` says so, if one does, or a hook, with its reason, or the tool itself, which says `why`. */
+  | { readonly kind: 'ask'; readonly rule?: string; readonly hook?: string; readonly why?: string }
   | { readonly kind: 'deny'; readonly why: string; readonly fatal?: boolean; readonly interrupt?: boolean };
 
 /** What the pattern of a permission rule is held against (L55). */
@@ -141,6 +148,11 @@ export class ToolFailure extends Error {
 /** Throw when the run cannot go on (L34): credentials are missing, a rule was broken. */
 export class FatalToolFailure extends Error {
   override readonly name = 'FatalToolFailure';
+}
+
+/** This attempt of the call was given up: nothing it does counts any more. */
+export class Superseded extends Error {
+  override readonly name = 'Superseded';
 }
 
 /** A tool with recovery `verify` must say how. */

@@ -69,10 +69,12 @@ export function taken(report: TakenReport, denial?: Denial): Verdict {
   return { kind: 'verdict', content: report.text, isError: true, decision: 'allowed', outcome, facts };
 }
 
+const CANCELLED: OutcomeFacts = { cancelled: true };
+
 /** Stopped before the tool was called (L36, L48). A stop is no failure of the tool. */
 export function notStarted(cause: AbortCause): Verdict {
   const content = `Not run: ${reason[cause]} before it started.`;
-  return { kind: 'verdict', content, isError: true, decision: 'not_run', outcome: 'not_run', facts: {} };
+  return { kind: 'verdict', content, isError: true, decision: 'not_run', outcome: 'not_run', facts: CANCELLED };
 }
 
 /** As `notStarted`, where an earlier attempt may have begun it and left no trace (L40). */
@@ -80,7 +82,7 @@ export function maybeStarted(tool: string): Verdict {
   const content =
     `outcome unknown: ${tool} was cancelled, and it is not known whether it had started. It may have taken effect wholly, partly ` +
     'or not at all: check before you repeat it.';
-  return { kind: 'verdict', content, isError: true, decision: 'allowed', outcome: 'unknown', facts: {} };
+  return { kind: 'verdict', content, isError: true, decision: 'allowed', outcome: 'unknown', facts: CANCELLED };
 }
 
 const MOST_SEEN = 50;
@@ -91,7 +93,7 @@ export function ended(ran: Ran, safe: boolean): Verdict {
   if (ran.kind === 'stopped') {
     const doubt = safe ? '' : '; it had started and may have partly run';
     const content = [ran.partial.trimEnd(), `(stopped: ${reason[ran.cause]}${doubt})`].filter((part) => part !== '');
-    return { ...allowed, content: content.join('\n'), isError: true, outcome: 'cancelled', facts: {} };
+    return { ...allowed, content: content.join('\n'), isError: true, outcome: 'cancelled', facts: CANCELLED };
   }
   if (ran.kind === 'failed') {
     const fatal = { fatal: { reason: 'fatal_tool_error', detail: clip(ran.text) } } as const;

@@ -3,7 +3,8 @@ import type { Ask, Decision } from '../../workflows/contract/activities.ts';
 import type { CallKey, SessionId } from '../../workflows/contract/ids.ts';
 import type { HookRunner } from '../hooks/hooks.ts';
 import type { LiveEvent } from '../live/events.ts';
-import type { ProcessIdentity } from '../process-identity.ts';
+import type { Attempt } from '../attempt.ts';
+import type { Host } from '../host.ts';
 import type { Store } from '../transcript/store.ts';
 import type { CallSettings, NamedInput } from './prepare.ts';
 import type { ToolRegistry } from './registry.ts';
@@ -15,8 +16,7 @@ export type Workbench = CallSettings & {
   readonly hooks: HookRunner;
   readonly store: Store;
   readonly session: SessionId;
-  /** This process: written into claims. */
-  readonly host: ProcessIdentity;
+  readonly host: Host;
   /** L13. */
   readonly queryId: string;
   readonly depth: number;
@@ -39,18 +39,19 @@ export type EarlyRun = {
 
 export type CallRun = Omit<EarlyRun, 'id'> & {
   readonly key: CallKey;
-  /** From 1. */
-  readonly attempt: number;
+  /** Whether this attempt is still the one that counts: asked right before an effect. */
+  readonly fence: Attempt['fence'];
   /** An earlier attempt may have: of a call without a claim, what it left running is killed first. */
   readonly mayHaveBegun: boolean;
-  /** Of the session: a later activity has a larger one. */
-  readonly step?: number;
   /** Someone was asked about this call (L55). */
   readonly decision?: Decision;
 };
 
-/** The attempt was stopped, the run was not (L50): nothing is recorded, another attempt runs the call or reports it. */
-export type Void = { readonly kind: 'void'; readonly cause: AbortCause };
+/**
+ * The attempt was stopped, the run was not (L50): nothing is recorded, another attempt runs the call or reports it. `tool`: it was not
+ * called, or had not come back; otherwise it has ended.
+ */
+export type Void = { readonly kind: 'void'; readonly cause: AbortCause; readonly tool?: 'untouched' | 'hung' };
 
 /** Nothing has run, nothing is recorded: someone must be asked first (L55). */
 export type Asked = { readonly kind: 'ask'; readonly ask: Ask };

@@ -6,7 +6,18 @@ export type Problem = { readonly entry: number | null; readonly problem: string 
 
 export type Placed = { readonly entry: Entry; readonly position: number };
 
-type Round = { readonly reply: ReplyEntry; readonly position: number; readonly outcomes: Outcome[]; settled: boolean };
+type Round = {
+  readonly reply: ReplyEntry;
+  readonly position: number;
+  readonly outcomes: Outcome[];
+  settled: boolean;
+  /** What followed it was damaged. */
+  cut: boolean;
+};
+
+function isRepaired(entry: Entry): boolean {
+  return entry.kind === 'notice' && entry.notice.kind === 'repaired';
+}
 
 /** Outcomes may still be missing after the last reply, while its run goes on. */
 export function pairingProblems(placed: readonly Placed[]): Problem[] {
@@ -16,9 +27,11 @@ export function pairingProblems(placed: readonly Placed[]): Problem[] {
     const open = rounds.at(-1);
     if (entry.kind === 'reply') {
       if (open) open.settled = true;
-      rounds.push({ reply: entry, position, outcomes: [], settled: false });
+      rounds.push({ reply: entry, position, outcomes: [], settled: false, cut: false });
     } else if (entry.kind === 'run_ended' && open) {
       open.settled = true;
+    } else if (isRepaired(entry) && open) {
+      open.cut = true;
     } else if (entry.kind === 'outcomes') {
       if (open) open.outcomes.push(...entry.outcomes);
       else problems.push({ entry: position, problem: 'it has outcomes, and there is no reply before it' });
@@ -27,13 +40,14 @@ export function pairingProblems(placed: readonly Placed[]): Problem[] {
   return [...problems, ...rounds.flatMap(roundProblems)];
 }
 
-function roundProblems({ reply, position, outcomes, settled }: Round): Problem[] {
+function roundProblems({ reply, position, outcomes, settled, cut }: Round): Problem[] {
   const say = (problem: string): Problem => ({ entry: position, problem });
-  const calls = reply.message.content.flatMap((block, index) => (block.type === 'tool_use' ? [index] : []));
-  const found = outcomes.map((outcome) => outcome.index);
-  const missing = settled ? calls.filter((index) => !found.includes(index)) : [];
-  const strange = found.filter((index) => !calls.includes(index));
-  const double = found.filter((index, at) => found.indexOf(index) !== at);
+  const calls = new Set(reply.message.content.flatMap((block, index) => (block.type === 'tool_use' ? [index] : [])));
+  const indexes = outcomes.map((outcome) => outcome.index);
+  const found = new Set(indexes);
+  const missing = settled && !cut ? [...calls].filter((index) => !found.has(index)) : [];
+  const strange = indexes.filter((index) => !calls.has(index));
+  const double = indexes.filter((index) => !found.delete(index));
   return [
     ...missing.map((index) => say(`its call at block ${index} has no outcome`)),
     ...strange.map((index) => say(`there is an outcome for its block ${index}, which is no call`)),
@@ -57,6 +71,8 @@ export function runProblems(placed: readonly Placed[]): Problem[] {
       if (open !== null && entry.ended.run !== open)
         say(position, `run ${entry.ended.run} ends while run ${open} is open`);
       last = Math.max(last, entry.ended.run);
+      open = null;
+    } else if (isRepaired(entry)) {
       open = null;
     }
   }

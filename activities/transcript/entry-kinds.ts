@@ -35,6 +35,7 @@ const noticeKinds: Readonly<Record<Notice['kind'], true>> = {
   attachment: true,
   batch_summary: true,
   compaction_failed: true,
+  repaired: true,
   hook_failed: true,
 };
 

@@ -59,7 +59,7 @@ async function withDescriptor<T>(descriptor: number, use: (descriptor: number) =
 }
 
 async function write(path: string, bytes: Uint8Array): Promise<number> {
-  const descriptor = fs.openSync(path, 'wx');
+  const descriptor = fs.openSync(path, 'wx', 0o600);
   try {
     if (bytes.length > LARGE) await writeFile(descriptor, bytes);
     else fs.writeFileSync(descriptor, bytes);
@@ -85,7 +85,7 @@ export const nodeFiles: Files = {
   link: fs.linkSync,
   rename: fs.renameSync,
   unlink: fs.unlinkSync,
-  makeFolder: (path) => void fs.mkdirSync(path, { recursive: true }),
+  makeFolder: (path) => void fs.mkdirSync(path, { recursive: true, mode: 0o700 }),
   exists: (path) => fs.statSync(path, { throwIfNoEntry: false }) !== undefined,
   read: async (path) => withDescriptor(await open(path, 'r'), readWhole),
   readNow: fs.readFileSync,

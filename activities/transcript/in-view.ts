@@ -4,7 +4,8 @@ import type { Entry, ReplyEntry } from './entries.ts';
 import { type Marks, readMarks, type Stretch } from './marks.ts';
 
 export type Shown =
-  | { readonly kind: 'entry'; readonly position: number; readonly entry: ShownEntry }
+  /** `cut`: so many characters of a message that was too large for its run (L6). */
+  | { readonly kind: 'entry'; readonly position: number; readonly entry: ShownEntry; readonly cut?: number }
   /** A boundary's summary: it stands for what was before `position`. */
   | { readonly kind: 'summary'; readonly position: number; readonly text: string }
   /** The short form of a committed stretch, which begins at `position` and ends before `to`. */
@@ -23,20 +24,21 @@ export function inView(entries: readonly Entry[]): InView {
     const { from, summary, prompts } = marks.boundary;
     shown.push({ kind: 'summary', position: from, text: summary });
     for (const position of prompts) {
-      if (!snipped.has(position)) shown.push({ kind: 'entry', position, entry: entries[position] as ShownEntry });
+      if (!snipped.has(position)) shown.push(entryAt(position, entries[position] as ShownEntry, marks));
     }
   }
-  pushFrom(shown, entries, marks.boundary?.from ?? 0, marks.committed, snipped);
+  pushFrom(shown, entries, marks, snipped);
   return { shown, marks };
 }
 
-function pushFrom(
-  shown: Shown[],
-  entries: readonly Entry[],
-  from: number,
-  stretches: readonly Stretch[],
-  snipped: ReadonlySet<number>,
-): void {
+function entryAt(position: number, entry: ShownEntry, { cut }: Marks): Shown {
+  const most = cut.get(position);
+  return { kind: 'entry', position, entry, ...(most === undefined ? {} : { cut: most }) };
+}
+
+function pushFrom(shown: Shown[], entries: readonly Entry[], marks: Marks, snipped: ReadonlySet<number>): void {
+  const { committed: stretches } = marks;
+  const from = marks.boundary?.from ?? 0;
   let next = 0;
   let withReply = false;
   for (let position = from; position < entries.length; position += 1) {
@@ -50,7 +52,7 @@ function pushFrom(
     const visible = !collapsed && !snipped.has(position);
     if (entry.kind === 'reply') withReply = visible;
     const seen = entry.kind === 'outcomes' ? withReply : visible;
-    if (seen && isShown(entry)) shown.push({ kind: 'entry', position, entry });
+    if (seen && isShown(entry)) shown.push(entryAt(position, entry, marks));
   }
 }
 

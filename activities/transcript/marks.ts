@@ -16,7 +16,13 @@ export type Marks = {
   readonly staged: readonly Stretch[];
   /** L7. */
   readonly snipped: ReadonlySet<number>;
+  /** Messages that were too large for their run, by position: so many characters of each are shown (L6). */
+  readonly cut: ReadonlyMap<number, number>;
 };
+
+/** Characters of the messages of one run that were too large, together, and of one alone. */
+const CUT_TOGETHER = 20_000;
+const CUT_ALONE = 4_000;
 
 export function readMarks(entries: readonly Entry[]): Marks {
   let boundary: Marks['boundary'] = null;
@@ -24,6 +30,8 @@ export function readMarks(entries: readonly Entry[]): Marks {
   const committed: Stretch[] = [];
   let staged: Stretch[] = [];
   const snipped = new Set<number>();
+  const cut = new Map<number, number>();
+  let unanswered: number[] = [];
   for (const [position, entry] of entries.entries()) {
     if (entry.kind === 'boundary') {
       boundary = bounded(entry, position, entries);
@@ -36,9 +44,22 @@ export function readMarks(entries: readonly Entry[]): Marks {
       committed.push(...staged.splice(0, within(entry.count, staged.length)));
     } else if (entry.kind === 'snip') {
       for (const each of entry.entries) if (each < position) snipped.add(each);
+    } else if (entry.kind === 'user' || entry.kind === 'notice') {
+      unanswered.push(position);
+    } else if (entry.kind === 'reply') {
+      unanswered = [];
+    } else if (entry.kind === 'run_ended' && endedTooLong(entry)) {
+      const most = Math.min(CUT_ALONE, Math.floor(CUT_TOGETHER / unanswered.length));
+      for (const each of unanswered) cut.set(each, most);
     }
   }
-  return { boundary, shrunkBefore, committed: separate(committed, boundary?.from ?? 0), staged, snipped };
+  return { boundary, shrunkBefore, committed: separate(committed, boundary?.from ?? 0), staged, snipped, cut };
+}
+
+/** What the model has not answered by then would make the next request too long as well. */
+function endedTooLong({ ended }: Extract<Entry, { kind: 'run_ended' }>): boolean {
+  const { reason } = ended.terminal;
+  return reason === 'blocking_limit' || reason === 'prompt_too_long';
 }
 
 function bounded(entry: BoundaryEntry, position: number, entries: readonly Entry[]): NonNullable<Marks['boundary']> {

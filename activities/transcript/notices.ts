@@ -70,6 +70,8 @@ export function noticeText(notice: Notice): string | null {
       return `These files were changed by someone else since you last read or wrote them; read them again before you rely on them:\n${notice.paths.join('\n')}`;
     case 'attachment':
       return `From ${notice.source}:\n${notice.text}`;
+    case 'repaired':
+      return `The record of this conversation was damaged, and it goes on from the last part that is whole: ${notice.lost}. What you did in the lost part may have taken effect: look before you do it again.`;
     case 'wrap_up':
       return WRAP_UP[notice.limit];
     case 'max_turns_reached':

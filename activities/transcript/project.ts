@@ -2,7 +2,9 @@
 // accepts (L58): roles alternate from user to user, and every call is followed by its one outcome (L39).
 import type { ContentBlockParam, MessageParam, ToolResultBlockParam } from '@anthropic-ai/sdk/resources/messages';
 import type { Hash } from '../../workflows/contract/ids.ts';
+import { preview } from '../tools/preview.ts';
 import type { Entry, Outcome, ReplyEntry } from './entries.ts';
+import { entryName } from './entry-name.ts';
 import { inView, type InView, type Shown } from './in-view.ts';
 import { GO_ON, NO_OUTCOME, NO_OUTPUT, noticeText, shortForm, summaryText } from './notices.ts';
 import { type ReplyMemo, sentReply, type SentReply } from './sent-reply.ts';
@@ -17,6 +19,8 @@ export type ProjectMemo = {
   readonly replies: ReplyMemo;
   readonly results: WeakMap<Outcome, string>;
   readonly texts: WeakMap<Entry, readonly ContentBlockParam[]>;
+  /** Of messages that are shown in part. */
+  readonly cuts: WeakMap<Entry, readonly ContentBlockParam[]>;
 };
 
 export type ProjectOptions = {
@@ -27,7 +31,7 @@ export type ProjectOptions = {
 };
 
 export function createMemo(): ProjectMemo {
-  return { replies: new WeakMap(), results: new WeakMap(), texts: new WeakMap() };
+  return { replies: new WeakMap(), results: new WeakMap(), texts: new WeakMap(), cuts: new WeakMap() };
 }
 
 export function project(entries: readonly Entry[], bodies: Bodies, options: ProjectOptions = {}): MessageParam[] {
@@ -79,10 +83,11 @@ function rounds(shown: readonly Shown[], bodies: Bodies, memo: ProjectMemo): Rou
 
 function spoken(shown: Shown, bodies: Bodies, memo: ProjectMemo): readonly ContentBlockParam[] {
   if (shown.kind !== 'entry') return blocks(wordsOf(shown, bodies));
-  const known = memo.texts.get(shown.entry);
+  const texts = shown.cut === undefined ? memo.texts : memo.cuts;
+  const known = texts.get(shown.entry);
   if (known) return known;
   const made = blocks(wordsOf(shown, bodies));
-  memo.texts.set(shown.entry, made);
+  texts.set(shown.entry, made);
   return made;
 }
 
@@ -90,8 +95,13 @@ function spoken(shown: Shown, bodies: Bodies, memo: ProjectMemo): readonly Conte
 export function wordsOf(shown: Shown, bodies: Bodies): string {
   if (shown.kind === 'summary') return summaryText(shown.position, shown.text);
   if (shown.kind === 'short') return shortForm({ from: shown.position, to: shown.to }, shown.text);
-  const { entry } = shown;
-  if (entry.kind === 'notice') return noticeText(entry.notice) ?? '';
+  const { entry, position, cut } = shown;
+  const words = entry.kind === 'notice' ? (noticeText(entry.notice) ?? '') : saidBy(entry, bodies);
+  if (cut === undefined) return words;
+  return preview(words, cut, entryName({ from: position, to: position + 1 }), 'message');
+}
+
+function saidBy(entry: Entry, bodies: Bodies): string {
   if (entry.kind !== 'user') return '';
   if (entry.body.kind === 'text') return entry.body.text;
   const stored = bodies.get(entry.body.hash);

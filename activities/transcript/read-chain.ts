@@ -26,6 +26,59 @@ export async function readChain(
   return chunks.toReversed().flat();
 }
 
+/** Positions of entries: from `from` up to but not including `to`. */
+type Positions = { readonly from: number; readonly to: number };
+
+/**
+ * The segments up to `head` that have entries at these positions, oldest first, and few others: what is newer is passed over a page at a
+ * time. Throws as `readChain` does.
+ */
+export async function readRange(
+  store: Store,
+  session: SessionId,
+  head: Hash,
+  { from, to }: Positions,
+): Promise<readonly StoredSegment[]> {
+  let at = await readSegment(store, head, { session, entry: null });
+  if (at.segment.session !== session) throw wrongLink(at, { session, entry: null });
+  const newestFirst: StoredSegment[] = [];
+  for (;;) {
+    const { first, page, parent } = at.segment;
+    if (first < to) newestFirst.push(at);
+    if (first <= from || parent === null) return newestFirst.toReversed();
+    at = page && first >= to ? await passOver(store, at, page, to) : await parentOf(store, at, parent);
+  }
+}
+
+async function parentOf(store: Store, after: StoredSegment, parent: Hash): Promise<StoredSegment> {
+  const { session, first } = after.segment;
+  const before = await readSegment(store, parent, { session, entry: first - 1 });
+  checkLink(before, after);
+  return before;
+}
+
+/** The oldest segment of a page when all of it is at `to` or after it; else the newest in it that begins before `to`. */
+async function passOver(store: Store, after: StoredSegment, page: readonly Hash[], to: number): Promise<StoredSegment> {
+  const read = async (index: number): Promise<StoredSegment> => {
+    const found = await readSegment(store, page[index] as Hash, { session: after.segment.session, entry: null });
+    const isThere = found.segment.n === after.segment.n - page.length + index;
+    if (!isThere || found.segment.session !== after.segment.session) throw wrongLink(found, placeBefore(after));
+    return found;
+  };
+  let found = await read(0);
+  let [low, high] = [0, page.length];
+  if (found.segment.first >= to) return found;
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    const tried = await read(middle);
+    if (tried.segment.first < to) [low, found] = [middle, tried];
+    else high = middle;
+  }
+  return found;
+}
+
+const placeBefore = ({ segment: { session, first } }: StoredSegment): Where => ({ session, entry: first - 1 });
+
 /** From `head` back to the nearest segment with a page. */
 async function readToPage(store: Store, session: SessionId, head: Hash, known: Known): Promise<StoredSegment[]> {
   let last = await readSegment(store, head, { session, entry: null });

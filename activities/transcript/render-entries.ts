@@ -1,7 +1,6 @@
 // Entries as plain text: for the read tool, which opens by name what the model no longer sees, and for the small model, which
 // shortens it. Thinking is left out.
 import type { Entry, Outcome } from './entries.ts';
-import type { EntryRange } from './entry-name.ts';
 import type { Shown } from './in-view.ts';
 import { type Bodies, wordsOf } from './project.ts';
 import { isShrunk, marker } from './shrunk-result.ts';
@@ -64,10 +63,10 @@ function shortened(text: string, most: number): string {
   return wellFormedText(`${text.slice(0, head)}\n[… ${text.length - most} characters left out …]\n${tail}`);
 }
 
-/** What a name such as perdure:entry/3-7 stands for, whole, whatever the model sees of it; null when there are no such entries. */
-export function renderRange(entries: readonly Entry[], { from, to }: EntryRange, bodies: Bodies): string | null {
-  if (from >= entries.length) return null;
-  const parts = entries.slice(from, to).flatMap((entry, offset) => {
+/** `entries`, of which the first is at `from`, whole, whatever the model sees of them: what perdure:entry/3-7 stands for. Null: none. */
+export function renderRange(entries: readonly Entry[], from: number, bodies: Bodies): string | null {
+  if (entries.length === 0) return null;
+  const parts = entries.flatMap((entry, offset) => {
     const position = from + offset;
     const text = renderEntry(entry, position, bodies);
     return text === '' ? [] : [`--- entry ${position} ---\n${text}`];

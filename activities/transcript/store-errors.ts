@@ -28,7 +28,7 @@ export function unavailable(doing: string, path: string, error: unknown): StoreE
   });
 }
 
-const RESTORE = 'restore it from a backup, or go on from a head before it';
+const RESTORE = 'restore it from a backup, or see what going on without it means: `perdure repair ID`';
 
 export function missingValue(hash: Hash, place: string): StoreError {
   return new StoreError('missing', `stored value ${hash} is missing (${place}): ${RESTORE}`);

@@ -5,18 +5,36 @@ export type StructuredOutput =
   /** A sentence for the model: why there is none. */
   | { readonly kind: 'none'; readonly problem: string };
 
-/** A line of three backticks, with or without `json`, to the next such line. JSON has no line that begins with one. */
-const FENCED = /^[ \t]*```(?:json)?[ \t]*\r?\n([^]*?)^[ \t]*```[ \t]*$/gim;
+/** A line that may begin a block, and one that ends it. JSON has no line that begins with a backtick. */
+const OPENS = /^[ \t]*```(?:json)?[ \t]*\r?$/i;
+const CLOSES = /^[ \t]*```[ \t]*\r?$/;
 
 export function structuredOutput(text: string): StructuredOutput {
   const whole = text.trim();
   if (whole === '') return none('it has no text');
   const plain = parsed(whole);
   if (plain.kind === 'value') return plain;
-  const blocks = [...whole.matchAll(FENCED)].map(([, inside = '']) => inside);
+  const blocks = fencedBlocks(whole);
   const [block] = blocks;
   if (block === undefined) return plain;
   return blocks.length === 1 ? parsed(block) : none(`it has ${blocks.length} fenced blocks, and one is asked for`);
+}
+
+/** Line by line: an expression for the whole of it would look for the end of each block up to the end of the text. */
+function fencedBlocks(text: string): string[] {
+  const blocks: string[] = [];
+  let open: string[] | null = null;
+  for (const line of text.split('\n')) {
+    if (open === null) {
+      if (OPENS.test(line)) open = [];
+    } else if (CLOSES.test(line)) {
+      blocks.push(open.join('\n'));
+      open = null;
+    } else {
+      open.push(line);
+    }
+  }
+  return blocks;
 }
 
 function parsed(json: string): StructuredOutput {

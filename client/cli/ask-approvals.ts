@@ -72,7 +72,8 @@ async function decided(
   line: string,
   gone: AbortSignal,
 ): Promise<boolean> {
-  const [, word = '', rest = ''] = /^(\S*)\s*(.*)$/s.exec(line) ?? [];
+  const [word = ''] = line.split(/\s/, 1);
+  const rest = line.slice(word.length).trimStart();
   const reason = rest === '' ? DENIED : rest;
   switch (word.toLowerCase()) {
     case 'y':

@@ -1,6 +1,7 @@
 // What a command sees of the process it runs in. Standard output carries what was asked for, standard error everything else.
 import type { Env } from '../../worker/embedded/data-folder.ts';
 import { reasonOf } from '../../worker/embedded/setup-problem.ts';
+import { redactor } from '../../worker/redact.ts';
 import { utf8Text } from '../../worker/read-named-file.ts';
 import { plain } from '../render/plain.ts';
 import { UsageError } from './errors.ts';
@@ -43,13 +44,14 @@ export function cliOf(io: Io, verbose: boolean, exit: (status: number) => void):
   stdout.on('error', () => unread.abort());
   stderr.on('error', () => undefined);
   const err = paint(stderr, env);
+  const redact = redactor(env);
   return {
     env,
     cwd: () => workingDirectory(io),
     // Called through npm it is not on PATH.
     self: env['npm_command'] ? 'npx perdure' : 'perdure',
     print: (text) => void (unread.signal.aborted || stdout.write(text)),
-    say: (line) => void stderr.write(`${err.dim(plain(line))}\n`),
+    say: (line) => void stderr.write(`${err.dim(plain(redact(line)))}\n`),
     verbose,
     out: paint(stdout, env),
     isTerminal: stdout.isTTY,

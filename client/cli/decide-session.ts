@@ -24,31 +24,37 @@ export async function decideSession(
   { session, call, done, after = '', act }: DecideSession,
 ): Promise<number> {
   return withServer(cli, async (opened) => {
-    const { approvals = [] } = await opened.sessions.describe(session);
+    const { approvals = [], taskQueue } = await opened.sessions.describe(session);
     // Without such a call nothing needs a worker: it is refused at once.
     const waits = approvals.some((pending) => pending.call === call);
-    const taker = waits ? await takerFor(cli, opened) : null;
-    try {
-      await taker?.ready;
-      const decided = act(opened.sessions);
-      if (taker) await Promise.race([decided, taker.ended]);
-      const { tool } = await decided;
-      cli.say(`${done}: call ${call}, ${oneLine(tool, 60)}${after}`);
-    } finally {
-      await taker?.stop();
-    }
+    const take = (): Promise<PendingApproval> => act(opened.sessions);
+    const { tool } = waits ? await withTaker(cli, opened, taskQueue, take) : await take();
+    cli.say(`${done}: call ${call}, ${oneLine(tool, 60)}${after}`);
     await sayIfNobodyWorks(cli, opened, session);
     return STATUS.ok;
   });
 }
 
+/** With a worker of the session's queue that takes what `act` asks of it; one is brought up for the moment where there is none. */
+export async function withTaker<T>(cli: Cli, opened: Opened, taskQueue: string, act: () => Promise<T>): Promise<T> {
+  const taker = await takerFor(cli, opened, taskQueue);
+  try {
+    await taker?.ready;
+    const taken = act();
+    if (taker) await Promise.race([taken, taker.ended]);
+    return await taken;
+  } finally {
+    await taker?.stop();
+  }
+}
+
 /** On a server that is not ours nobody is brought up: the decision says when nobody polls. */
-async function takerFor(cli: Cli, opened: Opened): Promise<KeptWorker | null> {
+async function takerFor(cli: Cli, opened: Opened, taskQueue: string): Promise<KeptWorker | null> {
   if (opened.embedded === null) return null;
   const { workersOf } = await import('../../worker/embedded/members.ts');
   const { startDecidingWorker } = await import('../connect/deciding-worker.ts');
   return keepWorker({
-    others: () => workersOf(opened.folder),
-    start: () => startDecidingWorker(opened, cli.verbose ? cli.say : () => undefined),
+    others: () => workersOf(opened.folder, taskQueue).length,
+    start: () => startDecidingWorker(opened, taskQueue, cli.verbose ? cli.say : () => undefined),
   });
 }

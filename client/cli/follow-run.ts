@@ -4,7 +4,9 @@ import { SCRIPTED_NOTICE } from '../../worker/keyless.ts';
 import { eventRenderer } from '../render/events.ts';
 import { jsonLine } from '../render/plain.ts';
 import type { Workplace } from '../connect/workplace.ts';
-import type { Followed } from '../follow.ts';
+import type { Followed, FollowOptions } from '../follow.ts';
+import { isAtRest } from '../follow-goal.ts';
+import { ClientProblem } from '../problem.ts';
 import { type RunOutcome, wasInterrupted } from '../run-outcome.ts';
 import { inTime } from '../in-time.ts';
 import { onceAborted } from '../once-aborted.ts';
@@ -26,21 +28,21 @@ export type FollowRun = {
 
 /** The exit status. Throws what `follow` throws, and the reason why nobody does the work. */
 export async function followRun(cli: Cli, follow: FollowRun): Promise<number> {
-  const { workplace, session, messageId, json, signals, onInterrupt } = follow;
+  const { workplace, session, json, signals, onInterrupt } = follow;
   const { interrupt, terminate, abandon } = signals;
   const leave = onInterrupt === 'detach' ? [interrupt, terminate, abandon] : [terminate, abandon];
   const stop = AbortSignal.any([...leave, workplace.failed, cli.unread]);
   const interrupted = onInterrupt === 'interrupt' ? onceAborted(interrupt, () => interruptRun(cli, follow)) : undefined;
-  const show = shower(cli, follow);
   // Programs read the event and decide by themselves.
   const approvals = json ? null : askApprovals(cli, workplace.sessions);
-  const onTrouble = (why: string | null): void => cli.say(why ?? 'the server answers again');
+  const show = shower(cli, follow);
+  const shown = (event: Followed): void => {
+    show(event);
+    if (event.type === 'approval' || event.type === 'approval_settled') approvals?.hear(event);
+  };
   try {
-    for await (const event of workplace.sessions.follow(session, { messageId, signal: stop, onTrouble })) {
-      show(event);
-      if (event.type === 'approval' || event.type === 'approval_settled') approvals?.hear(event);
-      if (event.type === 'result') return finished(cli, follow, event);
-    }
+    const last = await followRuns(cli, follow, stop, shown);
+    if (last) return finished(cli, follow, last);
   } finally {
     const sent = Promise.all([approvals?.stop(), interrupted?.()]).then(() => true);
     const arrived = await inTime(sent, false, AbortSignal.any([terminate, abandon]));
@@ -48,8 +50,49 @@ export async function followRun(cli: Cli, follow: FollowRun): Promise<number> {
   }
   if (workplace.failed.aborted) throw workplace.failed.reason;
   if (cli.unread.aborted) return STATUS.unread;
-  cli.say(`the session goes on when a worker runs: \`${cli.self} watch ${session}\` comes back to it`);
+  cli.say(goesOnWith(cli, session));
   return signals.status();
+}
+
+const goesOnWith = (cli: Cli, session: SessionId): string =>
+  `the session goes on when a worker runs: \`${cli.self} watch ${session}\` comes back to it`;
+
+/** What the last run that was followed came to; null: it was told to stop before that. */
+async function followRuns(
+  cli: Cli,
+  follow: FollowRun,
+  signal: AbortSignal,
+  show: (event: Followed) => void,
+): Promise<RunOutcome | null> {
+  const { workplace, session, messageId, onInterrupt, signals } = follow;
+  const onTrouble = (why: string | null): void => cli.say(why ?? 'the server answers again');
+  let last: RunOutcome | null = null;
+  for (;;) {
+    const which: Pick<FollowOptions, 'messageId' | 'after'> = last === null ? { messageId } : { after: last.run };
+    let ended: RunOutcome | null = null;
+    for await (const event of workplace.sessions.follow(session, { ...which, signal, onTrouble })) {
+      show(event);
+      if (event.type === 'result') ended = event;
+    }
+    if (ended === null && signal.aborted) return null;
+    last = ended ?? last;
+    if (last === null || (onInterrupt === 'detach' && !workplace.isOurs())) return last;
+    const { run } = last;
+    if (await workplace.mayEnd(() => isOver(workplace, session, run))) return last;
+    if (signals.interrupt.aborted) return (cli.say(goesOnWith(cli, session)), last);
+    cli.say('the session was sent more meanwhile: this process goes on with it');
+  }
+}
+
+/** Nothing came after run `run`. A server that does not answer says so itself, where someone waits for it. */
+async function isOver({ sessions }: Workplace, session: SessionId, run: number): Promise<boolean> {
+  try {
+    const seen = await sessions.describe(session);
+    return isAtRest(seen) && (seen.last?.run ?? 0) <= run;
+  } catch (error) {
+    if (error instanceof ClientProblem) return true;
+    throw error;
+  }
 }
 
 function shower(cli: Cli, { json, messageId, session }: FollowRun): (event: Followed) => void {

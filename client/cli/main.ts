@@ -1,7 +1,8 @@
 // The command line: parses it, runs one command, and ends the process with its status.
-import { CommanderError } from 'commander';
+import { type Command, CommanderError } from 'commander';
 import { type Cli, cliOf, type Io } from './cli.ts';
 import { failureOf, failureText, STATUS } from './errors.ts';
+import { redactor } from '../../worker/redact.ts';
 import { program } from './program.ts';
 
 /** `args` without node and the script. Returns the exit status. */
@@ -14,7 +15,7 @@ export async function main(args: readonly string[], io: Io): Promise<number> {
     return status;
   } catch (error) {
     if (error instanceof CommanderError) return usage(error, io);
-    io.stderr.write(failureText(error, verbose));
+    io.stderr.write(redactor(io.env)(failureText(error, verbose)));
     return failureOf(error).status;
   }
 }
@@ -22,13 +23,31 @@ export async function main(args: readonly string[], io: Io): Promise<number> {
 async function parse(cli: Cli, args: readonly string[]): Promise<void> {
   const root = program(cli);
   if (args.length === 0) root.outputHelp();
-  else await root.parseAsync(args, { from: 'user' });
+  else await root.parseAsync(textsLast(root, args), { from: 'user' });
+}
+
+/**
+ * A text that begins with a dash is no option: no option has a blank in its name. It goes behind `--`, as the last argument, which it is
+ * in every command that takes one. What is an option's value stays with it.
+ */
+export function textsLast(root: Command, args: readonly string[]): readonly string[] {
+  const before = beforeDashes(args);
+  const command = root.commands.find((each) => each.name() === before.find((arg) => !arg.startsWith('-')));
+  const taking = new Set((command?.options ?? []).filter(({ required }) => required).map(({ long }) => long));
+  const isText = (arg: string, at: number): boolean => /^-[^=]*\s/.test(arg) && !taking.has(before[at - 1]);
+  const texts = before.filter(isText);
+  if (texts.length === 0) return args;
+  return [...before.filter((arg, at) => !isText(arg, at)), '--', ...texts, ...args.slice(before.length + 1)];
 }
 
 /** Help and the version are asked for; everything else of commander's is a mistake in the arguments. */
 function usage({ exitCode, message }: CommanderError, { stderr }: Io): number {
   if (exitCode === 0) return STATUS.ok;
-  const sentence = message.replace(/^error: /, '').replaceAll(/\s*\n\s*/g, ' ');
+  const sentence = message
+    .replace(/^error: /, '')
+    .split('\n')
+    .map((line) => line.trim())
+    .join(' ');
   stderr.write(`perdure: ${sentence}; see perdure --help\n`);
   return STATUS.usage;
 }

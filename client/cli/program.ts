@@ -4,6 +4,7 @@ import type { Cli } from './cli.ts';
 import { approvalsCommand } from './commands/approvals.ts';
 import { approveCommand } from './commands/approve.ts';
 import { denyCommand } from './commands/deny.ts';
+import { repairCommand } from './commands/repair.ts';
 import { resumeCommand } from './commands/resume.ts';
 import { snipCommand } from './commands/snip.ts';
 import { cancelCommand } from './commands/cancel.ts';
@@ -37,6 +38,7 @@ const commands = [
   snipCommand,
   listCommand,
   showCommand,
+  repairCommand,
   doctorCommand,
   scriptedModelCommand,
   startHereCommand,

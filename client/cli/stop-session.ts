@@ -3,6 +3,7 @@
 import type { Stops } from '../../activities/begin-nothing.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { isKeyless } from '../../worker/keyless.ts';
+import type { ForWorkers } from '../../worker/config-queue.ts';
 import type { Env } from '../../worker/embedded/data-folder.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
 import { keepWorker } from '../connect/keep-worker.ts';
@@ -13,7 +14,7 @@ import type { SessionDescription } from '../session-info.ts';
 import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';
 import { withServer } from './with-server.ts';
-import { workerConfig } from './worker-config.ts';
+import { placed, workerConfig, workersOfNew } from './worker-config.ts';
 
 export type Stop = {
   readonly session: SessionId;
@@ -47,7 +48,7 @@ export async function stopSession(cli: Cli, stop: Stop): Promise<number> {
 async function untilDone(cli: Cli, opened: Opened, stop: Stop, before: SessionDescription): Promise<boolean> {
   const enough = new AbortController();
   const timer = setTimeout(() => enough.abort(), PATIENCE_MS);
-  const staff = await staffFor(cli, opened, { session: stop.session, run: (before.last?.run ?? 0) + 1 });
+  const staff = await stoppers(cli, opened, before, { session: stop.session, run: (before.last?.run ?? 0) + 1 });
   const wait = AbortSignal.any([enough.signal, staff.failed]);
   try {
     for (let { runs } = before; !wait.aborted; await pause(LOOK_MS, wait)) {
@@ -71,29 +72,40 @@ async function untilDone(cli: Cli, opened: Opened, stop: Stop, before: SessionDe
 type Staff = { readonly end: () => Promise<void>; readonly failed: AbortSignal };
 
 /** On a server that is not ours nobody is brought up: it is said when nobody works there. */
-async function staffFor(cli: Cli, opened: Opened, stops: Stops): Promise<Staff> {
+async function stoppers(cli: Cli, opened: Opened, workers: ForWorkers, stops: Stops): Promise<Staff> {
   const failure = new AbortController();
   const fail = (error: unknown): void => failure.abort(error);
   if (opened.embedded === null) {
     const { watchPollers } = await import('../connect/watch-pollers.ts');
     const onNobody = ({ kind, message }: ClientProblem): void =>
       fail(new ClientProblem(kind, `${message}; the request waits at the server`));
-    const { stop } = watchPollers({ temporal: opened.temporal.client, say: cli.say, onNobody });
+    const { stop } = watchPollers({
+      temporal: opened.temporal.client,
+      workers,
+      session: stops.session,
+      say: cli.say,
+      onNobody,
+    });
     return { end: stop, failed: failure.signal };
   }
   const { workersOf } = await import('../../worker/embedded/members.ts');
-  const kept = keepWorker({ others: () => workersOf(opened.folder), start: () => stopper(cli, opened, stops) });
+  const others = (): number => workersOf(opened.folder, workers.taskQueue).length;
+  const kept = keepWorker({ others, start: () => stopper(cli, opened, stops) });
   kept.ended.catch(fail);
   return { end: kept.stop, failed: failure.signal };
 }
 
 async function stopper(cli: Cli, opened: Opened, stops: Stops): Promise<RunningWorker> {
-  const { config } = await workerConfig(cli);
+  const chosen = await workerConfig(cli);
+  const mine = await workersOfNew(cli, chosen, stops.session);
+  // It begins nothing, so that one without the session's configuration may do it as well.
+  const { workers, config } = await placed(cli, opened, chosen, { session: stops.session, mine });
   cli.say('no worker runs: this process stops it');
   const { startOwnWorker } = await import('../connect/own-worker.ts');
   // What it is cut off in when the session is stopped is nobody's who waits here.
   const brief = { ...config, drainMs: 1 };
-  return startOwnWorker(opened, { env: stopperEnv(cli.env), warn: () => undefined, config: brief, stops });
+  const { taskQueue } = workers;
+  return startOwnWorker(opened, { env: stopperEnv(cli.env), warn: () => undefined, config: brief, taskQueue, stops });
 }
 
 /** A worker that is there to stop something must not answer with the scripted model what a real one began. */

@@ -39,16 +39,21 @@ function ifItTakesLong(cli: Cli): (line: string) => void {
 /** What was sent is safe; a person has to know when nothing will come of it for now. */
 export async function sayIfNobodyWorks(
   cli: Cli,
-  { embedded, folder, temporal }: Opened,
+  { embedded, folder, temporal, sessions }: Opened,
   session: SessionId,
 ): Promise<void> {
+  const workers = await sessions.describe(session);
+  const { taskQueue, configuration } = workers;
+  const { nobodyWorks } = await import('../connect/worker-words.ts');
   if (embedded !== null) {
     const { workersOf } = await import('../../worker/embedded/members.ts');
-    if (workersOf(folder) > 0) return;
+    if (workersOf(folder, taskQueue).length > 0) return;
+    if (configuration) return cli.say(nobodyWorks(workers, session));
     cli.say(`no worker runs: \`${cli.self} watch ${session}\` brings one up and follows, \`${cli.self} worker\` stays`);
     return;
   }
-  const { nobodyPolls, waitForWorker } = await import('../connect/worker-polls.ts');
+  const { waitForWorker } = await import('../connect/worker-polls.ts');
   const signal = new AbortController().signal;
-  if (!(await waitForWorker({ temporal: temporal.client }, PATIENCE_MS, signal))) cli.say(nobodyPolls());
+  const polled = await waitForWorker({ temporal: temporal.client, taskQueue }, PATIENCE_MS, signal);
+  if (!polled) cli.say(nobodyWorks(workers, session));
 }

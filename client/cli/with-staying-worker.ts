@@ -1,6 +1,7 @@
 // For `worker` and `dev`: a server and a worker, until a signal or until the worker dies of something.
 import { superviseServer } from '../../worker/embedded/supervise-server.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
+import { TASK_QUEUE } from '../../workflows/contract/session.ts';
 import { openServer, type Opened } from '../connect/open-server.ts';
 import { prepareWorker, startOwnWorker } from '../connect/own-worker.ts';
 import { supervision } from '../connect/workplace.ts';
@@ -8,7 +9,7 @@ import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';
 import { refuseToSpoil } from './keyless.ts';
 import { aborted, openUnlessTold } from './opening.ts';
-import { workerConfig } from './worker-config.ts';
+import { workerConfig, workersOfNew } from './worker-config.ts';
 import { listenForSignals } from './signals.ts';
 
 export type Staying = { readonly opened: Opened; readonly worker: RunningWorker };
@@ -25,11 +26,14 @@ export async function withStayingWorker(
   { role, config: file }: StayingWorker,
   ready: (staying: Staying) => Promise<() => Promise<void>>,
 ): Promise<number> {
-  const { config } = await workerConfig(cli, file);
+  const chosen = await workerConfig(cli, file);
+  const { config } = chosen;
   const signals = listenForSignals(process, (status) => process.exit(status));
-  const own = { env: cli.env, warn: cli.say, config, stays: true } as const;
+  const { taskQueue: ownQueue } = await workersOfNew(cli, chosen, '');
+  const own = { env: cli.env, warn: cli.say, config, taskQueue: TASK_QUEUE, ownQueue } as const;
   await prepareWorker(own);
-  const opened = await openUnlessTold(signals, openServer({ env: cli.env, role, worker: true, say: cli.say }));
+  const queues = [TASK_QUEUE, ownQueue];
+  const opened = await openUnlessTold(signals, openServer({ env: cli.env, role, worker: true, queues, say: cli.say }));
   if (opened === null) return STATUS.ok;
   const endSupervision = opened.embedded && superviseServer(opened.embedded, supervision(cli.say));
   try {

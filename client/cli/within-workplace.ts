@@ -1,29 +1,29 @@
 // Opens a workplace for a command, and leaves it in the way the command was told to go.
+import type { ChosenConfig } from '../connect/session-workers.ts';
 import type { OpenWorkplace, Workplace } from '../connect/workplace.ts';
 import { pause } from '../pause.ts';
 import type { Cli } from './cli.ts';
 import { aborted, openUnlessTold } from './opening.ts';
 import { listenForSignals, type Signals } from './signals.ts';
-import { sayWhoseConfig, type WorkerConfig } from './worker-config.ts';
 
 /** Milliseconds for leaving a server when someone is in a hurry. */
 const HURRY_MS = 3_000;
 
 export type WithinWorkplace = Pick<OpenWorkplace, 'anywhere' | 'beforeWork'> & {
-  /** Of a worker that this command brings up. */
-  readonly worker: WorkerConfig;
+  readonly chosen: ChosenConfig;
+  /** That is there, or is begun under this id. */
+  readonly session?: string | undefined;
 };
 
 /** The exit status of `work`, or of the signal that came before it could begin. */
 export async function withinWorkplace(
   cli: Cli,
-  { worker: { named, config }, ...open }: WithinWorkplace,
+  open: WithinWorkplace,
   work: (workplace: Workplace, signals: Signals) => Promise<number>,
 ): Promise<number> {
-  sayWhoseConfig(cli, named);
   const signals = listenForSignals(process, (status) => process.exit(status));
   const { openWorkplace } = await import('../connect/workplace.ts');
-  const opening = openWorkplace({ ...open, config, env: cli.env, say: cli.say, warn: warnings(cli) });
+  const opening = openWorkplace({ ...open, env: cli.env, say: cli.say, warn: warnings(cli) });
   const workplace = await openUnlessTold(signals, opening);
   if (workplace === null) return signals.status();
   try {

@@ -1,28 +1,41 @@
 // The configuration of a worker that a command brings up: --config, PERDURE_CONFIG, or the user's own file.
 import { resolve } from 'node:path';
-import type { PerdureConfig } from '../../worker/config.ts';
-import { stayingWorkers } from '../connect/staying-workers.ts';
+import type { ForWorkers } from '../../worker/config-queue.ts';
+import { dataFolder } from '../../worker/embedded/data-folder.ts';
+import type { Opened } from '../connect/open-server.ts';
+import type { ChosenConfig, Staffing } from '../connect/session-workers.ts';
 import type { Cli } from './cli.ts';
 
 export type ConfigFlags = { readonly config?: string };
 
 export const CONFIG_OPTION = [
   '--config <file>',
-  'the configuration of the worker (default: $PERDURE_CONFIG, or the user’s own file)',
+  'the configuration of the session and its workers (default: $PERDURE_CONFIG, or the user’s own file)',
 ] as const;
 
-/** `named`: the file of --config. `config`: undefined when there is none. */
-export type WorkerConfig = { readonly named: string | undefined; readonly config: PerdureConfig | undefined };
-
 /** Throws ConfigProblem. */
-export async function workerConfig(cli: Pick<Cli, 'env' | 'cwd'>, file?: string): Promise<WorkerConfig> {
-  const { loadConfig } = await import('../../worker/load-config.ts');
-  const { path, config } = await loadConfig(file === undefined ? undefined : resolve(cli.cwd(), file), cli.env);
-  return { named: file, config: path === null ? undefined : config };
+export async function workerConfig(cli: Pick<Cli, 'env' | 'cwd'>, file?: string): Promise<ChosenConfig> {
+  const { chooseConfig } = await import('../connect/session-workers.ts');
+  return chooseConfig(file === undefined ? undefined : resolve(cli.cwd(), file), cli.env);
 }
 
-/** A worker that stays has a configuration of its own: who names one has to know that it does not count. */
-export function sayWhoseConfig(cli: Cli, file: string | undefined): void {
-  if (file === undefined || (stayingWorkers(cli.env) ?? 0) === 0) return;
-  cli.say(`a worker runs already, and its own configuration counts: ${file} is for one that this command brings up`);
+/** Of a session that is begun with it, or is there. */
+export async function workersOfNew(
+  { env }: Pick<Cli, 'env'>,
+  chosen: ChosenConfig,
+  session: string,
+): Promise<ForWorkers> {
+  const { workersFor } = await import('../connect/session-workers.ts');
+  return workersFor(chosen, dataFolder(env), session);
+}
+
+/** Whose work a session is that may be there. Throws ClientProblem where `--config` could not hold for it. */
+export async function placed(
+  { env }: Pick<Cli, 'env'>,
+  opened: Opened,
+  chosen: ChosenConfig,
+  about: { readonly session: string; readonly mine: ForWorkers },
+): Promise<Staffing> {
+  const { staffFor } = await import('../connect/session-workers.ts');
+  return staffFor(opened, chosen, { ...about, env });
 }

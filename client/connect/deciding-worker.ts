@@ -8,24 +8,26 @@ import { prepareWorker } from './own-worker.ts';
 
 export async function startDecidingWorker(
   { target }: Pick<Opened, 'target'>,
+  taskQueue: string,
   warn: (line: string) => void,
 ): Promise<Pick<RunningWorker, 'done' | 'stop'>> {
   await prepareWorker({ warn });
-  const [{ NativeConnection, Worker }, { bundlePath }, { formatIdentity, processIdentity }, { TASK_QUEUE }] =
+  const [{ NativeConnection, Worker }, { bundlePath }, { workerConverter }, { formatIdentity, processIdentity }] =
     await Promise.all([
       import('@temporalio/worker'),
       import('../../worker/bundle.ts'),
+      import('../../worker/payloads/data-converter.ts'),
       import('../../activities/process-identity.ts'),
-      import('../../workflows/contract/session.ts'),
     ]);
   const connection = await NativeConnection.connect(connectionOptions(target));
   const worker = await Worker.create({
     ...workflowTime,
     connection,
     namespace: target.namespace,
-    taskQueue: TASK_QUEUE,
+    taskQueue,
     identity: formatIdentity(processIdentity()),
     workflowBundle: { codePath: bundlePath() },
+    dataConverter: workerConverter(target.keys, warn),
     // No session sticks to it: the next worker need not wait for one that is gone.
     maxCachedWorkflows: 0,
   });

@@ -8,8 +8,9 @@ import { type Embedded, joinServer } from '../../worker/embedded/join-server.ts'
 import type { Role } from '../../worker/embedded/members.ts';
 import { resolveConnection } from '../../worker/embedded/resolve-connection.ts';
 import { fileStore } from '../../activities/transcript/file-store.ts';
+import { storeIdentity } from '../../activities/transcript/store-identity.ts';
 import type { Store } from '../../activities/transcript/store.ts';
-import type { Watched } from '../../activities/live/events.ts';
+import type { Told } from '../../activities/live/events.ts';
 import { followLive, type LiveItem } from '../../activities/live/follow-live.ts';
 import { createClient, type PerdureClient } from '../client.ts';
 
@@ -18,6 +19,8 @@ export type OpenServer = {
   readonly role: Role;
   /** This process will poll for tasks. */
   readonly worker: boolean;
+  /** Of these queues; absent: of the one that every worker that stays polls. */
+  readonly queues?: readonly string[];
   /** Progress for a person, one line each. */
   readonly say: (line: string) => void;
 };
@@ -43,7 +46,8 @@ export async function openServer(open: OpenServer): Promise<Opened> {
   try {
     const temporal = await connectClient(target);
     const store = fileStore({ dir: folder.storeDir });
-    const sessions = sessionsOf(temporal, folder, store);
+    const sealed = target.keys !== undefined;
+    const sessions = sessionsOf(temporal, folder, store, { embedded: embedded !== null, sealed });
     let closed: Promise<void> | undefined;
     const close = async (): Promise<void> => {
       await temporal.close();
@@ -56,25 +60,42 @@ export async function openServer(open: OpenServer): Promise<Opened> {
   }
 }
 
-function join({ env, role, worker, say }: OpenServer, folder: DataFolder): Promise<Embedded> {
-  return joinServer({ folder, role, worker, env, say, binary: (wanted) => findBinary({ env, wanted, say }) });
+function join({ env, role, worker, queues, say }: OpenServer, folder: DataFolder): Promise<Embedded> {
+  return joinServer({
+    folder,
+    role,
+    worker,
+    ...(queues && { queues }),
+    env,
+    say,
+    binary: (wanted) => findBinary({ env, wanted, say }),
+  });
 }
 
 function addressOf(embedded: Embedded | null): Target {
   if (embedded === null) throw new Error('no server was joined');
-  return { address: embedded.address, namespace: embedded.namespace };
+  const { address, namespace, keys } = embedded;
+  return { address, namespace, keys };
 }
 
-function sessionsOf({ client, connection }: Connected, folder: DataFolder, store: Store): PerdureClient {
+function sessionsOf(
+  { client, connection }: Connected,
+  folder: DataFolder,
+  store: Store,
+  { embedded, sealed }: { readonly embedded: boolean; readonly sealed: boolean },
+): PerdureClient {
   return createClient({
     temporal: client,
     store,
-    live: (session, signal) => watched(followLive({ dir: folder.liveDir, session, signal })),
+    storeId: async () => (await storeIdentity(folder.storeDir)).id,
+    profile: embedded ? 'machine' : 'fleet',
+    sealed,
+    live: (session, signal) => withoutCursors(followLive({ dir: folder.liveDir, session, signal })),
     visibility: () => ensurePhaseAttribute(connection, client.options.namespace),
   });
 }
 
-/** Without the cursors: a follower begins at the beginning of the run. */
-async function* watched(items: AsyncIterable<LiveItem>): AsyncIterable<Watched> {
+/** A follower begins at the beginning of the run. */
+async function* withoutCursors(items: AsyncIterable<LiveItem>): AsyncIterable<Told> {
   for await (const { cursor: _, ...event } of items) yield event;
 }

@@ -10,8 +10,9 @@ export type OwnWorker = {
   readonly warn: (message: string) => void;
   /** What a person configured of it; absent: the defaults. */
   readonly config?: PerdureConfig | undefined;
-  /** It does not end with a command. */
-  readonly stays?: true;
+  readonly taskQueue: string;
+  /** It works on a second one, that of its own configuration. */
+  readonly ownQueue?: string;
   /** It stops this run, and begins nothing. */
   readonly stops?: Stops;
 };
@@ -31,8 +32,8 @@ export async function prepareWorker({ warn }: Pick<OwnWorker, 'warn'>): Promise<
 }
 
 /** Resolves when it polls. */
-export async function startOwnWorker({ target, folder }: Opened, own: OwnWorker): Promise<RunningWorker> {
-  const { env, warn, config, stays = false, stops } = own;
+export async function startOwnWorker({ target, folder, embedded }: Opened, own: OwnWorker): Promise<RunningWorker> {
+  const { env, warn, config, taskQueue, ownQueue, stops } = own;
   await prepareWorker(own);
   const { startWorker } = await import('../../worker/start-worker.ts');
   const { storeDir, liveDir, root } = folder;
@@ -40,9 +41,11 @@ export async function startOwnWorker({ target, folder }: Opened, own: OwnWorker)
   return startWorker({
     ...target,
     ...folders,
+    profile: embedded ? 'machine' : 'fleet',
     env: { ...env },
     warn,
-    stays,
+    taskQueue,
+    ...(ownQueue !== undefined && { ownQueue }),
     ...(config && { config }),
     ...(stops && { stops }),
   });

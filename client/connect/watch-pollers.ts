@@ -1,11 +1,16 @@
 // On a server that is not ours: says when nobody polls, at first as a failure, later, when a worker went away, as a notice.
 import type { Client } from '@temporalio/client';
+import { type ForWorkers, forAnyWorker } from '../../worker/config-queue.ts';
 import { pause } from '../pause.ts';
 import { ClientProblem } from '../problem.ts';
-import { nobodyPolls, waitForWorker, workerPolls } from './worker-polls.ts';
+import { waitForWorker, workerPolls } from './worker-polls.ts';
+import { nobodyWorks } from './worker-words.ts';
 
 export type WatchPollers = {
   readonly temporal: Client;
+  /** Absent: those of the queue that every worker that stays polls. */
+  readonly workers?: ForWorkers;
+  readonly session?: string;
   readonly say: (line: string) => void;
   readonly onNobody: (why: ClientProblem) => void;
   readonly patience?: PollerPatience;
@@ -30,14 +35,16 @@ export function watchPollers(watching: WatchPollers): { stop(): Promise<void> } 
 }
 
 async function watch(
-  { temporal, say, onNobody, patience = pollerPatience }: WatchPollers,
+  { temporal, workers = forAnyWorker, session, say, onNobody, patience = pollerPatience }: WatchPollers,
   signal: AbortSignal,
 ): Promise<void> {
-  if (!(await waitForWorker({ temporal }, patience.first, signal, patience.look)))
-    return onNobody(new ClientProblem('no_worker', nobodyPolls()));
+  const { taskQueue } = workers;
+  const nobody = nobodyWorks(workers, session);
+  if (!(await waitForWorker({ temporal, taskQueue }, patience.first, signal, patience.look)))
+    return onNobody(new ClientProblem('no_worker', nobody));
   for (let polled = true; await pause(patience.later, signal);) {
-    const polls = await workerPolls({ temporal });
-    if (polled && !polls) say(`${nobodyPolls()}; the session goes on when one does`);
+    const polls = await workerPolls({ temporal, taskQueue });
+    if (polled && !polls) say(`${nobody}; the session goes on when one does`);
     polled = polls;
   }
 }

@@ -21,19 +21,26 @@ export async function workerPolls(polls: WorkerPolls): Promise<boolean> {
  * When the last poll began, in milliseconds since the epoch by the server's clock; null when none counts. The server remembers pollers
  * that are gone: those provably dead on this host, and those silent for long, do not count.
  */
-export async function lastPoll({ temporal, taskQueue = TASK_QUEUE }: WorkerPolls): Promise<number | null> {
+export async function lastPoll(polls: WorkerPolls): Promise<number | null> {
+  const begun = (await pollersOf(polls)).map(({ seen }) => seen);
+  return begun.length === 0 ? null : Math.max(...begun);
+}
+
+/** Those that count, each with its identity and when its last poll began. */
+export async function pollersOf({ temporal, taskQueue = TASK_QUEUE }: WorkerPolls) {
   const { namespace } = temporal.options;
   // Of its queue for workflow tasks, unless another is asked for.
   const request = { namespace, taskQueue: { name: taskQueue } };
   const { pollers } = await temporal.withDeadline(Date.now() + CALL_MS, () =>
     temporal.workflowService.describeTaskQueue(request),
   );
-  const begun = (pollers ?? []).flatMap(({ identity, lastAccessTime }) => {
+  return (pollers ?? []).flatMap(({ identity, lastAccessTime }) => {
     const known = parseIdentity(identity ?? '');
     const seen = Number(lastAccessTime?.seconds ?? 0) * 1_000 + (lastAccessTime?.nanos ?? 0) / 1e6;
-    return Date.now() - seen < RECENT_MS && (known === null || isAlive(known) !== 'dead') ? [seen] : [];
+    return Date.now() - seen < RECENT_MS && (known === null || isAlive(known) !== 'dead')
+      ? [{ identity: identity ?? '', seen }]
+      : [];
   });
-  return begun.length === 0 ? null : Math.max(...begun);
 }
 
 /** False when none polled for `ms` milliseconds; the signal ends the wait as if one did. */
@@ -50,6 +57,3 @@ export async function waitForWorker(
     if (!(await pause(lookMs, signal))) return true;
   }
 }
-
-export const nobodyPolls = (taskQueue: string = TASK_QUEUE): string =>
-  `no worker polls task queue ${taskQueue}: start one with \`perdure worker\` where the workspace is`;

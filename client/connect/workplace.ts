@@ -3,19 +3,25 @@ import { stayingWorkers } from './staying-workers.ts';
 import type { Env } from '../../worker/embedded/data-folder.ts';
 import { modelSettings } from '../../worker/model-settings.ts';
 import { superviseServer } from '../../worker/embedded/supervise-server.ts';
-import type { PerdureConfig } from '../../worker/config.ts';
+import { isForItsProgram, type ForWorkers } from '../../worker/config-queue.ts';
+import { dataFolder } from '../../worker/embedded/data-folder.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
+import type { ClientProblem } from '../problem.ts';
+import { newSessionId } from '../session-id.ts';
 import { keepWorker } from './keep-worker.ts';
 import { openServer, type Opened } from './open-server.ts';
 import { prepareWorker, startOwnWorker } from './own-worker.ts';
+import { type ChosenConfig, staffFor, type Staffing, workAlone, workersFor } from './session-workers.ts';
 import { watchPollers } from './watch-pollers.ts';
 
 export type OpenWorkplace = {
   readonly env: Env;
   /** A worker of ours also on a server that is not: else its workers are its own affair. */
   readonly anywhere: boolean;
-  /** Of a worker of ours. */
-  readonly config?: PerdureConfig | undefined;
+  /** Of a worker of ours, and of the session if it is begun here. */
+  readonly chosen: ChosenConfig;
+  /** The one that is waited for; absent: a new one. */
+  readonly session?: string | undefined;
   /** Called before a worker of ours is started; what it throws is thrown, and none is. */
   readonly beforeWork?: (opened: Opened) => Promise<void>;
   /** Progress for a person, one line each. */
@@ -25,8 +31,18 @@ export type OpenWorkplace = {
 };
 
 export type Workplace = Opened & {
+  /** The session's id, also of one that is not begun yet, and whose work it is. */
+  readonly session: string;
+  readonly workers: ForWorkers;
   /** Aborted when nobody will do the work; its reason says why. */
   readonly failed: AbortSignal;
+  /** Our worker works here, and would go along. */
+  readonly isOurs: () => boolean;
+  /**
+   * Whether this process may end, as `isOver` finds it. Others are told first that our worker takes no more: what is sent before that is
+   * found by `isOver`, and whoever sends later hears that nobody works. When it is not over, our worker counts again.
+   */
+  mayEnd(isOver: () => Promise<boolean>): Promise<boolean>;
   /** As `close`, without letting our worker finish what it does: another will do it again. */
   leave(): Promise<void>;
 };
@@ -35,47 +51,92 @@ export type Workplace = Opened & {
 const NOTICE_MS = 2_000;
 const FINISHING = 'this process ends when its worker has finished what it runs; that is cut off after `drainMs`';
 
-/** Throws SetupProblem. A worker may still be starting when it resolves: sessions can be sent to already. */
+/**
+ * Throws SetupProblem, and ClientProblem for a configuration that cannot hold for the session. A worker may still be starting when it
+ * resolves: sessions can be sent to already.
+ */
 export async function openWorkplace(open: OpenWorkplace): Promise<Workplace> {
-  const { env, anywhere, say, warn } = open;
-  const staying = stayingWorkers(env);
-  const ours = staying === null ? anywhere : staying === 0;
+  const { env, chosen, say, warn, session = newSessionId() } = open;
+  const mine = await workersFor(chosen, dataFolder(env), session);
+  const first = isOurs(open, session, mine);
   // Before anything is started or sent: a session of a run that cannot begin would wait for the next worker.
-  if (ours) modelSettings(env);
-  const loading = ours ? prepareWorker({ warn }) : undefined;
+  if (first) modelSettings(env);
+  const loading = first ? prepareWorker({ warn }) : undefined;
   loading?.catch(() => undefined);
-  const opened = await openServer({ env, role: 'command', worker: ours, say });
+  const opened = await openServer({ env, role: 'command', worker: first, queues: [mine.taskQueue], say });
+  let letGo = (): void => undefined;
   try {
     await loading;
+    const began = open.session === undefined ? { workers: mine, config: chosen.config } : null;
+    const staffing = began ?? (await staffFor(opened, chosen, { session, mine, env }));
+    const { workers } = staffing;
+    const ours = staffing.config !== null && isOurs(open, session, workers);
+    opened.embedded?.works(ours, [workers.taskQueue]);
+    if (ours) letGo = await workAlone(opened, session, staffing);
     if (ours) await open.beforeWork?.(opened);
+    const failure = new AbortController();
+    const at = { session, staffing, ours, failure };
+    const staff =
+      staffing.config === null || (opened.embedded === null && !ours)
+        ? theirs(opened, open, at)
+        : own(opened, open, at);
+    const { mayEnd } = staff;
+    const all = { ...opened, session, workers, failed: failure.signal, isOurs: staff.isOurs, mayEnd };
+    return { ...all, ...closing(opened, staff, letGo) };
   } catch (error) {
+    letGo();
     await opened.close();
     throw error;
   }
-  const failure = new AbortController();
-  const staff =
-    opened.embedded === null && !anywhere ? theirs(opened, open, failure) : own(opened, open, ours, failure);
-  return { ...opened, failed: failure.signal, ...closing(opened, staff) };
 }
+
+/** Whether a worker of this process has to do it. One that a session has to itself never comes from elsewhere. */
+function isOurs({ env, anywhere }: OpenWorkplace, session: string, workers: ForWorkers): boolean {
+  if (isForItsProgram(workers, session)) return true;
+  const staying = stayingWorkers(env, workers.taskQueue);
+  return staying === null ? anywhere : staying === 0;
+}
+
+type At = {
+  readonly session: string;
+  readonly staffing: Staffing;
+  readonly ours: boolean;
+  readonly failure: AbortController;
+};
 
 /** Who works, and how that is ended. */
-type Staff = { readonly end: () => Promise<void>; readonly leave: () => Promise<void> };
+type Staff = Pick<Workplace, 'isOurs' | 'mayEnd'> & {
+  readonly end: () => Promise<void>;
+  readonly leave: () => Promise<void>;
+};
 
-function theirs({ temporal }: Opened, { say }: OpenWorkplace, failure: AbortController): Staff {
-  const { stop } = watchPollers({ temporal: temporal.client, say, onNobody: (why) => failure.abort(why) });
-  return { end: stop, leave: stop };
+function theirs({ temporal, embedded }: Opened, { say }: OpenWorkplace, { session, staffing, failure }: At): Staff {
+  const { workers } = staffing;
+  const onNobody = (why: ClientProblem): void => failure.abort(why);
+  const { stop } = watchPollers({ temporal: temporal.client, workers, session, say, onNobody });
+  const leave = (embedded && superviseServer(embedded, supervision(say))) ?? (() => Promise.resolve());
+  const end = async (): Promise<void> => {
+    await stop();
+    await leave();
+  };
+  return { end, leave: end, isOurs: () => false, mayEnd: (isOver) => isOver() };
 }
 
-function own(opened: Opened, open: OpenWorkplace, ours: boolean, failure: AbortController): Staff {
-  const { env, say, warn, config } = open;
+function own(opened: Opened, open: OpenWorkplace, { session, staffing, ours, failure }: At): Staff {
+  const { env, say, warn } = open;
   const { embedded } = opened;
-  const others = embedded === null ? () => 0 : embedded.liveWorkers;
+  const { taskQueue } = staffing.workers;
+  const config = staffing.config ?? {};
+  const alone = embedded === null || isForItsProgram(staffing.workers, session);
+  const others = alone ? () => 0 : () => embedded.liveWorkers(taskQueue);
   let ending = false;
+  let started = false;
   const start = async (): Promise<RunningWorker> => {
     if (!ours) await open.beforeWork?.(opened);
     if (!ours) say('the worker has ended, or finishes and takes no more: this process goes on with its work');
-    if (!ending) embedded?.works(true);
-    return startOwnWorker(opened, { env, warn, config });
+    started = true;
+    if (!ending) embedded?.works(true, [taskQueue]);
+    return startOwnWorker(opened, { env, warn, config, taskQueue });
   };
   const kept = keepWorker({ others, start });
   kept.ended.catch((error: unknown) => failure.abort(error));
@@ -91,15 +152,22 @@ function own(opened: Opened, open: OpenWorkplace, ours: boolean, failure: AbortC
     }
     await leave();
   };
-  return { end, leave };
+  const mayEnd: Staff['mayEnd'] = async (isOver) => {
+    embedded?.works(false);
+    if (await isOver()) return true;
+    if (started) embedded?.works(true, [taskQueue]);
+    return false;
+  };
+  return { end, leave, isOurs: () => started, mayEnd };
 }
 
-function closing(opened: Opened, { end, leave }: Staff): Pick<Workplace, 'close' | 'leave'> {
+function closing(opened: Opened, { end, leave }: Staff, letGo: () => void): Pick<Workplace, 'close' | 'leave'> {
   let closed: Promise<void> | undefined;
   const after = async (before: () => Promise<void>): Promise<void> => {
     try {
       await before();
     } finally {
+      letGo();
       await opened.close();
     }
   };

@@ -7,6 +7,7 @@ import { type DataFolder, dataFolder, type Env } from '../../worker/embedded/dat
 import { resolveConnection } from '../../worker/embedded/resolve-connection.ts';
 import { reasonOf, SetupProblem } from '../../worker/embedded/setup-problem.ts';
 import { isKeyless } from '../../worker/keyless.ts';
+import { modelSettings } from '../../worker/model-settings.ts';
 import { type Check, missing, note, ok } from './check.ts';
 import { embeddedChecks } from './embedded-checks.ts';
 import { externalChecks } from './external-checks.ts';
@@ -60,13 +61,24 @@ async function server(env: Env, folder: DataFolder | null): Promise<readonly Che
 function model(env: Env): Check {
   if (isKeyless(env))
     return note('model', 'scripted: set ANTHROPIC_API_KEY for a real one; until then only the demo task can be done');
-  const key = env['ANTHROPIC_API_KEY']
-    ? 'ANTHROPIC_API_KEY is set'
-    : env['ANTHROPIC_AUTH_TOKEN']
-      ? 'ANTHROPIC_AUTH_TOKEN is set'
-      : 'no key';
-  const url = env['ANTHROPIC_BASE_URL'];
-  return ok('model', url ? `${key}, at ${url}` : key);
+  try {
+    const { authToken, baseURL } = modelSettings(env);
+    const key = env['ANTHROPIC_API_KEY']?.trim()
+      ? 'ANTHROPIC_API_KEY is set'
+      : authToken === null
+        ? 'no key'
+        : 'ANTHROPIC_AUTH_TOKEN is set';
+    return ok('model', baseURL === undefined ? key : `${key}, at ${bareAddress(baseURL)}`);
+  } catch (error) {
+    if (!(error instanceof SetupProblem)) throw error;
+    return missing('model', error.message);
+  }
+}
+
+/** Some servers want a key in the query. */
+function bareAddress(url: string): string {
+  const { origin, pathname, search } = new URL(url);
+  return `${origin}${pathname}${search === '' ? '' : '?…'}`;
 }
 
 async function sandbox(): Promise<Check> {

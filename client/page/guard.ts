@@ -1,14 +1,18 @@
 // Who may see the page: a browser on this machine that once had the token. Another site's script, a rebound name and a guess get
-// nothing. Cookies do not know ports, so the cookie's name has the port: two pages do not log each other out.
+// nothing. Cookies do not know ports, so each page has a host name of its own.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
+import { sessionIdProblem } from '../session-id.ts';
 
 export type Access = {
   readonly token: string;
-  /** The one Host that is answered: 127.0.0.1 and the port. */
+  /** The one Host that is answered: a name that no other page has, and the port. */
   readonly host: () => string;
 };
+
+const COOKIE = 'perdure';
+const ELSEWHERE = 'the page is only at the address that perdure printed: open that one';
 
 const POLICY = [
   "default-src 'none'",
@@ -32,22 +36,26 @@ const HEADERS = {
 export function guard(access: Access): MiddlewareHandler {
   return async (context, next) => {
     for (const [name, value] of Object.entries(HEADERS)) context.header(name, value);
-    if (context.req.header('host') !== access.host()) return context.text('wrong host', 421);
+    if (context.req.header('host') !== access.host()) return context.text(ELSEWHERE, 421);
     if (context.req.method !== 'GET') return context.text('only GET', 405, { Allow: 'GET' });
-    const cookie = `perdure_${access.host().split(':')[1]}`;
     const given = context.req.query('token');
-    if (given !== undefined) return same(given, access.token) ? admit(context, cookie, given) : refuse(context);
-    if (!same(getCookie(context, cookie) ?? '', access.token)) return refuse(context);
+    if (given !== undefined) return same(given, access.token) ? admit(context, given) : refuse(context);
+    if (!same(getCookie(context, COOKIE) ?? '', access.token)) return refuse(context);
     await next();
     return undefined;
   };
 }
 
 /** The token leaves the address bar and its history. */
-function admit(context: Context, cookie: string, token: string): Response {
-  setCookie(context, cookie, token, { httpOnly: true, sameSite: 'Strict', path: '/' });
-  // Never `//elsewhere`, which a browser takes for another site.
-  return context.redirect(`/${context.req.path.replace(/^[/\\]+/, '')}`, 303);
+function admit(context: Context, token: string): Response {
+  setCookie(context, COOKIE, token, { httpOnly: true, sameSite: 'Strict', path: '/' });
+  return context.redirect(ownPath(context.req.path), 303);
+}
+
+/** Only a path of ours: browsers read `//evil`, `/\evil` and the like, with tabs between, as another site. */
+function ownPath(path: string): string {
+  const session = /^\/sessions\/([^/]+)$/.exec(path)?.[1];
+  return session !== undefined && sessionIdProblem(session) === undefined ? `/sessions/${session}` : '/';
 }
 
 function refuse(context: Context): Response {

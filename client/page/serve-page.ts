@@ -1,4 +1,5 @@
-// Serves the status page on a free loopback port, to whoever has its token.
+// Serves the status page on a free loopback port, to whoever has its token. Its name is its own: a browser sends a cookie to every
+// port of a host, so that one of 127.0.0.1 would reach whatever else listens there. Browsers take *.localhost for this machine.
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { serve } from '@hono/node-server';
@@ -13,23 +14,54 @@ export type ServedPage = {
   close(): Promise<void>;
 };
 
+type Server = ReturnType<typeof serve>;
+type Serve = (hostname: string, port: number) => Promise<Server>;
+
+const PORT_TRIES = 20;
+
 export async function servePage(ports: PagePorts): Promise<ServedPage> {
   const token = randomBytes(24).toString('base64url');
+  const name = `perdure-${randomBytes(8).toString('hex')}.localhost`;
   let port = 0;
-  const app = statusPage(ports, { token, host: () => `127.0.0.1:${port}` });
-  const server = await new Promise<ReturnType<typeof serve>>((resolve, reject) => {
-    const starting = serve({ fetch: app.fetch, hostname: '127.0.0.1', port: 0 }, () => resolve(starting));
-    starting.once('error', reject);
-  });
-  port = (server.address() as AddressInfo).port;
-  return {
-    url: `http://127.0.0.1:${port}/?token=${token}`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        if ('closeAllConnections' in server) server.closeAllConnections();
+  const app = statusPage(ports, { token, host: () => `${name}:${port}` });
+  const servers = await serveLoopback(
+    (hostname, at) =>
+      new Promise((resolve, reject) => {
+        const starting = serve({ fetch: app.fetch, hostname, port: at }, () => resolve(starting));
+        starting.once('error', reject);
       }),
+  );
+  port = portOf(servers[0]);
+  return {
+    url: `http://${name}:${port}/?token=${token}`,
+    close: async () => {
+      await Promise.all(servers.map(closeServer));
+    },
   };
+}
+
+/** Both loopback addresses: a browser may try ::1 first, and who listened there on our port would be given the token. */
+async function serveLoopback(start: Serve): Promise<readonly [Server, ...Server[]]> {
+  for (let tries = 1; ; tries++) {
+    const server = await start('127.0.0.1', 0);
+    try {
+      return [server, await start('::1', portOf(server))];
+    } catch (error) {
+      // Where there is no IPv6 nobody else can listen there either.
+      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') return [server];
+      await closeServer(server);
+      if (tries === PORT_TRIES) throw error;
+    }
+  }
+}
+
+const portOf = (server: Server): number => (server.address() as AddressInfo).port;
+
+function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    if ('closeAllConnections' in server) server.closeAllConnections();
+  });
 }
 
 export function pagePorts(opened: Opened): PagePorts {

@@ -37,7 +37,7 @@ function Table({ sessions, now }: { readonly sessions: readonly SessionInfo[]; r
             <tr>
               <td>
                 <a href={`/sessions/${encodeURIComponent(session.session)}`}>{plain(session.title) || '(no title)'}</a>
-                <small>{session.session}</small>
+                <small>{plain(session.session)}</small>
               </td>
               <td>
                 <Phase session={session} />

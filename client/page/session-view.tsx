@@ -20,16 +20,16 @@ export function SessionView({ reading, now }: { readonly reading: SessionReading
   const hidden = Math.max(0, entries.length - MOST);
   return (
     <Layout
-      title={plain(description.title) || description.session}
+      title={plain(description.title || description.session)}
       {...(busy ? { refreshSeconds: REFRESH_SECONDS } : {})}
     >
       <p class="back">
         <a href="/">All sessions</a>
       </p>
       <header>
-        <h1>{plain(description.title) || description.session}</h1>
+        <h1>{plain(description.title || description.session)}</h1>
         <p class="quiet">
-          <Phase session={description} /> {description.session} · {plain(description.cwd)} ·{' '}
+          <Phase session={description} /> {plain(description.session)} · {plain(description.cwd)} ·{' '}
           {shortAge(now - description.startedAt)} old
         </p>
       </header>

@@ -1,8 +1,8 @@
 // A call that waits for a decision, as a person needs to see it to decide: what, with which input, why, until when (L55).
 import type { WaitingApproval } from '../approval.ts';
 import type { Paint } from './paint.ts';
-import { oneLine, plain } from './plain.ts';
-import { compactInput } from './tool-lines.ts';
+import { measuredLine, oneLine, plain } from './plain.ts';
+import { compactInput, inputFields } from './tool-lines.ts';
 import { count, moment } from './units.ts';
 
 const LINES = 30;
@@ -11,8 +11,9 @@ const LINE = 300;
 /** Several lines, without a line break at the end. */
 export function approvalText(paint: Paint, { call, tool, reason, input, problem, deadline }: WaitingApproval): string {
   return [
-    `${paint.yellow('?')} ${paint.bold(oneLine(tool, 60))} waits for a decision: ${oneLine(reason, 300)}`,
-    ...inputLines(input).map((line) => `  ${paint.dim('│')} ${line}`),
+    `${paint.yellow('?')} ${paint.bold(oneLine(tool, 60))} waits for a decision`,
+    ...inputLines(input).map((line) => `  ${line}`),
+    `  because: ${measuredLine(reason, 300)}`,
     ...(problem === undefined ? [] : [`  ${paint.red(oneLine(problem, 300))}`]),
     paint.dim(`  call ${oneLine(call, 100)}, denied if nobody decides until ${moment(deadline)}`),
   ].join('\n');
@@ -24,31 +25,49 @@ export function approvalHint({ session, call }: Pick<WaitingApproval, 'session' 
   return `it waits for a decision: \`${self} approve ${one}\`, or \`${self} deny ${one} --reason "why"\``;
 }
 
-/** Texts are shown as they are, the rest as JSON; bounded, and it is said what is left out. */
+/**
+ * Texts are shown as they are, the rest as JSON. `│` begins a field, `┊` a further line of it, `↪` goes on with a line that is too long;
+ * where it is cut, it is said how much is left.
+ */
 function inputLines(input: unknown): readonly string[] {
-  const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
-  const fields = isObject
-    ? Object.entries(input).map(([name, value]) => `${name}: ${valueText(value)}`)
-    : [valueText(input)];
-  const lines = plain(fields.join('\n').slice(0, LINES * LINE * 4)).split('\n');
-  const shown = lines.slice(0, LINES).map((line) => (line.length > LINE ? `${line.slice(0, LINE - 1)}…` : line));
+  const rows = fieldRows(input);
+  const shown = rows.slice(0, LINES).map(({ mark, text }) => `${mark} ${text}`);
+  const left = rows.slice(LINES).reduce((sum, { text, more }) => sum + text.length + more, 0);
   const whole = JSON.stringify(input)?.length ?? 0;
-  const cut =
-    lines.length > LINES || lines.some((line) => line.length > LINE) || fields.join('\n').length > LINES * LINE * 4;
-  return cut ? [...shown, `… (${count(whole, 'character')} of JSON in all: perdure approvals --json)`] : shown;
+  return left === 0
+    ? shown
+    : [...shown, `… (${count(left, 'character')} more, ${whole} of JSON in all: perdure approvals --json)`];
 }
 
-function valueText(value: unknown): string {
-  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+type Row = { readonly mark: '│' | '┊' | '↪'; readonly text: string; readonly more: number };
+
+/** Rows beyond those that are shown are not cut any more: one stands for all of the rest. */
+function fieldRows(input: unknown): readonly Row[] {
+  const rows: Row[] = [];
+  for (const { name, text } of inputFields(input)) {
+    const label = name === null ? '' : `${oneLine(name, 60)}: `;
+    // Far more than is shown, however it is written.
+    const looked = text.slice(0, (LINES + 1) * LINE);
+    for (const [at, line] of plain(looked).split('\n').entries()) {
+      const letters = Array.from(at === 0 ? label + line : line);
+      for (let from = 0; from === 0 || from < letters.length; from += LINE) {
+        const mark = from > 0 ? '↪' : at > 0 ? '┊' : '│';
+        // Once more: a joiner at the end of a row joins nothing.
+        rows.push({ mark, text: plain(letters.slice(from, from + LINE).join('')), more: 0 });
+      }
+    }
+    if (looked.length < text.length) rows.push({ mark: '↪', text: '', more: text.length - looked.length });
+  }
+  return rows;
 }
 
 /** One line of it, for a table. */
 export function approvalWhat({ input, problem }: Pick<WaitingApproval, 'input' | 'problem'>): string {
-  const what = oneLine(compactInput(input ?? ''), 60);
+  const what = compactInput(input ?? '', 60);
   return problem === undefined ? what : `${what} (not certain)`.trim();
 }
 
 /** Why a person is asked, on one line; after an edited input, what is wrong with it. */
 export function approvalWhy({ reason }: Pick<WaitingApproval, 'reason'>): string {
-  return oneLine(reason, 200);
+  return measuredLine(reason, 200);
 }

@@ -11,7 +11,7 @@ const HEADINGS = ['SESSION', 'CALL', 'TOOL', 'WAITING UNTIL', 'WHAT', 'REASON'] 
 /** Ends with a line break. */
 export function approvalsTable(paint: Paint, approvals: readonly WaitingApproval[]): string {
   const rows = approvals.map((approval) => [
-    approval.session,
+    oneLine(approval.session, 200),
     oneLine(approval.call, 40),
     oneLine(approval.tool, 40),
     moment(approval.deadline),

@@ -10,10 +10,10 @@ const HEADINGS = ['SESSION', 'PHASE', 'RUNS', 'LAST', 'AGE', 'TITLE'] as const;
 /** `now` in milliseconds since the epoch. Ends with a line break. */
 export function sessionTable(paint: Paint, sessions: readonly SessionInfo[], now: number): string {
   const rows = sessions.map((session) => [
-    session.session,
+    oneLine(session.session, 200),
     phaseText(session),
     String(session.runs),
-    session.last?.terminal.reason ?? '-',
+    oneLine(session.last?.terminal.reason ?? '-', 60),
     shortAge(now - session.startedAt),
     oneLine(session.title, 60),
   ]);

@@ -11,21 +11,26 @@ export type ShownAttempts = {
   lastText(): string;
 };
 
-/** Only the newest can become void; as many calls may run beside each other, and more. */
+/** Texts of the newest attempts are kept; that an older one was shown is known of all, for any may become void. */
 const KEPT = 64;
 
 export function shownAttempts(): ShownAttempts {
+  const shown = new Set<string>();
   const texts = new Map<string, string>();
   const name = ({ step, attempt }: Place): string => `${step}.${attempt}`;
   return {
     add: (place, text = '') => {
       const before = texts.get(name(place)) ?? '';
+      shown.add(name(place));
       texts.delete(name(place));
       texts.set(name(place), before + text);
       const [oldest] = texts.keys();
       if (texts.size > KEPT && oldest !== undefined) texts.delete(oldest);
     },
-    remove: (place) => texts.delete(name(place)),
+    remove: (place) => {
+      texts.delete(name(place));
+      return shown.delete(name(place));
+    },
     lastText: () => [...texts.values()].findLast((text) => text !== '') ?? '',
   };
 }

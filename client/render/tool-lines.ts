@@ -1,22 +1,40 @@
 // Tool calls and their results, each on a line or three: enough to see what happens, never all of it.
-import { oneLine, plain } from './plain.ts';
+import { measuredLine, oneLine, plain } from './plain.ts';
 import type { Paint } from './paint.ts';
 import { count, shortTime } from './units.ts';
 
 const INPUT = 160;
+const SHOWN_FIELDS = 4;
 const RESULT_LINES = 3;
 const RESULT_LINE = 140;
 /** Characters that are looked at. */
 const RESULT = 20_000;
 
-/** What matters of an input comes first in its object: a lone text is shown without its name. */
-export function compactInput(input: unknown): string {
-  if (typeof input !== 'object' || input === null) return oneLine(valueText(input), INPUT);
+/** What a tool acts on: shown first, wherever the model put it. */
+const MAIN: readonly string[] = ['command', 'path', 'file_path', 'url'];
+
+/** The fields of an input as texts, what it acts on first; a value that has no names is one without a name. */
+export function inputFields(input: unknown): readonly { readonly name: string | null; readonly text: string }[] {
+  if (typeof input !== 'object' || input === null || Array.isArray(input))
+    return [{ name: null, text: valueText(input) }];
+  const rank = (name: string): number => (MAIN.includes(name) ? MAIN.indexOf(name) : MAIN.length);
   const fields = Object.entries(input).map(([name, value]) => ({ name, text: valueText(value) }));
-  const [first, ...rest] = fields;
+  return fields.toSorted((one, other) => rank(one.name) - rank(other.name));
+}
+
+/** What matters of an input comes first: a first text is shown without its name. What is cut is said. */
+export function compactInput(input: unknown, most = INPUT): string {
+  const [first, ...rest] = inputFields(input);
   if (!first) return '';
-  const more = rest.map(({ name, text }) => `${name}=${oneLine(text, 40)}`);
-  return oneLine([oneLine(first.text, INPUT), ...more].join(' '), INPUT);
+  const shown = measuredLine(first.text, most);
+  const more = rest.map(({ name, text }) => `${oneLine(name ?? '', 40)}=${measuredLine(text, 40)}`);
+  return [
+    shown,
+    ...more.slice(0, SHOWN_FIELDS),
+    ...(more.length > SHOWN_FIELDS ? [`… (+${count(more.length - SHOWN_FIELDS, 'field')})`] : []),
+  ]
+    .filter((part) => part !== '')
+    .join(' ');
 }
 
 function valueText(value: unknown): string {

@@ -36,7 +36,7 @@ export function transcriptHeading(paint: Paint, { description }: SessionReading)
   const { session, title, cwd, runs, startedAt } = description;
   const since = `since ${new Date(startedAt).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
   const facts = [phaseText(description), count(runs, 'run'), since, oneLine(cwd, 200)].join(' · ');
-  return `${paint.bold(session)}  ${oneLine(title, 120)}\n${paint.dim(facts)}`;
+  return `${paint.bold(oneLine(session, 200))}  ${oneLine(title, 120)}\n${paint.dim(facts)}`;
 }
 
 function entryLines(

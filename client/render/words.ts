@@ -62,6 +62,8 @@ export function noticeText(notice: Notice): string {
       const now = notice.spent ? '; it is not tried again in this run' : '';
       return `compacting failed${now}: ${oneLine(notice.detail, 500)}`;
     }
+    case 'repaired':
+      return `the transcript was repaired: ${oneLine(notice.lost, 1_000)}`;
     case 'hook_failed':
       return `hook ${oneLine(notice.hook, 60)} failed and changes nothing: ${oneLine(notice.detail, 300)}`;
   }

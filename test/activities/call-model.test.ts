@@ -134,14 +134,10 @@ describe('a failed attempt', () => {
   });
 
   it('L14 retry-after is waited in full, and over a minute the call is parked', async () => {
-    const bench = await benchDeps({
-      script: [fault({ status: 429, retryAfter: 7 }), fault({ status: 429, retryAfter: 61 })],
-    });
-    expect(await thrown(bench.call())).toMatchObject({ nextRetryDelay: 7_000 });
-    const before = Date.now();
-    const parked = await bench.call(fakeAttempt(2));
-    expect(parked).toMatchObject({ kind: 'parked', failures: 1 });
-    expect(parked.kind === 'parked' && parked.until - before).toBeGreaterThanOrEqual(61_000);
+    const short = await benchDeps({ script: [fault({ status: 429, retryAfter: 7 })] });
+    expect(await thrown(short.call())).toMatchObject({ nextRetryDelay: 7_000 });
+    const long = await benchDeps({ script: [fault({ status: 429, retryAfter: 61 })] });
+    expect(await long.call()).toMatchObject({ kind: 'parked', failures: 1, waitMs: 61_000 });
   });
 
   it('L14 a parking is announced to watchers before its wait, as every retry is', async () => {

@@ -5,7 +5,7 @@ import { classify, retryAfter } from '../../activities/model/classify.ts';
 describe('a failure of the model API', () => {
   it('L20 is told in brief, however long the error page of a proxy is', () => {
     const page = APIError.generate(403, undefined, `<html>${'x'.repeat(3_000_000)}</html>`, new Headers());
-    const verdict = classify(page, 0);
+    const verdict = classify(page, 0, (text) => text);
     expect(verdict).toMatchObject({ kind: 'failed', status: 403 });
     expect(verdict?.detail.length).toBeLessThan(2_100);
   });

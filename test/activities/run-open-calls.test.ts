@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest';
+import { runTool } from '../../activities/run-tool.ts';
+import { callId } from '../../activities/tools/journal.ts';
+import { CALL_VARIABLE } from '../../activities/tools/process/environment.ts';
+import { startCommand } from '../../activities/tools/process/spawner.ts';
 import { gate, reply, text, toolUse } from '../../worker/scripted-model/index.ts';
 import type { ModelResult } from '../../workflows/contract/activities.ts';
+import { callKey } from '../../workflows/contract/ids.ts';
 import { benchDeps, fakeAttempt, look, touching, type BenchOptions, type FakeAttempt } from '../support/bench-deps.ts';
 import { until } from '../support/until.ts';
 
@@ -28,6 +33,36 @@ describe('what a stored reply leaves open', () => {
     expect(result.calls[1]?.outcome).toBeUndefined();
     expect(await bench.tool(fakeAttempt(), result.head, 1)).toEqual(result.calls[1]?.ran);
     expect(effects).toHaveLength(1);
+  });
+
+  it('L40 a call that may be repeated runs at once too, and its outcome is recorded under its key', async () => {
+    const { tool, effects } = touching();
+    const { bench, result } = await called([touch()], { tools: [{ ...tool, recovery: 'rerun' }] });
+    expect(result.calls).toMatchObject([{ ran: {} }]);
+    expect(await bench.tool(fakeAttempt(), result.head, 0)).toEqual(result.calls[0]?.ran);
+    expect(effects).toHaveLength(1);
+  });
+
+  it('L40 when its attempt died in it, what that left running is ended before it runs again', async () => {
+    const { tool, effects } = touching();
+    const never = gate();
+    const call = async () => {
+      effects.push('begun');
+      if (effects.length === 1) await never.hold;
+      return { content: 'touched' };
+    };
+    const bench = await benchDeps({ script: [reply([touch()])], tools: [{ ...tool, recovery: 'rerun', call }] });
+    void bench.call();
+    await until(() => effects.length === 1);
+    const found = message(await bench.call(fakeAttempt(2)));
+    expect(found.calls).toMatchObject([{ doubtful: true }]);
+    const env = { PATH: process.env['PATH'] ?? '', [CALL_VARIABLE]: callId(callKey('chain', found.head, 0)) };
+    const left = await startCommand({ argv: ['sleep', '1000'], cwd: '/', env }, env);
+    const input = { head: found.head, config: bench.opened.config, step: 3, iteration: 1, index: 0 };
+    expect(await runTool(bench.deps)(fakeAttempt(), { ...input, doubtful: true })).toEqual({});
+    expect(await left.exit).toEqual({ code: null, signal: 'SIGKILL' });
+    expect(effects).toHaveLength(2);
+    never.release();
   });
 
   it('L35 several effects run one after the other, in the order of the model', async () => {

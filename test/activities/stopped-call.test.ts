@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import type { ModelResult } from '../../workflows/contract/activities.ts';
 import { runTool } from '../../activities/run-tool.ts';
-import { readOutcome } from '../../activities/tools/outcome-record.ts';
+import { readOutcome } from '../../activities/tools/journal.ts';
 import type { Tool } from '../../activities/tools/tool.ts';
 import { callKey } from '../../workflows/contract/ids.ts';
 import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
@@ -19,9 +19,9 @@ async function waiting(tool: Tool, more: Partial<BenchOptions> = {}) {
   const input = { head, config: bench.opened.config, step: 9, iteration: 1, index: 0 };
   return {
     ...bench,
-    regular: () => bench.tool(fakeAttempt(), head, 0),
+    regular: (attempt = fakeAttempt()) => bench.tool(attempt, head, 0),
     stopped: () => runTool(bench.deps)(fakeAttempt(), { ...input, stopped: true }),
-    outcome: async () => (await readOutcome(bench.deps.store, session, callKey('chain', head, 0)))?.outcome,
+    outcome: async () => (await readOutcome(bench.deps.store, { session, key: callKey('chain', head, 0) }))?.outcome,
   };
 }
 
@@ -55,7 +55,8 @@ it('L40 L48 was not run when it was not begun, and an attempt that is still aliv
   const [asked, answer] = [gate(), gate()];
   const preTool = async () => (asked.release(), await answer.hold, {});
   const { regular, stopped, outcome } = await waiting(tool, { hooks: { preTool: [preTool] } });
-  const alive = regular();
+  const frozen = { ...fakeAttempt(), fence: () => Promise.resolve(false) };
+  const alive = regular(frozen);
   await asked.hold;
   await stopped();
   answer.release();

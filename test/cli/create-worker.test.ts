@@ -67,7 +67,7 @@ it('L50 a worker of a program that still finishes what it runs does not count as
 it('a worker that dies while it starts ends `done`, and no rejection goes unhandled', async () => {
   const { open, left } = place();
   const run = (): Promise<never> => Promise.reject(new Error('died'));
-  vi.spyOn(Worker, 'create').mockResolvedValue({ run } as unknown as Worker);
+  vi.spyOn(Worker, 'create').mockResolvedValue({ run, getState: () => 'FAILED' } as unknown as Worker);
   const unhandled = vi.fn<(reason: unknown) => void>();
   process.prependListener('unhandledRejection', unhandled);
   try {

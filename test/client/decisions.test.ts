@@ -92,9 +92,7 @@ it('L55 shows the input that a hook put in place, and says so when only the mode
   const edited = { command: 'ls' };
   const { store, pending } = await waiting({ inputHash: inputHashOf(edited) });
   const client = sessions(store, { approvals: [pending] });
-  expect(await client.approvals('s-1')).toMatchObject([
-    { input, problem: expect.stringContaining('a hook has changed') },
-  ]);
+  expect(await client.approvals('s-1')).toMatchObject([{ input, problem: expect.stringContaining('was changed') }]);
   await store.put(Buffer.from(JSON.stringify(edited)));
   const [shown] = await client.approvals('s-1');
   expect(shown).toMatchObject({ input: edited });

@@ -15,7 +15,7 @@ const pending = (head: Hash, call: string, inputHash = 'h'): PendingApproval => 
 });
 
 it('L55 tells once that a call waits, and that it waits no more', async () => {
-  const s = await followed({ run: 1, messages: [] });
+  const s = await followed({ run: 1, messages: [], answers: false });
   const waits = description({ phase: 'waiting_approval', runs: 1, approvals: [pending(s.head, '1.1.0')] });
   const looks = [waits, waits, waits, description({ runs: 1 })];
   const rest = description({ phase: 'idle', runs: 1, last: s.last });
@@ -26,7 +26,7 @@ it('L55 tells once that a call waits, and that it waits no more', async () => {
 });
 
 it('L55 tells of the same call again when it waits with another input', async () => {
-  const s = await followed({ run: 1 });
+  const s = await followed({ run: 1, answers: false });
   const waits = (inputHash: string) =>
     description({ phase: 'waiting_approval', runs: 1, approvals: [pending(s.head, '1.1.0', inputHash)] });
   const looks = [description({ runs: 1 }), waits('a'), waits('b')];
@@ -46,7 +46,7 @@ it('L55 shows a question that waits already below what was said before it', asyn
   const waits = description({ phase: 'waiting_approval', runs: 1, approvals: [pending(s.head, '1.1.0')] });
   const start = { run: 1, queryId: 'c.1', depth: 0, cwd: '/work', model: 'm', scripted: false };
   await s.tell(1, { type: 'run_start', ...start });
-  await s.tell(2, { type: 'text_delta', iteration: 1, index: 0, text: 'I shall run it.' });
+  await s.tell(2, { type: 'text_delta', iteration: 1, index: 0, text: 'answer 1' });
   const looks = [waits, waits];
   const rest = description({ phase: 'idle', runs: 1, last: s.last });
   const events = await all(s.follow(() => looks.shift() ?? rest));

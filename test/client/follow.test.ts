@@ -1,6 +1,7 @@
 // Following a session to the end of a run, over a live channel that may be late, lost or of an earlier run.
 import { expect, it, vi } from 'vitest';
 import type { LiveEvent } from '../../activities/live/events.ts';
+import type { Followed } from '../../client/follow.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { all, description, ended, followed, looking, message, session } from './support.ts';
@@ -20,6 +21,8 @@ const end = (run: number, head: Hash, ...messages: string[]): LiveEvent => ({
   ended: ended({ run, messages }),
   head,
 });
+const texts = (events: readonly Followed[]): readonly string[] =>
+  events.flatMap((event) => (event.type === 'text_delta' ? [event.text] : []));
 
 it('gives the events of the run as they come, and its result last', async () => {
   const s = await followed({ run: 1, messages: ['a'] });
@@ -44,27 +47,32 @@ it('L16 passes tombstones on, so that nothing void is taken as said', async () =
     if (seen.length > 1) continue;
     await first.end({ type: 'fate', fate: 'died', why: 'overloaded' });
     const second = s.open(1, 2);
-    second.write(said('right'));
+    second.write(said('answer 1'));
     await second.end({ type: 'fate', fate: 'stored', head: s.head });
     await s.tell(2, end(1, s.head, 'a'));
     last = description({ runs: 1, last: s.last });
   }
-  expect(seen).toEqual(['wrong', 'tombstone', 'right', 'run_end', 'result']);
+  expect(seen).toEqual(['wrong', 'tombstone', 'answer 1', 'run_end', 'result']);
 });
 
-it('ends with the stored result when the live channel has nothing', async () => {
+it('tells what is stored, and the result, when the live channel has nothing', async () => {
   const s = await followed({ run: 1, messages: ['a'] });
   const look = looking(3, description(), description({ last: s.last, runs: 1, phase: 'idle' }));
   const events = await all(s.follow(look.at, { messageId: message('a') }));
-  expect(events).toMatchObject([{ type: 'result', text: 'answer 1' }]);
+  expect(events).toMatchObject([
+    { type: 'request_start' },
+    { type: 'text_delta', text: 'answer 1', step: 0, attempt: 2 },
+    { type: 'reply' },
+    { type: 'result', text: 'answer 1' },
+  ]);
 });
 
 it('finds the run that answered its message although later runs have ended since', async () => {
   const s = await followed({ run: 1, messages: ['a'] }, { run: 2, messages: ['b'] }, { run: 3, messages: ['c'] });
   const look = looking(2, description(), description({ last: s.last, runs: 3, phase: 'idle' }));
-  expect(await all(s.follow(look.at, { messageId: message('a') }))).toMatchObject([
-    { type: 'result', text: 'answer 1' },
-  ]);
+  const events = await all(s.follow(look.at, { messageId: message('a') }));
+  expect(texts(events)).toEqual(['answer 1']);
+  expect(events.at(-1)).toMatchObject({ type: 'result', text: 'answer 1' });
 });
 
 it('L61 finds the run that took its message among more than a run lists, also when it is the last one', async () => {
@@ -106,7 +114,7 @@ it('shows a run whose start was lost, from a moment after it looked', async () =
 });
 
 it('shows why a run could not start, although it never had a start', async () => {
-  const s = await followed({ run: 1 }, { run: 2, messages: ['b'] });
+  const s = await followed({ run: 1 }, { run: 2, messages: ['b'], answers: false });
   await s.tell(1, start(1), end(1, s.head));
   await s.tell(4, { type: 'notice', notice: { kind: 'error', text: 'no such folder' } }, end(2, s.head, 'b'));
   const before = description({ phase: 'idle', runs: 1, last: { ...ended({ run: 1 }), head: s.head } });
@@ -128,10 +136,12 @@ it('goes on past the end of a run that did not answer its message', async () => 
 it('without a message, gives the last run of a session at rest, and the current one of a session that works', async () => {
   const s = await followed({ run: 1 }, { run: 2 });
   const rest = description({ phase: 'idle', runs: 2, last: s.last });
-  expect(await all(s.follow(() => rest))).toMatchObject([{ type: 'result', text: 'answer 2' }]);
+  expect((await all(s.follow(() => rest))).at(-1)).toMatchObject({ type: 'result', text: 'answer 2' });
   const first = { ...ended({ run: 1 }), head: s.head };
   const look = looking(3, description({ runs: 2, last: first }), rest);
-  expect(await all(s.follow(look.at))).toMatchObject([{ type: 'result', text: 'answer 2' }]);
+  const events = await all(s.follow(look.at));
+  expect(texts(events)).toEqual(['answer 2']);
+  expect(events.at(-1)).toMatchObject({ type: 'result', text: 'answer 2' });
   expect(look.times).toBeGreaterThan(3);
 });
 
@@ -139,7 +149,9 @@ it('waits for the run of a message that no worker has seen yet, although the mem
   const s = await followed({ run: 1 }, { run: 2 });
   const unseen = description({ phase: 'idle', unseen: true, runs: 1, last: { ...ended({ run: 1 }), head: s.head } });
   const look = looking(3, unseen, description({ phase: 'idle', runs: 2, last: s.last }));
-  expect(await all(s.follow(look.at))).toMatchObject([{ type: 'result', text: 'answer 2' }]);
+  const events = await all(s.follow(look.at));
+  expect(texts(events)).toEqual(['answer 2']);
+  expect(events.at(-1)).toMatchObject({ type: 'result', text: 'answer 2' });
 });
 
 it.each([
@@ -172,7 +184,7 @@ it('tells once that the server does not answer, once that it does again, and goe
     return looks < 6 ? description() : description({ last: s.last, runs: 1, phase: 'idle' });
   };
   const onTrouble = vi.fn();
-  expect(await all(s.follow(look, { messageId: message('a'), onTrouble }))).toHaveLength(1);
+  expect(texts(await all(s.follow(look, { messageId: message('a'), onTrouble })))).toEqual(['answer 1']);
   expect(onTrouble.mock.calls).toEqual([['the server is away'], [null]]);
 });
 

@@ -9,7 +9,9 @@ import { session } from './support.ts';
 const hash = (text: string) => hashOf(Buffer.from(text));
 const payloads = (value: unknown) => ({ payloads: [defaultPayloadConverter.toPayload(value)] });
 const scheduled = (input: unknown) => ({ activityTaskScheduledEventAttributes: { input: payloads(input) } });
-const completed = (result: unknown) => ({ activityTaskCompletedEventAttributes: { result: payloads(result) } });
+const completed = (result: unknown) => ({
+  activityTaskCompletedEventAttributes: { result: payloads({ done: result }) },
+});
 const started = (input: unknown) => ({ workflowExecutionStartedEventAttributes: { input: payloads(input) } });
 const signaled = {
   workflowExecutionSignaledEventAttributes: { input: payloads({ id: 'm', head: hash('not a head') }) },

@@ -131,7 +131,7 @@ it('L47 L61 sends an interrupt again under the same id when the server did not a
   await client.interrupt('s-1');
   await client.interrupt('s-1');
   const [lost, again, next] = signal.mock.calls;
-  expect(lost).toEqual(['interrupt', { id: expect.stringMatching(/./) }]);
+  expect(lost).toEqual(['interrupt', { signal: 'interrupt', id: expect.stringMatching(/./) }]);
   expect(again).toEqual(lost);
   expect(next).not.toEqual(lost);
 });

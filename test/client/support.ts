@@ -1,7 +1,7 @@
 // A session as a follower meets it: what the server says of it is set by the test, the live channel and the store are real.
 import { fileLive } from '../../activities/live/file-live.ts';
-import { followLive } from '../../activities/live/follow-live.ts';
-import type { LiveEvent, Watched } from '../../activities/live/events.ts';
+import { followLive, type LiveItem } from '../../activities/live/follow-live.ts';
+import type { LiveEvent, Told } from '../../activities/live/events.ts';
 import type { Entry } from '../../activities/transcript/entries.ts';
 import { memoryStore } from '../../activities/transcript/memory-store.ts';
 import { follow, type Followed, type FollowOptions } from '../../client/follow.ts';
@@ -28,6 +28,8 @@ export const description = (changes: Partial<SessionDescription> = {}): SessionD
   startedAt: 0,
   closedAt: null,
   unseen: false,
+  configuration: null,
+  taskQueue: 'perdure',
   ...changes,
 });
 
@@ -39,6 +41,8 @@ export type Ended = {
   /** Taken by the run too, and not in its list of them. */
   readonly unlisted?: readonly string[];
   readonly terminal?: Terminal;
+  /** Not when it could not start. */
+  readonly answers?: boolean;
 };
 
 /** What a run came to; it answered with the text "answer N". */
@@ -52,7 +56,7 @@ const prompt = (id: string): Entry => ({ kind: 'user', id: message(id), body: { 
 const entriesOf = (run: Ended): Entry[] => [
   runStarted(run.run),
   ...[...(run.messages ?? []), ...(run.unlisted ?? [])].map(prompt),
-  reply([textBlock(`answer ${run.run}`)]),
+  ...(run.answers === false ? [] : [reply([textBlock(`answer ${run.run}`)])]),
   { kind: 'run_ended', ended: ended(run) },
 ];
 
@@ -89,9 +93,9 @@ export async function followed(...runs: readonly Ended[]) {
   };
 }
 
-async function* withoutCursor(items: AsyncIterable<Watched>): AsyncIterable<Watched> {
+async function* withoutCursor(items: AsyncIterable<LiveItem>): AsyncIterable<Told> {
   for await (const item of items) {
-    const { cursor: _, ...event } = item as Watched & { cursor?: unknown };
+    const { cursor: _, ...event } = item;
     yield event;
   }
 }

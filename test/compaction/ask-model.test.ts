@@ -11,7 +11,7 @@ const status = (code: number, headers: Record<string, string> = {}): Error =>
 async function ask(answers: Answer[], attempt = attemptOf(), text = 'What?') {
   const { deps, request, asked } = await compactionBench({ entries: [user('x')], answers });
   const config = await deps.config(request.config);
-  const port = { model: deps.model, config, signal: attempt.signal, now: deps.now };
+  const port = { model: deps.model, config, signal: attempt.signal, now: deps.now, redact: deps.redact };
   return { answer: await askModel(port, { system: 'Be brief.', text, maxTokens: 50 }), asked };
 }
 

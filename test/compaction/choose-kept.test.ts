@@ -19,7 +19,7 @@ import {
 } from '../support/transcript.ts';
 
 const kept = (entries: readonly Entry[], window = 1_000, trigger: 'auto' | 'reactive' = 'auto') =>
-  chooseKept(entries, new Map(), { window, trigger });
+  chooseKept(entries, new Map(), { characters: window * 4, trigger });
 const call = (size: number, thinks = false): Entry[] => [
   reply([...(thinks ? [thinkingBlock('hm')] : []), textBlock('So.'), callBlock('c')]),
   outcomes(outcome(thinks ? 2 : 1, 'x'.repeat(size))),

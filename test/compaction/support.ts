@@ -54,6 +54,7 @@ export async function compactionBench({
       if (answer instanceof Error) return Promise.reject(answer);
       return Promise.resolve(typeof answer === 'string' ? saying(answer) : answer(signal));
     },
+    redact: (text) => text,
     scripted: false,
     hooks: { ...noHooks, ...hooks },
     now: () => 0,
@@ -91,7 +92,8 @@ function runConfig([window, nextWindow]: readonly [number, number], smallWindow:
     backoff: { maxRetries: 10, firstMs: 1, maxMs: 2, parkOverMs: 60_000 },
     stallMs: 1_000,
     maxEmptyReplies: 3,
-    rules: { fixedTokens: 10 } as RunConfig['rules'],
+    // Whatever is there does not fit.
+    rules: { fixedTokens: 10, compaction: { critical: 0 } } as RunConfig['rules'],
   };
 }
 
@@ -137,6 +139,8 @@ export function attemptOf(number = 1, remembered?: unknown): FakeAttempt {
     number,
     signal: controller.signal,
     abortedBy: () => by,
+    run: 'run',
+    fence: () => Promise.resolve(true),
     remembered,
     remember: (details) => void (left = details),
     left: () => left,

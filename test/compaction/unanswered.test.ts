@@ -29,7 +29,8 @@ async function run(answers: readonly Answer[], more: Partial<Compact> = {}) {
   const entries = [runStarted(1), user('Go.'), ...[1, 2, 3, 4, 5, 6].flatMap(round)];
   const bench = await compactionBench({ entries, answers });
   const input = { ...bench.request, trigger: 'auto', ...more } as const;
-  return { ...bench, compact: (attempt = attemptOf()) => compact(bench.deps)(attempt, input) };
+  const compactAt = (attempt = attemptOf(), now = 0) => compact({ ...bench.deps, now: () => now })(attempt, input);
+  return { ...bench, compact: compactAt };
 }
 
 test.each<[string, Answer, number]>([
@@ -44,7 +45,7 @@ test.each<[string, Answer, number]>([
   expect([failure.type, failure.nonRetryable, failure.nextRetryDelay]).toEqual([MODEL_ATTEMPT_DIED, false, delay]);
   expect(lines.map(({ type }) => type)).toEqual(['compaction_start', 'retry', 'fate']);
   expect(lines[1]).toMatchObject({ failures: 1, delayMs: delay });
-  expect((await go(attemptOf(2, attempt.left()))).kind).toBe('compacted');
+  expect((await go(attemptOf(2, attempt.left()), delay)).kind).toBe('compacted');
 });
 
 test('L14 L51 ten retries, then it has failed once; what was billed on the way is counted', async () => {
@@ -73,10 +74,18 @@ test('L15 three empty texts in a row are a failure', async () => {
 
 test('L14 a wait of over a minute parks the run, announced, and the count goes on after it', async () => {
   const { compact: go, lines } = await run([limited(90)], { failures: 2 });
-  expect(await go()).toMatchObject({ kind: 'parked', until: 90_000, failures: 3 });
+  expect(await go()).toMatchObject({ kind: 'parked', waitMs: 90_000, failures: 3 });
   expect(lines).toContainEqual(expect.objectContaining({ type: 'retry', failures: 3, delayMs: 90_000 }));
   const spent = await run([limited(90)], { failures: 10 });
   expect(await spent.compact()).toMatchObject({ kind: 'failed' });
+});
+
+test('L14 a wait that was announced and never reported is kept by the next attempt, which remembers nothing', async () => {
+  const { compact: go, asked } = await run([limited(6), 'Short.']);
+  await thrown(go());
+  expect(await thrown(go(attemptOf(2), 2_000))).toMatchObject({ nextRetryDelay: 4_000 });
+  expect(asked).toHaveLength(1);
+  expect((await go(attemptOf(3), 6_000)).kind).toBe('compacted');
 });
 
 test('L24 a reactive one does not park: it has failed, and the error that made it necessary is shown', async () => {

@@ -35,6 +35,7 @@ it(
     for (let at = 0; at < seeds.length; at += TOGETHER) {
       const group = seeds.slice(at, at + TOGETHER);
       const open = await Promise.all(group.map((seed) => opened(h, seed)));
+      const watching = open.map(h.follow);
       let ended = 0;
       const ends = Promise.all(open.map(async (session) => (await session.ended(1), (ended += 1))));
       while (ended < group.length) {
@@ -52,6 +53,8 @@ it(
         const here = await memoryLoop(inMemory, `s-${seed}` as SessionId, promptOf(seed), optionsOf(tempDir(), seed));
         expect(comparable(await there.entries()), `seed ${seed}`).toEqual(comparable(here.entries));
         expect((await there.ended(1)).terminal, `seed ${seed}`).toEqual(here.terminal);
+        await watching[n]?.converges();
+        await h.follow(there).converges();
       }
     }
     expect(h.model.problems).toEqual([]);

@@ -8,7 +8,7 @@ import { processesOf } from '../support/processes.ts';
 import { until } from '../support/until.ts';
 import { watcher } from '../support/watcher.ts';
 
-const command = 'echo begun >> effects.log; sleep 60; echo late >> effects.log';
+const command = 'echo begun >> effects.log; sleep 600; echo late >> effects.log';
 const held = gate();
 
 type Case = { readonly script: Reply; readonly run?: Partial<RunOptions>; readonly effects: readonly string[] };

@@ -28,6 +28,7 @@ describe('a worker killed in the middle of a tool', () => {
       });
       const first = await h.worker();
       const session = await h.open('Do it.', run);
+      const watching = h.follow(session);
       await until(() => h.effects().length > 0);
       await first.kill();
       await session.interrupt();
@@ -44,6 +45,8 @@ describe('a worker killed in the middle of a tool', () => {
       expect(h.effects()).toEqual(['effect']);
       expect(processesOf(h.cwd)).toEqual([]);
       expect(h.bodies()).toHaveLength(1);
+      await watching.converges();
+      await h.follow(session).converges();
       await replays(h.client, session);
       await second.kill();
     },
@@ -58,6 +61,7 @@ describe('a worker killed in the middle of a tool', () => {
     writeFileSync(join(h.cwd, 'a.txt'), 'hello\n');
     const first = await h.worker();
     const session = await h.open('Do it.');
+    const watching = h.follow(session);
     await until(() => h.liveText(session.id).includes('tool_end'));
     await first.kill();
     writeFileSync(join(h.cwd, 'a.txt'), 'hello again\n');
@@ -69,6 +73,7 @@ describe('a worker killed in the middle of a tool', () => {
     });
     const outcomes = (await session.entries()).flatMap((entry) => (entry.kind === 'outcomes' ? entry.outcomes : []));
     expect(outcomes).toHaveLength(1);
+    await watching.converges();
     await second.kill();
   });
 });
@@ -101,13 +106,11 @@ describe('a worker killed between two steps', () => {
       reply([toolUse('bash', { command: `echo ${n} >> effects.log` })]),
     );
     const h = await crashHarness({ script: [...replies, reply('Done.')] });
-    const session = await (async () => {
-      const worker = await h.worker();
-      const opened = await h.open('Do it.');
-      await until(() => h.effects().length >= 1);
-      await worker.kill();
-      return opened;
-    })();
+    const first = await h.worker();
+    const session = await h.open('Do it.');
+    const watching = h.follow(session);
+    await until(() => h.effects().length >= 1);
+    await first.kill();
     for (let n = 2; n <= turns; n += 2) {
       const worker = await h.worker();
       await until(() => h.effects().length >= n);
@@ -116,6 +119,7 @@ describe('a worker killed between two steps', () => {
     const last = await h.worker();
     expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: turns + 1 });
     expect(h.effects()).toEqual(['0', '1', '2', '3', '4', '5']);
+    await watching.converges();
     await replays(h.client, session);
     await last.kill();
   });

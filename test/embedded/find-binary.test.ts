@@ -5,6 +5,7 @@ import type { BinarySource } from '../../worker/embedded/binary-version.ts';
 import { buildBinary } from '../../worker/embedded/build-binary.ts';
 import { downloadBinary } from '../../worker/embedded/download-binary.ts';
 import { findBinary, type FindBinary } from '../../worker/embedded/find-binary.ts';
+import { findPrograms } from '../../activities/tools/process/programs.ts';
 import { temporaryFolder } from './support.ts';
 
 const SYSTEM = `/usr/bin${delimiter}/bin`;
@@ -23,8 +24,9 @@ function machine() {
   const cache = join(at, 'cache/perdure/bin');
   const env = { PATH: `${join(at, 'a')}${delimiter}${join(at, 'b')}`, XDG_CACHE_HOME: join(at, 'cache') };
   const said: string[] = [];
+  const programs = findPrograms(env, []);
   const find = (change: Partial<FindBinary> = {}) =>
-    findBinary({ env, wanted: null, say: (line) => said.push(line), sources: [], ...change });
+    findBinary({ env, programs, wanted: null, say: (line) => said.push(line), sources: [], ...change });
   return { at, cache, env, said, find };
 }
 
@@ -101,7 +103,11 @@ test('two who miss it at once fetch it once', async () => {
   expect(called).toEqual([cache]);
 });
 
-const gets = (into: string, env: Record<string, string>) => ({ into, env, say: () => undefined });
+const gets = (into: string, env: NodeJS.ProcessEnv) => ({
+  into,
+  programs: findPrograms(env, []),
+  say: () => undefined,
+});
 
 test('a Go build lands in the cache whole, and its environment holds no secret', async () => {
   const at = temporaryFolder();

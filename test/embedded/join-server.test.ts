@@ -56,9 +56,9 @@ test('only the last to leave stops the server, and a command counts as little as
   const here = await joinServer(joining(folder));
   const [worker, command] = [otherProcess(folder, 'worker'), otherProcess(folder, 'command')];
   await Promise.all([worker.joined, command.joined]);
-  expect(here.liveWorkers()).toBe(1);
+  expect(here.liveWorkers('perdure')).toBe(1);
   await worker.kill();
-  expect(here.liveWorkers()).toBe(0);
+  expect(here.liveWorkers('perdure')).toBe(0);
   await here.leave();
   expect(serverOf(folder).address).toBe(here.address);
   await command.leave();
@@ -70,9 +70,9 @@ test('a worker that retires counts as one no more, and the server stays for it u
   const folder = temporaryData();
   const command = await joinServer(joining(folder, { role: 'command', worker: false }));
   const draining = await joinServer(joining(folder));
-  expect(command.liveWorkers()).toBe(1);
+  expect(command.liveWorkers('perdure')).toBe(1);
   draining.works(false);
-  expect(command.liveWorkers()).toBe(0);
+  expect(command.liveWorkers('perdure')).toBe(0);
   await command.leave();
   expect(serverOf(folder).address).toBe(draining.address);
   await draining.leave();
@@ -96,13 +96,15 @@ onLinux('the server is tuned, on loopback, in a session of its own, and sees no 
   const joined = await joinServer(joining(folder, { env, say: (line) => said.push(line) }));
   const { pid } = serverOf(folder);
   const port = joined.address.split(':')[1] ?? '';
-  expect(proc(pid, 'cmdline').split('\0').slice(1, -1).join(' ')).toBe(
+  const args = proc(pid, 'cmdline').split('\0').slice(1, -1).join(' ');
+  expect(args.replace(/[0-9a-f-]{36}(?=\.invalid)/, 'UUID')).toBe(
     `server start-dev --headless --log-level error --ip 127.0.0.1 --port ${port} --db-filename ${folder.temporalDb} ` +
       '--search-attribute PerdurePhase=Keyword --sqlite-pragma journal_mode=wal --sqlite-pragma synchronous=1 ' +
       '--dynamic-config-value history.transferProcessorMaxPollRPS=10000 ' +
       '--dynamic-config-value history.timerProcessorMaxPollRPS=1000 ' +
       '--dynamic-config-value history.timerProcessorMaxTimeShift="10ms" ' +
-      '--dynamic-config-value system.enableActivityEagerExecution=true',
+      '--dynamic-config-value system.enableActivityEagerExecution=true ' +
+      '--dynamic-config-value frontend.httpAllowedHosts=["UUID.invalid"]',
   );
   expect(proc(pid, 'stat').split(') ')[1]?.split(' ').slice(2, 4)).toEqual([`${pid}`, `${pid}`]);
   expect(proc(pid, 'environ')).not.toContain('canary');

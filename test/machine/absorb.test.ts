@@ -30,3 +30,20 @@ it('L42 L51 a summary that was made while the next calls ran is told after their
   expect(pending).toMatchObject([{ kind: 'outcomes' }, { notice: { kind: 'batch_summary', text: 'It read.' } }]);
   expect([spend.usd, left]).toEqual([0.01, null]);
 });
+
+it('L34 the same call failing for ever is counted on when a sibling is cancelled with it', () => {
+  const event = toolsRan([call(0), call(1)], { facts: [{ error: true, cancelsSiblings: true }, { cancelled: true }] });
+  const counts = Array.from({ length: 5 }).reduce(
+    (before: ReturnType<typeof state>) => absorb(before, rules, event),
+    state(),
+  );
+  expect(counts.failing).toEqual({ signature: 'read:0', times: 5 });
+});
+
+it('L34 a reply that makes the same call six times counts once: the model has not seen it fail', () => {
+  const same = Array.from({ length: 6 }, (_, index) => call(index, { signature: 'bash:x' }));
+  const event = toolsRan(same, { facts: same.map(() => ({ error: true as const })) });
+  const once = absorb(state(), rules, event);
+  expect(once.failing).toEqual({ signature: 'bash:x', times: 1 });
+  expect(absorb(once, rules, event).failing).toEqual({ signature: 'bash:x', times: 2 });
+});

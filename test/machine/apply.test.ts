@@ -31,7 +31,13 @@ const transitions: readonly [Transition, Partial<RunState>][] = [
     },
   ],
   [
-    { reason: 'max_output_tokens_escalate', cap: 32_000, supersedes: 5, append: [] },
+    {
+      reason: 'max_output_tokens_escalate',
+      cap: 32_000,
+      supersedes: 5,
+      replaces: { head: hash('cut'), contextTokens: 9 },
+      append: [],
+    },
     { capOverride: 32_000, supersedes: 5, recoveries: 2 },
   ],
   [

@@ -14,7 +14,7 @@ const off: Partial<Rules> = { compaction: { ...rules.compaction, enabled: false 
 const tracking = state().compaction;
 
 const shrunk = (freed: number): Compacted => ({ kind: 'shrunk', head: hash('marked'), freed, spend: noSpend });
-const unshrunk: Compacted = { kind: 'unshrunk', detail: 'no old result is left', spend: noSpend };
+const unshrunk: Compacted = { kind: 'unshrunk', tokens: 1_000_000, spend: noSpend };
 const done: Compacted = { kind: 'compacted', head: hash('short'), before: 180_000, after: 20_000, spend: noSpend };
 const failed: Compacted = { kind: 'failed', detail: 'no summary', spend: noSpend };
 
@@ -144,10 +144,10 @@ describe('the end of a compaction', () => {
   });
 
   it('L14 a long wait of the small model parks the run, is no failure, and its count goes into the next attempt', () => {
-    const parked: Compacted = { kind: 'parked', until: 90_000, failures: 2, detail: '429', spend: usd(1) };
+    const parked: Compacted = { kind: 'parked', waitMs: 90_000, failures: 2, detail: '429', spend: usd(1) };
     const event = compacted(parked);
     const waiting = absorb(state({ contextTokens: 205_000 }), rules, event);
-    expect(decide(waiting, rules, event)).toEqual({ do: 'park', until: 90_000 });
+    expect(decide(waiting, rules, event)).toEqual({ do: 'park', waitMs: 90_000 });
     expect(waiting).toMatchObject({ pending: [], compaction: { failures: 0 }, spend: { usd: 1 } });
     const again = decide(waiting, rules, { kind: 'ready' });
     if (again.do !== 'compact') throw new Error(again.do);

@@ -30,7 +30,7 @@ describe('a reply cut by max output tokens', () => {
   it('L26 raises the cap first, on the same request', () => {
     expect(next(modelEvent(cutOff(), { step: 12 }))).toEqual({
       do: 'go_round',
-      transition: { reason: 'max_output_tokens_escalate', cap: 64_000, supersedes: 12, append: [] },
+      transition: { reason: 'max_output_tokens_escalate', cap: 64_000, supersedes: 12, replaces: cut, append: [] },
     });
     const before = state({ pending: [prompt], contextTokens: 5_000, newerTokens: 70 });
     const { head, pending, contextTokens, newerTokens } = after(modelEvent(cutOff(9_000)), before);
@@ -112,5 +112,53 @@ describe('a reply cut by max output tokens', () => {
       const move = next(withSummary(event), { ...raised, recoveries: 3, pending: [prompt] });
       expect(move).toMatchObject({ do: 'end', keep: cut, append: [told, { kind: 'notice' }] });
     }
+  });
+});
+
+describe('a raised cap that the API refuses', () => {
+  const refusal = (status = 400, more = {}): Event =>
+    modelEvent({ kind: 'failed', detail: 'no', status, spend: noSpend, ...more });
+  const escalated = (): RunState =>
+    after(modelEvent(cutOff(9_000)), state({ pending: [prompt], contextTokens: 5_000 }));
+
+  it.each([
+    ['in words we know', refusal(400, { maxOutput: 32_000 }), 32_000],
+    ['in words nobody knows', refusal(422), 8_000],
+    ['as a prompt that is too long', modelEvent({ kind: 'too_long', detail: 'no', spend: noSpend }), 8_000],
+  ])(
+    'L26 L27 %s: the cut reply is kept, and the cap is raised no more than the model allows',
+    (_, event, maxOutput) => {
+      const kept = after(event, escalated());
+      expect(kept).toMatchObject({
+        head: hash('cut'),
+        contextTokens: 9_000,
+        recoveries: 1,
+        capOverride: null,
+        maxOutput,
+      });
+      expect(kept.pending).toMatchObject([
+        { kind: 'transition', reason: 'max_output_tokens_escalate' },
+        { kind: 'notice', notice: { kind: 'continue' } },
+        { kind: 'transition', reason: 'max_output_tokens_recovery' },
+      ]);
+      expect(modelInput(kept, rules)).toMatchObject({ cap: 8_000, retells: true });
+      const again = next(modelEvent(cutOff()), kept);
+      const cap = maxOutput > 8_000 ? { cap: maxOutput } : {};
+      const reason = maxOutput > 8_000 ? 'max_output_tokens_escalate' : 'max_output_tokens_recovery';
+      expect(again).toMatchObject({ transition: { reason, ...cap } });
+    },
+  );
+
+  it('L20 L29 an error that has another cause ends the run as ever', () => {
+    expect(next(refusal(401), escalated())).toMatchObject({ terminal: { reason: 'model_error' } });
+    expect(next(refusal(400))).toMatchObject({ terminal: { reason: 'model_error' } });
+  });
+
+  it('L26 a default that is more than the API gives is lowered, once, and never what a caller chose', () => {
+    const move = next(refusal(400, { maxOutput: 4_096 }));
+    expect(move).toEqual({ do: 'lower_cap', maxOutput: 4_096 });
+    expect(modelInput(state({ maxOutput: 4_096 }), rules).cap).toBe(4_096);
+    expect(next(refusal(400, { maxOutput: 4_096 }), { maxOutput: 4_096 })).toMatchObject({ do: 'end' });
+    expect(next(refusal(400, { maxOutput: 4_096 }), {}, { outputCapFixed: true })).toMatchObject({ do: 'end' });
   });
 });

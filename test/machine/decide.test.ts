@@ -63,8 +63,8 @@ describe('after a reply', () => {
   });
 
   it('L14 a long wait asked for by the provider parks the run', () => {
-    const parked = { kind: 'parked', until: 99, failures: 2, overloads: 1, detail: '429', spend: noSpend } as const;
-    expect(next(modelEvent(parked))).toEqual({ do: 'park', until: 99 });
+    const parked = { kind: 'parked', waitMs: 99, failures: 2, overloads: 1, detail: '429', spend: noSpend } as const;
+    expect(next(modelEvent(parked))).toEqual({ do: 'park', waitMs: 99 });
     expect(absorb(state(), rules, modelEvent(parked))).toMatchObject({ failures: 2, overloads: 1 });
   });
 });

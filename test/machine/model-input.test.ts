@@ -6,7 +6,7 @@ import { modelInput } from '../../workflows/machine/model-input.ts';
 import { model, modelEvent, replied, rules, state } from '../support/machine.ts';
 
 it('L14 L19 a call that was parked goes on with its failures and overloads, and the next one with none', () => {
-  const parked = { kind: 'parked', until: 1, failures: 3, overloads: 2, detail: '', spend: noSpend } as const;
+  const parked = { kind: 'parked', waitMs: 1, failures: 3, overloads: 2, detail: '', spend: noSpend } as const;
   const waiting = absorb(state({ supersedes: 4 }), rules, modelEvent(parked));
   expect(modelInput(waiting, rules)).toEqual({ cap: 8_000, supersedes: 4, failures: 3, overloads: 2 });
   expect(modelInput(absorb(waiting, rules, modelEvent(replied())), rules)).toEqual({ cap: 8_000 });

@@ -125,7 +125,8 @@ function roundsBetweenTurns({ counts, turn }: RunState): void {
   expect(counts.collapse_drain_retry ?? 0).toBeLessThanOrEqual(turn + continued);
   expect(counts.reactive_compact_retry ?? 0).toBeLessThanOrEqual(turn + continued);
   expect(counts.max_output_tokens_recovery ?? 0).toBeLessThanOrEqual(3 * fresh);
-  expect(counts.max_output_tokens_escalate ?? 0).toBeLessThanOrEqual(turn);
+  // A second one of a turn follows one that the API refused, which was a recovery.
+  expect(counts.max_output_tokens_escalate ?? 0).toBeLessThanOrEqual(turn + (counts.max_output_tokens_recovery ?? 0));
 }
 
 /** Each call of each reply has one outcome: early with the reply, or after the tools, or noted at the end. */

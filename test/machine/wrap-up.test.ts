@@ -142,8 +142,8 @@ describe('the wrap-up', () => {
     expect(next(modelEvent(interrupted, { stop: 'interrupt' }), summing('turns'))).toMatchObject({
       terminal: { reason: 'aborted_streaming' },
     });
-    const parked = modelEvent({ kind: 'parked', until: 9, failures: 1, detail: '', spend: noSpend });
-    expect(next(parked, summing('turns'))).toEqual({ do: 'park', until: 9 });
+    const parked = modelEvent({ kind: 'parked', waitMs: 9, failures: 1, detail: '', spend: noSpend });
+    expect(next(parked, summing('turns'))).toEqual({ do: 'park', waitMs: 9 });
     expect(next({ kind: 'ready' }, summing('turns'))).toEqual({ do: 'call_model' });
   });
 

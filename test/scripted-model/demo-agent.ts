@@ -6,6 +6,7 @@ import { grepTool } from '../../activities/tools/builtin/grep.ts';
 import type { BuiltinOptions } from '../../activities/tools/builtin/options.ts';
 import { readTool } from '../../activities/tools/builtin/read.ts';
 import { writeTool } from '../../activities/tools/builtin/write.ts';
+import { probeSandbox } from '../../activities/tools/sandbox.ts';
 import type { Tool, ToolContext } from '../../activities/tools/tool.ts';
 import type { ScriptedModel } from '../../worker/scripted-model/index.ts';
 import { sdk } from './support.ts';
@@ -13,9 +14,11 @@ import { sdk } from './support.ts';
 export type ToolInput = Readonly<Record<string, string>>;
 export type Tools = Readonly<Record<string, (input: ToolInput) => Promise<string>>>;
 
+const sandbox = await probeSandbox();
+
 /** The real tools, in `cwd`. */
 export function demoTools(cwd: string): Tools {
-  const options: BuiltinOptions = { sandbox: undefined as never }; // The demo runs no shell.
+  const options: BuiltinOptions = { sandbox };
   const tools = [globTool(options), grepTool(options), readTool(options), writeTool(options)];
   return Object.fromEntries(tools.map((tool) => [tool.name, (input: ToolInput) => callTool(tool, input, cwd)]));
 }
@@ -29,6 +32,7 @@ async function callTool(tool: Tool, input: ToolInput, cwd: string): Promise<stri
     queryId: 'demo',
     depth: 0,
     progress: () => undefined,
+    fence: async () => undefined,
     readStored: () => Promise.resolve(null),
     spawned: () => Promise.resolve(),
   };

@@ -160,9 +160,9 @@ describe('a call that must be asked about', () => {
 
   it('L51 L55 the runtime limit stands still while only a decision is waited for', async () => {
     const h = await playing(reply([touch('made')]));
-    const session = await h.open('Go.', { ...asking, timeoutMs: 1_500 });
+    const session = await h.open('Go.', { ...asking, timeoutMs: 12_000 });
     const approval = await one(session);
-    const late = Date.now() + 1_600;
+    const late = Date.now() + 12_100;
     await until(() => Date.now() > late);
     await approve(session, approval);
     expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });

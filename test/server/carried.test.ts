@@ -9,7 +9,7 @@ import { reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { defaultHandover, SIGNALS, UPDATES, WORKFLOW_TYPE } from '../../workflows/contract/session.ts';
 import type { ResumedInput, RunCarry } from '../../workflows/session-state.ts';
 import { chainOf } from '../support/chain.ts';
-import { harness, type Harness, type OpenSession } from '../support/harness.ts';
+import { harness, once, type Harness, type OpenSession } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';
 import { until } from '../support/until.ts';
 
@@ -26,7 +26,7 @@ async function handed(h: Harness, session: OpenSession): Promise<ResumedInput> {
   const waits = async () => (await session.memo())?.phase === 'waiting_approval';
   await until(waits);
   const before = (await session.handle.describe()).runId;
-  await session.handle.signal(SIGNALS.resume);
+  await session.resume();
   await until(async () => (await session.handle.describe()).runId !== before);
   await until(waits);
   const { events } = await session.handle.fetchHistory();
@@ -80,6 +80,7 @@ describe('a session handed over while a call waits for a decision', () => {
       taskQueue: h.taskQueue,
       args: [input],
       signal: SIGNALS.interrupt,
+      signalArgs: [once('interrupt')],
       workflowTaskTimeout: '5s',
     });
     expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'aborted_tools', by: 'interrupt' } });
@@ -115,7 +116,7 @@ describe('a parked session', () => {
     for (const text of ['a', 'b', 'c']) await session.send(text);
     await until(async () => (await session.handle.describe()).runId !== before);
     expect(await parked()).toMatchObject({ parkedUntil });
-    await session.handle.signal(SIGNALS.resume);
+    await session.resume();
     expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
     expect(await session.ended(2)).toMatchObject({ messages: { length: 3 } });
     expect(h.bodies()).toHaveLength(3);

@@ -1,5 +1,5 @@
 // What is stored is damaged while a session lives: it is said, and the session stays usable as far as that can be.
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
@@ -13,10 +13,9 @@ it('L39 L40 a damaged outcome of a call is an unknown outcome that the model can
   const h = await harness({ script: [waits, reply('I will check.')] });
   const session = await h.open('Do it.');
   await until(() => existsSync(join(h.cwd, 'begun')));
-  const [claim = ''] = readdirSync(join(h.storeDir, 'keys', 'claims', session.id));
-  const outcomes = join(h.storeDir, 'keys', 'outcomes', session.id);
-  mkdirSync(outcomes, { recursive: true });
-  writeFileSync(join(outcomes, claim.replace(/\..*$/, '')), 'garbage');
+  const calls = join(h.storeDir, 'keys', 'calls', session.id);
+  const [claim = ''] = readdirSync(calls).filter((name) => name.endsWith('.claim'));
+  writeFileSync(join(calls, claim.replace(/claim$/, 'outcome')), 'garbage');
   writeFileSync(join(h.cwd, 'go'), '');
   expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
   expect(h.bodies()[1]?.messages.at(-1)).toMatchObject({

@@ -1,18 +1,14 @@
 // An activity fails in a way that nobody expects and says that it must not be retried: nothing is lost, and the session goes on.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, inject, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { ApplicationFailure } from '@temporalio/common';
-import { NativeConnection, Worker } from '@temporalio/worker';
-import type { Deps } from '../../activities/deps.ts';
 import { createActivities } from '../../activities/index.ts';
-import { bundlePath } from '../../worker/bundle.ts';
-import { createDeps } from '../../worker/create-deps.ts';
-import { modelAccess } from '../../worker/model-access.ts';
 import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
 import type { Activities } from '../../workflows/contract/activities.ts';
-import { fastBackoff, harness, type Harness, type OpenSession } from '../support/harness.ts';
+import { harness, type Harness, type OpenSession } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';
+import { workerWith } from '../support/own-activities.ts';
 import { until } from '../support/until.ts';
 
 describe('a defect that is not to be retried', () => {
@@ -107,28 +103,7 @@ async function failByHand({ client }: Harness, { handle }: OpenSession, activity
   });
 }
 
-/** In place of the harness's own; `stop` it before the next. */
-async function workerWithout(h: Harness, broken: keyof Activities): Promise<{ stop(): Promise<void> }> {
-  await h.worker.stop();
+function workerWithout(h: Harness, broken: keyof Activities): Promise<{ stop(): Promise<void> }> {
   const fails = () => Promise.reject(ApplicationFailure.nonRetryable('a defect'));
-  const activities = { ...createActivities(await depsOf(h)), [broken]: fails };
-  const connection = await NativeConnection.connect({ address: inject('temporalAddress') });
-  const { taskQueue } = h;
-  const worker = await Worker.create({ connection, taskQueue, workflowBundle: { codePath: bundlePath() }, activities });
-  const done = worker.run();
-  const stop = async (): Promise<void> => {
-    if (worker.getState() !== 'RUNNING') return;
-    worker.shutdown();
-    await done;
-    await connection.close();
-  };
-  onTestFinished(stop);
-  return { stop };
-}
-
-async function depsOf({ storeDir, liveDir, model }: Harness): Promise<Deps> {
-  const env = { PATH: process.env.PATH, ANTHROPIC_API_KEY: 'test', ANTHROPIC_BASE_URL: model.url };
-  const defaults = { backoff: fastBackoff, permissionMode: 'bypass' } as const;
-  const settings = { storeDir, liveDir, dataDir: join(storeDir, '..', 'data'), env, defaults, warn: () => {} };
-  return createDeps({ ...settings, access: await modelAccess(env) });
+  return workerWith(h, (deps) => ({ ...createActivities(deps), [broken]: fails }));
 }

@@ -1,7 +1,7 @@
 // Megabytes of waiting messages. Not in the uncached tier: there each task fetches and replays all of them again.
 import { expect, it, onTestFinished } from 'vitest';
 import { reply, toolUse, type Reply } from '../../worker/scripted-model/index.ts';
-import { SIGNALS, UPDATES, type Phase } from '../../workflows/contract/session.ts';
+import { UPDATES, type Phase } from '../../workflows/contract/session.ts';
 import { update } from '../../client/session-update.ts';
 import { harness, type Harness, type OpenSession } from '../support/harness.ts';
 import { until } from '../support/until.ts';
@@ -25,7 +25,7 @@ it('L4 L43 L61 takes more messages than one payload holds, each once and in orde
 
 const waits: readonly (readonly [Phase, Reply, (session: OpenSession, h: Harness) => Promise<unknown>])[] = [
   ['waiting_approval', reply([toolUse('bash', { command: 'touch made' })]), approve],
-  ['parked', { fault: { status: 429, retryAfter: 3_600 } }, (session) => session.handle.signal(SIGNALS.resume)],
+  ['parked', { fault: { status: 429, retryAfter: 3_600 } }, (session) => session.resume()],
 ];
 
 it.each(waits)('L4 L14 L55 L61 takes thousands that arrive together while it is %s', async (phase, first, goOn) => {

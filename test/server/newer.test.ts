@@ -1,14 +1,14 @@
 // A deploy that goes from worker to worker: one that is still old meets what a new one wrote.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { NativeConnection, Worker } from '@temporalio/worker';
+import { NativeConnection } from '@temporalio/worker';
 import { expect, inject, it, onTestFinished } from 'vitest';
 import { createActivities } from '../../activities/index.ts';
 import { configReader } from '../../activities/run-config.ts';
 import { fileStore } from '../../activities/transcript/file-store.ts';
 import { createTranscripts } from '../../activities/transcript/transcripts.ts';
-import { bundlePath } from '../../worker/bundle.ts';
 import { createDeps } from '../../worker/create-deps.ts';
+import { createWorker } from '../../worker/create-worker.ts';
 import { modelAccess } from '../../worker/model-access.ts';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { UPDATES, type PendingApproval } from '../../workflows/contract/session.ts';
@@ -29,10 +29,11 @@ async function startOldWorker({ storeDir, liveDir, cwd, taskQueue }: Harness): P
     transcripts: createTranscripts(store, () => Promise.resolve(null)),
   };
   const connection = await NativeConnection.connect({ address: inject('temporalAddress') });
-  const worker = await Worker.create({
+  const worker = await createWorker({
+    warn: () => {},
     connection,
+    namespace: 'default',
     taskQueue,
-    workflowBundle: { codePath: bundlePath() },
     activities: createActivities(deps),
   });
   const ended = worker.run();
@@ -57,10 +58,7 @@ it('L40 L50 a run waits while a worker is older than what is stored, says why, a
   await h.worker.stop();
   const old = await startOldWorker(h);
   await session.handle.executeUpdate(UPDATES.approve, { args: [{ call, inputHash }] });
-  const waiting = await until(async () => {
-    const [activity] = (await session.handle.describe()).raw.pendingActivities ?? [];
-    return activity?.lastFailure?.message;
-  });
+  const waiting = await until(session.lastFailure);
   expect(waiting).toContain('was written by a newer Perdure (version 2, this one reads 1): update this one');
   await old.stop();
   expect(existsSync(join(h.cwd, 'made'))).toBe(false);

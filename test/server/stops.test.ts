@@ -155,11 +155,11 @@ describe('the runtime limit', () => {
 
   it('L51 L14 stands still while the run is parked, and parking can be ended early', async () => {
     const h = await harness({ script: { replies: [{ fault: { status: 429, retryAfter: 3_600 } }, reply('Rested.')] } });
-    const session = await h.open('Do it.', { timeoutMs: 2_000 });
+    const session = await h.open('Do it.', { timeoutMs: 12_000 });
     await until(async () => (await session.memo())?.phase === 'parked');
     // Parked for longer than the limit allows to run.
-    await until(() => Date.now() - h.requestedAt(0) > 2_500);
-    await session.handle.signal('resume');
+    await until(() => Date.now() - h.requestedAt(0) > 12_500);
+    await session.resume();
     expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
     await keepHistory('L14 parked and resumed', session.handle);
   });

@@ -48,7 +48,7 @@ function anyModelEnd(from: Random): Event {
     [6, failing('too_long')],
     [2, failing('media_too_large')],
     [3, () => modelEvent({ kind: 'fallback', from: 'a', to: 'b', calls: [], detail: '529', spend: noSpend })],
-    [3, () => modelEvent({ kind: 'parked', until: 1, failures: 1, detail: '', spend: noSpend })],
+    [3, () => modelEvent({ kind: 'parked', waitMs: 1, failures: 1, detail: '', spend: noSpend })],
     [1, () => modelEvent({ kind: 'failed', detail: '401', spend: noSpend })],
     [1, () => modelEvent(interrupted(anyCalls(from)), { stop: 'interrupt' })],
   ]);
@@ -102,8 +102,9 @@ function anyCompaction({ nat, weighted }: Random, move: Extract<Performed, { do:
     [3, () => ({ kind: 'failed', detail: 'x', spend })],
     [1 * summary, () => ({ kind: 'failed', detail: 'x', ...marked(nat(40_000)), spend })],
     [3 * shrink, () => ({ kind: 'shrunk', ...marked(nat(60_000)), spend })],
-    [1 * shrink, () => ({ kind: 'unshrunk', detail: 'x', spend })],
-    [1 * summary, () => ({ kind: 'parked', until: 1, failures: 1, detail: '', spend })],
+    [1 * shrink, () => ({ kind: 'unshrunk', tokens: nat(200_000), spend })],
+    [1, () => ({ kind: 'as_is', tokens: nat(200_000), spend })],
+    [1 * summary, () => ({ kind: 'parked', waitMs: 1, failures: 1, detail: '', spend })],
   ]);
 }
 

@@ -13,7 +13,7 @@ import { anthropicModel } from '../../activities/model/stream.ts';
 import { openRun } from '../../activities/open-run.ts';
 import { configReader } from '../../activities/run-config.ts';
 import { runTool } from '../../activities/run-tool.ts';
-import { readOutcome } from '../../activities/tools/outcome-record.ts';
+import { readOutcome } from '../../activities/tools/journal.ts';
 import { createRegistry } from '../../activities/tools/registry.ts';
 import { callRunner } from '../../activities/tools/runner.ts';
 import { defineTool, type Tool } from '../../activities/tools/tool.ts';
@@ -90,6 +90,8 @@ export function fakeAttempt(number = 1, remembered?: unknown): FakeAttempt & { l
     number,
     signal: controller.signal,
     abortedBy: () => by,
+    run: 'run',
+    fence: () => Promise.resolve(true),
     remembered,
     left: remembered,
     remember(details) {
@@ -126,7 +128,7 @@ export async function benchDeps({
   const { live, lines } = recordedLive();
   const warnings: string[] = [];
   const read: Parameters<typeof createTranscripts>[1] = async (session, key) =>
-    (await readOutcome(store, session, key))?.outcome ?? null;
+    (await readOutcome(store, { session, key }))?.outcome ?? null;
   const deps: Deps = {
     store,
     live,
@@ -144,10 +146,10 @@ export async function benchDeps({
     now: Date.now,
     random: () => 0,
     hooks: hookRunner(hooks, { env: {} }),
-    guards: [],
     attachments: { prefetch: () => undefined, collect: () => Promise.resolve([]) },
     afterStop: [],
     warn: (line) => void warnings.push(line),
+    redact: (text) => text,
   };
   const opened = await openRun(deps)(fakeAttempt(), {
     chain: 'chain',

@@ -1,12 +1,17 @@
 // The configuration of workers that are killed while a tool runs whose start can be checked, or asked about (L40). Runs the built product.
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { defineTool } from '../../dist/activities/tools/tool.js';
 
 const add = (cwd, file, line) => appendFileSync(join(cwd, file), `${line}\n`);
 
-/** Its effect is a line with its key. It never answers while there is no file `answer`, before its effect or after it. */
+const isThere = async (path) => {
+  while (!existsSync(path)) await sleep(20);
+};
+
+/** Its effect is a line with its key. It is begun with a file `answer`, or waits for one `go`, before its effect or after it. */
 function deliver(recovery, more) {
   return defineTool({
     name: `deliver_${recovery}`,
@@ -16,7 +21,7 @@ function deliver(recovery, more) {
     recovery,
     ...more,
     async call({ hangs }, { cwd, idempotencyKey }) {
-      const hang = existsSync(join(cwd, 'answer')) ? Promise.resolve() : new Promise(() => {});
+      const hang = existsSync(join(cwd, 'answer')) ? Promise.resolve() : isThere(join(cwd, 'go'));
       if (hangs === 'after') add(cwd, 'effects.log', idempotencyKey);
       add(cwd, 'starts.log', idempotencyKey);
       await hang;

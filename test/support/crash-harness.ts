@@ -14,6 +14,7 @@ import {
 } from '../../worker/scripted-model/index.ts';
 import type { HandoverLimits, RunOptions } from '../../workflows/contract/session.ts';
 import { chainOf } from './chain.ts';
+import { follower } from './follower.ts';
 import { fastBackoff, liveText, openSession, type OpenSession } from './harness.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { oneRuntime } from './one-runtime.ts';
@@ -58,6 +59,8 @@ export async function crashHarness(options: CrashOptions) {
     bodies: () => model.requests.map((request) => request.body as ParsedRequest),
     /** All live files of a session, as text. */
     liveText: (session: SessionId): string => liveText(join(folders.liveDir, session)),
+    /** Follows the session's first run, from now on. */
+    follow: (session: OpenSession) => follower({ client, ...folders }, session.id),
     open: (text: string, run: Partial<RunOptions> = {}, own = handover) =>
       openSession({ client, taskQueue, folders, handover: own }, text, run),
     worker: () =>

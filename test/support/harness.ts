@@ -2,7 +2,10 @@
 import { randomUUID } from 'node:crypto';
 import { inject, onTestFinished } from 'vitest';
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
+import { decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { startWorker, type RunningWorker, type StartWorker } from '../../worker/start-worker.ts';
+import { clientConverter } from '../../worker/payloads/data-converter.ts';
+import type { KeyRing } from '../../worker/payloads/key-ring.ts';
 import {
   startScriptedModel,
   type ParsedRequest,
@@ -19,6 +22,7 @@ import {
   type RunSummary,
   type SessionInput,
   type SessionMemo,
+  type SignalOnce,
   type UserMessage,
 } from '../../workflows/contract/session.ts';
 import { fileStore } from '../../activities/transcript/file-store.ts';
@@ -34,6 +38,8 @@ export type HarnessOptions = {
   readonly script: ScriptedModelOptions['script'];
   readonly worker?: Partial<StartWorker>;
   readonly handover?: HandoverLimits;
+  /** Payloads are sealed with these, as on the embedded server of a data folder; plain without, so that histories can be kept. */
+  readonly keys?: KeyRing;
 };
 
 export async function harness(options: HarnessOptions) {
@@ -44,7 +50,7 @@ export async function harness(options: HarnessOptions) {
 
 export type Harness = Awaited<ReturnType<typeof harnessOn>>;
 
-async function harnessOn(model: ScriptedModel, { worker: settings, handover }: HarnessOptions) {
+async function harnessOn(model: ScriptedModel, { worker: settings, handover, keys }: HarnessOptions) {
   oneRuntime();
   const root = tempDir();
   const folders = { cwd: join(root, 'workspace'), storeDir: join(root, 'store'), liveDir: join(root, 'live') };
@@ -57,6 +63,7 @@ async function harnessOn(model: ScriptedModel, { worker: settings, handover }: H
     startWorker({
       address,
       namespace: 'default',
+      ...(keys && { keys }),
       ...folders,
       dataDir: join(root, 'data'),
       env,
@@ -69,7 +76,10 @@ async function harnessOn(model: ScriptedModel, { worker: settings, handover }: H
     });
   const worker = await start();
   onTestFinished(() => worker.stop());
-  const client = new Client({ connection: await Connection.connect({ address }) });
+  const client = new Client({
+    connection: await Connection.connect({ address }),
+    dataConverter: clientConverter(keys),
+  });
   onTestFinished(() => client.connection.close());
   return {
     ...folders,
@@ -85,7 +95,7 @@ async function harnessOn(model: ScriptedModel, { worker: settings, handover }: H
     /** All live files of a session, as text. */
     liveText: (session: SessionId): string => liveText(join(folders.liveDir, session)),
     open: (text: string, run: Partial<RunOptions> = {}) =>
-      openSession({ client, taskQueue, folders, handover }, text, run),
+      openSession({ client, taskQueue, folders, handover, ...(keys && { keys }) }, text, run),
   };
 }
 
@@ -104,12 +114,13 @@ export type Where = {
   readonly taskQueue: string;
   readonly folders: { readonly cwd: string; readonly storeDir: string };
   readonly handover: HandoverLimits | undefined;
+  readonly keys?: KeyRing;
 };
 
 export type OpenSession = Awaited<ReturnType<typeof openSession>>;
 
 export async function openSession(
-  { client, taskQueue, folders, handover }: Where,
+  { client, taskQueue, folders, handover, keys }: Where,
   text: string,
   options: Partial<RunOptions>,
 ) {
@@ -119,6 +130,7 @@ export async function openSession(
     title: text.slice(0, 120),
     visibility: true,
     ...(handover ? { handover } : {}),
+    ...(keys ? { sealed: true } : {}),
   };
   const handle = await client.workflow.signalWithStart(WORKFLOW_TYPE, {
     workflowId: id,
@@ -152,10 +164,23 @@ export async function openSession(
     ended,
     send: (body: string, more: Partial<UserMessage> = {}) =>
       handleOfChain.signal(SIGNALS.message, { ...userMessage(body), ...more }),
-    interrupt: () => handleOfChain.signal(SIGNALS.interrupt),
+    interrupt: () => handleOfChain.signal(SIGNALS.interrupt, once('interrupt')),
+    /** Why the newest activity's last attempt failed, once one has. */
+    lastFailure: async (): Promise<string | undefined> => {
+      const [activity] = (await handleOfChain.describe()).raw.pendingActivities ?? [];
+      const { namespace, loadedDataConverter } = client.options;
+      const activityId = activity?.activityId ?? '';
+      const context = { type: 'activity', namespace, workflowId: id, activityId, isLocal: false } as const;
+      return (await decodeOptionalFailureToOptionalError(loadedDataConverter, activity?.lastFailure, context))?.message;
+    },
+    resume: () => handleOfChain.signal(SIGNALS.resume, once('resume')),
     /** Everything stored up to the session's last change of phase. */
     entries,
   };
+}
+
+export function once(signal: SignalOnce['signal']): SignalOnce {
+  return { signal, id: randomUUID() };
 }
 
 export function userMessage(text: string): UserMessage {

@@ -30,6 +30,7 @@ export async function killedInModelCall({
   fillWorkspace(h.cwd);
   const first = await h.worker();
   const session = await h.open('Do it.', options);
+  const early = h.follow(session);
   await until(() => h.bodies().length === requests);
   await first.kill();
   const second = await h.worker();
@@ -42,6 +43,8 @@ export async function killedInModelCall({
   expect(h.bodies()).toHaveLength(requests + 1);
   expect(h.bodies().at(-1)).toEqual(h.bodies().at(-2));
   expect(new Set(h.effects()).size).toBe(h.effects().length);
+  await early.converges();
+  await h.follow(session).converges();
   await replays(h.client, session);
   await second.kill();
 }

@@ -41,6 +41,7 @@ export const rules: Rules = {
   stopHooks: false,
   maxStopHookRounds: 8,
   batchSummaries: false,
+  summarySpend: noSpend,
   afterStop: false,
   approvalMs: 1_000,
 };

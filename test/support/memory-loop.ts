@@ -119,6 +119,8 @@ async function attempts<Input, Output>(session: SessionId, body: Body<Input, Out
       number,
       signal: new AbortController().signal,
       abortedBy: () => null,
+      run: 'run',
+      fence: () => Promise.resolve(true),
       remembered,
       remember: (details) => (remembered = details),
     };

@@ -1,26 +1,29 @@
 // A watcher of the live channel in a test: follows until the test is over, and can be asked what it has seen.
 import { onTestFinished } from 'vitest';
+import type { Told, Watched } from '../../activities/live/events.ts';
 import { type Cursor, followLive, type LiveItem } from '../../activities/live/follow-live.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { until } from './until.ts';
 
 export type Watcher = {
-  readonly items: LiveItem[];
+  /** Without the marks of what is stored. */
+  readonly items: (Watched & Pick<LiveItem, 'cursor'>)[];
   readonly warnings: string[];
   /** Texts of the deltas that no tombstone took back, in the order they came. */
   said(): string[];
   /** Resolves when `found` is true of what was seen. */
-  sees(found: (items: readonly LiveItem[]) => boolean): Promise<void>;
+  sees(found: (items: Watcher['items']) => boolean): Promise<void>;
   stop(): Promise<void>;
 };
 
 export function watcher(dir: string, session: string, from?: Cursor): Watcher {
-  const items: LiveItem[] = [];
+  const items: Watcher['items'] = [];
   const warnings: string[] = [];
   const abort = new AbortController();
   const options = { dir, session: session as SessionId, signal: abort.signal, from };
   const following = (async () => {
-    for await (const item of followLive({ ...options, warn: (message) => warnings.push(message) })) items.push(item);
+    for await (const item of followLive({ ...options, warn: (message) => warnings.push(message) }))
+      if (item.type !== 'stored') items.push(item);
   })();
   const stop = async (): Promise<void> => {
     abort.abort();
@@ -36,7 +39,7 @@ export function watcher(dir: string, session: string, from?: Cursor): Watcher {
   };
 }
 
-export function said(items: readonly LiveItem[]): string[] {
+export function said(items: readonly Told[]): string[] {
   return items.flatMap((item, at) => {
     if (item.type !== 'text_delta') return [];
     const taken = items

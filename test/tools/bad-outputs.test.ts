@@ -1,7 +1,7 @@
 // What tools may give back, however odd: an outcome the model can read, JSON that can be stored, nothing that hangs or crashes.
 import { expect, test } from 'vitest';
 import { executeCall } from '../../activities/tools/execute.ts';
-import { readOutcome } from '../../activities/tools/outcome-record.ts';
+import { readOutcome } from '../../activities/tools/journal.ts';
 import type { ToolOutput } from '../../activities/tools/tool.ts';
 import { ToolFailure, FatalToolFailure } from '../../activities/tools/tool.ts';
 import { bench, callRun, done, request, simpleTool } from './support.ts';
@@ -10,7 +10,7 @@ async function outcomeOf(output: unknown) {
   const shared = bench([simpleTool({ call: async () => output as ToolOutput })]);
   const { outcome, facts } = done(await executeCall(shared, request('simple'), callRun()));
   // What is recorded is what was returned, as JSON.
-  expect(await readOutcome(shared.store, shared.session, callRun().key)).toEqual({ outcome, facts });
+  expect(await readOutcome(shared.store, { session: shared.session, key: callRun().key })).toEqual({ outcome, facts });
   return { ...outcome, facts };
 }
 

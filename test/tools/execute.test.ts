@@ -154,6 +154,7 @@ test('L40 the tool gets the call key as its idempotency key, the same on every a
     recovery: 'rerun',
     call: async (_, context) => (keys.push(context.idempotencyKey), fails(0).call?.({}, context) as never),
   });
-  for (const attempt of [1, 2]) await executeCall(bench([tool]), request('simple'), callRun({ attempt }));
+  for (const mayHaveBegun of [false, true])
+    await executeCall(bench([tool]), request('simple'), callRun({ mayHaveBegun }));
   expect(keys).toEqual(['chain.head.2', 'chain.head.2']);
 });

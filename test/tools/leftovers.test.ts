@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
 import { processIdentity } from '../../activities/process-identity.ts';
-import { callId, claimCall, recordChild, type ClaimedCall } from '../../activities/tools/claim.ts';
+import { callId, claimCall, recordChild, type JournaledCall } from '../../activities/tools/journal.ts';
 import { executeCall } from '../../activities/tools/execute.ts';
 import { processInfo } from '../../activities/tools/process/proc.ts';
 import { memoryStore } from '../../activities/transcript/memory-store.ts';
@@ -11,7 +11,7 @@ import type { Store } from '../../activities/transcript/store.ts';
 import type { CallKey, SessionId } from '../../workflows/contract/ids.ts';
 import { bench, callRun, request, simpleTool, until } from './support.ts';
 
-const call: ClaimedCall = { session: 'session-1' as SessionId, key: 'chain.head.2' as CallKey };
+const call: JournaledCall = { session: 'session-1' as SessionId, key: 'chain.head.2' as CallKey };
 
 /** A process that would outlive its attempt, with the call's mark in its environment or without. */
 async function leftover(marked: boolean): Promise<{ pid: number; gone: () => boolean }> {
@@ -29,9 +29,13 @@ async function leftover(marked: boolean): Promise<{ pid: number; gone: () => boo
 
 async function secondAttempt(prepare: (store: Store) => Promise<void>, host = processIdentity()): Promise<string> {
   const store = memoryStore();
-  await claimCall(store, call, { tool: 'bash', input: {}, host, attempt: 1 });
+  await claimCall(store, call, { tool: 'bash', input: {}, host });
   await prepare(store);
-  const done = await executeCall(bench([simpleTool({})], { store }), request('simple'), callRun({ attempt: 2 }));
+  const done = await executeCall(
+    bench([simpleTool({})], { store }),
+    request('simple'),
+    callRun({ mayHaveBegun: true }),
+  );
   return done.kind === 'done' ? done.outcome.content : done.kind;
 }
 
@@ -74,7 +78,7 @@ test('L40 processes of another boot or machine are not looked for here', async (
 test('a second attempt of a call without a claim first ends what the first left running', async () => {
   const { gone } = await leftover(true);
   const tool = simpleTool({ risk: 'read', call: async () => ({ content: gone() ? 'alone' : 'not alone' }) });
-  expect(await executeCall(bench([tool]), request('simple'), callRun({ attempt: 2 }))).toMatchObject({
+  expect(await executeCall(bench([tool]), request('simple'), callRun({ mayHaveBegun: true }))).toMatchObject({
     outcome: { content: 'alone' },
   });
   await until(gone);
@@ -83,12 +87,12 @@ test('a second attempt of a call without a claim first ends what the first left 
 test('L40 what is left of the first attempt is ended before a check looks', async () => {
   const { gone } = await leftover(true);
   const store = memoryStore();
-  await claimCall(store, call, { tool: 'simple', input: {}, host: processIdentity(), attempt: 1 });
+  await claimCall(store, call, { tool: 'simple', input: {}, host: processIdentity() });
   const content = (): string => (gone() ? 'alone' : 'not alone');
   const tool = simpleTool({
     recovery: 'verify',
     verify: async () => ({ kind: 'done', output: { content: content() } }),
   });
-  const done = await executeCall(bench([tool], { store }), request('simple'), callRun({ attempt: 2 }));
+  const done = await executeCall(bench([tool], { store }), request('simple'), callRun({ mayHaveBegun: true }));
   expect(done).toMatchObject({ outcome: { content: 'alone' } });
 });

@@ -1,7 +1,7 @@
 // A call that was started and lost its result (L40): a check, or a person, may let it run again, once for each generation.
 import { expect, test, vi } from 'vitest';
 import type { Decision } from '../../workflows/contract/activities.ts';
-import { claimCall, inputHash, recordStopped } from '../../activities/tools/claim.ts';
+import { claimCall, inputHash, recordStopped } from '../../activities/tools/journal.ts';
 import { executeCall } from '../../activities/tools/execute.ts';
 import { ToolFailure, type Tool, type ToolContext, type Verified } from '../../activities/tools/tool.ts';
 import { memoryStore } from '../../activities/transcript/memory-store.ts';
@@ -28,10 +28,14 @@ async function died(more: Partial<Tool>) {
   const first = { ...shared, mode: 'bypass', store: losingFirstOutcome(store) } as const;
   await expect(executeCall(first, simple, callRun())).rejects.toThrow('gone');
   const again = (decision?: Decision, signal?: AbortSignal): Promise<Executed> =>
-    executeCall(shared, simple, callRun({ attempt: 2, ...(decision && { decision }), ...(signal && { signal }) }));
+    executeCall(
+      shared,
+      simple,
+      callRun({ mayHaveBegun: true, ...(decision && { decision }), ...(signal && { signal }) }),
+    );
   /** As `again`, and dies like the first. */
   const dies = (): Promise<Executed> =>
-    executeCall({ ...shared, store: losingFirstOutcome(store) }, simple, callRun({ attempt: 2 }));
+    executeCall({ ...shared, store: losingFirstOutcome(store) }, simple, callRun({ mayHaveBegun: true }));
   return { ran, keys, store, shared, again, dies };
 }
 
@@ -186,7 +190,7 @@ test('L40 what runs again is what was started, also when a person had edited it'
   const dying = { ...shared, store: losingFirstOutcome(shared.store) };
   await expect(executeCall(dying, simple, run)).rejects.toThrow('gone');
   // A decision carries no further than the activity it was given to.
-  const { outcome } = done(await executeCall(shared, simple, callRun({ attempt: 2 })));
+  const { outcome } = done(await executeCall(shared, simple, callRun({ mayHaveBegun: true })));
   expect(ran).toEqual([{ text: 'edited' }, { text: 'edited' }]);
   expect(outcome.log.approved).toEqual({ inputHash: hash, editedHash: edited });
 });
@@ -195,11 +199,13 @@ test.each(['ask', 'verify'] as const)(
   'L40 L50 a call with recovery %s that a deploy stopped before it began runs without more ado',
   async (recovery) => {
     const store = memoryStore();
-    await claimCall(store, call, { tool: 'simple', input: {}, host: processIdentity(), attempt: 1 });
+    await claimCall(store, call, { tool: 'simple', input: {}, host: processIdentity() });
     await recordStopped(store, call, { cause: 'deploy', began: false, at: 0 });
     const verify = vi.fn();
     const shared = bench([simpleTool({ recovery, verify })], { store });
-    expect(done(await executeCall(shared, request('simple'), callRun({ attempt: 2 }))).outcome.content).toBe('done');
+    expect(done(await executeCall(shared, request('simple'), callRun({ mayHaveBegun: true }))).outcome.content).toBe(
+      'done',
+    );
     expect(verify).not.toHaveBeenCalled();
   },
 );
@@ -207,7 +213,9 @@ test.each(['ask', 'verify'] as const)(
 test('L40 a started call whose tool is gone is reported', async () => {
   const { shared } = await died({ recovery: 'verify', verify: async () => ({ kind: 'not_done' }) });
   const without = { ...shared, registry: bench([]).registry };
-  const { outcome } = done(await executeCall(without, request('simple', { text: 'x' }), callRun({ attempt: 2 })));
+  const { outcome } = done(
+    await executeCall(without, request('simple', { text: 'x' }), callRun({ mayHaveBegun: true })),
+  );
   expect(outcome.log.outcome).toBe('unknown');
 });
 
@@ -232,19 +240,8 @@ test.each(['dontAsk', 'bypass'] as const)(
   async (mode) => {
     const { ran, shared } = await died({ recovery: 'ask' });
     const asking = { ...shared, mode, permissions: { ask: ['simple'] } };
-    const recovered = await executeCall(asking, request('simple', { text: 'x' }), callRun({ attempt: 2 }));
+    const recovered = await executeCall(asking, request('simple', { text: 'x' }), callRun({ mayHaveBegun: true }));
     expect(done(recovered).outcome.log.outcome).toBe('unknown');
     expect(ran).toHaveLength(1);
   },
 );
-
-test('L50 an attempt that was given up finds the claim of a later one, and leaves call and outcome to it', async () => {
-  const store = memoryStore();
-  const shared = bench([simpleTool({ recovery: 'verify', verify: async () => ({ kind: 'not_done' }) })], { store });
-  const simple = request('simple', { text: 'x' });
-  await claimCall(store, call, { tool: 'simple', input: { text: 'x' }, host: processIdentity(), step: 4, attempt: 2 });
-  const stale = { kind: 'void', cause: 'superseded' };
-  expect(await executeCall(shared, simple, callRun({ step: 4, attempt: 1 }))).toEqual(stale);
-  expect(await executeCall(shared, simple, callRun({ step: 3, attempt: 9 }))).toEqual(stale);
-  expect(done(await executeCall(shared, simple, callRun({ step: 4, attempt: 3 }))).outcome.content).toBe('x');
-});

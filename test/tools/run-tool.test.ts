@@ -1,8 +1,8 @@
 // The tool activity on a real stored reply: asked, decided, modified.
 import { expect, test } from 'vitest';
 import { runTool } from '../../activities/run-tool.ts';
-import { inputHash } from '../../activities/tools/claim.ts';
-import { readOutcome } from '../../activities/tools/outcome-record.ts';
+import { inputHash } from '../../activities/tools/journal.ts';
+import { readOutcome } from '../../activities/tools/journal.ts';
 import { callKey } from '../../workflows/contract/ids.ts';
 import type { RunTool } from '../../workflows/contract/activities.ts';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
@@ -31,7 +31,7 @@ test('L55 the activity returns what must be asked and leaves no outcome; with th
       inputHash: hash,
     },
   });
-  expect(await readOutcome(deps.store, SESSION, callKey('chain', result.head, 0))).toBeNull();
+  expect(await readOutcome(deps.store, { session: SESSION, key: callKey('chain', result.head, 0) })).toBeNull();
   expect(lines.some(({ type }) => type === 'tool_start')).toBe(false);
   expect(lines.at(-1)).toEqual({ type: 'fate', fate: 'done' });
   expect(await run({ decision: { kind: 'allow', inputHash: hash } })).toEqual({});

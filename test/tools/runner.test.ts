@@ -28,6 +28,8 @@ const attempt: Attempt = {
   number: 1,
   signal: new AbortController().signal,
   abortedBy: () => null,
+  run: 'run',
+  fence: () => Promise.resolve(true),
   remembered: undefined,
   remember: () => undefined,
 };

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { processIdentity } from '../../activities/process-identity.ts';
+import { thisHost, type Host } from '../../activities/host.ts';
 import type { Done } from '../../activities/tools/execute.ts';
 import { createRegistry } from '../../activities/tools/registry.ts';
 import { defineTool, type Tool, type ToolContext, type ToolOutput } from '../../activities/tools/tool.ts';
@@ -24,6 +24,9 @@ export function tempFolder(): string {
   return folder;
 }
 
+/** Attempts of a test share its process and stand for workers that are gone. */
+export const workersGone: Host = { ...thisHost(), liveness: () => 'dead' };
+
 export function bench(tools: readonly Tool[], more: Partial<Workbench> = {}): Workbench {
   return {
     registry: createRegistry(tools),
@@ -32,7 +35,7 @@ export function bench(tools: readonly Tool[], more: Partial<Workbench> = {}): Wo
     cwd: '/workspace',
     store: memoryStore(),
     session: 'session-1' as SessionId,
-    host: processIdentity(),
+    host: workersGone,
     queryId: 'query',
     depth: 0,
     ...more,
@@ -47,8 +50,8 @@ export function callRun(more: Partial<CallRun> = {}): CallRun {
   return {
     key: 'chain.head.2' as CallKey,
     signal: new AbortController().signal,
-    attempt: 1,
-    mayHaveBegun: (more.attempt ?? 1) > 1,
+    fence: () => Promise.resolve(true),
+    mayHaveBegun: false,
     iteration: 1,
     begins: () => undefined,
     progress: () => undefined,
@@ -69,7 +72,7 @@ export function losingFirstOutcome(store: Store): Store {
   return {
     ...store,
     create: async (key, bytes) => {
-      if (lost || !key.startsWith('outcomes/')) return await store.create(key, bytes);
+      if (lost || !key.endsWith('.outcome')) return await store.create(key, bytes);
       lost = true;
       throw new StoreError('unavailable', 'the worker is gone');
     },
@@ -86,6 +89,7 @@ export function toolContext(cwd: string, more: Partial<ToolContext> = {}): ToolC
     queryId: 'query',
     depth: 0,
     progress: () => undefined,
+    fence: async () => undefined,
     readStored: async () => null,
     spawned: async () => undefined,
     ...more,

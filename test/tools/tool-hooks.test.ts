@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { type HookRunner, type PostToolVerdict, type PreToolVerdict } from '../../activities/hooks/hooks.ts';
 import type { LiveEvent } from '../../activities/live/events.ts';
-import { findClaim } from '../../activities/tools/claim.ts';
+import { findClaim } from '../../activities/tools/journal.ts';
 import { executeCall } from '../../activities/tools/execute.ts';
 import type { Tool } from '../../activities/tools/tool.ts';
 import type { CallRun, Workbench } from '../../activities/tools/workbench.ts';
@@ -168,7 +168,7 @@ test('L40 a call that was started is not judged by hooks again', async () => {
   const call = request('simple', { text: 'x' });
   await expect(executeCall({ ...shared, store: dying }, call, callRun())).rejects.toThrow('the worker is gone');
   order.length = 0;
-  expect(done(await run({ attempt: 2 })).outcome.log.outcome).toBe('unknown');
+  expect(done(await run({ mayHaveBegun: true })).outcome.log.outcome).toBe('unknown');
   expect(order).toEqual([]);
 });
 
@@ -178,6 +178,6 @@ test('L50 a hook that a deploy stopped has said nothing: nobody is asked in its 
   const { preTool } = shared.hooks;
   shared.hooks.preTool = (context, call) => (abort.abort('deploy'), preTool(context, call));
   expect(await run({ signal: abort.signal })).toEqual({ kind: 'void', cause: 'deploy' });
-  expect(await run({ attempt: 2 })).toMatchObject({ kind: 'ask' });
+  expect(await run({ mayHaveBegun: true })).toMatchObject({ kind: 'ask' });
   expect(order.filter((step) => Array.isArray(step) && step[0] === 'pre')).toHaveLength(2);
 });

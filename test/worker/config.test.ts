@@ -24,6 +24,8 @@ const everything: PerdureConfig = defineConfig({
   batchSummaries: true,
   approvalTimeoutMs: 60_000,
   drainMs: 600_000,
+  maxConcurrentActivities: 20,
+  profile: 'fleet',
   tools: () => [],
   hooks: {
     preTool: [() => undefined, { command: 'true', tools: ['bash'] }, { command: ['true'], name: 'x', timeoutMs: 10 }],
@@ -116,6 +118,7 @@ test.each<[string, unknown, string | RegExp]>([
     { permissionMode: 'yolo' },
     '"permissionMode" is "yolo": give one of default, acceptEdits, plan, dontAsk, bypass',
   ],
+  ['no slot', { maxConcurrentActivities: 0 }, '"maxConcurrentActivities" is 0: give a whole number from 1 to 1000'],
   ['a drain of no time', { drainMs: 0 }, '"drainMs" is 0: give a whole number of milliseconds from 1 to 86400000'],
   [
     'rules that ask in a mode that asks nothing',

@@ -17,6 +17,7 @@ function server(
   sessions: Readonly<Record<string, readonly string[]>>,
   taken: readonly string[],
   onFail = (): void => undefined,
+  phases: Readonly<Record<string, string>> = {},
 ) {
   const failed: Failed[] = [];
   const pending = (session: string) =>
@@ -27,7 +28,7 @@ function server(
   const client = {
     options: { namespace: 'default' },
     workflow: {
-      list: () => Object.keys(sessions).map((workflowId) => ({ workflowId, memo: {} })),
+      list: () => Object.keys(sessions).map((workflowId) => ({ workflowId, memo: memoOf(phases[workflowId]) })),
       getHandle: (session: string) => ({
         describe: () => Promise.resolve({ raw: { pendingActivities: pending(session) } }),
       }),
@@ -45,10 +46,28 @@ function server(
   return { client: client as unknown as Client, failed };
 }
 
+const memoOf = (phase: string | undefined) => (phase === undefined ? {} : { perdure: { phase } });
+
+it('L50 sessions that run are looked at, and no others', async () => {
+  const phases = { 's-1': 'running', 's-2': 'waiting_approval', 's-3': 'parked', 's-4': 'idle' };
+  const { client, failed } = server({ 's-1': ['1'], 's-2': ['2'], 's-3': ['3'], 's-4': ['4'] }, [], undefined, phases);
+  const dirs = { lockDir: tempDir(), workersDir: tempDir() };
+  const reaper = startReaper({ client, taskQueues: ['own'], ...dirs, warn: () => {} });
+  await reaper.first;
+  await reaper.stop();
+  expect(failed.map(({ activityId }) => activityId)).toEqual(['1']);
+});
+
 it('L50 what another worker has taken over already keeps none of the rest from being taken over, and is no warning', async () => {
   const { client, failed } = server({ 's-1': ['1', '2'], 's-2': ['3'] }, ['1']);
   const warnings: string[] = [];
-  const reaper = startReaper({ client, taskQueue: 'own', lockDir: tempDir(), warn: (line) => warnings.push(line) });
+  const reaper = startReaper({
+    client,
+    taskQueues: ['own'],
+    lockDir: tempDir(),
+    workersDir: tempDir(),
+    warn: (line) => warnings.push(line),
+  });
   await reaper.first;
   await reaper.stop();
   expect(warnings).toEqual([]);
@@ -59,7 +78,13 @@ it('L30 L50 what a hook command of a dead worker left running is ended before it
   const { alive } = await processNamed(`hook/${dead}/1`);
   const seen: boolean[] = [];
   const { client } = server({ 's-1': ['1'] }, [], () => void seen.push(alive()));
-  const reaper = startReaper({ client, taskQueue: 'own', lockDir: tempDir(), warn: () => {} });
+  const reaper = startReaper({
+    client,
+    taskQueues: ['own'],
+    lockDir: tempDir(),
+    workersDir: tempDir(),
+    warn: () => {},
+  });
   await reaper.first;
   await reaper.stop();
   expect(seen).toEqual([false]);
@@ -68,7 +93,9 @@ it('L30 L50 what a hook command of a dead worker left running is ended before it
 it("L3 L50 two that start at once give work back once: the attempt that then begins is no dead worker's", async () => {
   const { client, failed } = server({ 's-1': ['1', '2'], 's-2': ['3'] }, []);
   const lockDir = tempDir();
-  const reapers = [1, 2].map(() => startReaper({ client, taskQueue: 'own', lockDir, warn: () => {} }));
+  const reapers = [1, 2].map(() =>
+    startReaper({ client, taskQueues: ['own'], lockDir, workersDir: tempDir(), warn: () => {} }),
+  );
   await Promise.all(reapers.map(({ first }) => first));
   await Promise.all(reapers.map(({ stop }) => stop()));
   expect(failed.map(({ activityId }) => activityId).toSorted()).toEqual(['1', '2', '3']);
@@ -79,7 +106,13 @@ it('L50 while another worker of the machine looks, it looks for this one as well
   const lockDir = tempDir();
   const release = await fileLock(lockDir, { doing: 'looking', waitMs: 0 });
   const warnings: string[] = [];
-  const reaper = startReaper({ client, taskQueue: 'own', lockDir, warn: (line) => warnings.push(line) });
+  const reaper = startReaper({
+    client,
+    taskQueues: ['own'],
+    lockDir,
+    workersDir: tempDir(),
+    warn: (line) => warnings.push(line),
+  });
   await reaper.first;
   await reaper.stop();
   release();

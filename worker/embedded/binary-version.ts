@@ -1,7 +1,6 @@
 // Which Temporal server a `temporal` binary holds, and whether it will do.
 import { execFile } from 'node:child_process';
-import { childEnv } from './child-env.ts';
-import type { Env } from './data-folder.ts';
+import type { Programs } from '../../activities/tools/process/programs.ts';
 
 /** A `temporal` that can be started; `server` is the version of the server in it, such as 1.29.1. */
 export type Binary = { readonly path: string; readonly server: string };
@@ -9,7 +8,7 @@ export type Binary = { readonly path: string; readonly server: string };
 /** Puts a binary in the folder `into` (absolute, there already) and returns its path, or says why not. */
 export type BinarySource = (get: {
   readonly into: string;
-  readonly env: Env;
+  readonly programs: Programs;
   /** Progress for a person, one line each. */
   readonly say: (line: string) => void;
 }) => Promise<{ readonly path: string } | { readonly problem: string }>;
@@ -18,8 +17,11 @@ export type BinarySource = (get: {
 const OLDEST = [1, 29] as const;
 
 /** The server's version, or why there is none to be had. */
-export async function binaryVersion(path: string, env: Env): Promise<{ server: string } | { problem: string }> {
-  const said = await run(path, env);
+export async function binaryVersion(
+  path: string,
+  programs: Programs,
+): Promise<{ server: string } | { problem: string }> {
+  const said = await run(path, programs);
   const version = /\bServer (\d+\.\d+\.\d+)/.exec(said)?.[1];
   return version === undefined ? { problem: 'does not say which server it holds' } : { server: version };
 }
@@ -44,8 +46,10 @@ function numbers(version: string): readonly [number, number] {
   return [major ?? 0, minor ?? 0];
 }
 
-function run(path: string, env: Env): Promise<string> {
+function run(path: string, programs: Programs): Promise<string> {
   return new Promise((resolve) => {
-    execFile(path, ['--version'], { env: childEnv(env), timeout: 10_000 }, (_error, stdout) => resolve(stdout));
+    execFile(path, ['--version'], { env: programs.environment(), cwd: '/', timeout: 10_000 }, (_error, stdout) =>
+      resolve(stdout),
+    );
   });
 }

@@ -3,8 +3,8 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import type { Programs } from '../../activities/tools/process/programs.ts';
 import type { BinarySource } from './binary-version.ts';
-import { childEnv } from './child-env.ts';
 import { codeOf, reasonOf } from './setup-problem.ts';
 
 /** The newest version that `go install` takes: later ones replace modules. It holds server 1.29.1. */
@@ -12,11 +12,11 @@ const VERSION = 'v1.5.1';
 const PACKAGE = `github.com/temporalio/cli/cmd/temporal@${VERSION}`;
 const REPORT_MS = 30_000;
 
-export const buildBinary: BinarySource = async ({ into, env, say }) => {
+export const buildBinary: BinarySource = async ({ into, programs, say }) => {
   const bin = mkdtempSync(join(into, '.build-'));
   try {
     say(`building a Temporal server with \`go install ${PACKAGE}\`: about 4 minutes, once`);
-    const failure = await goInstall({ ...childEnv(env, 'network'), GOBIN: bin }, say);
+    const failure = await goInstall(programs, bin, say);
     if (failure !== null) return { problem: failure };
     const path = freeName(into);
     renameSync(join(bin, 'temporal'), path);
@@ -32,9 +32,10 @@ function freeName(into: string): string {
   return existsSync(plain) ? join(into, `temporal-${VERSION}`) : plain;
 }
 
-async function goInstall(env: Record<string, string>, say: (line: string) => void): Promise<string | null> {
+async function goInstall(programs: Programs, bin: string, say: (line: string) => void): Promise<string | null> {
   const started = Date.now();
-  const child = spawn('go', ['install', PACKAGE], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+  const env = { ...programs.environment('network'), GOBIN: bin };
+  const child = spawn(programs.at('go'), ['install', PACKAGE], { env, cwd: bin, stdio: ['ignore', 'ignore', 'pipe'] });
   const report = setInterval(() => say(`still building (${minutes(Date.now() - started)})`), REPORT_MS);
   const failure = await outcome(child);
   clearInterval(report);

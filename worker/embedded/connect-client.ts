@@ -1,5 +1,6 @@
 // A client of a Temporal server that is known to answer and to have the namespace.
 import { Client, Connection, isRetryableError, makeGrpcRetryInterceptor } from '@temporalio/client';
+import { clientConverter } from '../payloads/data-converter.ts';
 import { GRPC, grpcFailure } from './grpc-failure.ts';
 import type { External } from './resolve-connection.ts';
 import { SetupProblem } from './setup-problem.ts';
@@ -44,7 +45,8 @@ export async function connectClient(target: Target): Promise<Connected> {
     await close();
     throw error;
   }
-  return { connection, client: new Client({ connection, namespace: target.namespace }), close };
+  const client = new Client({ connection, namespace: target.namespace, dataConverter: clientConverter(target.keys) });
+  return { connection, client, close };
 }
 
 type Interceptor = ReturnType<typeof makeGrpcRetryInterceptor>;

@@ -1,5 +1,5 @@
 // Where everything durable of one machine lives. Belongs to one machine (or container) at a time. Nothing here is ever deleted.
-import { accessSync, constants, existsSync, mkdirSync, opendirSync } from 'node:fs';
+import { accessSync, chmodSync, constants, existsSync, mkdirSync, opendirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
@@ -15,6 +15,8 @@ export type DataFolder = {
   /** Which server runs on the database, or did last. */
   readonly serverJson: string;
   readonly serverLog: string;
+  /** What payloads are sealed with. */
+  readonly payloadKeys: string;
   readonly storeDir: string;
   readonly liveDir: string;
   readonly membersDir: string;
@@ -27,25 +29,33 @@ const layoutSchema = z.object({ version: z.number() });
 const ELSEWHERE = 'set PERDURE_DATA to another folder';
 
 /**
- * `PERDURE_DATA`, or `perdure` in the user's XDG data folder; made with mode 0700 when it is not there.
+ * `PERDURE_DATA`, or `perdure` in the user's XDG data folder; made with mode 0700 when it is not there,
+ * and brought to it when it is.
  * Throws SetupProblem when it cannot be used or another layout version made it.
  */
 export function dataFolder(env: Env): DataFolder {
-  const root = resolve(env['PERDURE_DATA'] || join(xdgFolder(env, 'XDG_DATA_HOME', '.local/share'), 'perdure'));
+  const root = dataRoot(env);
   const folder: DataFolder = {
     root,
     temporalDb: join(root, 'temporal.db'),
     serverJson: join(root, 'server.json'),
     serverLog: join(root, 'server.log'),
+    payloadKeys: join(root, 'payload-keys.json'),
     storeDir: join(root, 'store'),
     liveDir: join(root, 'live'),
     membersDir: join(root, 'members'),
     lockDir: join(root, 'lock'),
   };
   makeFolder(root);
+  keepPrivate(root);
   checkLayout(root);
   for (const dir of [folder.storeDir, folder.liveDir, folder.membersDir, folder.lockDir]) makeFolder(dir);
   return folder;
+}
+
+/** Where it is, or would be. */
+export function dataRoot(env: Env): string {
+  return resolve(env['PERDURE_DATA'] || join(xdgFolder(env, 'XDG_DATA_HOME', '.local/share'), 'perdure'));
 }
 
 /** A folder of the XDG base directory rules: relative values are ignored. */
@@ -62,6 +72,22 @@ function makeFolder(path: string): void {
   } catch (error) {
     throw cannotUse(path, error);
   }
+}
+
+/** Transcripts and keys are nobody else's: behind a folder that only its owner enters, whatever the modes of what lies in it. */
+function keepPrivate(root: string): void {
+  const { uid, mode } = statSync(root);
+  const user = process.getuid?.();
+  if (user !== undefined && uid !== user) {
+    throw new SetupProblem(
+      `the data folder ${root} belongs to another user (${uid}, and this process is ${user}): run as that user, or ${ELSEWHERE}`,
+    );
+  }
+  if (user === undefined || (mode & 0o077) === 0) return;
+  chmodSync(root, 0o700);
+  process.stderr.write(
+    `the data folder ${root} was open to other users of this machine: it no longer is (mode 0700)\n`,
+  );
 }
 
 /** Step by step: under /proc, `recursive` never returns. */

@@ -5,7 +5,6 @@ import { mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { BinarySource } from './binary-version.ts';
-import { childEnv } from './child-env.ts';
 import { reasonOf } from './setup-problem.ts';
 
 const STALLED_MS = 15_000;
@@ -25,11 +24,11 @@ runtime.createEphemeralServer({ type: 'dev-server', exe, log, ...rest }).then(
   (error) => { console.error(error.message); process.exitCode = 1; },
 );`;
 
-export const downloadBinary: BinarySource = async ({ into, env, say }) => {
+export const downloadBinary: BinarySource = async ({ into, programs, say }) => {
   say('downloading a Temporal server from temporal.download, once');
   const folder = mkdtempSync(join(into, '.download-'));
   try {
-    const failure = await download(folder, childEnv(env, 'network'));
+    const failure = await download(folder, programs.environment('network'));
     if (failure !== null) return { problem: `the SDK's download from temporal.download failed: ${failure}` };
     const name = readdirSync(folder).find((file) => file.startsWith('temporal'));
     if (name === undefined) return { problem: "the SDK's download from temporal.download left no file" };
@@ -43,7 +42,11 @@ export const downloadBinary: BinarySource = async ({ into, env, say }) => {
 /** Null when it is there, else why not. */
 function download(folder: string, env: Record<string, string>): Promise<string | null> {
   const module = createRequire(import.meta.url).resolve('@temporalio/worker');
-  const child = spawn(process.execPath, ['-e', script, module, folder], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = spawn(process.execPath, ['-e', script, module, folder], {
+    env,
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
   let errors = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text));
   let stalled = false;

@@ -1,7 +1,9 @@
 // Finds a Temporal server to run, or gets one: PATH, our cache, the SDK's own download, a Go build. Each step that does not
 // give one says why, and the last sentence lists them all.
-import { accessSync, constants, readdirSync, statSync } from 'node:fs';
-import { delimiter, isAbsolute, join } from 'node:path';
+import { readdirSync } from 'node:fs';
+import { delimiter, dirname, isAbsolute, join } from 'node:path';
+import { findPrograms, isExecutable, type Programs } from '../../activities/tools/process/programs.ts';
+import { checkBinary, forgetBinary, recordBinary } from './binary-checksum.ts';
 import { type Binary, type BinarySource, binaryVersion, versionProblem } from './binary-version.ts';
 import { buildBinary } from './build-binary.ts';
 import { type Env, xdgFolder } from './data-folder.ts';
@@ -15,6 +17,8 @@ export type FindBinary = {
   readonly wanted: string | null;
   /** Progress for a person, one line each. */
   readonly say: (line: string) => void;
+  /** Absent: those of `env`. */
+  readonly programs?: Programs;
   /** The steps that get what is not here, in order. */
   readonly sources?: readonly BinarySource[];
 };
@@ -22,25 +26,33 @@ export type FindBinary = {
 const WAIT_FOR_BUILD_MS = 30 * 60_000;
 
 /** Throws SetupProblem: what was tried, why it did not do, what to do. */
-export async function findBinary(find: FindBinary): Promise<Binary> {
+export async function findBinary(given: FindBinary): Promise<Binary> {
+  const find = { ...given, programs: given.programs ?? findPrograms(given.env) };
   const cache = join(xdgFolder(find.env, 'XDG_CACHE_HOME', '.cache'), 'perdure', 'bin');
-  const here = await firstSuitable(find, [...onPath(find.env), ...inCache(cache)]);
+  const here = await firstSuitable(find, cache, [
+    ...find.programs.folders.map(temporalIn).filter(isExecutable),
+    ...inCache(cache),
+  ]);
   if (here.binary !== null) return here.binary;
   const lock = {
     doing: 'getting a Temporal server',
     waitMs: WAIT_FOR_BUILD_MS,
     onWait: (pid: number) => find.say(`process ${pid} is getting a Temporal server: waiting for it`),
   };
-  return withLock(join(cache, '.lock'), lock, () => get(find, cache, here.problems));
+  return withLock(join(cache, '.lock'), lock, () => get(find, cache, [...here.problems, ...passedOver(find)]));
 }
 
-async function get(find: FindBinary, cache: string, problems: readonly string[]): Promise<Binary> {
-  const meanwhile = await firstSuitable(find, inCache(cache));
+type Find = FindBinary & { readonly programs: Programs };
+
+async function get(find: Find, cache: string, problems: readonly string[]): Promise<Binary> {
+  const meanwhile = await firstSuitable(find, cache, inCache(cache));
   if (meanwhile.binary !== null) return meanwhile.binary;
   const tried = problems.length > 0 ? [...problems] : [`no \`temporal\` on PATH or in ${cache}`];
   for (const source of find.sources ?? [downloadBinary, buildBinary]) {
-    const got = await source({ into: cache, env: find.env, say: find.say });
-    const result = 'path' in got ? await firstSuitable(find, [got.path]) : { binary: null, problems: [got.problem] };
+    const got = await source({ into: cache, programs: find.programs, say: find.say });
+    if ('path' in got && isIn(cache, got.path)) forgetBinary(got.path);
+    const result =
+      'path' in got ? await firstSuitable(find, cache, [got.path]) : { binary: null, problems: [got.problem] };
     if (result.binary !== null) return result.binary;
     for (const problem of result.problems) find.say(problem);
     tried.push(...result.problems);
@@ -55,20 +67,33 @@ function remedy(wanted: string | null): string {
   return `Install the Temporal CLI${which} (https://docs.temporal.io/cli) or Go, or set TEMPORAL_ADDRESS to a server that runs.`;
 }
 
-async function firstSuitable({ env, wanted }: FindBinary, paths: readonly string[]) {
+async function firstSuitable({ programs, wanted }: Find, cache: string, paths: readonly string[]) {
   const problems: string[] = [];
   for (const path of paths) {
-    const version = await binaryVersion(path, env);
+    // Those on PATH lie where an agent cannot write, and are their package manager's.
+    const isNew = isIn(cache, path) && (await checkBinary(path)) === 'unknown';
+    const version = await binaryVersion(path, programs);
     const problem = 'problem' in version ? version.problem : versionProblem(version.server, wanted);
-    if (problem === undefined && 'server' in version) return { binary: { path, server: version.server }, problems };
+    if (problem === undefined && 'server' in version) {
+      if (isNew) await recordBinary(path);
+      return { binary: { path, server: version.server }, problems };
+    }
     problems.push(`${path} ${problem}`);
   }
   return { binary: null, problems };
 }
 
-function onPath(env: Env): readonly string[] {
+const isIn = (cache: string, path: string): boolean => dirname(path) === cache;
+
+const temporalIn = (folder: string): string => join(folder, 'temporal');
+
+/** A person who has installed one is told why it is not taken. */
+function passedOver({ env, programs }: Find): readonly string[] {
   const folders = (env['PATH'] ?? '').split(delimiter).filter(isAbsolute);
-  return [...new Set(folders)].map((folder) => join(folder, 'temporal')).filter(isExecutable);
+  const others = folders.filter((folder) => !programs.folders.includes(folder)).map(temporalIn);
+  return [...new Set(others)]
+    .filter(isExecutable)
+    .map((path) => `${path} lies where an agent may write: put it into /usr/local/bin`);
 }
 
 /** `temporal` first; others, such as the SDK's download, by name. */
@@ -85,14 +110,5 @@ function listed(folder: string): readonly string[] {
     return readdirSync(folder);
   } catch {
     return [];
-  }
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
-  } catch {
-    return false;
   }
 }

@@ -3,10 +3,11 @@
 import type { Binary } from './binary-version.ts';
 import type { DataFolder, Env } from './data-folder.ts';
 import { withFolderLock } from './folder-lock.ts';
-import { livingMembers, register, type Registration, type Role } from './members.ts';
+import { livingMembers, type Member, register, type Registration, type Role, workersOf } from './members.ts';
 import { readyServer } from './ready-server.ts';
+import type { KeyRing } from '../payloads/key-ring.ts';
 import { NAMESPACE } from './server-args.ts';
-import { runningServer, type ServerRecord, wantedVersion } from './server-record.ts';
+import { folderKeys, runningServer, type ServerRecord, wantedVersion } from './server-record.ts';
 import { startServer } from './start-server.ts';
 import { stopServer } from './stop-server.ts';
 
@@ -15,6 +16,8 @@ export type JoinServer = {
   readonly role: Role;
   /** This process polls for tasks. */
   readonly worker: boolean;
+  /** Of these queues; absent: of the one that every worker that stays polls. */
+  readonly queues?: readonly string[];
   readonly env: Env;
   /** Called only when a server has to be started. `wanted` is the version that made the database, null for a new one. */
   readonly binary: (wanted: string | null) => Promise<Binary>;
@@ -28,16 +31,20 @@ export type Embedded = {
   /** host:port, the same for as long as anyone is joined. */
   readonly address: string;
   readonly namespace: string;
+  /** What its payloads are sealed with. */
+  readonly keys: KeyRing;
   readonly startedHere: boolean;
   /** Aborted when this process begins to leave. */
   readonly left: AbortSignal;
-  /** Other living processes that poll for tasks and stay: of role `dev` or `worker`. */
-  liveWorkers(): number;
+  /** Other living processes that poll for tasks of the queue and stay: of role `dev` or `worker`. */
+  liveWorkers(taskQueue: string): number;
+  /** All that poll it, beside what this process registered when it joined. */
+  otherWorkers(taskQueue: string): readonly Member[];
   /**
    * Tells other processes whether this one polls for tasks: true before it begins to, and false before it stops to, so that they bring
-   * up a worker while it still finishes what it runs. Harmless twice.
+   * up a worker while it still finishes what it runs. `queues`: other ones than it joined with. Harmless twice.
    */
-  works(worker: boolean): void;
+  works(worker: boolean, queues?: readonly string[]): void;
   /** Stops the server when nobody else is joined, and resolves when it is gone. Harmless twice. */
   leave(): Promise<void>;
 };
@@ -67,20 +74,22 @@ async function joinLocked(options: JoinServer, binary: Binary | null): Promise<E
 
 function embedded(options: JoinServer, record: ServerRecord, self: Registration, startedHere: boolean): Embedded {
   const { folder } = options;
+  const keys = folderKeys(folder);
   const left = new AbortController();
   let leaving: Promise<void> | undefined;
   return {
     options,
     address: record.address,
     namespace: NAMESPACE,
+    keys,
     startedHere,
     left: left.signal,
-    liveWorkers: () =>
-      livingMembers(folder, self.path).filter((member) => member.worker && member.role !== 'command').length,
-    works: (worker) => {
+    liveWorkers: (taskQueue) => workersOf(folder, taskQueue, self.path).filter(({ role }) => role !== 'command').length,
+    otherWorkers: (taskQueue) => workersOf(folder, taskQueue, self.path),
+    works: (worker, queues) => {
       if (left.signal.aborted) return;
       try {
-        self.works(worker);
+        self.works(worker, queues);
       } catch {
         // A disk that is full must not keep a worker from starting or stopping; then others know only when it has left.
       }

@@ -3,6 +3,7 @@ import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { isAlive, processIdentity } from '../../activities/process-identity.ts';
+import { TASK_QUEUE } from '../../workflows/contract/session.ts';
 import type { DataFolder } from './data-folder.ts';
 import { identitySchema } from './file-lock.ts';
 import { readJsonFile, writeJsonFile } from './json-file.ts';
@@ -10,25 +11,31 @@ import { readJsonFile, writeJsonFile } from './json-file.ts';
 /** `dev` and `worker` stay until they are stopped, a `command` ends by itself. */
 export type Role = 'dev' | 'worker' | 'command';
 
-const memberSchema = identitySchema.extend({ role: z.enum(['dev', 'worker', 'command']), worker: z.boolean() });
+const memberSchema = identitySchema.extend({
+  role: z.enum(['dev', 'worker', 'command']),
+  worker: z.boolean(),
+  queues: z.array(z.string()).default([TASK_QUEUE]),
+});
 
-/** `worker`: it polls for tasks. */
+/** `worker`: it polls for tasks, of `queues`. */
 export type Member = Readonly<z.infer<typeof memberSchema>>;
 
 /** Adds this process and returns how to take it off. The caller holds the folder's lock for both; `works` needs none. */
-export function register(folder: DataFolder, about: { readonly role: Role; readonly worker: boolean }): Registration {
+export function register(folder: DataFolder, about: About): Registration {
   const identity = processIdentity();
   const path = freePath(folder, `${identity.pid}-${identity.startTime}`);
-  const write = (worker: boolean): void =>
-    writeJsonFile(path, { ...identity, role: about.role, worker }, 'not durable');
+  const write = (worker: boolean, queues = about.queues): void =>
+    writeJsonFile(path, { ...identity, role: about.role, worker, ...(queues && { queues }) }, 'not durable');
   write(about.worker);
   return { path, works: write, remove: () => rmSync(path, { force: true }) };
 }
 
+type About = { readonly role: Role; readonly worker: boolean; readonly queues?: readonly string[] };
+
 export type Registration = {
   readonly path: string;
   /** Whether from now on it counts as one that polls. */
-  works(worker: boolean): void;
+  works(worker: boolean, queues?: readonly string[]): void;
   remove(): void;
 };
 
@@ -47,9 +54,9 @@ export function livingMembers({ membersDir }: DataFolder, except?: string): read
   return paths.filter((path) => path.endsWith('.json') && path !== except).flatMap(living);
 }
 
-/** How many of them poll. */
-export function workersOf(folder: DataFolder): number {
-  return livingMembers(folder).filter(({ worker }) => worker).length;
+/** Those that poll the queue. */
+export function workersOf(folder: DataFolder, taskQueue: string, except?: string): readonly Member[] {
+  return livingMembers(folder, except).filter(({ worker, queues }) => worker && queues.includes(taskQueue));
 }
 
 function living(path: string): readonly Member[] {

@@ -1,9 +1,10 @@
 // Which Temporal server to use: the one that the environment or a Temporal profile names, else ours.
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve, sep } from 'node:path';
 import { loadClientConnectConfig, type LoadClientProfileOptions } from '@temporalio/envconfig';
 import type { ConnectionOptions } from '@temporalio/client';
-import { type Env, xdgFolder } from './data-folder.ts';
+import { openKeyRing, type KeyRing } from '../payloads/key-ring.ts';
+import { dataRoot, type Env, xdgFolder } from './data-folder.ts';
 import { codeOf, reasonOf, SetupProblem } from './setup-problem.ts';
 
 /** Everything a client's or a worker's connection takes. `metadata` is sent with each call. */
@@ -15,6 +16,8 @@ export type External = {
   readonly tls?: NonNullable<ConnectionOptions['tls']>;
   readonly apiKey?: string;
   readonly metadata?: Readonly<Record<string, string>>;
+  /** Payloads are sealed with these; plain without. */
+  readonly keys?: KeyRing;
 };
 
 export type Resolved = External | { readonly kind: 'embedded' };
@@ -45,7 +48,21 @@ export function resolveConnection(env: Env): Resolved {
     ...(tls === undefined || tls === null ? {} : { tls }),
     ...(typeof apiKey === 'string' ? { apiKey } : {}),
     ...(metadata === undefined ? {} : { metadata: texts(metadata) }),
+    ...keysOf(set),
   };
+}
+
+/** On a server that is not ours payloads are sealed only when someone says with what. Commands of the agent do not see the data folder. */
+function keysOf(env: Env): Pick<External, 'keys'> {
+  const named = env['PERDURE_CODEC_KEYS'];
+  if (named === undefined) return {};
+  const path = resolve(named);
+  const root = dataRoot(env);
+  if (!path.startsWith(`${root}${sep}`))
+    throw new SetupProblem(
+      `PERDURE_CODEC_KEYS names ${path}, which the agent's commands can read: put it into the data folder ${root}`,
+    );
+  return { keys: openKeyRing(path, `there is no key file ${path}: copy it there, or correct PERDURE_CODEC_KEYS`) };
 }
 
 const texts = (metadata: object): Readonly<Record<string, string>> =>
@@ -73,7 +90,7 @@ function userConfig(env: Env): string {
 
 function load(env: Record<string, string>, { path, text }: ConfigFile) {
   // The SDK fails on a file without a profile table.
-  const hasProfile = text !== null && /^\s*\[?\s*"?profile\b/m.test(text);
+  const hasProfile = text !== null && /^[ \t]*(?:\[[ \t]*)?"?profile\b/m.test(text);
   const options: LoadClientProfileOptions = {
     overrideEnvVars: env,
     configSource: { data: hasProfile ? text : '[profile]' },

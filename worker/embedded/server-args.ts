@@ -1,15 +1,19 @@
 // How the dev server is tuned for one machine. At its defaults every turn takes 200 ms and timers come up to a second late.
+import { randomUUID } from 'node:crypto';
+
 export const NAMESPACE = 'default';
 /** The dev server's own keeps closed sessions for a day. */
 export const RETENTION_DAYS = 90;
 
-const dynamicConfig = [
+const dynamicConfig = (httpHost: string): readonly string[] => [
   // 20 a second by default, which alone makes a turn take 200 ms.
   'history.transferProcessorMaxPollRPS=10000',
   'history.timerProcessorMaxPollRPS=1000',
   'history.timerProcessorMaxTimeShift="10ms"',
   // An activity starts in the answer to the workflow task that asked for it.
   'system.enableActivityEagerExecution=true',
+  // Its HTTP API would do whatever a web page in the user's browser asks: it has no key, and answers any host and origin. Nobody knows this host.
+  `frontend.httpAllowedHosts=["${httpHost}"]`,
 ];
 
 /** A power cut may lose the last moments, never the database. */
@@ -29,7 +33,7 @@ export function serverArgs(options: {
     ['--db-filename', options.database],
     ['--search-attribute', `${options.attribute}=Keyword`],
     ...pragmas.map((pragma) => ['--sqlite-pragma', pragma]),
-    ...dynamicConfig.map((setting) => ['--dynamic-config-value', setting]),
+    ...dynamicConfig(`${randomUUID()}.invalid`).map((setting) => ['--dynamic-config-value', setting]),
   ];
   return ['server', 'start-dev', '--headless', ...flags.flat()];
 }

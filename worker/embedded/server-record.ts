@@ -3,7 +3,8 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { bootId, hostName, isAlive, startTimeOf } from '../../activities/process-identity.ts';
+import { bootId, hostName, isAlive, startTimeOf, SYSTEM_PATH } from '../../activities/process-identity.ts';
+import { openKeyRing, type KeyRing } from '../payloads/key-ring.ts';
 import type { DataFolder } from './data-folder.ts';
 import { identitySchema } from './file-lock.ts';
 import { readJsonFile, writeJsonFile } from './json-file.ts';
@@ -77,7 +78,9 @@ function commandLine(pid: number): readonly string[] {
 
 /** Splits at spaces: a database path with a space is not found this way. */
 function listedByPs() {
-  const lines = execFileSync('ps', ['-axww', '-o', 'pid=,args='], { encoding: 'utf8', maxBuffer: 1 << 26 }).split('\n');
+  const env = { PATH: SYSTEM_PATH };
+  const output = execFileSync('ps', ['-axww', '-o', 'pid=,args='], { encoding: 'utf8', env, maxBuffer: 1 << 26 });
+  const lines = output.split('\n');
   return lines.map((line) => line.trim().split(/\s+/)).map(([pid, ...args]) => ({ pid: Number(pid), args }));
 }
 
@@ -92,6 +95,15 @@ export function databaseRecord(folder: DataFolder): DatabaseRecord | null {
   throw new SetupProblem(
     `${path}, which says what Temporal version made the database, ${what}: write it again, such as ${example}; nothing was changed`,
   );
+}
+
+/**
+ * What the sessions of a database are sealed with. Made with the database; without its keys nothing in it can be read. Throws
+ * SetupProblem when they are missing or damaged.
+ */
+export function folderKeys({ payloadKeys, temporalDb }: DataFolder): KeyRing {
+  const missing = `${payloadKeys}, the keys to what is in ${temporalDb}, is missing: restore it from a backup, or set PERDURE_DATA to another folder; nothing was changed`;
+  return openKeyRing(payloadKeys, missing);
 }
 
 /** The version that a server on this database has to have; null for any. */

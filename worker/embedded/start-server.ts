@@ -2,15 +2,17 @@
 // The caller holds the folder's lock and has seen that no server runs on the database.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { findPrograms } from '../../activities/tools/process/programs.ts';
 import { bootId, hostName, startTimeOf } from '../../activities/process-identity.ts';
+import { makeKeyFile } from '../payloads/key-ring.ts';
 import { PHASE_ATTRIBUTE } from '../../workflows/contract/session.ts';
 import { type Binary, sameSchema } from './binary-version.ts';
-import { childEnv } from './child-env.ts';
 import type { DataFolder, Env } from './data-folder.ts';
 import { freePort, isFree } from './free-port.ts';
 import { serverArgs } from './server-args.ts';
 import {
   databaseRecord,
+  folderKeys,
   lastServer,
   markComplete,
   recordDatabase,
@@ -55,7 +57,11 @@ export async function startServer(start: StartServer): Promise<ServerRecord> {
 /** The version is on disk before the database is: a database never lacks it. */
 function prepareDatabase(folder: DataFolder, binary: Binary): void {
   const made = databaseRecord(folder);
-  if (made !== null && made.complete) return refuseOtherVersion(folder, made.server, binary);
+  if (made !== null && made.complete) {
+    folderKeys(folder);
+    return refuseOtherVersion(folder, made.server, binary);
+  }
+  if (!existsSync(folder.payloadKeys)) makeKeyFile(folder.payloadKeys);
   // The server makes its tables only when the file is missing, so a start that was killed half-way would leave it useless for ever.
   if (made !== null) setAside(folder);
   recordDatabase(folder, { server: binary.server, complete: false });
@@ -110,9 +116,12 @@ async function startAt(start: StartServer, port: number): Promise<Started> {
 function launch({ folder, binary, env }: StartServer, port: number) {
   const { log, size: logFrom } = openLog(folder);
   try {
-    const child = spawn(binary.path, serverArgs({ port, database: folder.temporalDb, attribute: PHASE_ATTRIBUTE }), {
+    const programs = findPrograms(env);
+    const server = [binary.path, ...serverArgs({ port, database: folder.temporalDb, attribute: PHASE_ATTRIBUTE })];
+    // Its database is for nobody else. The shell is gone once it has started the server.
+    const child = spawn(programs.at('sh'), ['-c', 'umask 077; exec "$@"', 'sh', ...server], {
       cwd: folder.root,
-      env: childEnv(env),
+      env: programs.environment(),
       detached: true,
       stdio: ['ignore', log, log],
     });

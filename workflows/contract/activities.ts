@@ -22,6 +22,16 @@ export type Activities = {
   afterStop(input: AfterStop): Promise<void>;
 };
 
+/** What an activity answers with. An input, or what a heartbeat left, is sealed for the same activity, and is no answer. */
+export type Answer<Result> = { readonly done: Result };
+
+/** As a worker offers them to Temporal. */
+export type Scheduled = {
+  readonly [Name in keyof Activities]: (
+    input: Parameters<Activities[Name]>[0],
+  ) => Promise<Answer<Awaited<ReturnType<Activities[Name]>>>>;
+};
+
 /** Snapshot models, prices, limits, tools and prompts for a run (L57), and make the live channel ready for it. */
 export type OpenRun = {
   /** Temporal's id of the session's first run: with the head it makes call keys unique for ever (L40). */
@@ -32,11 +42,20 @@ export type OpenRun = {
   readonly options: RunOptions;
   /** The hooks of the session's start have not been asked yet. */
   readonly begins?: true;
+  /** What the workspace was for the session's runs so far; absent when a caller has just chosen it. */
+  readonly place?: Place;
 };
+
+/**
+ * A folder that a session works in, links followed: nothing else may be put in its place from one run to the next. `file`: on
+ * which boot, which device and which inode.
+ */
+export type Place = { readonly path: string; readonly file: string };
 
 /** `refused`: the run cannot start as asked; the sentence says why and what to do. */
 export type RunOpened =
-  ({ readonly kind: 'opened' } & RunSnapshot) | { readonly kind: 'refused'; readonly detail: string };
+  | ({ readonly kind: 'opened'; readonly place?: Place } & RunSnapshot)
+  | { readonly kind: 'refused'; readonly detail: string };
 
 /** What `call` came to, when it was cancelled and its worker could not say (L47). `step` is this look's own. */
 export type FindReply = { readonly call: CallModel; readonly step: number };
@@ -52,6 +71,8 @@ export type RunTool = {
   readonly decision?: Decision;
   /** The call was stopped and did not say what had become of it: that is found out, and nothing begins any more (L48). */
   readonly stopped?: true;
+  /** An attempt of the model call that died may have begun it: what it left running is ended first. */
+  readonly doubtful?: true;
 };
 
 /** The outcome is recorded under the call's key and these are its facts; or nothing has run, and someone must be asked first. */
@@ -59,8 +80,8 @@ export type ToolResult = OutcomeFacts | { readonly ask: Ask };
 
 /**
  * What needs a decision (L55). `inputHash`: SHA-256 of the input as JSON; a decision is for this input alone. When a hook changed the
- * input, the changed one is in the store under this hash. `<hash>.2` asks about running the call a second time, because
- * the first has no known outcome (L40). `reason`: at most 500 characters.
+ * input, the changed one is in the store under this hash. A question about another start of the call, because the
+ * one before has no known outcome, is a `questionHash` (L40). `reason`: at most 500 characters.
  */
 export type Ask = { readonly tool: string; readonly reason: string; readonly inputHash: string };
 
@@ -99,12 +120,14 @@ export type ShrinkFirst = { readonly unlessFreed?: number };
 /** `append` and the mark of what was shrunk are stored. */
 export type ShrunkResults = { readonly head: Hash; readonly freed: number };
 
-/** Old results were shrunk and nothing else was done. */
-export type Shrunk = ShrunkResults & { readonly kind: 'shrunk'; readonly spend: Spend };
+/** Old results were shrunk and nothing else was done. `tokens`: what the whole request comes to then. */
+export type Shrunk = ShrunkResults & { readonly kind: 'shrunk'; readonly tokens?: number; readonly spend: Spend };
 
 /**
- * Tokens are estimates. `unshrunk`: no old result is left to shrink, and nothing else was wanted. `parked`: the small model is to
- * be asked again at `until`. `failed`: nothing was summarised, but old results may have been shrunk. `nothing`: cancelled, and discarded whole (L47).
+ * Tokens are estimates. `unshrunk`: no old result is left to shrink, and nothing else was wanted. `as_is`: nothing was summarised, for
+ * what is shown fits after all, or nothing older than the newest messages is there. `parked`: the small model is to be asked
+ * again after `waitMs`. `failed`: no summary could be made. Old results may have been shrunk by `as_is` and `failed`. `nothing`:
+ * cancelled, and discarded whole (L47).
  */
 export type Compacted =
   | {
@@ -115,10 +138,11 @@ export type Compacted =
       readonly spend: Spend;
     }
   | Shrunk
-  | { readonly kind: 'unshrunk'; readonly detail: string; readonly spend: Spend }
+  | { readonly kind: 'unshrunk'; readonly tokens: number; readonly spend: Spend }
+  | ({ readonly kind: 'as_is'; readonly tokens: number; readonly spend: Spend } & Partial<ShrunkResults>)
   | {
       readonly kind: 'parked';
-      readonly until: number;
+      readonly waitMs: number;
       readonly failures: number;
       readonly detail: string;
       readonly spend: Spend;

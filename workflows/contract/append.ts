@@ -72,6 +72,8 @@ export type Notice =
   | { readonly kind: 'batch_summary'; readonly text: string }
   /** For people; `spent`: autocompact is off for the rest of the run (L10). */
   | { readonly kind: 'compaction_failed'; readonly detail: string; readonly spent: boolean }
+  /** The transcript went on from here when what came after was damaged. Told to the model. */
+  | { readonly kind: 'repaired'; readonly lost: string }
   /** A hook that crashed or timed out, for people (L30). */
   | { readonly kind: 'hook_failed'; readonly hook: string; readonly detail: string };
 

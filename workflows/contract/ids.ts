@@ -30,6 +30,20 @@ export function callKey(chain: string, head: Hash, index: number): CallKey {
   return `${chain}.${head}.${index}` as CallKey;
 }
 
+/**
+ * Names what a decision is about: the SHA-256 of an input as JSON and, for a call that was started before, which start it would be (L40,
+ * L55). A decision about one start does not count for another.
+ */
+export function questionHash(inputHash: string, start: number): string {
+  return start === 1 ? inputHash : `${inputHash}.${start}`;
+}
+
+/** Reverses `questionHash`. The hash is null when no input has such a one. */
+export function questionParts(question: string): { readonly inputHash: Hash | null; readonly start: number } {
+  const [inputHash, start = '1'] = question.split('.');
+  return { inputHash: isHash(inputHash) ? inputHash : null, start: Number(start) };
+}
+
 /** The head in a key made by `callKey`; null for anything else. */
 export function keyHead(key: string): Hash | null {
   return (/\.([0-9a-f]{64})\.\d+$/.exec(key)?.[1] ?? null) as Hash | null;

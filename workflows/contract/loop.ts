@@ -142,6 +142,8 @@ export type Rules = {
   readonly maxStopHookRounds: number;
   /** L42. */
   readonly batchSummaries: boolean;
+  /** Estimate of one of them, as large as they can be: counted where nobody learns what it was billed (L51). */
+  readonly summarySpend: Spend;
   /** L56. */
   readonly afterStop: boolean;
   /** How long an approval may be waited for; then the call is denied (L55). */

@@ -8,6 +8,8 @@ export type CallModel = AppendingStep & {
   readonly cap: number;
   /** The step whose streamed deltas this request replaces (L26): watchers void it. */
   readonly supersedes?: number;
+  /** The reply before was taken back from watchers, and is kept after all: they are told it again (L27). */
+  readonly retells?: true;
   /** Failed attempts of this call before it was parked (L14). */
   readonly failures?: number;
   /** How many of them were overloads (L19). */
@@ -62,12 +64,21 @@ export type ModelResult =
     }
   /** A prompt hook ended the run before the call (L41). */
   | { readonly kind: 'hook_stopped'; readonly detail: string; readonly spend: Spend }
-  /** Not to be retried, or retries are spent (L20). */
-  | { readonly kind: 'failed'; readonly detail: string; readonly status?: number; readonly spend: Spend }
-  /** The provider asked for a long wait: park until then (milliseconds since the epoch). The counts go into the next call. */
+  /** Not to be retried, or retries are spent (L20). `maxOutput`: it was refused for its cap, and this is the most, in tokens (L26). */
+  | {
+      readonly kind: 'failed';
+      readonly detail: string;
+      readonly status?: number;
+      readonly maxOutput?: number;
+      readonly spend: Spend;
+    }
+  /**
+   * The provider asked for a long wait: park for so long. No time of day, for the worker's clock is not the server's. The counts go
+   * into the next call.
+   */
   | {
       readonly kind: 'parked';
-      readonly until: number;
+      readonly waitMs: number;
       readonly failures: number;
       readonly overloads?: number;
       readonly detail: string;
@@ -102,6 +113,8 @@ export type Call = {
 /** What the loop needs to know of an outcome. Absent fields are false. */
 export type OutcomeFacts = {
   readonly error?: true;
+  /** Stopped before it came to an end by itself: it neither failed nor succeeded (L34). */
+  readonly cancelled?: true;
   /** A failing shell call: siblings are cancelled (L36). */
   readonly cancelsSiblings?: true;
   /** Ends the run (L34). */

@@ -1,4 +1,5 @@
 // The one check of a run's options, shared by the client (before anything starts) and the activity that opens a run.
+import { didYouMean } from './near-name.ts';
 import { permissionsProblem } from './permission-rules.ts';
 import type { PermissionMode, RunOptions } from './session.ts';
 
@@ -26,11 +27,40 @@ export const MOST = {
 /** Tokens below which the API refuses a request. */
 const LEAST = { taskBudget: 20_000, thinkingTokens: 1_024 };
 
+/** All there are: the compiler sees to it. */
+export const RUN_OPTIONS: Readonly<Record<keyof RunOptions, true>> = {
+  cwd: true,
+  model: true,
+  maxTurns: true,
+  maxBudgetUsd: true,
+  timeoutMs: true,
+  wrapUp: true,
+  permissionMode: true,
+  permissions: true,
+  systemPrompt: true,
+  maxOutputTokens: true,
+  fallbackModels: true,
+  maxTokens: true,
+  tokenBudget: true,
+  taskBudget: true,
+  thinkingTokens: true,
+  outputSchema: true,
+  approvalTimeoutMs: true,
+};
+
+/** One that nobody reads may have been meant as a guard. */
+function unknownProblem(options: object): string | undefined {
+  const unknown = Object.keys(options).find((key) => !Object.hasOwn(RUN_OPTIONS, key));
+  if (unknown === undefined) return undefined;
+  return `there is no option ${JSON.stringify(unknown.slice(0, 60))}: ${didYouMean(unknown, Object.keys(RUN_OPTIONS))}`;
+}
+
 /** A sentence that says what is wrong with the options and what would be right, or undefined. */
 export function optionsProblem(options: Partial<RunOptions>): string | undefined {
   const { maxTurns, maxBudgetUsd, timeoutMs, maxOutputTokens, permissionMode, permissions } = options;
   const { model, cwd, systemPrompt } = options;
   return (
+    unknownProblem(options) ??
     text('system prompt', systemPrompt, MOST.systemPrompt) ??
     text('model', model, MOST.model) ??
     text('working directory', cwd, MOST.cwd) ??

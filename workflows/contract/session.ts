@@ -1,21 +1,32 @@
 // What goes into a session and what can be seen of it from outside: its input, messages, view, names.
+import type { Profile } from './profiles.ts';
 import type { Hash, MessageId, SessionId } from './ids.ts';
 import type { Terminal, TerminalReason, TransitionReason } from './loop.ts';
 
 export const WORKFLOW_TYPE = 'agentSession';
 export const TASK_QUEUE = 'perdure';
+/** What ends or records has a queue, and so slots, of its own. The worker of a task queue polls both. */
+export const recordsQueue = (taskQueue: string): string => `${taskQueue}-records`;
 /**
  * Signals: `message` takes a UserMessage, `snip` positions of entries (L7), `interrupt` and `resume` (end a parking early) a SignalOnce.
+ * What is none of these is passed over.
  */
 export const SIGNALS = { message: 'message', interrupt: 'interrupt', resume: 'resume', snip: 'snip' } as const;
-/** Sent again under the same id it counts once, for nobody may stop a run that he did not mean (L61); without one, each time. */
-export type SignalOnce = { readonly id?: string };
-/** Updates: `approve` takes an Approval, `deny` a Denial; both are refused with a sentence (L55). At most a few in flight. */
-export const UPDATES = { approve: 'approve', deny: 'deny' } as const;
+/** Sent again under the same id it counts once, for nobody may stop a run that he did not mean (L61). It says which signal it is of. */
+export type SignalOnce = { readonly signal: 'interrupt' | 'resume'; readonly id: string };
+/**
+ * Updates: `approve` takes an Approval, `deny` a Denial (L55), `repair` a Repair; each is refused with a sentence. At most a few in
+ * flight.
+ */
+export const UPDATES = { approve: 'approve', deny: 'deny', repair: 'repair' } as const;
 /** Query: returns a SessionView. */
 export const QUERIES = { view: 'view' } as const;
 /** Keyword search attribute holding the Phase; set only where the server has it registered. */
 export const PHASE_ATTRIBUTE = 'PerdurePhase';
+/** Memo key holding a Configuration: absent where any worker that stays may work on the session. Set at the start, kept. */
+export const CONFIGURATION_KEY = 'perdureConfiguration';
+/** What a session was begun with, as people know it; neither name nor file: a program's own. Its task queue says which workers do. */
+export type Configuration = { readonly name?: string; readonly file?: string };
 /** Memo key holding a SessionMemo: what a client can know of a session from visibility alone, with no worker alive. */
 export const MEMO_KEY = 'perdure';
 
@@ -89,6 +100,12 @@ export type Approval = { readonly call: string; readonly inputHash: string; read
 
 export type Denial = { readonly call: string; readonly reason: string; readonly interrupt?: boolean };
 
+/** The transcript is damaged: the session goes on from `to` instead of `from`, its head. `lost`: a sentence, for the transcript. */
+export type Repair = { readonly from: Hash; readonly to: Hash; readonly lost: string };
+
+/** Characters of that sentence. */
+export const LONGEST_LOSS = 4_000;
+
 /**
  * A message from a user. Texts over 1 KB are put in the store by the client and travel by hash.
  * `options` change the session's options from the run it opens on; `now` interrupts what runs for it.
@@ -112,12 +129,25 @@ export type SessionInput = {
   /** Whether the server has the phase search attribute registered. */
   readonly visibility: boolean;
   readonly handover?: HandoverLimits;
+  /** Absent: `machine`. */
+  readonly profile?: Profile;
+  /** Payloads are sealed: a signal that carries none was sent by nobody who holds the key. */
+  readonly sealed?: true;
 };
 
-/** Our own limits for continuing as new, below Temporal's (L4). `iterations` is for those who want it more often. */
-export type HandoverLimits = { readonly events: number; readonly signals: number; readonly iterations?: number };
+/**
+ * Our own limits for continuing as new, far below Temporal's (L4). `betweenRuns`: events after which it is done when a run has ended,
+ * where least has to be carried; as `events` when absent. `iterations` is for those who want it more often.
+ */
+export type HandoverLimits = {
+  readonly events: number;
+  readonly signals: number;
+  readonly betweenRuns?: number;
+  readonly iterations?: number;
+};
 
-export const defaultHandover: HandoverLimits = { events: 2_000, signals: 5_000 };
+/** What a worker that takes over has to replay: after a kill it does so for all its sessions at once. */
+export const defaultHandover: HandoverLimits = { events: 400, betweenRuns: 300, signals: 5_000 };
 
 /** Of a run's messages, its summary and what is handed over name so many: payloads stay small. */
 export const LISTED_MESSAGES = 200;

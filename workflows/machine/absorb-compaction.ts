@@ -18,9 +18,11 @@ export function absorbCompacted(state: RunState, rules: Rules, result: Compacted
     case 'failed':
       return failed(spent, rules, result);
     case 'unshrunk':
-      return { ...spent, compaction: { ...state.compaction, shrunkIn: state.iteration } };
+      return recounted({ ...spent, compaction: { ...state.compaction, shrunkIn: state.iteration } }, result.tokens);
     case 'shrunk':
-      return shrunk(spent, result);
+      return recounted(shrunk(spent, result), result.tokens);
+    case 'as_is':
+      return asIs(spent, result);
     case 'compacted': {
       const { close, lastTurn } = state.compaction;
       const near = lastTurn !== null && state.turn - lastTurn <= CLOSE_TURNS;
@@ -30,6 +32,7 @@ export function absorbCompacted(state: RunState, rules: Rules, result: Compacted
         pending: [],
         contextTokens: result.after,
         newerTokens: 0,
+        replaced: null,
         staged: [],
         compaction: {
           failures: 0,
@@ -58,6 +61,23 @@ function failed(state: RunState, rules: Rules, result: Extract<Compacted, { kind
   };
 }
 
+/** It was no failure, and another try in this iteration would come to the same. */
+function asIs(state: RunState, { head, freed = 0, tokens }: Extract<Compacted, { kind: 'as_is' }>): RunState {
+  const kept = head === undefined ? state : shrunk(state, { head, freed });
+  const { iteration } = state;
+  const compaction = { ...kept.compaction, failures: 0, triedIn: iteration, shrunkIn: iteration };
+  return recounted({ ...kept, compaction }, tokens);
+}
+
+/**
+ * What the last reply counted may be in sight no longer: snipped (L7), or a message that was too large and is shown in part (L6).
+ * `tokens` is an estimate of all that is shown, so that it may lower the number and never raises it.
+ */
+function recounted(state: RunState, tokens = Infinity): RunState {
+  const counted = Math.max(1, tokens - state.newerTokens - pendingTokens(state.pending));
+  return { ...state, contextTokens: Math.min(state.contextTokens, counted) };
+}
+
 /** No compaction: nothing of L10 and L11 changes. */
 function shrunk(state: RunState, { head, freed }: ShrunkResults): RunState {
   const { stagedAt } = state.compaction;
@@ -72,7 +92,8 @@ function shrunk(state: RunState, { head, freed }: ShrunkResults): RunState {
 /** What was pending is in the transcript now, and not in what the last reply counted; of what it did count, less is shown. */
 function stored(state: RunState, head: Hash, freed: number): RunState {
   const newerTokens = state.newerTokens + pendingTokens(state.pending);
-  return { ...state, head, pending: [], newerTokens, contextTokens: Math.max(0, state.contextTokens - freed) };
+  const contextTokens = Math.max(0, state.contextTokens - freed);
+  return { ...state, head, pending: [], newerTokens, contextTokens, replaced: null };
 }
 
 /** L11: the API counts from what it is shown, and it is shown less from now on. */

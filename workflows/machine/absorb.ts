@@ -28,7 +28,14 @@ export function absorb(state: RunState, rules: Rules, event: Event): RunState {
 }
 
 function absorbModel(state: RunState, result: ModelResult): RunState {
-  const spent = { ...state, spend: addSpend(state.spend, result.spend), supersedes: null, failures: 0, overloads: 0 };
+  const spent = {
+    ...state,
+    spend: addSpend(state.spend, result.spend),
+    supersedes: null,
+    retells: false,
+    failures: 0,
+    overloads: 0,
+  };
   switch (result.kind) {
     case 'message':
     case 'interrupted': {
@@ -37,7 +44,13 @@ function absorbModel(state: RunState, result: ModelResult): RunState {
       return { ...spent, head, pending: [], contextTokens, newerTokens };
     }
     case 'parked':
-      return { ...spent, supersedes: state.supersedes, failures: result.failures, overloads: result.overloads ?? 0 };
+      return {
+        ...spent,
+        supersedes: state.supersedes,
+        retells: state.retells,
+        failures: result.failures,
+        overloads: result.overloads ?? 0,
+      };
     // Whether a cut reply is kept (L27) or replaced (L26) is not decided yet.
     case 'cut_off':
     case 'nothing':
@@ -53,12 +66,13 @@ function absorbModel(state: RunState, result: ModelResult): RunState {
 
 /** L42: it was made while the model was called; it goes into the transcript with what comes next. */
 function absorbSummary(state: RunState, event: ModelEnded | ToolsRan): RunState {
-  const { summary } = event;
-  if (!summary) return state;
+  const { summary, overtaken } = event;
+  const billed = overtaken ? { ...state, spend: addSpend(state.spend, overtaken) } : state;
+  if (!summary) return billed;
   // What was pending at a cut reply may be stored with it: what came meanwhile was not, and follows it.
   const isCut = event.kind === 'model' && event.result.kind === 'cut_off';
   const pending = isCut ? state.pending : [...state.pending, ...summaryAppend(summary)];
-  return { ...state, pending, spend: addSpend(state.spend, summary.spend), pendingSummary: null };
+  return { ...billed, pending, spend: addSpend(billed.spend, summary.spend), pendingSummary: null };
 }
 
 export function summaryAppend(summary: BatchSummary | undefined): readonly Append[] {
@@ -87,17 +101,21 @@ function absorbTools(state: RunState, event: ToolsRan): RunState {
 }
 
 /**
- * The same tool with the same input failing in a row; anything else that ran in between starts the count anew (L34). What never
- * ran (a noted outcome without a key) did not fail; what may have run, and nobody knows, did.
+ * The replies in a row in which the same tool fails with the same input; anything else that ran in between starts the count anew (L34). A
+ * reply that makes the call six times counts once: the model has not seen it fail. What never ran (a noted outcome without a
+ * key) or was cancelled, with a sibling or by a stop, neither failed nor succeeded; what may have run, and nobody knows, failed.
  */
 function countFailures(failing: RunState['failing'], { calls, results }: ToolsRan): RunState['failing'] {
   let count = failing;
+  let ofThisReply = false;
   calls.forEach((call, at) => {
     const result = results[at];
     if (result?.item && result.item.key === undefined && !result.item.unknown) return;
+    if (result?.facts.cancelled) return;
     if (!result?.facts.error) count = null;
-    else if (count?.signature === call.signature) count = { ...count, times: count.times + 1 };
-    else count = { signature: call.signature, times: 1 };
+    else if (count?.signature !== call.signature) count = { signature: call.signature, times: 1 };
+    else if (!ofThisReply) count = { ...count, times: count.times + 1 };
+    ofThisReply = count !== null;
   });
   return count;
 }

@@ -1,9 +1,10 @@
 // A reply cut by max output tokens: raise the cap once, then continue it three times, then say so (L26–L28).
-import type { BatchSummary, ModelResult } from '../contract/activities.ts';
+import type { Append, BatchSummary, ModelResult } from '../contract/activities.ts';
 import type { Rules } from '../contract/loop.ts';
 import { summaryAppend } from './absorb.ts';
 import type { CutReply, ModelEnded, Move } from './events.ts';
 import { budgetGone, modelLimits } from './limits.ts';
+import { capOf } from './model-input.ts';
 import { showError } from './show-error.ts';
 import type { RunState } from './state.ts';
 
@@ -17,15 +18,45 @@ export function cutOff(state: RunState, rules: Rules, result: Cut, { step, summa
   const append = summaryAppend(summary);
   const cap = raisedCap(state, rules, result);
   if (cap !== null) {
-    return { do: 'go_round', transition: { reason: 'max_output_tokens_escalate', cap, supersedes: step, append } };
+    const replaces = cutReply(result);
+    const transition = { reason: 'max_output_tokens_escalate', cap, supersedes: step, replaces, append } as const;
+    return { do: 'go_round', transition };
   }
+  return goOn(state, rules, cutReply(result), append);
+}
+
+/** `append` follows the cut reply. `refused`: see the transition. */
+function goOn(state: RunState, rules: Rules, keep: CutReply, append: readonly Append[], refused?: number): Move {
   if (state.recoveries < rules.maxOutputRecoveries) {
-    return { do: 'go_round', transition: { reason: 'max_output_tokens_recovery', keep: cutReply(result), append } };
+    const why = refused === undefined ? {} : { refused };
+    return { do: 'go_round', transition: { reason: 'max_output_tokens_recovery', keep, append, ...why } };
   }
   const detail =
     `The reply was cut by max_tokens, and again after ${rules.maxOutputRecoveries} continuations. ` +
     'Ask for a shorter answer, or for its parts one at a time.';
-  return endOn(showError({ reason: 'max_output_tokens', detail }), result, summary);
+  const end = showError({ reason: 'max_output_tokens', detail });
+  return { ...end, append: [...append, ...end.append], keep };
+}
+
+/**
+ * Null: it was not refused for its cap. A request that differs from an accepted one in nothing but a raised cap was refused for that,
+ * whatever the words; the cut reply is kept then (L27). The default is lowered when the API says how far.
+ */
+export function refusedCap(state: RunState, rules: Rules, result: ModelResult): Move | null {
+  const refused = result.kind === 'too_long' || (result.kind === 'failed' && isRefusal(result.status));
+  if (!refused || state.wrapUp !== null) return null;
+  const most = result.kind === 'failed' ? result.maxOutput : undefined;
+  const { replaced, pending } = state;
+  if (replaced) {
+    const { pending: stored, ...keep } = replaced;
+    return goOn(state, rules, keep, pending.slice(stored), most ?? modelLimits(state, rules).outputCap);
+  }
+  if (most === undefined || rules.outputCapFixed || most >= capOf(state, rules)) return null;
+  return { do: 'lower_cap', maxOutput: most };
+}
+
+function isRefusal(status: number | undefined): boolean {
+  return status === 400 || status === 422;
 }
 
 /** The run ends on the cut reply; a summary that was made beside it follows it. */
@@ -41,6 +72,6 @@ function cutReply({ head, contextTokens }: Cut): CutReply {
 function raisedCap(state: RunState, rules: Rules, { contextTokens }: Cut): number | null {
   if (rules.outputCapFixed || state.capOverride !== null) return null;
   const { window, outputCap, raisedOutputCap } = modelLimits(state, rules);
-  const cap = Math.min(raisedOutputCap, window - contextTokens);
+  const cap = Math.min(raisedOutputCap, window - contextTokens, state.maxOutput ?? Infinity);
   return cap > outputCap ? cap : null;
 }

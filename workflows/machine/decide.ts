@@ -2,7 +2,7 @@
 import type { Append, ModelResult } from '../contract/activities.ts';
 import type { Rules, StopCause } from '../contract/loop.ts';
 import { afterTools } from './after-tools.ts';
-import { cutOff, endOn } from './cut-off.ts';
+import { cutOff, endOn, refusedCap } from './cut-off.ts';
 import type { Event, ModelEnded, Move } from './events.ts';
 import { finalReply, hooksRan } from './final-reply.ts';
 import { budgetGone } from './limits.ts';
@@ -35,6 +35,8 @@ export function decide(state: RunState, rules: Rules, event: Event): Move {
 
 function afterModel(state: RunState, rules: Rules, ended: ModelEnded): Move {
   const { result, stop } = ended;
+  const lower = stop || budgetGone(state, rules) ? null : refusedCap(state, rules, result);
+  if (lower) return lower;
   switch (result.kind) {
     case 'message':
       return afterReply(state, rules, result);
@@ -46,7 +48,7 @@ function afterModel(state: RunState, rules: Rules, ended: ModelEnded): Move {
     case 'nothing':
       return stopped(stop ?? 'interrupt', rules, []);
     case 'parked':
-      return { do: 'park', until: result.until };
+      return { do: 'park', waitMs: result.waitMs };
     case 'too_long':
       return tooLong(state, rules, { reason: 'prompt_too_long', detail: result.detail });
     case 'media_too_large':
@@ -86,7 +88,7 @@ function fallback(state: RunState, rules: Rules, result: Extract<ModelResult, { 
 function afterCompaction(state: RunState, rules: Rules, event: Extract<Event, { kind: 'compacted' }>): Move {
   const { stop, result, move } = event;
   if (stop || result.kind === 'nothing') return stopped(stop ?? 'interrupt', rules, []);
-  if (result.kind === 'parked') return { do: 'park', until: result.until };
+  if (result.kind === 'parked') return { do: 'park', waitMs: result.waitMs };
   if (move.because) return afterReactive(state, rules, result, move.because);
   return tooClose(state, rules) ?? prepare(state, rules);
 }

@@ -10,7 +10,7 @@ import type {
   OutcomeItem,
   StopHooksRan,
 } from '../contract/activities.ts';
-import type { RunLimit, StopCause, Terminal } from '../contract/loop.ts';
+import type { RunLimit, Spend, StopCause, Terminal } from '../contract/loop.ts';
 import type { UserMessage } from '../contract/session.ts';
 import type { Transition } from './transitions.ts';
 
@@ -37,6 +37,8 @@ export type ModelEnded = {
   readonly step: number;
   readonly stop: StopCause | null;
   readonly summary?: BatchSummary;
+  /** What summaries were billed that were overtaken by the next batch (L51). */
+  readonly overtaken?: Spend;
 };
 
 /** Every call of the reply has an outcome. `results` are in the model's order, one for each of `calls`. */
@@ -55,6 +57,7 @@ export type ToolsRan = {
   readonly leftMs: number | null;
   /** Of the batch before, when it was made while these ran (L42). */
   readonly summary?: BatchSummary;
+  readonly overtaken?: Spend;
 };
 
 /** `item` is null when the outcome was stored with the reply (L37). */
@@ -73,11 +76,13 @@ export type Move =
   | { readonly do: 'collapse'; readonly unlessFreed: number }
   /** Nothing is performed: the next request shows so many staged collapses short (L9). */
   | { readonly do: 'commit_collapses'; readonly count: number }
+  /** Nothing is performed: the next request asks for no more than the API gives (L26). */
+  | { readonly do: 'lower_cap'; readonly maxOutput: number }
   /** Nothing is performed: the next request is the last, and sums up (L51). */
   | { readonly do: 'wrap_up'; readonly limit: RunLimit }
   | { readonly do: 'run_stop_hooks'; readonly active: boolean }
-  /** Wait until `until` (milliseconds since the epoch) with nothing running (L14). */
-  | { readonly do: 'park'; readonly until: number }
+  /** Wait for `waitMs` milliseconds with nothing running (L14). */
+  | { readonly do: 'park'; readonly waitMs: number }
   | { readonly do: 'go_round'; readonly transition: Transition }
   /** `keep`: a cut reply that the run ends on (L28). */
   | { readonly do: 'end'; readonly terminal: Terminal; readonly append: readonly Append[]; readonly keep?: CutReply };
@@ -86,4 +91,4 @@ export type Move =
 export type CutReply = Pick<Extract<ModelResult, { kind: 'cut_off' }>, 'head' | 'contextTokens'>;
 
 /** What `perform` is asked to do; the rest the loop does by itself. */
-export type Performed = Exclude<Move, { do: 'go_round' | 'end' | 'commit_collapses' | 'wrap_up' }>;
+export type Performed = Exclude<Move, { do: 'go_round' | 'end' | 'commit_collapses' | 'lower_cap' | 'wrap_up' }>;

@@ -10,12 +10,12 @@ import { apply, commitCollapses, keepCut } from './transitions.ts';
 import { withoutRequest, wrappingUp } from './wrap-up.ts';
 
 export type LoopPort = {
-  /** Do it and say what happened. Never throws for what the machine can decide about. */
-  perform(move: Performed, state: RunState): Promise<Event>;
   /**
-   * Between two iterations, the state replaced: messages taken leave the queue here, and the run may be handed over (L4). Null
-   * when there is nothing to wait for: the SDK takes a stack trace for each promise of a workflow.
+   * Do it and say what happened. Never throws for what the machine can decide about. Not a promise when there is nothing to
+   * wait for: the SDK takes a stack trace for each promise of a workflow.
    */
+  perform(move: Performed, state: RunState): Event | Promise<Event>;
+  /** Between two iterations, the state replaced: messages taken leave the queue here, and the run may be handed over (L4). */
   wentRound(state: RunState, move: Extract<Move, { do: 'go_round' }>): Promise<void> | null;
 };
 
@@ -42,12 +42,18 @@ export async function loop(initial: RunState, rules: Rules, port: LoopPort, resu
         state = commitCollapses(state, move.count);
         event = { kind: 'ready' };
         break;
+      case 'lower_cap':
+        state = { ...state, maxOutput: move.maxOutput };
+        event = { kind: 'ready' };
+        break;
       case 'wrap_up':
         state = wrappingUp(state, rules, move.limit);
         event = { kind: 'ready' };
         break;
-      default:
-        event = await port.perform(move, state);
+      default: {
+        const performed = port.perform(move, state);
+        event = 'kind' in performed ? performed : await performed;
+      }
     }
   }
 }

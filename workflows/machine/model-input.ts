@@ -7,10 +7,11 @@ import type { RunState } from './state.ts';
 
 /** Absent fields are as a run begins with: the input of a plain call stays short. */
 export function modelInput(state: RunState, rules: Rules): Omit<CallModel, keyof AppendingStep> {
-  const { supersedes, failures, overloads, toolContext, taskRemaining, wrapUp } = state;
+  const { supersedes, retells, failures, overloads, toolContext, taskRemaining, wrapUp } = state;
   return {
-    cap: outputCap(state, rules),
+    cap: capOf(state, rules),
     ...(supersedes === null ? {} : { supersedes }),
+    ...(retells ? { retells } : {}),
     ...(failures === 0 ? {} : { failures }),
     ...(overloads === 0 ? {} : { overloads }),
     ...modelPosition(state),
@@ -22,11 +23,12 @@ export function modelInput(state: RunState, rules: Rules): Omit<CallModel, keyof
 }
 
 /** A raised cap (L26) holds on: after a fallback, or with more in context, the most that can be asked for may be less. */
-function outputCap(state: RunState, rules: Rules): number {
-  const { window, outputCap: cap, raisedOutputCap } = modelLimits(state, rules);
+export function capOf(state: RunState, rules: Rules): number {
+  const { window, outputCap, raisedOutputCap } = modelLimits(state, rules);
+  const cap = Math.min(outputCap, state.maxOutput ?? outputCap);
   if (state.capOverride === null) return cap;
   const room = window - usedTokens(state, rules.fixedTokens);
-  return Math.max(cap, Math.min(state.capOverride, raisedOutputCap, room));
+  return Math.max(cap, Math.min(state.capOverride, raisedOutputCap, state.maxOutput ?? raisedOutputCap, room));
 }
 
 export function left(state: RunState, rules: Rules): Pick<CallModel, 'left'> {

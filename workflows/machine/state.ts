@@ -1,6 +1,7 @@
 // The loop's state: one immutable value, replaced whole (L1). Plain data, bounded in size: it travels through continue-as-new (L4).
 import type { Append, ToolContextState } from '../contract/activities.ts';
 import type { Hash } from '../contract/ids.ts';
+import type { CutReply } from './events.ts';
 import { noSpend, type RunLimit, type Spend, type TransitionReason } from '../contract/loop.ts';
 
 /** How many transitions the workflow keeps; the full list is in the transcript (L3). */
@@ -19,6 +20,12 @@ export type RunState = {
   readonly recoveries: number;
   /** max_tokens raised by `max_output_tokens_escalate`, else null (L26). */
   readonly capOverride: number | null;
+  /** What the API lets the model that is called now answer with at most, in tokens, once it has said so (L26). */
+  readonly maxOutput: number | null;
+  /** The cut reply that a request with a raised cap is to replace (L26): kept after all when the API refuses that (L27). */
+  readonly replaced: ReplacedReply | null;
+  /** The request tells watchers the reply before it again. */
+  readonly retells: boolean;
   /** `collapse_drain_retry` happened since the last reset (L23). */
   readonly drained: boolean;
   /** `reactive_compact_retry` happened since the last reset (L24). */
@@ -58,6 +65,9 @@ export type RunState = {
   readonly transitions: readonly { readonly iteration: number; readonly reason: TransitionReason }[];
   readonly counts: Readonly<Partial<Record<TransitionReason, number>>>;
 };
+
+/** As it was stored; `pending`: how much of what is pending was stored with it. */
+export type ReplacedReply = CutReply & { readonly pending: number };
 
 export type CompactionTracking = {
   /** In a row (L10). */
@@ -109,6 +119,9 @@ export function initialState(
     iteration: 1,
     recoveries: 0,
     capOverride: null,
+    maxOutput: null,
+    replaced: null,
+    retells: false,
     drained: false,
     compacted: false,
     stopHookActive: false,

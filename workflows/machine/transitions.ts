@@ -17,9 +17,16 @@ export type Transition =
       readonly reason: 'max_output_tokens_escalate';
       readonly cap: number;
       readonly supersedes: number;
+      readonly replaces: CutReply;
       readonly append: readonly Append[];
     }
-  | { readonly reason: 'max_output_tokens_recovery'; readonly keep: CutReply; readonly append: readonly Append[] }
+  /** `refused`: the API refused to raise the cap, and this is the most that it may be. */
+  | {
+      readonly reason: 'max_output_tokens_recovery';
+      readonly keep: CutReply;
+      readonly append: readonly Append[];
+      readonly refused?: number;
+    }
   | {
       readonly reason:
         | 'collapse_drain_retry'
@@ -34,7 +41,7 @@ export type Transition =
 export function apply(state: RunState, transition: Transition): RunState {
   const { reason } = transition;
   const iteration = state.iteration + 1;
-  const changed = change(state, transition);
+  const changed = change({ ...state, replaced: null }, transition);
   return {
     ...changed,
     iteration,
@@ -60,6 +67,7 @@ function change(state: RunState, transition: Transition): RunState {
         ...state,
         capOverride: transition.cap,
         supersedes: transition.supersedes,
+        replaced: { ...transition.replaces, pending: state.pending.length },
         pending: [...state.pending, ...transition.append],
       };
     case 'max_output_tokens_recovery':
@@ -67,10 +75,15 @@ function change(state: RunState, transition: Transition): RunState {
         ...keepCut(state, transition.keep),
         pending: [...transition.append, { kind: 'notice', notice: { kind: 'continue' } }],
         recoveries: state.recoveries + 1,
+        ...refusedCap(transition.refused),
       };
     default:
       return { ...state, ...otherResets(state, transition.reason), pending: [...state.pending, ...transition.append] };
   }
+}
+
+function refusedCap(maxOutput: number | undefined): Partial<RunState> {
+  return maxOutput === undefined ? {} : { capOverride: null, maxOutput, retells: true };
 }
 
 function otherResets(
@@ -88,7 +101,7 @@ function otherResets(
     case 'token_budget_continuation':
       return { recoveries: 0, drained: false, compacted: false, tokenBudget: continued(state) };
     case 'model_fallback':
-      return { modelPosition: state.modelPosition + 1 };
+      return { modelPosition: state.modelPosition + 1, maxOutput: null };
     case 'structured_output_retry':
       return { structuredRetries: state.structuredRetries + 1 };
   }

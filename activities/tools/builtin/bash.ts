@@ -1,20 +1,23 @@
 // The bash tool: a command in the workspace, held by the sandbox, ended with all its processes, its output bounded.
 import { existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { z } from 'zod';
-import { callId } from '../claim.ts';
+import { callId } from '../journal.ts';
 import { childEnvironment } from '../process/environment.ts';
 import { killTree } from '../process/kill-tree.ts';
 import { spawnTree, type ProcessTree } from '../process/spawn-tree.ts';
+import { SPAWNER_GONE } from '../process/spawner.ts';
 import { defineTool, ToolFailure, type Tool, type ToolContext, type ToolOutput } from '../tool.ts';
 import { bashResult } from './shell/bash-result.ts';
 import { boundedOutput } from './shell/bounded-output.ts';
 import { cleanText } from './shell/clean-text.ts';
 import { leavesWorkspace } from './files/leaving-links.ts';
 import type { BuiltinOptions } from './options.ts';
-import { mayRunPrograms } from './shell/git-programs.ts';
-import { changingEnvironment, readOnlyEnvironment } from './shell/read-only-environment.ts';
+import { gitMayDoMore } from './shell/git-programs.ts';
 import { parseShell } from './shell/parse-shell.ts';
 import { readOnlyCommands, readOnlyShell } from './shell/read-only-shell.ts';
+import { changingEnvironment, readOnlyEnvironment } from './shell/shell-environment.ts';
 import { supervise } from './shell/supervise.ts';
 
 const DEFAULT_TIMEOUT_MS = 120_000;
@@ -47,9 +50,7 @@ export function bashTool(options: BuiltinOptions): Tool {
     inputSchema,
     risk: ({ command }, { cwd, dir }) => {
       const judged = readOnlyShell(command, cwd, dir);
-      // In bubblewrap what reads can change nothing, whatever programs git runs.
-      const held = options.sandbox.kind === 'bwrap';
-      return judged.readOnly && (held || !judged.gitIn.some(mayRunPrograms)) ? 'read' : 'execute';
+      return judged.readOnly && !judged.gitIn.some((folder) => gitMayDoMore(folder, cwd)) ? 'read' : 'execute';
     },
     recovery: 'report',
     validate: async ({ command }) => problemOf(command),
@@ -104,21 +105,30 @@ async function run(input: BashInput, context: ToolContext, options: BuiltinOptio
 
 async function start(
   command: string,
-  { cwd, dir, idempotencyKey }: ToolContext,
+  { cwd, dir, idempotencyKey, fence }: ToolContext,
   { sandbox, dataDir, passEnv = [] }: BuiltinOptions,
   onOutput: (bytes: Uint8Array) => void,
 ): Promise<ProcessTree> {
   const { readOnly } = readOnlyShell(command, cwd, dir);
-  const argv = sandbox.wrap(['bash', '--norc', '--noprofile', '-c', command], { cwd, dir, dataDir, readOnly });
+  const argv = sandbox.wrap([sandbox.programs.at('bash'), '--norc', '--noprofile', '-c', command], {
+    cwd,
+    dir,
+    dataDir,
+    readOnly,
+  });
   const env = childEnvironment(process.env, { cwd: dir, callId: callId(idempotencyKey), pass: passEnv });
   try {
     return await spawnTree(argv, {
       cwd: dir,
-      env: readOnly ? readOnlyEnvironment(env, cwd) : changingEnvironment(env, parseShell(command)),
+      pipes: { folder: dataDir === undefined ? tmpdir() : join(dataDir, 'pipes'), programs: sandbox.programs },
+      env: readOnly ? readOnlyEnvironment(env, cwd) : changingEnvironment(env),
+      before: fence,
       onOutput,
     });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === undefined) throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === undefined) throw error;
+    if (code === SPAWNER_GONE) await killTree({ callId: callId(idempotencyKey) }, { graceMs: 0 });
     const why = existsSync(dir) ? (error as Error).message : `the folder ${dir} is not there`;
     throw new ToolFailure(`The command could not be started: ${why}.`, { cause: error });
   }

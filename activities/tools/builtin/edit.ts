@@ -11,12 +11,13 @@ import { hiddenGitProblem, namesGitFolder } from './files/git-folder.ts';
 import { openFile } from './files/open-inside.ts';
 import { replaceText, type Replacement } from './files/replace-text.ts';
 import { fromRoot } from './files/from-root.ts';
+import { guardDecision, hiddenGuardProblem } from './files/guarded-files.ts';
 import { count, shownName } from './words.ts';
 import { writeInside } from './files/write-inside.ts';
 
 const MAX_BYTES = 16 * 1024 * 1024;
 
-export function editTool({ dataDir }: BuiltinOptions): Tool {
+export function editTool({ dataDir, sandbox: { places } }: BuiltinOptions): Tool {
   return defineTool({
     name: 'edit',
     description:
@@ -30,17 +31,21 @@ export function editTool({ dataDir }: BuiltinOptions): Tool {
     }),
     risk: ({ path }, context) => (namesGitFolder(fromRoot(path, context)) ? 'execute' : 'write'),
     recovery: 'report',
+    canUse: ({ path }, context) => guardDecision(places, path, context),
     subject: ({ path }, context) => ({ kind: 'path', path: fromRoot(path, context) }),
     async call(input, context: ToolContext) {
-      const began = performance.now();
-      const workspace = { root: context.cwd, dir: context.dir, hidden: dataDir };
+      const { signal, fence } = context;
+      const workspace = { root: context.cwd, dir: context.dir, hidden: dataDir, mayUse: context.mayUse };
       const target = await confine(workspace, input.path);
-      const problem = hiddenGitProblem(fromRoot(input.path, context), target.name);
+      const problem =
+        hiddenGitProblem(fromRoot(input.path, context), target.name) ??
+        hiddenGuardProblem(places, input.path, target.path, context);
       if (problem !== undefined) throw new ToolFailure(problem);
       const { bytes, stats } = await readWhole(workspace, target);
-      const replaced = replaceText(bytes, input.old_string, input.new_string, input.replace_all ?? false);
+      const options = { all: input.replace_all ?? false, most: MAX_BYTES };
+      const replaced = replaceText(bytes, input.old_string, input.new_string, options);
       if (replaced.kind !== 'replaced') throw new ToolFailure(refusal(shown(input.path), replaced));
-      await writeInside(workspace, target, replaced.bytes, { began, signal: context.signal, unchanged: stats });
+      await writeInside(workspace, target, replaced.bytes, { fence, signal, unchanged: stats });
       const where = `${replaced.lines.length === 1 ? 'line' : 'lines'} ${listed(replaced.lines)}`;
       return {
         ...(await seenNow(target.path)),
@@ -68,6 +73,8 @@ function refusal(path: string, problem: Exclude<Replacement, { kind: 'replaced' 
       return `old_string was not found in ${path}. It must match exactly: read the file and copy the text.`;
     case 'too_many':
       return `old_string was found more than 100,000 times in ${path}: use a longer one.`;
+    case 'too_large':
+      return `With that ${path} would become too large to edit (over 16 MiB): nothing was changed.`;
     case 'ambiguous':
       return (
         `old_string was found ${problem.lines.length} times in ${path} (lines ${listed(problem.lines)}). ` +

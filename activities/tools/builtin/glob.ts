@@ -3,6 +3,7 @@ import { isAbsolute, relative } from 'node:path';
 import { z } from 'zod';
 import { defineTool, ToolFailure, type Tool } from '../tool.ts';
 import { isInside, type Workspace } from './files/confine.ts';
+import { refuseCostly } from './search/expand-braces.ts';
 import { globMatcher } from './search/glob-match.ts';
 import { shown } from './files/fs-failure.ts';
 import { fromRoot, toDir } from './files/from-root.ts';
@@ -14,7 +15,7 @@ import { count, shownName } from './words.ts';
 
 const MOST = 1_000;
 
-export function globTool({ dataDir }: BuiltinOptions): Tool {
+export function globTool(options: BuiltinOptions): Tool {
   return defineTool({
     name: 'glob',
     description:
@@ -28,10 +29,11 @@ export function globTool({ dataDir }: BuiltinOptions): Tool {
     recovery: 'rerun',
     subject: ({ path = '.' }, context) => ({ kind: 'path', path: fromRoot(path, context), tree: true }),
     async call({ pattern, path }, context) {
-      const workspace = { root: context.cwd, dir: context.dir, hidden: dataDir };
+      const workspace = { root: context.cwd, dir: context.dir, hidden: options.dataDir, mayUse: context.mayUse };
       const place = await searchPlace(workspace, path);
       if (!place.isFolder) throw new ToolFailure(`${shown(path ?? '.')} is a file: give the folder to search.`);
       const wanted = relativePattern(workspace, place, pattern);
+      refuseCostly(wanted);
       const matches = globMatcher(wanted);
       const found = topOf(MOST);
       const shownFrom = toDir(context);
@@ -41,7 +43,7 @@ export function globTool({ dataDir }: BuiltinOptions): Tool {
         ...commonArguments(workspace, [wanted, place.name]),
         ...hiddenToo(wanted, place),
       ];
-      const end = await ripgrep([...args, '--', place.argument], 0, context, (record) => {
+      const end = await ripgrep([...args, '--', place.argument], 0, context, options, (record) => {
         const name = withoutDot(record.toString());
         if (matches(place.name === '' ? name : name.slice(place.name.length + 1)))
           found.add(shownName(shownFrom(name)));

@@ -27,7 +27,7 @@ const inputSchema = z.strictObject({
 
 type GrepInput = z.infer<typeof inputSchema>;
 
-export function grepTool({ dataDir }: BuiltinOptions): Tool {
+export function grepTool(options: BuiltinOptions): Tool {
   return defineTool({
     name: 'grep',
     description:
@@ -39,7 +39,7 @@ export function grepTool({ dataDir }: BuiltinOptions): Tool {
     subject: ({ path = '.' }, context) => ({ kind: 'path', path: fromRoot(path, context), tree: true }),
     async call(input, context) {
       refuseNul(input.pattern + (input.glob ?? ''), 'The pattern or glob');
-      const workspace = { root: context.cwd, dir: context.dir, hidden: dataDir };
+      const workspace = { root: context.cwd, dir: context.dir, hidden: options.dataDir, mayUse: context.mayUse };
       const place = await searchPlace(workspace, input.path);
       const files = fileFilter(input.glob, place);
       const report = reportFor(input, { accepts: (path) => files.accepts(path), named: toDir(context) });
@@ -55,7 +55,7 @@ export function grepTool({ dataDir }: BuiltinOptions): Tool {
         place.argument,
       ];
       const separator = input.output_mode === 'files' ? NUL : NEWLINE;
-      const end = await ripgrep(args, separator, context, (record) => report.add(record));
+      const end = await ripgrep(args, separator, context, options, (record) => report.add(record));
       return { content: [...report.lines(), ...searchNotes(end)].join('\n') };
     },
   });

@@ -46,7 +46,7 @@ export function readTool({ dataDir }: BuiltinOptions): Tool {
 }
 
 async function readFile(input: ReadInput, context: ToolContext, dataDir: string | undefined): Promise<ToolOutput> {
-  const workspace = { root: context.cwd, dir: context.dir, hidden: dataDir };
+  const workspace = { root: context.cwd, dir: context.dir, hidden: dataDir, mayUse: context.mayUse };
   const found = await confine(workspace, input.path);
   const { handle, stats } = await openFile(workspace, found);
   const deadline = performance.now() + TIME_LIMIT_MS;

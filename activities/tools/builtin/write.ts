@@ -7,10 +7,11 @@ import { confine } from './files/confine.ts';
 import { seenNow } from './files/file-facts.ts';
 import { hiddenGitProblem, namesGitFolder } from './files/git-folder.ts';
 import { fromRoot } from './files/from-root.ts';
+import { guardDecision, hiddenGuardProblem } from './files/guarded-files.ts';
 import { count, shownName } from './words.ts';
 import { writeInside } from './files/write-inside.ts';
 
-export function writeTool({ dataDir }: BuiltinOptions): Tool {
+export function writeTool({ dataDir, sandbox: { places } }: BuiltinOptions): Tool {
   return defineTool({
     name: 'write',
     description:
@@ -22,15 +23,17 @@ export function writeTool({ dataDir }: BuiltinOptions): Tool {
     }),
     risk: ({ path }, context) => (namesGitFolder(fromRoot(path, context)) ? 'execute' : 'write'),
     recovery: 'rerun',
+    canUse: ({ path }, context) => guardDecision(places, path, context),
     subject: ({ path }, context) => ({ kind: 'path', path: fromRoot(path, context) }),
-    async call({ path, content }, { cwd, dir, signal }) {
-      const began = performance.now();
-      const workspace = { root: cwd, dir, hidden: dataDir };
+    async call({ path, content }, { cwd, dir, signal, fence, mayUse }) {
+      const workspace = { root: cwd, dir, hidden: dataDir, mayUse };
       const target = await confine(workspace, path);
-      const problem = hiddenGitProblem(fromRoot(path, { cwd, dir }), target.name);
+      const problem =
+        hiddenGitProblem(fromRoot(path, { cwd, dir }), target.name) ??
+        hiddenGuardProblem(places, path, target.path, { cwd, dir });
       if (problem !== undefined) throw new ToolFailure(problem);
       const bytes = Buffer.from(content);
-      const did = await writeInside(workspace, target, bytes, { began, signal });
+      const did = await writeInside(workspace, target, bytes, { fence, signal });
       return {
         ...(await seenNow(target.path)),
         content: `${did} ${shownName(target.name)} (${count(countLines(content), 'line')}, ${count(bytes.length, 'byte')})`,

@@ -1,7 +1,8 @@
 // The arguments for bubblewrap: what a shell command can see and change of this machine's files.
-import { existsSync, realpathSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
-import { join, sep } from 'node:path';
+import { existsSync, lstatSync, readFileSync, readlinkSync } from 'node:fs';
+import { dirname, isAbsolute, join, relative, sep } from 'node:path';
+import { isInside } from '../builtin/files/confine.ts';
+import { entriesOf, linkedStarts, plainCaches, realOf, temporaryFolders, type Places } from './places.ts';
 
 export type Confinement = {
   /** The workspace: an absolute real path. */
@@ -14,22 +15,31 @@ export type Confinement = {
   readonly readOnly?: boolean;
 };
 
-type Mount = { readonly kind: '--bind' | '--ro-bind' | '--tmpfs' | '--dev' | '--proc'; readonly path: string };
+type Kind = '--bind' | '--ro-bind' | '--tmpfs' | '--dev' | '--proc' | '--symlink';
+/** `from`: what is shown at the path, when that is something else. */
+type Mount = { readonly kind: Kind; readonly path: string; readonly from?: string };
 
 /** What root keeps: enough to work on files of any owner, nothing that could undo a mount or make a device. */
 const ROOT_CAPABILITIES = ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID', 'KILL', 'SETGID', 'SETUID'];
 
-/** Everything up to the command itself. */
-export function bwrapArguments(confinement: Confinement): string[] {
-  const dataDir = existing(confinement.dataDir === undefined ? [] : [confinement.dataDir]);
+/** Of what the system runs on, all that commands need: how names are looked up, where NixOS keeps programs, other disks. */
+const KEPT_OF_RUN = ['systemd/resolve', 'resolvconf', 'NetworkManager', 'current-system', 'opengl-driver', 'media'];
+
+/** Everything between bubblewrap and the command itself. */
+export function bwrapArguments(confinement: Confinement, places: Places): string[] {
+  const dataDir = confinement.dataDir === undefined ? null : realOf(confinement.dataDir);
+  const isRoot = process.getuid?.() === 0;
+  const shown = mounts(confinement, places, dataDir);
+  // As root, a file of the kernel that is writable would change the machine.
+  const readOnly = [...(isRoot ? ['/proc'] : []), ...(dataDir === null ? [] : [dataDir])];
   return [
-    'bwrap',
     '--die-with-parent',
     '--unshare-pid',
+    '--unshare-ipc',
     ...(confinement.readOnly === true ? ['--unshare-net'] : []),
-    ...(process.getuid?.() === 0 ? keepCapabilities() : []),
-    ...mounts(confinement, dataDir).flatMap(({ kind, path }) => (isNew(kind) ? [kind, path] : [kind, path, path])),
-    ...dataDir.flatMap((path) => ['--remount-ro', path]),
+    ...(isRoot ? keepCapabilities() : []),
+    ...shown.flatMap(({ kind, path, from = path }) => (isNew(kind) ? [kind, path] : [kind, from, path])),
+    ...readOnly.flatMap((path) => ['--remount-ro', path]),
     '--chdir',
     confinement.dir ?? confinement.cwd,
     '--',
@@ -37,30 +47,119 @@ export function bwrapArguments(confinement: Confinement): string[] {
 }
 
 /** Shallow before deep, so that a workspace inside the data folder stays in view, and a data folder inside the workspace does not. */
-function mounts({ cwd, readOnly }: Confinement, dataDir: readonly string[]): readonly Mount[] {
-  const workspace: Mount = { kind: readOnly === true ? '--ro-bind' : '--bind', path: cwd };
-  const shared = readOnly === true ? [] : existing(sharedFolders());
-  const all: readonly Mount[] = [
-    { kind: cwd === sep ? workspace.kind : '--ro-bind', path: sep },
+function mounts(confinement: Confinement, places: Places, dataDir: string | null): readonly Mount[] {
+  const { cwd, readOnly = false } = confinement;
+  const hidden = dataDir === null ? [] : [empty(dataDir)];
+  const system: readonly Mount[] = [
+    { kind: cwd === sep && !readOnly ? '--bind' : '--ro-bind', path: sep },
     { kind: '--dev', path: '/dev' },
     { kind: '--proc', path: '/proc' },
-    ...dataDir.map((path) => ({ kind: '--tmpfs', path }) as const),
-    ...shared.map((path) => ({ kind: '--bind', path }) as const),
-    ...(cwd === sep ? [] : [workspace]),
+    ...runFolders(),
   ];
+  const writable = readOnly ? [] : shared(places);
+  const workspace: readonly Mount[] = cwd === sep ? [] : [{ kind: readOnly ? '--ro-bind' : '--bind', path: cwd }];
+  const guarded = readOnly ? [] : guards(places, [cwd, ...writable.map(({ path }) => path)], dataDir);
+  const before = [...system, ...hidden, ...writable, ...workspace, ...guarded];
+  const all = [...before, ...maskedSockets(confinement, before)];
   return all.toSorted((a, b) => depth(a.path) - depth(b.path));
 }
 
-/** What commands share with the rest of the machine: temporary files, and caches without which each install starts anew. */
-function sharedFolders(): string[] {
-  return ['/tmp', tmpdir(), process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), join(homedir(), '.npm')];
+/** What commands share with the rest of the machine. */
+function shared(places: Places): readonly Mount[] {
+  const caches = plainCaches(places);
+  return [
+    ...existing([...temporaryFolders(), ...caches.map(({ path }) => path)]).map(bind),
+    ...caches.flatMap(({ programs }) => (programs === undefined ? [] : [empty(programs)])),
+  ];
 }
+
+/** Services that run for the user or the system listen in there. */
+function runFolders(): readonly Mount[] {
+  const folders = existing(['/run', '/var/run']);
+  const kept = folders.flatMap((folder) => KEPT_OF_RUN.map((name) => join(folder, name)));
+  return [...folders.map(empty), ...kept.filter((path) => realOf(path) !== null).map(asItIs)];
+}
+
+function asItIs(path: string): Mount {
+  const isLink = lstatSync(path).isSymbolicLink();
+  return isLink ? { kind: '--symlink', path, from: readlinkSync(path) } : readOnlyBind(path);
+}
+
+/**
+ * Of what can be written: what an agent must not change (places.ts). What is mounted cannot be renamed, so the folders on the way to
+ * it are mounted as well, as they are: nobody can put another folder in their place.
+ */
+function guards(places: Places, roots: readonly [string, ...string[]], dataDir: string | null): readonly Mount[] {
+  const isWritable = (path: string): boolean => roots.some((root) => isInside(root, path));
+  // A workspace in such a place is the user's own choice.
+  const isGuarded = (path: string): boolean => isWritable(path) && !isInside(path, roots[0]);
+  const closed = existing([...places.own, ...places.startup, ...linkedStarts(places.home)]).filter(isGuarded);
+  const home = realOf(places.home);
+  const held = home !== null && isWritable(home) && !temporaryFolders().includes(home) ? home : null;
+  // A workspace that lies in the home folder is writable whatever is around it.
+  const isHeld = (path: string): boolean =>
+    held !== null && /^\.[^.]/.test(relative(held, path)) && (isInside(roots[0], held) || !isInside(roots[0], path));
+  const isClosed = (path: string): boolean => isHeld(path) || closed.some((at) => isInside(at, path));
+  const missing = places.named.filter((path) => isMissing(path) && isGuarded(path) && !isClosed(path));
+  const ends = [...closed, dataDir, held].filter((path) => path !== null);
+  return [
+    ...waysTo(ends, roots)
+      .filter((path) => !isClosed(path))
+      .map(bind),
+    ...(held === null ? [] : homeMounts(held)),
+    ...closed.map(readOnlyBind),
+    ...missing.map(empty),
+  ];
+}
+
+/** Nothing is made or replaced in the home folder itself: there a new file with a dot would be run. Its other folders are writable. */
+function homeMounts(home: string): readonly Mount[] {
+  const folders = entriesOf(home).filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'));
+  return [readOnlyBind(home), ...folders.map(({ name }) => bind(join(home, name)))];
+}
+
+/** It is made by being mounted over: an empty folder does no harm, and no other can be put there. */
+function isMissing(path: string): boolean {
+  return !existsSync(path) && realOf(dirname(path)) === dirname(path);
+}
+
+/** The folders between a writable one and what lies in it. */
+function waysTo(paths: readonly string[], roots: readonly string[]): readonly string[] {
+  const ways = paths.flatMap((path) => {
+    const above: string[] = [];
+    for (let at = dirname(path); at !== dirname(at); at = dirname(at)) above.push(at);
+    return above.filter((folder) => roots.some((root) => root !== folder && isInside(root, folder)));
+  });
+  return [...new Set(ways)].filter((folder) => !roots.includes(folder));
+}
+
+/** Behind a named socket is a service that acts outside: an agent for keys, Docker, a terminal. Those of the workspace are its own. */
+function maskedSockets({ cwd }: Confinement, before: readonly Mount[]): readonly Mount[] {
+  const masked = existing(namedSockets()).filter((path) => {
+    const over = before.filter((mount) => isInside(mount.path, path));
+    const shown = over.reduce((deepest, mount) => (depth(mount.path) >= depth(deepest.path) ? mount : deepest));
+    return shown.kind !== '--tmpfs' && !(shown.path === cwd && shown.kind === '--bind');
+  });
+  return masked.map((path) => ({ kind: '--ro-bind', path, from: '/dev/null' }));
+}
+
+/** What listens now, as the kernel tells it, and the agent for keys, which may be of another container. */
+function namedSockets(): readonly string[] {
+  const lines = realOf('/proc/net/unix') === null ? [] : readFileSync('/proc/net/unix', 'utf8').split('\n');
+  const named = lines.map((line) => /^(?:\S+ +){7}(\/.*)$/.exec(line)?.[1]).filter((path) => path !== undefined);
+  const keys = process.env['SSH_AUTH_SOCK'];
+  return keys !== undefined && isAbsolute(keys) ? [...named, keys] : named;
+}
+
+const bind = (path: string): Mount => ({ kind: '--bind', path });
+const readOnlyBind = (path: string): Mount => ({ kind: '--ro-bind', path });
+const empty = (path: string): Mount => ({ kind: '--tmpfs', path });
 
 function existing(paths: readonly string[]): string[] {
-  return [...new Set(paths.filter((path) => existsSync(path)).map((path) => realpathSync(path)))];
+  return [...new Set(paths.map(realOf).filter((path) => path !== null))];
 }
 
-function isNew(kind: Mount['kind']): boolean {
+function isNew(kind: Kind): boolean {
   return kind === '--tmpfs' || kind === '--dev' || kind === '--proc';
 }
 

@@ -1,24 +1,16 @@
-// What a child process gets to see of our environment: an allow-list, so that no key or token can leak by being forgotten.
+// What a child process gets to see of our environment: allow-lists, so that no key or token can leak by being forgotten.
+
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Marks every process of a call, so that what is left of it can be found by its environment (L40). */
 export const CALL_VARIABLE = 'PERDURE_CALL';
 
-const ALLOWED = new Set([
-  'PATH',
-  'HOME',
-  'USER',
-  'LOGNAME',
-  'SHELL',
-  'LANG',
-  'LANGUAGE',
-  'TZ',
-  'TMPDIR',
-  'XDG_CACHE_HOME',
-  'XDG_RUNTIME_DIR',
-  'SSL_CERT_FILE',
-  'SSL_CERT_DIR',
-  'NODE_EXTRA_CA_CERTS',
-]);
+const ORDINARY = /^(HOME|TMPDIR|LANG|LC_[A-Z]+|TZ)$/;
+/** Beside the ordinary ones, for commands of an agent and of hooks. */
+const COMMAND = /^(PATH|USER|LOGNAME|SHELL|LANGUAGE|XDG_CACHE_HOME|SSL_CERT_FILE|SSL_CERT_DIR|NODE_EXTRA_CA_CERTS)$/;
+/** Beside the ordinary ones, for a download or a Go build. */
+const NETWORK =
+  /^((https?|no|all)_proxy|SSL_CERT_(FILE|DIR)|NETRC|XDG_[A-Z]+_HOME|GO(?!OS$|ARCH$|BIN$)[A-Z0-9_]+|CGO_[A-Z]+|CC)$/i;
 
 export type EnvironmentOptions = {
   readonly cwd: string;
@@ -28,16 +20,44 @@ export type EnvironmentOptions = {
   readonly pass?: readonly string[];
 };
 
-export function childEnvironment(source: NodeJS.ProcessEnv, options: EnvironmentOptions): Record<string, string> {
-  const passed = Object.entries(source).filter(
-    (entry): entry is [string, string] =>
-      entry[1] !== undefined &&
-      (ALLOWED.has(entry[0]) || entry[0].startsWith('LC_') || (options.pass ?? []).includes(entry[0])),
+/** For a command of an agent or of a hook. */
+export function childEnvironment(source: Environment, options: EnvironmentOptions): Record<string, string> {
+  const { cwd, callId, pass = [] } = options;
+  const passed = chosen(source, (name) => ORDINARY.test(name) || COMMAND.test(name) || pass.includes(name));
+  return { ...passed, TERM: 'dumb', PWD: cwd, [CALL_VARIABLE]: callId };
+}
+
+/** For a program of Perdure's own. Its PATH is one that no agent can put a program into. */
+export function helperEnvironment(
+  source: Environment,
+  path: string,
+  needs: 'nothing' | 'network',
+): Record<string, string> {
+  const allowed = (name: string): boolean => ORDINARY.test(name) || (needs === 'network' && NETWORK.test(name));
+  return { ...chosen(source, allowed), PATH: path };
+}
+
+function chosen(source: Environment, allowed: (name: string) => boolean): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(source).filter((entry): entry is [string, string] => entry[1] !== undefined && allowed(entry[0])),
   );
-  return {
-    ...Object.fromEntries(passed),
-    TERM: 'dumb',
-    PWD: options.cwd,
-    [CALL_VARIABLE]: options.callId,
-  };
+}
+
+export type GitSettings = readonly (readonly [key: string, value: string])[];
+
+/** A folder that looks like a repository, put among the files of another, would bring its own configuration. */
+const NO_HIDDEN_REPOSITORY: GitSettings = [['safe.bareRepository', 'explicit']];
+
+/** They go before any repository's own. What the environment sets already stays. */
+export function withGitSettings(
+  env: Readonly<Record<string, string>>,
+  settings: GitSettings = [],
+): Record<string, string> {
+  const first = Math.max(0, Math.trunc(Number(env['GIT_CONFIG_COUNT'] ?? 0)) || 0);
+  const all = [...settings, ...NO_HIDDEN_REPOSITORY];
+  const pairs = all.flatMap(([key, value], n) => [
+    [`GIT_CONFIG_KEY_${first + n}`, key],
+    [`GIT_CONFIG_VALUE_${first + n}`, value],
+  ]);
+  return { ...env, GIT_CONFIG_COUNT: String(first + all.length), ...Object.fromEntries(pairs) };
 }

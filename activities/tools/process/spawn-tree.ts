@@ -1,14 +1,10 @@
 // A child process as the leader of its own group and session, its output on one true pipe. `killTree` ends all of it.
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { closeSync } from 'node:fs';
 import { Socket, type ConnectOpts, type SocketConstructorOpts } from 'node:net';
 import { bootId } from '../../process-identity.ts';
 import type { ChildRecord } from '../tool.ts';
-import { openPipe } from './pipe.ts';
-import { processInfo } from './proc.ts';
-
-export type TreeExit = { readonly code: number | null; readonly signal: NodeJS.Signals | null };
+import { openPipe, type PipePlace } from './pipe.ts';
+import { startCommand, type TreeExit } from './spawner.ts';
 
 export type ProcessTree = {
   readonly leader: ChildRecord;
@@ -22,37 +18,35 @@ export type ProcessTree = {
 export type TreeOptions = {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
+  readonly pipes: PipePlace;
+  /** Awaited right before the program is started; what it throws keeps it from starting. */
+  readonly before?: () => Promise<void>;
   /** Standard output and error in the order they were written. The view is reused after the call returns. */
   onOutput(bytes: Uint8Array): void;
 };
 
-/** Rejects with the system's error when the program or the folder is not there, or the arguments are too long. */
+/** Rejects as `startCommand` does. */
 export async function spawnTree(argv: readonly string[], options: TreeOptions): Promise<ProcessTree> {
-  const pipe = await openPipe();
-  const output = reader(pipe.read, (bytes) => options.onOutput(bytes));
-  const drained = new Promise<void>((resolve) => output.once('close', () => resolve()));
+  const { cwd, env, pipes, onOutput } = options;
+  const { read, path, inode, unlink } = await openPipe(pipes);
   try {
-    const child = spawn(argv[0] ?? '', argv.slice(1), {
-      cwd: options.cwd,
-      env: { ...options.env },
-      detached: true,
-      stdio: ['ignore', pipe.write, pipe.write],
-    });
-    const exit = new Promise<TreeExit>((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })));
-    await once(child, 'spawn');
-    const pid = child.pid ?? 0;
-    const leader = { pid, startTime: processInfo(pid)?.startTime ?? '', bootId: bootId() };
-    return { leader, exit, drained, stopReading: () => output.destroy() };
+    await options.before?.();
+    const child = await startCommand({ argv, cwd, env, output: { path, inode } }, pipes.programs.environment());
+    // Not before: until someone has opened it for writing, a pipe reads as ended.
+    const output = reader(read, onOutput);
+    const drained = new Promise<void>((resolve) => output.once('close', () => resolve()));
+    const leader = { pid: child.pid, startTime: child.startTime, bootId: bootId() };
+    return { leader, exit: child.exit, drained, stopReading: () => output.destroy() };
   } catch (error) {
-    output.destroy();
+    closeSync(read);
     throw error;
   } finally {
-    closeSync(pipe.write);
+    await unlink();
   }
 }
 
 /** One buffer for all reads: a command that writes a gigabyte costs no garbage. */
-function reader(fd: number, onOutput: (bytes: Uint8Array) => void): Socket {
+function reader(fd: number, onOutput: TreeOptions['onOutput']): Socket {
   const options: SocketConstructorOpts & Pick<ConnectOpts, 'onread'> = {
     fd,
     readable: true,

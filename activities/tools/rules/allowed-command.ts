@@ -17,12 +17,25 @@ const CHANGE_SHELL = new Set(
 
 export function allowedCommand(patterns: readonly string[], { commands, readsOnly }: CommandSubject): boolean {
   if (commands === null) return false;
-  const rules = patterns.map(commandPattern);
-  const named = new Set(commands.filter((command) => rules.some((rule) => covers(rule, command))));
+  const rules = rulesByName(patterns.map(commandPattern));
+  const named = new Set(
+    commands.filter((command) => rules.get(command.words[0]?.text ?? '')?.some((rule) => covers(rule, command))),
+  );
   if (named.size === 0 || named.size === commands.length) return named.size > 0;
   if ([...named].some(changesShell)) return false;
   // Judged where they stand: a `cd` counts for what comes after it, and not within a pipeline.
   return readsOnly(commands.map((command) => (named.has(command) ? nothing(command) : command)));
+}
+
+function rulesByName(rules: readonly CommandPattern[]): ReadonlyMap<string, readonly CommandPattern[]> {
+  const byName = new Map<string, CommandPattern[]>();
+  for (const rule of rules) {
+    const [name = ''] = rule.words;
+    const known = byName.get(name);
+    if (known === undefined) byName.set(name, [rule]);
+    else known.push(rule);
+  }
+  return byName;
 }
 
 function nothing({ joint }: SimpleCommand): SimpleCommand {

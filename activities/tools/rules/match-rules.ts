@@ -14,12 +14,15 @@ export type RuledCall = {
   readonly subject: () => RuleSubject | null | undefined;
 };
 
+/** Tools that do what another does: who denies or asks about that one means these too. */
+const ALSO: Readonly<Record<string, string>> = { edit: 'write' };
+
 /** The first rule of the list that is about the call, as written; undefined when none is. In doubt it is. */
 export function touchingRule(list: PermissionRules['deny'] = [], call: RuledCall): string | undefined {
   let touched: ((pattern: string) => boolean) | undefined;
   return list.find((text) => {
     const rule = parseRule(text);
-    if (rule === null || !names(rule, call.tool)) return false;
+    if (rule === null || !(names(rule, call.tool) || rule.tool === ALSO[call.tool.name])) return false;
     if (rule.pattern === null) return true;
     touched ??= touchedBy(call);
     return touched(rule.pattern);
@@ -44,6 +47,12 @@ export function allowedByRules(list: PermissionRules['allow'] = [], call: RuledC
   return subject.kind === 'path'
     ? patterns.some((pattern) => allowedPath(pattern, subject, call.cwd))
     : allowedCommand(patterns, subject);
+}
+
+/** Whether the rule is about one of these tools. Several at once may be of servers that are away: they always are. */
+export function namesSome(text: string, tools: readonly string[]): boolean {
+  const rule = parseRule(text);
+  return rule !== null && (rule.tool.includes('*') || rule.tool.startsWith('mcp__') || tools.includes(rule.tool));
 }
 
 function names(rule: Rule, { name }: Tool): boolean {

@@ -3,6 +3,7 @@
 import { lstatSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { isInside } from '../builtin/files/confine.ts';
+import { expandBraces } from '../builtin/search/expand-braces.ts';
 import { globMatcher } from '../builtin/search/glob-match.ts';
 import type { RuleSubject } from '../tool.ts';
 
@@ -19,23 +20,23 @@ export function allowedPath(pattern: string, { path, tree = false }: PathSubject
 export function touchedPath({ path, tree = false }: PathSubject, cwd: string): (pattern: string) => boolean {
   const written = resolve(cwd, path);
   const names = [written, realOf(written)].map((full) => nameIn(cwd, full)).filter((name) => name !== null);
-  return (pattern) => {
-    const glob = withContents(cleaned(pattern));
-    const matches = globMatcher(glob, { dots: true });
-    return names.some((name) => matches(name) || (tree && reachesInto(glob, name)));
-  };
+  return (pattern) =>
+    expandBraces(pattern)
+      .map((glob) => withContents(cleaned(glob)))
+      .some((glob) => {
+        const matches = globMatcher(glob, { dots: true });
+        return names.some((name) => matches(name) || (tree && reachesInto(glob, name)));
+      });
 }
 
 /** What is denied by name may be a folder. */
 function withContents(glob: string): string {
-  return /[*?[{][^/]*$/.test(glob) ? glob : `${glob}/**`;
+  return /[*?[]/.test(basename(glob)) ? glob : `${glob}/**`;
 }
 
 /** Whether what the pattern matches may lie below the folder: each of its segments is matched by the beginning of the pattern. */
 function reachesInto(glob: string, folder: string): boolean {
   const names = folder === '' ? [] : folder.split('/');
-  // A `/` within braces makes segments that cannot be told apart here.
-  if (/\{[^}]*\//.test(glob)) return true;
   const segments = glob.split('/');
   const open = segments.indexOf('**');
   const fixed = open === -1 ? segments : segments.slice(0, open);

@@ -8,8 +8,9 @@ import { followRun } from '../follow-run.ts';
 import { refuseToSpoil, refuseWithoutKey } from '../keyless.ts';
 import { readPrompt } from '../prompt.ts';
 import { addRunOptions, type RunFlags, runOptions, workspace } from '../run-options.ts';
+import { newSessionId } from '../../session-id.ts';
 import { withinWorkplace } from '../within-workplace.ts';
-import { CONFIG_OPTION, type ConfigFlags, workerConfig } from '../worker-config.ts';
+import { CONFIG_OPTION, type ConfigFlags, workerConfig, workersOfNew } from '../worker-config.ts';
 
 type Flags = RunFlags & ConfigFlags & { readonly promptFile?: string; readonly json?: boolean };
 
@@ -27,21 +28,28 @@ export function runCommand(program: Command, cli: Cli): void {
 }
 
 async function run(cli: Cli, task: string | undefined, flags: Flags): Promise<number> {
-  const worker = await workerConfig(cli, flags.config);
+  const chosen = await workerConfig(cli, flags.config);
   const options = runOptions(flags, cli.cwd);
   const cwd = options.cwd ?? workspace('.', cli.cwd());
   const prompt = await readPrompt(cli, task, flags.promptFile);
-  if (stayingWorkers(cli.env) === 0) refuseWithoutKey(cli.env, prompt);
+  const id = options.session ?? newSessionId();
+  const { taskQueue } = await workersOfNew(cli, chosen, id);
+  if (stayingWorkers(cli.env, taskQueue) === 0) refuseWithoutKey(cli.env, prompt);
   const beforeWork = ({ sessions }: Opened): Promise<void> => refuseToSpoil(cli.env, sessions);
-  return withinWorkplace(cli, { anywhere: false, beforeWork, worker }, async (workplace, signals) => {
-    const { session, messageId } = await workplace.sessions.start(
-      prompt,
-      options.session ? options : { ...options, cwd },
-    );
-    cli.say(`session ${session}`);
-    const json = flags.json ?? false;
-    // A program may have to stop it, or decide for it, long before its result.
-    if (json) cli.print(`${jsonLine({ type: 'session', sessionId: session })}\n`);
-    return followRun(cli, { workplace, session, messageId, json, signals, onInterrupt: 'interrupt' });
-  });
+  return withinWorkplace(
+    cli,
+    { anywhere: false, beforeWork, chosen, session: options.session },
+    async (workplace, signals) => {
+      const { session: begun, workers } = workplace;
+      const { session, messageId } = await workplace.sessions.start(
+        prompt,
+        options.session ? { ...options, workers } : { ...options, cwd, newId: begun, workers },
+      );
+      cli.say(`session ${session}`);
+      const json = flags.json ?? false;
+      // A program may have to stop it, or decide for it, long before its result.
+      if (json) cli.print(`${jsonLine({ type: 'session', sessionId: session })}\n`);
+      return followRun(cli, { workplace, session, messageId, json, signals, onInterrupt: 'interrupt' });
+    },
+  );
 }

@@ -7,8 +7,9 @@ import { followRun } from '../follow-run.ts';
 import { refuseToSpoil, refuseWithoutKey } from '../keyless.ts';
 import { readPrompt } from '../prompt.ts';
 import { addRunOptions, type RunFlags, runOptions, workspace } from '../run-options.ts';
+import { newSessionId } from '../../session-id.ts';
 import { withinWorkplace } from '../within-workplace.ts';
-import { CONFIG_OPTION, type ConfigFlags, workerConfig } from '../worker-config.ts';
+import { CONFIG_OPTION, type ConfigFlags, workerConfig, workersOfNew } from '../worker-config.ts';
 
 type Flags = RunFlags & ConfigFlags & { readonly json?: boolean };
 
@@ -26,22 +27,29 @@ export function startHereCommand(program: Command, cli: Cli): void {
 async function startHere(cli: Cli, task: string | undefined, flags: Flags): Promise<number> {
   // npm changes to the package's folder before it runs a script.
   const here = (): string => cli.env['INIT_CWD'] || cli.cwd();
-  const worker = await workerConfig(cli, flags.config);
+  const chosen = await workerConfig(cli, flags.config);
   const options = { permissionMode: 'acceptEdits', cwd: workspace('.', here()), ...runOptions(flags, here) } as const;
   const prompt = await readPrompt(cli, task, undefined);
   // A worker that stays may have a key.
-  if ((stayingWorkers(cli.env) ?? 0) === 0) refuseWithoutKey(cli.env, prompt);
+  const id = options.session ?? newSessionId();
+  const { taskQueue } = await workersOfNew(cli, chosen, id);
+  if ((stayingWorkers(cli.env, taskQueue) ?? 0) === 0) refuseWithoutKey(cli.env, prompt);
   const beforeWork = ({ sessions }: Opened): Promise<void> => refuseToSpoil(cli.env, sessions);
-  return withinWorkplace(cli, { anywhere: true, beforeWork, worker }, async (workplace, signals) => {
-    const { session, messageId } = await workplace.sessions.start(prompt, options);
-    const { pagePorts, servePage } = await import('../../page/serve-page.ts');
-    const page = await servePage(pagePorts(workplace));
-    cli.say(`session ${session}, status page ${page.url}`);
-    try {
-      const json = flags.json ?? false;
-      return await followRun(cli, { workplace, session, messageId, json, signals, onInterrupt: 'interrupt' });
-    } finally {
-      await page.close();
-    }
-  });
+  return withinWorkplace(
+    cli,
+    { anywhere: true, beforeWork, chosen, session: options.session },
+    async (workplace, signals) => {
+      const { session: begun, workers } = workplace;
+      const { session, messageId } = await workplace.sessions.start(prompt, { ...options, newId: begun, workers });
+      const { pagePorts, servePage } = await import('../../page/serve-page.ts');
+      const page = await servePage(pagePorts(workplace));
+      cli.say(`session ${session}, status page ${page.url}`);
+      try {
+        const json = flags.json ?? false;
+        return await followRun(cli, { workplace, session, messageId, json, signals, onInterrupt: 'interrupt' });
+      } finally {
+        await page.close();
+      }
+    },
+  );
 }

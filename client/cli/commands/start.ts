@@ -4,16 +4,19 @@ import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
 import { readPrompt } from '../prompt.ts';
 import { addRunOptions, type RunFlags, runOptions, workspace } from '../run-options.ts';
+import { newSessionId } from '../../session-id.ts';
 import { sayIfNobodyWorks, withServer } from '../with-server.ts';
+import { CONFIG_OPTION, type ConfigFlags, placed, workerConfig, workersOfNew } from '../worker-config.ts';
 
-type Flags = RunFlags & { readonly promptFile?: string };
+type Flags = RunFlags & ConfigFlags & { readonly promptFile?: string };
 
 export function startCommand(program: Command, cli: Cli): void {
   const command = program
     .command('start')
     .description('start a task and print the session’s id')
     .argument('[task]', 'what is to be done; - reads standard input')
-    .option('--prompt-file <file>', 'read the task from a file');
+    .option('--prompt-file <file>', 'read the task from a file')
+    .option(...CONFIG_OPTION);
   addRunOptions(command).action(async (task: string | undefined, flags: Flags) => {
     cli.exit(await start(cli, task, flags));
   });
@@ -23,8 +26,13 @@ async function start(cli: Cli, task: string | undefined, flags: Flags): Promise<
   const options = runOptions(flags, cli.cwd);
   const cwd = options.cwd ?? workspace('.', cli.cwd());
   const prompt = await readPrompt(cli, task, flags.promptFile);
+  const chosen = await workerConfig(cli, flags.config);
   return withServer(cli, async (opened) => {
-    const { session } = await opened.sessions.start(prompt, options.session ? options : { ...options, cwd });
+    const id = options.session ?? newSessionId();
+    const mine = await workersOfNew(cli, chosen, id);
+    const { workers } = options.session ? await placed(cli, opened, chosen, { session: id, mine }) : { workers: mine };
+    const given = options.session ? options : { ...options, cwd, newId: id };
+    const { session } = await opened.sessions.start(prompt, { ...given, workers });
     cli.print(`${session}\n`);
     await sayIfNobodyWorks(cli, opened, session);
     return STATUS.ok;

@@ -26,9 +26,9 @@ export function watchCommand(program: Command, cli: Cli): void {
 
 async function watch(cli: Cli, id: string, { json = false, config }: Flags): Promise<number> {
   const session = sessionArgument(id);
-  const worker = await workerConfig(cli, config);
+  const chosen = await workerConfig(cli, config);
   const beforeWork = (opened: Opened): Promise<void> => checkKey(cli, opened, session);
-  return withinWorkplace(cli, { anywhere: false, beforeWork, worker }, (workplace, signals) =>
+  return withinWorkplace(cli, { anywhere: false, beforeWork, chosen, session }, (workplace, signals) =>
     followRun(cli, { workplace, session, json, signals, onInterrupt: 'detach' }),
   );
 }

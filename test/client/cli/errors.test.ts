@@ -27,6 +27,6 @@ it('takes the server’s own words, and lets them not act on a terminal', () => 
   const cause = Object.assign(new Error('x'), { details: 'namespace \u001b[31mgone\nmore' });
   const error = Object.assign(new Error('failed', { cause }), { name: 'ServiceError' });
   expect(failureText(error, false)).toBe(
-    'perdure: the Temporal server refused: namespace gone; see that it is in order and try again\n',
+    'perdure: the Temporal server refused: namespace \\x1b[31mgone; see that it is in order and try again\n',
   );
 });

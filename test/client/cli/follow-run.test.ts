@@ -13,7 +13,7 @@ import type { Hash } from '../../../workflows/contract/ids.ts';
 import { noUsage, type Terminal } from '../../../workflows/contract/loop.ts';
 import { gate } from '../../../worker/scripted-model/index.ts';
 import { until } from '../../support/until.ts';
-import { message, session } from '../support.ts';
+import { description, message, session } from '../support.ts';
 
 const facts = { run: 1, turns: 1, iterations: 1, transitions: [], text: 'Hi.', messages: [], usage: noUsage };
 const result = (terminal: Terminal) =>
@@ -55,7 +55,10 @@ function following(play: Play, { json = false, onInterrupt = 'interrupt' }: Ways
     say: (line: string) => void said.push(line),
     unread: unread.signal,
   } as unknown as Cli;
-  const workplace = { sessions: { follow, interrupt }, failed: failure.signal } as unknown as Workplace;
+  const describe = () => Promise.resolve(description({ phase: 'idle' }));
+  const staff = { isOurs: () => true, mayEnd: (isOver: () => Promise<boolean>) => isOver() };
+  const sessions = { follow, interrupt, describe };
+  const workplace = { sessions, failed: failure.signal, ...staff } as unknown as Workplace;
   const status = followRun(cli, { workplace, session, messageId: message('m'), json, signals, onInterrupt });
   return { status, printed, said, interrupt, failure, unread, kill: (name: string) => void source.emit(name, name) };
 }

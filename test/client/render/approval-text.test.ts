@@ -23,21 +23,22 @@ const approval = (changes: Partial<WaitingApproval> = {}): WaitingApproval => ({
 
 it('L55 shows the tool, its whole input, why it is asked and until when', () => {
   expect(approvalText(painter(false), approval()).split('\n')).toEqual([
-    '? bash waits for a decision: it may change files',
+    '? bash waits for a decision',
     '  │ command: rm -rf build',
-    '  │ ls',
+    '  ┊ ls',
     '  │ timeout: 5',
+    '  because: it may change files',
     '  call 1.1.0, denied if nobody decides until 2030-01-02 03:04:05 UTC',
   ]);
 });
 
 it('L55 bounds a large input, and says where all of it is', () => {
   const lines = approvalText(painter(false), approval({ input: { content: 'x\n'.repeat(5_000) } })).split('\n');
-  expect(lines).toHaveLength(33);
-  expect(lines.at(-2)).toBe('  │ … (15014 characters of JSON in all: perdure approvals --json)');
+  expect(lines).toHaveLength(34);
+  expect(lines.at(-3)).toMatch(/^ {2}… \(\d+ characters more, 15014 of JSON in all: perdure approvals --json\)$/);
   const wide = approvalText(painter(false), approval({ input: { content: 'y'.repeat(1_000_000) } }));
-  expect(wide.length).toBeLessThan(1_000);
-  expect(wide).toContain('1000014 characters of JSON in all');
+  expect(wide.length).toBeLessThan(20_000);
+  expect(wide).toContain('(991009 characters more, 1000014 of JSON in all');
 });
 
 it('says when the input is not known for certain', () => {
@@ -55,11 +56,11 @@ it('L55 lists what waits in columns, why it is asked last', () => {
   expect(approvalsTable(painter(false), [approval(), lost]).split('\n')).toEqual([
     'SESSION  CALL   TOOL  WAITING UNTIL            WHAT                       REASON',
     's-1      1.1.0  bash  2030-01-02 03:04:05 UTC  rm -rf build ls timeout=5  it may change files',
-    `s-1      1.1.1  bash  2030-01-02 03:04:05 UTC  (not certain)              nothing has run; ${'x'.repeat(182)}…`,
+    `s-1      1.1.1  bash  2030-01-02 03:04:05 UTC  (not certain)              nothing has run; ${'x'.repeat(183)}… (+317 characters)`,
     '',
   ]);
   const [, wide] = approvalsTable(painter(false), [approval({ input: { command: 'y'.repeat(500) } })]).split('\n');
-  expect(wide).toContain(`${'y'.repeat(59)}…  it may change files`);
+  expect(wide).toContain(`${'y'.repeat(60)}… (+440 characters)  it may change files`);
 });
 
 it('lets nothing of a call act on the terminal', () => {

@@ -16,6 +16,7 @@ const delta = (text: string, step = 1, attempt = 1): Watched => ({
 });
 const result = (text: string, changes: Partial<RunOutcome> = {}): RunOutcome => ({
   type: 'result',
+  run: 1,
   sessionId: 's-1' as SessionId,
   reason: 'completed',
   turns: 1,
@@ -136,10 +137,11 @@ it('L55 shows a call that waits for a decision, on lines of its own', () => {
     { type: 'approval', session, ...approval, deadline: 0, input: { command: 'make' } },
     { type: 'approval_settled', session, call: '1.1.0' },
   ]);
-  expect(seen.split('\n').slice(0, 3)).toEqual([
+  expect(seen.split('\n').slice(0, 4)).toEqual([
     'Let me',
-    '? bash waits for a decision: ask first',
+    '? bash waits for a decision',
     '  │ command: make',
+    '  because: ask first',
   ]);
 });
 

@@ -2,26 +2,27 @@ import { expect, it } from 'vitest';
 import { jsonLine, oneLine, plain } from '../../../client/render/plain.ts';
 
 it.each([
-  ['a colour', '\u001b[31mred\u001b[0m', 'red'],
-  ['a window title', '\u001b]0;gotcha\u0007text', 'text'],
-  ['a link, ended by a string terminator', '\u001b]8;;http://evil\u001b\\click\u001b]8;;\u001b\\', 'click'],
-  ['an unfinished string', 'ok\u001b]52;c;aGk=', 'ok'],
-  ['a device request', '\u001bPq#0\u001b\\after', 'after'],
-  ['a cursor move', '\u001b[2J\u001b[Hcleared', 'cleared'],
-  ['a one-byte sequence', '\u009b31mred', 'red'],
-  ['a lone escape', 'a\u001b', 'a'],
-  ['a bell, a backspace and a NUL', 'a\u0007b\u0008c\u0000d', 'abcd'],
-  ['a line written over', 'password: hidden\rpassword: shown', 'password: hidden\npassword: shown'],
-  ['a Windows line break', 'a\r\nb', 'a\nb'],
-  ['line and paragraph separators', 'a\u2028b\u2029c', 'a\nb\nc'],
-  ['text turned around', 'a\u202Etxt.exe', 'atxt.exe'],
+  ['a colour', '\u001b[31mred\u001b[0m', String.raw`\x1b[31mred\x1b[0m`],
+  ['a window title', '\u001b]0;gotcha\u0007text', String.raw`\x1b]0;gotcha\x07text`],
+  ['an unfinished string', 'ok\u001b]52;c;aGk=', String.raw`ok\x1b]52;c;aGk=`],
+  ['a device request', '\u001bPq#0\u001b\\after', String.raw`\x1bPq#0\x1b\after`],
+  ['a cursor move', '\u001b[2J\u001b[Hcleared', String.raw`\x1b[2J\x1b[Hcleared`],
+  ['a one-byte sequence', '\u009b31mred', String.raw`\x9b31mred`],
+  ['a lone escape', 'a\u001b', String.raw`a\x1b`],
+  ['a bell, a backspace and a NUL', 'a\u0007b\u0008c\u0000d', String.raw`a\x07b\x08c\x00d`],
+  ['a line written over', 'password: hidden\rpassword: shown', String.raw`password: hidden\rpassword: shown`],
+  ['a Windows line break', 'a\r\nb', 'a\\r\nb'],
+  ['line and paragraph separators', 'a\u2028b\u2029c', String.raw`a\u2028b\u2029c`],
+  ['text turned around', 'a\u202Etxt.exe', String.raw`a\u202etxt.exe`],
+  ['what takes no room', 'a\u200bb\u00adc\u{e0041}', String.raw`a\u200bb\xadc\u{e0041}`],
+  ['half a character', 'a\ud800b', String.raw`a\ud800b`],
   ['tabs, breaks, letters and emoji', 'a\tb\nü 漢 👩‍💻', 'a\tb\nü 漢 👩‍💻'],
 ])('makes %s harmless', (_what, given, expected) => {
   expect(plain(given)).toBe(expected);
 });
 
 it('leaves nothing of a sequence that acts when it comes in two pieces', () => {
-  expect(['\u001b', '[31mred'].map(plain).join('')).toBe('[31mred');
+  expect(['\u001b', '[31mred'].map(plain).join('')).toBe(String.raw`\x1b[31mred`);
 });
 
 it('puts text on one line, and says when it left some out', () => {

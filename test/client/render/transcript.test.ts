@@ -203,7 +203,7 @@ it('lists sessions in columns', () => {
   expect(sessionTable(painter(false), sessions, 3_660_000)).toBe(
     [
       'SESSION  PHASE                                 RUNS  LAST       AGE  TITLE',
-      's-1      idle                                  12    completed  1 h  a long title red',
+      's-1      idle                                  12    completed  1 h  a long title \\x1b[31mred',
       's-1      terminated                            0     -          1 h  do it',
       's-1      waiting_approval                      0     -          1 h  do it',
       's-1      parked until 2030-01-02 03:04:05 UTC  0     -          1 h  do it',

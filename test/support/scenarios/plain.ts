@@ -102,11 +102,11 @@ export const plainScenarios: readonly Scenario[] = [
   },
   {
     name: 'L25 prompt_too_long',
-    replies: [read(1), fault({ too_long: true })],
-    transitions: ['next_turn'],
+    replies: [fault({ too_long: true })],
+    transitions: [],
     reason: 'prompt_too_long',
-    turns: 2,
-    requests: 2,
+    turns: 1,
+    requests: 1,
   },
   {
     name: 'L25 image_error',

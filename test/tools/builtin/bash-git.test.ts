@@ -49,7 +49,8 @@ function made(cwd: string): readonly string[] {
 }
 
 /** The workspace becomes a worktree of a repository beside it. */
-const worktree = 'git clone -q . ../main; rm -r .git; git -C ../main worktree add -q ../tree; mv ../tree/.git .; ';
+const worktree =
+  'git clone -q . ../main; rm -r .git; git -C ../main worktree add -q ../tree; mv ../tree/.git .; git worktree repair 2>/dev/null; ';
 const submodule = 'git init -q sub; git -C sub commit -q --allow-empty -m x; git add sub';
 
 test.each([
@@ -81,7 +82,7 @@ test.each([
   ],
   ['a submodule', submodule, 'git status', 'execute'],
   ['a file whose size is the mark of one', 'head -c 57344 /dev/zero > a.db; git add .', 'git status', 'read'],
-  ['nothing of the kind elsewhere', 'mv .git ../git; echo gitdir: ../git > .git', 'git diff', 'read'],
+  ['files elsewhere that do not know it', 'mv .git ../git; echo gitdir: ../git > .git', 'git diff', 'execute'],
   [
     'a program elsewhere',
     'git config diff.external x; mv .git ../git; echo gitdir: ../git > .git',
@@ -92,7 +93,7 @@ test.each([
   ['a worktree of it', `${worktree} git -C ../main config diff.external x`, 'git diff', 'execute'],
   [
     'a worktree with it',
-    `${worktree} echo '[diff]' > ../main/.git/worktrees/tree/config.worktree`,
+    `${worktree} printf '[diff]\nexternal = x' > ../main/.git/worktrees/tree/config.worktree`,
     'git diff',
     'execute',
   ],
@@ -100,9 +101,9 @@ test.each([
   ['no git in the command', "git config diff.external 'touch made'", 'diff a.txt a.txt', 'read'],
 ])('L55 a repository with %s: %s', (_, configure, command, risk) => {
   const cwd = workspace(BEGIN, configure);
-  expect(prepared(command, cwd).risk).toBe(risk);
-  // There, what reads can change nothing.
-  expect(prepared(command, cwd, { ...group, kind: 'bwrap' }).risk).toBe('read');
+  for (const kind of ['group', 'bwrap'] as const) {
+    expect(prepared(command, cwd, { ...group, kind }).risk).toBe(risk);
+  }
 });
 
 test.each(sandboxes)('L55 $kind: a signature is checked by no program', async (sandbox) => {
@@ -128,13 +129,14 @@ test.each(sandboxes)(
   },
 );
 
-test('L55 an allowed git keeps the hooks of its repository, and other commands may use bare ones', async () => {
+test('L55 an allowed git keeps the hooks of its repository, and a bare one is used by its name', async () => {
   const cwd = workspace(BEGIN, 'mkdir -p .git/hooks');
   writeFileSync(join(cwd, '.git/hooks/pre-commit'), '#!/bin/sh\ntouch made\n', { mode: 0o755 });
   const run = async (command: string): Promise<string> =>
     (await bashTool({ sandbox: group }).call({ command }, toolContext(cwd))).content;
   await run('git commit -qam y');
   expect(made(cwd)).toEqual(['made']);
-  const bare = 'sh -c "git init -q --bare b; cd b; git rev-parse --is-bare-repository"';
-  for (const command of [bare, `mkdir sub; cd sub && ${bare}`]) expect(await run(command)).toBe('true');
+  const bare = 'git init -q --bare b; git push -q b HEAD:main; git --git-dir=b rev-parse --is-bare-repository';
+  for (const command of [bare, `mkdir sub; cp -r .git sub; cd sub && ${bare}`]) expect(await run(command)).toBe('true');
+  expect(await run('sh -c "cd b; git status"')).toContain('cannot use bare repository');
 });

@@ -21,6 +21,7 @@ async function start(sandbox: Sandbox, command: string): Promise<Started> {
   const tree = await spawnTree(sandbox.wrap(['bash', '-c', command], { cwd }), {
     cwd,
     env,
+    pipes: { folder: tempFolder(), programs: sandbox.programs },
     onOutput: (bytes) => void (output += Buffer.from(bytes).toString()),
   });
   const target = { callId, leader: tree.leader, fresh: true };

@@ -1,12 +1,15 @@
 import { readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { findPrograms } from '../../../activities/tools/process/programs.ts';
 import { spawnTree } from '../../../activities/tools/process/spawn-tree.ts';
 import { tempFolder } from '../support.ts';
 
 async function run(argv: readonly string[], cwd = tempFolder()): Promise<{ output: string; code: number | null }> {
   let output = '';
   const env = { PATH: process.env['PATH'] ?? '' };
-  const tree = await spawnTree(argv, { cwd, env, onOutput: (bytes) => void (output += Buffer.from(bytes).toString()) });
+  const onOutput = (bytes: Uint8Array): void => void (output += Buffer.from(bytes).toString());
+  const pipes = { folder: tempFolder(), programs: findPrograms(process.env) };
+  const tree = await spawnTree(argv, { cwd, env, pipes, onOutput });
   const { code } = await tree.exit;
   await tree.drained;
   return { output, code };

@@ -70,10 +70,28 @@ test.each([
   ['secrets/**', 'glob', '.', 'deny'],
   ['secrets/*.key', 'grep', 'secrets/deep', 'allow'],
   ['{secrets,other/deep}/**', 'grep', 'other', 'deny'],
+  ['{secrets,other/deep}/**', 'grep', 'src', 'allow'],
+  ['src/{deep,away}', 'write', 'src/deep/a.ts', 'deny'],
+  ['{src/deep,x}', 'write', 'src/deep/more/a.ts', 'deny'],
+  ['src/{*.md,deep}', 'write', 'src/deep/a.ts', 'deny'],
+  ['src/{*.md,deep}', 'write', 'src/a.ts', 'ask'],
   ['secrets/**', 'grep', 'src', 'allow'],
 ])('L55 deny with pattern %s: %s of %s → %s', (pattern, tool, path, decision) => {
-  const input = { ...(path === undefined ? {} : { path }), ...(tool === 'read' ? {} : { pattern: 'x' }) };
+  const more = { read: {}, write: { content: '' } }[tool] ?? { pattern: 'x' };
+  const input = { ...(path === undefined ? {} : { path }), ...more };
   expect(judged({ deny: [`${tool}(${pattern})`] }, workspace(), tool, input)).toBe(decision);
+});
+
+test('L55 who denies or asks about write means edit too; who allows it does not', () => {
+  const edit = (permissions: PermissionRules): string =>
+    judged(permissions, '/workspace', 'edit', { path: 'src/a.ts', old_string: 'a', new_string: 'b' });
+  expect(edit({ allow: ['edit'], deny: ['write(src/**)'] })).toBe('deny');
+  expect(edit({ allow: ['edit'], deny: ['write'] })).toBe('deny');
+  expect(edit({ allow: ['edit'], ask: ['write(src/**)'] })).toBe('ask');
+  expect(edit({ allow: ['edit'], deny: ['write(other/**)'] })).toBe('allow');
+  expect(edit({ allow: ['write(src/**)'] })).toBe('ask');
+  const written = { path: 'src/a.ts', content: '' };
+  expect(judged({ allow: ['write'], deny: ['edit'] }, '/workspace', 'write', written)).toBe('allow');
 });
 
 test('L55 rules name tools exactly, or by a glob', () => {

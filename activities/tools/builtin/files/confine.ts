@@ -12,6 +12,8 @@ export type Workspace = {
   readonly dir?: string;
   /** Perdure's own data, out of reach unless the workspace lies in it. */
   readonly hidden?: string | undefined;
+  /** Whether the call may use this real path: what its own leads to may have changed since it was judged. Absent: any. */
+  readonly mayUse?: ((path: string) => boolean) | undefined;
 };
 
 export type Confined = {
@@ -38,6 +40,9 @@ export async function confine(workspace: Workspace, path: string): Promise<Confi
   }
   const real = join(existing, ...missing);
   if (await isHidden(workspace, real)) throw new ToolFailure(`${shown(path)} is part of Perdure's own data.`);
+  if (workspace.mayUse?.(real) === false) {
+    throw new ToolFailure(`${shown(path)} leads elsewhere than when the call was judged: make the call again.`);
+  }
   return { path: real, name: relative(workspace.root, real), existing, missing };
 }
 

@@ -37,9 +37,15 @@ export function requireFile(stats: Stats, name: string): void {
   if (!stats.isFile()) throw new ToolFailure(`${shown(name)} is ${kindOf(stats)}, not a file.`);
 }
 
-/** A folder by real path, for use with `entryOf`. Throws the system's errors. */
-export async function openFolder(workspace: Workspace, path: string): Promise<FileHandle> {
-  return await openVerified(workspace, path, NEVER_FOLLOW | constants.O_DIRECTORY);
+/** A folder by real path, for use with `entryOf`; `name` is a name for it that holds better. Throws the system's errors. */
+export async function openFolder(workspace: Workspace, path: string, name = path): Promise<FileHandle> {
+  return await openVerified(workspace, path, NEVER_FOLLOW | constants.O_DIRECTORY, name);
+}
+
+/** Throws ToolFailure when the open file or folder is not at `path` any more. */
+export async function requireAt(handle: FileHandle, path: string): Promise<void> {
+  const opened = hasProc ? await readlink(`/proc/self/fd/${handle.fd}`) : await realpath(path);
+  if (opened !== path) throw new ToolFailure(`${shown(path)} was replaced by something else while it was being used.`);
 }
 
 /** A name for an entry of an open folder that holds even if the folder is renamed or replaced. Without /proc, its path must do. */
@@ -47,15 +53,12 @@ export function entryOf(folder: FileHandle, path: string, entry: string): string
   return hasProc ? `/proc/self/fd/${folder.fd}/${entry}` : join(path, entry);
 }
 
-async function openVerified(workspace: Workspace, path: string, flags: number): Promise<FileHandle> {
-  const handle = await open(path, flags);
+/** What was judged and what was opened must be the same, not only both in the workspace: rules may tell them apart. */
+async function openVerified({ root }: Workspace, path: string, flags: number, name = path): Promise<FileHandle> {
+  if (!isInside(root, path)) throw new ToolFailure(`${shown(path)} is outside the workspace ${root}.`);
+  const handle = await open(name, flags);
   try {
-    const opened = hasProc ? await readlink(`/proc/self/fd/${handle.fd}`) : await realpath(path);
-    if (!isInside(workspace.root, opened)) {
-      throw new ToolFailure(
-        `${shown(path)} was replaced by something outside the workspace while it was being opened.`,
-      );
-    }
+    await requireAt(handle, path);
     return handle;
   } catch (error) {
     await handle.close();

@@ -1,4 +1,5 @@
-// Exact replacement in bytes: invalid UTF-8, byte order marks and mixed line ends pass through untouched. Pure.
+// Exact replacement in bytes: invalid UTF-8, byte order marks and mixed line ends pass through untouched. Pure, and each step takes
+// time in proportion to the file, whatever is looked for: both texts come from a model.
 
 export type Replacement =
   /** `lines` are where, one for each replacement, from 1. */
@@ -6,19 +7,28 @@ export type Replacement =
   | { readonly kind: 'same' }
   | { readonly kind: 'absent' }
   | { readonly kind: 'too_many' }
+  | { readonly kind: 'too_large' }
   | { readonly kind: 'ambiguous'; readonly lines: readonly number[] };
 
 /** More than an edit ever means, and more than memory likes. */
 const MAX_PLACES = 100_000;
 
+export type ReplaceOptions = {
+  readonly all: boolean;
+  /** The most bytes that may come of it. */
+  readonly most: number;
+};
+
 /** A model writes LF; in a file of CRLF lines both texts are taken to mean CRLF. */
-export function replaceText(bytes: Buffer, before: string, after: string, all: boolean): Replacement {
+export function replaceText(bytes: Buffer, before: string, after: string, options: ReplaceOptions): Replacement {
   if (before === after) return { kind: 'same' };
-  const asIs = attempt(bytes, before, isWhollyCrlf(bytes) ? toCrlf(after) : after, all);
-  return asIs.kind === 'absent' && before.includes('\n') ? attempt(bytes, toCrlf(before), toCrlf(after), all) : asIs;
+  const asIs = attempt(bytes, before, isWhollyCrlf(bytes) ? toCrlf(after) : after, options);
+  return asIs.kind === 'absent' && before.includes('\n')
+    ? attempt(bytes, toCrlf(before), toCrlf(after), options)
+    : asIs;
 }
 
-function attempt(bytes: Buffer, before: string, after: string, all: boolean): Replacement {
+function attempt(bytes: Buffer, before: string, after: string, { all, most }: ReplaceOptions): Replacement {
   const wanted = Buffer.from(before);
   const places = findAll(bytes, wanted);
   if (places.length === 0) return { kind: 'absent' };
@@ -26,6 +36,7 @@ function attempt(bytes: Buffer, before: string, after: string, all: boolean): Re
   const lines = lineNumbers(bytes, places);
   if (places.length > 1 && !all) return { kind: 'ambiguous', lines };
   const put = Buffer.from(after);
+  if (bytes.length + places.length * (put.length - wanted.length) > most) return { kind: 'too_large' };
   const parts: Buffer[] = [];
   let from = 0;
   for (const place of places) {
@@ -35,23 +46,42 @@ function attempt(bytes: Buffer, before: string, after: string, all: boolean): Re
   return { kind: 'replaced', bytes: Buffer.concat([...parts, bytes.subarray(from)]), lines };
 }
 
+/**
+ * Where `wanted` begins, from left to right and not overlapping; stops when there are too many. After Knuth, Morris and Pratt:
+ * `Buffer.indexOf` compares a long text anew at nearly each byte of a file that looks like it.
+ */
 function findAll(bytes: Buffer, wanted: Buffer): number[] {
+  if (wanted.length > bytes.length) return [];
+  const borders = bordersOf(wanted);
   const places: number[] = [];
-  for (let at = bytes.indexOf(wanted); at !== -1; at = bytes.indexOf(wanted, at + wanted.length)) {
-    places.push(at);
-    if (places.length > MAX_PLACES) break;
+  let matched = 0;
+  for (let at = 0; at < bytes.length && places.length <= MAX_PLACES; at++) {
+    while (matched > 0 && wanted[matched] !== bytes[at]) matched = borders[matched - 1] as number;
+    if (wanted[matched] === bytes[at]) matched++;
+    if (matched < wanted.length) continue;
+    places.push(at + 1 - matched);
+    matched = 0;
   }
   return places;
 }
 
+/** For each beginning of the text: how long the longest shorter one is that it ends with. */
+function bordersOf(text: Buffer): Int32Array {
+  const borders = new Int32Array(text.length);
+  let length = 0;
+  for (let at = 1; at < text.length; at++) {
+    while (length > 0 && text[length] !== text[at]) length = borders[length - 1] as number;
+    if (text[length] === text[at]) length++;
+    borders[at] = length;
+  }
+  return borders;
+}
+
 function lineNumbers(bytes: Buffer, places: readonly number[]): number[] {
   let line = 1;
-  let from = 0;
+  let at = 0;
   return places.map((place) => {
-    for (let at = bytes.indexOf(10, from); at !== -1 && at < place; at = bytes.indexOf(10, from)) {
-      line++;
-      from = at + 1;
-    }
+    for (; at < place; at++) if (bytes[at] === 10) line++;
     return line;
   });
 }
@@ -61,8 +91,11 @@ function toCrlf(text: string): string {
 }
 
 function isWhollyCrlf(bytes: Buffer): boolean {
-  let at = bytes.indexOf(10);
-  if (at === -1) return false;
-  for (; at !== -1; at = bytes.indexOf(10, at + 1)) if (bytes[at - 1] !== 13) return false;
-  return true;
+  let lines = 0;
+  for (let at = 0; at < bytes.length; at++) {
+    if (bytes[at] !== 10) continue;
+    if (bytes[at - 1] !== 13) return false;
+    lines++;
+  }
+  return lines > 0;
 }

@@ -7,19 +7,16 @@ import { basename, dirname, join } from 'node:path';
 import { ToolFailure } from '../../tool.ts';
 import type { Confined, Workspace } from './confine.ts';
 import { absent, fsFailure, shown } from './fs-failure.ts';
-import { entryOf, openFolder, requireFile } from './open-inside.ts';
+import { entryOf, openFolder, requireAt, requireFile } from './open-inside.ts';
 
 export type WriteOptions = {
-  /** performance.now() when the call began. */
-  readonly began: number;
+  /** Awaited just before the rename: of a worker that was frozen meanwhile nothing is written. */
+  readonly fence: () => Promise<void>;
   /** Checked just before the rename: nothing is written by a call that was stopped. */
   readonly signal: AbortSignal;
   /** What the file was when it was read; it must still be that. */
   readonly unchanged?: Stats;
 };
-
-/** An attempt that slept longer than this between start and rename (a frozen machine) may have a successor: it gives up. */
-const STALE_MS = 20_000;
 
 /** Makes parent folders; keeps the mode of a file that was there. Throws ToolFailure. */
 export async function writeInside(
@@ -51,7 +48,7 @@ async function makeFolders(workspace: Workspace, { path, existing, missing }: Co
         if (error.code !== 'EEXIST') throw error;
       });
       at = join(at, segment);
-      const below = await openFolder(workspace, next);
+      const below = await openFolder(workspace, at, next);
       await folder.close();
       folder = below;
     } catch (error) {
@@ -78,6 +75,7 @@ async function replace(
   try {
     await writeNew(temp, bytes, before?.mode);
     await lastCheck(place, name, options);
+    await requireAt(folder, dirname(path));
     await rename(temp, place);
   } catch (error) {
     await rm(temp, { force: true });
@@ -87,13 +85,13 @@ async function replace(
   return before === null ? 'created' : 'updated';
 }
 
-/** Throws ToolFailure when the rename must not happen after all. */
-async function lastCheck(place: string, name: string, { began, signal, unchanged }: WriteOptions): Promise<void> {
+/** Throws ToolFailure when the rename must not happen after all, and what the fence throws. */
+async function lastCheck(place: string, name: string, { fence, signal, unchanged }: WriteOptions): Promise<void> {
+  await fence();
   if (unchanged !== undefined && !isSame(await lstat(place).catch(absent), unchanged)) {
     throw new ToolFailure(`${shown(name)} was changed by something else meanwhile: read it again.`);
   }
   if (signal.aborted) throw new ToolFailure('Stopped before anything was written.');
-  if (performance.now() - began > STALE_MS) throw new ToolFailure('It took too long, so nothing was written.');
 }
 
 async function writeNew(path: string, bytes: Uint8Array, mode: number | undefined): Promise<void> {

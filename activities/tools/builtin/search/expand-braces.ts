@@ -18,6 +18,18 @@ export function expandBraces(pattern: string): readonly string[] {
   return done;
 }
 
+/** Characters of all alternatives: what matching one name may take, and a search matches thousands between two looks at other work. */
+const MAX_CHARACTERS = 4_000;
+
+/** Of a pattern that a model wrote. Throws ToolFailure. */
+export function refuseCostly(pattern: string): void {
+  const characters = expandBraces(pattern).reduce((sum, { length }) => sum + length, 0);
+  if (characters <= MAX_CHARACTERS) return;
+  throw new ToolFailure(
+    `The pattern stands for ${characters} characters once its braces are expanded: use a simpler one.`,
+  );
+}
+
 function firstChoice(pattern: string): string[] | undefined {
   const stack: { readonly open: number; readonly commas: number[] }[] = [];
   for (let at = 0; at < pattern.length; at++) {

@@ -1,5 +1,6 @@
 // Which files grep looks at, by a glob. ripgrep's own --glob would bring back files that .gitignore excludes, so a pattern for names
 // travels as a file type, and one for paths is matched here.
+import { refuseCostly } from './expand-braces.ts';
 import { globMatcher } from './glob-match.ts';
 import type { SearchPlace } from './search-place.ts';
 
@@ -17,6 +18,7 @@ export function fileFilter(glob: string | undefined, { name }: SearchPlace): Fil
   if (!ofNames.includes('/') && ofNames !== '' && !ofNames.startsWith('include:')) {
     return { arguments: [`--type-add=asked:${ofNames}`, '--type=asked'], accepts: () => true };
   }
+  refuseCostly(glob);
   const matches = globMatcher(glob.replace(/^\.?\//, ''));
   const below = name === '' ? '' : `${name}/`;
   return {

@@ -4,10 +4,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { relative } from 'node:path';
 import { rgPath } from '@vscode/ripgrep';
-import { callId } from '../../claim.ts';
+import { callId } from '../../journal.ts';
 import { childEnvironment } from '../../process/environment.ts';
 import { ToolFailure, type ToolContext } from '../../tool.ts';
 import { isInside, type Workspace } from '../files/confine.ts';
+import type { BuiltinOptions } from '../options.ts';
 
 const TIME_LIMIT_MS = 20_000;
 const MAX_PROBLEMS = 4_000;
@@ -38,16 +39,22 @@ export function commonArguments({ root, hidden }: Workspace, asked: readonly str
   ];
 }
 
-/** Calls `onRecord` for each record of standard output, without its `separator`. Throws ToolFailure for what ripgrep refuses. */
+/**
+ * Calls `onRecord` for each record of standard output, without its `separator`. Throws ToolFailure for what ripgrep refuses. It
+ * reads what an agent has written, so where it can be held it is, as a command that only reads.
+ */
 export async function ripgrep(
   args: readonly string[],
   separator: number,
   context: ToolContext,
+  { sandbox, dataDir }: BuiltinOptions,
   onRecord: (record: Buffer) => void,
 ): Promise<RipgrepEnd> {
   const { cwd, signal } = context;
   const env = childEnvironment(process.env, { cwd, callId: callId(context.idempotencyKey) });
-  const child = spawn(rgPath, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const argv = [rgPath, ...args];
+  const held = sandbox.kind === 'bwrap' ? sandbox.wrap(argv, { cwd, dataDir, readOnly: true }) : argv;
+  const child = spawn(held[0] ?? '', held.slice(1), { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
   let timedOut = false;
   let problems = '';
   const stop = (): boolean => child.kill('SIGKILL');

@@ -1,6 +1,6 @@
 // What a command's end means, in the words of an answer (L36).
 import { constants } from 'node:os';
-import type { TreeExit } from '../../process/spawn-tree.ts';
+import type { TreeExit } from '../../process/spawner.ts';
 import type { ToolOutput } from '../../tool.ts';
 import type { BoundedOutput } from './bounded-output.ts';
 import { cleanText } from './clean-text.ts';
@@ -28,9 +28,16 @@ export function bashResult(
 }
 
 function textOf({ head, tail, omitted }: ReturnType<BoundedOutput['ends']>): string {
-  if (omitted === 0) return cleanText(Buffer.concat([head, tail])).replace(/\n+$/, '');
+  if (omitted === 0) return withoutLastNewlines(cleanText(Buffer.concat([head, tail])));
   const note = `[… ${omitted.toLocaleString('en-US')} bytes left out: not kept anywhere …]`;
-  return [cleanText(head), note, cleanText(tail).replace(/\n+$/, '')].join('\n');
+  return [cleanText(head), note, withoutLastNewlines(cleanText(tail))].join('\n');
+}
+
+/** A regular expression would look from each of many newlines whether the end is near. */
+function withoutLastNewlines(text: string): string {
+  let end = text.length;
+  while (text[end - 1] === '\n') end--;
+  return text.slice(0, end);
 }
 
 function withNote(text: string, note: string): string {

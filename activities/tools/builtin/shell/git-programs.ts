@@ -1,44 +1,69 @@
-// Whether the repository of a folder may have git run a program where git only reads: what shows or stores a file (`diff`,
-// `filter`) may be one, by whatever name, and no variable keeps git from it; nor from files elsewhere that are said to be the
-// repository's (`worktree`). Looked up in the files, since to ask git costs time.
-import { readdirSync, readFileSync, realpathSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+// Whether git may do more in a folder than read what lies in it. A repository's own configuration may name programs that show or
+// store files, files elsewhere, another work tree; no variable keeps git from all of them. Looked up in the files, since to ask git
+// costs time, and would read the configuration.
+import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { isInside } from '../files/confine.ts';
+import { holdsOnlyHarmless } from './git-config.ts';
 
-/** Where such a program may be named, or further configuration. A section need not begin a line. */
-const NAMING = /\[\s*(?:diff|filter|include)|\bworktree\s*=/i;
 /** The mode of a submodule in an index. `git status` starts git in it, under that repository's configuration. */
 const SUBMODULE = Buffer.from([0, 0, 0xe0, 0]);
+/** Bytes of a file that is looked into. A larger configuration is nobody's; a larger index takes too long. */
+const MAX_CONFIG = 1024 * 1024;
+const MAX_INDEX = 64 * 1024 * 1024;
 
-/** In doubt it may. What the user configured for every repository is the user's own. */
-export function mayRunPrograms(folder: string): boolean {
+/** In doubt it may. `cwd` is the workspace. What the user configured for every repository is the user's own. */
+export function gitMayDoMore(folder: string, cwd: string): boolean {
   try {
-    return repositoriesOf(realpathSync.native(folder)).some(namesPrograms);
+    return !repositoriesOf(realpathSync.native(folder)).every((git) => isHarmless(git, cwd));
   } catch {
     // Whatever cannot be read as a repository may be one to git.
     return true;
   }
 }
 
-/** Every `.git` from the folder upwards, since git passes over what is none: a folder, or a file that says where it is. */
+/** Every `.git` from the folder upwards, since git passes over what is none. */
 function repositoriesOf(folder: string): readonly string[] {
   const git = join(folder, '.git');
-  const elsewhere = textOf(git, 'EISDIR')
-    ?.replace(/^gitdir: /, '')
-    .trimEnd();
-  const here = elsewhere === undefined ? [] : [elsewhere === '' ? git : resolve(folder, elsewhere)];
+  const here = kindOf(git) === 'missing' ? [] : [git];
   return dirname(folder) === folder ? here : [...here, ...repositoriesOf(dirname(folder))];
 }
 
-function namesPrograms(repository: string): boolean {
-  const common = textOf(join(repository, 'commondir'))?.trim();
-  const folders = common === undefined ? [repository] : [repository, resolve(repository, common)];
-  const configs = folders.flatMap((at) => [join(at, 'config'), join(at, 'config.worktree')]);
-  return configs.some((config) => NAMING.test(textOf(config) ?? '')) || hasSubmodules(repository);
+/** `git` is a folder, or a file or link that says where it is. */
+function isHarmless(git: string, cwd: string): boolean {
+  const pointer = kindOf(git) === 'file' ? textOf(git)?.trimEnd() : undefined;
+  const repository = realpathSync.native(pointer ? resolve(dirname(git), pointer.replace(/^gitdir: /, '')) : git);
+  const named = textOf(join(repository, 'commondir'))?.trim();
+  const common = named === undefined ? repository : realpathSync.native(resolve(repository, named));
+  if (isInside(cwd, git) && !(isInside(cwd, repository) || leadsBack(repository, git))) return false;
+  // What lies in the workspace an agent may have written; what lies outside says itself where it belongs.
+  if (isInside(cwd, repository) && !isInside(cwd, common)) return false;
+  const configs = [repository, common].flatMap((at) => [join(at, 'config'), join(at, 'config.worktree')]);
+  return (
+    configs.every((config) => holdsOnlyHarmless(textOf(config) ?? '')) &&
+    !(isInside(cwd, common) && borrows(common, cwd)) &&
+    !hasSubmodules(repository)
+  );
+}
+
+/** A worktree's folder in the repository it belongs to names its `.git`. */
+function leadsBack(repository: string, git: string): boolean {
+  const named = textOf(join(repository, 'gitdir'))?.trim();
+  return named !== undefined && basename(named) === '.git' && realpathSync.native(named) === realpathSync.native(git);
+}
+
+/** Whether the objects it shows may be those of a repository elsewhere. */
+function borrows(common: string, cwd: string): boolean {
+  const objects = join(common, 'objects');
+  const info = join(objects, 'info');
+  if (['alternates', 'http-alternates'].some((name) => kindOf(join(info, name)) !== 'missing')) return true;
+  const folders = [objects, info, join(objects, 'pack'), join(common, 'refs')].filter((at) => kindOf(at) !== 'missing');
+  return !folders.every((at) => isInside(cwd, realpathSync.native(at)));
 }
 
 function hasSubmodules(repository: string): boolean {
   const indexes = readdirSync(repository).filter((name) => /^(?:shared)?index/.test(name));
-  return indexes.some((name) => mentionsSubmodule(readFileSync(join(repository, name))));
+  return indexes.some((name) => mentionsSubmodule(bytesOf(join(repository, name), MAX_INDEX)));
 }
 
 /** Entries are padded, but in version 4, so that a mode always stands four bytes after a multiple of eight. */
@@ -50,14 +75,30 @@ function mentionsSubmodule(index: Buffer): boolean {
   return false;
 }
 
-/** Null for what is not there, '' for what fails with `empty`. */
-function textOf(path: string, empty?: string): string | null {
+/** Null for what is not there. */
+function textOf(path: string): string | null {
+  return kindOf(path) === 'missing' ? null : bytesOf(path, MAX_CONFIG).toString('utf8');
+}
+
+/** Opened without waiting, since a pipe in its place would never answer. Throws for what is no file, or too large. */
+function bytesOf(path: string, most: number): Buffer {
+  const descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
-    return readFileSync(path, 'utf8');
+    const stats = fstatSync(descriptor);
+    if (!stats.isFile() || stats.size > most) throw new Error(`${path} is no file of at most ${most} bytes`);
+    return readFileSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function kindOf(path: string): 'missing' | 'file' | 'other' {
+  try {
+    const stats = statSync(path);
+    return stats.isFile() ? 'file' : 'other';
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ENOTDIR') return null;
-    if (code === empty) return '';
+    if (code === 'ENOENT' || code === 'ENOTDIR') return 'missing';
     throw error;
   }
 }

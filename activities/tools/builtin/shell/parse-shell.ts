@@ -18,7 +18,10 @@ type Token =
   | { readonly kind: 'joint'; readonly joint: Joint; readonly newline: boolean }
   | { readonly kind: 'redirect'; readonly operator: string };
 
-/** Null for subshells, substitutions, background jobs, here-documents, control characters, and what is not complete. */
+/** Characters. A longer command is in doubt: what only reads, or what a rule allows, is short. */
+const MOST_JUDGED = 32_768;
+
+/** Null for subshells, substitutions, background jobs, here-documents, control characters, what is not complete, and what is too long. */
 export function parseShell(command: string): readonly SimpleCommand[] | null {
   const tokens = tokenize(command);
   if (tokens === null) return null;
@@ -43,25 +46,27 @@ export function parseShell(command: string): readonly SimpleCommand[] | null {
   return commands.length > 0 ? commands : null;
 }
 
-const OPERATOR = /^(?:&>>|&>|&&|\|\||\||;|\n|[0-9]?(?:>>|>&|>\||<&|<>|>|<))/;
+const OPERATOR = /^(?:&>>|&>|&&|\|\||\||;|\n|>>|>&|>\||<&|<>|>|<)/;
+/** Digits right before a redirection are the number of a file. */
+const NUMBER = /[0-9]+(?=[<>])/y;
 /** Control characters, but for tab and newline: the shell and this reader could take them for different things. */
 // oxlint-disable-next-line no-control-regex
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f]/;
 
 function tokenize(command: string): readonly Token[] | null {
-  if (CONTROL.test(command)) return null;
+  if (command.length > MOST_JUDGED || CONTROL.test(command)) return null;
   const tokens: Token[] = [];
   for (let at = 0; at < command.length;) {
-    const rest = command.slice(at, at + 3);
+    const number = numberAt(command, at);
+    const rest = command.slice(at + number.length, at + number.length + 3);
     const blank = /^(?:[ \t]|\\\n)/.exec(rest)?.[0];
     const operator = OPERATOR.exec(rest)?.[0];
     if (blank !== undefined) at += blank.length;
     else if (rest.startsWith('#')) at = lineEnd(command, at);
-    else if (/^(?:[()`&]|<<|[0-9]?<\(|;;|\|&)/.test(rest) && operator !== '&&' && !operator?.startsWith('&>'))
-      return null;
+    else if (/^(?:[()`&]|<<|[<>]\(|;;|\|&)/.test(rest) && operator !== '&&' && !operator?.startsWith('&>')) return null;
     else if (operator !== undefined) {
-      tokens.push(operatorToken(operator));
-      at += operator.length;
+      tokens.push(operatorToken(number + operator));
+      at += number.length + operator.length;
     } else {
       const read = readWord(command, at);
       if (read === null) return null;
@@ -70,6 +75,11 @@ function tokenize(command: string): readonly Token[] | null {
     }
   }
   return tokens;
+}
+
+function numberAt(command: string, at: number): string {
+  NUMBER.lastIndex = at;
+  return NUMBER.exec(command)?.[0] ?? '';
 }
 
 function lineEnd(command: string, from: number): number {

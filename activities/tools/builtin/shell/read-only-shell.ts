@@ -18,11 +18,15 @@ export type ShellPath = {
   readonly path: string;
   /** What lies in it, were it a folder, is meant too. */
   readonly entries: boolean;
+  /** The names of what lies in it are put where an option may stand. */
+  readonly bare?: true;
 };
 
 const NO: ShellJudgement = { readOnly: false };
 /** Folders a command may be in after its `cd`s, counting those that might fail. */
 const MAX_FOLDERS = 16;
+/** Paths its words may name, each of which is looked up. */
+const MAX_PATHS = 2_000;
 
 /** `cwd` is the workspace, `dir` where the command begins: absolute real paths. Pure: nothing is looked up. */
 export function readOnlyShell(command: string, cwd: string, dir = cwd): ShellJudgement {
@@ -38,6 +42,7 @@ export function readOnlyCommands(commands: readonly SimpleCommand[], cwd: string
     if (!simple.redirects.every(isHarmless)) return NO;
     const found = pathsOf(simple, cwd, folders);
     if (found === null) return NO;
+    if (paths.length + found.length > MAX_PATHS) return NO;
     paths.push(...found);
     const name = simple.words[0]?.text;
     if (name === 'git') folders.forEach((folder) => gitIn.add(folder));
@@ -69,12 +74,13 @@ function pathsOf({ words }: SimpleCommand, cwd: string, folders: readonly string
     const named = namedBy(word);
     if (named === null) return null;
     const entries = word.glob !== -1;
+    const bare = name.text === 'ls' && word.glob === 0 ? ({ bare: true } as const) : {};
     for (const path of named.map((text) => (entries ? parentOf(text) : text))) {
       for (const folder of folders) {
         const full = isAbsolute(path) ? resolve(path) : join(folder, path);
         if (!isInside(cwd, full)) return null;
         // diff compares what is in folders, and follows links there.
-        paths.push({ path: full, entries: entries || name.text === 'diff' });
+        if (paths.push({ path: full, entries: entries || name.text === 'diff', ...bare }) > MAX_PATHS) return null;
       }
     }
   }

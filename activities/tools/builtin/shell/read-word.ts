@@ -44,8 +44,8 @@ function step(command: string, reading: Reading): boolean {
       if (reading.glob === -1) reading.glob = reading.text.length;
       break;
     case '~':
-      // At the start of a word, and where an assignment's value or a path of a list would start.
-      if (/(?:^|[=:])$/.test(reading.text)) reading.literal = false;
+      // At the start of a word, and where an assignment's value or a path of a list would start, quoted or not.
+      if (reading.text === '' || /[=:"']/.test(command[reading.at - 2] as string)) reading.literal = false;
       break;
     default:
       // What counts as a blank beyond ASCII depends on the locale.

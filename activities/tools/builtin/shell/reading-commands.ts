@@ -10,10 +10,14 @@ const always: Judge = () => true;
 
 /** Options that do more than read: single letters, wherever in a cluster, and long names. */
 function without(letters: string, ...long: readonly string[]): Judge {
+  const plain = withoutIn(letters, long);
+  // A pattern in front of a name can become an option: there may be a file called "-o".
+  return (args) => args.every(({ glob }) => glob !== 0) && plain(args);
+}
+
+function withoutIn(letters: string, long: readonly string[]): Judge {
   return (args) =>
-    args.every(({ text, glob }) => {
-      // A pattern in front of a name can become an option: there may be a file called "-o".
-      if (glob === 0) return false;
+    args.every(({ text }) => {
       // No end of the options: it may be the value of one.
       if (text === '--') return true;
       if (text.startsWith('--')) return !long.some((name) => name.startsWith(text.slice(2).split('=')[0] as string));
@@ -26,7 +30,7 @@ const DATE_OPTIONS = /^(?:\+.*|-u|--utc|--universal|-R|--rfc-email|-I[a-z]*|--is
 
 const JUDGES: ReadonlyMap<string, Judge> = new Map<string, Judge>([
   ...(
-    'arch basename cat cmp column comm cut df dirname echo expand false fold groups head hexdump id join ls nl nproc od paste ' +
+    'arch basename cat cmp column comm cut df dirname echo expand false fold groups head hexdump id join nl nproc od paste ' +
     'printenv pwd readlink realpath rev seq stat sum tac tail tr true type uname unexpand which whoami'
   )
     .split(' ')
@@ -34,7 +38,10 @@ const JUDGES: ReadonlyMap<string, Judge> = new Map<string, Judge>([
   ...'b2sum cksum md5sum sha1sum sha224sum sha256sum sha384sum sha512sum'
     .split(' ')
     .map((name) => [name, without('c', 'check')] as const),
-  ...['du', 'wc'].map((name) => [name, without('', 'files0-from')] as const),
+  ['du', without('L', 'dereference', 'files0-from')],
+  ['wc', without('', 'files0-from')],
+  // Who judges the paths sees to files that are called like options.
+  ['ls', withoutIn('L', ['dereference'])],
   ...['grep', 'egrep', 'fgrep'].map((name) => [name, without('R', 'dereference-recursive')] as const),
   ...['node', 'python3'].map((name) => [name, (args: readonly Word[]) => isOnly(args, '--version')] as const),
   ['[', (args) => args.at(-1)?.text === ']' && tests(args.slice(0, -1))],

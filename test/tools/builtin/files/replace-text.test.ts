@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { replaceText } from '../../../../activities/tools/builtin/files/replace-text.ts';
 
 function replaced(text: string, before: string, after: string, all = false): string {
-  const result = replaceText(Buffer.from(text), before, after, all);
+  const result = replaceText(Buffer.from(text), before, after, { all, most: 4_000_000 });
   return result.kind === 'replaced' ? result.bytes.toString() : result.kind;
 }
 
@@ -37,4 +37,13 @@ test('without carriage returns it replaces as String.replaceAll does', () => {
 
 test('more places than an edit ever means are refused, quickly', () => {
   expect(replaced('a'.repeat(2_000_000), 'a', 'b', true)).toBe('too_many');
+});
+
+test('a replacement that would make too much of a file is refused before it is made', () => {
+  expect(replaced('ab'.repeat(50_000), 'a', 'c'.repeat(1_000_000), true)).toBe('too_large');
+});
+
+test('a text that repeats itself is found where it begins first', () => {
+  expect(replaced('aabaabaab!aab', 'aabaab!', '-')).toBe('aab-aab');
+  expect(replaced('aaaaa', 'aa', 'b', true)).toBe('bba');
 });

@@ -1,5 +1,16 @@
 // The same of options that write, run, or lead out of the workspace.
 export const nastyOptions: readonly string[] = [
+  'ls -L',
+  'ls -LR',
+  'ls -laLR src',
+  'ls --dereference -R',
+  'ls --deref src',
+  'du -L',
+  'du -shL src',
+  'du --dereference',
+  'du --deref .',
+  'du *',
+  'tree -l',
   'find . -delete',
   'find . -exec rm {} +',
   "find . -exec rm '{}' ';'",

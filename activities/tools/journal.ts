@@ -1,10 +1,11 @@
-// Effect claims (L40): a call that may not run twice writes a durable record before it runs. Whoever finds the record without
-// an outcome never runs the call again, unless a check or a person allows it: then under a claim of the next generation. The
-// records lie beside each other under the hash of the call's key.
+// The journal of a call: everything durable about it, under one name (L40). A call is open, then started up to three times, then
+// ended; each step is a record that is created once, so of all attempts ever one makes it. Whoever finds a call started runs it
+// again only when a check or a person allows it: as the next start.
 import { createHash, randomUUID } from 'node:crypto';
+import type { OutcomeFacts } from '../../workflows/contract/activities.ts';
 import type { CallKey, Hash, SessionId } from '../../workflows/contract/ids.ts';
+import type { CallLog, Outcome } from '../transcript/entries.ts';
 import { keySegment } from '../transcript/keys.ts';
-import type { CallLog } from '../transcript/entries.ts';
 import type { Store } from '../transcript/store.ts';
 import type { ProcessIdentity } from '../process-identity.ts';
 import type { AbortCause, ChildRecord } from './tool.ts';
@@ -19,9 +20,6 @@ export type Claim = {
   readonly changed?: Hash;
   /** A person allowed it (L55). */
   readonly approved?: CallLog['approved'];
-  /** Who is later: a larger step, and of one step the larger attempt. */
-  readonly step: number;
-  readonly attempt: number;
   /** Milliseconds since the epoch. */
   readonly at: number;
   /** Tells our own record from an equal one of another attempt. */
@@ -33,10 +31,28 @@ export type Stopped = {
   readonly cause: AbortCause;
   /** Whether the tool had been called by then. */
   readonly began: boolean;
+  /** It had not come back when this was written: it may still be at work. */
+  readonly hung?: true;
   readonly at: number;
 };
 
-export type ClaimedCall = { readonly session: SessionId; readonly key: CallKey };
+/** What goes into the transcript, and what the loop needs to know of it. */
+export type RecordedOutcome = { readonly outcome: Outcome; readonly facts: OutcomeFacts };
+
+export type JournaledCall = { readonly session: SessionId; readonly key: CallKey };
+
+export type CallState =
+  { readonly kind: 'open' } | Taken | { readonly kind: 'ended'; readonly recorded: RecordedOutcome };
+
+/** Started, by an attempt that has not said what came of it. */
+export type Taken = {
+  readonly kind: 'taken';
+  /** Which start it was, from 1. */
+  readonly generation: number;
+  readonly claim: Claim;
+  readonly child?: ChildRecord;
+  readonly stopped?: Stopped;
+};
 
 export type ClaimFacts = {
   readonly tool: string;
@@ -44,8 +60,6 @@ export type ClaimFacts = {
   readonly changed?: Hash | undefined;
   readonly approved?: CallLog['approved'];
   readonly host: ProcessIdentity;
-  readonly step?: number | undefined;
-  readonly attempt: number;
 };
 
 /** How often a call may be started. */
@@ -53,24 +67,22 @@ export const MAX_GENERATIONS = 3;
 
 export type ClaimResult = { readonly kind: 'mine' } | Taken;
 
-export type Taken = {
-  readonly kind: 'taken';
-  /** From 1. */
-  readonly generation: number;
-  readonly claim: Claim;
-  readonly child?: ChildRecord;
-  readonly stopped?: Stopped;
-};
-
 /** The name of a call in the store and in its processes' environment: a key of ours holds no surprise for either. */
 export function callId(key: string): string {
   return createHash('sha256').update(key).digest('hex');
 }
 
+/** Throws StoreError. */
+export async function readCall(store: Store, call: JournaledCall): Promise<CallState> {
+  const recorded = await readOutcome(store, call);
+  if (recorded !== null) return { kind: 'ended', recorded };
+  return (await findClaim(store, call)) ?? { kind: 'open' };
+}
+
 /** Of all attempts ever, one gets `mine` of a generation, once. Throws StoreError. */
 export async function claimCall(
   store: Store,
-  call: ClaimedCall,
+  call: JournaledCall,
   facts: ClaimFacts,
   generation = 1,
 ): Promise<ClaimResult> {
@@ -80,8 +92,6 @@ export async function claimCall(
     inputHash: inputHash(facts.input),
     ...(facts.changed === undefined ? {} : { changed: facts.changed }),
     ...(facts.approved === undefined ? {} : { approved: facts.approved }),
-    step: facts.step ?? 0,
-    attempt: facts.attempt,
     at: Date.now(),
     nonce: randomUUID(),
   };
@@ -94,7 +104,7 @@ export async function claimCall(
 }
 
 /** The newest claim of the call, or null when it was never started. Throws StoreError. */
-export async function findClaim(store: Store, call: ClaimedCall): Promise<Taken | null> {
+export async function findClaim(store: Store, call: JournaledCall): Promise<Taken | null> {
   let newest: { readonly claim: Claim; readonly generation: number } | null = null;
   for (let generation = 1; generation <= MAX_GENERATIONS; generation++) {
     const bytes = await store.read(path(call, 'claim', generation));
@@ -104,7 +114,7 @@ export async function findClaim(store: Store, call: ClaimedCall): Promise<Taken 
   return newest && (await known(store, call, newest.claim, newest.generation));
 }
 
-async function known(store: Store, call: ClaimedCall, claim: Claim, generation: number): Promise<Taken> {
+async function known(store: Store, call: JournaledCall, claim: Claim, generation: number): Promise<Taken> {
   const [child, stopped] = await Promise.all([
     store.read(path(call, 'child', generation)),
     store.read(path(call, 'stopped', generation)),
@@ -119,12 +129,46 @@ async function known(store: Store, call: ClaimedCall, claim: Claim, generation: 
 }
 
 /** Announces the process group a claimed call runs in, so that a later attempt can end what is left of it. */
-export async function recordChild(store: Store, call: ClaimedCall, child: ChildRecord, generation = 1): Promise<void> {
+export async function recordChild(
+  store: Store,
+  call: JournaledCall,
+  child: ChildRecord,
+  generation = 1,
+): Promise<void> {
   await store.create(path(call, 'child', generation), encode(child));
 }
 
-export async function recordStopped(store: Store, call: ClaimedCall, stopped: Stopped, generation = 1): Promise<void> {
+export async function recordStopped(
+  store: Store,
+  call: JournaledCall,
+  stopped: Stopped,
+  generation = 1,
+): Promise<void> {
   await store.create(path(call, 'stopped', generation), encode(stopped));
+}
+
+/** Ends the call. Returns what is recorded now: `recorded`, or what another attempt wrote before. Throws StoreError. */
+export async function recordOutcome(
+  store: Store,
+  call: JournaledCall,
+  recorded: RecordedOutcome,
+): Promise<RecordedOutcome> {
+  const created = await store.create(path(call, 'outcome'), encode(recorded));
+  return created.kind === 'created' ? recorded : (decode(created.bytes) as RecordedOutcome);
+}
+
+export async function readOutcome(store: Store, call: JournaledCall): Promise<RecordedOutcome | null> {
+  const bytes = await store.read(path(call, 'outcome'));
+  return bytes === null ? null : (decode(bytes) as RecordedOutcome);
+}
+
+/** A person is asked about the input stored under `hash`, which is not the call's own (L55). */
+export async function recordAsked(store: Store, call: JournaledCall, hash: string): Promise<void> {
+  await store.create(`${path(call, 'asked')}.${hash}`, encode({}));
+}
+
+export async function wasAsked(store: Store, call: JournaledCall, hash: Hash): Promise<boolean> {
+  return (await store.read(`${path(call, 'asked')}.${hash}`)) !== null;
 }
 
 /** SHA-256 of an input as JSON: what a claim and a decision are for. */
@@ -134,12 +178,14 @@ export function inputHash(input: unknown): string {
     .digest('hex');
 }
 
-function path({ session, key }: ClaimedCall, record: 'claim' | 'child' | 'stopped', generation: number): string {
+type RecordKind = 'claim' | 'child' | 'stopped' | 'asked' | 'outcome';
+
+function path({ session, key }: JournaledCall, record: RecordKind, generation = 1): string {
   const again = generation === 1 ? '' : `.${generation}`;
-  return `claims/${keySegment(session)}/${callId(key)}.${record}${again}`;
+  return `calls/${keySegment(session)}/${callId(key)}.${record}${again}`;
 }
 
-function encode(value: Claim | ChildRecord | Stopped): Uint8Array {
+function encode(value: object): Uint8Array {
   return Buffer.from(JSON.stringify(value));
 }
 

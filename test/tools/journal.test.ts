@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { processIdentity } from '../../activities/process-identity.ts';
-import { claimCall, type ClaimedCall } from '../../activities/tools/claim.ts';
+import { claimCall, type JournaledCall } from '../../activities/tools/journal.ts';
 import { executeCall } from '../../activities/tools/execute.ts';
 import type { Workbench } from '../../activities/tools/workbench.ts';
-import { readOutcome, recordOutcome, type RecordedOutcome } from '../../activities/tools/outcome-record.ts';
+import { readOutcome, recordOutcome, type RecordedOutcome } from '../../activities/tools/journal.ts';
 import type { AbortCause, Tool } from '../../activities/tools/tool.ts';
 import { memoryStore } from '../../activities/transcript/memory-store.ts';
 import { StoreError, type Store } from '../../activities/transcript/store.ts';
 import type { CallKey, SessionId } from '../../workflows/contract/ids.ts';
 import { bench, callRun, done, losingFirstOutcome, request, simpleTool, type Executed } from './support.ts';
 
-const call: ClaimedCall = { session: 'session-1' as SessionId, key: 'chain.head.2' as CallKey };
-const path = `claims/session-1/${createHash('sha256').update('chain.head.2').digest('hex')}`;
+const call: JournaledCall = { session: 'session-1' as SessionId, key: 'chain.head.2' as CallKey };
+const path = `calls/session-1/${createHash('sha256').update('chain.head.2').digest('hex')}`;
 
 /** Two attempts at one call; the first runs its tool and dies before its outcome is recorded. */
 async function twoAttempts(more: Partial<Tool>): Promise<{ runs: number; second: Executed; shared: Workbench }> {
@@ -20,7 +20,7 @@ async function twoAttempts(more: Partial<Tool>): Promise<{ runs: number; second:
   const tool = simpleTool({ call: async () => ({ content: `run ${++runs}` }), ...more });
   const shared = bench([tool], { store: losingFirstOutcome(memoryStore()) });
   await expect(executeCall(shared, request('simple'), callRun())).rejects.toThrow(StoreError);
-  const second = await executeCall(shared, request('simple'), callRun({ attempt: 2 }));
+  const second = await executeCall(shared, request('simple'), callRun({ mayHaveBegun: true }));
   return { runs, second, shared };
 }
 
@@ -38,7 +38,7 @@ test.each<[string, Partial<Tool>]>([
   expect(content).toMatch(
     /^outcome unknown: simple was started at \d{4}-\S+Z on host "[^"]+" and its result was lost\. No process of it is left on this host\. It may have taken effect wholly, partly or not at all\. It was not run again: check before you repeat it\.$/,
   );
-  expect(await executeCall(shared, request('simple'), callRun({ attempt: 3 }))).toEqual(second);
+  expect(await executeCall(shared, request('simple'), callRun({ mayHaveBegun: true }))).toEqual(second);
 });
 
 test.each([
@@ -57,7 +57,7 @@ test('L40 a recorded outcome is returned as it is, and nothing runs', async () =
     simpleTool({ call: async () => ({ content: `run ${++runs}`, isError: true, cancelsSiblings: true }) }),
   ]);
   const first = await executeCall(shared, request('simple'), callRun());
-  expect(await executeCall(shared, request('simple'), callRun({ attempt: 2 }))).toEqual(first);
+  expect(await executeCall(shared, request('simple'), callRun({ mayHaveBegun: true }))).toEqual(first);
   expect(runs).toBe(1);
 });
 
@@ -75,8 +75,6 @@ test('L40 the claim is durable before the tool runs, and says who made it', asyn
     host: processIdentity(),
     tool: 'simple',
     inputHash: createHash('sha256').update('{"text":"x"}').digest('hex'),
-    step: 0,
-    attempt: 1,
     at: expect.any(Number) as number,
     nonce: expect.any(String) as string,
   });
@@ -94,7 +92,7 @@ test('L40 of a hundred attempts at once, one runs', async () => {
   let runs = 0;
   const shared = bench([simpleTool({ call: async () => ({ content: `run ${++runs}` }) })]);
   const all = await Promise.all(
-    Array.from({ length: 100 }, (_, n) => executeCall(shared, request('simple'), callRun({ attempt: n + 1 }))),
+    Array.from({ length: 100 }, (_, n) => executeCall(shared, request('simple'), callRun({ mayHaveBegun: n > 0 }))),
   );
   expect(runs).toBe(1);
   expect(new Set(all.map((executed) => JSON.stringify(executed))).size).toBe(1);
@@ -106,7 +104,7 @@ test('a create that took effect while its answer was lost finds itself', async (
     ...store,
     create: async (key, bytes) => (await store.create(key, bytes), store.create(key, bytes)),
   };
-  expect(await claimCall(twice, call, { tool: 'simple', input: {}, host: processIdentity(), attempt: 1 })).toEqual({
+  expect(await claimCall(twice, call, { tool: 'simple', input: {}, host: processIdentity() })).toEqual({
     kind: 'mine',
   });
 });
@@ -148,7 +146,7 @@ async function stoppedBy(cause: AbortCause, began: boolean): Promise<{ second: E
   const shared = bench([tool], { store });
   const first = await executeCall(shared, request('simple'), callRun({ signal: abort.signal }));
   expect(first).toEqual({ kind: 'void', cause });
-  return { second: await executeCall(shared, request('simple'), callRun({ attempt: 2 })) };
+  return { second: await executeCall(shared, request('simple'), callRun({ mayHaveBegun: true })) };
 }
 
 test('L40 of two outcomes the first stays, and both writers return it', async () => {
@@ -163,10 +161,10 @@ test('L40 of two outcomes the first stays, and both writers return it', async ()
     },
     facts: {},
   });
-  expect(await readOutcome(store, call.session, call.key)).toBeNull();
-  expect(await recordOutcome(store, call.session, call.key, outcome('first'))).toEqual(outcome('first'));
-  expect(await recordOutcome(store, call.session, call.key, outcome('second'))).toEqual(outcome('first'));
-  expect(await readOutcome(store, call.session, call.key)).toEqual(outcome('first'));
+  expect(await readOutcome(store, call)).toBeNull();
+  expect(await recordOutcome(store, call, outcome('first'))).toEqual(outcome('first'));
+  expect(await recordOutcome(store, call, outcome('second'))).toEqual(outcome('first'));
+  expect(await readOutcome(store, call)).toEqual(outcome('first'));
 });
 
 test('L40 a call that another activity started is not checked anew: what is wrong with it now may be what it did', async () => {
@@ -178,9 +176,9 @@ test('L40 a call that another activity started is not checked anew: what is wron
   });
   const shared = bench([tool], { store });
   await expect(
-    executeCall({ ...shared, store: losingFirstOutcome(store) }, request('simple'), callRun({ step: 1 })),
+    executeCall({ ...shared, store: losingFirstOutcome(store) }, request('simple'), callRun()),
   ).rejects.toThrow('gone');
-  const { outcome } = done(await executeCall(shared, request('simple'), callRun({ step: 2, attempt: 1 })));
+  const { outcome } = done(await executeCall(shared, request('simple'), callRun({ mayHaveBegun: true })));
   expect(outcome.log.outcome).toBe('unknown');
   expect(outcome.content).not.toContain('already');
 });

@@ -1,0 +1,126 @@
+// The places of a machine that a workspace, or a folder that all commands share, may hold and that an agent still must not change,
+// since what lies there runs outside the sandbox: Perdure itself, and what the user's shells and programs start from.
+import { existsSync, readdirSync, realpathSync, type Dirent } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { dirname, isAbsolute, join, relative, sep } from 'node:path';
+import { isInside } from '../builtin/files/confine.ts';
+import type { Environment } from './environment.ts';
+
+/** Absolute paths. They need not be there. */
+export type Places = {
+  readonly home: string;
+  /** Perdure, its server and Node: nobody edits them through a tool. */
+  readonly own: readonly string[];
+  /** A person may want them edited. What has a dot in the home folder belongs to them as well. */
+  readonly startup: readonly string[];
+  /** Of both, the folders that Perdure looks into by name: nobody may put one there that is not. */
+  readonly named: readonly string[];
+  /** Caches that every command may write, since without them each install starts anew. */
+  readonly caches: readonly Cache[];
+};
+
+/** `programs`: a folder in it that holds programs which run as they are. */
+type Cache = { readonly base: string; readonly name: string; readonly programs?: string };
+
+/** `own` is not to be edited at all, `startup` only when a person says so. */
+export type Guard = 'own' | 'startup';
+
+const HOME_CACHES = ['.cargo/registry', '.cargo/git', 'go/pkg', '.m2/repository', '.gradle/caches', '.nuget/packages'];
+const XDG_CACHES = ['pip', 'uv', 'yarn', 'pnpm', 'go-build', 'node-gyp', 'ccache'];
+
+export function findPlaces(env: Environment): Places {
+  const home = env['HOME'] || homedir();
+  const under = (name: string, fallback: string): string =>
+    env[name] !== undefined && isAbsolute(env[name]) ? env[name] : join(home, fallback);
+  const cache = under('XDG_CACHE_HOME', '.cache');
+  const config = under('XDG_CONFIG_HOME', '.config');
+  const chosen = env['PERDURE_CONFIG'];
+  const besides = ['bin', 'go/bin', 'Library/LaunchAgents'].map((name) => join(home, name));
+  const named = [join(cache, 'perdure'), join(config, 'perdure')] as const;
+  return {
+    home,
+    named,
+    own: [named[0], ...installation(), dirname(realpathSync(process.execPath))],
+    startup: [config, named[1], ...besides, ...(chosen !== undefined && isAbsolute(chosen) ? [chosen] : [])],
+    caches: [
+      { base: home, name: '.npm', programs: '_npx' },
+      ...HOME_CACHES.map((name) => ({ base: home, name })),
+      ...XDG_CACHES.map((name) => ({ base: cache, name })),
+    ],
+  };
+}
+
+/** What runs of the package that this is: its dependencies may lie beside it. */
+function installation(): readonly string[] {
+  const root = packageRoot(import.meta.dirname);
+  const segments = root.split(sep);
+  const around = segments.indexOf('node_modules');
+  if (around !== -1) return [segments.slice(0, around + 1).join(sep)];
+  return ['bin', 'dist', 'node_modules', 'package.json'].map((name) => join(root, name));
+}
+
+function packageRoot(folder: string): string {
+  const parent = dirname(folder);
+  return existsSync(join(folder, 'package.json')) || parent === folder ? folder : packageRoot(parent);
+}
+
+export const temporaryFolders = (): readonly string[] => ['/tmp', tmpdir()];
+
+/** Those that are there, by real path. One that is a link would lead wherever a command of an agent had made it lead. */
+export function plainCaches({ caches }: Places): readonly { readonly path: string; readonly programs?: string }[] {
+  return caches.flatMap(({ base, name, programs }) => {
+    const folder = realOf(base);
+    const path = join(folder ?? base, name);
+    if (folder === null || realOf(path) !== path) return [];
+    return [programs === undefined ? { path } : { path, programs: join(path, programs) }];
+  });
+}
+
+/**
+ * What guards a path, which need not be there, from the agent of a workspace. A workspace that lies in such a place is the user's
+ * own choice.
+ */
+export function guardOf(places: Places, workspace: string, path: string): Guard | undefined {
+  const covers = (place: string): boolean =>
+    [place, realOf(place) ?? place].some((at) => isIn(at, path) && !isIn(at, workspace));
+  if (places.own.some(covers)) return 'own';
+  return [...places.startup, ...dotPlaces(places.home, path)].some(covers) ? 'startup' : undefined;
+}
+
+/** The entry of the home folder that a path is in, when it has a dot, and where others with one lead. */
+function dotPlaces(home: string, path: string): readonly string[] {
+  const named = [home, realOf(home) ?? home].flatMap((at) => {
+    const entry = isIn(at, path) ? relative(at.toLowerCase(), path.toLowerCase()).split(sep)[0] : undefined;
+    return entry?.startsWith('.') === true ? [join(at, entry)] : [];
+  });
+  return [...named, ...linkedStarts(home)];
+}
+
+/** Start-up files that are kept elsewhere and linked to. */
+export function linkedStarts(home: string): readonly string[] {
+  const links = entriesOf(home).filter((entry) => entry.isSymbolicLink() && entry.name.startsWith('.'));
+  return links.map(({ name }) => realOf(join(home, name))).filter((real) => real !== null);
+}
+
+/** Nothing of a folder that cannot be listed. */
+export function entriesOf(folder: string): readonly Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch {
+    return [];
+  }
+}
+
+/** Without regard to case, which some file systems do not know. */
+function isIn(parent: string, child: string): boolean {
+  return isInside(parent.toLowerCase(), child.toLowerCase());
+}
+
+/** Null for what is not there or cannot be reached. */
+export function realOf(path: string): string | null {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,82 @@
+// Starts commands on behalf of a worker. Forking a process of a worker's size takes tens of milliseconds in which the worker stands
+// still; this one is small. It ends with its worker, and what a sandbox holds ends with it.
+import { spawn } from 'node:child_process';
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
+
+/** @import { FromSpawner, ToSpawner } from './spawner.ts' */
+
+const worker = Number(process.argv[2]);
+
+process.once('disconnect', () => process.exit());
+process.on('message', (/** @type {ToSpawner} */ request) => {
+  // What a worker had sent when it was killed arrives before its end does: others answer for that command by now.
+  if (process.ppid !== worker) process.exit();
+  try {
+    start(request);
+  } catch (error) {
+    refuse(request.id, error);
+  }
+});
+
+/** @param {ToSpawner} request */
+function start({ id, argv, cwd, env, output }) {
+  const write = output === undefined ? /** @type {const} */ ('ignore') : openOutput(output);
+  try {
+    const child = spawn(argv[0] ?? '', argv.slice(1), { cwd, env, detached: true, stdio: ['ignore', write, write] });
+    child.once('error', (error) => refuse(id, error));
+    child.once('spawn', () => say({ id, kind: 'started', pid: child.pid ?? 0, startTime: startTime(child.pid) }));
+    child.once('exit', (code, signal) => say({ id, kind: 'ended', code, signal }));
+  } finally {
+    if (write !== 'ignore') closeSync(write);
+  }
+}
+
+/** @param {NonNullable<ToSpawner['output']>} output */
+function openOutput({ path, inode }) {
+  // A pipe is opened for writing once someone reads it: a worker that was killed just now does not.
+  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+  const write = openWriter(path, reader);
+  const found = fstatSync(write);
+  if (found.isFIFO() && found.ino === inode) return write;
+  closeSync(write);
+  throw new Error('the pipe for the output of a command was replaced by something else while it was being opened');
+}
+
+/**
+ * @param {string} path
+ * @param {number} reader closed
+ */
+function openWriter(path, reader) {
+  try {
+    return openSync(path, constants.O_WRONLY | constants.O_NOFOLLOW);
+  } finally {
+    closeSync(reader);
+  }
+}
+
+/**
+ * Read here, where the process cannot be gone before it is reaped. Empty where there is no /proc.
+ * @param {number | undefined} pid
+ */
+function startTime(pid) {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
+  } catch {
+    return '';
+  }
+}
+
+/**
+ * @param {number} id
+ * @param {unknown} error
+ */
+function refuse(id, error) {
+  const { message, code } = /** @type {NodeJS.ErrnoException} */ (error);
+  say({ id, kind: 'refused', message, code });
+}
+
+/** @param {FromSpawner} message */
+function say(message) {
+  process.send?.(message);
+}

@@ -1,0 +1,104 @@
+// The worker's side of the process that starts its commands. There is one for each process of ours, from the first command on.
+import { type ChildProcess, fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+/** A command to start. `output`: the pipe that takes its standard output and error; without one they are dropped. */
+export type Command = {
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly output?: { readonly path: string; readonly inode: number };
+};
+
+export type TreeExit = { readonly code: number | null; readonly signal: NodeJS.Signals | null };
+
+export type Started = {
+  readonly pid: number;
+  /** Clock ticks since boot; empty where there is no /proc. */
+  readonly startTime: string;
+  readonly exit: Promise<TreeExit>;
+};
+
+export type ToSpawner = Command & { readonly id: number };
+export type FromSpawner = { readonly id: number } & (
+  | { readonly kind: 'started'; readonly pid: number; readonly startTime: string }
+  | { readonly kind: 'refused'; readonly message: string; readonly code: string | undefined }
+  | ({ readonly kind: 'ended' } & TreeExit)
+);
+
+/** The code of the error when nobody knows whether the command was started. */
+export const SPAWNER_GONE = 'ECANCELED';
+
+type Pending = {
+  started(of: Omit<Started, 'exit'>): void;
+  refused(error: Error): void;
+  ended(exit: TreeExit): void;
+};
+
+type Spawner = { readonly child: ChildProcess; readonly pending: Map<number, Pending> };
+
+let current: Spawner | null = null;
+let lastId = 0;
+
+/**
+ * Starts a command as the leader of its own group and session. Rejects with the system's error when the program or the folder is not
+ * there or the arguments are too long, and with SPAWNER_GONE. `env`: the environment of the spawner, if there is none yet.
+ */
+export function startCommand(command: Command, env: Readonly<Record<string, string>>): Promise<Started> {
+  const spawner = (current ??= openSpawner(env));
+  const id = ++lastId;
+  return new Promise((resolve, reject) => {
+    let ended: (exit: TreeExit) => void;
+    const exit = new Promise<TreeExit>((end) => (ended = end));
+    spawner.pending.set(id, {
+      started: (of) => resolve({ ...of, exit }),
+      refused: reject,
+      ended: (how) => ended(how),
+    });
+    spawner.child.channel?.ref();
+    // A failure to send comes with the end of the spawner, which settles all that is pending.
+    spawner.child.send({ ...command, id } satisfies ToSpawner, () => undefined);
+  });
+}
+
+function openSpawner(env: Readonly<Record<string, string>>): Spawner {
+  const child = fork(fileURLToPath(new URL('./spawner-process.mjs', import.meta.url)), [String(process.pid)], {
+    env: { ...env },
+    cwd: '/',
+    // Not of our group: a signal of the terminal is for us to act on.
+    detached: true,
+    execArgv: [],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  const spawner: Spawner = { child, pending: new Map() };
+  const gone = (): void => giveUp(spawner);
+  child.once('error', gone).once('exit', gone);
+  child.on('message', (message) => settle(spawner, message as FromSpawner));
+  child.unref();
+  return spawner;
+}
+
+function settle({ child, pending }: Spawner, message: FromSpawner): void {
+  const { id } = message;
+  const command = pending.get(id);
+  if (message.kind === 'started') command?.started({ pid: message.pid, startTime: message.startTime });
+  else if (message.kind === 'refused') command?.refused(systemError(message.message, message.code));
+  else command?.ended({ code: message.code, signal: message.signal });
+  if (message.kind !== 'started') pending.delete(id);
+  // What runs keeps us alive, the spawner by itself does not.
+  if (pending.size === 0) child.channel?.unref();
+}
+
+/** Whatever a sandbox held ended with it; the next command gets another one. */
+function giveUp(spawner: Spawner): void {
+  if (current === spawner) current = null;
+  for (const command of spawner.pending.values()) {
+    command.refused(systemError('the process that starts commands has ended', SPAWNER_GONE));
+    command.ended({ code: null, signal: 'SIGKILL' });
+  }
+  spawner.pending.clear();
+}
+
+function systemError(message: string, code: string | undefined): Error {
+  return Object.assign(new Error(message), code === undefined ? {} : { code });
+}

@@ -1,0 +1,81 @@
+// What one durable one-tool turn costs, beside the engine's floor (two no-op activities a turn), on one server in one sitting, interleaved:
+// in a session alone, or with `density` in fifty at once. Names of subjects take those alone, beside the floor; `--rounds` how often
+// (2); `--json` prints one JSON object.
+import { parseArgs } from 'node:util';
+import { benchServer, type BenchServer } from './bench-server.ts';
+import { densityTable, measureDensity, type DensityRow } from './density.ts';
+import type { Subject } from './subjects.ts';
+import { renderTable } from './table.ts';
+import { measureTurns, turnTable, type TurnRow } from './turn.ts';
+
+const { values: flags, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { json: { type: 'boolean' }, rounds: { type: 'string', default: '2' } },
+});
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+const print = (line: string): void => void process.stdout.write(`${line}\n`);
+
+const density = positionals[0] === 'density';
+const named = positionals.slice(density ? 1 : 0);
+const all: readonly Subject[] = density
+  ? ['floor', 'safe', 'write', 'bash']
+  : ['floor', 'safe', 'effectful', 'write', 'bash'];
+const unknown = named.find((name) => !all.some((subject) => subject === name));
+if (unknown !== undefined) throw new Error(`there is no subject ${unknown}: name some of ${all.join(', ')}`);
+const subjects = all.filter((subject) => named.length === 0 || subject === 'floor' || named.includes(subject));
+
+const bench = await benchServer(say);
+try {
+  if (density) {
+    const rows = densityTable(await interleaved(bench, measureDensity));
+    print(flags.json ? JSON.stringify({ density: rows }) : renderDensity(rows));
+  } else {
+    const rows = turnTable(await interleaved(bench, measureTurns));
+    print(flags.json ? JSON.stringify({ turns: rows }) : renderTurns(rows));
+  }
+} finally {
+  await bench.close();
+}
+
+/** So that a slow minute of the machine is everyone's. */
+async function interleaved<Row>(
+  on: BenchServer,
+  measure: (bench: BenchServer, subject: Subject) => Promise<Row[]>,
+): Promise<Row[]> {
+  const rows: Row[] = [];
+  const rounds = Number(flags.rounds);
+  for (let round = 1; round <= rounds; round += 1) {
+    for (const subject of subjects) {
+      say(`round ${round} of ${rounds}: ${subject}`);
+      rows.push(...(await measure(on, subject)));
+    }
+  }
+  return rows;
+}
+
+function renderTurns(rows: readonly TurnRow[]): string {
+  const head = ['turn', 'subject', 'events', 'bytes', 'ms', '× floor', 'worker CPU ms', '× floor'];
+  const lines = rows.map((row) => [
+    String(row.turn),
+    row.subject,
+    row.events.toFixed(1),
+    row.bytes.toFixed(0),
+    row.ms.toFixed(1),
+    row.ratio.toFixed(2),
+    row.cpuMs.toFixed(1),
+    row.cpuRatio.toFixed(2),
+  ]);
+  return renderTable(head, lines);
+}
+
+function renderDensity(rows: readonly DensityRow[]): string {
+  const head = ['subject', 'worker CPU ms/turn', 'started CPU ms/turn', 'wall ms', '× floor'];
+  const lines = rows.map((row) => [
+    row.subject,
+    row.cpuMs.toFixed(1),
+    row.startedMs.toFixed(1),
+    row.wallMs.toFixed(0),
+    row.ratio.toFixed(2),
+  ]);
+  return renderTable(head, lines);
+}

@@ -1,0 +1,50 @@
+// The processes of a measurement: a worker, and the model that it calls.
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { CALLS, type Subject } from './subjects.ts';
+import type { Usage, WorkerJob } from './worker-process.ts';
+
+export type BenchWorker = {
+  /** Since it was asked last. */
+  usage(): Promise<Usage>;
+  stop(): Promise<void>;
+};
+
+export async function spawnWorker(job: WorkerJob): Promise<BenchWorker> {
+  const { child, next } = program('./worker-process.js', [JSON.stringify(job)]);
+  await next();
+  return {
+    async usage() {
+      child.stdin?.write('usage\n');
+      return JSON.parse(await next()) as Usage;
+    },
+    stop: () => end(child),
+  };
+}
+
+export type BenchModel = { readonly url: string; stop(): Promise<void> };
+
+/** Asks each session for `turns` calls. */
+export async function spawnModel(subject: Exclude<Subject, 'floor'>, turns: number): Promise<BenchModel> {
+  const { child, next } = program('./model-process.js', [...CALLS[subject], String(turns)]);
+  return { url: await next(), stop: () => end(child) };
+}
+
+function program(path: string, args: readonly string[]) {
+  const file = fileURLToPath(new URL(path, import.meta.url));
+  const child = spawn(process.execPath, [file, ...args], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+  const next = async (): Promise<string> => {
+    const line = await lines.next();
+    if (line.done) throw new Error(`${path} ended before it was told to`);
+    return line.value;
+  };
+  return { child, next };
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  child.stdin?.end();
+  if (child.exitCode === null) await once(child, 'exit');
+}

@@ -1,0 +1,106 @@
+// One worker in a process of its own, so that its CPU time is its own: the product's, or the floor's. Its argument is its job as JSON.
+// Prints "ready" when it polls, and for each line of its standard input its usage as one line of JSON; ends with that input.
+import { appendFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { bundleWorkflowCode, DefaultLogger, NativeConnection, Worker } from '@temporalio/worker';
+import { z } from 'zod';
+import { defineTool } from '../activities/tools/tool.ts';
+import { installRuntime } from '../worker/install-runtime.ts';
+import { startWorker } from '../worker/start-worker.ts';
+
+export type WorkerJob = {
+  readonly address: string;
+  readonly taskQueue: string;
+  /** Null: the floor's worker. */
+  readonly model: string | null;
+  readonly folders: { readonly storeDir: string; readonly liveDir: string; readonly dataDir: string };
+};
+
+/** CPU time of the worker's process at moments of the wall clock, and of the processes that it started and that have ended. Milliseconds. */
+export type Usage = { readonly samples: readonly (readonly [at: number, cpu: number])[]; readonly started: number };
+
+/** Milliseconds between samples: a turn takes some, and a sample some microseconds. */
+const EVERY_MS = 5;
+
+/** Of `cutime` and `cstime` in /proc/self/stat. */
+const TICK_MS = 10;
+
+const samples: [number, number][] = [];
+
+function sample(): void {
+  const { user, system } = process.cpuUsage();
+  samples.push([performance.timeOrigin + performance.now(), (user + system) / 1_000]);
+}
+
+/** 0 where there is no /proc. */
+function startedCpu(): number {
+  if (process.platform !== 'linux') return 0;
+  const stat = readFileSync('/proc/self/stat', 'utf8');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[13]) + Number(fields[14])) * TICK_MS;
+}
+
+const note = defineTool({
+  name: 'note',
+  description: 'Append a line to notes.txt.',
+  inputSchema: z.strictObject({ line: z.string() }),
+  risk: 'write',
+  recovery: 'report',
+  call: async ({ line }, { cwd }) => {
+    await appendFile(join(cwd, 'notes.txt'), `${line}\n`);
+    return { content: 'noted' };
+  },
+});
+
+type Running = { stop(): Promise<unknown> };
+
+function start(job: WorkerJob): Promise<Running> {
+  const warn = (line: string): void => void process.stderr.write(`${line}\n`);
+  installRuntime(warn);
+  const { address, taskQueue, model, folders } = job;
+  if (model === null) return startFloor(job);
+  return startWorker({
+    address,
+    namespace: 'default',
+    ...folders,
+    env: { PATH: process.env['PATH'], ANTHROPIC_API_KEY: 'bench', ANTHROPIC_BASE_URL: model },
+    warn,
+    taskQueue,
+    tools: [note],
+    defaults: { permissionMode: 'bypass', maxTurns: 1_000_000 },
+  });
+}
+
+async function startFloor({ address, taskQueue }: WorkerJob): Promise<Running> {
+  const connection = await NativeConnection.connect({ address });
+  const workflowsPath = fileURLToPath(new URL('./floor-workflow.js', import.meta.url));
+  const workflowBundle = await bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('WARN') });
+  const activities = { nothing: () => Promise.resolve() };
+  const worker = await Worker.create({ connection, taskQueue, workflowBundle, activities, maxCachedWorkflows: 300 });
+  const done = worker.run();
+  return {
+    stop: async () => {
+      worker.shutdown();
+      await done;
+      await connection.close();
+    },
+  };
+}
+
+const worker = await start(JSON.parse(process.argv[2] ?? '') as WorkerJob);
+sample();
+const sampling = setInterval(sample, EVERY_MS);
+process.stdout.write('ready\n');
+const asked = createInterface(process.stdin);
+asked.on('line', () => {
+  sample();
+  const usage: Usage = { samples: samples.splice(0), started: startedCpu() };
+  process.stdout.write(`${JSON.stringify(usage)}\n`);
+});
+asked.once('close', () => {
+  clearInterval(sampling);
+  void worker.stop();
+});

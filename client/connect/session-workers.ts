@@ -1,0 +1,117 @@
+// Whose work a session is, and whether a worker of this process may do it: a worker works only for sessions of its own configuration,
+// for what it does not know it cannot guard.
+import { isAlive, parseIdentity } from '../../activities/process-identity.ts';
+import { storeIdentity } from '../../activities/transcript/store-identity.ts';
+import type { PerdureConfig } from '../../worker/config.ts';
+import {
+  type ConfigSource,
+  forAnyWorker,
+  forItsProgram,
+  forWorkersOf,
+  isForItsProgram,
+  type ForWorkers,
+} from '../../worker/config-queue.ts';
+import type { DataFolder, Env } from '../../worker/embedded/data-folder.ts';
+import { loadConfig } from '../../worker/load-config.ts';
+import { ClientProblem } from '../problem.ts';
+import type { Opened } from './open-server.ts';
+import { pollersOf } from './worker-polls.ts';
+import { configurationName } from './worker-words.ts';
+
+/** `explicit`: given for this very call, by `--config` or to query(): it must hold or be refused. */
+export type ChosenConfig = {
+  readonly config: PerdureConfig;
+  readonly source: ConfigSource;
+  readonly explicit: boolean;
+};
+
+/** What `--config`, PERDURE_CONFIG or the user's own file say. Throws ConfigProblem. */
+export async function chooseConfig(file: string | undefined, env: Env): Promise<ChosenConfig> {
+  const { path, config } = await loadConfig(file, env);
+  const named = file !== undefined || Boolean(env['PERDURE_CONFIG']);
+  const source = path !== null && named ? ({ kind: 'file', path } as const) : null;
+  return { config, source, explicit: file !== undefined };
+}
+
+/** Of a session that is begun with the configuration. */
+export async function workersFor(
+  { config, source }: ChosenConfig,
+  { storeDir }: DataFolder,
+  session: string,
+): Promise<ForWorkers> {
+  const { id } = await storeIdentity(storeDir);
+  return forWorkersOf(config, source, id) ?? forItsProgram(session);
+}
+
+/** `config`: of a worker of ours; null: we have none that may work for it. */
+export type Staffing = { readonly workers: ForWorkers; readonly config: PerdureConfig | null };
+
+/** `mine`: what a session would be for that is begun now. Throws ClientProblem where a configuration that was given could not hold. */
+export async function staffFor(
+  { sessions }: Pick<Opened, 'sessions'>,
+  chosen: ChosenConfig,
+  { session, mine, env }: { readonly session: string; readonly mine: ForWorkers; readonly env: Env },
+): Promise<Staffing> {
+  const { config, explicit } = chosen;
+  const workers = (await workersOfSession(sessions, session)) ?? mine;
+  if (workers.taskQueue === mine.taskQueue) return { workers, config };
+  if (explicit && isForItsProgram(workers, session)) return { workers, config };
+  if (explicit) throw new ClientProblem('refused', otherConfiguration(session, workers));
+  if (workers.taskQueue !== forAnyWorker.taskQueue) return { workers, config: null };
+  // PERDURE_CONFIG is for others: this one was begun without.
+  return { workers, config: (await loadConfig(undefined, { ...env, PERDURE_CONFIG: undefined })).config };
+}
+
+/** Null when there is no such session. */
+async function workersOfSession(sessions: Opened['sessions'], session: string): Promise<ForWorkers | null> {
+  try {
+    const { taskQueue, configuration } = await sessions.describe(session);
+    return { taskQueue, configuration };
+  } catch (error) {
+    if (error instanceof ClientProblem && error.kind === 'no_session') return null;
+    throw error;
+  }
+}
+
+function otherConfiguration(session: string, { configuration }: ForWorkers): string {
+  return configuration === null
+    ? `session ${session} was begun without a configuration of its own, so that other workers may work on it, without what is given here: give none, or begin another session`
+    : `session ${session} was begun with ${configurationName(configuration)}, and another one is given: give that one, or begin another session`;
+}
+
+type Held = { readonly config: PerdureConfig; workers: number };
+
+/** By task queue: the configurations that programs gave without a name, of workers of this process. */
+const held = new Map<string, Held>();
+
+/**
+ * Of a queue that is one session's own: nobody else may work on it meanwhile with a configuration that is not known to be the same. Call it
+ * when this process counts as one that works. Throws ClientProblem; returns how to let go.
+ */
+export async function workAlone(
+  { embedded, temporal }: Pick<Opened, 'embedded' | 'temporal'>,
+  session: string,
+  { workers: { taskQueue }, config }: Staffing,
+): Promise<() => void> {
+  if (config === null || !isForItsProgram({ taskQueue }, session)) return () => undefined;
+  const mine = held.get(taskQueue) ?? { config, workers: 0 };
+  const elsewhere =
+    embedded === null
+      ? (await pollersOf({ temporal: temporal.client, taskQueue })).some(isElsewhere)
+      : embedded.otherWorkers(taskQueue).some(({ pid }) => pid !== process.pid);
+  if (elsewhere || mine.config !== config) {
+    const other = `session ${session} is worked on with a configuration that another program, or another call, has given for it`;
+    throw new ClientProblem('refused', `${other}: wait until that has ended, or give both configurations one name`);
+  }
+  mine.workers += 1;
+  held.set(taskQueue, mine);
+  return () => {
+    mine.workers -= 1;
+    if (mine.workers === 0) held.delete(taskQueue);
+  };
+}
+
+function isElsewhere({ identity }: { readonly identity: string }): boolean {
+  const known = parseIdentity(identity);
+  return known === null || known.pid !== process.pid || isAlive(known) === 'unknown';
+}

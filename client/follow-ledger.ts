@@ -1,0 +1,197 @@
+// What a follower has shown, less what was taken back, held against the transcript: the live channel is best effort, the store is the
+// truth. What differs is taken back, and what is missing is told, so that both are the same after each comparison, whatever the
+// channel has lost, doubled, or kept of an attempt that did not count (L16).
+import type { LiveEvent, Watched } from '../activities/live/events.ts';
+import { contentEvents, outcomeEvents, replyEvent, SHOWN_OF_OUTCOME } from '../activities/live/retell.ts';
+import type { Entry, Outcome, ReplyEntry } from '../activities/transcript/entries.ts';
+import { isRepeated } from './render/paired-outcomes.ts';
+
+/** Entries of a transcript from position `first` on, oldest first; the first of them belongs to run `run`. */
+export type Since = { readonly run: number; readonly first: number; readonly entries: readonly Entry[] };
+
+/** An entry that was found at a position, in a run. */
+export type Mark = { readonly run: number; readonly position: number; readonly entry: Entry };
+
+export type Ledger = {
+  /** To be told of everything that is shown, in order. */
+  hear(event: Watched): void;
+  /**
+   * What is to be shown for both to be the same; it counts as heard. `over`: `since` is all there will be, and all is compared. Until
+   * then only what was heard since the last time is, and calls of the last reply may wait for the step that stores their outcomes.
+   */
+  settle(since: Since, over: boolean): readonly Watched[];
+};
+
+type Place = { readonly step: number; readonly attempt: number };
+/** Of one reply, each with where it was shown. */
+type Shown = {
+  texts: (Place & { text: string })[];
+  calls: (Place & { readonly index: number; readonly id: string })[];
+  outcomes: (Place & { readonly index: number; readonly isError: boolean; content: string })[];
+};
+
+/** `run`: the first that is followed. */
+export function ledger(run: number): Ledger {
+  /** By the names of replies. */
+  const shown = new Map<string, Shown>();
+  const unchecked = new Set<string>();
+  let current = run;
+
+  const take = (place: Place): void => {
+    const stands = (one: Place): boolean => one.step !== place.step || one.attempt !== place.attempt;
+    for (const of of shown.values()) {
+      of.texts = of.texts.filter(stands);
+      of.calls = of.calls.filter(stands);
+      of.outcomes = of.outcomes.filter(stands);
+    }
+  };
+  const hear = (event: Watched): void => {
+    if (event.type === 'run_start') current = event.run;
+    if (event.type === 'tombstone') return take(event);
+    if (!('iteration' in event)) return;
+    const name = event.step === 0 ? toldName(event.attempt) : liveName(current, event.iteration);
+    const of = shown.get(name) ?? { texts: [], calls: [], outcomes: [] };
+    if (!add(of, event)) return;
+    shown.set(name, of);
+    unchecked.add(name);
+  };
+  return {
+    hear,
+    settle: (since, over) => {
+      const stored = storedReplies(since);
+      const compared = { shown, stored, owners: ownersOf(stored) };
+      const wrong = wrongPlaces(compared, over ? shown.keys() : unchecked, over);
+      const back = wrong.map((place): Watched => ({ type: 'tombstone', ...place, iteration: null, why: OTHERWISE }));
+      back.forEach(hear);
+      const told = stored.flatMap((one) =>
+        missingOf(compared, one).map((event): Watched => ({ ...event, step: 0, attempt: one.position })),
+      );
+      told.forEach(hear);
+      unchecked.clear();
+      return [...back, ...told];
+    },
+  };
+}
+
+const OTHERWISE = 'the transcript has it otherwise';
+
+const toldName = (position: number): string => `at ${position}`;
+const liveName = (run: number, iteration: number): string => `${run}.${iteration}`;
+
+function add(of: Shown, { step, attempt, ...event }: Exclude<Watched, { type: 'tombstone' }>): boolean {
+  const place = { step, attempt };
+  const isOurs = (one: Place): boolean => one.step === step && one.attempt === attempt;
+  switch (event.type) {
+    case 'text_delta':
+    case 'reply': {
+      const said = event.type === 'reply' ? '' : event.text;
+      const known = of.texts.find(isOurs);
+      if (known) known.text += said;
+      else of.texts.push({ ...place, text: said });
+      return true;
+    }
+    case 'tool_use':
+      of.calls.push({ ...place, index: event.index, id: event.id });
+      return true;
+    case 'tool_end':
+      of.outcomes.push({ ...place, index: event.index, isError: event.isError, content: event.content });
+      return true;
+    default:
+      return false;
+  }
+}
+
+type StoredReply = {
+  readonly position: number;
+  readonly reply: ReplyEntry;
+  /** The one it is told by, and the one live events have for it. */
+  readonly names: readonly [string, string];
+  readonly text: string;
+  readonly outcomes: Map<number, Outcome>;
+};
+
+function storedReplies({ run: from, first, entries }: Since): readonly StoredReply[] {
+  const found: StoredReply[] = [];
+  let run = from;
+  for (const [offset, entry] of entries.entries()) {
+    if (entry.kind === 'run_started') run = entry.run;
+    if (entry.kind === 'run_ended') run = entry.ended.run + 1;
+    if (entry.kind === 'outcomes') for (const one of entry.outcomes) found.at(-1)?.outcomes.set(one.index, one);
+    if (entry.kind !== 'reply') continue;
+    const text = entry.message.content.map((block) => (block.type === 'text' ? block.text : '')).join('');
+    const position = first + offset;
+    const names = [toldName(position), liveName(run, entry.iteration)] as const;
+    found.push({ position, reply: entry, names, text, outcomes: new Map() });
+  }
+  return found;
+}
+
+type Owners = ReadonlyMap<string, readonly StoredReply[]>;
+
+/** Two of one name: the second sums up the run, and none of its calls is run (L51). */
+function ownersOf(stored: readonly StoredReply[]): Owners {
+  const owners = new Map<string, StoredReply[]>();
+  for (const one of stored) for (const name of one.names) owners.set(name, [...(owners.get(name) ?? []), one]);
+  return owners;
+}
+
+type Compared = {
+  readonly shown: ReadonlyMap<string, Shown>;
+  readonly stored: readonly StoredReply[];
+  readonly owners: Owners;
+};
+
+/** Attempts that have shown anything that the transcript has not. They are taken back whole; what is right of them is told again. */
+function wrongPlaces({ shown, stored, owners }: Compared, names: Iterable<string>, over: boolean): readonly Place[] {
+  const wrong = new Map<string, Place>();
+  const free = new Set(stored);
+  for (const name of names) {
+    const { texts = [], calls = [], outcomes = [] } = shown.get(name) ?? {};
+    const all = owners.get(name) ?? [];
+    const waits = !over && all[0] === stored.at(-1);
+    const isWrong = [
+      ...texts.filter(({ text }) => {
+        const same = all.find((one) => free.has(one) && one.text === text);
+        return !same || !free.delete(same);
+      }),
+      ...calls.filter((call) => !all.some((one) => hasCall(one, call))),
+      ...outcomes.filter((outcome) => {
+        const kept = all[0]?.outcomes.get(outcome.index);
+        return kept ? !isShownAs(kept, outcome) : !waits;
+      }),
+    ];
+    for (const { step, attempt } of isWrong) wrong.set(`${step}.${attempt}`, { step, attempt });
+  }
+  return [...wrong.values()];
+}
+
+function missingOf({ shown, owners }: Compared, one: StoredReply): readonly LiveEvent[] {
+  const { reply, names, text, outcomes } = one;
+  const [told, live] = names.map((name) => shown.get(name));
+  const texts = [...(told?.texts ?? []), ...(live?.texts ?? [])];
+  const calls = [...(told?.calls ?? []), ...(live?.calls ?? [])];
+  const results = [...(told?.outcomes ?? []), ...(owners.get(names[1])?.[0] === one ? (live?.outcomes ?? []) : [])];
+  const isSaid = texts.some((each) => each.text === text);
+  const content = contentEvents(reply).filter((event) =>
+    event.type === 'tool_use'
+      ? !isRepeated(reply, event.index) && !calls.some(({ index, id }) => index === event.index && id === event.id)
+      : !isSaid,
+  );
+  const ends = [...outcomes.values()].flatMap((outcome) =>
+    results.some((shownOne) => shownOne.index === outcome.index && isShownAs(outcome, shownOne))
+      ? []
+      : outcomeEvents(reply, outcome, false),
+  );
+  return [...content, ...ends, ...(isSaid ? [] : [replyEvent(reply)])];
+}
+
+function hasCall({ reply }: StoredReply, { index, id }: { readonly index: number; readonly id: string }): boolean {
+  const block = reply.message.content[index];
+  return block?.type === 'tool_use' && block.id === id;
+}
+
+function isShownAs(kept: Outcome, shown: Pick<Outcome, 'isError' | 'content'>): boolean {
+  // A preview may have taken the place of what was shown (L6).
+  const same = kept.whole !== undefined || kept.content.slice(0, SHOWN_OF_OUTCOME) === shown.content;
+  return same && kept.isError === shown.isError;
+}

@@ -1,0 +1,57 @@
+// A program in JavaScript may misspell an option. Passed over in silence, a guard that was meant would not be there: it is refused.
+import { didYouMean } from '../workflows/contract/near-name.ts';
+import { RUN_OPTIONS } from '../workflows/contract/options-problem.ts';
+import type { ClientOptions, SendOptions, StartOptions } from './client.ts';
+import type { ApproveOptions, DenyOptions } from './decide.ts';
+import type { FollowOptions } from './follow.ts';
+import { ClientProblem } from './problem.ts';
+
+/** Every key of a type, and only those. */
+export type KeysOf<T> = Readonly<Record<keyof T, true>>;
+
+/** `what`: "query()". Throws ClientProblem for a key that is not known; one that is undefined counts as not given. */
+export function refuseUnknown(what: string, given: unknown, known: Readonly<Record<string, true>>): void {
+  if (given === undefined) return;
+  if (typeof given !== 'object' || given === null || Array.isArray(given))
+    throw new ClientProblem('refused', `the options of ${what} are no object: give one, such as {}`);
+  const unknown = Object.entries(given).find(([key, value]) => value !== undefined && !Object.hasOwn(known, key))?.[0];
+  if (unknown === undefined) return;
+  const shown = JSON.stringify(unknown.slice(0, 60));
+  throw new ClientProblem('refused', `${what} has no option ${shown}: ${didYouMean(unknown, Object.keys(known))}`);
+}
+
+const clientKeys: KeysOf<ClientOptions> = {
+  temporal: true,
+  store: true,
+  storeId: true,
+  live: true,
+  visibility: true,
+  taskQueue: true,
+  profile: true,
+  sealed: true,
+  lookMs: true,
+};
+const startKeys: KeysOf<StartOptions> = {
+  ...RUN_OPTIONS,
+  session: true,
+  messageId: true,
+  ifNew: true,
+  newId: true,
+  workers: true,
+};
+const sendKeys: KeysOf<SendOptions> = { now: true, messageId: true, options: true };
+const approveKeys: KeysOf<ApproveOptions> = { input: true };
+const denyKeys: KeysOf<DenyOptions> = { interrupt: true };
+const listKeys: KeysOf<{ open?: boolean }> = { open: true };
+const followKeys: KeysOf<FollowOptions> = { messageId: true, after: true, signal: true, onTrouble: true };
+
+/** Of the client's methods. */
+export const known = {
+  client: clientKeys,
+  start: startKeys,
+  send: sendKeys,
+  approve: approveKeys,
+  deny: denyKeys,
+  list: listKeys,
+  follow: followKeys,
+};

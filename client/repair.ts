@@ -1,0 +1,159 @@
+// A session whose newest stored steps are damaged goes on from the last whole one. Which heads it had before is known to its history at
+// the server alone: what activities were given to append to, and the segments these lead to.
+import type { Client } from '@temporalio/client';
+import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
+import { z } from 'zod';
+import type { Entry } from '../activities/transcript/entries.ts';
+import { readSegment, type StoredSegment } from '../activities/transcript/read-chain.ts';
+import { clip } from '../activities/tools/clip.ts';
+import { isDamage, type Store } from '../activities/transcript/store.ts';
+import { loadView, type View } from '../activities/transcript/view.ts';
+import { type Hash, isHash, type SessionId } from '../workflows/contract/ids.ts';
+import { contextOf, headOf } from './head.ts';
+import { count, moment } from './render/units.ts';
+import type { SessionDescription } from './session-info.ts';
+
+export type RepairPorts = { readonly temporal: Client; readonly store: Store };
+
+export type Damage =
+  | { readonly kind: 'whole' }
+  /** No whole step is known of. */
+  | { readonly kind: 'lost'; readonly problem: string }
+  | {
+      readonly kind: 'repairable';
+      readonly problem: string;
+      /** The head that cannot be read. */
+      readonly from: Hash;
+      /** The last one that can. */
+      readonly to: Hash;
+      /** A sentence: what is lost. */
+      readonly lost: string;
+    };
+
+/** How many runs of the workflow are looked through, newest first: a session is handed over from one to the next. */
+const MOST_RUNS = 8;
+const MOST_NAMED = 20;
+/** Characters of an id. Together they fit into what a session takes. */
+const MOST_OF_ID = 100;
+
+/** Throws StoreError for what is no damage, and what the server throws. */
+export async function examineDamage(ports: RepairPorts, description: SessionDescription): Promise<Damage> {
+  const { temporal, store } = ports;
+  const { session } = description;
+  const from = await headOf(temporal, session);
+  const problem = await problemOf(store, session, from);
+  if (from === null || problem === null) return { kind: 'whole' };
+  const given: Given[] = [];
+  let runId: string | undefined;
+  for (let run = 0; run < MOST_RUNS; run += 1) {
+    const history = await readHistory(temporal, session, runId);
+    given.push(...history.given);
+    const whole = await lastWhole(store, session, [from, ...given.flatMap(({ heads }) => heads)]);
+    if (whole?.head) {
+      return { kind: 'repairable', problem, from, to: whole.head, lost: lossOf(whole, given, description) };
+    }
+    if (history.before === undefined) break;
+    runId = history.before;
+  }
+  return { kind: 'lost', problem };
+}
+
+async function problemOf(store: Store, session: SessionId, head: Hash | null): Promise<string | null> {
+  try {
+    await loadView(store, session, head);
+    return null;
+  } catch (error) {
+    if (isDamage(error)) return error.message;
+    throw error;
+  }
+}
+
+/** What one activity, or a run of the workflow, was given: heads that the session had, and messages to append to the first. */
+type Given = { readonly heads: readonly Hash[]; readonly messages: readonly string[] };
+
+type History = { readonly given: readonly Given[]; readonly before: string | undefined };
+
+const appending = z.object({
+  append: z.array(z.object({ kind: z.string(), id: z.string().optional() })),
+});
+
+async function readHistory(client: Client, session: SessionId, runId: string | undefined): Promise<History> {
+  const { events = [] } = await client.workflow.getHandle(session, runId).fetchHistory();
+  const given: Given[] = [];
+  let before: string | undefined;
+  for (const event of events ?? []) {
+    const started = event.workflowExecutionStartedEventAttributes;
+    const payloads = event.activityTaskScheduledEventAttributes?.input?.payloads ?? started?.input?.payloads;
+    if (started?.continuedExecutionRunId) before = started.continuedExecutionRunId;
+    if (!payloads) continue;
+    const context = contextOf(client, session, event.activityTaskScheduledEventAttributes?.activityId);
+    const [value] = await decodeArrayFromPayloads(client.options.loadedDataConverter, payloads, context);
+    const appended = appending.safeParse(value).data?.append ?? [];
+    const messages = appended.flatMap(({ kind, id }) => (kind === 'user' && id !== undefined ? [id] : []));
+    given.push({ heads: headsIn(value), messages });
+  }
+  return { given, before };
+}
+
+/** Wherever they are in it: of a handover, of a call that waits, of what is appended to. */
+function headsIn(value: unknown): Hash[] {
+  const found = (JSON.stringify(value) ?? '').matchAll(/"head":"([0-9a-f]{64})"/g);
+  return [...new Set([...found].map(([, head]) => head))].filter(isHash);
+}
+
+/** Of all segments that `heads` lead to, the newest from which every one to the first can be read. */
+async function lastWhole(store: Store, session: SessionId, heads: readonly Hash[]): Promise<View | null> {
+  const found = new Map<Hash, StoredSegment>();
+  const seen = new Set<Hash>();
+  const open = [...heads];
+  for (let hash = open.pop(); hash !== undefined; hash = open.pop()) {
+    if (seen.has(hash)) continue;
+    seen.add(hash);
+    const read = await readable(store, session, hash);
+    if (!read) continue;
+    found.set(hash, read);
+    if (read.segment.parent !== null) open.push(read.segment.parent);
+    open.push(...(read.segment.page ?? []));
+  }
+  const whole = new Set<Hash>();
+  const oldestFirst = [...found.values()].toSorted((a, b) => a.segment.n - b.segment.n);
+  for (const { hash, segment } of oldestFirst)
+    if (segment.parent === null || whole.has(segment.parent)) whole.add(hash);
+  const last = [...whole].at(-1);
+  return last === undefined ? null : loadView(store, session, last);
+}
+
+async function readable(store: Store, session: SessionId, hash: Hash): Promise<StoredSegment | null> {
+  try {
+    const read = await readSegment(store, hash, { session, entry: null });
+    return read.segment.session === session ? read : null;
+  } catch (error) {
+    if (isDamage(error)) return null;
+    throw error;
+  }
+}
+
+/** Of at most LONGEST_LOSS characters. */
+export function lossOf(
+  whole: Pick<View, 'entries' | 'length'>,
+  given: readonly Given[],
+  { last }: Pick<SessionDescription, 'last'>,
+): string {
+  const { entries } = whole;
+  const kept = new Set(entries.flatMap((entry) => (entry.kind === 'user' ? [entry.id as string] : [])));
+  const named = [...given.flatMap(({ messages }) => messages), ...(last?.messages ?? [])];
+  const messages = [...new Set(named)].filter((id) => !kept.has(id));
+  const at = entries.map(timeOf).findLast((time) => time !== null);
+  const since = at === undefined || at === null ? '' : `, since ${moment(at)}`;
+  const more = messages.length > MOST_NAMED ? `, and ${messages.length - MOST_NAMED} more` : '';
+  const names = messages.slice(0, MOST_NAMED).map((id) => clip(id, MOST_OF_ID));
+  const which =
+    messages.length === 0 ? 'no message' : `${count(messages.length, 'message')}: ${names.join(', ')}${more}`;
+  return `everything from entry ${whole.length} on is lost${since}; among it ${which}`;
+}
+
+/** Milliseconds since the epoch. */
+function timeOf(entry: Entry): number | null {
+  if (entry.kind === 'run_ended') return entry.ended.at;
+  return entry.kind === 'reply' || entry.kind === 'run_started' ? entry.at : null;
+}

@@ -1,0 +1,51 @@
+// What a step came to, found again: by another attempt, by its own repeated write, and after a reset.
+import { expect, it } from 'vitest';
+import { isForgotten, stepRecord } from '../../activities/step-record.ts';
+import { memoryStore } from '../../activities/transcript/memory-store.ts';
+import type { Store } from '../../activities/transcript/store.ts';
+import { fakeAttempt } from '../support/bench-deps.ts';
+
+type Result = { readonly kind: string; readonly head?: string; readonly n?: number };
+
+const failed = { kind: 'failed' };
+const message = { kind: 'message', head: 'h' };
+
+const steps = (store: Store = memoryStore()) => ({
+  of: (run: string) => stepRecord<Result>(store, { ...fakeAttempt(), run }, 'chain', ['a request']),
+});
+
+it('L16 of two attempts the first counts, and both get its result', async () => {
+  const { of } = steps();
+  expect(await of('r1').record(message)).toEqual({ result: message, first: true });
+  expect(await of('r1').record({ ...message, n: 2 })).toEqual({ result: message, first: false });
+  expect(await of('r1').read()).toEqual(message);
+});
+
+it('L16 a write that took effect while its answer was lost, and is repeated by the store, is its own', async () => {
+  const store = memoryStore();
+  const twice: Store = {
+    ...store,
+    writeStep: async (step) => (await store.writeStep(step), store.writeStep(step)),
+  };
+  expect(await steps(twice).of('r1').record(message)).toEqual({ result: message, first: true });
+});
+
+it('L14 after a reset a reply that was stored is found, and a failure is not', async () => {
+  const { of } = steps();
+  await of('r1').record(failed);
+  expect(await of('r1').read()).toEqual(failed);
+  expect(await of('r2').read()).toBeNull();
+  expect(await of('r2').record(message)).toEqual({ result: message, first: true });
+  expect(await of('r3').read()).toEqual(message);
+  // An attempt of before the reset, which is still alive somewhere, has its own end and stores nothing beside it.
+  expect(await of('r1').record({ ...message, n: 1 })).toEqual({ result: failed, first: false });
+});
+
+it('L47 an attempt that nobody stops passes over the stop that its server has lost', async () => {
+  const { of } = steps();
+  const attempt = fakeAttempt();
+  await of('r1').record({ kind: 'nothing' });
+  expect(await of('r1').read(isForgotten(attempt))).toBeNull();
+  attempt.abort('stop');
+  expect(await of('r1').read(isForgotten(attempt))).toEqual({ kind: 'nothing' });
+});

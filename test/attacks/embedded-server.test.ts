@@ -1,0 +1,104 @@
+// The server of a data folder listens on the loopback interface, where any program and any web page of the machine can send to it.
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { openServer, type Opened } from '../../client/connect/open-server.ts';
+import { clientConverter } from '../../worker/payloads/data-converter.ts';
+import { findPlaces } from '../../activities/tools/process/places.ts';
+import { bwrapArguments } from '../../activities/tools/process/bwrap.ts';
+import { confine } from '../../activities/tools/builtin/files/confine.ts';
+import { Client } from '@temporalio/client';
+import { hostEnv, serverOf, temporaryData } from '../embedded/support.ts';
+import type { DataFolder } from '../../worker/embedded/data-folder.ts';
+
+const say = () => undefined;
+
+async function opened(folder: DataFolder): Promise<Opened> {
+  const server = await openServer({
+    env: { ...hostEnv, PERDURE_DATA: folder.root },
+    role: 'command',
+    worker: false,
+    say,
+  });
+  onTestFinished(() => server.close());
+  return server;
+}
+
+/** The TCP ports that a process listens on. */
+function portsOf(pid: number): readonly number[] {
+  const sockets = new Set(
+    readdirSync(`/proc/${pid}/fd`).map((fd) => {
+      try {
+        return /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/${pid}/fd/${fd}`))?.[1];
+      } catch {
+        return undefined;
+      }
+    }),
+  );
+  return ['tcp', 'tcp6'].flatMap((table) =>
+    readFileSync(`/proc/net/${table}`, 'utf8')
+      .split('\n')
+      .slice(1)
+      .map((line) => line.trim().split(/\s+/))
+      .filter(([, , , state, , , , , , inode]) => state === '0A' && inode !== undefined && sockets.has(inode))
+      .map(([, local = '']) => Number.parseInt(local.split(':')[1] ?? '', 16)),
+  );
+}
+
+/** As a form of a web page sends it: no question is asked before. */
+async function post(port: number): Promise<number> {
+  try {
+    const answer = await fetch(`http://127.0.0.1:${port}/api/v1/namespaces/default/workflows/from-a-page`, {
+      method: 'POST',
+      headers: { origin: 'https://evil.example', 'content-type': 'text/plain' },
+      body: JSON.stringify({ workflowType: { name: 'agentSession' }, taskQueue: { name: 'perdure' }, requestId: 'x' }),
+      signal: AbortSignal.timeout(10_000),
+    });
+    return answer.status;
+  } catch {
+    // It does not speak HTTP there.
+    return 0;
+  }
+}
+
+it("refuses what a web page sends to the server's HTTP API, and gRPC goes on", async () => {
+  const folder = temporaryData();
+  const { sessions, temporal } = await opened(folder);
+  const answers = await Promise.all(portsOf(serverOf(folder).pid).map(post));
+  // Its port is among them, and knows no host.
+  expect(answers).toContain(403);
+  expect(answers.filter((status) => status >= 200 && status < 300)).toEqual([]);
+  await expect(temporal.client.workflow.getHandle('from-a-page').describe()).rejects.toThrow(/not found/i);
+  const { session } = await sessions.start('Do it.', { cwd: folder.root });
+  expect(await sessions.describe(session)).toMatchObject({ title: 'Do it.' });
+});
+
+it('seals what commands send, with keys that only the owner reads, and a plain client sees none of it', async () => {
+  const folder = temporaryData();
+  const { sessions, temporal } = await opened(folder);
+  expect(statSync(folder.payloadKeys).mode & 0o777).toBe(0o600);
+  const { session } = await sessions.start('Do it.', { cwd: folder.root });
+  const plain = new Client({ connection: temporal.connection, dataConverter: clientConverter(undefined) });
+  const { memo } = await plain.workflow.getHandle(session).describe();
+  expect(JSON.stringify(memo)).not.toContain('Do it.');
+});
+
+it('hides the keys from shell commands and from file tools, also where the data folder lies in the workspace', async () => {
+  const folder = temporaryData();
+  await opened(folder);
+  const cwd = join(folder.root, '..');
+  const args = bwrapArguments({ cwd, dataDir: folder.root }, findPlaces({ HOME: '/nowhere' }));
+  const look = () => execFileSync('bwrap', [...args, 'cat', folder.payloadKeys], { stdio: 'pipe' });
+  expect(look).toThrow(/No such file/);
+  await expect(confine({ root: cwd, hidden: folder.root }, folder.payloadKeys)).rejects.toThrow("Perdure's own data");
+});
+
+it('does not begin without the keys to what a data folder holds, and says so', async () => {
+  const folder = temporaryData();
+  const server = await opened(folder);
+  await server.close();
+  rmSync(folder.payloadKeys);
+  const again = openServer({ env: { ...hostEnv, PERDURE_DATA: folder.root }, role: 'command', worker: false, say });
+  await expect(again).rejects.toThrow(/payload-keys\.json, the keys to .*temporal\.db, is missing: restore it/);
+});

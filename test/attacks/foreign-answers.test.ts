@@ -1,0 +1,77 @@
+// Whoever reaches the server can answer for a worker: what cannot be read ends the run with a sentence, never the session.
+import { defaultPayloadConverter } from '@temporalio/common';
+import { describe, expect, it } from 'vitest';
+import { gate, reply } from '../../worker/scripted-model/index.ts';
+import { harness, type Harness, type OpenSession } from '../support/harness.ts';
+import { until } from '../support/until.ts';
+
+const bytes = (text: string): Buffer => Buffer.from(text);
+
+async function pendingCall(h: Harness, { handle, id }: OpenSession) {
+  const { pendingActivities } = (await handle.describe()).raw;
+  const found = pendingActivities?.find(({ activityType }) => activityType?.name === 'callModel');
+  if (!found?.activityId) throw new Error('no model call is under way');
+  return { namespace: 'default', workflowId: id, activityId: found.activityId };
+}
+
+/** A model call is under way; `answer` ends it in place of its worker. */
+async function answered(answer: (h: Harness, session: OpenSession) => Promise<unknown>) {
+  const held = gate();
+  const h = await harness({ script: [reply('Too late.', { hold: held.hold }), reply('Another.')] });
+  const session = await h.open('Talk.');
+  await until(() => h.bodies().length === 1);
+  await answer(h, session);
+  const first = await session.ended(1);
+  held.release();
+  await session.send('And now?');
+  expect(await session.ended(2)).toMatchObject({ terminal: { reason: 'completed' } });
+  return first;
+}
+
+const results = {
+  'an encrypted result': [{ metadata: { encoding: bytes('binary/encrypted') }, data: bytes('x') }],
+  'broken JSON': [{ metadata: { encoding: bytes('json/plain') }, data: bytes('{') }],
+  'a result that no worker gives': [defaultPayloadConverter.toPayload({ kind: 'reply' })],
+};
+
+const failures = {
+  'a failure of an unknown category': {
+    message: 'a lie',
+    applicationFailureInfo: { nonRetryable: true, category: 99 },
+  },
+  'a failure that says what is stored is damaged': {
+    message: 'a lie',
+    applicationFailureInfo: { nonRetryable: true, type: 'StoreCorrupt' },
+  },
+  'a failure with unreadable attributes': {
+    message: 'a lie',
+    applicationFailureInfo: { nonRetryable: true },
+    encodedAttributes: { metadata: { encoding: bytes('binary/encrypted') }, data: bytes('x') },
+  },
+};
+
+describe('a model call that someone else answers', () => {
+  it.each(Object.entries(results))('L20 ends its run, and the session goes on: %s', async (_what, payloads) => {
+    const first = await answered(async (h, session) =>
+      h.client.workflowService.respondActivityTaskCompletedById({
+        ...(await pendingCall(h, session)),
+        result: { payloads },
+      }),
+    );
+    expect(first).toMatchObject({
+      terminal: { reason: 'model_error', detail: expect.stringMatching(/callModel failed .*its result /) },
+    });
+  });
+
+  it.each(Object.entries(failures))('L20 ends its run, and the session goes on: %s', async (_what, failure) => {
+    const first = await answered(async (h, session) =>
+      h.client.workflowService.respondActivityTaskFailedById({ ...(await pendingCall(h, session)), failure }),
+    );
+    expect(first).toMatchObject({
+      terminal: {
+        reason: 'model_error',
+        detail: expect.stringMatching(/callModel failed .*(not said by a worker|cannot be read|Encoded|a lie)/),
+      },
+    });
+  });
+});

@@ -1,0 +1,175 @@
+// Model servers that are not what we know: other counts of tokens, other words, no small model, no usage at all.
+import { APIError } from '@anthropic-ai/sdk';
+import { describe, expect, it } from 'vitest';
+import { chooseKept } from '../../activities/compaction/choose-kept.ts';
+import { classify, maxOutputIn } from '../../activities/model/classify.ts';
+import {
+  fault,
+  reply,
+  text,
+  thinking,
+  toolUse,
+  type ParsedRequest,
+  type Reply,
+} from '../../worker/scripted-model/index.ts';
+import type { Entry } from '../../activities/transcript/entries.ts';
+import { harness } from '../support/harness.ts';
+import { fillWorkspace } from '../support/scenarios.ts';
+import { callBlock, outcome, outcomes, reply as stored, runStarted, textBlock, user } from '../support/transcript.ts';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const models = { 'claude-sonnet-': { window: 16_000, maxOutput: 8_000, price: null } };
+const isSummary = ({ model }: ParsedRequest): boolean => model.startsWith('claude-haiku');
+
+describe('a count that four characters to a token do not come to', () => {
+  it('L10 L59 a trajectory of Chinese with thinking is summarised, and no try is used up', async () => {
+    let reads = 0;
+    const script = (request: ParsedRequest): Reply => {
+      if (isSummary(request)) return reply('讀過檔案。');
+      reads += 1;
+      if (reads > 8) return reply('好。');
+      return reply([thinking('想。'), toolUse('read', { path: 'chinese.txt' })]);
+    };
+    const h = await harness({ script, worker: { config: { models } } });
+    // 4,000 characters, which the API counts as 3,000 tokens.
+    writeFileSync(join(h.cwd, 'chinese.txt'), `${'山水'.repeat(50)}\n`.repeat(40));
+    const session = await h.open('讀檔案。', { thinkingTokens: 2_000 });
+    expect((await session.ended(1)).terminal).toEqual({ reason: 'completed' });
+    const entries = await session.entries();
+    expect(entries.some((entry) => entry.kind === 'boundary')).toBe(true);
+    expect(JSON.stringify(entries)).not.toContain('compaction_failed');
+    expect(h.model.problems).toEqual([]);
+  });
+
+  it('L24 what an API with an unknown, small window refuses is summarised down to a part of what is there', async () => {
+    const script = (request: ParsedRequest, n: number): Reply => {
+      if (isSummary(request)) return reply('The file was read.');
+      if (JSON.stringify(request.messages).length > 40_000) {
+        return fault({ status: 400, message: "This model's maximum context length is 8192 tokens." });
+      }
+      return n > 6 ? reply('Done.') : reply([text('Reading.'), toolUse('read', { path: 'large.txt' })]);
+    };
+    // The worker takes it for a model with 200,000 tokens.
+    const h = await harness({ script });
+    fillWorkspace(h.cwd);
+    const session = await h.open('Read it.');
+    expect((await session.ended(1)).terminal).toEqual({ reason: 'completed' });
+    expect((await session.entries()).filter((entry) => entry.kind === 'boundary').length).toBeGreaterThan(0);
+  });
+
+  it('L10 a server that counts nothing does not keep the window from being seen to fill', async () => {
+    let reads = 0;
+    const script = (request: ParsedRequest): Reply => {
+      if (isSummary(request)) return reply('The file was read.', { usage: null });
+      reads += 1;
+      const more = reads <= 6;
+      return reply(more ? [toolUse('read', { path: 'large.txt' })] : 'Done.', { usage: null });
+    };
+    const h = await harness({ script, worker: { config: { models } } });
+    fillWorkspace(h.cwd);
+    const session = await h.open('Read it.');
+    expect((await session.ended(1)).terminal).toEqual({ reason: 'completed' });
+    expect((await session.entries()).some((entry) => entry.kind === 'boundary')).toBe(true);
+  });
+
+  it('L24 of what was refused less stays, whatever the window is said to be', () => {
+    const round = (size: number): Entry[] => [
+      stored([textBlock('So.'), callBlock('c')]),
+      outcomes(outcome(1, 'x'.repeat(size))),
+    ];
+    const entries = [runStarted(1), user('Go.'), ...round(3_000), ...round(3_000), ...round(600)];
+    const kept = (trigger: 'auto' | 'reactive') => chooseKept(entries, new Map(), { characters: 800_000, trigger });
+    expect(kept('auto')).toBeNull();
+    expect(kept('reactive')).toMatchObject({ from: 6, prompts: [1] });
+  });
+});
+
+describe('a server without our small model', () => {
+  it('L9 L10 the run goes on with summaries of its own model', async () => {
+    let reads = 0;
+    const script = (request: ParsedRequest): Reply => {
+      if (isSummary(request)) return fault({ status: 404, message: 'model: claude-haiku-5' });
+      if (!request.tools) return reply('The file was read.');
+      reads += 1;
+      return reads > 6 ? reply('Done.') : reply([toolUse('read', { path: 'large.txt' })]);
+    };
+    const h = await harness({ script, worker: { config: { models } } });
+    fillWorkspace(h.cwd);
+    const session = await h.open('Read it.');
+    expect((await session.ended(1)).terminal).toEqual({ reason: 'completed' });
+    expect((await session.entries()).some((entry) => entry.kind === 'boundary')).toBe(true);
+  });
+});
+
+describe('a cap that the server refuses', () => {
+  it('L26 L27 the reply that was cut is kept and continued, and the cap is raised no further than the server says', async () => {
+    const cut = fault({ maxTokensAfter: { block: 0, chars: 8 } }, 'One two three four.');
+    const replies = [cut, reply([text('three.'), toolUse('read', { path: 'a.txt' })]), cut, reply('three four.')];
+    const h = await harness({ script: { maxOutputTokens: 10_000, replies } });
+    fillWorkspace(h.cwd);
+    const session = await h.open('Count.');
+    expect((await session.ended(1)).terminal).toEqual({ reason: 'completed' });
+    const caps = h.bodies().map((body) => body.max_tokens);
+    expect(caps).toEqual([8_000, 64_000, 8_000, 8_000, 10_000]);
+    const entries = await session.entries();
+    const replied = entries.flatMap((entry) => (entry.kind === 'reply' ? [JSON.stringify(entry.message.content)] : []));
+    expect(replied).toHaveLength(3);
+    expect(replied[0]).toContain('One two ');
+    // Watchers, who were told that it was void, are told it again.
+    expect(h.liveText(session.id).split('"One two "').length - 1).toBeGreaterThanOrEqual(3);
+  });
+
+  it('L26 the default is lowered to what the server names', async () => {
+    const h = await harness({ script: { maxOutputTokens: 4_096, replies: [reply('Hello.')] } });
+    const session = await h.open('Hi.');
+    expect((await session.ended(1)).terminal).toEqual({ reason: 'completed' });
+    expect(h.bodies().map((body) => body.max_tokens)).toEqual([8_000, 4_096]);
+  });
+
+  it.each([
+    ['max_tokens: 64000 > 32000, which is the maximum allowed number of output tokens for claude-x-20250514', 32_000],
+    ['max_tokens is too large: 64000. This model supports at most 16384 completion tokens', 16_384],
+    ['The maximum tokens you requested exceeds the model limit of 8,192.', 8_192],
+    ['tools.0.name: string is too long, at most 1024 characters', undefined],
+  ])('L26 %s', (message, most) => {
+    expect(maxOutputIn({ kind: 'failed', status: 400, detail: `400: ${message}` }, 64_000)).toBe(most);
+  });
+
+  it('L14 retry-after-ms is kept as retry-after is', () => {
+    const waits = (headers: Record<string, string>) =>
+      classify(APIError.generate(429, undefined, 'slow down', new Headers(headers)), 0, (said) => said);
+    expect(waits({ 'retry-after-ms': '1500', 'retry-after': '2' })).toMatchObject({ afterMs: 1_500 });
+    expect(waits({ 'retry-after-ms': 'soon', 'retry-after': '2' })).toMatchObject({ afterMs: 2_000 });
+  });
+});
+
+describe('other words for "too long"', () => {
+  it.each([
+    [400, 'prompt is too long: 210000 tokens > 200000 maximum'],
+    [400, 'Input is too long for requested model.'],
+    [400, "This model's maximum context length is 32768 tokens. However, you requested 40000 tokens."],
+    [400, 'the request exceeds the available context size (8192 tokens)'],
+    [400, 'Requested token count exceeds the model context window'],
+    [400, 'input length and `max_tokens` exceed context limit: 199000 + 8192 > 200000'],
+    [400, 'The context window of this model was exceeded'],
+    [413, 'Request exceeds the maximum size'],
+    [422, 'inputs: too many input tokens'],
+  ])('L23 L24 %i %s', (status, message) => {
+    expect(verdict(status, message)).toBe('too_long');
+  });
+
+  it.each([
+    [400, 'tools.0.name: string is too long'],
+    [400, 'messages.0.content.0.image: image exceeds 5 MB maximum', 'media_too_large'],
+    [401, 'invalid x-api-key'],
+    [400, 'max_tokens: 70000 > 64000, which is the maximum allowed number of output tokens'],
+  ])('L20 and not %i %s', (status, message, kind = 'failed') => {
+    expect(verdict(status, message)).toBe(kind);
+  });
+});
+
+function verdict(status: number, message: string): string | undefined {
+  const body = { type: 'error', error: { type: 'invalid_request_error', message } };
+  return classify(APIError.generate(status, body, message, new Headers()), 0, (said) => said)?.kind;
+}

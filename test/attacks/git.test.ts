@@ -1,0 +1,122 @@
+// Repositories that an agent puts into its workspace: git does what their files say.
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { atExit } from '../../activities/hooks/at-exit.ts';
+import { runCommand } from '../../activities/hooks/run-command.ts';
+import { bashTool } from '../../activities/tools/builtin/bash.ts';
+import { holdsOnlyHarmless } from '../../activities/tools/builtin/shell/git-config.ts';
+import { gitMayDoMore } from '../../activities/tools/builtin/shell/git-programs.ts';
+import { probeSandbox } from '../../activities/tools/sandbox.ts';
+import { tempFolder, toolContext } from '../tools/support.ts';
+
+const group = await probeSandbox({ kinds: ['group'] });
+
+function workspace(...lines: readonly string[]): string {
+  const cwd = join(tempFolder(), 'ws');
+  mkdirSync(cwd);
+  execFileSync('bash', ['-ec', lines.join('\n')], { cwd, stdio: ['ignore', 'ignore', 'inherit'] });
+  return cwd;
+}
+
+function made(cwd: string): readonly string[] {
+  const names = readdirSync(cwd, { recursive: true }).map(String);
+  return names.filter((name) => /(?:^|\/)made$/.test(name));
+}
+
+/** Plain files that git would take for a repository, with a program to ask what has changed. */
+const HIDDEN =
+  "git init -q --bare fake; mkdir fake/tree; printf '[core]\\nrepositoryformatversion = 0\\nbare = false\\nworktree = tree\\n" +
+  'fsmonitor = "touch made; false"\\n\' > fake/config';
+
+test.each(['sh -c "cd fake; git status"', 'sh run.sh', 'env -C fake git status', 'cd fake && git status'])(
+  'L55 a repository in plain files of the workspace is not used: %s',
+  async (command) => {
+    const cwd = workspace(HIDDEN, 'echo "cd fake; git status" > run.sh');
+    const { content } = await bashTool({ sandbox: group }).call({ command }, toolContext(cwd));
+    expect(content).toContain('cannot use bare repository');
+    expect(made(cwd)).toEqual([]);
+    spawnSync('git', ['status'], { cwd: join(cwd, 'fake') });
+    expect(made(cwd)).toEqual(['fake/tree/made']);
+  },
+);
+
+test('a hook finds no repository in plain files of the workspace', async () => {
+  const cwd = workspace(HIDDEN);
+  const env = { PATH: process.env['PATH'] };
+  const signal = new AbortController().signal;
+  const run = { command: 'git status', cwd: join(cwd, 'fake'), input: '', env, signal, timeoutMs: 20_000 };
+  const end = await runCommand({ ...run, atExit: atExit(process) });
+  expect(JSON.stringify(end)).toContain('cannot use bare repository');
+  expect(made(cwd)).toEqual([]);
+});
+
+const BEGIN = 'git init -q; git -c user.email=a -c user.name=a commit -q --allow-empty -m x; ';
+
+test.each([
+  ['git-lfs', 'git config lfs.customtransfer.x.path ./x'],
+  ['an extension of git-lfs', 'git config lfs.extension.x.clean ./x'],
+  ['the filter of git-lfs', 'git config filter.lfs.process "./x filter-process"'],
+  ['a file of revisions to ignore', 'git config blame.ignoreRevsFile /etc/passwd'],
+  ['a map of names', 'git config mailmap.file /etc/passwd'],
+  ['attributes from elsewhere', 'git config core.attributesFile /etc/passwd'],
+  ['a work tree elsewhere', 'git config core.worktree /etc'],
+  ['another file', 'git config include.path /etc/x'],
+  ['another file at times', 'git config includeIf.onbranch:main.path x'],
+  ['a way to show files', 'git config diff.x.textconv ./x'],
+  ['an unknown section', 'git config zzz.x y'],
+  [
+    'a key that stands where a section seems to be',
+    `printf '[core]\\nabbrev = 7 \\\\\\n[branch "x"]\\nworktree = /etc\\n' > .git/config`,
+  ],
+  ['what is no configuration', 'echo "<x>" > .git/config'],
+  ['a giant of a configuration', 'yes "# x" | head -c 2000000 >> .git/config'],
+  ['a pipe as its configuration', 'rm .git/config; mkfifo .git/config'],
+  ['a pipe as itself', 'rm -r .git; mkfifo .git'],
+  ['a pipe as its index', 'rm -f .git/index; mkfifo .git/index'],
+  ['objects from elsewhere', 'echo /elsewhere/objects > .git/objects/info/alternates'],
+  ['objects that are elsewhere', 'mv .git/objects ../objects; ln -s ../../objects .git/objects'],
+  ['all of it elsewhere', 'mv .git ../git; ln -s ../git .git'],
+  ['a file that says so', 'mv .git ../git; echo gitdir: ../git > .git'],
+  ['what is common to worktrees elsewhere', 'cp -r .git ../git; echo ../../git > .git/commondir'],
+])('L55 a git that reads is in doubt where the repository has %s', (_, change) => {
+  expect(gitMayDoMore(workspace(BEGIN), '/')).toBe(false);
+  const cwd = workspace(BEGIN, change);
+  expect(gitMayDoMore(cwd, cwd)).toBe(true);
+});
+
+test('L55 a git that reads is not in doubt in an ordinary repository', () => {
+  const cwd = workspace(
+    'git init -q ../up; git clone -q ../up . 2>/dev/null; git config user.email a@b; git config user.name "a # b"',
+    'git config core.hooksPath .husky; git config pull.rebase true; git config branch.main.vscode-merge-base origin/main',
+    'git config remote.origin.gh-resolved base; git config lfs.repositoryformatversion 0; git config commit.gpgsign true',
+    'git config "lfs.https://x.example/y.git/info/lfs.access" basic; git config advice.detachedHead false',
+  );
+  expect(gitMayDoMore(cwd, cwd)).toBe(false);
+  mkdirSync(join(cwd, 'deep'));
+  expect(gitMayDoMore(join(cwd, 'deep'), join(cwd, 'deep'))).toBe(false);
+});
+
+const PIECES =
+  '[core] [CORE] [branch] [diff] [include] [branch␣"x"] [branch␣"x\\"]"] [branch.x] [filter␣"lfs"] [core]bare=1 [ ] " \\ # ; = ␣ ␣ ' +
+  '⏎ ⏎ ⏎ ⏎ \t \r abbrev=7 worktree=/etc worktree␣=␣x path=x bare external=x process merge=a\\ x=" a "#" \\␣';
+const pieces = PIECES.split(' ').map((piece) => piece.replaceAll('␣', ' ').replaceAll('⏎', '\n'));
+
+test('L55 whatever a configuration looks like, git finds no harmful key in one that was found harmless', () => {
+  const file = join(tempFolder(), 'config');
+  let compared = 0;
+  const compare = (config: string): void => {
+    if (!holdsOnlyHarmless(config)) return;
+    writeFileSync(file, config);
+    const { stdout, status } = spawnSync('git', ['config', '-f', file, '--list', '--name-only'], { encoding: 'utf8' });
+    if (status !== 0) return;
+    compared++;
+    expect(stdout).not.toMatch(/^(?:diff|include|filter)\.|^core\..*(?:worktree|path|external|process)$/im);
+  };
+  const config = fc.array(fc.constantFrom(...pieces), { maxLength: 12 }).map((parts) => parts.join(''));
+  const likely = config.map((rest) => `[core]\nbare = false\n${rest}`);
+  fc.assert(fc.property(fc.oneof(config, likely), compare), { numRuns: 1_500 });
+  expect(compared).toBeGreaterThan(20);
+});

@@ -1,0 +1,104 @@
+// The status page over real HTTP: asked under other names, with other cookies, and for paths that lead away.
+import { request } from 'node:http';
+import { createServer } from 'node:net';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { type ServedPage, servePage } from '../../client/page/serve-page.ts';
+
+const ports = {
+  list: async function* () {},
+  read: () => Promise.reject(new Error('no session here')),
+};
+
+let page: ServedPage;
+let url: URL;
+const token = (): string => url.searchParams.get('token') ?? '';
+
+beforeAll(async () => {
+  page = await servePage(ports);
+  url = new URL(page.url);
+});
+afterAll(() => page.close());
+
+type Asked = { readonly host?: string; readonly cookie?: string; readonly address?: string };
+type Answer = { readonly status: number; readonly headers: Readonly<Record<string, unknown>>; readonly text: string };
+
+/** As a browser sends it, at any name: the path goes out as it is written. */
+function ask(path: string, { host = url.host, cookie, address = '127.0.0.1' }: Asked = {}): Promise<Answer> {
+  const headers = { host, ...(cookie === undefined ? {} : { cookie }) };
+  return new Promise((resolve, reject) => {
+    const sent = request({ host: address, port: url.port, path, headers, agent: false }, (answer) => {
+      let text = '';
+      answer.setEncoding('utf8').on('data', (part: string) => (text += part));
+      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, text }));
+    });
+    sent.once('error', reject).end();
+  });
+}
+
+it('has a name of its own, so that its cookie goes to no other port of this machine', async () => {
+  expect(url.hostname).toMatch(/^perdure-[0-9a-f]{16}\.localhost$/);
+  const other = await servePage(ports);
+  expect(new URL(other.url).hostname).not.toBe(url.hostname);
+  await other.close();
+  const entered = await ask(`/?token=${token()}`);
+  expect([entered.status, entered.headers['location']]).toEqual([303, '/']);
+  // No Domain: a cookie of this name alone.
+  expect(entered.headers['set-cookie']).toEqual([`perdure=${token()}; Path=/; HttpOnly; SameSite=Strict`]);
+  expect((await ask('/', { cookie: `perdure=${token()}` })).status).toBe(200);
+});
+
+it('gives nothing under any other name, not even to who has the token: no cookie, no redirect, not its own name', async () => {
+  const { port, hostname } = url;
+  const others = ['127.0.0.1', 'localhost', '[::1]', 'x.localhost', `x.${hostname}`, `${hostname}.`, 'evil.example'];
+  const hosts = [...others.map((name) => `${name}:${port}`), hostname, `${hostname}:1`, `${url.host}.evil.example`, ''];
+  for (const host of hosts) {
+    for (const path of [`/?token=${token()}`, '/', '/style.css', '/nowhere']) {
+      const answer = await ask(path, { host, cookie: `perdure=${token()}` });
+      // 400: not a host at all.
+      expect([400, 421]).toContain(answer.status);
+      if (answer.status === 421)
+        expect(answer.text).toBe('the page is only at the address that perdure printed: open that one');
+      expect(answer.headers['set-cookie'] ?? answer.headers['location']).toBeUndefined();
+      expect(JSON.stringify(answer)).not.toContain(url.hostname);
+    }
+  }
+});
+
+it.each([
+  '//evil.example/',
+  '/%09/evil.example/',
+  '/%0a/evil.example',
+  '/%0d%0a/evil.example',
+  '/\\evil.example',
+  '\\\\evil.example',
+  '/%5cevil.example',
+  '/%2f/evil.example',
+  '/%2509/evil.example',
+  '/.//evil.example',
+  '/sessions/..%2f%2fevil.example',
+  '/sessions//evil.example',
+  '/sessions/s-1/..//evil.example',
+  '/sessions/%09',
+  'http://evil.example/',
+])('leads from %s to no other site', async (path) => {
+  const { status, headers } = await ask(`${path}?token=${token()}`);
+  // 400 and 421: refused, and led nowhere.
+  if (status === 303) expect(headers['location']).toBe('/');
+  else expect([[400, 421].includes(status), headers['location']]).toEqual([true, undefined]);
+});
+
+it('leads to the session that was asked for', async () => {
+  const { headers } = await ask(`/sessions/s-1?token=${token()}`);
+  expect(headers['location']).toBe('/sessions/s-1');
+});
+
+it('leaves nobody the same port of the other loopback address, which a browser may try first', async () => {
+  const taken = await new Promise<string>((resolve) => {
+    const other = createServer();
+    other.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    other.listen({ host: '::1', port: Number(url.port), exclusive: true }, () => other.close(() => resolve('free')));
+  });
+  // EADDRNOTAVAIL or EAFNOSUPPORT: there is no IPv6 here, for nobody.
+  expect(['EADDRINUSE', 'EADDRNOTAVAIL', 'EAFNOSUPPORT']).toContain(taken);
+  if (taken === 'EADDRINUSE') expect((await ask('/', { address: '::1' })).status).toBe(401);
+});

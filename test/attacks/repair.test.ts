@@ -1,0 +1,115 @@
+// The newest stored step of a session is damaged: it is said, what is lost is said, and the session goes on.
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { fileLayout } from '../../activities/transcript/file-layout.ts';
+import { fileStore } from '../../activities/transcript/file-store.ts';
+import { createClient } from '../../client/client.ts';
+import { lossOf } from '../../client/repair.ts';
+import { reply } from '../../worker/scripted-model/index.ts';
+import { LONGEST_ID, LONGEST_LOSS, UPDATES } from '../../workflows/contract/session.ts';
+import { harness, type Harness, type OpenSession } from '../support/harness.ts';
+import { until } from '../support/until.ts';
+
+const damages: readonly [string, (path: string) => void][] = [
+  ['one flipped byte', flip],
+  ['a file of garbage', (path) => writeFileSync(path, 'garbage')],
+  ['a file that is gone', (path) => rmSync(path)],
+];
+
+function flip(path: string): void {
+  const bytes = readFileSync(path);
+  bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] ?? 0) ^ 1;
+  writeFileSync(path, bytes);
+}
+
+function clientOf({ client, storeDir, taskQueue }: Harness) {
+  const store = fileStore({ dir: storeDir });
+  const live = async function* () {};
+  return createClient({ temporal: client, store, live, visibility: () => Promise.resolve(true), taskQueue });
+}
+
+/** Two runs have ended, nothing works, and the newest step of the second is damaged. */
+async function damaged(damage: (path: string) => void): Promise<{ h: Harness; session: OpenSession }> {
+  const h = await harness({ script: () => reply('Noted.') });
+  const session = await h.open('The first.');
+  await session.ended(1);
+  await session.send('The second.');
+  await session.ended(2);
+  const { head } = await idle(session);
+  await h.worker.stop();
+  damage(fileLayout(h.storeDir).blob(head!));
+  return { h, session };
+}
+
+const idle = (session: OpenSession) =>
+  until(async () => {
+    const memo = await session.memo();
+    return memo?.phase === 'idle' ? memo : null;
+  });
+
+it.each(damages)(
+  'L20 %s: runs fail and name the command; what is lost is said, and the session goes on',
+  async (_, damage) => {
+    const { h, session } = await damaged(damage);
+    const worker = await h.startWorker();
+    await session.send('The third.');
+    expect((await session.ended(3)).terminal).toMatchObject({
+      reason: 'model_error',
+      detail: expect.stringMatching(/perdure repair/),
+    });
+    await idle(session);
+    const sessions = clientOf(h);
+    const found = await sessions.damage(session.id);
+    expect(found).toMatchObject({
+      kind: 'repairable',
+      lost: expect.stringMatching(/^everything from entry \d+ on is lost, since .*1 message/),
+    });
+    expect(await sessions.repair(session.id)).toEqual(found);
+    expect(await sessions.damage(session.id)).toEqual({ kind: 'whole' });
+    await session.send('The fourth.');
+    expect((await session.ended(4)).terminal).toEqual({ reason: 'completed' });
+    const entries = await session.entries();
+    expect(entries.filter((entry) => entry.kind === 'notice' && entry.notice.kind === 'repaired')).toHaveLength(1);
+    const last = JSON.stringify(h.bodies().at(-1)?.messages);
+    for (const words of ['The first.', 'The second.', 'was damaged', 'The fourth.']) expect(last).toContain(words);
+    expect(h.model.problems).toEqual([]);
+    await worker.stop();
+  },
+);
+
+it('a session that is whole is left alone, and what does not fit it is refused with a sentence', async () => {
+  const h = await harness({ script: () => reply('Noted.') });
+  const session = await h.open('The first.');
+  await session.ended(1);
+  const { head } = await idle(session);
+  const sessions = clientOf(h);
+  expect(await sessions.repair(session.id)).toEqual({ kind: 'whole' });
+  const ask = (repair: unknown) =>
+    session.handle.executeUpdate(UPDATES.repair, { args: [repair] }).then(
+      () => 'taken',
+      (error: Error) => String(error.cause),
+    );
+  const other = 'a'.repeat(64);
+  expect(await ask({ from: other, to: head, lost: 'x' })).toContain('has gone on meanwhile');
+  expect(await ask({ from: head, to: 'nowhere', lost: 'x' })).toContain('names no head');
+  expect(await ask({ from: head, to: head })).toContain('does not say what is lost');
+  expect((await idle(session)).head).toBe(head);
+});
+
+it('a closed session is only looked at', async () => {
+  const { h, session } = await damaged(flip);
+  const worker = await h.startWorker();
+  await session.handle.cancel();
+  await until(async () => (await session.handle.describe()).status.name === 'CANCELLED');
+  const sessions = clientOf(h);
+  expect(await sessions.damage(session.id)).toMatchObject({ kind: 'repairable' });
+  await expect(sessions.repair(session.id)).rejects.toThrow(/closed|cancelled/);
+  await worker.stop();
+});
+
+it('what is lost is said in as many characters as a session takes, however long the names of messages are', () => {
+  const messages = Array.from({ length: 300 }, (_, n) => `${n}`.padEnd(LONGEST_ID, 'x'));
+  const lost = lossOf({ entries: [], length: 0 }, [{ heads: [], messages }], { last: null });
+  expect(lost).toContain('300 messages: 0xxx');
+  expect(lost.length).toBeLessThanOrEqual(LONGEST_LOSS);
+});

@@ -1,0 +1,125 @@
+// What a person is shown of a call before deciding about it, and of a session: nothing of it is hidden.
+import * as fc from 'fast-check';
+import { expect, it } from 'vitest';
+import type { WaitingApproval } from '../../client/approval.ts';
+import { approvalsTable } from '../../client/render/approvals-table.ts';
+import { approvalText } from '../../client/render/approval-text.ts';
+import { painter } from '../../client/render/paint.ts';
+import { plain } from '../../client/render/plain.ts';
+import { sessionTable } from '../../client/render/session-table.ts';
+import { callLine, compactInput } from '../../client/render/tool-lines.ts';
+import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
+import { description, session } from '../client/support.ts';
+
+const approval = (input: unknown): WaitingApproval => ({
+  session,
+  call: '1.1.0',
+  tool: 'bash',
+  reason: 'it may change files',
+  inputHash: 'h',
+  head: 'h' as Hash,
+  index: 0,
+  deadline: 0,
+  input,
+});
+const shown = (input: unknown): string => approvalText(painter(false), approval(input));
+
+const unseen = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\s]/u;
+const printable = (text: string): readonly string[] => Array.from(text).filter((letter) => !unseen.test(letter));
+
+/** How many printable characters of `text` are not in `where`, in order. */
+function lost(text: string, where: string): number {
+  const letters = printable(text);
+  let at = 0;
+  for (const letter of where) if (letter === letters[at]) at += 1;
+  return letters.length - at;
+}
+
+const said = (text: string): number =>
+  [...text.matchAll(/… \(\+?([\d,]+) characters?/g)].reduce(
+    (sum, found) => sum + Number(found[1]?.replaceAll(',', '')),
+    0,
+  );
+
+const pieces = [
+  '\u001b]0;',
+  '\u0007',
+  '\u001b[8m',
+  '\u202e',
+  '\u200b',
+  '\u{e0041}',
+  '\r',
+  '\n',
+  '\t',
+  ' '.repeat(400),
+  'rm -rf ~',
+  '# ',
+  '漢',
+  '👩‍💻',
+];
+const texts = fc
+  .array(fc.oneof(fc.constantFrom(...pieces), fc.string({ unit: 'binary', maxLength: 40 })), { maxLength: 60 })
+  .map((parts) => parts.join(''));
+
+it('every printable character of an input is shown, in order, unless it is said how much is cut', () => {
+  fc.assert(
+    fc.property(texts, fc.nat(20), (text, times) => {
+      const command = text.repeat(times);
+      for (const where of [
+        shown({ command }),
+        callLine(painter(false), 'bash', { command }),
+        compactInput({ command }, 60),
+      ]) {
+        expect(lost(command, where)).toBeLessThanOrEqual(said(where));
+        expect(where).toBe(plain(where));
+      }
+    }),
+    { numRuns: 300, seed: 20_261_123 },
+  );
+});
+
+it.each([
+  ['an escape sequence with its content', 'ls # \u001b]0;\n rm -rf ~ \u0007', 'rm -rf ~'],
+  ['a line that is written over', 'rm -rf ~ #\rls', 'rm -rf ~ #\\rls'],
+  ['a text that is turned around', 'rm \u202ecod', 'rm \\u202ecod'],
+  ['what takes no room', 'rm\u200b -rf', 'rm\\u200b -rf'],
+])('shows %s', (_what, command, seen) => {
+  expect(shown({ command })).toContain(seen);
+  expect(approvalsTable(painter(false), [approval({ command })])).toContain(seen);
+  expect(callLine(painter(false), 'bash', { command })).toContain(seen);
+});
+
+it('shows the command first, wherever the model put it, and lines of one value as such', () => {
+  const input = { description: 'lists\ncommand: ls', timeout: 5, command: 'rm -rf ~' };
+  expect(shown(input).split('\n').slice(1, 5)).toEqual([
+    '  │ command: rm -rf ~',
+    '  │ description: lists',
+    '  ┊ command: ls',
+    '  │ timeout: 5',
+  ]);
+  expect(compactInput(input)).toMatch(/^rm -rf ~ /);
+});
+
+it('goes on with a line that is too long below it, marked', () => {
+  const lines = shown({ command: `ls${' '.repeat(600)}; rm -rf ~` }).split('\n');
+  expect(lines.some((line) => /^ {2}↪ .*; rm -rf ~$/.test(line))).toBe(true);
+});
+
+it('lists sessions of foreign workflows without letting their ids, titles and reasons act', () => {
+  const evil = '\u001b]0;x\u0007\u202e\nnext';
+  const last = { run: 1, head: null, turns: 1, iterations: 1, messages: [], terminal: { reason: evil } };
+  const listed = sessionTable(
+    painter(false),
+    [
+      description({
+        session: evil as SessionId,
+        title: evil,
+        last: last as unknown as ReturnType<typeof description>['last'],
+      }),
+    ],
+    0,
+  );
+  expect(listed).toBe(plain(listed));
+  expect(listed.split('\n')).toHaveLength(3);
+  expect(listed.match(/\\x1b\]0;x\\x07\\u202e next/g)).toHaveLength(3);
+});

@@ -1,0 +1,146 @@
+// Inputs that take a worker's time: the thread that judges a call and prepares its result carries all sessions of the worker.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { analyse } from 'scslre';
+import ts from 'typescript';
+import { expect, test } from 'vitest';
+import { bashResult } from '../../activities/tools/builtin/shell/bash-result.ts';
+import { bashTool } from '../../activities/tools/builtin/bash.ts';
+import { globTool } from '../../activities/tools/builtin/glob.ts';
+import { grepTool } from '../../activities/tools/builtin/grep.ts';
+import { replaceText } from '../../activities/tools/builtin/files/replace-text.ts';
+import { decide } from '../../activities/tools/permission.ts';
+import { probeSandbox } from '../../activities/tools/sandbox.ts';
+import { tempFolder, toolContext } from '../tools/support.ts';
+
+const sandbox = await probeSandbox({ kinds: ['group'] });
+const bash = bashTool({ sandbox });
+const rules = Array.from({ length: 600 }, (_, n) => `bash(cmd${n} sub:*)`);
+
+/** Milliseconds of processor time, whatever else the machine does. */
+function cost(work: () => unknown): number {
+  const before = process.cpuUsage();
+  work();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1_000;
+}
+
+/**
+ * How many times as much 4 n costs as n, at the least of some tries: 4 where it is linear, 16 where it is quadratic. What costs
+ * next to nothing counts as linear.
+ */
+function growth(work: (n: number) => unknown, n: number): number {
+  const least = (size: number): number => Math.min(...Array.from({ length: 4 }, () => cost(() => work(size))));
+  work(Math.ceil(n / 4));
+  const [once, fourfold] = [least(n), least(4 * n)];
+  return fourfold < 20 ? 1 : fourfold / Math.max(once, 1);
+}
+
+function judge(permissions: object, command: string): unknown {
+  const subject = { mode: 'default' as const, permissions, cwd: '/workspace' };
+  return decide(subject, 'execute', bash, { command });
+}
+
+const output = (text: string) => ({ head: Buffer.from(text), tail: Buffer.alloc(0), omitted: 0 });
+const ended = { kind: 'exit', exit: { code: 0, signal: null } } as const;
+
+test.each<[string, (n: number) => unknown, number]>([
+  ['blank lines before the end', (n) => bashResult('x', 1, ended, output(`${'\n'.repeat(n)}x`)), 100_000],
+  ['escapes that never end', (n) => bashResult('x', 1, ended, output('\u001b[1;'.repeat(n))), 100_000],
+  ['carriage returns', (n) => bashResult('x', 1, ended, output('\r'.repeat(n))), 100_000],
+])('an output of n %s takes time in proportion to n', (_, work, n) => {
+  expect(growth(work, n)).toBeLessThan(10);
+});
+
+const edit = (text: Buffer, before: string): unknown =>
+  replaceText(text, before, 'x', { all: true, most: text.length * 2 });
+
+test.each<[string, (n: number) => unknown, number]>([
+  ['many places and no newline', (n) => edit(Buffer.alloc(n, 'ab'), 'ab'.repeat(20)), 500_000],
+  [
+    'a long text that is nearly there',
+    (n) => edit(Buffer.alloc(n, 'a'), `${'a'.repeat(n / 4)}b${'a'.repeat(n / 4)}`),
+    200_000,
+  ],
+  ['a text that repeats itself', (n) => edit(Buffer.alloc(n, 'ab'), `bb${'ab'.repeat(5_000)}`), 500_000],
+  ['CRLF lines', (n) => edit(Buffer.alloc(n, '\r\n'), 'a\nb'), 500_000],
+])('an edit of a file of n bytes with %s takes time in proportion to n', (_, work, n) => {
+  expect(growth(work, n)).toBeLessThan(10);
+});
+
+test.each<[string, (n: number) => string]>([
+  ['words after a runner', (n) => `sudo ${'cmd1 '.repeat(n / 5)}`],
+  ['runners one after the other', (n) => `${'sudo -x bash '.repeat(n / 13)}-c x`],
+  ['options', (n) => `cmd1 ${'-a '.repeat(n / 3)}$x`],
+  ['the same options and names', (n) => `cmd1 ${'-a sub '.repeat(n / 7)}`],
+  ['commands', (n) => 'cmd1 -x $y; '.repeat(n / 12)],
+  ['commands in brackets', (n) => '(cmd1 -x $y) '.repeat(n / 13)],
+  ['an open quote', (n) => `$(x) "${'\\"'.repeat(n / 2)}`],
+  ['open substitutions', (n) => '$('.repeat(n / 2)],
+  ['open braces', (n) => '${'.repeat(n / 2)],
+  ['redirections', (n) => `(${'>'.repeat(n / 2)}${' '.repeat(n / 2)}`],
+  ['here-documents', (n) => "cat <<'E' ".repeat(n / 10)],
+  ['digits', (n) => `(${'1'.repeat(n)}`],
+  ['tildes', (n) => `ls ${'~'.repeat(n)}`],
+  ['assignments', (n) => `a[${']'.repeat(n)}`],
+])('L55 a command of n bytes with %s is judged by 600 rules in time in proportion to n', (_, command) => {
+  for (const kind of ['deny', 'allow']) {
+    expect(
+      growth((n) => judge({ [kind]: rules }, command(n)), 25_000),
+      kind,
+    ).toBeLessThan(10);
+  }
+});
+
+test('L55 a command that names too many paths, or is too long, is in doubt', () => {
+  const context = { cwd: '/workspace', dir: '/workspace' };
+  const risk = (command: string): unknown =>
+    typeof bash.risk === 'function' ? bash.risk({ command }, context) : bash.risk;
+  expect(risk(`cat ${'a '.repeat(1_000)}`)).toBe('read');
+  expect(risk(`cat ${'a '.repeat(3_000)}`)).toBe('execute');
+  expect(risk(`cat ${`-${'a'.repeat(255)} `.repeat(100)}`)).toBe('execute');
+  expect(risk(`echo ${'a'.repeat(30_000)}`)).toBe('read');
+  expect(risk(`echo ${'a'.repeat(40_000)}`)).toBe('execute');
+});
+
+test('a glob whose braces make it costly for each name is refused', async () => {
+  const context = toolContext(tempFolder());
+  const pattern = `${'*a'.repeat(400)}${'{b,c}'.repeat(8)}`;
+  await expect(globTool({ sandbox }).call({ pattern }, context)).rejects.toThrow('use a simpler one');
+  const files = { pattern: 'x', glob: `x/${pattern}` };
+  await expect(grepTool({ sandbox }).call(files, context)).rejects.toThrow('use a simpler one');
+});
+
+test('other work goes on while a command of blank lines is answered', async () => {
+  const cwd = tempFolder();
+  const before = process.cpuUsage();
+  const { content } = await bash.call({ command: 'yes "" | head -n 200000; echo end' }, toolContext(cwd));
+  const { user } = process.cpuUsage(before);
+  expect(content.trim()).toBe('end');
+  // Of processor time; it was over a minute.
+  expect(user / 1e6).toBeLessThan(10);
+});
+
+test('no regular expression of the product can be made to look at a text again and again', () => {
+  const found: string[] = [];
+  for (const file of ['activities', 'client', 'worker', 'workflows'].flatMap(sourcesIn)) {
+    const source = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest);
+    const visit = (node: ts.Node): void => {
+      if (ts.isRegularExpressionLiteral(node) && isSlow(node.text)) found.push(`${file}: ${node.text}`);
+      ts.forEachChild(node, visit);
+    };
+    visit(source);
+  }
+  expect(found).toEqual([]);
+  expect([/\n+$/, /\s*\n\s*/g, /(a+)+$/].map(String).every(isSlow)).toBe(true);
+});
+
+function isSlow(literal: string): boolean {
+  const end = literal.lastIndexOf('/');
+  return analyse({ source: literal.slice(1, end), flags: literal.slice(end + 1) }).reports.length > 0;
+}
+
+function sourcesIn(folder: string): string[] {
+  const names = readdirSync(folder, { recursive: true }).map(String);
+  return names.filter((name) => name.endsWith('.ts')).map((name) => join(folder, name));
+}

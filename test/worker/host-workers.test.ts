@@ -1,0 +1,28 @@
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { processIdentity } from '../../activities/process-identity.ts';
+import { joinWorkers } from '../../worker/host-workers.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+/** Of this machine, with a start time that no process has. */
+function died(dir: string, taskQueue: string): void {
+  writeFileSync(join(dir, `${taskQueue}.json`), JSON.stringify({ ...processIdentity(), startTime: '1', taskQueue }));
+}
+
+it('L50 living workers, and those that ended in order, are nothing to look after', () => {
+  const dir = tempDir();
+  const [own, other, gone] = [1, 2, 3].map(() => joinWorkers(dir, 'q'));
+  gone?.leave();
+  expect([own?.haveDied(), other?.haveDied()]).toEqual([false, false]);
+  expect(readdirSync(dir)).toHaveLength(2);
+});
+
+it('L50 one that died is looked after in three rounds, by workers of its queue', () => {
+  const dir = tempDir();
+  const own = joinWorkers(dir, 'q');
+  died(dir, 'another');
+  expect(own.haveDied()).toBe(false);
+  died(dir, 'q');
+  expect([1, 2, 3, 4].map(() => own.haveDied())).toEqual([true, true, true, false]);
+});

@@ -1,0 +1,52 @@
+// Which workers a session is for. A configuration guards its sessions (hooks, rules) and extends them (tools): a session that is begun
+// with one has a task queue that only workers of this configuration poll. The code of a hook cannot be compared, so a configuration
+// is known by its name, else by its file; one that a program gives without a name is known to that program alone, and its session's
+// queue is the session's own.
+import { createHash } from 'node:crypto';
+import { realpathSync } from 'node:fs';
+import { TASK_QUEUE, type Configuration } from '../workflows/contract/session.ts';
+import type { PerdureConfig } from './config.ts';
+
+/** Null: the user's own file, or none. `file`: was named. `given`: by a program, as a value. */
+export type ConfigSource = { readonly kind: 'file'; readonly path: string } | { readonly kind: 'given' } | null;
+
+export type ForWorkers = {
+  readonly taskQueue: string;
+  /** For people, beside the session; null for the queue that every worker that stays polls. */
+  readonly configuration: Configuration | null;
+};
+
+export const forAnyWorker: ForWorkers = { taskQueue: TASK_QUEUE, configuration: null };
+
+/** They are about the process that works, not about what it does. */
+const OF_THE_PROCESS: readonly (keyof PerdureConfig)[] = ['drainMs', 'maxConcurrentActivities', 'profile'];
+
+/**
+ * `place` sets apart equal paths of different machines: the id of the store. Null for a configuration that is a program's alone: its
+ * session has a queue of its own.
+ */
+export function forWorkersOf(config: PerdureConfig, source: ConfigSource, place: string): ForWorkers | null {
+  const { name } = config;
+  const file = source?.kind === 'file' ? realpathSync(source.path) : undefined;
+  if (name !== undefined)
+    return { taskQueue: `${TASK_QUEUE}.${name}.named`, configuration: { name, ...(file && { file }) } };
+  if (source === null || isAboutTheProcess(config)) return forAnyWorker;
+  if (file === undefined) return null;
+  const hash = createHash('sha256').update(`${place}\0${file}`).digest('hex').slice(0, 24);
+  return { taskQueue: `${TASK_QUEUE}.${hash}.file`, configuration: { file } };
+}
+
+/** The session's own queue. */
+export function forItsProgram(session: string): ForWorkers {
+  return { taskQueue: `${TASK_QUEUE}.${session}.session`, configuration: {} };
+}
+
+export function isForItsProgram({ taskQueue }: Pick<ForWorkers, 'taskQueue'>, session: string): boolean {
+  return taskQueue === forItsProgram(session).taskQueue;
+}
+
+function isAboutTheProcess(config: PerdureConfig): boolean {
+  return Object.entries(config).every(
+    ([key, value]) => value === undefined || OF_THE_PROCESS.some((name) => name === key),
+  );
+}

@@ -1,0 +1,83 @@
+// Takes the secrets of a process out of a text that others wrote, in whatever spelling they come back: as they are, percent-encoded,
+// JSON-escaped, in base64 at any offset. For texts that people read and the store keeps; what a model says in a reply is not touched (L16).
+import type { Redact } from '../activities/deps.ts';
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** Characters. A shorter one would also be found where it is no secret. */
+const LEAST = 6;
+
+const INSTEAD = '[redacted]';
+
+/** Of a worker or a command with this environment. */
+export function redactor(env: Env): Redact {
+  const spellings = secretsOf(env)
+    .filter((secret) => secret.length >= LEAST)
+    .flatMap((secret) => [secret, ...inBase64(secret)])
+    // Of two that begin alike the longer one goes first.
+    .toSorted((one, other) => other.length - one.length);
+  if (spellings.length === 0) return (text) => text;
+  const any = new RegExp([...new Set(spellings)].map(inAnyEscape).join('|'), 'giu');
+  return (text) => text.replace(any, INSTEAD);
+}
+
+function secretsOf(env: Env): readonly string[] {
+  const { ANTHROPIC_API_KEY: key = '', ANTHROPIC_AUTH_TOKEN: token = '', ANTHROPIC_BASE_URL: url = '' } = env;
+  // The SDK sends these along.
+  const headers = (env['ANTHROPIC_CUSTOM_HEADERS'] ?? '').split('\n').map((line) => line.slice(line.indexOf(':') + 1));
+  const bare = headers.map((value) => value.trim().replace(/^(bearer|basic) /i, ''));
+  return [key, token, ...bare, ...inAddress(url.trim())].map((secret) => secret.trim());
+}
+
+/** Of one that cannot be read, everything. */
+function inAddress(address: string): readonly string[] {
+  if (!URL.canParse(address)) return [address];
+  const { username, password, searchParams, hash } = new URL(address);
+  return [...[username, password, hash.slice(1)].map(decoded), ...searchParams.values()];
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** As a part of a longer text in base64 it looks different at each of three offsets; letters that hold bits of its neighbours are left out. */
+function inBase64(secret: string): readonly string[] {
+  const bytes = Buffer.from(secret);
+  return [0, 1, 2].map((offset) => {
+    const encoded = Buffer.concat([Buffer.alloc(offset), bytes])
+      .toString('base64')
+      .replaceAll('=', '');
+    const whole = (offset + bytes.length) % 3 === 0;
+    return encoded.slice(Math.ceil((offset * 8) / 6), whole ? undefined : -1);
+  });
+}
+
+/** A pattern for the text with any of its characters escaped, as a URL or JSON would. */
+function inAnyEscape(text: string): string {
+  return Array.from(text, anyEscape).join('');
+}
+
+function anyEscape(character: string): string {
+  const literal = character.replace(/[\\^$.*+?()[\]{}|/]/u, String.raw`\$&`);
+  const percent = [...Buffer.from(character)].map((byte) => `%(?:25)?${hex(byte, 2)}`).join('');
+  const units = Array.from({ length: character.length }, (_, at) => hex(character.charCodeAt(at), 4));
+  const unicode = units.map((unit) => String.raw`\\+u${unit}`).join('');
+  return `(?:${[literal, percent, unicode, ...(others[character] ?? [])].join('|')})`;
+}
+
+/** What else stands for it: base64 for URLs, a blank in a query, JSON's short escapes. */
+const others: Readonly<Record<string, readonly string[]>> = {
+  '+': ['-'],
+  '/': ['_', String.raw`\\+/`],
+  ' ': [String.raw`\+`],
+  '"': [String.raw`\\+"`],
+  '\\': [String.raw`\\\\`],
+};
+
+function hex(value: number, digits: number): string {
+  return value.toString(16).padStart(digits, '0');
+}
