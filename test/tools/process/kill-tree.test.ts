@@ -7,7 +7,8 @@ import { killTree, type Killed } from '../../../activities/tools/process/kill-tr
 import { spawnTree, type ProcessTree } from '../../../activities/tools/process/spawn-tree.ts';
 import type { Sandbox } from '../../../activities/tools/sandbox.ts';
 import { workingSandboxes } from '../sandboxes.ts';
-import { processesWith, tempFolder, until } from '../support.ts';
+import { until } from '../../support/until.ts';
+import { processesWith, tempFolder } from '../support.ts';
 
 const sandboxes = await workingSandboxes();
 
@@ -46,10 +47,8 @@ test.each(
   const mark = `sleep\0${++unique}`;
   const { output, kill } = await start(sandbox, command.replaceAll('N', String(unique)));
   await until(() => output().includes('ready'));
-  const started = performance.now();
   expect((await kill(200)).left).toBe(0);
-  await until(async () => (await processesWith(mark)).length === 0, 5_000);
-  expect(performance.now() - started).toBeLessThan(5_000);
+  await until(async () => (await processesWith(mark)).length === 0);
 });
 
 const wrapped = sandboxes.filter(({ kind }) => kind !== 'group');
@@ -61,7 +60,7 @@ test.each(wrapped)(
     const { output, kill } = await start(sandbox, `setsid env -i setsid sleep ${unique} & echo ready; sleep 600`);
     await until(async () => output().includes('ready') && (await processesWith(mark)).length > 0);
     await kill(100);
-    await until(async () => (await processesWith(mark)).length === 0, 5_000);
+    await until(async () => (await processesWith(mark)).length === 0);
   },
 );
 
@@ -72,7 +71,7 @@ test.each(wrapped)('F1 $kind ends a command whose worker is killed outright', as
   const worker = spawn(process.execPath, ['-e', script, ...argv], { stdio: 'ignore' });
   await until(async () => (await processesWith(mark)).length > 0);
   worker.kill('SIGKILL');
-  await until(async () => (await processesWith(mark)).length === 0, 5_000);
+  await until(async () => (await processesWith(mark)).length === 0);
 });
 
 test.each(sandboxes)('$kind lets a command clean up on SIGTERM, and runs nothing after it', async (sandbox) => {

@@ -8,7 +8,8 @@ import { expect, test } from 'vitest';
 import { procStat } from '../../../activities/proc-stat.ts';
 import { processInfo } from '../../../activities/tools/process/proc.ts';
 import { SPAWNER_GONE, startCommand } from '../../../activities/tools/process/spawner.ts';
-import { tempFolder, until } from '../support.ts';
+import { until } from '../../support/until.ts';
+import { tempFolder } from '../support.ts';
 
 const sleeping = { argv: ['sleep', '1000'], cwd: '/', env: { PATH: process.env['PATH'] ?? '' } };
 const spawnerOf = (pid: number): number => procStat(pid)?.parent ?? 0;

@@ -75,7 +75,7 @@ test.each(['grep -x', 'ls -a', 'cat ./', 'sort -k'])('L55 %s… is judged at onc
   const before = performance.now();
   judged(`${begin}${'x'.repeat(98_000)} a`);
   // Milliseconds; it takes some forty. What grows with the square of the length takes minutes.
-  expect(performance.now() - before).toBeLessThan(5_000);
+  expect(performance.now() - before).toBeLessThan(60_000);
 });
 
 test('paths are judged from the workspace, and from where cd leads', () => {
