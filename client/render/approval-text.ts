@@ -30,20 +30,21 @@ export function approvalHint({ session, call }: Pick<WaitingApproval, 'session' 
  * where it is cut, it is said how much is left.
  */
 function inputLines(input: unknown): readonly string[] {
-  const rows = fieldRows(input);
+  const { rows, beyond } = fieldRows(input);
   const shown = rows.slice(0, LINES).map(({ mark, text }) => `${mark} ${text}`);
-  const left = rows.slice(LINES).reduce((sum, { text, more }) => sum + text.length + more, 0);
+  const left = rows.slice(LINES).reduce((sum, { text }) => sum + text.length, beyond);
   const whole = JSON.stringify(input)?.length ?? 0;
   return left === 0
     ? shown
     : [...shown, `… (${count(left, 'character')} more, ${whole} of JSON in all: perdure approvals --json)`];
 }
 
-type Row = { readonly mark: '│' | '┊' | '↪'; readonly text: string; readonly more: number };
+type Row = { readonly mark: '│' | '┊' | '↪'; readonly text: string };
 
-/** Rows beyond those that are shown are not cut any more: one stands for all of the rest. */
-function fieldRows(input: unknown): readonly Row[] {
+/** `beyond`: characters of the fields that were not looked at, and are in no row. */
+function fieldRows(input: unknown): { readonly rows: readonly Row[]; readonly beyond: number } {
   const rows: Row[] = [];
+  let beyond = 0;
   for (const { name, text } of inputFields(input)) {
     const label = name === null ? '' : `${oneLine(name, 60)}: `;
     // Far more than is shown, however it is written.
@@ -53,12 +54,12 @@ function fieldRows(input: unknown): readonly Row[] {
       for (let from = 0; from === 0 || from < letters.length; from += LINE) {
         const mark = from > 0 ? '↪' : at > 0 ? '┊' : '│';
         // Once more: a joiner at the end of a row joins nothing.
-        rows.push({ mark, text: plain(letters.slice(from, from + LINE).join('')), more: 0 });
+        rows.push({ mark, text: plain(letters.slice(from, from + LINE).join('')) });
       }
     }
-    if (looked.length < text.length) rows.push({ mark: '↪', text: '', more: text.length - looked.length });
+    beyond += text.length - looked.length;
   }
-  return rows;
+  return { rows, beyond };
 }
 
 /** One line of it, for a table. */

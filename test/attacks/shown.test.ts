@@ -74,7 +74,7 @@ it('every printable character of an input is shown, in order, unless it is said 
         expect(where).toBe(plain(where));
       }
     }),
-    { numRuns: 300, seed: 20_261_123 },
+    { numRuns: 300, endOnFailure: true },
   );
 });
 
@@ -98,6 +98,12 @@ it('shows the command first, wherever the model put it, and lines of one value a
     '  │ timeout: 5',
   ]);
   expect(compactInput(input)).toMatch(/^rm -rf ~ /);
+});
+
+it('says what is left of a text of letters that take two units each', () => {
+  const command = '💻'.repeat(5_000);
+  expect(lost(command, shown({ command }))).toBeGreaterThan(0);
+  expect(lost(command, shown({ command }))).toBeLessThanOrEqual(said(shown({ command })));
 });
 
 it('goes on with a line that is too long below it, marked', () => {
