@@ -115,12 +115,13 @@ export type CallRunner = {
     key: CallKey,
     attempt: Attempt,
     port: CallPort,
-    given?: CallGiven,
+    given: CallGiven,
   ): Promise<EarlyOutcome | { readonly ask: Ask }>;
 };
 
-/** `begun`: an earlier activity may have begun the call. */
+/** `safe`: as it was judged with its reply. `begun`: an earlier activity may have begun the call. */
 export type CallGiven = {
+  readonly safe: boolean;
   readonly context?: ToolContextState | undefined;
   readonly decision?: Decision | undefined;
   readonly begun?: boolean;

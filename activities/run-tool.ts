@@ -11,7 +11,7 @@ import { storedCall } from './tools/stored-call.ts';
 export function runTool(deps: Deps): (attempt: Attempt, input: RunTool) => Promise<ToolResult> {
   return async (
     attempt,
-    { head, config: hash, step, iteration, index, context, decision, stopped: isStopped, doubtful },
+    { head, config: hash, step, iteration, index, safe, context, decision, stopped: isStopped, doubtful },
   ) => {
     const { session, number } = attempt;
     const config = await deps.config(hash);
@@ -21,7 +21,7 @@ export function runTool(deps: Deps): (attempt: Attempt, input: RunTool) => Promi
     return orDied(live, async () => {
       const key = callKey(config.chain, head, index);
       const port = { iteration, say: live.write };
-      const given = { context, decision, begun: isStopped === true || doubtful === true };
+      const given = { safe: safe === true, context, decision, begun: isStopped === true || doubtful === true };
       const own = isStopped ? stopped(attempt) : attempt;
       const done = await deps.tools.claimed(config, call, key, own, port, given);
       await live.end({ type: 'fate', fate: 'done' });

@@ -120,10 +120,10 @@ async function runBatch(bench: RunBench, state: RunState, batch: Batch): Promise
     const siblings = new CancellationScope();
     const one = async (call: Call): Promise<void> => {
       const { index, doubtful } = call;
-      const begun = doubtful ? { doubtful } : {};
+      const judged = { ...(call.safe ? { safe: true as const } : {}), ...(doubtful ? { doubtful } : {}) };
       const item = itemOf(session, state, index);
       const run = (more: Pick<RunTool, 'decision'>) =>
-        session.ports.runTool({ ...common, step: session.nextStep(), index, ...begun, ...more });
+        session.ports.runTool({ ...common, step: session.nextStep(), index, ...judged, ...more });
       const result = await siblings
         .run(() => approved(bench, state, batch, call, run))
         .then(
@@ -132,7 +132,7 @@ async function runBatch(bench: RunBench, state: RunState, batch: Batch): Promise
             const problem = activityProblem(error);
             if (problem?.damaged) return unknownCall(index, problem);
             const cancelled = (session.stopCause !== null || failed) && isCancellation(error);
-            if (problem || cancelled) return settleCall(session, common, item);
+            if (problem || cancelled) return settleCall(session, common, item, call);
             throw error;
           },
         );
@@ -166,13 +166,14 @@ function withdrawn({ index, inputHash }: PendingApproval): CallResult {
 async function leftOver(
   bench: RunBench,
   state: RunState,
-  { index, doubtful }: Call,
+  call: Call,
   asked: PendingApproval | undefined,
   why: string,
 ): Promise<CallResult> {
+  const { index, doubtful } = call;
   if (asked) return withdrawn(asked);
   if (!doubtful) return notRun(index, why);
-  return settleCall(bench.session, callsOf(bench, state, []), itemOf(bench.session, state, index));
+  return settleCall(bench.session, callsOf(bench, state, []), itemOf(bench.session, state, index), call);
 }
 
 function notRun(index: number, note: string): CallResult {

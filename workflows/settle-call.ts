@@ -2,7 +2,7 @@
 // nothing begins any more (L39, L40, L48).
 import { CancellationScope } from '@temporalio/workflow';
 import { activityProblem, type ActivityProblem } from './activity-problem.ts';
-import type { OutcomeItem, RunTool } from './contract/activities.ts';
+import type { Call, OutcomeItem, RunTool } from './contract/activities.ts';
 import type { CallResult } from './machine/events.ts';
 import type { Session } from './session.ts';
 
@@ -12,9 +12,15 @@ const CHECK = 'It may have taken effect; check before repeating it.';
 export type CallsOf = Pick<RunTool, 'head' | 'config' | 'iteration' | 'context'>;
 
 /** Not cancelled by anything. */
-export async function settleCall(session: Session, calls: CallsOf, item: OutcomeItem): Promise<CallResult> {
+export async function settleCall(
+  session: Session,
+  calls: CallsOf,
+  item: OutcomeItem,
+  { safe }: Pick<Call, 'safe'>,
+): Promise<CallResult> {
   const { index } = item;
-  const look = () => session.ports.runTool({ ...calls, step: session.nextStep(), index, stopped: true });
+  const judged = safe ? { safe: true as const } : {};
+  const look = () => session.ports.runTool({ ...calls, ...judged, step: session.nextStep(), index, stopped: true });
   try {
     const done = await CancellationScope.nonCancellable(look);
     if ('ask' in done) throw new Error(`call ${index} asks, and it was stopped`);

@@ -48,7 +48,8 @@ async function runCall(
   const { deps, attempt, input, config, live } = step;
   const key = callKey(config.chain, head, block.index);
   const port = { iteration: input.iteration, say: live.write };
-  const given = { context: input.context };
+  // What runs at once is what was judged to change something.
+  const given = { safe: false, context: input.context };
   try {
     const done = await deps.tools.claimed(config, block, key, attempt, port, given);
     return 'ask' in done ? null : { ran: done.facts };

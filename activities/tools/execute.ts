@@ -21,7 +21,9 @@ export async function executeEarly(bench: Workbench, call: CallRequest, run: Ear
   const began = performance.now();
   const context = toolContext(bench, { ...run, generation: null });
   const checked = await checkCall(bench, run, { call, input: call.input, context, decided: false });
-  if (checked.kind === 'ask') return { kind: 'void', cause: 'superseded' };
+  if (checked.kind === 'ask' || (checked.kind === 'ready' && !checked.ready.safe)) {
+    return { kind: 'void', cause: 'superseded' };
+  }
   const verdict = checked.kind === 'ready' ? await runReady(bench, run, checked, context) : checked;
   if (verdict.kind === 'void') return verdict;
   return { kind: 'done', ...(await format(bench, call, null, verdict, began)) };
@@ -61,19 +63,22 @@ async function attemptCall(bench: Workbench, call: CallRequest, run: CallRun): P
 function doubted(
   bench: Workbench,
   call: CallRequest,
-  { mayHaveBegun }: CallRun,
+  run: CallRun,
   verdict: Verdict | Void | Asked,
 ): Verdict | Void | Asked {
-  if (!mayHaveBegun || verdict.kind !== 'verdict' || verdict.decision !== 'not_run') return verdict;
-  const ready = prepareCall(bench.registry, bench, call);
-  return ready.kind === 'invalid' || ready.safe || needsClaim(ready) ? verdict : maybeStarted(call.name);
+  if (!run.mayHaveBegun || verdict.kind !== 'verdict' || verdict.decision !== 'not_run') return verdict;
+  const prepared = prepareCall(bench.registry, bench, call);
+  if (prepared.kind === 'invalid') return verdict;
+  const ready = asJudged(prepared, run);
+  return ready.safe || needsClaim(ready) ? verdict : maybeStarted(call.name);
 }
 
 /** Its claim is taken all the same: an attempt that is still alive elsewhere, and about to begin, finds it taken. */
 async function neverBegun(bench: Workbench, call: CallRequest, run: CallRun): Promise<Verdict | Void | Asked> {
   const cause = abortCause(run.signal);
-  const ready = prepareCall(bench.registry, bench, call);
-  if (!endsCall(cause) || ready.kind === 'invalid') return stoppedBefore(cause);
+  const prepared = prepareCall(bench.registry, bench, call);
+  if (!endsCall(cause) || prepared.kind === 'invalid') return stoppedBefore(cause);
+  const ready = asJudged(prepared, run);
   if (!needsClaim(ready)) {
     await endUnclaimed(bench, run);
     return stoppedBefore(cause);
@@ -96,7 +101,9 @@ async function withInput(
     return askAgain(call, approved.inputHash, checked.content);
   }
   if (checked.kind !== 'ready') return checked;
-  const { ready, byHook, input } = checked;
+  const { byHook, input } = checked;
+  const ready = asJudged(checked.ready, run);
+  if (run.safe && !ready.safe && !edited) return invalid(noLongerSafe(call.name));
   if (needsClaim(ready)) return await underClaim(bench, call, run, { ready, byHook, chosen: { ...chosen, input } });
   await endUnclaimed(bench, run);
   return await runReady(bench, run, { ready, input }, context);
@@ -117,6 +124,17 @@ async function underClaim(
 async function endUnclaimed({ host }: Workbench, { key, mayHaveBegun }: CallRun): Promise<void> {
   if (mayHaveBegun) await host.endTree({ callId: callId(key) });
 }
+
+/**
+ * Whether a call changes nothing depends on what lies in the workspace, which others change meanwhile: with the reply it is judged once,
+ * and this decided what the call runs beside. What was unsafe then stays so.
+ */
+function asJudged(ready: ReadyCall, { safe }: CallRun): ReadyCall {
+  return { ...ready, safe: ready.safe && safe };
+}
+
+const noLongerSafe = (name: string): string =>
+  `Not run: when ${name} was called it would have changed nothing, and now it might. Make the call again.`;
 
 function needsClaim({ safe, tool }: ReadyCall): boolean {
   return !safe && tool.recovery !== 'rerun';

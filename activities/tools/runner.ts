@@ -48,10 +48,10 @@ export function callRunner(
       );
       return done.kind === 'done' ? { outcome: done.outcome, facts: done.facts } : null;
     },
-    async claimed(config, call, key, attempt, port, { context, decision, begun = false } = {}) {
+    async claimed(config, call, key, attempt, port, { safe, context, decision, begun = false }) {
       const mayHaveBegun = begun || attempt.number > 1;
       const signal = attemptSignal(attempt);
-      const own = { key, fence: attempt.fence, mayHaveBegun, signal, ...(decision && { decision }) };
+      const own = { key, safe, fence: attempt.fence, mayHaveBegun, signal, ...(decision && { decision }) };
       const done = await watched(call, port, false, (watching) =>
         executeCall(bench(config, context), request(call), { ...watching, ...own }),
       );

@@ -39,6 +39,8 @@ export type EarlyRun = {
 
 export type CallRun = Omit<EarlyRun, 'id'> & {
   readonly key: CallKey;
+  /** As the call was judged with its reply: beside what it runs, and that it needs no claim, was decided by it (L35). */
+  readonly safe: boolean;
   /** Whether this attempt is still the one that counts: asked right before an effect. */
   readonly fence: Attempt['fence'];
   /** An earlier attempt may have: of a call without a claim, what it left running is killed first. */

@@ -45,7 +45,14 @@ async function session({ script, providers = [] }: Setup) {
         index
       ];
       if (call?.type !== 'tool_use') throw new Error('no call');
-      await tools.claimed(config, { ...call, index }, key, fakeAttempt(), { iteration: 1, say: () => {} });
+      await tools.claimed(
+        config,
+        { ...call, index },
+        key,
+        fakeAttempt(),
+        { iteration: 1, say: () => {} },
+        { safe: false },
+      );
       items.push({ index, key });
     }
     [head, append] = [result.head, items.length > 0 ? [{ kind: 'outcomes', items }] : [prompt(`More ${step}.`)]];

@@ -19,8 +19,9 @@ async function twoAttempts(more: Partial<Tool>): Promise<{ runs: number; second:
   let runs = 0;
   const tool = simpleTool({ call: async () => ({ content: `run ${++runs}` }), ...more });
   const shared = bench([tool], { store: losingFirstOutcome(memoryStore()) });
-  await expect(executeCall(shared, request('simple'), callRun())).rejects.toThrow(StoreError);
-  const second = await executeCall(shared, request('simple'), callRun({ mayHaveBegun: true }));
+  const safe = more.risk === 'read';
+  await expect(executeCall(shared, request('simple'), callRun({ safe }))).rejects.toThrow(StoreError);
+  const second = await executeCall(shared, request('simple'), callRun({ safe, mayHaveBegun: true }));
   return { runs, second, shared };
 }
 

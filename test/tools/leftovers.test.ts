@@ -79,7 +79,9 @@ test('L40 processes of another boot or machine are not looked for here', async (
 test('a second attempt of a call without a claim first ends what the first left running', async () => {
   const { gone } = await leftover(true);
   const tool = simpleTool({ risk: 'read', call: async () => ({ content: gone() ? 'alone' : 'not alone' }) });
-  expect(await executeCall(bench([tool]), request('simple'), callRun({ mayHaveBegun: true }))).toMatchObject({
+  expect(
+    await executeCall(bench([tool]), request('simple'), callRun({ safe: true, mayHaveBegun: true })),
+  ).toMatchObject({
     outcome: { content: 'alone' },
   });
   await until(gone);

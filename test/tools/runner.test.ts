@@ -61,25 +61,25 @@ test('L38 what earlier calls changed counts for traits and for the call', async 
   expect(calls.traits(config, block('look'), context).early).toBe(false);
   const early = await calls.early(config, block('look'), 'id', { ...port, signal: attempt.signal }, context);
   expect(early?.outcome.content).toContain('not among the tools');
-  expect(await calls.claimed(config, block('look'), key, attempt, port, { context })).toMatchObject({
+  expect(await calls.claimed(config, block('look'), key, attempt, port, { safe: true, context })).toMatchObject({
     outcome: { isError: true },
   });
 });
 
 test('L55 a call that waits for a decision is not shown to have started', async () => {
   const { calls, events, port } = runner([simpleTool({})]);
-  const asked = await calls.claimed(config, block('simple'), key, attempt, port);
+  const asked = await calls.claimed(config, block('simple'), key, attempt, port, { safe: false });
   if (!('ask' in asked)) throw new Error('not asked');
   expect(events).toEqual([]);
   const decision = { kind: 'allow', inputHash: asked.ask.inputHash } as const;
-  await calls.claimed(config, block('simple'), key, attempt, port, { decision });
+  await calls.claimed(config, block('simple'), key, attempt, port, { safe: false, decision });
   expect(events.map(({ type }) => type)).toEqual(['tool_start', 'tool_end']);
 });
 
 test('L60 watchers see the start before what the call says, and once', async () => {
   const tool = simpleTool({ risk: 'read', call: async (_, { progress }) => (progress('half'), { content: 'done' }) });
   const { calls, events, port } = runner([tool]);
-  await calls.claimed(config, block('simple'), key, attempt, port);
+  await calls.claimed(config, block('simple'), key, attempt, port, { safe: true });
   expect(events.map(({ type }) => type)).toEqual(['tool_start', 'tool_progress', 'tool_end']);
 });
 

@@ -20,7 +20,8 @@ async function stopped(
       return await ends(input, context);
     },
   });
-  return await executeCall(shared ?? bench([tool]), request('simple'), callRun({ signal: abort.signal }));
+  const run = callRun({ safe: more.risk === 'read', signal: abort.signal });
+  return await executeCall(shared ?? bench([tool]), request('simple'), run);
 }
 
 const endsItself: Tool['call'] = async () => ({ content: 'half of it', isError: true, stopped: true });

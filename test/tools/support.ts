@@ -49,6 +49,7 @@ export function request(name: string, input: unknown = {}): CallRequest {
 export function callRun(more: Partial<CallRun> = {}): CallRun {
   return {
     key: 'chain.head.2' as CallKey,
+    safe: false,
     signal: new AbortController().signal,
     fence: () => Promise.resolve(true),
     mayHaveBegun: false,

@@ -66,6 +66,8 @@ export type RunTool = {
   readonly step: number;
   readonly iteration: number;
   readonly index: number;
+  /** As the call was judged with its reply (L35): the one judgement that counts. */
+  readonly safe?: true;
   readonly context?: ToolContextState;
   /** Someone was asked: pre-tool hooks do not run again (L55). */
   readonly decision?: Decision;

@@ -1,0 +1,37 @@
+// Whether a call changes nothing depends on what others change meanwhile: what was judged with its reply holds (L35, L40).
+import { expect, test } from 'vitest';
+import { executeCall, executeEarly } from '../../activities/tools/execute.ts';
+import { findClaim } from '../../activities/tools/journal.ts';
+import { bench, callRun, request, simpleTool } from '../tools/support.ts';
+
+function shifting({ safe }: { safe: boolean }) {
+  let ran = 0;
+  const tool = simpleTool({ safe: () => safe, call: async () => ({ content: `run ${++ran}` }) });
+  const shared = bench([tool]);
+  const claim = () => findClaim(shared.store, { session: shared.session, key: callRun().key });
+  return { shared, claim, ran: () => ran };
+}
+
+test('L35 a call that was let run beside others and would now change something is not run', async () => {
+  const { shared, claim, ran } = shifting({ safe: false });
+  const done = await executeCall(shared, request('simple'), callRun({ safe: true }));
+  expect(done).toMatchObject({ outcome: { isError: true, log: { outcome: 'not_run' } } });
+  expect(JSON.stringify(done)).toContain('Make the call again.');
+  expect(ran()).toBe(0);
+  expect(await claim()).toBeNull();
+});
+
+test('L40 a call that was to be claimed is claimed though it would now change nothing', async () => {
+  const { shared, claim, ran } = shifting({ safe: true });
+  expect(await executeCall(shared, request('simple'), callRun({ safe: false }))).toMatchObject({
+    outcome: { content: 'run 1' },
+  });
+  expect(ran()).toBe(1);
+  expect(await claim()).not.toBeNull();
+});
+
+test('L35 a call that began while the reply was streamed does not run once it would change something', async () => {
+  const { shared, ran } = shifting({ safe: false });
+  expect(await executeEarly(shared, request('simple'), { ...callRun(), id: 'early' })).toMatchObject({ kind: 'void' });
+  expect(ran()).toBe(0);
+});
