@@ -1,0 +1,99 @@
+// docs/cli.md: the commands in it are made here from the program's own help. `npx vitest run --project fast test/docs -u` rewrites them.
+import type { Command } from 'commander';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { cliOf } from '../../client/cli/cli.ts';
+import { STATUS } from '../../client/cli/errors.ts';
+import { program } from '../../client/cli/program.ts';
+import { addRunOptions } from '../../client/cli/run-options.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+const page = readFileSync(join(root, 'docs/cli.md'), 'utf8');
+const made = /(?<=<!-- made from the help -->\n)[\s\S]*(?=<!-- end -->)/;
+
+const commands = (): readonly Command[] => {
+  const { commands: all } = program(cliOf(process, false, () => undefined));
+  return all.filter((command) => command.name() !== 'start-here');
+};
+
+const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
+const cell = (text: string): string => text.replaceAll('|', String.raw`\|`);
+
+type Row = readonly [name: string, meaning: string];
+
+function table(heads: Row, rows: readonly Row[]): string {
+  if (rows.length === 0) return '';
+  const lines = rows.map(([name, said]) => `| \`${cell(name)}\` | ${cell(said)} |`);
+  return `\n| ${heads.join(' | ')} |\n|---|---|\n${lines.join('\n')}\n`;
+}
+
+type Given = Pick<Command['options'][number], 'flags' | 'description' | 'defaultValue' | 'mandatory'>;
+
+function meaning({ description, defaultValue, mandatory }: Given): string {
+  const shown = ['number', 'string'].includes(typeof defaultValue) && !description.includes('default');
+  return `${description}${mandatory ? ' (required)' : ''}${shown ? ` (default: ${String(defaultValue)})` : ''}`;
+}
+
+/** In every command alike: told once, above them. */
+const common = new Set(['--verbose']);
+
+function section(command: Command, shared: ReadonlySet<string>): string {
+  const own = command.options.filter(({ flags, long }) => !shared.has(flags) && !common.has(long ?? ''));
+  const takesShared = own.length < command.options.filter(({ long }) => !common.has(long ?? '')).length;
+  const args = command.registeredArguments.map((argument): Row => [argument.name(), argument.description]);
+  return [
+    `### ${command.name()}\n`,
+    `\`perdure ${command.name()} ${command.usage()}\`\n`,
+    `${capitalised(command.description())}.\n`,
+    table(['argument', 'meaning'], args).slice(1),
+    table(
+      ['option', 'meaning'],
+      own.map((option): Row => [option.flags, meaning(option)]),
+    ).slice(1),
+    takesShared ? 'It also takes the [options of a run](#options-of-a-run).\n' : '',
+  ]
+    .filter((part) => part !== '')
+    .join('\n');
+}
+
+function reference(): string {
+  const options = addRunOptions(program(cliOf(process, false, () => undefined)).createCommand('run')).options;
+  const shared = new Set(options.map(({ flags }) => flags));
+  const rows = options.map((option): Row => [option.flags, meaning(option)]);
+  const ofRun = `### Options of a run\n\n\`run\` and \`start\` take these.\n${table(['option', 'meaning'], rows)}`;
+  return `\n${[...commands().map((command) => section(command, shared)), ofRun].join('\n')}\n`;
+}
+
+/** Variables that the program itself reads, wherever a source names one. */
+function variables(): readonly string[] {
+  const found = new Set<string>();
+  for (const folder of ['client', 'worker']) {
+    const files = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' });
+    for (const file of files.filter((name) => /\.tsx?$/.test(name))) {
+      const source = readFileSync(join(root, folder, file), 'utf8');
+      for (const [name] of source.matchAll(/\b(?:PERDURE|ANTHROPIC|TEMPORAL|XDG)_[A-Z_]*[A-Z]\b|\bNO_COLOR\b/g))
+        found.add(name);
+    }
+  }
+  return [...found].toSorted();
+}
+
+describe('docs/cli.md', () => {
+  it('says of each command what its help says', async () => {
+    expect(page).toMatch(made);
+    await expect(page.replace(made, () => reference())).toMatchFileSnapshot('../../docs/cli.md');
+  });
+
+  it('names each exit status of the program', () => {
+    const [, said = ''] = /## Exit status\n([\s\S]*?)\n## /.exec(page) ?? [];
+    const named = [...said.matchAll(/^\| (\d+) \|/gm)].map(([, status]) => Number(status));
+    expect(named).toEqual(expect.arrayContaining(Object.values(STATUS)));
+  });
+
+  it('names each variable that the program reads, and no other', () => {
+    const [, said = ''] = /## Environment\n([\s\S]*?)\n## /.exec(page) ?? [];
+    const named = [...said.matchAll(/`([A-Z][A-Z_]+)`(?=[^\n]*\|[^\n]*\|)/g)].map(([, name = '']) => name);
+    expect([...new Set(named)].toSorted()).toEqual(variables());
+  });
+});
