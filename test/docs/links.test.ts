@@ -1,0 +1,46 @@
+// What the documents point to is there: files, headings, and the commands of the README.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { DEMO_TASK } from '../../worker/scripted-model/index.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+const documents = [
+  ...readdirSync(root).filter((name) => name.endsWith('.md')),
+  ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+];
+const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+
+/** As GitHub names headings. */
+function anchors(path: string): readonly string[] {
+  const headings = read(path).matchAll(/^#+ (.+)$/gm);
+  return [...headings].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\- ]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+function isThere(from: string, link: string): boolean {
+  const [file = '', anchor] = link.split('#');
+  const path = file === '' ? from : join(dirname(from), file);
+  return existsSync(join(root, path)) && (anchor === undefined || anchors(path).includes(anchor));
+}
+
+describe('documents', () => {
+  it.each(documents)('%s links to what is there', (path) => {
+    const links = [...read(path).matchAll(/\]\((?!\w+:)([^)\s]+)\)/g)].map(([, link = '']) => link);
+    expect(links.filter((link) => !isThere(path, link))).toEqual([]);
+  });
+
+  it('only CONTRIBUTING points to the generated index of tests', () => {
+    expect(documents.filter((path) => read(path).includes('loop.md)'))).toEqual(['CONTRIBUTING.md']);
+  });
+
+  it('the README shows the one task that needs no key', () => {
+    expect(read('README.md')).toContain(`npm ci && npm start -- "${DEMO_TASK}"`);
+  });
+});
