@@ -112,5 +112,6 @@ export function phaseText({
   parkedUntil,
 }: Pick<SessionInfo, 'status' | 'phase' | 'parkedUntil'>): string {
   if (status !== 'open') return status === 'cancelled' ? 'closed' : status.replace('_', ' ');
+  if (phase === 'waiting_approval') return 'waiting for a decision';
   return phase === 'parked' && parkedUntil !== undefined ? `parked until ${moment(parkedUntil)}` : phase;
 }

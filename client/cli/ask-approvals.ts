@@ -55,7 +55,7 @@ async function untilDecided(cli: Cli, sessions: Sessions, { approval, gone }: As
       if (await decided(cli, sessions, approval, line.trim(), gone.signal)) return;
     } catch (error) {
       if (!(error instanceof ClientProblem || error instanceof UsageError)) {
-        cli.say(`the decision did not arrive: ${error instanceof Error ? error.message : String(error)}`);
+        cli.say(`the decision could not be sent: ${error instanceof Error ? error.message : String(error)}`);
         return;
       }
       cli.say(error.message);
@@ -97,7 +97,7 @@ async function decided(
       return true;
     }
     default:
-      cli.say('answer y, n (and why), e, or i (and why)');
+      cli.say('answer y, e, n or i; a reason may follow n and i');
       return false;
   }
 }
@@ -105,7 +105,7 @@ async function decided(
 /** Null: nothing was given. Throws UsageError for what is no JSON object. */
 async function editedInput(cli: Cli, input: unknown, given: string, gone: AbortSignal) {
   if (given !== '') return parseInput(given);
-  cli.say(`now: ${oneLine(JSON.stringify(input) ?? '', 2_000)}`);
-  const line = await cli.readLine?.('the input to run it with, as JSON on one line (empty: ask again): ', gone);
+  cli.say(`current input: ${oneLine(JSON.stringify(input) ?? '', 2_000)}`);
+  const line = await cli.readLine?.('new input, as JSON on one line (leave empty to be asked again): ', gone);
   return line === null || line === undefined || line.trim() === '' ? null : parseInput(line);
 }

@@ -79,6 +79,6 @@ function workingDirectory(io: Io): string {
   try {
     return io.cwd();
   } catch {
-    throw new UsageError('the current directory is gone: change to one that is there');
+    throw new UsageError('the current directory no longer exists: change to another one');
   }
 }

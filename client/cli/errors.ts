@@ -29,7 +29,7 @@ export function failureOf(error: unknown): Failure {
   const [first] = error.message.split('\n', 1);
   return {
     status: STATUS.failed,
-    message: `unexpected: ${first || error.name} (run it again with --verbose to see where)`,
+    message: `unexpected: ${first || error.name} (run it again with --verbose to see the stack)`,
   };
 }
 
@@ -37,7 +37,7 @@ export function failureOf(error: unknown): Failure {
 function refusal(error: Error): string {
   const { cause } = error;
   const why = cause instanceof Error && 'details' in cause ? String(cause.details).split('\n', 1)[0] : '';
-  return `the Temporal server refused: ${why || error.message}; see that it is in order and try again`;
+  return `the Temporal server refused: ${why || error.message}; check the server and try again`;
 }
 
 /** As written to standard error. */

@@ -46,7 +46,7 @@ export async function followRun(cli: Cli, follow: FollowRun): Promise<number> {
   } finally {
     const sent = Promise.all([approvals?.stop(), interrupted?.()]).then(() => true);
     const arrived = await inTime(sent, false, AbortSignal.any([terminate, abandon]));
-    if (!arrived) cli.say(`what was sent last may not have arrived: \`${cli.self} show ${session}\` tells`);
+    if (!arrived) cli.say(`the last message may not have arrived: check with \`${cli.self} show ${session}\``);
   }
   if (workplace.failed.aborted) throw workplace.failed.reason;
   if (cli.unread.aborted) return STATUS.unread;
@@ -55,7 +55,7 @@ export async function followRun(cli: Cli, follow: FollowRun): Promise<number> {
 }
 
 const goesOnWith = (cli: Cli, session: SessionId): string =>
-  `the session goes on when a worker runs: \`${cli.self} watch ${session}\` comes back to it`;
+  `the session continues when a worker runs: \`${cli.self} watch ${session}\` comes back to it`;
 
 /** What the last run that was followed came to; null: it was told to stop before that. */
 async function followRuns(
@@ -80,7 +80,7 @@ async function followRuns(
     const { run } = last;
     if (await workplace.mayEnd(() => isOver(workplace, session, run))) return last;
     if (signals.interrupt.aborted) return (cli.say(goesOnWith(cli, session)), last);
-    cli.say('the session was sent more meanwhile: this process goes on with it');
+    cli.say('the session received another message: this process continues with it');
   }
 }
 
@@ -109,17 +109,17 @@ function shower(cli: Cli, { json, messageId, session }: FollowRun): (event: Foll
 }
 
 function finished(cli: Cli, { session, signals, onInterrupt }: FollowRun, outcome: RunOutcome): number {
-  cli.say(`look closer: ${cli.self} show ${session}`);
+  cli.say(`details: ${cli.self} show ${session}`);
   if (outcome.reason === 'completed') return STATUS.ok;
   const stopped = wasInterrupted(outcome) || (onInterrupt === 'interrupt' && signals.interrupt.aborted);
   return stopped ? STATUS.interrupted : STATUS.failed;
 }
 
 async function interruptRun(cli: Cli, { workplace, session }: FollowRun): Promise<void> {
-  cli.say('interrupting: the run ends with what it has; Ctrl-C again leaves at once');
+  cli.say('interrupting the run; press Ctrl-C again to leave at once');
   try {
     await workplace.sessions.interrupt(session);
   } catch (error) {
-    cli.say(`it could not be interrupted: ${error instanceof Error ? error.message : String(error)}`);
+    cli.say(`the run could not be interrupted: ${error instanceof Error ? error.message : String(error)}`);
   }
 }

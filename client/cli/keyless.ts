@@ -11,7 +11,7 @@ import { UsageError } from './errors.ts';
 /** Throws UsageError when a worker with this environment could not do the task. */
 export function refuseWithoutKey(env: Env, task: string): void {
   if (!isKeyless(env) || isDemoTask(task)) return;
-  const can = `without a key only this can be done, by the scripted model: "${DEMO_TASK}"`;
+  const can = `without a key, the scripted model can do only this task: "${DEMO_TASK}"`;
   throw new UsageError(`no ANTHROPIC_API_KEY is set (nor ANTHROPIC_BASE_URL): set it for a real model; ${can}`);
 }
 

@@ -6,7 +6,7 @@ import { UsageError } from './errors.ts';
 export function parseInput(text: string): Readonly<Record<string, unknown>> {
   const value = parsed(text);
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  throw new UsageError(`the input ${oneLine(text, 80)} is no JSON object: write it as {"name": "value"}`);
+  throw new UsageError(`the input ${oneLine(text, 80)} is not a JSON object: write it as {"name": "value"}`);
 }
 
 function parsed(text: string): unknown {

@@ -8,10 +8,10 @@ import { UsageError } from './errors.ts';
 
 /** Throws UsageError when there is none, it is empty, or it is given twice. */
 export async function readPrompt(cli: Cli, text: string | undefined, file: string | undefined): Promise<string> {
-  if (text !== undefined && file !== undefined) throw new UsageError('give the text or --prompt-file, not both');
+  if (text !== undefined && file !== undefined) throw new UsageError('give either the text or --prompt-file, not both');
   const prompt = file !== undefined ? fromFile(resolve(cli.cwd(), file)) : text === '-' ? await cli.readInput() : text;
   if (prompt === undefined)
-    throw new UsageError('say what is to be done: a text in quotes, - for standard input, or --prompt-file');
+    throw new UsageError('the task is missing: give a text in quotes, - for standard input, or --prompt-file');
   const problem = promptProblem(prompt);
   if (problem !== undefined) throw new UsageError(problem);
   return prompt;

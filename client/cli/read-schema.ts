@@ -13,7 +13,9 @@ const LARGEST = 1024 * 1024;
 export function readSchema(path: string): JsonSchema {
   const value = parsed(path, content(path));
   if (!isObject(value))
-    throw new UsageError(`the output schema ${path} is no JSON object: write a JSON schema such as {"type": "object"}`);
+    throw new UsageError(
+      `the output schema ${path} is not a JSON object: write a JSON schema such as {"type": "object"}`,
+    );
   const problem = schemaProblem(value);
   if (problem !== undefined) throw new UsageError(problem);
   return value;

@@ -36,41 +36,45 @@ export type RunFlags = {
 const NONE = 'none';
 
 const HELP = `
-What is given holds for the session's later prompts too. The value "${NONE}" takes it back: it is as the worker says again. Not so
---cwd and --session, nor --wrap-up, which --no-wrap-up turns off.
-Rules are replaced all together: "--ask ${NONE}", as "--allow ${NONE}" and "--deny ${NONE}", takes back all that are not given with it, those
-that allow, deny and ask.`;
+These options also hold for the session's later prompts. The value "${NONE}" returns one to the worker's own setting. It does not work for
+--cwd and --session; --no-wrap-up turns --wrap-up off.
+Rules are replaced together: "--allow ${NONE}", "--deny ${NONE}" and "--ask ${NONE}" each remove all rules of all three kinds that are not
+given in the same command.`;
 
 export function addRunOptions(command: Command): Command {
   return command
-    .option('--cwd <dir>', 'the workspace: where it works, and all that its file tools touch (default: here)')
-    .option('--model <name>', 'the model')
+    .option('--cwd <dir>', 'the workspace: file tools touch nothing outside it (default: the current folder)')
+    .option('--model <name>', 'the model to use')
     .option(
       '--fallback-model <name>',
-      'go on with it when one before is overloaded, missing or refuses; repeatable',
+      'a model to switch to when the one before is overloaded, missing or refuses; repeatable',
       added,
     )
-    .option('--max-turns <n>', 'end after so many turns')
-    .option('--max-budget-usd <x>', 'end before it costs more, in US dollars')
-    .option('--max-tokens <n>', 'end before it takes more tokens, of all kinds')
-    .option('--token-budget <n>', 'output tokens to spend before it may stop by itself')
-    .option('--task-budget <n>', 'tokens for the task, which the model is told')
-    .option('--thinking <n>', 'think with so many tokens in each reply')
-    .option('--output-schema <file>', 'a JSON schema that the final answer has to satisfy')
-    .option('--timeout <time>', 'end after so long: 1500ms, 90s, 30m, 2h')
-    .option('--wrap-up', 'before a limit ends it, say what is done and what is not: one more call, no turn')
-    .option('--no-wrap-up', 'not even where the worker is configured to')
-    .option('--session <id>', 'the session’s id; the task is its next message when it is open already')
-    .option('--system-prompt <text>', 'instructions that stand above the task')
-    .addOption(new Option('--permission-mode <mode>', permissionModes.join(', ')))
-    .option('--allow <rule>', 'run it unasked, such as "bash(npm test:*)", "write(src/**)"; repeatable', added)
-    .option('--deny <rule>', 'never run it, whatever the mode; repeatable', added)
+    .option('--max-turns <n>', 'end the run after this many turns')
+    .option('--max-budget-usd <x>', 'end the run before it costs more than this, in US dollars')
+    .option('--max-tokens <n>', 'end the run before it uses more tokens than this, of all kinds')
+    .option('--token-budget <n>', 'spend this many output tokens before stopping on its own')
+    .option('--task-budget <n>', 'tell the model how many tokens it has for the task')
+    .option('--thinking <n>', 'let the model think with up to this many tokens in each reply')
+    .option('--output-schema <file>', 'a JSON schema that the final answer must satisfy')
+    .option('--timeout <time>', 'end the run after this time: 1500ms, 90s, 30m, 2h')
+    .option('--wrap-up', 'before a limit ends the run, make one more call that sums up what is done')
+    .option('--no-wrap-up', 'do not sum up, even if the worker is configured to')
+    .option('--session <id>', 'the session’s id; if that session is open, the task becomes its next message')
+    .option('--system-prompt <text>', 'instructions to use instead of the default system prompt')
+    .addOption(new Option('--permission-mode <mode>', `what runs without asking: ${permissionModes.join(', ')}`))
+    .option(
+      '--allow <rule>',
+      'run matching calls without asking, such as "bash(npm test:*)", "write(src/**)"; repeatable',
+      added,
+    )
+    .option('--deny <rule>', 'never run matching calls, in any mode; repeatable', added)
     .option(
       '--ask <rule>',
-      'ask before it, whatever allows it; not with mode bypass, which asks nothing; repeatable',
+      'ask before matching calls, even if another rule allows them; not with mode bypass; repeatable',
       added,
     )
-    .option('--approval-timeout <time>', 'what nobody decides about for so long is denied')
+    .option('--approval-timeout <time>', 'deny a call after it waited this long for a decision')
     .addHelpText('after', HELP);
 }
 
@@ -114,7 +118,7 @@ function fallbacksOf({ fallbackModel }: RunFlags): OptionChanges {
 function isNone(flag: string, list: readonly string[]): boolean {
   if (!list.includes(NONE)) return false;
   if (list.every((item) => item === NONE)) return true;
-  throw new UsageError(`${flag} ${NONE} takes back all, and others are given with it: leave one of them out`);
+  throw new UsageError(`${flag} ${NONE} removes all values, but others are given with it: leave one of them out`);
 }
 
 /** Replaced all together: with no rule left, none is given. */
@@ -162,12 +166,13 @@ export function workspace(dir: string, base: string): string {
 
 function number(flag: string, text: string): number {
   const value = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text.trim()) ? Number(text) : Number.NaN;
-  if (Number.isNaN(value)) throw new UsageError(`${flag} ${JSON.stringify(text)} is no number`);
+  if (Number.isNaN(value)) throw new UsageError(`${flag} ${JSON.stringify(text)} is not a number`);
   return value;
 }
 
 function duration(flag: string, text: string): number {
   const value = parseDuration(text);
-  if (value === null) throw new UsageError(`${flag} ${JSON.stringify(text)} is no time: write 1500ms, 90s, 30m or 2h`);
+  if (value === null)
+    throw new UsageError(`${flag} ${JSON.stringify(text)} is not a time: write 1500ms, 90s, 30m or 2h`);
   return value;
 }

@@ -59,7 +59,7 @@ async function untilDone(cli: Cli, opened: Opened, stop: Stop, before: SessionDe
       runs = now.runs;
     }
     if (staff.failed.aborted) throw staff.failed.reason;
-    cli.say(`session ${stop.session} is not ${stop.done} yet: the request waits at the server for a worker`);
+    cli.say(`session ${stop.session} is not ${stop.done} yet: the server keeps the request until a worker runs`);
     return false;
   } finally {
     clearTimeout(timer);
@@ -78,7 +78,7 @@ async function stoppers(cli: Cli, opened: Opened, workers: ForWorkers, stops: St
   if (opened.embedded === null) {
     const { watchPollers } = await import('../connect/watch-pollers.ts');
     const onNobody = ({ kind, message }: ClientProblem): void =>
-      fail(new ClientProblem(kind, `${message}; the request waits at the server`));
+      fail(new ClientProblem(kind, `${message}; the server keeps the request`));
     const { stop } = watchPollers({
       temporal: opened.temporal.client,
       workers,
@@ -100,7 +100,7 @@ async function stopper(cli: Cli, opened: Opened, stops: Stops): Promise<RunningW
   const mine = await workersOfNew(cli, chosen, stops.session);
   // It begins nothing, so that one without the session's configuration may do it as well.
   const { workers, config } = await placed(cli, opened, chosen, { session: stops.session, mine });
-  cli.say('no worker runs: this process stops it');
+  cli.say('no worker runs: this process stops the session itself');
   const { startOwnWorker } = await import('../connect/own-worker.ts');
   // What it is cut off in when the session is stopped is nobody's who waits here.
   const brief = { ...config, drainMs: 1 };

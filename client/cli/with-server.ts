@@ -49,7 +49,9 @@ export async function sayIfNobodyWorks(
     const { workersOf } = await import('../../worker/embedded/members.ts');
     if (workersOf(folder, taskQueue).length > 0) return;
     if (configuration) return cli.say(nobodyWorks(workers, session));
-    cli.say(`no worker runs: \`${cli.self} watch ${session}\` brings one up and follows, \`${cli.self} worker\` stays`);
+    cli.say(
+      `no worker runs: \`${cli.self} watch ${session}\` starts one and follows the session, \`${cli.self} worker\` starts one that stays`,
+    );
     return;
   }
   const { waitForWorker } = await import('../connect/worker-polls.ts');

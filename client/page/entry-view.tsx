@@ -5,7 +5,7 @@ import { contextText } from '../render/context-words.ts';
 import { isRepeated, type PairedOutcomes, REPEATED } from '../render/paired-outcomes.ts';
 import { plain } from '../render/plain.ts';
 import { compactInput } from '../render/tool-lines.ts';
-import { noticeText, transitionText } from '../render/words.ts';
+import { noticeText, reasonText, transitionText } from '../render/words.ts';
 
 type Props = { readonly entry: Entry; readonly bodies: ReadonlyMap<Hash, string>; readonly paired: PairedOutcomes };
 
@@ -36,7 +36,7 @@ export function EntryView({ entry, bodies, paired }: Props) {
     case 'transition':
       return <p class="line">{transitionText(entry.reason)}</p>;
     case 'run_ended':
-      return <p class="line">{`run ${entry.ended.run} ended: ${entry.ended.terminal.reason}`}</p>;
+      return <p class="line">{`run ${entry.ended.run} ended: ${reasonText(entry.ended.terminal.reason)}`}</p>;
     case 'session_closed':
       return <p class="line">closed</p>;
   }

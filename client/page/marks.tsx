@@ -1,10 +1,11 @@
 // Small marks that say in a word and a colour how something stands.
 import type { TerminalReason } from '../../workflows/contract/loop.ts';
+import { reasonText } from '../render/words.ts';
 import { phaseText, type SessionInfo } from '../session-info.ts';
 
 const phases: Readonly<Record<string, string>> = {
   running: 'busy',
-  waiting_approval: 'warn',
+  waiting: 'warn',
   parked: 'warn',
   idle: 'good',
   closed: 'quiet',
@@ -19,5 +20,5 @@ export function Phase({ session }: { readonly session: SessionInfo }) {
 export function Reason({ reason }: { readonly reason: TerminalReason | null }) {
   if (reason === null) return <span class="quiet">–</span>;
   const kind = reason === 'completed' ? 'good' : reason.startsWith('aborted') ? 'warn' : 'bad';
-  return <span class={`mark ${kind}`}>{reason}</span>;
+  return <span class={`mark ${kind}`}>{reasonText(reason)}</span>;
 }

@@ -15,7 +15,7 @@ export function approvalText(paint: Paint, { call, tool, reason, input, problem,
     ...inputLines(input).map((line) => `  ${line}`),
     `  because: ${measuredLine(reason, 300)}`,
     ...(problem === undefined ? [] : [`  ${paint.red(oneLine(problem, 300))}`]),
-    paint.dim(`  call ${oneLine(call, 100)}, denied if nobody decides until ${moment(deadline)}`),
+    paint.dim(`  call ${oneLine(call, 100)}, denied without a decision by ${moment(deadline)}`),
   ].join('\n');
 }
 

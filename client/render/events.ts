@@ -104,7 +104,7 @@ function takeBack(sheet: Sheet, event: Of<'tombstone'>): void {
   if (!sheet.shown.remove(event)) return;
   const why = oneLine(event.why, 300);
   // What a call has done may stand, whatever became of the attempt that showed it.
-  const what = event.retold ? `attempt ${event.attempt} died` : `void, all that attempt ${event.attempt} showed above`;
+  const what = event.retold ? `attempt ${event.attempt} failed` : `discard what attempt ${event.attempt} showed above`;
   say(sheet, sheet.paint.yellow(`✗ ${what}: ${why}`));
 }
 

@@ -3,6 +3,7 @@ import { phaseText, type SessionInfo } from '../session-info.ts';
 import type { Paint } from './paint.ts';
 import { oneLine } from './plain.ts';
 import { table } from './table.ts';
+import { reasonText } from './words.ts';
 import { shortAge } from './units.ts';
 
 const HEADINGS = ['SESSION', 'PHASE', 'RUNS', 'LAST', 'AGE', 'TITLE'] as const;
@@ -13,7 +14,7 @@ export function sessionTable(paint: Paint, sessions: readonly SessionInfo[], now
     oneLine(session.session, 200),
     phaseText(session),
     String(session.runs),
-    oneLine(session.last?.terminal.reason ?? '-', 60),
+    session.last ? reasonText(session.last.terminal.reason) : '-',
     shortAge(now - session.startedAt),
     oneLine(session.title, 60),
   ]);

@@ -14,7 +14,7 @@ import { isRepeated, type PairedOutcomes, pairedOutcomes, REPEATED } from './pai
 import { oneLine, plain } from './plain.ts';
 import { callLine, resultLines } from './tool-lines.ts';
 import { count } from './units.ts';
-import { noticeText, transitionText } from './words.ts';
+import { noticeText, reasonText, transitionText } from './words.ts';
 
 /** Characters of one message. */
 const SHOWN = 20_000;
@@ -27,7 +27,7 @@ export function transcriptText(paint: Paint, reading: SessionReading): string {
   const paired = pairedOutcomes(entries);
   for (const position of entries.keys()) lines.push(...entryLines(paint, position, reading, paired));
   if (entries.length === 0 && last)
-    lines.push('', `the transcript cannot be read; run ${last.run} ended: ${last.terminal.reason}`);
+    lines.push('', `the transcript cannot be read; run ${last.run} ended: ${reasonText(last.terminal.reason)}`);
   if (isUnderWay(description)) lines.push(paint.dim(`(a run is under way: perdure watch ${description.session})`));
   return `${lines.join('\n')}\n`;
 }
@@ -66,7 +66,7 @@ function entryLines(
     case 'notice':
       return [paint.yellow(`! ${noticeText(entry.notice)}`)];
     case 'transition':
-      return [paint.dim(`── ${entry.reason === 'next_turn' ? 'next turn' : transitionText(entry.reason)}`)];
+      return [paint.dim(`── ${transitionText(entry.reason)}`)];
     case 'run_ended':
       return [endLine(paint, endingText(entries, position, entry.ended), entry.ended)];
     case 'session_closed':

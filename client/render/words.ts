@@ -1,24 +1,48 @@
 // What the loop says of itself, for people: transitions, notices, endings.
 import type { Notice } from '../../workflows/contract/activities.ts';
-import type { RunLimit, TransitionReason } from '../../workflows/contract/loop.ts';
+import type { RunLimit, TerminalReason, TransitionReason } from '../../workflows/contract/loop.ts';
 import type { RunOutcome } from '../run-outcome.ts';
 import { oneLine } from './plain.ts';
 import { count, money, shortTime, tokens } from './units.ts';
 
 const transitions: Readonly<Record<TransitionReason, string>> = {
   next_turn: 'next turn',
-  collapse_drain_retry: 'too long: older parts are collapsed',
-  reactive_compact_retry: 'too long: compacted',
+  collapse_drain_retry: 'prompt too long: older parts are shortened',
+  reactive_compact_retry: 'prompt too long: compacted',
   max_output_tokens_escalate: 'the reply was cut: asked again with a higher limit',
-  max_output_tokens_recovery: 'the reply was cut: asked to go on',
-  stop_hook_blocking: 'a stop hook sends it back',
-  token_budget_continuation: 'goes on: there is budget left',
-  model_fallback: 'goes on with another model',
+  max_output_tokens_recovery: 'the reply was cut: asked to continue',
+  stop_hook_blocking: 'a stop hook sent the model back to work',
+  token_budget_continuation: 'continues: there is budget left',
+  model_fallback: 'continues with another model',
   structured_output_retry: 'the answer does not fit its schema: asked again',
 };
 
 export function transitionText(reason: TransitionReason): string {
-  return reason === 'next_turn' ? transitions.next_turn : `${transitions[reason]} (${reason})`;
+  return transitions[reason];
+}
+
+const endings: Readonly<Record<TerminalReason, string>> = {
+  completed: 'completed',
+  max_turns: 'turn limit reached',
+  aborted_streaming: 'ended early',
+  aborted_tools: 'ended during tool calls',
+  prompt_too_long: 'prompt too long',
+  image_error: 'image or document not accepted',
+  max_output_tokens: 'reply too long',
+  model_error: 'model error',
+  blocking_limit: 'no room left in the context window',
+  stop_hook_prevented: 'ended by a stop hook',
+  hook_stopped: 'ended by a hook or tool',
+  budget_exceeded: 'budget spent',
+  timeout: 'time limit reached',
+  permission_denied: 'permission denied',
+  fatal_tool_error: 'fatal tool error',
+  structured_output_failed: 'no answer that fits the schema',
+};
+
+/** A foreign workflow may say anything: a reason that is not ours is shown as it is, made harmless. */
+export function reasonText(reason: TerminalReason): string {
+  return Object.hasOwn(endings, reason) ? endings[reason] : oneLine(reason, 60);
 }
 
 const nearLimits: Readonly<Record<RunLimit, string>> = {
@@ -33,7 +57,7 @@ export function noticeText(notice: Notice): string {
     case 'interrupted':
       return 'interrupted';
     case 'continue':
-      return 'asked to go on where it stopped';
+      return 'asked to continue where it stopped';
     case 'call_cut':
       return 'its last tool call was cut and did not run';
     case 'wrap_up':
@@ -47,7 +71,7 @@ export function noticeText(notice: Notice): string {
     case 'stop_hook':
       return `a stop hook sends it back: ${oneLine(notice.text, 500)}`;
     case 'token_budget':
-      return `${tokens(notice.spent)} spent of ${notice.budget.toLocaleString('en')} to spend: asked to go on`;
+      return `${tokens(notice.spent)} spent of ${notice.budget.toLocaleString('en')} to spend: asked to continue`;
     case 'structured_output':
       return `its answer does not fit the schema: ${oneLine(notice.problem, 500)}`;
     case 'hook_context':
@@ -71,7 +95,7 @@ export function noticeText(notice: Notice): string {
 
 function modelSwitched({ from, to, calls, detail }: Extract<Notice, { readonly kind: 'model_switched' }>): string {
   const left = calls.length === 0 ? '' : `; what it had started does not count: ${listed(calls, 10)}`;
-  return `goes on with ${oneLine(to, 80)} instead of ${oneLine(from, 80)} (${oneLine(detail, 300)})${left}`;
+  return `continues with ${oneLine(to, 80)} instead of ${oneLine(from, 80)} (${oneLine(detail, 300)})${left}`;
 }
 
 /** a, b, c and 2 more */
@@ -87,6 +111,7 @@ type Ending = Pick<RunOutcome, 'reason' | 'turns' | 'costUsd' | 'durationMs'> & 
 
 /** completed · 3 turns · $0.02 · 4.2 s */
 export function outcomeText({ reason, detail, turns, costUsd, durationMs }: Ending): string {
-  const why = detail === undefined ? reason : `${reason}: ${oneLine(detail, 500)}`;
+  const ending = reasonText(reason);
+  const why = detail === undefined ? ending : `${ending}: ${oneLine(detail, 500)}`;
   return [why, count(turns, 'turn'), money(costUsd), shortTime(durationMs)].join(' · ');
 }

@@ -16,7 +16,7 @@ describe('a call that waits for a decision', () => {
     const [approval] = jsonLines((await place.run('approvals', '--json')).out);
     expect(approval).toMatchObject({ tool: 'bash', input: { command: 'echo effect >> effects.log' } });
     const [session, call] = [String(approval?.session), String(approval?.call)];
-    expect((await place.run('list')).out).toContain('waiting_approval');
+    expect((await place.run('list')).out).toContain('waiting for a decision');
     expect((await place.run('approve', session, call)).status).toBe(0);
     expect(await run.status).toBe(0);
     expect(readFileSync(join(place.cwd, 'effects.log'), 'utf8')).toBe('effect\n');
@@ -48,7 +48,7 @@ describe('a call that waits for a decision', () => {
     const [approval] = jsonLines((await place.run('approvals', '--json')).out);
     const [session, call] = [String(approval?.session), String(approval?.call)];
     const approved = await place.run('approve', session, call, '--input', '{"comand":"ls"}');
-    expect(approved.err).toContain('approved with another input: call 1.1.0, bash; if it will not do');
+    expect(approved.err).toContain('approved with another input: call 1.1.0, bash; if the tool refuses that input');
     await until(() => run.err().includes('1.1.0+2'));
     const why =
       /nothing has run; the edited input will not do: The input of bash is not valid: command: [^;\n]+; input: /;

@@ -67,7 +67,7 @@ describe('a session in the background', () => {
     const prompt = await place.run('snip', id, '1');
     expect(prompt).toMatchObject({
       status: 0,
-      err: expect.stringContaining('1 entry will be out of the model’s sight'),
+      err: expect.stringContaining('1 entry will be hidden from the model'),
     });
     expect((await place.run('cancel', id)).status).toBe(0);
     const again = await place.run('send', id, 'hello?');

@@ -25,7 +25,7 @@ async function approvals(cli: Cli, id: string | undefined, json: boolean): Promi
     if (json) for (const approval of waiting) cli.print(`${jsonLine(approval)}\n`);
     else if (waiting.length > 0) cli.print(approvalsTable(cli.out, waiting));
     const decide = `${cli.self} approve ID CALL, or ${cli.self} deny ID CALL --reason "why"`;
-    cli.say(waiting.length === 0 ? 'no call waits for a decision' : `decide with: ${decide}`);
+    cli.say(waiting.length === 0 ? 'there are no calls waiting for a decision' : `decide with: ${decide}`);
     return STATUS.ok;
   });
 }

@@ -7,15 +7,16 @@ import { parseInput } from '../parse-input.ts';
 import { sessionArgument } from '../session-argument.ts';
 
 /** It is checked by the worker that runs the call, not here. */
-const ASKED_AGAIN = '; if it will not do, it runs nothing and is asked again: `perdure approvals` says why';
+const ASKED_AGAIN =
+  '; if the tool refuses that input, the call does not run and waits again: `perdure approvals` says why';
 
 export function approveCommand(program: Command, cli: Cli): void {
   program
     .command('approve')
-    .description('let a call run that waits for a decision; `perdure approvals` lists them')
+    .description('approve a call that waits for a decision; `perdure approvals` lists them')
     .argument('<id>', 'the session')
     .argument('<call>', 'the call, as `perdure approvals` names it')
-    .option('--input <json>', 'run it with this input instead; it is checked again')
+    .option('--input <json>', 'run the call with this input instead, after checking it')
     .action(async (id: string, call: string, flags: { readonly input?: string }) => {
       const session = sessionArgument(id);
       const options: ApproveOptions = flags.input === undefined ? {} : { input: parseInput(flags.input) };

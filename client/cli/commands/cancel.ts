@@ -7,14 +7,14 @@ import { stopSession } from '../stop-session.ts';
 export function cancelCommand(program: Command, cli: Cli): void {
   program
     .command('cancel')
-    .description('end what a session does and close it for good')
+    .description('stop a session and close it for good')
     .argument('<id>', 'the session')
     .action(async (id: string) => {
       const session = sessionArgument(id);
       const status = await stopSession(cli, {
         session,
         done: 'cancelled',
-        already: ({ status: state }) => (state === 'open' ? null : `session ${session} is closed already`),
+        already: ({ status: state }) => (state === 'open' ? null : `session ${session} is already closed`),
         ask: ({ sessions }) => sessions.cancel(session),
         isDone: ({ status: state }) => state !== 'open',
       });

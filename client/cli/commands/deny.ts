@@ -11,11 +11,11 @@ type Flags = { readonly reason: string; readonly interrupt?: boolean };
 export function denyCommand(program: Command, cli: Cli): void {
   program
     .command('deny')
-    .description('refuse a call that waits for a decision; `perdure approvals` lists them')
+    .description('deny a call that waits for a decision; `perdure approvals` lists them')
     .argument('<id>', 'the session')
     .argument('<call>', 'the call, as `perdure approvals` names it')
-    .requiredOption('--reason <text>', 'why: the model is told')
-    .option('--interrupt', 'end the run with it')
+    .requiredOption('--reason <text>', 'the reason, which the model is told')
+    .option('--interrupt', 'also end the run')
     .action(async (id: string, call: string, { reason, interrupt = false }: Flags) => {
       const session = sessionArgument(id);
       const problem = reasonProblem(reason);

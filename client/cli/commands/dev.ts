@@ -7,7 +7,7 @@ import { CONFIG_OPTION, type ConfigFlags } from '../worker-config.ts';
 export function devCommand(program: Command, cli: Cli): void {
   program
     .command('dev')
-    .description('server, worker and status page; stays until stopped')
+    .description('start a server, a worker and a status page; runs until stopped')
     .option(...CONFIG_OPTION)
     .action(async ({ config }: ConfigFlags) => {
       const { withStayingWorker } = await import('../with-staying-worker.ts');
@@ -23,7 +23,7 @@ export function devCommand(program: Command, cli: Cli): void {
         ];
         if (isKeyless(cli.env)) cli.say(SCRIPTED_NOTICE);
         cli.print(rows.map(([name = '', value]) => `${name.padEnd(7)} ${value}\n`).join(''));
-        cli.say(`ready: ${cli.self} run "what is to be done"`);
+        cli.say(`ready: ${cli.self} run "your task"`);
         return page.close;
       });
       cli.exit(status);

@@ -7,7 +7,7 @@ import { STATUS } from '../errors.ts';
 export function doctorCommand(program: Command, cli: Cli): void {
   program
     .command('doctor')
-    .description('say what is found, what is missing and what to do')
+    .description('check this machine: what is found, what is missing, what to do')
     .action(async () => {
       const { examine } = await import('../../doctor/examine.ts');
       const checks = await examine(cli.env);

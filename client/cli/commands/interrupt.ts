@@ -7,14 +7,15 @@ import { stopSession } from '../stop-session.ts';
 export function interruptCommand(program: Command, cli: Cli): void {
   program
     .command('interrupt')
-    .description('end what a session does now; it stays open for more')
+    .description('stop the current run; the session stays open for more')
     .argument('<id>', 'the session')
     .action(async (id: string) => {
       const session = sessionArgument(id);
       const status = await stopSession(cli, {
         session,
         done: 'interrupted',
-        already: ({ phase, unseen }) => (phase === 'idle' && !unseen ? `session ${session} does nothing now` : null),
+        already: ({ phase, unseen }) =>
+          phase === 'idle' && !unseen ? `session ${session} has no run to interrupt` : null,
         ask: ({ sessions }) => sessions.interrupt(session),
         isDone: (now, before) => now.phase === 'closed' || (now.last?.run ?? 0) > (before.last?.run ?? 0),
       });

@@ -13,7 +13,7 @@ export function listCommand(program: Command, cli: Cli): void {
   program
     .command('list')
     .description('list the sessions, newest first')
-    .option('--limit <n>', 'at most so many', wholeNumber, 50)
+    .option('--limit <n>', 'how many to list at most', wholeNumber, 50)
     .option('--json', 'print one JSON object per session')
     .action(async (flags: Flags) => {
       cli.exit(await list(cli, flags));
@@ -27,8 +27,8 @@ async function list(cli: Cli, { json, limit }: Flags): Promise<number> {
     const shown = found.slice(0, limit);
     if (json) for (const session of shown) cli.print(`${jsonLine(session)}\n`);
     else if (shown.length > 0) cli.print(sessionTable(cli.out, shown, Date.now()));
-    if (shown.length === 0) cli.say(`no sessions yet: ${cli.self} run "what is to be done"`);
-    if (found.length > limit) cli.say(`there are more: --limit ${limit * 10}`);
+    if (shown.length === 0) cli.say(`no sessions yet: ${cli.self} run "your task"`);
+    if (found.length > limit) cli.say(`more sessions exist: use --limit ${limit * 10}`);
     return STATUS.ok;
   });
 }

@@ -11,9 +11,9 @@ import { withServer } from '../with-server.ts';
 export function repairCommand(program: Command, cli: Cli): void {
   program
     .command('repair')
-    .description('say what a session with a damaged transcript has lost, and make it go on without that')
+    .description('report what a damaged transcript has lost, and let the session continue without it')
     .argument('<id>', 'the session')
-    .option('--apply', 'do it; without this nothing is changed')
+    .option('--apply', 'repair the session; otherwise nothing changes')
     .action(async (id: string, { apply = false }: { readonly apply?: boolean }) => {
       const session = sessionArgument(id);
       cli.exit(await withServer(cli, (opened) => repair(cli, opened, session, apply)));
@@ -30,20 +30,20 @@ async function repair(cli: Cli, opened: Opened, session: SessionId, apply: boole
   }
   cli.say(`damaged: ${damage.problem}`);
   if (damage.kind === 'lost') {
-    cli.say(`no whole step of session ${session} is known of: restore its store from a backup, or start a new session`);
+    cli.say(`session ${session} has no intact step: restore its store from a backup, or start a new session`);
     return STATUS.failed;
   }
   const { status, taskQueue } = await opened.sessions.describe(session);
   cli.say(`${damage.lost}. A backup of the store may have it`);
   if (status !== 'open') {
-    cli.say(`session ${session} is closed: nothing of it goes on, and nothing is changed`);
+    cli.say(`session ${session} is closed: it cannot continue, and nothing was changed`);
     return STATUS.failed;
   }
   if (!apply) {
-    cli.say(`nothing is changed yet: \`${cli.self} repair ${session} --apply\` has the session go on without it`);
+    cli.say(`nothing was changed: \`${cli.self} repair ${session} --apply\` lets the session continue without it`);
     return STATUS.failed;
   }
   await withTaker(cli, opened, taskQueue, () => opened.sessions.repair(session));
-  cli.say(`session ${session} goes on from the last whole step: send what it has lost again`);
+  cli.say(`session ${session} continues from its last intact step: send the lost messages again`);
   return STATUS.ok;
 }

@@ -8,7 +8,7 @@ import { sayIfNobodyWorks, withServer } from '../with-server.ts';
 export function resumeCommand(program: Command, cli: Cli): void {
   program
     .command('resume')
-    .description('end the wait of a parked session now')
+    .description('end a parked session’s wait now')
     .argument('<id>', 'the session')
     .action(async (id: string) => {
       cli.exit(await resume(cli, id));
@@ -24,7 +24,7 @@ async function resume(cli: Cli, id: string): Promise<number> {
       return STATUS.ok;
     }
     await opened.sessions.resume(session);
-    cli.say(`session ${session} goes on`);
+    cli.say(`session ${session} continues`);
     await sayIfNobodyWorks(cli, opened, session);
     return STATUS.ok;
   });

@@ -18,7 +18,7 @@ export function runCommand(program: Command, cli: Cli): void {
   const command = program
     .command('run')
     .description('start a task, follow it, print what it says and does')
-    .argument('[task]', 'what is to be done; - reads standard input')
+    .argument('[task]', 'the task; - reads standard input')
     .option('--prompt-file <file>', 'read the task from a file')
     .option('--json', 'print one JSON object per event, the session first, the result last')
     .option(...CONFIG_OPTION);

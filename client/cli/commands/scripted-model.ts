@@ -9,9 +9,9 @@ type Flags = { readonly script: string; readonly port: number };
 export function scriptedModelCommand(program: Command, cli: Cli): void {
   program
     .command('scripted-model')
-    .description('serve a scripted model; ANTHROPIC_BASE_URL is set to the address it prints')
-    .requiredOption('--script <file>', 'what it says: see docs/scripted-model.md')
-    .option('--port <n>', 'where it listens (default: a free one)', portNumber, 0)
+    .description('serve a scripted model; set ANTHROPIC_BASE_URL to the address it prints')
+    .requiredOption('--script <file>', 'the script: see docs/scripted-model.md')
+    .option('--port <n>', 'the port to listen on (default: a free one)', portNumber, 0)
     .action(async (flags: Flags) => {
       cli.exit(await serve(cli, flags));
     });

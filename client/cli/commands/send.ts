@@ -11,10 +11,10 @@ type Flags = { readonly now?: boolean; readonly promptFile?: string };
 export function sendCommand(program: Command, cli: Cli): void {
   program
     .command('send')
-    .description('give a session another message; it is taken up at the next opportunity')
+    .description('send a session another message; the model reads it before its next call')
     .argument('<id>', 'the session')
     .argument('[text]', 'the message; - reads standard input')
-    .option('--now', 'interrupt what runs for it')
+    .option('--now', 'interrupt the current run for it')
     .option('--prompt-file <file>', 'read the message from a file')
     .action(async (id: string, text: string | undefined, flags: Flags) => {
       cli.exit(await send(cli, id, text, flags));

@@ -15,8 +15,8 @@ export function showCommand(program: Command, cli: Cli): void {
     .command('show')
     .description('print a session: its transcript, transitions, runs and results')
     .argument('<id>', 'the session')
-    .option('--full', 'all of it, every text as it is stored, also what was compacted or only sent as a preview')
-    .option('--json', 'print one JSON object per entry, what is known of the session first')
+    .option('--full', 'print every text as it is stored, including what was compacted or sent as a preview')
+    .option('--json', 'print one JSON object per entry, the session first')
     .action(async (id: string, flags: Flags) => {
       cli.exit(await show(cli, id, flags));
     });

@@ -10,9 +10,9 @@ import { withServer } from '../with-server.ts';
 export function snipCommand(program: Command, cli: Cli): void {
   program
     .command('snip')
-    .description('take entries out of what the model sees; they stay in the transcript')
+    .description('hide entries from the model; they stay in the transcript')
     .argument('<id>', 'the session')
-    .argument('<entry...>', 'their positions, as `perdure show ID --json` has them')
+    .argument('<entry...>', 'positions of entries, as `perdure show ID --json` prints them')
     .action(async (id: string, given: readonly string[]) => {
       cli.exit(await snip(cli, id, given));
     });
@@ -23,7 +23,7 @@ async function snip(cli: Cli, id: string, given: readonly string[]): Promise<num
   const entries = given.map((text) => (/^\d+$/.test(text) ? Number(text) : Number.NaN));
   const strange = given.find((text) => !/^\d+$/.test(text));
   const problem =
-    strange === undefined ? snipProblem(entries) : `${JSON.stringify(strange)} is no position of an entry`;
+    strange === undefined ? snipProblem(entries) : `${JSON.stringify(strange)} is not the position of an entry`;
   if (problem !== undefined) throw new UsageError(problem);
   return withServer(cli, async ({ sessions }) => {
     const { later } = await sessions.snip(session, entries);
@@ -34,8 +34,7 @@ async function snip(cli: Cli, id: string, given: readonly string[]): Promise<num
 
 function snippedLines(all: number, later: ReadonlySet<number>): readonly string[] {
   const now = all - later.size;
-  const next = `${count(now, 'entry', 'entries')} will be out of the model’s sight from its next request on`;
-  const rest =
-    'will be out of the model’s sight when it has ended its turn: signed thinking goes back to it until then';
+  const next = `${count(now, 'entry', 'entries')} will be hidden from the model from its next request on`;
+  const rest = 'will be hidden from the model after its current turn, which still needs its signed thinking';
   return [...(now > 0 ? [next] : []), ...[...later].map((position) => `entry ${position} ${rest}`)];
 }

@@ -16,7 +16,7 @@ type Flags = RunFlags & ConfigFlags & { readonly json?: boolean };
 export function startHereCommand(program: Command, cli: Cli): void {
   const command = program
     .command('start-here', { hidden: true })
-    .argument('[task]', 'what is to be done')
+    .argument('[task]', 'the task')
     .option('--json', 'print one JSON object per event, the result last')
     .option(...CONFIG_OPTION);
   addRunOptions(command).action(async (task: string | undefined, flags: Flags) => {

@@ -14,7 +14,7 @@ export function startCommand(program: Command, cli: Cli): void {
   const command = program
     .command('start')
     .description('start a task and print the session’s id')
-    .argument('[task]', 'what is to be done; - reads standard input')
+    .argument('[task]', 'the task; - reads standard input')
     .option('--prompt-file <file>', 'read the task from a file')
     .option(...CONFIG_OPTION);
   addRunOptions(command).action(async (task: string | undefined, flags: Flags) => {

@@ -7,7 +7,7 @@ import { CONFIG_OPTION, type ConfigFlags } from '../worker-config.ts';
 export function workerCommand(program: Command, cli: Cli): void {
   program
     .command('worker')
-    .description('work on the sessions of a server; stays until stopped')
+    .description('work on the sessions of a server; runs until stopped')
     .option(...CONFIG_OPTION)
     .action(async ({ config }: ConfigFlags) => {
       const { withStayingWorker } = await import('../with-staying-worker.ts');

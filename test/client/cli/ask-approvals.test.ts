@@ -75,10 +75,10 @@ it('L55 shows the input to be edited, and asks again for what is no JSON object'
   await until(() => approve.mock.calls.length > 0);
   expect(approve.mock.calls).toEqual([[session, '1.1.0', { input: { command: 'ls' } }]]);
   expect(said.slice(1)).toEqual([
-    'answer y, n (and why), e, or i (and why)',
-    'now: {"command":"make"}',
-    'the input [1] is no JSON object: write it as {"name": "value"}',
-    'now: {"command":"make"}',
+    'answer y, e, n or i; a reason may follow n and i',
+    'current input: {"command":"make"}',
+    'the input [1] is not a JSON object: write it as {"name": "value"}',
+    'current input: {"command":"make"}',
   ]);
 });
 

@@ -18,7 +18,7 @@ it.each([
 it('keeps the stack of what nobody expected for those who ask', () => {
   const error = new TypeError('x is undefined\nsecond line', { cause: new Error('below') });
   expect(failureText(error, false)).toBe(
-    'perdure: unexpected: x is undefined (run it again with --verbose to see where)\n',
+    'perdure: unexpected: x is undefined (run it again with --verbose to see the stack)\n',
   );
   expect(failureText(error, true)).toMatch(/TypeError: x is undefined[^]+errors\.test\.ts[^]+caused by Error: below/);
 });
@@ -27,6 +27,6 @@ it('takes the server’s own words, and lets them not act on a terminal', () => 
   const cause = Object.assign(new Error('x'), { details: 'namespace \u001b[31mgone\nmore' });
   const error = Object.assign(new Error('failed', { cause }), { name: 'ServiceError' });
   expect(failureText(error, false)).toBe(
-    'perdure: the Temporal server refused: namespace \\x1b[31mgone; see that it is in order and try again\n',
+    'perdure: the Temporal server refused: namespace \\x1b[31mgone; check the server and try again\n',
   );
 });

@@ -78,7 +78,7 @@ it.each<[Terminal, number]>([
 ])('ends with the status of %j', async (terminal, status) => {
   const run = following(ends(result(terminal)));
   expect(await run.status).toBe(status);
-  expect(run.said.at(-1)).toBe('look closer: perdure show s-1');
+  expect(run.said.at(-1)).toBe('details: perdure show s-1');
 });
 
 it('with --json prints one object a line, the result last, and everything for people elsewhere', async () => {
@@ -108,7 +108,7 @@ it('L55 with --json gives the approval as an event and asks nobody', async () =>
   const json = following(ends(waits, completed), { json: true });
   await json.status;
   expect(JSON.parse(json.printed[0] ?? '')).toEqual(waits);
-  expect(json.said).toEqual(['look closer: perdure show s-1']);
+  expect(json.said).toEqual(['details: perdure show s-1']);
   const people = following(ends(waits, completed));
   await people.status;
   expect(people.said[0]).toContain('`perdure approve s-1 1.1.0`');
@@ -125,7 +125,7 @@ it('L47 interrupts the run at the first Ctrl-C, waits for its end, and ends with
   expect(run.interrupt).toHaveBeenCalledOnce();
 });
 
-const UNSURE = 'what was sent last may not have arrived: `perdure show s-1` tells';
+const UNSURE = 'the last message may not have arrived: check with `perdure show s-1`';
 
 it('L47 does not leave while an interrupt is on its way, unless it is told to', async () => {
   const leaving = async (signal?: string) => {
@@ -137,7 +137,7 @@ it('L47 does not leave while an interrupt is on its way, unless it is told to', 
       yield completed;
     });
     const end = run.status.then(ended);
-    await until(() => run.said.includes('look closer: perdure show s-1'));
+    await until(() => run.said.includes('details: perdure show s-1'));
     await new Promise(setImmediate);
     expect(ended).not.toHaveBeenCalled();
     if (signal) run.kill(signal);
@@ -145,7 +145,7 @@ it('L47 does not leave while an interrupt is on its way, unless it is told to', 
     await end;
     return run.said.at(-1);
   };
-  expect(await leaving()).toBe('look closer: perdure show s-1');
+  expect(await leaving()).toBe('details: perdure show s-1');
   expect([await leaving('SIGTERM'), await leaving('SIGINT')]).toEqual([UNSURE, UNSURE]);
 });
 

@@ -36,7 +36,7 @@ async function perdure(args: readonly string[], { env = {}, cwd = tempDir(), inp
 it.each<[string, readonly string[], string]>([
   ['an unknown flag', ['run', '--fast', 'do it'], "unknown option '--fast'"],
   ['an unknown command', ['rum', 'do it'], "unknown command 'rum'"],
-  ['no task', ['run'], 'say what is to be done'],
+  ['no task', ['run'], 'the task is missing'],
   ['an empty task', ['run', ' \n'], 'the prompt is empty'],
   ['an empty task from standard input', ['run', '-'], 'the prompt is empty'],
   ['a task without quotes', ['run', 'do', 'it'], "too many arguments for 'run'"],
@@ -55,7 +55,7 @@ it.each<[string, readonly string[], string]>([
   ['an input that is not JSON', ['approve', 's-1', '1.1.0', '--input', 'ls'], 'the input is not JSON'],
   ['a denial without a reason', ['deny', 's-1', '1.1.0'], "required option '--reason <text>' not specified"],
   ['an empty reason', ['deny', 's-1', '1.1.0', '--reason', ' '], 'the reason is empty'],
-  ['a position that is none', ['snip', 's-1', 'x'], '"x" is no position of an entry'],
+  ['a position that is none', ['snip', 's-1', 'x'], '"x" is not the position of an entry'],
   ['a configuration that is not there', ['worker', '--config', 'none.mjs'], 'none.mjs cannot be read'],
   ['a configuration that is not there, for a run', ['run', '--config', 'none.mjs', 'do it'], 'none.mjs cannot be read'],
   ['a limit that is no number', ['list', '--limit', 'all'], 'give a whole number'],
@@ -97,7 +97,7 @@ it('refuses another task than the demo without a key, and says what to set', asy
 it('refuses `npm start` without a task', async () => {
   expect(await perdure(['start-here'])).toMatchObject({
     status: 2,
-    err: expect.stringContaining('say what is to be done'),
+    err: expect.stringContaining('the task is missing'),
   });
 });
 
@@ -132,7 +132,7 @@ it('says that the current folder is gone', async () => {
   const { status, err } = await perdure(['run', 'do it'], { cwd, begun: () => rmSync(cwd, { recursive: true }) });
   expect({ status, err }).toEqual({
     status: 2,
-    err: 'perdure: the current directory is gone: change to one that is there\n',
+    err: 'perdure: the current directory no longer exists: change to another one\n',
   });
 });
 

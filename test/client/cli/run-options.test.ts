@@ -17,7 +17,7 @@ it.each([
   expect(parseDuration(text)).toBe(ms);
 });
 
-it.each([['30'], ['m'], ['-5m'], ['5 m'], ['1h30m'], ['5M'], ['Infinityh'], ['']])('"%s" is no time', (text) => {
+it.each([['30'], ['m'], ['-5m'], ['5 m'], ['1h30m'], ['5M'], ['Infinityh'], ['']])('"%s" is not a time', (text) => {
   expect(parseDuration(text)).toBeNull();
 });
 
@@ -66,7 +66,7 @@ it('L11 L19 L31 L51 L53 L55 L59 takes models, budgets, a schema and times as the
 it.each([
   ['is not there', null, 'does not exist'],
   ['is not JSON', '{', 'is not JSON'],
-  ['is no object', '[]', 'is no JSON object'],
+  ['is no object', '[]', 'is not a JSON object'],
   ['is too large', JSON.stringify({ title: 'x'.repeat(70_000) }), 'give at most 65536'],
   ['is far too large', 'x'.repeat(2_000_000), 'has 2000000 bytes'],
   [
@@ -125,28 +125,28 @@ it('L57 the value none takes an option back, of rules all that are not given wit
 
 it.each<[RunFlags, string]>([
   [{ permissionMode: 'bypass', ask: ['bash'] }, 'permission mode "bypass" asks about nothing'],
-  [{ ask: ['none', 'bash'] }, '--ask none takes back all, and others are given with it: leave one of them out'],
-  [{ deny: ['bash', 'none'], ask: ['none'] }, '--deny none takes back all, and others are given with it'],
-  [{ fallbackModel: ['none', 'm2'] }, '--fallback-model none takes back all, and others are given with it'],
+  [{ ask: ['none', 'bash'] }, '--ask none removes all values, but others are given with it: leave one of them out'],
+  [{ deny: ['bash', 'none'], ask: ['none'] }, '--deny none removes all values, but others are given with it'],
+  [{ fallbackModel: ['none', 'm2'] }, '--fallback-model none removes all values, but others are given with it'],
   [{ maxTurns: '0' }, 'max turns is 0: give a whole number from 1 to 1000000'],
   [{ maxTurns: '-3' }, 'max turns is -3'],
   [{ maxTurns: '2.5' }, 'max turns is 2.5'],
   [{ maxTurns: '1e9' }, 'max turns is 1000000000'],
-  [{ maxTurns: 'many' }, '--max-turns "many" is no number'],
+  [{ maxTurns: 'many' }, '--max-turns "many" is not a number'],
   [{ maxBudgetUsd: '-1' }, 'max budget is -1'],
-  [{ maxBudgetUsd: 'NaN' }, '--max-budget-usd "NaN" is no number'],
-  [{ timeout: '30' }, '--timeout "30" is no time: write 1500ms, 90s, 30m or 2h'],
+  [{ maxBudgetUsd: 'NaN' }, '--max-budget-usd "NaN" is not a number'],
+  [{ timeout: '30' }, '--timeout "30" is not a time: write 1500ms, 90s, 30m or 2h'],
   [{ timeout: '9999d' }, 'timeout is'],
   [{ permissionMode: 'yolo' }, 'permission mode "yolo" is not one of default, acceptEdits, plan, dontAsk, bypass'],
   [{ ask: ['bash(a|b)'] }, 'permission rule "bash(a|b)" is not one simple command'],
   [{ model: ' ' }, 'the model is empty'],
   [{ maxTokens: '0' }, 'max tokens is 0'],
   [{ tokenBudget: '1.5' }, 'token budget is 1.5'],
-  [{ taskBudget: 'all' }, '--task-budget "all" is no number'],
+  [{ taskBudget: 'all' }, '--task-budget "all" is not a number'],
   [{ thinking: '100' }, 'thinking tokens is 100: give a whole number from 1024'],
   [{ fallbackModel: ['a', ' '] }, 'a fallback model is empty'],
   [{ fallbackModel: Array.from({ length: 11 }, () => 'a') }, '11 fallback models are given: give at most 10'],
-  [{ approvalTimeout: '2' }, '--approval-timeout "2" is no time'],
+  [{ approvalTimeout: '2' }, '--approval-timeout "2" is not a time'],
   [{ session: 'a/b' }, '"a/b" is no session id'],
   [{ session: 'x'.repeat(200) }, 'is no session id'],
   [{ systemPrompt: 'x'.repeat(100_001) }, 'the system prompt has 100001 characters: give at most 100000'],

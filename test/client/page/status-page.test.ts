@@ -109,7 +109,7 @@ it('lists sessions with phase, title, runs and how the last one ended', async ()
     'count it',
     'mark warn">parked until 2030-01-02 03:04:05 UTC',
     '<td>2</td>',
-    'max_turns',
+    'turn limit reached',
   ])
     expect(text).toContain(part);
 });
@@ -119,7 +119,7 @@ it('L55 marks a session that waits for an approval, and refreshes its page', asy
   const ask = page([waits], reading([], { description: waits }));
   expect(await (await ask('/')).text()).toContain('1 waiting for approval');
   const text = await (await ask('/sessions/s-1')).text();
-  expect(text).toContain('mark warn">waiting_approval');
+  expect(text).toContain('mark warn">waiting for a decision');
   expect(text).toContain('http-equiv="refresh"');
 });
 

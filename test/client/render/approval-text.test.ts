@@ -28,7 +28,7 @@ it('L55 shows the tool, its whole input, why it is asked and until when', () => 
     '  ┊ ls',
     '  │ timeout: 5',
     '  because: it may change files',
-    '  call 1.1.0, denied if nobody decides until 2030-01-02 03:04:05 UTC',
+    '  call 1.1.0, denied without a decision by 2030-01-02 03:04:05 UTC',
   ]);
 });
 

@@ -42,7 +42,7 @@ it('L16 says that what an attempt said is void, and counts none of it as said', 
   const tombstone: Watched = { type: 'tombstone', iteration: 1, why: 'overloaded', ...at(1) };
   const seen = screen([delta('Wrong.'), tombstone, result('Wrong.')]);
   expect(seen).toBe(
-    'Wrong.\n✗ void, all that attempt 1 showed above: overloaded\nWrong.\ncompleted · 1 turn · $0.50 · 1.5 s\n',
+    'Wrong.\n✗ discard what attempt 1 showed above: overloaded\nWrong.\ncompleted · 1 turn · $0.50 · 1.5 s\n',
   );
 });
 
@@ -50,7 +50,7 @@ it('L16 L39 says that what an attempt showed is stored, and not that it is void,
   const why = 'its reply is stored, and told again';
   const tombstone: Watched = { type: 'tombstone', iteration: 1, why, retold: true, ...at(1) };
   expect(screen([delta('Right.'), tombstone, delta('Right.', 1, 2)])).toBe(
-    'Right.\n✗ attempt 1 died: its reply is stored, and told again\nRight.',
+    'Right.\n✗ attempt 1 failed: its reply is stored, and told again\nRight.',
   );
 });
 
@@ -88,7 +88,7 @@ it('puts a call, its result, a retry, a transition and a notice on lines of thei
     '  ✗ (no output)',
     '  │ (1 ms)',
     '↻ failed 2×, again in 1.0 s: 529: overloaded second line',
-    '── goes on with another model (model_fallback)',
+    '── continues with another model',
     '! the limit of 3 turns is reached',
     '',
   ]);
@@ -122,11 +122,11 @@ it('L60 shows a compaction from its start to what it saved, and the hooks as the
 it('says the sentence that a run ended with once, when the error notice said it', () => {
   const failed = result('', { reason: 'model_error', detail: '401: bad key' });
   const error: Watched = { type: 'notice', notice: { kind: 'error', text: '401: bad key' }, ...at(1) };
-  const ending = 'model_error · 1 turn · $0.50 · 1.5 s\n';
+  const ending = 'model error · 1 turn · $0.50 · 1.5 s\n';
   expect(screen([error, failed])).toBe(`! 401: bad key\n${ending}`);
   expect(screen([failed])).toBe(ending.replace(' ·', ': 401: bad key ·'));
   const start: Watched = { type: 'request_start', iteration: 2, model: 'm', ...at(2) };
-  expect(screen([error, start, failed])).toContain('model_error: 401: bad key');
+  expect(screen([error, start, failed])).toContain('model error: 401: bad key');
 });
 
 it('L55 shows a call that waits for a decision, on lines of its own', () => {

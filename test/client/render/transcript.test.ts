@@ -63,7 +63,7 @@ it('tells a run from its prompt to its end, each call with its outcome', () => {
     '! its last tool call was cut and did not run',
     'Two.',
     '(the reply was cut)',
-    'max_turns: the limit is 2, turn 3 was not taken · 2 turns · $0 · 5 ms',
+    'turn limit reached: the limit is 2, turn 3 was not taken · 2 turns · $0 · 5 ms',
     'closed; 1 message not taken',
     '',
   ]);
@@ -154,9 +154,13 @@ it('says the sentence that a run ended with once, when the error before its end 
     show([notice({ kind: 'error', text: why }), end])
       .split('\n')
       .slice(2, -1),
-  ).toEqual([`! ${why}`, 'blocking_limit · 2 turns · $0 · 5 ms']);
-  expect(show([notice({ kind: 'error', text: 'another' }), end])).toContain(`blocking_limit: ${why} · 2 turns`);
-  expect(show([notice({ kind: 'error', text: why }), user('again'), end])).toContain(`blocking_limit: ${why} ·`);
+  ).toEqual([`! ${why}`, 'no room left in the context window · 2 turns · $0 · 5 ms']);
+  expect(show([notice({ kind: 'error', text: 'another' }), end])).toContain(
+    `no room left in the context window: ${why} · 2 turns`,
+  );
+  expect(show([notice({ kind: 'error', text: why }), user('again'), end])).toContain(
+    `no room left in the context window: ${why} ·`,
+  );
 });
 
 it('L5 marks where the model’s view begins, and says how to see all of it', () => {
@@ -205,7 +209,7 @@ it('lists sessions in columns', () => {
       'SESSION  PHASE                                 RUNS  LAST       AGE  TITLE',
       's-1      idle                                  12    completed  1 h  a long title \\x1b[31mred',
       's-1      terminated                            0     -          1 h  do it',
-      's-1      waiting_approval                      0     -          1 h  do it',
+      's-1      waiting for a decision                0     -          1 h  do it',
       's-1      parked until 2030-01-02 03:04:05 UTC  0     -          1 h  do it',
       '',
     ].join('\n'),

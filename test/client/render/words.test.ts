@@ -7,20 +7,20 @@ import type { Terminal } from '../../../workflows/contract/loop.ts';
 
 it.each<[Notice, string]>([
   [{ kind: 'interrupted' }, 'interrupted'],
-  [{ kind: 'continue' }, 'asked to go on where it stopped'],
+  [{ kind: 'continue' }, 'asked to continue where it stopped'],
   [{ kind: 'call_cut' }, 'its last tool call was cut and did not run'],
   [{ kind: 'max_turns_reached', limit: 1, turnNotTaken: 2 }, 'the limit of 1 turn is reached'],
   [{ kind: 'error', text: '401\nbad key' }, '401 bad key'],
   [
     { kind: 'model_switched', from: 'a', to: 'b', calls: [], detail: '529\noverloaded' },
-    'goes on with b instead of a (529 overloaded)',
+    'continues with b instead of a (529 overloaded)',
   ],
   [
     { kind: 'model_switched', from: 'a', to: 'b', calls: ['bash', 'read'], detail: '404' },
-    'goes on with b instead of a (404); what it had started does not count: bash, read',
+    'continues with b instead of a (404); what it had started does not count: bash, read',
   ],
   [{ kind: 'stop_hook', text: 'tests fail' }, 'a stop hook sends it back: tests fail'],
-  [{ kind: 'token_budget', spent: 1_200, budget: 50_000 }, '1,200 tokens spent of 50,000 to spend: asked to go on'],
+  [{ kind: 'token_budget', spent: 1_200, budget: 50_000 }, '1,200 tokens spent of 50,000 to spend: asked to continue'],
   [{ kind: 'structured_output', problem: 'no "n"' }, 'its answer does not fit the schema: no "n"'],
   [{ kind: 'hook_context', hook: 'lint', text: 'ok' }, 'hook lint adds: ok'],
   [
@@ -42,25 +42,25 @@ it.each<[Notice, string]>([
 const detail = 'why';
 it.each<[Terminal, string]>([
   [{ reason: 'completed' }, 'completed'],
-  [{ reason: 'max_turns', limit: 3, turnNotTaken: 4 }, 'max_turns: the limit is 3, turn 4 was not taken'],
-  [{ reason: 'aborted_streaming', by: 'message' }, 'aborted_streaming: stopped for a newer message'],
-  [{ reason: 'aborted_tools', by: 'timeout' }, 'aborted_tools: stopped by the time limit'],
-  [{ reason: 'prompt_too_long', detail }, 'prompt_too_long: why'],
-  [{ reason: 'image_error', detail }, 'image_error: why'],
-  [{ reason: 'max_output_tokens', detail }, 'max_output_tokens: why'],
-  [{ reason: 'model_error', detail, status: 401 }, 'model_error: why'],
-  [{ reason: 'blocking_limit', detail }, 'blocking_limit: why'],
-  [{ reason: 'stop_hook_prevented', detail }, 'stop_hook_prevented: why'],
-  [{ reason: 'hook_stopped', detail }, 'hook_stopped: why'],
-  [{ reason: 'budget_exceeded', limitUsd: 1, spentUsd: 1.25 }, 'budget_exceeded: $1.2500 spent, the limit is $1'],
+  [{ reason: 'max_turns', limit: 3, turnNotTaken: 4 }, 'turn limit reached: the limit is 3, turn 4 was not taken'],
+  [{ reason: 'aborted_streaming', by: 'message' }, 'ended early: stopped for a newer message'],
+  [{ reason: 'aborted_tools', by: 'timeout' }, 'ended during tool calls: stopped by the time limit'],
+  [{ reason: 'prompt_too_long', detail }, 'prompt too long: why'],
+  [{ reason: 'image_error', detail }, 'image or document not accepted: why'],
+  [{ reason: 'max_output_tokens', detail }, 'reply too long: why'],
+  [{ reason: 'model_error', detail, status: 401 }, 'model error: why'],
+  [{ reason: 'blocking_limit', detail }, 'no room left in the context window: why'],
+  [{ reason: 'stop_hook_prevented', detail }, 'ended by a stop hook: why'],
+  [{ reason: 'hook_stopped', detail }, 'ended by a hook or tool: why'],
+  [{ reason: 'budget_exceeded', limitUsd: 1, spentUsd: 1.25 }, 'budget spent: $1.2500 spent, the limit is $1'],
   [
     { reason: 'budget_exceeded', limitTokens: 1_000, spentTokens: 1_400 },
-    'budget_exceeded: 1,400 tokens spent, the limit is 1,000',
+    'budget spent: 1,400 tokens spent, the limit is 1,000',
   ],
-  [{ reason: 'timeout', limitMs: 90_000 }, 'timeout: the limit is 90 s'],
-  [{ reason: 'permission_denied', detail }, 'permission_denied: why'],
-  [{ reason: 'fatal_tool_error', detail }, 'fatal_tool_error: why'],
-  [{ reason: 'structured_output_failed', detail }, 'structured_output_failed: why'],
+  [{ reason: 'timeout', limitMs: 90_000 }, 'time limit reached: the limit is 90 s'],
+  [{ reason: 'permission_denied', detail }, 'permission denied: why'],
+  [{ reason: 'fatal_tool_error', detail }, 'fatal tool error: why'],
+  [{ reason: 'structured_output_failed', detail }, 'no answer that fits the schema: why'],
 ])('says of the end %j: %s', (terminal, sentence) => {
   const ending = { reason: terminal.reason, detail: terminalDetail(terminal), turns: 1, costUsd: 0, durationMs: 5 };
   expect(outcomeText(ending)).toBe(`${sentence} · 1 turn · $0 · 5 ms`);
