@@ -5,8 +5,7 @@ import { prepareCall, type ReadyCall } from './prepare.ts';
 import { abortCause, validateInput } from './run-tool.ts';
 import { askPreTool } from './tool-hooks.ts';
 import type { ToolContext } from './tool.ts';
-import { denied, invalid, stoppedByHook, type Verdict } from './verdict.ts';
-import { stoppedBefore } from './run-ready.ts';
+import { denied, invalid, stoppedBefore, stoppedByHook, type Verdict } from './verdict.ts';
 import type { CallRequest, EarlyRun, Void, Workbench } from './workbench.ts';
 
 /** `input` as it was before the schema; `byHook`: a hook put it in place of the call's own. */

@@ -8,7 +8,8 @@ import { callId, readCall, recordOutcome, type RecordedOutcome } from './journal
 import { prepareCall, type ReadyCall } from './prepare.ts';
 import { recoverCall } from './recover.ts';
 import { type Claimable, runClaimed } from './run-claimed.ts';
-import { endsCall, runReady, stoppedBefore } from './run-ready.ts';
+import { runReady } from './run-ready.ts';
+import { endsCall, stoppedBefore } from './verdict.ts';
 import { abortCause } from './run-tool.ts';
 import { toolContext } from './tool-context.ts';
 import { deniedByPerson, invalid, maybeStarted, type Verdict } from './verdict.ts';

@@ -3,8 +3,8 @@ import { checkModifier } from './modifier.ts';
 import type { ReadyCall } from './prepare.ts';
 import { abortCause, runTool } from './run-tool.ts';
 import { withPostTool } from './tool-hooks.ts';
-import type { AbortCause, ToolContext, ToolOutput } from './tool.ts';
-import { ended, notStarted, type Verdict } from './verdict.ts';
+import type { ToolContext, ToolOutput } from './tool.ts';
+import { ended, endsCall, stoppedBefore, type Verdict } from './verdict.ts';
 import type { EarlyRun, Void, Workbench } from './workbench.ts';
 
 /** `input` as it was before the schema: what observers may see. */
@@ -48,13 +48,4 @@ async function withModifier(verdict: Verdict, context: ToolContext, { modify }: 
   if (typeof checked !== 'string') return { ...verdict, facts: { ...verdict.facts, modify: checked } };
   const content = `${verdict.content}\n(what it wanted to change for later calls was refused: ${checked})`.trimStart();
   return { ...verdict, content, isError: true, outcome: 'error', facts: { ...verdict.facts, error: true } };
-}
-
-export function stoppedBefore(cause: AbortCause): Verdict | Void {
-  return endsCall(cause) ? notStarted(cause) : { kind: 'void', cause };
-}
-
-/** An interrupt and a failing sibling end the call; a deploy or a lost attempt ends only this attempt (L50). */
-export function endsCall(cause: AbortCause): boolean {
-  return cause === 'interrupt' || cause === 'sibling';
 }

@@ -6,6 +6,7 @@ import { clip } from './clip.ts';
 import { deniedText } from './permission.ts';
 import type { Ran } from './run-tool.ts';
 import type { AbortCause, PermissionDecision } from './tool.ts';
+import type { Void } from './workbench.ts';
 
 export type Verdict = {
   readonly kind: 'verdict';
@@ -118,3 +119,12 @@ const reason: Readonly<Record<AbortCause, string>> = {
   timeout: 'its attempt ran out of time',
   superseded: 'its attempt was given up',
 };
+
+export function stoppedBefore(cause: AbortCause): Verdict | Void {
+  return endsCall(cause) ? notStarted(cause) : { kind: 'void', cause };
+}
+
+/** An interrupt and a failing sibling end the call; a deploy or a lost attempt ends only this attempt (L50). */
+export function endsCall(cause: AbortCause): boolean {
+  return cause === 'interrupt' || cause === 'sibling';
+}

@@ -4,7 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { bootId } from '../../process-identity.ts';
 import type { ChildRecord } from '../tool.ts';
 import { CALL_VARIABLE } from './environment.ts';
-import { allProcesses, hasProc, processInfo, startedWith, type ProcessInfo } from './proc.ts';
+import { hasProc } from '../../proc-stat.ts';
+import { allProcesses, processInfo, startedWith, type ProcessInfo } from './proc.ts';
 
 export type KillTarget = {
   /** The value of CALL_VARIABLE the tree was started with. */

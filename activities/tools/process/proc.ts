@@ -2,8 +2,6 @@
 import { readdirSync } from 'node:fs';
 import { hasProc, procStat, readProc } from '../../proc-stat.ts';
 
-export { hasProc };
-
 export type ProcessInfo = {
   readonly pid: number;
   readonly parent: number;
