@@ -8,7 +8,7 @@ import type { PermissionRules, RunOptions } from '../workflows/contract/session.
 import { queryId } from '../workflows/contract/ids.ts';
 import type { Attempt } from './attempt.ts';
 import type { Deps } from './deps.ts';
-import { bootId } from './process-identity.ts';
+import { bootId } from './process/identity.ts';
 import { isInside } from './tools/builtin/files/confine.ts';
 import { announce } from './live/announce.ts';
 import { schemaProblem } from './model/answer-schema.ts';

@@ -11,7 +11,7 @@ import { changingRegistry } from '../activities/tools/changing-registry.ts';
 import { callRunner } from '../activities/tools/runner.ts';
 import { createRegistry, type ToolRegistry } from '../activities/tools/registry.ts';
 import type { Tool } from '../activities/tools/tool.ts';
-import { findPlaces } from '../activities/tools/process/places.ts';
+import { findPlaces } from '../activities/process/places.ts';
 import { probeSandbox, type Sandbox } from '../activities/tools/sandbox.ts';
 import { fileStore } from '../activities/transcript/file-store.ts';
 import { createTranscripts } from '../activities/transcript/transcripts.ts';

@@ -1,6 +1,6 @@
 // The workers of one process: connection, activities, bundled workflow, and the option values that were measured for one machine.
 import { Worker, type NativeConnection, type WorkerOptions } from '@temporalio/worker';
-import { formatIdentity, processIdentity } from '../activities/process-identity.ts';
+import { formatIdentity, processIdentity } from '../activities/process/identity.ts';
 import type { Scheduled } from '../workflows/contract/activities.ts';
 import { profiles, type Profile } from '../workflows/contract/profiles.ts';
 import { recordsQueue, TASK_QUEUE } from '../workflows/contract/session.ts';

@@ -3,7 +3,7 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { isAlive, processIdentity } from '../activities/process-identity.ts';
+import { isAlive, processIdentity } from '../activities/process/identity.ts';
 import { identitySchema } from './embedded/file-lock.ts';
 import { readJsonFile, writeJsonFile } from './embedded/json-file.ts';
 

@@ -1,6 +1,6 @@
 // The hooks of a worker, run: each kind's hooks together or in order, and what they answer made into one verdict. A hook that
 // fails is listed and changes nothing; one that is stopped counts as failed, and whoever stopped it knows why (L21, L30, L41).
-import { atExit } from './at-exit.ts';
+import { atExit } from '../process/at-exit.ts';
 import type { Hook, HookConfig, HookPayload } from './hook-config.ts';
 import { contexts, failures, firstStop, texts, type RunOne } from './hook-ran.ts';
 import type { HookContext, HookName, HookRunner } from './hooks.ts';

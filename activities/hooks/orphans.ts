@@ -1,10 +1,10 @@
 // The processes of hook commands by name. The name says which worker started them: of a worker that was killed (SIGKILL leaves no time to
 // end anything) they are found by it before their work goes on elsewhere, whether or not the hook is asked again.
 import { randomUUID } from 'node:crypto';
-import { formatIdentity, isAlive, parseIdentity, processIdentity } from '../process-identity.ts';
-import { CALL_VARIABLE } from '../tools/process/environment.ts';
-import { killTree } from '../tools/process/kill-tree.ts';
-import { allProcesses, startedWithValue } from '../tools/process/proc.ts';
+import { formatIdentity, isAlive, parseIdentity, processIdentity } from '../process/identity.ts';
+import { CALL_VARIABLE } from '../process/environment.ts';
+import { killTree } from '../process/kill-tree.ts';
+import { allProcesses, startedWithValue } from '../process/proc.ts';
 
 const PREFIX = 'hook/';
 

@@ -6,12 +6,12 @@ import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { bootId } from '../process-identity.ts';
-import { childEnvironment, withGitSettings } from '../tools/process/environment.ts';
-import { killNow, killTree } from '../tools/process/kill-tree.ts';
-import { processInfo } from '../tools/process/proc.ts';
-import { pathOutside, temporaryFolders } from '../tools/process/programs.ts';
-import type { AtExit } from './at-exit.ts';
+import { bootId } from '../process/identity.ts';
+import { childEnvironment, withGitSettings } from '../process/environment.ts';
+import { killNow, killTree } from '../process/kill-tree.ts';
+import { processInfo } from '../process/proc.ts';
+import { pathOutside, temporaryFolders } from '../process/programs.ts';
+import type { AtExit } from '../process/at-exit.ts';
 import { commandId } from './orphans.ts';
 
 export type CommandRun = {

@@ -4,7 +4,7 @@ import type { CommandHook, FunctionHook, Hook, HookInput } from './hook-config.t
 import { readAnswer, type ReadAnswer } from './hook-answers.ts';
 import { clip } from '../tools/clip.ts';
 import { DETAIL_LIMIT, thrownText } from './hook-text.ts';
-import type { AtExit } from './at-exit.ts';
+import type { AtExit } from '../process/at-exit.ts';
 import type { HookName } from './hooks.ts';
 import { runCommand, type CommandEnd, type Hold } from './run-command.ts';
 

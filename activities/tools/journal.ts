@@ -7,7 +7,7 @@ import type { CallKey, Hash, SessionId } from '../../workflows/contract/ids.ts';
 import type { CallLog, Outcome } from '../transcript/entries.ts';
 import { keySegment } from '../transcript/keys.ts';
 import type { Store } from '../transcript/store.ts';
-import type { ProcessIdentity } from '../process-identity.ts';
+import type { ProcessIdentity } from '../process/identity.ts';
 import type { AbortCause, ChildRecord } from './tool.ts';
 
 export type Claim = {

@@ -2,9 +2,9 @@
 // processes, a process group neither; which one it is belongs in the start-up line.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { bwrapArguments, type Confinement } from './process/bwrap.ts';
-import { findPlaces, type Places } from './process/places.ts';
-import { findPrograms, type Programs } from './process/programs.ts';
+import { bwrapArguments, type Confinement } from '../process/bwrap.ts';
+import { findPlaces, type Places } from '../process/places.ts';
+import { findPrograms, type Programs } from '../process/programs.ts';
 
 export type SandboxKind = 'bwrap' | 'unshare' | 'group';
 

@@ -17,7 +17,7 @@ export async function startDecidingWorker(
       import('@temporalio/worker'),
       import('../../worker/bundle.ts'),
       import('../../worker/payloads/data-converter.ts'),
-      import('../../activities/process-identity.ts'),
+      import('../../activities/process/identity.ts'),
     ]);
   const connection = await NativeConnection.connect(connectionOptions(target));
   const worker = await Worker.create({

@@ -1,6 +1,6 @@
 // Whether anyone polls for the work of a server that is not ours: without a worker a session waits, and a person has to know.
 import type { Client } from '@temporalio/client';
-import { isAlive, parseIdentity } from '../../activities/process-identity.ts';
+import { isAlive, parseIdentity } from '../../activities/process/identity.ts';
 import { TASK_QUEUE } from '../../workflows/contract/session.ts';
 import { pause } from '../pause.ts';
 

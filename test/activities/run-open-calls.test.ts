@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { runTool } from '../../activities/run-tool.ts';
 import { callId } from '../../activities/tools/journal.ts';
-import { CALL_VARIABLE } from '../../activities/tools/process/environment.ts';
-import { startCommand } from '../../activities/tools/process/spawner.ts';
+import { CALL_VARIABLE } from '../../activities/process/environment.ts';
+import { startCommand } from '../../activities/process/spawner.ts';
 import { gate, reply, text, toolUse } from '../../worker/scripted-model/index.ts';
 import type { ModelResult } from '../../workflows/contract/activities.ts';
 import { callKey } from '../../workflows/contract/ids.ts';

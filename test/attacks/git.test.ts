@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { atExit } from '../../activities/hooks/at-exit.ts';
+import { atExit } from '../../activities/process/at-exit.ts';
 import { runCommand } from '../../activities/hooks/run-command.ts';
 import { bashTool } from '../../activities/tools/builtin/bash.ts';
 import { holdsOnlyHarmless } from '../../activities/tools/builtin/shell/git-config.ts';

@@ -3,9 +3,9 @@ import { chmodSync, closeSync, existsSync, mkdirSync, readdirSync, readFileSync,
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { bashTool } from '../../activities/tools/builtin/bash.ts';
-import { openPipe } from '../../activities/tools/process/pipe.ts';
-import { findPrograms, type Programs } from '../../activities/tools/process/programs.ts';
-import { startCommand } from '../../activities/tools/process/spawner.ts';
+import { openPipe } from '../../activities/process/spawn-tree.ts';
+import { findPrograms, type Programs } from '../../activities/process/programs.ts';
+import { startCommand } from '../../activities/process/spawner.ts';
 import { probeSandbox, type Sandbox } from '../../activities/tools/sandbox.ts';
 import { tempFolder, toolContext } from '../tools/support.ts';
 

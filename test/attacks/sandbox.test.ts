@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { findPlaces } from '../../activities/tools/process/places.ts';
+import { findPlaces } from '../../activities/process/places.ts';
 import { probeSandbox, type Sandbox } from '../../activities/tools/sandbox.ts';
 import { tempFolder } from '../tools/support.ts';
 import { workingSandboxes } from '../tools/sandboxes.ts';

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { findPrograms } from '../../activities/tools/process/programs.ts';
+import { findPrograms } from '../../activities/process/programs.ts';
 import type { BinarySource } from '../../worker/embedded/binary-version.ts';
 import { findBinary } from '../../worker/embedded/find-binary.ts';
 import { temporaryFolder } from '../embedded/support.ts';

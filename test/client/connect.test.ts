@@ -1,7 +1,7 @@
 // Who works while a command waits, and how it is told when nobody does. No server, no worker: both are fakes.
 import { expect, it, vi } from 'vitest';
 import type { Client } from '@temporalio/client';
-import { formatIdentity, processIdentity } from '../../activities/process-identity.ts';
+import { formatIdentity, processIdentity } from '../../activities/process/identity.ts';
 import { keepWorker } from '../../client/connect/keep-worker.ts';
 import { pollerPatience, watchPollers } from '../../client/connect/watch-pollers.ts';
 import { workerPolls } from '../../client/connect/worker-polls.ts';

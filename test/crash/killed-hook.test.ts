@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { processInfo } from '../../activities/tools/process/proc.ts';
+import { processInfo } from '../../activities/process/proc.ts';
 import { reply } from '../../worker/scripted-model/index.ts';
 import { crashHarness } from '../support/crash-harness.ts';
 import { until } from '../support/until.ts';

@@ -5,7 +5,7 @@ import type { BinarySource } from '../../worker/embedded/binary-version.ts';
 import { buildBinary } from '../../worker/embedded/build-binary.ts';
 import { downloadBinary } from '../../worker/embedded/download-binary.ts';
 import { findBinary, type FindBinary } from '../../worker/embedded/find-binary.ts';
-import { findPrograms } from '../../activities/tools/process/programs.ts';
+import { findPrograms } from '../../activities/process/programs.ts';
 import { temporaryFolder } from './support.ts';
 
 const SYSTEM = `/usr/bin${delimiter}/bin`;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 import { Connection } from '@temporalio/client';
 import { expect, onTestFinished, test } from 'vitest';
-import { processIdentity } from '../../activities/process-identity.ts';
+import { processIdentity } from '../../activities/process/identity.ts';
 import type { DataFolder } from '../../worker/embedded/data-folder.ts';
 import { joinServer } from '../../worker/embedded/join-server.ts';
 import { databaseRecord, recordDatabase, runningServer } from '../../worker/embedded/server-record.ts';

@@ -6,7 +6,7 @@ import type { HookConfig } from '../../activities/hooks/hook-config.ts';
 import { hookRunner } from '../../activities/hooks/hook-runner.ts';
 import type { HookContext, HookRunner } from '../../activities/hooks/hooks.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
-import { processInfo } from '../../activities/tools/process/proc.ts';
+import { processInfo } from '../../activities/process/proc.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 export function hookContext(more: Partial<HookContext> = {}): HookContext {

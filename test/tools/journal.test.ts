@@ -1,10 +1,15 @@
 import { createHash } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { processIdentity } from '../../activities/process-identity.ts';
-import { claimCall, type JournaledCall } from '../../activities/tools/journal.ts';
+import { processIdentity } from '../../activities/process/identity.ts';
+import {
+  claimCall,
+  type JournaledCall,
+  readOutcome,
+  recordOutcome,
+  type RecordedOutcome,
+} from '../../activities/tools/journal.ts';
 import { executeCall } from '../../activities/tools/execute.ts';
 import type { Workbench } from '../../activities/tools/workbench.ts';
-import { readOutcome, recordOutcome, type RecordedOutcome } from '../../activities/tools/journal.ts';
 import type { AbortCause, Tool } from '../../activities/tools/tool.ts';
 import { memoryStore } from '../../activities/transcript/memory-store.ts';
 import { StoreError, type Store } from '../../activities/transcript/store.ts';

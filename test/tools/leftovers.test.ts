@@ -2,10 +2,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
-import { processIdentity } from '../../activities/process-identity.ts';
+import { processIdentity } from '../../activities/process/identity.ts';
 import { callId, claimCall, recordChild, type JournaledCall } from '../../activities/tools/journal.ts';
 import { executeCall } from '../../activities/tools/execute.ts';
-import { processInfo } from '../../activities/tools/process/proc.ts';
+import { processInfo } from '../../activities/process/proc.ts';
 import { memoryStore } from '../../activities/transcript/memory-store.ts';
 import type { Store } from '../../activities/transcript/store.ts';
 import type { CallKey, SessionId } from '../../workflows/contract/ids.ts';

@@ -4,9 +4,9 @@ import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { probeSandbox, type Sandbox } from '../../activities/tools/sandbox.ts';
-import { bwrapArguments, type Confinement } from '../../activities/tools/process/bwrap.ts';
-import { findPlaces } from '../../activities/tools/process/places.ts';
-import { findPrograms } from '../../activities/tools/process/programs.ts';
+import { bwrapArguments, type Confinement } from '../../activities/process/bwrap.ts';
+import { findPlaces } from '../../activities/process/places.ts';
+import { findPrograms } from '../../activities/process/programs.ts';
 import { tempFolder } from './support.ts';
 import { workingSandboxes } from './sandboxes.ts';
 

@@ -1,7 +1,7 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { processIdentity } from '../../activities/process-identity.ts';
+import { processIdentity } from '../../activities/process/identity.ts';
 import { joinWorkers } from '../../worker/host-workers.ts';
 import { tempDir } from '../support/temp-dir.ts';
 

@@ -1,6 +1,6 @@
 // Which Temporal server a `temporal` binary holds, and whether it will do.
 import { execFile } from 'node:child_process';
-import type { Programs } from '../../activities/tools/process/programs.ts';
+import type { Programs } from '../../activities/process/programs.ts';
 
 /** A `temporal` that can be started; `server` is the version of the server in it, such as 1.29.1. */
 export type Binary = { readonly path: string; readonly server: string };

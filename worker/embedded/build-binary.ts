@@ -3,7 +3,7 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import type { Programs } from '../../activities/tools/process/programs.ts';
+import type { Programs } from '../../activities/process/programs.ts';
 import type { BinarySource } from './binary-version.ts';
 import { codeOf, reasonOf } from './setup-problem.ts';
 

@@ -7,7 +7,7 @@ import { linkSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } f
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { isAlive, processIdentity } from '../../activities/process-identity.ts';
+import { isAlive, processIdentity } from '../../activities/process/identity.ts';
 import { readJsonFile } from './json-file.ts';
 import { codeOf, reasonOf, SetupProblem } from './setup-problem.ts';
 

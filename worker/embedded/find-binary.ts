@@ -2,7 +2,7 @@
 // give one says why, and the last sentence lists them all.
 import { readdirSync } from 'node:fs';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
-import { findPrograms, isExecutable, type Programs } from '../../activities/tools/process/programs.ts';
+import { findPrograms, isExecutable, type Programs } from '../../activities/process/programs.ts';
 import { checkBinary, forgetBinary, recordBinary } from './binary-checksum.ts';
 import { type Binary, type BinarySource, binaryVersion, versionProblem } from './binary-version.ts';
 import { buildBinary } from './build-binary.ts';

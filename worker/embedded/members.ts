@@ -2,7 +2,7 @@
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { isAlive, processIdentity } from '../../activities/process-identity.ts';
+import { isAlive, processIdentity } from '../../activities/process/identity.ts';
 import { TASK_QUEUE } from '../../workflows/contract/session.ts';
 import type { DataFolder } from './data-folder.ts';
 import { identitySchema } from './file-lock.ts';

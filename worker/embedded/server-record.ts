@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { bootId, hostName, isAlive, startTimeOf, SYSTEM_PATH } from '../../activities/process-identity.ts';
+import { bootId, hostName, isAlive, startTimeOf, SYSTEM_PATH } from '../../activities/process/identity.ts';
 import { openKeyRing, type KeyRing } from '../payloads/key-ring.ts';
 import type { DataFolder } from './data-folder.ts';
 import { identitySchema } from './file-lock.ts';

@@ -2,8 +2,8 @@
 // The caller holds the folder's lock and has seen that no server runs on the database.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
-import { findPrograms } from '../../activities/tools/process/programs.ts';
-import { bootId, hostName, startTimeOf } from '../../activities/process-identity.ts';
+import { findPrograms } from '../../activities/process/programs.ts';
+import { bootId, hostName, startTimeOf } from '../../activities/process/identity.ts';
 import { makeKeyFile } from '../payloads/key-ring.ts';
 import { PHASE_ATTRIBUTE } from '../../workflows/contract/session.ts';
 import { type Binary, sameSchema } from './binary-version.ts';

@@ -1,6 +1,6 @@
 // Stops a server that is provably the recorded one, and waits until it is gone.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isAlive } from '../../activities/process-identity.ts';
+import { isAlive } from '../../activities/process/identity.ts';
 import type { ServerRecord } from './server-record.ts';
 import { codeOf, SetupProblem } from './setup-problem.ts';
 

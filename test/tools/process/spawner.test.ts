@@ -5,9 +5,8 @@ import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { procStat } from '../../../activities/proc-stat.ts';
-import { processInfo } from '../../../activities/tools/process/proc.ts';
-import { SPAWNER_GONE, startCommand } from '../../../activities/tools/process/spawner.ts';
+import { procStat, processInfo } from '../../../activities/process/proc.ts';
+import { SPAWNER_GONE, startCommand } from '../../../activities/process/spawner.ts';
 import { until } from '../../support/until.ts';
 import { tempFolder } from '../support.ts';
 
@@ -45,7 +44,7 @@ test('when that process is killed what it had started counts as killed, and the 
 
 /** A worker of its own, whose spawner has started a command; `then` runs in it with `spawner` and says more on its output. */
 async function workerThat(then = '') {
-  const script = fileURLToPath(new URL('../../../activities/tools/process/spawner-process.mjs', import.meta.url));
+  const script = fileURLToPath(new URL('../../../activities/process/spawner-process.mjs', import.meta.url));
   const program = `
     import { fork } from 'node:child_process';
     const stdio = ['ignore', 'ignore', 'inherit', 'ipc'];

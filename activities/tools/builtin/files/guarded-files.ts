@@ -1,7 +1,7 @@
 // What the tools that change files do about places whose content runs outside the sandbox later (process/places.ts).
 import { resolve } from 'node:path';
 import type { PermissionMode } from '../../../../workflows/contract/session.ts';
-import { guardOf, type Places } from '../../process/places.ts';
+import { guardOf, type Places } from '../../../process/places.ts';
 import type { PermissionDecision } from '../../tool.ts';
 
 type Place = { readonly cwd: string; readonly dir: string };

@@ -4,7 +4,7 @@ import { constants, type Stats } from 'node:fs';
 import { lstat, open, readlink, realpath, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ToolFailure } from '../../tool.ts';
-import { hasProc } from '../../../proc-stat.ts';
+import { hasProc } from '../../../process/proc.ts';
 import { isInside, type Confined, type Workspace } from './confine.ts';
 import { fsFailure, shown } from './fs-failure.ts';
 

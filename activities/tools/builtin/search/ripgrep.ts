@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { relative } from 'node:path';
 import { rgPath } from '@vscode/ripgrep';
 import { callId } from '../../journal.ts';
-import { childEnvironment } from '../../process/environment.ts';
+import { childEnvironment } from '../../../process/environment.ts';
 import { ToolFailure, type ToolContext } from '../../tool.ts';
 import { isInside, type Workspace } from '../files/confine.ts';
 import type { BuiltinOptions } from '../options.ts';

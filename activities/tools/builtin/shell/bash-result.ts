@@ -1,6 +1,6 @@
 // What a command's end means, in the words of an answer (L36).
 import { constants } from 'node:os';
-import type { TreeExit } from '../../process/spawner.ts';
+import type { TreeExit } from '../../../process/spawner.ts';
 import type { ToolOutput } from '../../tool.ts';
 import type { BoundedOutput } from './bounded-output.ts';
 import { cleanText } from './clean-text.ts';

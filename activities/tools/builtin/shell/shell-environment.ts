@@ -1,7 +1,7 @@
 // What keeps a command to what it was judged to be: the folder it works in is not trusted. Programs of one that only reads must not be
 // found in it, nor in its git configuration where that can be overruled. Where it cannot, git-programs.ts looks.
 import { isAbsolute } from 'node:path';
-import { withGitSettings, type GitSettings } from '../../process/environment.ts';
+import { withGitSettings, type GitSettings } from '../../../process/environment.ts';
 import { isInside } from '../files/confine.ts';
 
 type Environment = Readonly<Record<string, string>>;

@@ -1,8 +1,8 @@
 // Waits for a command to end, or ends it: its time is up, or it is told to stop. Either way its processes are gone afterwards.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { killTree } from '../../process/kill-tree.ts';
-import type { ProcessTree } from '../../process/spawn-tree.ts';
-import type { TreeExit } from '../../process/spawner.ts';
+import { killTree } from '../../../process/kill-tree.ts';
+import type { ProcessTree } from '../../../process/spawn-tree.ts';
+import type { TreeExit } from '../../../process/spawner.ts';
 
 export type TreeEnd =
   { readonly kind: 'exit'; readonly exit: TreeExit } | { readonly kind: 'timeout' } | { readonly kind: 'stopped' };

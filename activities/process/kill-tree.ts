@@ -1,11 +1,10 @@
 // Ends a call's processes, all of them: SIGTERM, a grace, SIGKILL (L48). A pid namespace does the last part by itself; without
 // one the tree is found in /proc by group, session, descent and the mark in its environment (L40).
 import { setTimeout as sleep } from 'node:timers/promises';
-import { bootId } from '../../process-identity.ts';
-import type { ChildRecord } from '../tool.ts';
+import { bootId } from './identity.ts';
+import type { ChildRecord } from '../tools/tool.ts';
 import { CALL_VARIABLE } from './environment.ts';
-import { hasProc } from '../../proc-stat.ts';
-import { allProcesses, processInfo, startedWith, type ProcessInfo } from './proc.ts';
+import { hasProc, allProcesses, processInfo, startedWith, type ProcessInfo } from './proc.ts';
 
 export type KillTarget = {
   /** The value of CALL_VARIABLE the tree was started with. */

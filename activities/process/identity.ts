@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
-import { hasProc, procStat } from './proc-stat.ts';
+import { hasProc, procStat } from './proc.ts';
 
 export type ProcessIdentity = {
   readonly pid: number;

@@ -1,5 +1,4 @@
 // What a child process gets to see of our environment: allow-lists, so that no key or token can leak by being forgotten.
-
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Marks every process of a call, so that what is left of it can be found by its environment (L40). */

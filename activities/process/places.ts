@@ -3,7 +3,7 @@
 import { existsSync, readdirSync, realpathSync, type Dirent } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, isAbsolute, join, relative, sep } from 'node:path';
-import { isInside } from '../builtin/files/confine.ts';
+import { isInside } from '../tools/builtin/files/confine.ts';
 import type { Environment } from './environment.ts';
 
 /** Absolute paths. They need not be there. */
