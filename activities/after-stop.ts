@@ -4,7 +4,7 @@ import type { AfterStop } from '../workflows/contract/activities.ts';
 import { type Attempt, givenUp, isGivenUp } from './attempt.ts';
 import type { AfterStopHandler, Deps, EndedRun } from './deps.ts';
 import { queryName } from './query-name.ts';
-import { untilAborted } from './until-aborted.ts';
+import { untilAborted } from './async.ts';
 
 /**
  * All handlers side by side, each once in an attempt; one whose attempt died with its worker is run again by the next. A handler

@@ -24,7 +24,7 @@ import { died, settle } from './model/settle.ts';
 import { endWithout, type ModelStep } from './model/store-reply.ts';
 import type { RunConfig } from './run-config.ts';
 import { isForgotten, stepRecord } from './step-record.ts';
-import type { Entry } from './transcript/entries.ts';
+import type { Entry } from './transcript/log/entries.ts';
 import type { Extended } from './transcript/transcripts.ts';
 
 export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => Promise<ModelResult> {

@@ -14,8 +14,8 @@ import type { Ask, Decision, ToolContextState } from '../workflows/contract/acti
 import type { CallKey, SessionId } from '../workflows/contract/ids.ts';
 import type { PermissionMode, PermissionRules } from '../workflows/contract/session.ts';
 import type { CompactionRules } from '../workflows/contract/loop.ts';
-import type { Entry } from './transcript/entries.ts';
-import type { Store } from './transcript/store.ts';
+import type { Entry } from './transcript/log/entries.ts';
+import type { Store } from './transcript/store/store.ts';
 import type { Transcripts } from './transcript/transcripts.ts';
 
 /** The text without the secrets of this process. */

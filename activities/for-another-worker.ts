@@ -1,6 +1,6 @@
 // What this worker cannot take and another may: not a failure of the run. It is tried again after a while, until one takes it.
 import { ApplicationFailure } from '@temporalio/common';
-import { StoreError } from './transcript/store.ts';
+import { StoreError } from './transcript/store/store.ts';
 
 const kinds = ['NewerVersion', 'NoRealModel', 'HooksMissing', 'StopsOnly', 'KeyMissing'] as const;
 

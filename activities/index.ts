@@ -2,7 +2,7 @@
 import type { Scheduled } from '../workflows/contract/activities.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import { afterStop } from './after-stop.ts';
-import { atMost } from './at-most.ts';
+import { atMost } from './async.ts';
 import { activity } from './attempt.ts';
 import { beginNothing, type Stops } from './begin-nothing.ts';
 import { callModel } from './call-model.ts';

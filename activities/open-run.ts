@@ -20,7 +20,7 @@ import type { RunConfig, RunModel } from './run-config.ts';
 import { rulesOf } from './run-rules.ts';
 import { systemPrompt } from './system-prompt.ts';
 import { namesSome } from './tools/rules/match-rules.ts';
-import { wellFormedText } from './transcript/well-formed.ts';
+import { wellFormedText } from './text.ts';
 
 const MAX_EMPTY_REPLIES = 3;
 

@@ -4,7 +4,7 @@ import type { Rules } from '../workflows/contract/loop.ts';
 import type { PermissionMode, PermissionRules } from '../workflows/contract/session.ts';
 import type { Backoff } from './model/backoff.ts';
 import type { ModelFacts } from './model/models.ts';
-import { StoreError, type Store } from './transcript/store.ts';
+import { StoreError, type Store } from './transcript/store/store.ts';
 import { newerValue, newerVersion, parseStored } from './transcript/stored-json.ts';
 
 /** A model as a run knows it. Window and maximum output in tokens. */

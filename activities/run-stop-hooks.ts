@@ -5,7 +5,7 @@ import type { Deps } from './deps.ts';
 import { hookContext } from './hooks/hook-context.ts';
 import { refuseWithoutHooks } from './hooks/refuse-without-hooks.ts';
 import { orDied } from './live/or-died.ts';
-import { finalText } from './transcript/final-text.ts';
+import { finalText } from './transcript/view/result.ts';
 
 /** An attempt that was stopped answers `passed`: whoever stopped it decides what follows (L47). */
 export function runStopHooks(deps: Deps): (attempt: Attempt, input: RunStopHooks) => Promise<StopHooksRan> {

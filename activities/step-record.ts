@@ -4,8 +4,7 @@
 // it was stopped) is over with the run it ended, and the step gets another try under the next number.
 import { createHash, randomUUID } from 'node:crypto';
 import type { Attempt } from './attempt.ts';
-import { keySegment } from './transcript/keys.ts';
-import type { Created, Store } from './transcript/store.ts';
+import { keySegment, type Created, type Store } from './transcript/store/store.ts';
 
 export type StepRecord<Result> = {
   /** `isOver`: passes over one that this very run recorded, and its server has forgotten. */

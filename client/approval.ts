@@ -1,9 +1,8 @@
 // A call that waits for a decision, with the input that is to be decided about (L55). Read from the memo and the store alone.
 import { questionParts, type SessionId } from '../workflows/contract/ids.ts';
 import type { PendingApproval } from '../workflows/contract/session.ts';
-import { hashOf } from '../activities/transcript/hash.ts';
-import { type Store, StoreError } from '../activities/transcript/store.ts';
-import { lastReply, type View } from '../activities/transcript/view.ts';
+import { hashOf, type Store, StoreError } from '../activities/transcript/store/store.ts';
+import { lastReply, type View } from '../activities/transcript/view/view.ts';
 
 export type WaitingApproval = PendingApproval & {
   readonly session: SessionId;

@@ -13,9 +13,9 @@ import {
 } from '../workflows/contract/session.ts';
 import type { ForWorkers } from '../worker/config-queue.ts';
 import type { Told } from '../activities/live/events.ts';
-import type { Entry } from '../activities/transcript/entries.ts';
-import { createLimit } from '../activities/transcript/limit.ts';
-import type { Store } from '../activities/transcript/store.ts';
+import type { Entry } from '../activities/transcript/log/entries.ts';
+import { createLimit } from '../activities/async.ts';
+import type { Store } from '../activities/transcript/store/store.ts';
 import type { WaitingApproval } from './approval.ts';
 import { approve, type ApproveOptions, type DecidePorts, deny, type DenyOptions } from './decide.ts';
 import { follow, type Followed, type FollowOptions } from './follow.ts';

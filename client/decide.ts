@@ -9,7 +9,7 @@ import {
   type PendingApproval,
   type Repair,
 } from '../workflows/contract/session.ts';
-import type { Store } from '../activities/transcript/store.ts';
+import type { Store } from '../activities/transcript/store/store.ts';
 import { ClientProblem } from './problem.ts';
 import { oneLine } from './render/plain.ts';
 import { closedProblem } from './session-send.ts';

@@ -1,6 +1,6 @@
 // Keeps what a follower shows equal to the transcript: compared after each step that stored something, and whole at a run's end.
 import type { Told, Watched } from '../activities/live/events.ts';
-import { StoreError } from '../activities/transcript/store.ts';
+import { StoreError } from '../activities/transcript/store/store.ts';
 import type { Hash, SessionId } from '../workflows/contract/ids.ts';
 import { ledger, type Mark, type Since } from './follow-ledger.ts';
 import type { TranscriptReader } from './transcript.ts';

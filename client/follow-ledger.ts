@@ -3,7 +3,7 @@
 // channel has lost, doubled, or kept of an attempt that did not count (L16).
 import type { LiveEvent, Watched } from '../activities/live/events.ts';
 import { contentEvents, outcomeEvents, replyEvent, SHOWN_OF_OUTCOME } from '../activities/live/retell.ts';
-import type { Entry, Outcome, ReplyEntry } from '../activities/transcript/entries.ts';
+import type { Entry, Outcome, ReplyEntry } from '../activities/transcript/log/entries.ts';
 import { isRepeated } from './render/paired-outcomes.ts';
 
 /** Entries of a transcript from position `first` on, oldest first; the first of them belongs to run `run`. */

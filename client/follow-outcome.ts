@@ -1,5 +1,5 @@
 // How the awaited run ended, as far as the memo tells: read from the store, for the live channel may have lost it.
-import type { Entry } from '../activities/transcript/entries.ts';
+import type { Entry } from '../activities/transcript/log/entries.ts';
 import type { Hash, MessageId, SessionId } from '../workflows/contract/ids.ts';
 import { noUsage } from '../workflows/contract/loop.ts';
 import type { RunSummary } from '../workflows/contract/session.ts';

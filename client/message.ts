@@ -11,7 +11,7 @@ import {
   type UserMessage,
 } from '../workflows/contract/session.ts';
 import { schemaProblem } from '../activities/model/answer-schema.ts';
-import type { Store } from '../activities/transcript/store.ts';
+import type { Store } from '../activities/transcript/store/store.ts';
 import { ClientProblem } from './problem.ts';
 
 /**

@@ -1,7 +1,7 @@
 // What a run came to, as the last event of a followed session and the last line of `--json`.
 import type { SessionId } from '../workflows/contract/ids.ts';
 import type { Terminal, TerminalReason, TransitionReason, Usage } from '../workflows/contract/loop.ts';
-import type { RunResult } from '../activities/transcript/result-of.ts';
+import type { RunResult } from '../activities/transcript/view/result.ts';
 import { tokens } from './render/units.ts';
 import type { RunOutput } from './run-output.ts';
 

@@ -1,9 +1,8 @@
 // The value that a run with an output schema came to (L53): its final answer, parsed as the loop parsed it.
 import { configReader } from '../activities/run-config.ts';
-import type { Entry } from '../activities/transcript/entries.ts';
-import type { RunResult } from '../activities/transcript/result-of.ts';
-import { isDamage, type Store } from '../activities/transcript/store.ts';
-import { structuredOutput } from '../activities/transcript/structured-output.ts';
+import type { Entry } from '../activities/transcript/log/entries.ts';
+import { type RunResult, structuredOutput } from '../activities/transcript/view/result.ts';
+import { isDamage, type Store } from '../activities/transcript/store/store.ts';
 
 export type RunOutput = { readonly output?: unknown };
 

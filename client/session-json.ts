@@ -1,5 +1,5 @@
 // A session as lines of JSON: what is known of it, then one entry each, then what is damaged.
-import type { Entry, Outcome } from '../activities/transcript/entries.ts';
+import type { Entry, Outcome } from '../activities/transcript/log/entries.ts';
 import type { SessionReading } from './session-reading.ts';
 
 /** `whole`: fills in what is stored apart, prompts and whole results; null: leaves them as hashes. */

@@ -1,11 +1,11 @@
 // Everything a person can be shown of a session: what the server knows, what the store has, and whether it is sound.
 import type { Client } from '@temporalio/client';
-import { verifyTranscript, type Problem } from '../activities/transcript/audit.ts';
-import { bodyReader } from '../activities/transcript/bodies.ts';
-import type { Entry } from '../activities/transcript/entries.ts';
-import { resultOf } from '../activities/transcript/result-of.ts';
-import { isDamage, type Store } from '../activities/transcript/store.ts';
-import { loadView } from '../activities/transcript/view.ts';
+import { verifyTranscript, type Problem } from '../activities/transcript/log/audit.ts';
+import { bodyReader } from '../activities/transcript/log/bodies.ts';
+import type { Entry } from '../activities/transcript/log/entries.ts';
+import { resultOf } from '../activities/transcript/view/result.ts';
+import { isDamage, type Store } from '../activities/transcript/store/store.ts';
+import { loadView } from '../activities/transcript/view/view.ts';
 import type { Hash, SessionId } from '../workflows/contract/ids.ts';
 import { headOf } from './head.ts';
 import { outputReader } from './run-output.ts';

@@ -2,15 +2,16 @@
 // does not have and those that a snip cannot mean, so whoever asks is told here.
 import type { SessionId } from '../workflows/contract/ids.ts';
 import { MOST_SNIPS } from '../workflows/contract/session.ts';
-import type { Entry } from '../activities/transcript/entries.ts';
-import { type SnipEffect, snipEffects } from '../activities/transcript/snip-effect.ts';
+import type { Entry } from '../activities/transcript/log/entries.ts';
 import { ClientProblem } from './problem.ts';
 import { count } from './render/units.ts';
 import type { SessionDescription } from './session-info.ts';
 import { closedProblem } from './session-send.ts';
+import { inView, isShown } from '../activities/transcript/view/in-view.ts';
+import { noticeText } from '../activities/transcript/view/notices.ts';
 
 /** Each throws ClientProblem, `entries` StoreError too. */
-export type SnipPorts = {
+type SnipPorts = {
   readonly look: (session: SessionId) => Promise<SessionDescription>;
   /** As of now. */
   readonly entries: (session: SessionId) => Promise<readonly Entry[]>;
@@ -92,4 +93,39 @@ function effectProblem(session: SessionId, position: number, { kind }: Entry, ef
       return `${what}${rest}, which cannot be snipped; ${can}: \`perdure show ${session} --json\` lists them`;
     }
   }
+}
+
+// What it would mean to snip entries of a transcript, by the rules the model's view is made with (L7, L59).
+
+type SnipEffect =
+  /** Out of sight from the next request on, or already by a snip. */
+  | { readonly kind: 'removed' }
+  /** When the trajectory it is in is closed: its thinking is signed (L59). */
+  | { readonly kind: 'later' }
+  /** Outcomes: only with the reply at this position. */
+  | { readonly kind: 'with_reply'; readonly reply: number }
+  /** Something else hides it, or stands for it. */
+  | { readonly kind: 'out_of_sight' }
+  /** No snip means it. */
+  | { readonly kind: 'never' };
+
+/** Of the entry at each position of `named`, when they are snipped together. Positions beyond the entries are `never`. */
+function snipEffects(entries: readonly Entry[], named: readonly number[]): readonly SnipEffect[] {
+  const { shown, marks } = inView(entries);
+  const before = new Set(shown.flatMap((each) => (each.kind === 'entry' ? [each.position] : [])));
+  const left = inView([...entries, { kind: 'snip', entries: named }]).shown;
+  const after = new Set(left.flatMap((each) => (each.kind === 'entry' ? [each.position] : [])));
+  return named.map((position) => {
+    const entry = entries[position];
+    if (entry === undefined || !isForModel(entry)) return { kind: 'never' };
+    if (!before.has(position)) return { kind: marks.snipped.has(position) ? 'removed' : 'out_of_sight' };
+    if (!after.has(position)) return { kind: 'removed' };
+    if (entry.kind !== 'outcomes') return { kind: 'later' };
+    const reply = entries.slice(0, position).findLastIndex(({ kind }) => kind === 'reply');
+    return named.includes(reply) ? { kind: 'later' } : { kind: 'with_reply', reply };
+  });
+}
+
+function isForModel(entry: Entry): boolean {
+  return isShown(entry) && (entry.kind !== 'notice' || noticeText(entry.notice) !== null);
 }

@@ -1,10 +1,10 @@
 // Reading a session's transcript from the store, with no worker alive.
 import type { Hash, SessionId } from '../workflows/contract/ids.ts';
 import type { PendingApproval } from '../workflows/contract/session.ts';
-import type { Entry } from '../activities/transcript/entries.ts';
-import { resultOf } from '../activities/transcript/result-of.ts';
-import { StoreError, type Store } from '../activities/transcript/store.ts';
-import { createViewCache, loadView, type View } from '../activities/transcript/view.ts';
+import type { Entry } from '../activities/transcript/log/entries.ts';
+import { resultOf } from '../activities/transcript/view/result.ts';
+import { StoreError, type Store } from '../activities/transcript/store/store.ts';
+import { createViewCache, loadView, type View } from '../activities/transcript/view/view.ts';
 import { waitingApproval, type WaitingApproval } from './approval.ts';
 import type { Mark, Since } from './follow-ledger.ts';
 import { outputReader } from './run-output.ts';

@@ -1,6 +1,6 @@
 // The whole result of a call, also where the model was sent a preview (L6).
-import type { Outcome } from '../activities/transcript/entries.ts';
-import { isDamage, type Store } from '../activities/transcript/store.ts';
+import type { Outcome } from '../activities/transcript/log/entries.ts';
+import { isDamage, type Store } from '../activities/transcript/store/store.ts';
 
 /** What cannot be read is said, before the preview. Throws StoreError `unavailable`. */
 export function wholeResult(store: Store): (outcome: Outcome) => Promise<string> {

@@ -13,7 +13,7 @@ import { createRegistry, type ToolRegistry } from '../activities/tools/registry.
 import type { Tool } from '../activities/tools/tool.ts';
 import { findPlaces } from '../activities/process/places.ts';
 import { probeSandbox, type Sandbox } from '../activities/tools/sandbox.ts';
-import { fileStore } from '../activities/transcript/file-store.ts';
+import { fileStore } from '../activities/transcript/store/file-store.ts';
 import { createTranscripts } from '../activities/transcript/transcripts.ts';
 import { readOutcome } from '../activities/tools/journal.ts';
 import type { ToolSource } from './config.ts';

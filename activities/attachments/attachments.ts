@@ -3,11 +3,11 @@
 import { relative } from 'node:path';
 import type { Notice, SeenFile } from '../../workflows/contract/activities.ts';
 import { CONTEXT_LIMIT } from '../hooks/hook-text.ts';
-import { clip } from '../tools/clip.ts';
+import { clip } from '../text.ts';
 import type { RunConfig } from '../run-config.ts';
-import type { Entry } from '../transcript/entries.ts';
+import type { Entry } from '../transcript/log/entries.ts';
 import type { Extended } from '../transcript/transcripts.ts';
-import { lastReply, type View } from '../transcript/view.ts';
+import { lastReply, type View } from '../transcript/view/view.ts';
 import { changedFiles } from './changed-files.ts';
 import { prefetch, type Attachment, type AttachmentProvider } from './prefetch.ts';
 import { seenFiles } from './seen-files.ts';

@@ -1,6 +1,6 @@
 // What configured providers have to tell the model between iterations (L43): collected ahead, while tools run, and taken only
 // when it has settled, so that nothing ever waits for it. Lives in the worker: what one knows is lost with it, and asked again.
-import { untilAborted } from '../until-aborted.ts';
+import { untilAborted } from '../async.ts';
 import { queryName } from '../query-name.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 

@@ -2,8 +2,8 @@
 // (L43). Read from the transcript, so that it holds wherever the session goes on.
 import type { SeenFile } from '../../workflows/contract/activities.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
-import type { Entry } from '../transcript/entries.ts';
-import type { View } from '../transcript/view.ts';
+import type { Entry } from '../transcript/log/entries.ts';
+import type { View } from '../transcript/view/view.ts';
 
 /** By absolute path; the one seen last comes last. */
 export type SeenFiles = ReadonlyMap<string, SeenFile>;

@@ -1,9 +1,9 @@
 // What is in view, in blocks that compaction and collapse take whole or leave (L10, L59): a reply with its outcomes; a whole
 // trajectory when there is signed thinking in it; each thing said between replies.
-import type { Entry } from '../transcript/entries.ts';
-import { hasCalls, hasThinking, type Shown } from '../transcript/in-view.ts';
-import { type Bodies, wordsOf } from '../transcript/project.ts';
-import { isShrunk, marker } from '../transcript/shrunk-result.ts';
+import type { Entry } from '../transcript/log/entries.ts';
+import { hasCalls, hasThinking, type Shown } from '../transcript/view/in-view.ts';
+import { type Bodies, wordsOf } from '../transcript/view/project.ts';
+import { isShrunk, marker } from '../transcript/view/microcompact.ts';
 
 /** `reply`: position of the reply that it belongs to, -1 before the first. */
 export type Item = { readonly shown: Shown; readonly reply: number };

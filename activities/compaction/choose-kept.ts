@@ -1,8 +1,8 @@
 // What a compaction keeps as it is and what it summarises (L10): the prompts of the run, the newest rounds that fit, and never a
 // part of a trajectory with signed thinking (L59).
-import type { Entry } from '../transcript/entries.ts';
-import { inView } from '../transcript/in-view.ts';
-import type { Bodies } from '../transcript/project.ts';
+import type { Entry } from '../transcript/log/entries.ts';
+import { inView } from '../transcript/view/in-view.ts';
+import type { Bodies } from '../transcript/view/project.ts';
 import { type Block, blocksOf, type Item, runStartsOf } from './blocks.ts';
 
 /** Shares of the window. */

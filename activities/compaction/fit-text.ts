@@ -1,6 +1,6 @@
 // A part of the conversation as one text that the small model can read: shortened, oldest first, until it fits.
-import { type Bodies } from '../transcript/project.ts';
-import { renderShown } from '../transcript/render-entries.ts';
+import { type Bodies } from '../transcript/view/project.ts';
+import { renderShown } from '../transcript/view/render-entries.ts';
 import type { Item } from './blocks.ts';
 
 /** Characters that one result, input or text keeps at each step. */

@@ -1,8 +1,8 @@
 // Closed old stretches that may be shown short one day (L9): whole rounds or trajectories, old enough, without a prompt of the
 // run that goes on, and not staged or short already.
-import type { Entry } from '../transcript/entries.ts';
-import { inView } from '../transcript/in-view.ts';
-import type { Bodies } from '../transcript/project.ts';
+import type { Entry } from '../transcript/log/entries.ts';
+import { inView } from '../transcript/view/in-view.ts';
+import type { Bodies } from '../transcript/view/project.ts';
 import { type Block, blocksOf, type Item, runStartsOf } from './blocks.ts';
 
 /** Share of what is in view that is too new. */

@@ -3,9 +3,9 @@
 import type { RunConfig, RunModel } from '../run-config.ts';
 import { totalTokens } from '../../workflows/contract/loop.ts';
 import { CHARACTERS_PER_TOKEN, estimateTokens } from '../../workflows/contract/tokens.ts';
-import type { Entry } from '../transcript/entries.ts';
-import { type Bodies, project } from '../transcript/project.ts';
-import { isDamage } from '../transcript/store.ts';
+import type { Entry } from '../transcript/log/entries.ts';
+import { type Bodies, project } from '../transcript/view/project.ts';
+import { isDamage } from '../transcript/store/store.ts';
 import type { Transcripts } from '../transcript/transcripts.ts';
 
 export type Scale = {

@@ -6,9 +6,9 @@ import { CHARACTERS_PER_TOKEN, estimateTokens } from '../../workflows/contract/t
 import type { Attempt } from '../attempt.ts';
 import { refuseScripted } from '../model/refuse-scripted.ts';
 import type { RunConfig } from '../run-config.ts';
-import { inView } from '../transcript/in-view.ts';
+import { inView } from '../transcript/view/in-view.ts';
 import { entriesOf } from '../transcript/transcripts.ts';
-import { wellFormedText } from '../transcript/well-formed.ts';
+import { wellFormedText } from '../text.ts';
 import { blocksOf } from './blocks.ts';
 import { fitText } from './fit-text.ts';
 import { BATCH_SYSTEM, BATCH_TASK, question } from './instructions.ts';

@@ -1,8 +1,8 @@
 // From what does not stay to a boundary: it is summarised, and what comes of it must be smaller than what was there (L10).
 import type { Asked, AskFailure } from '../model/ask-model.ts';
 import type { RunModel } from '../run-config.ts';
-import type { BoundaryEntry, Entry } from '../transcript/entries.ts';
-import type { Bodies } from '../transcript/project.ts';
+import type { BoundaryEntry, Entry } from '../transcript/log/entries.ts';
+import type { Bodies } from '../transcript/view/project.ts';
 import type { Kept } from './choose-kept.ts';
 import { fitText } from './fit-text.ts';
 import { question, SUMMARY_SYSTEM, SUMMARY_TASK } from './instructions.ts';

@@ -1,6 +1,6 @@
 // What came of hooks that ran, read together: who failed, what is told to the model, whether the run is to end.
 import type { Hook, HookPayload } from './hook-config.ts';
-import { clip } from '../tools/clip.ts';
+import { clip } from '../text.ts';
 import { CONTEXT_LIMIT, WORKFLOW_LIMIT } from './hook-text.ts';
 import type { HookContext, HookFailure, HookName, HookText } from './hooks.ts';
 import type { HookEnd } from './run-hook.ts';

@@ -4,7 +4,7 @@ import type { Attempt } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
 import type { LiveWriter } from '../live/events.ts';
 import type { RunConfig } from '../run-config.ts';
-import type { Entry } from '../transcript/entries.ts';
+import type { Entry } from '../transcript/log/entries.ts';
 import type { Extended } from '../transcript/transcripts.ts';
 import { hookContext, hookFailed } from './hook-context.ts';
 import type { PromptVerdict } from './hooks.ts';

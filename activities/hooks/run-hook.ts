@@ -1,8 +1,8 @@
 // Runs one hook to its end: a function or a command, within its time, its answer checked. Never throws for what a hook does.
-import { untilAborted } from '../until-aborted.ts';
+import { untilAborted } from '../async.ts';
 import type { CommandHook, FunctionHook, Hook, HookInput } from './hook-config.ts';
 import { readAnswer, type ReadAnswer } from './hook-answers.ts';
-import { clip } from '../tools/clip.ts';
+import { clip } from '../text.ts';
 import { DETAIL_LIMIT, thrownText } from './hook-text.ts';
 import type { AtExit } from '../process/at-exit.ts';
 import type { HookName } from './hooks.ts';

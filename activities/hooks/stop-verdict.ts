@@ -1,7 +1,7 @@
 // What stop hooks make of a finished reply: one that prevents outweighs those that block; who failed is no vote (L30).
 import type { StopHooksRan } from '../../workflows/contract/activities.ts';
 import { failures, reasonOf, type HookRan } from './hook-ran.ts';
-import { clip } from '../tools/clip.ts';
+import { clip } from '../text.ts';
 import { WORKFLOW_LIMIT } from './hook-text.ts';
 
 export function stopVerdict(ran: readonly HookRan<'stop'>[]): StopHooksRan {

@@ -1,5 +1,5 @@
 // Shows watchers what a step appends to the transcript before it does anything else.
-import type { Entry } from '../transcript/entries.ts';
+import type { Entry } from '../transcript/log/entries.ts';
 import type { LiveWriter } from './events.ts';
 
 /** Prompts are shown up to this many characters; the transcript has them whole. */

@@ -1,6 +1,6 @@
 // Where the live channel's files lie: <dir>/<session>/<step>.<attempt>.jsonl
 import { readdirSync } from 'node:fs';
-import { keySegment } from '../transcript/keys.ts';
+import { keySegment } from '../transcript/store/store.ts';
 
 export type AttemptName = { readonly step: number; readonly attempt: number };
 

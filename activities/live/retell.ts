@@ -1,6 +1,6 @@
 // Tells watchers a stored reply again: the attempt that streamed it died before it could say that it was stored, so what it had
 // shown was taken back.
-import type { CallLog, Outcome, ReplyEntry } from '../transcript/entries.ts';
+import type { CallLog, Outcome, ReplyEntry } from '../transcript/log/entries.ts';
 import type { LiveEvent, LiveWriter } from './events.ts';
 
 export function retell(live: LiveWriter, reply: ReplyEntry, outcomes: readonly Outcome[]): void {

@@ -3,7 +3,7 @@
 import type { CallModel } from '../../workflows/contract/activities.ts';
 import { announce } from '../live/announce.ts';
 import type { LiveWriter } from '../live/events.ts';
-import type { Entry } from '../transcript/entries.ts';
+import type { Entry } from '../transcript/log/entries.ts';
 import type { Extended } from '../transcript/transcripts.ts';
 
 export function announceGiven(live: LiveWriter, call: CallModel, { added }: Extended): void {

@@ -3,7 +3,7 @@
 import { toUSVString } from 'node:util';
 import { z } from 'zod';
 import { deeperThan } from '../tools/depth.ts';
-import { structuredOutput } from '../transcript/structured-output.ts';
+import { structuredOutput } from '../transcript/view/result.ts';
 import { schemaLoop } from './schema-loop.ts';
 import { subschemas, unenforced } from './unenforced-schema.ts';
 

@@ -1,11 +1,11 @@
 // One question to the small model (L9, L10, L42): a text goes in, a text comes out. No tools, nothing is stored, one try: whether
 // and when there is another is for the activity that asks to say.
-import { messageText } from '../transcript/message-text.ts';
+import { messageText } from '../transcript/view/result.ts';
 import type { Message, MessageCreateParamsStreaming } from '@anthropic-ai/sdk/resources/messages';
 import type { Spend } from '../../workflows/contract/loop.ts';
 import type { Redact } from '../deps.ts';
 import type { RunConfig } from '../run-config.ts';
-import { wellFormedText } from '../transcript/well-formed.ts';
+import { wellFormedText } from '../text.ts';
 import { accumulator, type BlockState } from './accumulate.ts';
 import { brief, classify, type Verdict } from './classify.ts';
 import { judge } from './judge.ts';

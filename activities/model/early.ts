@@ -1,7 +1,7 @@
 // Safe calls start while the reply still streams (L37). Their outcomes are adopted only with the stored reply: whoever drops this
 // runner drops them, and a safe call that is run again has changed nothing.
 import type { OutcomeFacts } from '../../workflows/contract/activities.ts';
-import type { Outcome } from '../transcript/entries.ts';
+import type { Outcome } from '../transcript/log/entries.ts';
 import type { CallBlock } from './judge.ts';
 
 export type EarlyOutcome = { readonly outcome: Outcome; readonly facts: OutcomeFacts };

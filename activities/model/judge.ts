@@ -1,7 +1,7 @@
 // Judges a finished message: is it a reply, a cut one, a refusal, or none at all (L15).
 import type { ContentBlock, Message } from '@anthropic-ai/sdk/resources/messages';
 import type { BlockState } from './accumulate.ts';
-import { isThinking } from '../transcript/sent-reply.ts';
+import { isThinking } from '../transcript/view/sent-reply.ts';
 
 export type Judged =
   /** Calls are the complete tool_use blocks, first of their id each (L39). `cut`: the last tool_use was truncated and is dropped. */

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import type { Attempt } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
 import type { RunConfig } from '../run-config.ts';
-import { keySegment } from '../transcript/keys.ts';
+import { keySegment } from '../transcript/store/store.ts';
 import type { Tries } from './failed-attempt.ts';
 
 /** One attempt of one step. */

@@ -6,7 +6,7 @@ import { announce } from '../live/announce.ts';
 import type { LiveWriter } from '../live/events.ts';
 import { retell } from '../live/retell.ts';
 import type { Extended } from '../transcript/transcripts.ts';
-import { lastReply, type View } from '../transcript/view.ts';
+import { lastReply, type View } from '../transcript/view/view.ts';
 import { observableMessage } from './observe.ts';
 
 /** `given`: what the step appended before its reply. Throws StoreError. */

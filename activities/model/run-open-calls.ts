@@ -3,7 +3,7 @@
 // them, and the regular way finds their outcomes or their claims (L40).
 import type { Call, ModelResult, OutcomeFacts } from '../../workflows/contract/activities.ts';
 import { callKey } from '../../workflows/contract/ids.ts';
-import { isDamage } from '../transcript/store.ts';
+import { isDamage } from '../transcript/store/store.ts';
 import type { CallBlock } from './judge.ts';
 import type { ModelStep } from './store-reply.ts';
 

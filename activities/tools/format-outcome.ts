@@ -1,9 +1,9 @@
 // The last step of L33 before recording: what a call came to, as the model will read it, bounded and well-formed (L6).
 import { toUSVString } from 'node:util';
 import type { CallKey } from '../../workflows/contract/ids.ts';
-import type { Outcome } from '../transcript/entries.ts';
+import type { Outcome } from '../transcript/log/entries.ts';
 import { estimateTokens } from '../../workflows/contract/tokens.ts';
-import type { Store } from '../transcript/store.ts';
+import type { Store } from '../transcript/store/store.ts';
 import type { RecordedOutcome } from './journal.ts';
 import { preview, PREVIEW_LIMIT, RESULT_LIMIT, resultName } from './preview.ts';
 import type { Verdict } from './verdict.ts';

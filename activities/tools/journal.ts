@@ -4,9 +4,8 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { OutcomeFacts } from '../../workflows/contract/activities.ts';
 import type { CallKey, Hash, SessionId } from '../../workflows/contract/ids.ts';
-import type { CallLog, Outcome } from '../transcript/entries.ts';
-import { keySegment } from '../transcript/keys.ts';
-import type { Store } from '../transcript/store.ts';
+import type { CallLog, Outcome } from '../transcript/log/entries.ts';
+import { keySegment, type Store } from '../transcript/store/store.ts';
 import type { ProcessIdentity } from '../process/identity.ts';
 import type { AbortCause, ChildRecord } from './tool.ts';
 

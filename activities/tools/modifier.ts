@@ -3,7 +3,7 @@ import { realpath, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { ToolContextState } from '../../workflows/contract/activities.ts';
 import { isInside } from './builtin/files/confine.ts';
-import { clip } from './clip.ts';
+import { clip } from '../text.ts';
 import type { ContextModifier } from './tool.ts';
 
 /** What the loop carries is bounded: these are part of its state. */

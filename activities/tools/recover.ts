@@ -7,14 +7,13 @@ import { askAgain, editedInput, storedInput, withApproval, type Chosen } from '.
 import { checkCall } from './check-call.ts';
 import { callId, inputHash, MAX_GENERATIONS, type Taken } from './journal.ts';
 import { endLeftovers, goesOn, reportTaken, startedText, type Leftovers } from './claim-report.ts';
-import { clip } from './clip.ts';
+import { clip } from '../text.ts';
 import { prepareCall, type ReadyCall } from './prepare.ts';
 import { answered } from './run-ready.ts';
-import { endsCall, stoppedBefore } from './verdict.ts';
+import { endsCall, stoppedBefore, taken as takenVerdict, type Verdict } from './verdict.ts';
 import { runClaimed } from './run-claimed.ts';
 import { abortCause, verifyCall } from './run-tool.ts';
 import { toolContext } from './tool-context.ts';
-import { taken as takenVerdict, type Verdict } from './verdict.ts';
 import type { Asked, CallRequest, CallRun, Void, Workbench } from './workbench.ts';
 
 type Recovered = Verdict | Void | Asked;

@@ -1,6 +1,6 @@
 // The tools of a run by name, and their definitions as the API wants them.
 import { z } from 'zod';
-import { wellFormed } from '../transcript/well-formed.ts';
+import { wellFormed } from '../text.ts';
 import type { Tool } from './tool.ts';
 
 export type ToolDefinition = {

@@ -9,7 +9,7 @@ import { thisHost, type Host } from '../host.ts';
 import { toolEnd } from '../live/retell.ts';
 import type { CallBlock } from '../model/judge.ts';
 import type { RunConfig } from '../run-config.ts';
-import type { Store } from '../transcript/store.ts';
+import type { Store } from '../transcript/store/store.ts';
 import { attemptSignal } from './attempt-signal.ts';
 import { deeperThan } from './depth.ts';
 import { executeCall, executeEarly, type Done } from './execute.ts';

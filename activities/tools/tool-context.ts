@@ -1,7 +1,7 @@
 // What a tool is given besides its input, made from what the executor knows.
 import { type CallKey, type Hash, keyHead, type SessionId } from '../../workflows/contract/ids.ts';
-import { readEntries } from '../transcript/read-entries.ts';
-import { isDamage, type Store } from '../transcript/store.ts';
+import { readEntries } from '../transcript/view/render-entries.ts';
+import { isDamage, type Store } from '../transcript/store/store.ts';
 import { recordChild } from './journal.ts';
 import { resultHash } from './preview.ts';
 import { Superseded, ToolFailure, type ToolContext } from './tool.ts';

@@ -2,7 +2,7 @@
 // watchers, and changes nothing.
 import { hookContext } from '../hooks/hook-context.ts';
 import type { PreToolVerdict } from '../hooks/hooks.ts';
-import { clip } from './clip.ts';
+import { clip } from '../text.ts';
 import { observable } from './observable.ts';
 import type { Tool } from './tool.ts';
 import type { Verdict } from './verdict.ts';

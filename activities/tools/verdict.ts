@@ -1,8 +1,8 @@
 // What a call came to, before it is measured and stored: the words the model reads, and the facts the loop acts on. Pure.
 import type { Decision, OutcomeFacts, SeenFile } from '../../workflows/contract/activities.ts';
-import type { CallLog } from '../transcript/entries.ts';
+import type { CallLog } from '../transcript/log/entries.ts';
 import type { TakenReport } from './claim-report.ts';
-import { clip } from './clip.ts';
+import { clip } from '../text.ts';
 import { deniedText } from './permission.ts';
 import type { Ran } from './run-tool.ts';
 import type { AbortCause, PermissionDecision } from './tool.ts';

@@ -5,7 +5,7 @@ import type { HookRunner } from '../hooks/hooks.ts';
 import type { LiveEvent } from '../live/events.ts';
 import type { Attempt } from '../attempt.ts';
 import type { Host } from '../host.ts';
-import type { Store } from '../transcript/store.ts';
+import type { Store } from '../transcript/store/store.ts';
 import type { CallSettings, NamedInput } from './prepare.ts';
 import type { ToolRegistry } from './registry.ts';
 import type { AbortCause } from './tool.ts';

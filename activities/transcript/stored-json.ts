@@ -1,6 +1,6 @@
 // Values that are stored as JSON and say which version they have. What a newer Perdure wrote is no damage: in a deploy that goes
 // from worker to worker it is left to those that are newer already.
-import { StoreError } from './store.ts';
+import { StoreError } from './store/store.ts';
 
 /** Undefined when it is no JSON. */
 export function parseStored(bytes: Uint8Array): unknown {

@@ -3,15 +3,15 @@
 import type { MessageParam } from '@anthropic-ai/sdk/resources/messages';
 import type { Append } from '../../workflows/contract/activities.ts';
 import type { CallKey, Hash, SessionId } from '../../workflows/contract/ids.ts';
-import { prepareAppend } from './append.ts';
-import { bodyReader } from './bodies.ts';
-import type { Entry, Outcome } from './entries.ts';
-import { inView, type InView } from './in-view.ts';
-import { microcompact } from './microcompact.ts';
-import { type Bodies, createMemo, projectView } from './project.ts';
-import { nextSegment, type NextSegment } from './segments.ts';
-import type { Store } from './store.ts';
-import { createViewCache, loadView, type View } from './view.ts';
+import { prepareAppend } from './log/append.ts';
+import { bodyReader } from './log/bodies.ts';
+import type { Entry, Outcome } from './log/entries.ts';
+import { inView, type InView } from './view/in-view.ts';
+import { microcompact } from './view/microcompact.ts';
+import { type Bodies, createMemo, projectView } from './view/project.ts';
+import { nextSegment, type NextSegment } from './log/segments.ts';
+import type { Store } from './store/store.ts';
+import { createViewCache, loadView, type View } from './view/view.ts';
 
 /** A stored view and the entries that come after it. */
 export type Extended = { readonly view: View; readonly added: readonly Entry[] };

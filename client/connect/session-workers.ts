@@ -1,7 +1,7 @@
 // Whose work a session is, and whether a worker of this process may do it: a worker works only for sessions of its own configuration,
 // for what it does not know it cannot guard.
 import { isAlive, parseIdentity } from '../../activities/process/identity.ts';
-import { storeIdentity } from '../../activities/transcript/store-identity.ts';
+import { storeIdentity } from '../../activities/transcript/store/store-folder.ts';
 import type { PerdureConfig } from '../../worker/config.ts';
 import {
   type ConfigSource,

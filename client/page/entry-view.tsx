@@ -1,5 +1,5 @@
 // One entry of a transcript, as text.
-import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/entries.ts';
+import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/log/entries.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { contextText } from '../render/context-words.ts';
 import { isRepeated, type PairedOutcomes, REPEATED } from '../render/paired-outcomes.ts';

@@ -1,6 +1,6 @@
 // What was done to keep a session within the model's window, for people: nothing of it is lost, the model only sees less.
 import type { LiveEvent } from '../../activities/live/events.ts';
-import type { Entry } from '../../activities/transcript/entries.ts';
+import type { Entry } from '../../activities/transcript/log/entries.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { count, tokens } from './units.ts';
 

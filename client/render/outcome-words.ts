@@ -1,5 +1,5 @@
 // How a call came out, for people: what its result does not say by itself, and who allowed it.
-import type { Outcome } from '../../activities/transcript/entries.ts';
+import type { Outcome } from '../../activities/transcript/log/entries.ts';
 
 /** Nothing of a call that ran as the model asked for it, whether it failed or not: its result says so. */
 export function outcomeWords({ content, log }: Pick<Outcome, 'content' | 'log'>): readonly string[] {

@@ -1,5 +1,5 @@
 // Which outcome belongs to which call of a transcript: they are stored after their reply, people read them at the call.
-import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/entries.ts';
+import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/log/entries.ts';
 
 /** By the position of the call's block in its reply. A call whose outcome is not stored yet is not in it. */
 export type PairedOutcomes = ReadonlyMap<ReplyEntry, ReadonlyMap<number, Outcome>>;

@@ -1,9 +1,9 @@
 // How often activities beside the loop are tried.
 import { expect, it } from 'vitest';
-import { atMost } from '../../activities/at-most.ts';
+import { atMost } from '../../activities/async.ts';
 import type { Attempt } from '../../activities/attempt.ts';
 import { forAnotherWorker } from '../../activities/for-another-worker.ts';
-import { StoreError } from '../../activities/transcript/store.ts';
+import { StoreError } from '../../activities/transcript/store/store.ts';
 
 type End = Error | 'died' | 'died at once';
 

@@ -1,8 +1,8 @@
 // What a step came to, found again: by another attempt, by its own repeated write, and after a reset.
 import { expect, it } from 'vitest';
 import { isForgotten, stepRecord } from '../../activities/step-record.ts';
-import { memoryStore } from '../../activities/transcript/memory-store.ts';
-import type { Store } from '../../activities/transcript/store.ts';
+import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
+import type { Store } from '../../activities/transcript/store/store.ts';
 import { fakeAttempt } from '../support/bench-deps.ts';
 
 type Result = { readonly kind: string; readonly head?: string; readonly n?: number };

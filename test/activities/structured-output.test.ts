@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { answerChecks, schemaProblem } from '../../activities/model/answer-schema.ts';
 import { openRun } from '../../activities/open-run.ts';
-import { structuredOutput } from '../../activities/transcript/structured-output.ts';
+import { structuredOutput } from '../../activities/transcript/view/result.ts';
 import { fault, reply, text, thinking, toolUse } from '../../worker/scripted-model/index.ts';
 import { benchDeps, fakeAttempt, type BenchOptions } from '../support/bench-deps.ts';
 import { tempDir } from '../support/temp-dir.ts';

@@ -9,7 +9,7 @@ import { accumulator, MOST_BLOCKS, MOST_OF_INPUT } from '../../activities/model/
 import { boundedFetch, MOST_OF_ANSWER, MOST_OF_EVENT } from '../../activities/model/bounded-fetch.ts';
 import { classify } from '../../activities/model/classify.ts';
 import { anthropicModel, streamReply } from '../../activities/model/stream.ts';
-import { structuredOutput } from '../../activities/transcript/structured-output.ts';
+import { structuredOutput } from '../../activities/transcript/view/result.ts';
 
 const MIB = 1024 * 1024;
 const event = (data: Readonly<Record<string, unknown>>): string =>

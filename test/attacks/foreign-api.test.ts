@@ -12,7 +12,7 @@ import {
   type ParsedRequest,
   type Reply,
 } from '../../worker/scripted-model/index.ts';
-import type { Entry } from '../../activities/transcript/entries.ts';
+import type { Entry } from '../../activities/transcript/log/entries.ts';
 import { harness } from '../support/harness.ts';
 import { fillWorkspace } from '../support/scenarios.ts';
 import { callBlock, outcome, outcomes, reply as stored, runStarted, textBlock, user } from '../support/transcript.ts';

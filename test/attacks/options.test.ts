@@ -4,7 +4,7 @@ import { describe, expect, inject, it } from 'vitest';
 import { openRun } from '../../activities/open-run.ts';
 import { createClient, type ClientOptions } from '../../client/client.ts';
 import { query } from '../../client/query.ts';
-import { memoryStore } from '../../activities/transcript/memory-store.ts';
+import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
 import { checkConfig, ConfigProblem } from '../../worker/config.ts';
 import { openWorker } from '../../worker/open-worker.ts';
 import { nearName } from '../../workflows/contract/near-name.ts';

@@ -9,7 +9,7 @@ import { createRegistry } from '../../activities/tools/registry.ts';
 import { prepareCall } from '../../activities/tools/prepare.ts';
 import { findPlaces } from '../../activities/process/places.ts';
 import { probeSandbox } from '../../activities/tools/sandbox.ts';
-import { fileStore } from '../../activities/transcript/file-store.ts';
+import { fileStore } from '../../activities/transcript/store/file-store.ts';
 import { dataFolder } from '../../worker/embedded/data-folder.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import type { PermissionMode } from '../../workflows/contract/session.ts';

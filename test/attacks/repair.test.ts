@@ -1,8 +1,8 @@
 // The newest stored step of a session is damaged: it is said, what is lost is said, and the session goes on.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { fileLayout } from '../../activities/transcript/file-layout.ts';
-import { fileStore } from '../../activities/transcript/file-store.ts';
+import { fileLayout } from '../../activities/transcript/store/key-record.ts';
+import { fileStore } from '../../activities/transcript/store/file-store.ts';
 import { createClient } from '../../client/client.ts';
 import { lossOf } from '../../client/repair.ts';
 import { reply } from '../../worker/scripted-model/index.ts';

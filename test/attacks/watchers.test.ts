@@ -3,8 +3,8 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Told, Watched } from '../../activities/live/events.ts';
 import { contentEvents, outcomeEvents, replyEvent } from '../../activities/live/retell.ts';
-import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/entries.ts';
-import { memoryStore } from '../../activities/transcript/memory-store.ts';
+import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/log/entries.ts';
+import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
 import { converging } from '../../client/follow-converge.ts';
 import { transcriptReader } from '../../client/transcript.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
@@ -21,7 +21,7 @@ import {
   session,
   textBlock,
 } from '../support/transcript.ts';
-import { emptyView } from '../../activities/transcript/view.ts';
+import { emptyView } from '../../activities/transcript/view/view.ts';
 
 type Step = { readonly entries: readonly Entry[]; readonly live: readonly Watched[]; readonly head: Hash };
 

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import type { Client } from '@temporalio/client';
 import { defaultDataConverter, defaultPayloadConverter } from '@temporalio/common';
-import { hashOf } from '../../activities/transcript/hash.ts';
+import { hashOf } from '../../activities/transcript/store/store.ts';
 import { headOf } from '../../client/head.ts';
 import { session } from './support.ts';
 

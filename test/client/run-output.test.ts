@@ -1,7 +1,7 @@
 // The value that a run with an output schema came to.
 import { expect, it } from 'vitest';
-import { resultOf, type RunResult } from '../../activities/transcript/result-of.ts';
-import { memoryStore } from '../../activities/transcript/memory-store.ts';
+import { resultOf, type RunResult } from '../../activities/transcript/view/result.ts';
+import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
 import { outputReader } from '../../client/run-output.ts';
 import type { Terminal } from '../../workflows/contract/loop.ts';
 import { reply, runEnded, runStarted, textBlock } from '../support/transcript.ts';

@@ -2,8 +2,8 @@
 import { expect, it, vi } from 'vitest';
 import type { Client } from '@temporalio/client';
 import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/common';
-import { hashOf } from '../../activities/transcript/hash.ts';
-import { memoryStore } from '../../activities/transcript/memory-store.ts';
+import { hashOf } from '../../activities/transcript/store/store.ts';
+import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
 import { createClient, type PerdureClient } from '../../client/client.ts';
 import { LARGEST_INLINE } from '../../client/message.ts';
 import type { MessageId } from '../../workflows/contract/ids.ts';

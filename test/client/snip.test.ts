@@ -3,8 +3,8 @@
 import { expect, it, vi } from 'vitest';
 import type { Client } from '@temporalio/client';
 import { defaultDataConverter, defaultPayloadConverter } from '@temporalio/common';
-import type { Entry } from '../../activities/transcript/entries.ts';
-import { memoryStore } from '../../activities/transcript/memory-store.ts';
+import type { Entry } from '../../activities/transcript/log/entries.ts';
+import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
 import { createClient, type PerdureClient } from '../../client/client.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';

@@ -2,8 +2,8 @@
 import { fileLive } from '../../activities/live/file-live.ts';
 import { followLive, type LiveItem } from '../../activities/live/follow-live.ts';
 import type { LiveEvent, Told } from '../../activities/live/events.ts';
-import type { Entry } from '../../activities/transcript/entries.ts';
-import { memoryStore } from '../../activities/transcript/memory-store.ts';
+import type { Entry } from '../../activities/transcript/log/entries.ts';
+import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
 import { follow, type Followed, type FollowOptions } from '../../client/follow.ts';
 import type { SessionDescription } from '../../client/session-info.ts';
 import { transcriptReader } from '../../client/transcript.ts';

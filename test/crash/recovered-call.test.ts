@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { fileStore } from '../../activities/transcript/file-store.ts';
+import { fileStore } from '../../activities/transcript/store/file-store.ts';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { UPDATES } from '../../workflows/contract/session.ts';
 import { crashHarness, replays } from '../support/crash-harness.ts';

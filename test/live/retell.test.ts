@@ -1,7 +1,7 @@
 // What watchers are told of the end of a call.
 import { expect, it } from 'vitest';
 import { toolEnd } from '../../activities/live/retell.ts';
-import type { CallLog } from '../../activities/transcript/entries.ts';
+import type { CallLog } from '../../activities/transcript/log/entries.ts';
 import { outcome } from '../support/transcript.ts';
 
 it.each<[CallLog['outcome'], true | undefined]>([

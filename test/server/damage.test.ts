@@ -3,7 +3,7 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
-import { fileLayout } from '../../activities/transcript/file-layout.ts';
+import { fileLayout } from '../../activities/transcript/store/key-record.ts';
 import { harness } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 

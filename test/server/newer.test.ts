@@ -5,7 +5,7 @@ import { NativeConnection } from '@temporalio/worker';
 import { expect, inject, it, onTestFinished } from 'vitest';
 import { createActivities } from '../../activities/index.ts';
 import { configReader } from '../../activities/run-config.ts';
-import { fileStore } from '../../activities/transcript/file-store.ts';
+import { fileStore } from '../../activities/transcript/store/file-store.ts';
 import { createTranscripts } from '../../activities/transcript/transcripts.ts';
 import { createDeps } from '../../worker/create-deps.ts';
 import { createWorker } from '../../worker/create-worker.ts';

@@ -1,6 +1,6 @@
 // What watchers and the prompt cache notice of a recovery, on a real server.
 import { describe, expect, it } from 'vitest';
-import type { Entry } from '../../activities/transcript/entries.ts';
+import type { Entry } from '../../activities/transcript/log/entries.ts';
 import { fault, reply, text, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
 import type { PerdureConfig } from '../../worker/config.ts';
 import { harness, type HarnessOptions } from '../support/harness.ts';

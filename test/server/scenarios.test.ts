@@ -1,5 +1,5 @@
 import { describe, expect, inject, it } from 'vitest';
-import type { Entry } from '../../activities/transcript/entries.ts';
+import type { Entry } from '../../activities/transcript/log/entries.ts';
 import { defaultHandover } from '../../workflows/contract/session.ts';
 import { harness, type Harness } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';

@@ -3,7 +3,7 @@ import type { Client } from '@temporalio/client';
 import { expect, onTestFinished } from 'vitest';
 import { followLive } from '../../activities/live/follow-live.ts';
 import type { Told } from '../../activities/live/events.ts';
-import { fileStore } from '../../activities/transcript/file-store.ts';
+import { fileStore } from '../../activities/transcript/store/file-store.ts';
 import { createClient } from '../../client/client.ts';
 import type { Followed } from '../../client/follow.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';

@@ -25,9 +25,9 @@ import {
   type SignalOnce,
   type UserMessage,
 } from '../../workflows/contract/session.ts';
-import { fileStore } from '../../activities/transcript/file-store.ts';
-import type { Entry } from '../../activities/transcript/entries.ts';
-import { loadView } from '../../activities/transcript/view.ts';
+import { fileStore } from '../../activities/transcript/store/file-store.ts';
+import type { Entry } from '../../activities/transcript/log/entries.ts';
+import { loadView } from '../../activities/transcript/view/view.ts';
 import { join } from 'node:path';
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { tempDir } from './temp-dir.ts';

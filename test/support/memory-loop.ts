@@ -10,7 +10,7 @@ import type { Deps } from '../../activities/deps.ts';
 import { openRun } from '../../activities/open-run.ts';
 import { runStopHooks } from '../../activities/run-stop-hooks.ts';
 import { runTool } from '../../activities/run-tool.ts';
-import type { Entry } from '../../activities/transcript/entries.ts';
+import type { Entry } from '../../activities/transcript/log/entries.ts';
 import type { Append } from '../../workflows/contract/activities.ts';
 import { MODEL_ATTEMPT_DIED } from '../../workflows/contract/failures.ts';
 import { callKey, type MessageId, type SessionId } from '../../workflows/contract/ids.ts';

@@ -1,10 +1,9 @@
 // Builders for transcripts: the smallest entries that mean what their names say.
 import type { ContentBlock, Message } from '@anthropic-ai/sdk/resources/messages';
-import { hashOf } from '../../activities/transcript/hash.ts';
-import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/entries.ts';
-import { nextSegment } from '../../activities/transcript/segments.ts';
-import type { Store } from '../../activities/transcript/store.ts';
-import { emptyView, type View } from '../../activities/transcript/view.ts';
+import { hashOf, type Store } from '../../activities/transcript/store/store.ts';
+import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/log/entries.ts';
+import { nextSegment } from '../../activities/transcript/log/segments.ts';
+import { emptyView, type View } from '../../activities/transcript/view/view.ts';
 import type { Notice } from '../../workflows/contract/activities.ts';
 import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import { noSpend, type Terminal, type TransitionReason } from '../../workflows/contract/loop.ts';

@@ -11,8 +11,8 @@ import {
 import { executeCall } from '../../activities/tools/execute.ts';
 import type { Workbench } from '../../activities/tools/workbench.ts';
 import type { AbortCause, Tool } from '../../activities/tools/tool.ts';
-import { memoryStore } from '../../activities/transcript/memory-store.ts';
-import { StoreError, type Store } from '../../activities/transcript/store.ts';
+import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
+import { StoreError, type Store } from '../../activities/transcript/store/store.ts';
 import type { CallKey, SessionId } from '../../workflows/contract/ids.ts';
 import { bench, callRun, done, losingFirstOutcome, request, simpleTool, type Executed } from './support.ts';
 

@@ -9,7 +9,7 @@ import { changingRegistry } from '../../activities/tools/changing-registry.ts';
 import { createRegistry } from '../../activities/tools/registry.ts';
 import { callRunner } from '../../activities/tools/runner.ts';
 import type { Tool } from '../../activities/tools/tool.ts';
-import { memoryStore } from '../../activities/transcript/memory-store.ts';
+import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
 import type { CallKey, SessionId } from '../../workflows/contract/ids.ts';
 import { noHooks } from '../support/no-hooks.ts';
 import { simpleTool } from './support.ts';

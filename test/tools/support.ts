@@ -10,8 +10,8 @@ import type { Done } from '../../activities/tools/execute.ts';
 import { createRegistry } from '../../activities/tools/registry.ts';
 import { defineTool, type Tool, type ToolContext, type ToolOutput } from '../../activities/tools/tool.ts';
 import type { Asked, CallRequest, CallRun, Void, Workbench } from '../../activities/tools/workbench.ts';
-import { memoryStore } from '../../activities/transcript/memory-store.ts';
-import { StoreError, type Store } from '../../activities/transcript/store.ts';
+import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
+import { StoreError, type Store } from '../../activities/transcript/store/store.ts';
 import type { CallKey, SessionId } from '../../workflows/contract/ids.ts';
 import { noHooks } from '../support/no-hooks.ts';
 

@@ -1,14 +1,13 @@
 // Damage and contradictions in a transcript are found, and named by session and entry.
 import { readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { verifyTranscript } from '../../activities/transcript/audit.ts';
-import { fileStore } from '../../activities/transcript/file-store.ts';
-import { hashOf } from '../../activities/transcript/hash.ts';
-import { memoryStore } from '../../activities/transcript/memory-store.ts';
-import { encodeSegment } from '../../activities/transcript/segments.ts';
-import { StoreError } from '../../activities/transcript/store.ts';
-import { loadView, type View } from '../../activities/transcript/view.ts';
-import type { Entry, Segment } from '../../activities/transcript/entries.ts';
+import { verifyTranscript } from '../../activities/transcript/log/audit.ts';
+import { fileStore } from '../../activities/transcript/store/file-store.ts';
+import { hashOf, StoreError } from '../../activities/transcript/store/store.ts';
+import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
+import { encodeSegment } from '../../activities/transcript/log/segments.ts';
+import { loadView, type View } from '../../activities/transcript/view/view.ts';
+import type { Entry, Segment } from '../../activities/transcript/log/entries.ts';
 import type { Hash, MessageId } from '../../workflows/contract/ids.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import {

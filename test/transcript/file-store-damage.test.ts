@@ -1,10 +1,9 @@
 // Damage to stored bytes is an error that names the value and the file, never an answer.
 import { appendFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { fileLayout } from '../../activities/transcript/file-layout.ts';
-import { fileStore } from '../../activities/transcript/file-store.ts';
-import { hashOf } from '../../activities/transcript/hash.ts';
-import { type Store, StoreError } from '../../activities/transcript/store.ts';
+import { fileLayout } from '../../activities/transcript/store/key-record.ts';
+import { fileStore } from '../../activities/transcript/store/file-store.ts';
+import { hashOf, type Store, StoreError } from '../../activities/transcript/store/store.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const KEY = 'steps/s-1/request';

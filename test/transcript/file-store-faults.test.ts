@@ -2,11 +2,10 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { expect, onTestFinished, test } from 'vitest';
-import { fileStore } from '../../activities/transcript/file-store.ts';
-import { fileLayout } from '../../activities/transcript/file-layout.ts';
-import type { Files } from '../../activities/transcript/files.ts';
-import { hashOf } from '../../activities/transcript/hash.ts';
-import { type Store, StoreError } from '../../activities/transcript/store.ts';
+import { fileStore } from '../../activities/transcript/store/file-store.ts';
+import { fileLayout } from '../../activities/transcript/store/key-record.ts';
+import type { Files } from '../../activities/transcript/store/file-io.ts';
+import { hashOf, type Store, StoreError } from '../../activities/transcript/store/store.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { failingFiles } from '../support/failing-files.ts';
 import { tempDir } from '../support/temp-dir.ts';

@@ -1,8 +1,7 @@
 // What was acknowledged survives a power cut at any moment, and nothing that survives refers to something that did not.
 import { expect, test } from 'vitest';
-import { fileStore } from '../../activities/transcript/file-store.ts';
-import type { Store } from '../../activities/transcript/store.ts';
-import { hashOf } from '../../activities/transcript/hash.ts';
+import { fileStore } from '../../activities/transcript/store/file-store.ts';
+import { type Store, hashOf } from '../../activities/transcript/store/store.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { PowerCut, type PowerCutFiles, powerCutFiles } from '../support/power-cut-files.ts';
 

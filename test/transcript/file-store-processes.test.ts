@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { watch } from 'node:fs';
 import { expect, test } from 'vitest';
-import { fileStore } from '../../activities/transcript/file-store.ts';
+import { fileStore } from '../../activities/transcript/store/file-store.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { compiled, outputOf, startNode } from '../support/compiled.ts';
 import { tempDir } from '../support/temp-dir.ts';

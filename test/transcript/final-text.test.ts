@@ -1,7 +1,7 @@
 // What a run has answered so far, from a whole transcript.
 import { expect, test } from 'vitest';
-import { finalText } from '../../activities/transcript/final-text.ts';
-import type { Entry } from '../../activities/transcript/entries.ts';
+import { finalText } from '../../activities/transcript/view/result.ts';
+import type { Entry } from '../../activities/transcript/log/entries.ts';
 import { notice, reply, runEnded, runStarted, textBlock, transition, user } from '../support/transcript.ts';
 
 const said = (text: string): Entry => reply([textBlock(text)]);

@@ -1,10 +1,10 @@
 // What boundaries, snips, collapses and shrunk results make of a transcript, as the model sees it.
 import type { MessageParam } from '@anthropic-ai/sdk/resources/messages';
 import { expect, test } from 'vitest';
-import type { Entry } from '../../activities/transcript/entries.ts';
-import { hashOf } from '../../activities/transcript/hash.ts';
-import { GO_ON } from '../../activities/transcript/notices.ts';
-import { project } from '../../activities/transcript/project.ts';
+import type { Entry } from '../../activities/transcript/log/entries.ts';
+import { hashOf } from '../../activities/transcript/store/store.ts';
+import { GO_ON } from '../../activities/transcript/view/notices.ts';
+import { project } from '../../activities/transcript/view/project.ts';
 import {
   boundary,
   callBlock,

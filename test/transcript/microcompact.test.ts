@@ -1,9 +1,9 @@
 // L8: when old tool results are shrunk, and which.
 import { expect, test } from 'vitest';
-import type { Entry } from '../../activities/transcript/entries.ts';
-import { memoryStore } from '../../activities/transcript/memory-store.ts';
-import { microcompact } from '../../activities/transcript/microcompact.ts';
-import { project } from '../../activities/transcript/project.ts';
+import type { Entry } from '../../activities/transcript/log/entries.ts';
+import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
+import { microcompact } from '../../activities/transcript/view/microcompact.ts';
+import { project } from '../../activities/transcript/view/project.ts';
 import { createTranscripts } from '../../activities/transcript/transcripts.ts';
 import {
   boundary,

@@ -1,11 +1,11 @@
 // What a newer Perdure wrote, met by this one in a deploy that goes from worker to worker: it is no damage, and is left alone.
 import { expect, test } from 'vitest';
 import { configReader } from '../../activities/run-config.ts';
-import { verifyTranscript } from '../../activities/transcript/audit.ts';
-import type { Segment } from '../../activities/transcript/entries.ts';
-import { memoryStore } from '../../activities/transcript/memory-store.ts';
-import { StoreError } from '../../activities/transcript/store.ts';
-import { loadView } from '../../activities/transcript/view.ts';
+import { verifyTranscript } from '../../activities/transcript/log/audit.ts';
+import type { Segment } from '../../activities/transcript/log/entries.ts';
+import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
+import { StoreError } from '../../activities/transcript/store/store.ts';
+import { loadView } from '../../activities/transcript/view/view.ts';
 import { session, user } from '../support/transcript.ts';
 
 const now: Segment = { v: 1, session, parent: null, n: 0, first: 0, entries: [user('x')] };

@@ -1,8 +1,8 @@
 // What it costs to get a long transcript ready to be sent: little when it is warm, not much more from disk.
 import { performance } from 'node:perf_hooks';
 import { expect, test } from 'vitest';
-import type { Entry } from '../../activities/transcript/entries.ts';
-import { fileStore } from '../../activities/transcript/file-store.ts';
+import type { Entry } from '../../activities/transcript/log/entries.ts';
+import { fileStore } from '../../activities/transcript/store/file-store.ts';
 import { createTranscripts, type Transcripts } from '../../activities/transcript/transcripts.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { tempDir } from '../support/temp-dir.ts';

@@ -2,8 +2,8 @@
 import type { ContentBlock } from '@anthropic-ai/sdk/resources/messages';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Entry } from '../../activities/transcript/entries.ts';
-import { createMemo, project, type ProjectOptions } from '../../activities/transcript/project.ts';
+import type { Entry } from '../../activities/transcript/log/entries.ts';
+import { createMemo, project, type ProjectOptions } from '../../activities/transcript/view/project.ts';
 import { parseBody } from '../../worker/scripted-model/validate/body-problem.ts';
 import { requestProblem } from '../../worker/scripted-model/validate/request-problem.ts';
 import {

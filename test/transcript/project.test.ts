@@ -1,10 +1,17 @@
 // What the model sees of a transcript.
 import type { ContentBlock, MessageParam } from '@anthropic-ai/sdk/resources/messages';
 import { expect, test } from 'vitest';
-import type { Entry, ReplyEntry } from '../../activities/transcript/entries.ts';
-import { hashOf } from '../../activities/transcript/hash.ts';
-import { CALL_CUT, CONTINUE, GO_ON, INTERRUPTED, NO_OUTCOME, NO_OUTPUT } from '../../activities/transcript/notices.ts';
-import { project } from '../../activities/transcript/project.ts';
+import type { Entry, ReplyEntry } from '../../activities/transcript/log/entries.ts';
+import { hashOf } from '../../activities/transcript/store/store.ts';
+import {
+  CALL_CUT,
+  CONTINUE,
+  GO_ON,
+  INTERRUPTED,
+  NO_OUTCOME,
+  NO_OUTPUT,
+} from '../../activities/transcript/view/notices.ts';
+import { project } from '../../activities/transcript/view/project.ts';
 import type { MessageId } from '../../workflows/contract/ids.ts';
 import {
   callBlock,

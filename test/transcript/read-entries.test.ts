@@ -1,11 +1,11 @@
 // What was shrunk, shortened or summarised can be opened by the name given in its place (L8–L10).
 import { expect, test } from 'vitest';
-import { entryName, entryRange } from '../../activities/transcript/entry-name.ts';
+import { entryName, entryRange } from '../../activities/transcript/log/entries.ts';
 import { readTool } from '../../activities/tools/builtin/read.ts';
 import type { Sandbox } from '../../activities/tools/sandbox.ts';
 import { toolContext } from '../../activities/tools/tool-context.ts';
-import { memoryStore } from '../../activities/transcript/memory-store.ts';
-import { readEntries } from '../../activities/transcript/read-entries.ts';
+import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
+import { readEntries } from '../../activities/transcript/view/render-entries.ts';
 import { callKey, type Hash, type SessionId } from '../../workflows/contract/ids.ts';
 import {
   boundary,

@@ -1,7 +1,7 @@
 // What a run came to, from its entries.
 import { expect, test } from 'vitest';
-import { resultOf } from '../../activities/transcript/result-of.ts';
-import type { Entry } from '../../activities/transcript/entries.ts';
+import { resultOf } from '../../activities/transcript/view/result.ts';
+import type { Entry } from '../../activities/transcript/log/entries.ts';
 import {
   callBlock,
   notice,

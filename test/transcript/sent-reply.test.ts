@@ -1,7 +1,7 @@
 // What is left out of a stored reply when it is sent: for one kind or field that the API does not know, it would refuse the session for good.
 import type { ContentBlock } from '@anthropic-ai/sdk/resources/messages';
 import { expect, it } from 'vitest';
-import { sentReply } from '../../activities/transcript/sent-reply.ts';
+import { sentReply } from '../../activities/transcript/view/sent-reply.ts';
 import { callBlock, reply, textBlock, thinkingBlock } from '../support/transcript.ts';
 
 type Fields = Readonly<Record<string, unknown>>;

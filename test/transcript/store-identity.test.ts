@@ -1,8 +1,8 @@
 // A store folder knows what it is.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { fileStore } from '../../activities/transcript/file-store.ts';
-import { storeIdentity } from '../../activities/transcript/store-identity.ts';
+import { fileStore } from '../../activities/transcript/store/file-store.ts';
+import { storeIdentity } from '../../activities/transcript/store/store-folder.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 test('of many that open a new folder at once, all get the same identity, and it stays', async () => {

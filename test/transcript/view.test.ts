@@ -2,11 +2,11 @@
 import { performance } from 'node:perf_hooks';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Entry } from '../../activities/transcript/entries.ts';
-import { memoryStore } from '../../activities/transcript/memory-store.ts';
-import { nextSegment } from '../../activities/transcript/segments.ts';
-import type { Store } from '../../activities/transcript/store.ts';
-import { createViewCache, emptyView, loadView, type View } from '../../activities/transcript/view.ts';
+import type { Entry } from '../../activities/transcript/log/entries.ts';
+import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
+import { nextSegment } from '../../activities/transcript/log/segments.ts';
+import type { Store } from '../../activities/transcript/store/store.ts';
+import { createViewCache, emptyView, loadView, type View } from '../../activities/transcript/view/view.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { appendSegment, reply, session, stored, textBlock, user } from '../support/transcript.ts';
 

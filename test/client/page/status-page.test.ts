@@ -1,7 +1,7 @@
 // The status page, asked as a browser, another site and a stranger would ask it. No port is opened.
 import { expect, it } from 'vitest';
-import { hashOf } from '../../../activities/transcript/hash.ts';
-import type { Entry } from '../../../activities/transcript/entries.ts';
+import { hashOf } from '../../../activities/transcript/store/store.ts';
+import type { Entry } from '../../../activities/transcript/log/entries.ts';
 import { statusPage } from '../../../client/page/status-page.tsx';
 import { ClientProblem } from '../../../client/problem.ts';
 import type { SessionInfo } from '../../../client/session-info.ts';

@@ -1,8 +1,8 @@
 // `perdure show --full` and `--json`: all of a session, whatever the model still sees of it.
 import { expect, it } from 'vitest';
-import type { Entry } from '../../../activities/transcript/entries.ts';
-import { hashOf } from '../../../activities/transcript/hash.ts';
-import { memoryStore } from '../../../activities/transcript/memory-store.ts';
+import type { Entry } from '../../../activities/transcript/log/entries.ts';
+import { hashOf } from '../../../activities/transcript/store/store.ts';
+import { memoryStore } from '../../../activities/transcript/store/memory-store.ts';
 import { fullTranscript } from '../../../client/render/full-transcript.ts';
 import { painter } from '../../../client/render/paint.ts';
 import { sessionJson } from '../../../client/session-json.ts';

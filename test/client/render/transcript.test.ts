@@ -1,7 +1,7 @@
 // What `perdure show` prints of a session.
 import { expect, it } from 'vitest';
-import type { CallLog, Entry } from '../../../activities/transcript/entries.ts';
-import { hashOf } from '../../../activities/transcript/hash.ts';
+import type { CallLog, Entry } from '../../../activities/transcript/log/entries.ts';
+import { hashOf } from '../../../activities/transcript/store/store.ts';
 import { painter } from '../../../client/render/paint.ts';
 import { plain } from '../../../client/render/plain.ts';
 import { transcriptText } from '../../../client/render/transcript.ts';

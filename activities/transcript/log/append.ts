@@ -1,0 +1,135 @@
+// From what the workflow asks to append to the entries that are stored. They depend on the inputs and on what is recorded,
+// never on the time or the attempt: a second attempt makes the same segment with the same hash.
+import type { Append, OutcomeItem } from '../../../workflows/contract/activities.ts';
+import type { CallKey } from '../../../workflows/contract/ids.ts';
+import type { Entry, Outcome, ReplyEntry } from './entries.ts';
+import { type Store, StoreError } from '../store/store.ts';
+import { lastReply, type View } from '../view/shared-view.ts';
+import { preview, PREVIEW_LIMIT, resultName } from '../../tools/preview.ts';
+
+export type AppendDeps = {
+  readonly store: Store;
+  /** What `runTool` recorded under a call's key, or null. */
+  readonly readOutcome: (key: CallKey) => Promise<Outcome | null>;
+};
+
+/** Throws StoreError `missing` when an outcome should be recorded, is not, and no note stands for it. */
+export async function prepareAppend(view: View, appends: readonly Append[], deps: AppendDeps): Promise<Entry[]> {
+  const round = lastRound(view);
+  const entries: Entry[] = [];
+  for (const append of appends) {
+    if (append.kind !== 'outcomes') {
+      entries.push(append);
+      continue;
+    }
+    const outcomes = await newOutcomes(view, round, append.items, deps);
+    if (outcomes.length > 0) entries.push({ kind: 'outcomes', outcomes });
+    round.outcomes.push(...outcomes);
+  }
+  return entries;
+}
+
+/** The last reply and the outcomes stored since. */
+type Round = { readonly reply: ReplyEntry | null; readonly outcomes: Outcome[] };
+
+function lastRound(view: View): Round {
+  const last = lastReply(view);
+  if (!last) return { reply: null, outcomes: [] };
+  const since = view.from(last.position + 1);
+  return { reply: last.reply, outcomes: since.flatMap((entry) => (entry.kind === 'outcomes' ? entry.outcomes : [])) };
+}
+
+/** In the model's order, at most one for each call, those stored already left out (L39), and fitted (L6). */
+async function newOutcomes(
+  view: View,
+  { reply, outcomes }: Round,
+  items: readonly OutcomeItem[],
+  deps: AppendDeps,
+): Promise<Outcome[]> {
+  const done = new Set(outcomes.map((outcome) => outcome.index));
+  const fresh = new Map<number, OutcomeItem>();
+  for (const item of items) {
+    if (!done.has(item.index) && !fresh.has(item.index)) fresh.set(item.index, item);
+  }
+  const inOrder = [...fresh.values()].sort((a, b) => a.index - b.index);
+  const made = await Promise.all(inOrder.map((item) => outcomeOf(view, reply, item, deps)));
+  return fitOutcomes(deps.store, made, {
+    characters: characters(outcomes),
+    calls: reply?.message.content.filter((block) => block.type === 'tool_use').length ?? 0,
+  });
+}
+
+async function outcomeOf(
+  view: View,
+  reply: ReplyEntry | null,
+  item: OutcomeItem,
+  { readOutcome }: AppendDeps,
+): Promise<Outcome> {
+  const { index } = item;
+  const call = reply?.message.content[index];
+  if (call?.type !== 'tool_use') {
+    throw new Error(
+      `session ${view.session}: an outcome is given for block ${index} of the last reply, which is no call`,
+    );
+  }
+  const { key, note } = item;
+  const recorded = key === undefined ? null : await readOutcome(key);
+  if (recorded) return { ...recorded, index, toolUseId: call.id };
+  if (note === undefined) {
+    const what = `the outcome of ${call.name} (block ${index} of the last reply) is not recorded under ${key ?? 'no key'}`;
+    throw new StoreError('missing', `session ${view.session}: ${what}: restore the store from a backup`);
+  }
+  const outcome = item.unknown ? 'unknown' : 'not_run';
+  const log = { key: key ?? null, name: call.name, decision: 'not_run', duration: 0, outcome } as const;
+  return { index, toolUseId: call.id, isError: true, content: note, log };
+}
+
+// L6, per message: the outcomes of one reply go back in one message, and together they must not crowd out everything else.
+
+/** Characters of all outcomes of one reply together. */
+export const MESSAGE_LIMIT = 200_000;
+/** What a preview adds around the text it keeps, at most. */
+const FRAME = 500;
+
+type Beside = {
+  /** Characters of the outcomes of the same reply that are stored already. */
+  readonly characters: number;
+  /** Calls of the reply: with very many, previews get shorter. */
+  readonly calls: number;
+};
+
+/**
+ * Of `outcomes`, the largest that are not previews yet are stored whole and replaced by a preview, until all fit or none is
+ * left. Depends on its arguments alone, so that the choice is the same on every attempt; stored with the entry, it never changes.
+ */
+export async function fitOutcomes(store: Store, outcomes: readonly Outcome[], beside: Beside): Promise<Outcome[]> {
+  const limit = Math.max(0, Math.min(PREVIEW_LIMIT, Math.floor(MESSAGE_LIMIT / beside.calls) - FRAME));
+  const fitted = [...outcomes];
+  let total = beside.characters + characters(outcomes);
+  for (const position of largestFirst(outcomes)) {
+    if (total <= MESSAGE_LIMIT) break;
+    const outcome = outcomes[position] as Outcome;
+    if (outcome.content.length <= limit + FRAME) break;
+    const replaced = await previewed(store, outcome, limit);
+    total += replaced.content.length - outcome.content.length;
+    fitted[position] = replaced;
+  }
+  return fitted;
+}
+
+function characters(outcomes: readonly Outcome[]): number {
+  return outcomes.reduce((sum, outcome) => sum + outcome.content.length, 0);
+}
+
+function largestFirst(outcomes: readonly Outcome[]): number[] {
+  const size = (position: number): number => outcomes[position]?.content.length ?? 0;
+  const positions = outcomes.flatMap((outcome, position) => (outcome.whole ? [] : [position]));
+  return positions.sort((a, b) => size(b) - size(a) || a - b);
+}
+
+async function previewed(store: Store, outcome: Outcome, limit: number): Promise<Outcome> {
+  const bytes = Buffer.from(outcome.content);
+  const hash = await store.put(bytes);
+  const content = preview(outcome.content, limit, resultName(hash));
+  return { ...outcome, content, whole: { hash, bytes: bytes.length } };
+}

@@ -1,0 +1,166 @@
+// What a transcript is made of. A segment is what one step wrote: some entries and the hash of the segment before it.
+// The hash of the last segment is the session's head. Entries are never changed; what the model sees is computed from them.
+import type { Message } from '@anthropic-ai/sdk/resources/messages';
+import type { CallKey, Hash, MessageId, SessionId } from '../../../workflows/contract/ids.ts';
+import type { Notice, RunEnded, SeenFile } from '../../../workflows/contract/activities.ts';
+import type { Spend, TransitionReason } from '../../../workflows/contract/loop.ts';
+import type { MessageBody } from '../../../workflows/contract/session.ts';
+
+export type Segment = {
+  readonly v: 1;
+  readonly session: SessionId;
+  readonly parent: Hash | null;
+  /** 0 for the first segment. */
+  readonly n: number;
+  /** Position of the first entry in the session, from 0. */
+  readonly first: number;
+  /** On every 64th segment, the hashes of the 64 before it, oldest first: a cold read is a handful of parallel reads. */
+  readonly page?: readonly Hash[];
+  readonly entries: readonly Entry[];
+};
+
+export type Entry =
+  | { readonly kind: 'run_started'; readonly run: number; readonly config: Hash; readonly at: number }
+  | { readonly kind: 'user'; readonly id: MessageId; readonly body: MessageBody }
+  | ReplyEntry
+  | { readonly kind: 'outcomes'; readonly outcomes: readonly Outcome[] }
+  | BoundaryEntry
+  /** Tool results of replies before position `before` are shown as a short marker from here on (L8). */
+  | { readonly kind: 'microcompact'; readonly before: number; readonly freed: number }
+  /** A short form of the entries from `from` up to but not including `to`, not shown until it is committed (L9). */
+  | { readonly kind: 'collapse_staged'; readonly from: number; readonly to: number; readonly short: string }
+  | { readonly kind: 'collapse_committed'; readonly count: number }
+  | { readonly kind: 'snip'; readonly entries: readonly number[] }
+  | { readonly kind: 'notice'; readonly notice: Notice }
+  | { readonly kind: 'transition'; readonly iteration: number; readonly reason: TransitionReason }
+  | { readonly kind: 'run_ended'; readonly ended: RunEnded }
+  | { readonly kind: 'session_closed'; readonly notTaken: readonly MessageId[] };
+
+/** What the model sees begins here: a summary of what was before, the prompts of the run, and the entries from `from` on (L5, L10). */
+export type BoundaryEntry = {
+  readonly kind: 'boundary';
+  readonly trigger: 'auto' | 'reactive';
+  readonly summary: string;
+  /** Positions of user entries before `from` that stay verbatim: the prompt of the run. */
+  readonly prompts: readonly number[];
+  readonly from: number;
+  /** Estimated tokens in context before and after. */
+  readonly before: number;
+  readonly after: number;
+};
+
+/** One assistant message, equal as JSON to what the API sent but for what its fate says was dropped (L16). */
+export type ReplyEntry = {
+  readonly kind: 'reply';
+  readonly fate: 'whole' | 'cut' | 'interrupted';
+  readonly message: Message;
+  /** The model that was asked, when the message names another: an alias answers under its dated name. */
+  readonly asked?: string;
+  readonly iteration: number;
+  readonly attempt: number;
+  readonly spend: Spend;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+};
+
+/** The outcome of one call: what the model gets as its tool_result, and where the whole is when that is only a part (L6, L39). */
+export type Outcome = {
+  readonly index: number;
+  readonly toolUseId: string;
+  readonly isError: boolean;
+  readonly content: string;
+  /** The whole result, when `content` is a preview of it. */
+  readonly whole?: { readonly hash: Hash; readonly bytes: number };
+  /** Files that the call read or wrote, as they were then (L43). */
+  readonly seen?: readonly SeenFile[];
+  readonly log: CallLog;
+};
+
+/** L33: every call is logged. */
+export type CallLog = {
+  readonly key: CallKey | null;
+  readonly name: string;
+  readonly decision: 'allowed' | 'denied' | 'not_run';
+  /** A person allowed it: the hash they were asked about, and of the input they put in its place (L55). */
+  readonly approved?: { readonly inputHash: string; readonly editedHash?: Hash };
+  /** Milliseconds. */
+  readonly duration: number;
+  readonly outcome: 'ok' | 'error' | 'cancelled' | 'unknown' | 'not_run';
+};
+
+// Names of transcript entries that the read tool opens: what is shown short or not at all can be read in full (L8–L10).
+
+export type EntryRange = { readonly from: number; readonly to: number };
+
+const NAME = /^perdure:entry\/(\d{1,9})(?:-(\d{1,9}))?$/;
+
+/** The entries from `from` up to but not including `to`, by their positions in the session; a name has both ends in it. */
+export function entryName({ from, to }: EntryRange): string {
+  return to - from <= 1 ? `perdure:entry/${from}` : `perdure:entry/${from}-${to - 1}`;
+}
+
+/** What a name made by `entryName` means; undefined for anything else. */
+export function entryRange(name: string): EntryRange | undefined {
+  const found = NAME.exec(name);
+  if (!found) return undefined;
+  const from = Number(found[1]);
+  const to = Number(found[2] ?? found[1]) + 1;
+  return from < to ? { from, to } : undefined;
+}
+
+// The kinds of entries and of notices that this version knows. The hash vouches for what is stored: one that is not among them comes
+// from a newer version, and what is left out of a request because nobody knew it would change what the model is told.
+
+const entryKinds: Readonly<Record<Entry['kind'], true>> = {
+  run_started: true,
+  user: true,
+  reply: true,
+  outcomes: true,
+  boundary: true,
+  microcompact: true,
+  collapse_staged: true,
+  collapse_committed: true,
+  snip: true,
+  notice: true,
+  transition: true,
+  run_ended: true,
+  session_closed: true,
+};
+
+const noticeKinds: Readonly<Record<Notice['kind'], true>> = {
+  interrupted: true,
+  continue: true,
+  call_cut: true,
+  max_turns_reached: true,
+  wrap_up: true,
+  error: true,
+  model_switched: true,
+  stop_hook: true,
+  token_budget: true,
+  structured_output: true,
+  hook_context: true,
+  files_changed: true,
+  attachment: true,
+  batch_summary: true,
+  compaction_failed: true,
+  repaired: true,
+  hook_failed: true,
+};
+
+/** The first of them in words, for a sentence; undefined when all are known. */
+export function unknownKind(entries: readonly unknown[]): string | undefined {
+  for (const entry of entries) {
+    const kind = kindOf(entry);
+    if (kind !== undefined && !Object.hasOwn(entryKinds, kind)) return `an entry of kind ${JSON.stringify(kind)}`;
+    const notice = kind === 'notice' ? kindOf((entry as { readonly notice?: unknown }).notice) : undefined;
+    if (notice !== undefined && !Object.hasOwn(noticeKinds, notice))
+      return `a notice of kind ${JSON.stringify(notice)}`;
+  }
+  return undefined;
+}
+
+/** Undefined for what has none: then it is no entry of any version. */
+export function kindOf(value: unknown): string | undefined {
+  const kind = (value as { readonly kind?: unknown } | null | undefined)?.kind;
+  return typeof kind === 'string' ? kind : undefined;
+}

@@ -1,0 +1,83 @@
+// Segments as bytes, and the next one of a view. The order of fields is the order they were given in, never sorted: a tool
+// input goes back to the model as it came, or the prompt cache is lost. Equal inputs in equal order give equal hashes.
+import { type Hash, isHash, type SessionId } from '../../../workflows/contract/ids.ts';
+import { type Entry, type Segment, kindOf, unknownKind } from './entries.ts';
+import { hashOf, StoreError } from '../store/store.ts';
+import { newerValue, newerVersion, parseStored } from '../stored-json.ts';
+import { PAGE, type View } from '../view/shared-view.ts';
+
+/** Where a segment was looked for: `entry` is its last entry's position, null for the head, which nothing points to yet. */
+export type Where = { readonly session: SessionId; readonly entry: number | null };
+
+export function placeOf({ session, entry }: Where): string {
+  return entry === null ? `session ${session}, head` : `session ${session}, entry ${entry}`;
+}
+
+export function encodeSegment(segment: Segment): Uint8Array {
+  const { v, session, parent, n, first, page, entries } = segment;
+  return Buffer.from(JSON.stringify({ v, session, parent, n, first, ...(page && { page }), entries }));
+}
+
+/**
+ * Throws StoreError `newer` for a segment of a later version, `corrupt` for what is none. Contents of entries are trusted: the hash
+ * vouches for them.
+ */
+export function decodeSegment(bytes: Uint8Array, hash: Hash, where: Where): Segment {
+  const value = parseStored(bytes);
+  const what = `${placeOf(where)}: stored value ${hash}`;
+  const newer = newerSign(value);
+  if (newer !== undefined) throw newerValue(what, newer);
+  const problem = segmentProblem(value);
+  if (problem !== undefined) throw new StoreError('corrupt', `${what} is no segment of a transcript: ${problem}`);
+  return value as Segment;
+}
+
+function newerSign(value: unknown): string | undefined {
+  const entries = (value as { readonly entries?: unknown } | null | undefined)?.entries;
+  return newerVersion(value) ?? (Array.isArray(entries) ? unknownKind(entries) : undefined);
+}
+
+function segmentProblem(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null) return 'it is not a JSON object';
+  const { v, session, parent, n, first, page, entries } = value as Partial<Record<keyof Segment, unknown>>;
+  if (v !== 1) return `its version is ${JSON.stringify(v) ?? 'missing'}, this Perdure reads 1`;
+  if (typeof session !== 'string') return 'it names no session';
+  if (!isCount(n) || !isCount(first)) return 'its place is not given';
+  if (n === 0 ? parent !== null || first !== 0 : !isHash(parent)) return 'its parent is not given';
+  if (hasPage(n) ? !Array.isArray(page) || page.length !== PAGE || !page.every(isHash) : page !== undefined) {
+    return 'its page of earlier hashes is not whole';
+  }
+  if (!Array.isArray(entries) || entries.length === 0) return 'it has no entries';
+  return entries.every((entry) => kindOf(entry) !== undefined) ? undefined : 'it has an entry without a kind';
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function hasPage(n: number): boolean {
+  return n > 0 && n % PAGE === 0;
+}
+
+export type NextSegment = {
+  readonly hash: Hash;
+  readonly bytes: Uint8Array;
+  /** The view with the segment: valid once `bytes` are stored. */
+  readonly view: View;
+};
+
+/** The segment that `entries` (at least one) make after `view`. Nothing is stored: give `bytes` to `put` or `writeStep`. */
+export function nextSegment(view: View, entries: readonly Entry[]): NextSegment {
+  if (entries.length === 0) throw new RangeError('a segment needs at least one entry');
+  const bytes = encodeSegment({
+    v: 1,
+    session: view.session,
+    parent: view.head,
+    n: view.segments,
+    first: view.length,
+    ...(hasPage(view.segments) && { page: view.recent }),
+    entries,
+  });
+  const hash = hashOf(bytes);
+  return { hash, bytes, view: view.grow({ hash, bytes: bytes.length, entries }) };
+}

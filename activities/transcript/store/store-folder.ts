@@ -1,0 +1,93 @@
+// What a store folder says about itself, written once: a folder of another version is refused before anything is read or written.
+import { randomUUID } from 'node:crypto';
+import { dirname } from 'node:path';
+import { z } from 'zod';
+import { type Files, nodeFiles, createFileWrites } from './file-io.ts';
+import { isErrno, unavailable, StoreError } from './store.ts';
+
+type StoreIdentity = { readonly version: 1; readonly id: string };
+
+const shape = z.object({ version: z.number(), id: z.string().min(1) });
+
+/** Reads `<dir>/store.json`, or creates folder and file. Throws StoreError for a folder this version cannot use. */
+export async function storeIdentity(dir: string, files: Files = nodeFiles): Promise<StoreIdentity> {
+  const path = `${dir}/store.json`;
+  try {
+    files.makeFolder(`${dir}/tmp`);
+    if (!files.exists(path)) await create(files, dir, path);
+    return parse(dir, path, await files.read(path));
+  } catch (error) {
+    throw unavailable('open the store', dir, error);
+  }
+}
+
+async function create(files: Files, dir: string, path: string): Promise<void> {
+  const identity: StoreIdentity = { version: 1, id: randomUUID() };
+  const writes = createFileWrites(files, createFolders(files, dir), `${dir}/tmp`);
+  await writes.write([path], Buffer.from(`${JSON.stringify(identity)}\n`), (temp) => writes.link(temp, path));
+  await flushParent(files, dir);
+}
+
+/** The folder's own name. Its parent may be one that we may not open; then its owner answers for it. */
+async function flushParent(files: Files, dir: string): Promise<void> {
+  try {
+    await files.flushFolder(`${dir}/..`);
+  } catch (error) {
+    if (!isErrno(error) || error.code !== 'EACCES') throw error;
+  }
+}
+
+function parse(dir: string, path: string, bytes: Uint8Array): StoreIdentity {
+  let value: unknown;
+  try {
+    value = JSON.parse(Buffer.from(bytes).toString('utf8'));
+  } catch {
+    value = undefined;
+  }
+  const found = shape.safeParse(value);
+  if (!found.success) {
+    throw new StoreError('corrupt', `${path} cannot be read: restore it from a backup, or use another folder`);
+  }
+  const { version, id } = found.data;
+  if (version !== 1) {
+    const sentence = `the store in ${dir} has version ${version}, this Perdure reads version 1`;
+    throw new StoreError('unavailable', `${sentence}: use the Perdure that made it, or another folder`);
+  }
+  return { version: 1, id };
+}
+
+// Makes each folder of the store once, durably, and remembers it: its name is on disk before anything in it is acknowledged.
+
+export type Folders = {
+  /** `path` lies under the root. */
+  ensure(path: string): Promise<void>;
+};
+
+/** Sessions come and go; forgetting a folder costs one flush. */
+const REMEMBERED = 10_000;
+
+export function createFolders(files: Files, root: string): Folders {
+  const known = new Map<string, Promise<void>>();
+
+  const make = async (path: string): Promise<void> => {
+    const parent = dirname(path);
+    await ensure(parent);
+    files.makeFolder(path);
+    await files.flushFolder(parent);
+  };
+
+  const ensure = (path: string): Promise<void> => {
+    if (path === root) return Promise.resolve();
+    const before = known.get(path);
+    if (before) return before;
+    if (known.size >= REMEMBERED) known.clear();
+    const made = make(path).catch((error: unknown) => {
+      known.delete(path);
+      throw error;
+    });
+    known.set(path, made);
+    return made;
+  };
+
+  return { ensure };
+}

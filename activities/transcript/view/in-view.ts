@@ -1,0 +1,174 @@
+// Which entries of a transcript the model sees, in order, and what stands for those it does not (L5, L7, L9, L10). Outcomes go
+// with their reply: hidden with it, shown with it.
+import type { Entry, ReplyEntry, BoundaryEntry } from '../log/entries.ts';
+
+export type Shown =
+  /** `cut`: so many characters of a message that was too large for its run (L6). */
+  | { readonly kind: 'entry'; readonly position: number; readonly entry: ShownEntry; readonly cut?: number }
+  /** A boundary's summary: it stands for what was before `position`. */
+  | { readonly kind: 'summary'; readonly position: number; readonly text: string }
+  /** The short form of a committed stretch, which begins at `position` and ends before `to`. */
+  | { readonly kind: 'short'; readonly position: number; readonly to: number; readonly text: string };
+
+/** Kinds that can be seen; the others keep the books. */
+type ShownEntry = Extract<Entry, { kind: 'user' | 'reply' | 'outcomes' | 'notice' }>;
+
+export type InView = { readonly shown: readonly Shown[]; readonly marks: Marks };
+
+export function inView(entries: readonly Entry[]): InView {
+  const marks = readMarks(entries);
+  const snipped = marks.snipped.size === 0 ? marks.snipped : closedSnips(entries, marks.snipped);
+  const shown: Shown[] = [];
+  if (marks.boundary) {
+    const { from, summary, prompts } = marks.boundary;
+    shown.push({ kind: 'summary', position: from, text: summary });
+    for (const position of prompts) {
+      if (!snipped.has(position)) shown.push(entryAt(position, entries[position] as ShownEntry, marks));
+    }
+  }
+  pushFrom(shown, entries, marks, snipped);
+  return { shown, marks };
+}
+
+function entryAt(position: number, entry: ShownEntry, { cut }: Marks): Shown {
+  const most = cut.get(position);
+  return { kind: 'entry', position, entry, ...(most === undefined ? {} : { cut: most }) };
+}
+
+function pushFrom(shown: Shown[], entries: readonly Entry[], marks: Marks, snipped: ReadonlySet<number>): void {
+  const { committed: stretches } = marks;
+  const from = marks.boundary?.from ?? 0;
+  let next = 0;
+  let withReply = false;
+  for (let position = from; position < entries.length; position += 1) {
+    const entry = entries[position] as Entry;
+    while (next < stretches.length && position >= (stretches[next] as Stretch).to) next += 1;
+    const stretch = stretches[next];
+    const collapsed = stretch !== undefined && position >= stretch.from;
+    if (collapsed && position === stretch.from) {
+      shown.push({ kind: 'short', position, to: stretch.to, text: stretch.short });
+    }
+    const visible = !collapsed && !snipped.has(position);
+    if (entry.kind === 'reply') withReply = visible;
+    const seen = entry.kind === 'outcomes' ? withReply : visible;
+    if (seen && isShown(entry)) shown.push(entryAt(position, entry, marks));
+  }
+}
+
+export function isShown(entry: Entry): entry is ShownEntry {
+  return entry.kind === 'user' || entry.kind === 'reply' || entry.kind === 'outcomes' || entry.kind === 'notice';
+}
+
+/** A reply of a trajectory with signed thinking that still goes on is not taken out of it (L59). */
+function closedSnips(entries: readonly Entry[], snipped: ReadonlySet<number>): ReadonlySet<number> {
+  const open = openTrajectory(entries);
+  if (open === null || !open.signed) return snipped;
+  return new Set([...snipped].filter((each) => each < open.from || entries[each]?.kind !== 'reply'));
+}
+
+/** From its first reply; null when the last reply of the transcript made no call, or a new run has begun since. */
+function openTrajectory(entries: readonly Entry[]): { readonly from: number; readonly signed: boolean } | null {
+  let from: number | null = null;
+  let signed = false;
+  for (let position = entries.length - 1; position >= 0; position -= 1) {
+    const entry = entries[position] as Entry;
+    if (entry.kind === 'run_started') break;
+    if (entry.kind !== 'reply') continue;
+    if (!hasCalls(entry)) break;
+    from = position;
+    signed ||= hasThinking(entry);
+  }
+  return from === null ? null : { from, signed };
+}
+
+export function hasCalls({ message }: ReplyEntry): boolean {
+  return message.content.some(({ type }) => type === 'tool_use');
+}
+
+export function hasThinking({ message }: ReplyEntry): boolean {
+  return message.content.some(({ type }) => type === 'thinking' || type === 'redacted_thinking');
+}
+
+// What a transcript's own entries say about how it is shown: boundaries, collapses, snips, shrunk results. Whatever positions
+// they name, only what is before them counts: an entry that is still to come is never hidden by one that is there.
+
+/** A closed stretch, `to` not included, and what is shown in its place. */
+type Stretch = { readonly from: number; readonly to: number; readonly short: string };
+
+type Marks = {
+  /** The last boundary, its `from` and `prompts` within bounds (L5). */
+  readonly boundary: Pick<BoundaryEntry, 'summary' | 'prompts' | 'from'> | null;
+  /** Tool results of replies before this position are shown as a marker (L8). */
+  readonly shrunkBefore: number;
+  /** Shown short: in order, without overlap, all after the boundary (L9). */
+  readonly committed: readonly Stretch[];
+  /** Not shown short yet, oldest first. A boundary discards them. */
+  readonly staged: readonly Stretch[];
+  /** L7. */
+  readonly snipped: ReadonlySet<number>;
+  /** Messages that were too large for their run, by position: so many characters of each are shown (L6). */
+  readonly cut: ReadonlyMap<number, number>;
+};
+
+/** Characters of the messages of one run that were too large, together, and of one alone. */
+const CUT_TOGETHER = 20_000;
+const CUT_ALONE = 4_000;
+
+export function readMarks(entries: readonly Entry[]): Marks {
+  let boundary: Marks['boundary'] = null;
+  let shrunkBefore = 0;
+  const committed: Stretch[] = [];
+  let staged: Stretch[] = [];
+  const snipped = new Set<number>();
+  const cut = new Map<number, number>();
+  let unanswered: number[] = [];
+  for (const [position, entry] of entries.entries()) {
+    if (entry.kind === 'boundary') {
+      boundary = bounded(entry, position, entries);
+      staged = [];
+    } else if (entry.kind === 'microcompact') {
+      shrunkBefore = Math.max(shrunkBefore, within(entry.before, position));
+    } else if (entry.kind === 'collapse_staged') {
+      staged.push({ from: entry.from, to: within(entry.to, position), short: entry.short });
+    } else if (entry.kind === 'collapse_committed') {
+      committed.push(...staged.splice(0, within(entry.count, staged.length)));
+    } else if (entry.kind === 'snip') {
+      for (const each of entry.entries) if (each < position) snipped.add(each);
+    } else if (entry.kind === 'user' || entry.kind === 'notice') {
+      unanswered.push(position);
+    } else if (entry.kind === 'reply') {
+      unanswered = [];
+    } else if (entry.kind === 'run_ended' && endedTooLong(entry)) {
+      const most = Math.min(CUT_ALONE, Math.floor(CUT_TOGETHER / unanswered.length));
+      for (const each of unanswered) cut.set(each, most);
+    }
+  }
+  return { boundary, shrunkBefore, committed: separate(committed, boundary?.from ?? 0), staged, snipped, cut };
+}
+
+/** What the model has not answered by then would make the next request too long as well. */
+function endedTooLong({ ended }: Extract<Entry, { kind: 'run_ended' }>): boolean {
+  const { reason } = ended.terminal;
+  return reason === 'blocking_limit' || reason === 'prompt_too_long';
+}
+
+function bounded(entry: BoundaryEntry, position: number, entries: readonly Entry[]): NonNullable<Marks['boundary']> {
+  const from = within(entry.from, position);
+  const prompts = [...new Set(entry.prompts)].filter((each) => each < from && entries[each]?.kind === 'user');
+  return { summary: entry.summary, from, prompts: prompts.toSorted((a, b) => a - b) };
+}
+
+function within(value: number, most: number): number {
+  return Number.isFinite(value) ? Math.min(Math.max(0, Math.trunc(value)), most) : 0;
+}
+
+function separate(stretches: readonly Stretch[], after: number): readonly Stretch[] {
+  let end = after;
+  return stretches
+    .toSorted((a, b) => a.from - b.from)
+    .filter(({ from, to }) => {
+      const fits = Number.isInteger(from) && from >= end && from < to;
+      if (fits) end = to;
+      return fits;
+    });
+}

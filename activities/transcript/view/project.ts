@@ -1,0 +1,152 @@
+// What the model sees of a transcript: a pure function of its entries. Whatever they are, the request has a shape that the API
+// accepts (L58): roles alternate from user to user, and every call is followed by its one outcome (L39).
+import type { ContentBlockParam, MessageParam, ToolResultBlockParam } from '@anthropic-ai/sdk/resources/messages';
+import type { Hash } from '../../../workflows/contract/ids.ts';
+import { preview } from '../../tools/preview.ts';
+import { type Entry, type Outcome, type ReplyEntry, entryName } from '../log/entries.ts';
+import { inView, type InView, type Shown } from './in-view.ts';
+import { GO_ON, NO_OUTCOME, NO_OUTPUT, noticeText, shortForm, summaryText } from './notices.ts';
+import { type ReplyMemo, sentReply, type SentReply } from './sent-reply.ts';
+import { isShrunk, marker } from './microcompact.ts';
+import { isBlank, wellFormedText } from '../../text.ts';
+
+/** Texts of messages that are in the store, by hash: see `bodyReader`. */
+export type Bodies = ReadonlyMap<Hash, string>;
+
+/** Saves work from turn to turn: entries never change. */
+export type ProjectMemo = {
+  readonly replies: ReplyMemo;
+  readonly results: WeakMap<Outcome, string>;
+  readonly texts: WeakMap<Entry, readonly ContentBlockParam[]>;
+  /** Of messages that are shown in part. */
+  readonly cuts: WeakMap<Entry, readonly ContentBlockParam[]>;
+};
+
+export type ProjectOptions = {
+  /** The model that is called: thinking signed for another is not sent (L19, L59). Absent: all of it is. */
+  readonly model?: string | undefined;
+  /** Give the same one each time. */
+  readonly memo?: ProjectMemo | undefined;
+};
+
+export function createMemo(): ProjectMemo {
+  return { replies: new WeakMap(), results: new WeakMap(), texts: new WeakMap(), cuts: new WeakMap() };
+}
+
+export function project(entries: readonly Entry[], bodies: Bodies, options: ProjectOptions = {}): MessageParam[] {
+  return projectView(inView(entries), bodies, options);
+}
+
+export function projectView({ shown, marks }: InView, bodies: Bodies, options: ProjectOptions = {}): MessageParam[] {
+  const memo = options.memo ?? createMemo();
+  const messages: Draft[] = [];
+  const taken = new Set<string>();
+  for (const round of rounds(shown, bodies, memo)) {
+    const { reply } = round;
+    const sent = reply ? sentReply(reply, taken, memo.replies, options.model) : { blocks: [], calls: [] };
+    if (sent.blocks.length > 0) {
+      if (messages.at(-1)?.role !== 'user') messages.push({ role: 'user', content: [text(GO_ON)] });
+      messages.push({ role: 'assistant', content: [...sent.blocks] });
+    }
+    say(messages, [...results(sent, round, round.position < marks.shrunkBefore, memo), ...round.texts]);
+  }
+  if (messages.at(-1)?.role !== 'user') messages.push({ role: 'user', content: [text(GO_ON)] });
+  return messages;
+}
+
+type Draft = { readonly role: 'user' | 'assistant'; readonly content: ContentBlockParam[] };
+
+/** A reply (none before the first) and what followed it. */
+type Round = {
+  readonly reply: ReplyEntry | null;
+  readonly position: number;
+  readonly outcomes: { readonly outcome: Outcome; readonly position: number }[];
+  readonly texts: ContentBlockParam[];
+};
+
+function rounds(shown: readonly Shown[], bodies: Bodies, memo: ProjectMemo): Round[] {
+  let round: Round = { reply: null, position: -1, outcomes: [], texts: [] };
+  const all = [round];
+  for (const each of shown) {
+    const { position } = each;
+    if (each.kind === 'entry' && each.entry.kind === 'reply') {
+      all.push((round = { reply: each.entry, position, outcomes: [], texts: [] }));
+    } else if (each.kind === 'entry' && each.entry.kind === 'outcomes') {
+      for (const outcome of each.entry.outcomes) round.outcomes.push({ outcome, position });
+    } else {
+      round.texts.push(...spoken(each, bodies, memo));
+    }
+  }
+  return all;
+}
+
+function spoken(shown: Shown, bodies: Bodies, memo: ProjectMemo): readonly ContentBlockParam[] {
+  if (shown.kind !== 'entry') return blocks(wordsOf(shown, bodies));
+  const texts = shown.cut === undefined ? memo.texts : memo.cuts;
+  const known = texts.get(shown.entry);
+  if (known) return known;
+  const made = blocks(wordsOf(shown, bodies));
+  texts.set(shown.entry, made);
+  return made;
+}
+
+/** What is said of `shown` as user text; empty for what is no text. */
+export function wordsOf(shown: Shown, bodies: Bodies): string {
+  if (shown.kind === 'summary') return summaryText(shown.position, shown.text);
+  if (shown.kind === 'short') return shortForm({ from: shown.position, to: shown.to }, shown.text);
+  const { entry, position, cut } = shown;
+  const words = entry.kind === 'notice' ? (noticeText(entry.notice) ?? '') : saidBy(entry, bodies);
+  if (cut === undefined) return words;
+  return preview(words, cut, entryName({ from: position, to: position + 1 }), 'message');
+}
+
+function saidBy(entry: Entry, bodies: Bodies): string {
+  if (entry.kind !== 'user') return '';
+  if (entry.body.kind === 'text') return entry.body.text;
+  const stored = bodies.get(entry.body.hash);
+  if (stored === undefined) throw new Error(`the text of stored message ${entry.body.hash} was not resolved`);
+  return stored;
+}
+
+/** The API refuses a text of white space only. */
+function blocks(words: string): readonly ContentBlockParam[] {
+  return isBlank(words) ? [] : [text(wellFormedText(words))];
+}
+
+function text(words: string): ContentBlockParam {
+  return { type: 'text', text: words };
+}
+
+/** One for each call that is sent, in order; the first when there are several, a note when there is none. */
+function results(
+  { calls }: SentReply,
+  { outcomes }: Round,
+  shrink: boolean,
+  memo: ProjectMemo,
+): ToolResultBlockParam[] {
+  return calls.map(({ index, id }) => {
+    const found = outcomes.find(({ outcome }) => outcome.index === index);
+    const failed = found?.outcome.isError ?? true;
+    const content = found ? resultText(found.outcome, found.position, shrink, memo) : NO_OUTCOME;
+    return { type: 'tool_result', tool_use_id: id, content, ...(failed && { is_error: true }) };
+  });
+}
+
+function resultText(outcome: Outcome, position: number, shrink: boolean, { results: known }: ProjectMemo): string {
+  if (shrink && isShrunk(outcome)) return marker(outcome, position);
+  const content = known.get(outcome) ?? sendable(outcome.content);
+  known.set(outcome, content);
+  return content;
+}
+
+function sendable(content: string): string {
+  return isBlank(content) ? NO_OUTPUT : wellFormedText(content);
+}
+
+/** Consecutive user messages are one. */
+function say(messages: Draft[], content: readonly ContentBlockParam[]): void {
+  if (content.length === 0) return;
+  const last = messages.at(-1);
+  if (last?.role === 'user') last.content.push(...content);
+  else messages.push({ role: 'user', content: [...content] });
+}

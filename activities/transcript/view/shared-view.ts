@@ -1,0 +1,72 @@
+// A transcript up to one head: immutable to whoever holds it. Successive views of a session share one growing array, so that
+// an append costs what is appended and not what is there (L4: the 5,000th turn costs what the 10th does).
+import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
+import type { Entry, ReplyEntry } from '../log/entries.ts';
+
+/** Every how many segments one lists the hashes of those before it. */
+export const PAGE = 64;
+
+export type View = {
+  readonly session: SessionId;
+  readonly head: Hash | null;
+  /** Segments, and entries, up to the head. */
+  readonly segments: number;
+  readonly length: number;
+  /** Size of the segments in bytes, as stored. */
+  readonly bytes: number;
+  /** Hashes of the last 1 to 64 segments, since the last page, oldest first. */
+  readonly recent: readonly Hash[];
+  /** All entries, oldest first. A copy at each use: take it once. */
+  readonly entries: readonly Entry[];
+  at(position: number): Entry | undefined;
+  /** A copy of the entries from `position` on. */
+  from(position: number): readonly Entry[];
+  grow(segment: AddedSegment): View;
+};
+
+export type AddedSegment = { readonly hash: Hash; readonly bytes: number; readonly entries: readonly Entry[] };
+
+type Facts = Pick<View, 'session' | 'head' | 'segments' | 'length' | 'bytes' | 'recent'>;
+
+export function emptyView(session: SessionId): View {
+  return viewOf({ session, head: null, segments: 0, length: 0, bytes: 0, recent: [] }, []);
+}
+
+/** `shared` may hold more than `facts.length` entries: those of views that grew from this one. */
+function viewOf(facts: Facts, shared: Entry[]): View {
+  const from = (position: number): readonly Entry[] => shared.slice(position, facts.length);
+  return {
+    ...facts,
+    get entries() {
+      return from(0);
+    },
+    at: (position) => (position < facts.length ? shared[position] : undefined),
+    from,
+    grow: (segment) => {
+      // Only the first to grow from this view finds its end free; a second one (a fork, another attempt) gets its own array.
+      const own = shared.length === facts.length ? shared : shared.slice(0, facts.length);
+      for (const entry of segment.entries) own.push(entry);
+      return viewOf(grown(facts, segment), own);
+    },
+  };
+}
+
+function grown(facts: Facts, { hash, bytes, entries }: AddedSegment): Facts {
+  return {
+    session: facts.session,
+    head: hash,
+    segments: facts.segments + 1,
+    length: facts.length + entries.length,
+    bytes: facts.bytes + bytes,
+    recent: facts.segments % PAGE === 0 ? [hash] : [...facts.recent, hash],
+  };
+}
+
+/** The last reply and the position of its entry, or null. */
+export function lastReply(view: View): { readonly reply: ReplyEntry; readonly position: number } | null {
+  for (let position = view.length - 1; position >= 0; position -= 1) {
+    const entry = view.at(position);
+    if (entry?.kind === 'reply') return { reply: entry, position };
+  }
+  return null;
+}
