@@ -1,6 +1,6 @@
 // One iteration's model call: append what came since, show the model its view, stream the reply, store it, say what the loop
 // needs to know of it. Safe to attempt twice: a step record returns what an earlier attempt stored (L16).
-import type { CallModel, ModelResult } from '../workflows/contract/activities.ts';
+import type { CallModel, ModelResult, FindReply } from '../workflows/contract/activities.ts';
 import { type Attempt, givenUp } from './attempt.ts';
 import type { Deps } from './deps.ts';
 import { promptHooks } from './hooks/prompt-hooks.ts';
@@ -8,24 +8,23 @@ import { announce } from './live/announce.ts';
 import type { LiveWriter } from './live/events.ts';
 import { finish } from './live/finish.ts';
 import { orDied } from './live/or-died.ts';
-import { announceGiven } from './model/announce-given.ts';
 import { answerChecks } from './model/answer-schema.ts';
-import { attemptReply } from './model/attempt-reply.ts';
-import { chosenModel } from './model/chosen-model.ts';
-import { afterWait, noTries, type Tries } from './model/failed-attempt.ts';
-import { leftOfWait } from './model/kept-wait.ts';
-import { buildRequest } from './model/request.ts';
+import { attemptReply, replyPort } from './model/attempt-reply.ts';
+import { chosenModel, buildRequest } from './model/request.ts';
+import { afterWait, noTries, type Tries, leftOfWait } from './model/failed-attempt.ts';
 import { refuseWithoutHooks } from './hooks/refuse-without-hooks.ts';
 import { refuseScripted } from './model/refuse-scripted.ts';
-import { replyPort } from './model/reply-port.ts';
-import { retellLast, retellStored } from './model/retell-stored.ts';
 import { inDoubt } from './model/run-open-calls.ts';
 import { died, settle } from './model/settle.ts';
-import { endWithout, type ModelStep } from './model/store-reply.ts';
+import { endWithout, type ModelStep, observableMessage } from './model/store-reply.ts';
 import type { RunConfig } from './run-config.ts';
 import { isForgotten, stepRecord } from './step-record.ts';
 import type { Entry } from './transcript/log/entries.ts';
 import type { Extended } from './transcript/transcripts.ts';
+import { noSpend } from '../workflows/contract/loop.ts';
+import type { SessionId } from '../workflows/contract/ids.ts';
+import { retell } from './live/retell.ts';
+import { lastReply, type View } from './transcript/view/view.ts';
 
 export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => Promise<ModelResult> {
   const checks = answerChecks();
@@ -130,4 +129,67 @@ function offered({ deps, input }: ModelStep): Deps['tools']['definitions'] {
   const allowed = input.context?.allowedTools;
   const { definitions } = deps.tools;
   return allowed === undefined ? definitions : definitions.filter(({ name }) => allowed.includes(name));
+}
+
+// What a model call came to that was stopped without saying so, because its worker was gone: its stored reply, or nothing (L39, L47).
+// Recording that there is nothing is a fence: an attempt that is still alive somewhere stores no reply after it, and so begins no
+// call either. What became of the calls of a reply is asked of `runTool`.
+
+const nothing: ModelResult = { kind: 'nothing', spend: noSpend };
+
+export function findReply(deps: Deps): (attempt: Attempt, input: FindReply) => Promise<ModelResult> {
+  return async (attempt, { call, step }) => {
+    const { session, number } = attempt;
+    const { chain } = await deps.config(call.config);
+    const record = stepRecord<ModelResult>(deps.store, attempt, chain, call);
+    const known = (await record.read()) ?? (await record.record(nothing)).result;
+    if (!('head' in known)) return known;
+    // What the lost attempt has shown is void, whatever it said last: it is told again here.
+    const place = { session, step, attempt: number, activity: 'callModel', supersedes: call.step } as const;
+    const live = deps.live.open({ ...place, retells: call.step });
+    return orDied(live, async () => {
+      const given = await deps.transcripts.extend(session, call.head, call.append);
+      announceGiven(live, call, given);
+      await retellStored(deps, session, live, known, given);
+      return finish(live, inDoubt(known));
+    });
+  };
+}
+
+// What a model call appends before its reply, told to watchers. Of what a request appends again, only its own transition is news, and
+// that it is the last (L26, L51).
+
+function announceGiven(live: LiveWriter, call: CallModel, { added }: Extended): void {
+  announce(live, call.supersedes === undefined ? added : added.filter(isLast(call)));
+}
+
+function isLast({ iteration }: CallModel): (entry: Entry) => boolean {
+  return (entry) =>
+    (entry.kind === 'transition' && entry.iteration === iteration) ||
+    (entry.kind === 'notice' && entry.notice.kind === 'wrap_up');
+}
+
+// An earlier attempt stored its reply and died before it could say so: what it had shown was taken back, and is told again.
+
+/** `given`: what the step appended before its reply. Throws StoreError. */
+async function retellStored(
+  { transcripts, tools }: Pick<Deps, 'transcripts' | 'tools'>,
+  session: SessionId,
+  live: LiveWriter,
+  known: ModelResult,
+  given: Extended,
+): Promise<void> {
+  const view = 'head' in known ? await transcripts.view(session, known.head) : null;
+  if (!view || !lastReply(view)) return;
+  // What was collected for it; the reply itself is told below.
+  announce(live, view.from(given.view.length + given.added.length));
+  retellLast({ tools }, live, view);
+}
+
+/** The last reply of `view`, which watchers have been told is void. */
+function retellLast({ tools }: Pick<Deps, 'tools'>, live: LiveWriter, view: View): void {
+  const last = lastReply(view);
+  if (!last) return;
+  const outcomes = view.from(last.position).flatMap((entry) => (entry.kind === 'outcomes' ? entry.outcomes : []));
+  retell(live, { ...last.reply, message: observableMessage(tools, last.reply.message) }, outcomes);
 }

@@ -2,9 +2,9 @@
 import type { Attachments } from './attachments/attachments.ts';
 import type { Attempt } from './attempt.ts';
 import type { CallBlock } from './model/judge.ts';
-import type { EarlyOutcome, EarlyTraits } from './model/early.ts';
-import type { Backoff } from './model/backoff.ts';
-import type { ModelTable } from './model/models.ts';
+import type { EarlyOutcome, EarlyTraits } from './model/attempt-reply.ts';
+import type { Backoff } from './model/classify.ts';
+import type { ModelTable } from './model/request.ts';
 import type { ModelPort } from './model/stream.ts';
 import type { ConfigReader, RunConfig } from './run-config.ts';
 import type { HookRunner } from './hooks/hooks.ts';

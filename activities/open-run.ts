@@ -14,7 +14,7 @@ import { announce } from './live/announce.ts';
 import { schemaProblem } from './model/answer-schema.ts';
 import { hookFailed } from './hooks/hook-context.ts';
 import { sessionStart, withContext, type SessionStarted } from './hooks/session-start.ts';
-import { modelFacts } from './model/models.ts';
+import { modelFacts } from './model/request.ts';
 import { queryName } from './query-name.ts';
 import type { RunConfig, RunModel } from './run-config.ts';
 import { rulesOf } from './run-rules.ts';

@@ -2,8 +2,8 @@
 import type { Hash, SessionId } from '../workflows/contract/ids.ts';
 import type { Rules } from '../workflows/contract/loop.ts';
 import type { PermissionMode, PermissionRules } from '../workflows/contract/session.ts';
-import type { Backoff } from './model/backoff.ts';
-import type { ModelFacts } from './model/models.ts';
+import type { Backoff } from './model/classify.ts';
+import type { ModelFacts } from './model/request.ts';
 import { StoreError, type Store } from './transcript/store/store.ts';
 import { newerValue, newerVersion, parseStored } from './transcript/stored-json.ts';
 

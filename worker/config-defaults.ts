@@ -1,6 +1,6 @@
 // From a configuration to what a run gets when its caller did not choose (L57).
 import type { RunDefaults } from '../activities/deps.ts';
-import { modelTable } from '../activities/model/models.ts';
+import { modelTable } from '../activities/model/request.ts';
 import type { PerdureConfig } from './config.ts';
 import { runDefaults } from './run-defaults.ts';
 

@@ -1,10 +1,9 @@
 // How this worker reaches the model: the real API with a key, another server with ANTHROPIC_BASE_URL, else the scripted model.
 import Anthropic from '@anthropic-ai/sdk';
-import { boundedFetch } from '../activities/model/bounded-fetch.ts';
 import { anthropicModel, type ModelPort } from '../activities/model/stream.ts';
 import { isKeyless } from './keyless.ts';
-import { modelSettings } from './model-settings.ts';
 import { demoScript, startScriptedModel } from './scripted-model/index.ts';
+import { SetupProblem } from './embedded/setup-problem.ts';
 
 export { isKeyless, SCRIPTED_NOTICE } from './keyless.ts';
 
@@ -25,4 +24,97 @@ export async function modelAccess(env: NodeJS.ProcessEnv): Promise<ModelAccess> 
   // What goes wrong is said by the loop, once.
   const client = new Anthropic({ ...modelSettings(env), logLevel: 'off', fetch: boundedFetch(fetch) });
   return { model: anthropicModel(client), scripted: false, close: () => Promise.resolve() };
+}
+
+// What one answer of a model server may come to, as it is after decompression: a server that streams without end, or a few kilobytes
+// that unpack into gigabytes, end their attempt with a sentence (L14), and not the worker.
+
+type Fetch = NonNullable<NonNullable<ConstructorParameters<typeof Anthropic>[0]>['fetch']>;
+
+/** Bytes. The largest reply that a model can make, thinking and all, is a few of these millions. */
+export const MOST_OF_ANSWER = 32 * 1024 * 1024;
+
+/** Bytes without the end of an event: the SDK looks at all of them again with each chunk. */
+export const MOST_OF_EVENT = 4 * 1024 * 1024;
+
+export function boundedFetch(fetch: Fetch): Fetch {
+  return async (input, init) => {
+    const response = await fetch(input, init);
+    if (response.body === null) return response;
+    const { status, statusText, headers } = response;
+    return new Response(response.body.pipeThrough(bound()), { status, statusText, headers });
+  };
+}
+
+/** An error of a transform ends its source as well: the connection is closed. */
+function bound(): TransformStream<Uint8Array, Uint8Array> {
+  let total = 0;
+  let event = 0;
+  /** The last bytes of what came before: some proxies send line by line, and the end of an event in two chunks. */
+  let last = new Uint8Array();
+  return new TransformStream({
+    transform(chunk, controller) {
+      total += chunk.length;
+      const end = endOfEvent(last, chunk);
+      last = Buffer.concat([last, chunk.subarray(-2)]).subarray(-2);
+      event = end < 0 ? event + chunk.length : chunk.length - end;
+      if (total > MOST_OF_ANSWER) controller.error(tooLarge('the answer', MOST_OF_ANSWER));
+      else if (event > MOST_OF_EVENT) controller.error(tooLarge('one event of the answer', MOST_OF_EVENT));
+      else controller.enqueue(chunk);
+    },
+  });
+}
+
+/** Where in `chunk`, which follows `last`, the last event ends; -1 for none. */
+function endOfEvent(last: Uint8Array, chunk: Uint8Array): number {
+  const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+  const within = Math.max(bytes.lastIndexOf('\n\n'), bytes.lastIndexOf('\n\r\n'));
+  if (within >= 0) return within;
+  return /\n\r?\n/.test(Buffer.concat([last, bytes.subarray(0, 2)]).toString('latin1')) ? 0 : -1;
+}
+
+function tooLarge(what: string, most: number): Error {
+  return new Error(`${what} is larger than ${most / 1024 / 1024} MiB: no reply of a model is so large`);
+}
+
+// What the environment says of the model API, checked. Loads nothing: commands ask here before they start anything.
+
+type ModelSettings = {
+  readonly apiKey: string | null;
+  readonly authToken: string | null;
+  readonly baseURL?: string;
+};
+
+/** Throws SetupProblem for a key or an address that no request can be made with. */
+export function modelSettings(env: Readonly<Record<string, string | undefined>>): ModelSettings {
+  const baseURL = address(env['ANTHROPIC_BASE_URL']?.trim());
+  return { ...credential(env), ...(baseURL === undefined ? {} : { baseURL }) };
+}
+
+/** The SDK wants exactly one, and takes an empty one for one; with both set it is the key, as the SDK itself would choose. */
+function credential(env: Readonly<Record<string, string | undefined>>): Omit<ModelSettings, 'baseURL'> {
+  const key = sendable('ANTHROPIC_API_KEY', env['ANTHROPIC_API_KEY']?.trim());
+  const token = sendable('ANTHROPIC_AUTH_TOKEN', env['ANTHROPIC_AUTH_TOKEN']?.trim());
+  if (!key && token) return { apiKey: null, authToken: token };
+  // A server of one's own may want no key.
+  return { apiKey: key || 'none', authToken: null };
+}
+
+/** Of a header that cannot be sent, the failure has the value in it: it would be stored with every run. */
+function sendable(name: string, value: string | undefined): string | undefined {
+  if (value === undefined || /^[\x21-\x7e]*$/.test(value)) return value;
+  throw new SetupProblem(`${name} has a space, a line end or a letter that no key has: set it to the key alone`);
+}
+
+/** As for a key: a password in it would be stored with every failure. */
+function address(url: string | undefined): string | undefined {
+  if (url === undefined || url === '') return undefined;
+  const parsed = URL.canParse(url) ? new URL(url) : null;
+  if (parsed === null || !['http:', 'https:'].includes(parsed.protocol)) {
+    throw new SetupProblem('ANTHROPIC_BASE_URL is no http or https address: correct it or leave it out');
+  }
+  if (parsed.username !== '' || parsed.password !== '') {
+    throw new SetupProblem('ANTHROPIC_BASE_URL has a name or password in it: give a key in ANTHROPIC_API_KEY instead');
+  }
+  return url;
 }

@@ -1,7 +1,7 @@
 // What a run gets when neither its caller nor its worker chose (L57).
 import type { RunDefaults } from '../activities/deps.ts';
-import { defaultBackoff } from '../activities/model/backoff.ts';
-import { DEFAULT_MODEL, modelTable, SMALL_MODEL } from '../activities/model/models.ts';
+import { defaultBackoff } from '../activities/model/classify.ts';
+import { DEFAULT_MODEL, modelTable, SMALL_MODEL } from '../activities/model/request.ts';
 import { DEFAULT_SYSTEM_PROMPT } from '../activities/system-prompt.ts';
 
 export const runDefaults: RunDefaults = {

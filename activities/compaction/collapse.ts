@@ -6,7 +6,7 @@ import { announce } from '../live/announce.ts';
 import { finish } from '../live/finish.ts';
 import { orDied } from '../live/or-died.ts';
 import type { Asked } from '../model/ask-model.ts';
-import { chosenModel } from '../model/chosen-model.ts';
+import { chosenModel } from '../model/request.ts';
 import { refuseScripted } from '../model/refuse-scripted.ts';
 import type { RunConfig } from '../run-config.ts';
 import { isForgotten, stepRecord, type StepRecord } from '../step-record.ts';

@@ -8,7 +8,7 @@ import { announce } from '../live/announce.ts';
 import type { LiveWriter } from '../live/events.ts';
 import { finish } from '../live/finish.ts';
 import { orDied } from '../live/or-died.ts';
-import { chosenModel } from '../model/chosen-model.ts';
+import { chosenModel } from '../model/request.ts';
 import { refuseScripted } from '../model/refuse-scripted.ts';
 import { isForgotten, stepRecord, type StepRecord } from '../step-record.ts';
 import type { BoundaryEntry, Entry } from '../transcript/log/entries.ts';

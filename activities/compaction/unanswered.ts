@@ -11,8 +11,8 @@ import {
   afterWait,
   countFailure,
   type Tries,
+  leftOfWait,
 } from '../model/failed-attempt.ts';
-import { leftOfWait } from '../model/kept-wait.ts';
 import { died } from '../model/settle.ts';
 import type { RunConfig } from '../run-config.ts';
 import type { SummaryDeps } from './small-model.ts';

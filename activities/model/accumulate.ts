@@ -1,9 +1,7 @@
 // Builds a message from its stream, block by block, as the API would have sent it whole (L16). Tool inputs are kept as the raw
 // text they came as until their block ends: a truncated one must be recognised, never repaired (L15, L28).
-import { deeperThan } from '../tools/depth.ts';
-import { keptInput, MAX_DEPTH, parseInput } from './broken-input.ts';
-import { eventProblem } from './event-shape.ts';
 import type { ContentBlock, Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
+import { deeperThan } from '../tools/depth.ts';
 
 /** The stream broke the protocol: the attempt died (L14). */
 export class GarbledStream extends Error {
@@ -145,4 +143,100 @@ function withDelta(
 ): Message {
   const counted = Object.fromEntries(Object.entries(usage ?? {}).filter(([, value]) => value !== null));
   return { ...head, ...delta, usage: { ...head.usage, ...counted } };
+}
+
+// Whether an event of the stream has what the accumulator takes from it. A proxy may send any JSON under a known name: such a stream
+// is broken, and its attempt died (L14), rather than a defect that is retried for ever.
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Texts that a block or a delta must have, by its type. Of types we do not know nothing is asked. */
+const BLOCK_TEXTS: Readonly<Record<string, readonly string[]>> = {
+  text: ['text'],
+  thinking: ['thinking'],
+  tool_use: ['id', 'name'],
+};
+const DELTA_TEXTS: Readonly<Record<string, readonly string[]>> = {
+  text_delta: ['text'],
+  thinking_delta: ['thinking'],
+  signature_delta: ['signature'],
+  input_json_delta: ['partial_json'],
+};
+
+/** What is missing, or undefined. */
+function eventProblem(event: RawMessageStreamEvent): string | undefined {
+  const untrusted: unknown = event;
+  if (!isObject(untrusted)) return 'an event that is no object';
+  if (typeof untrusted['type'] !== 'string') return 'an event without a type';
+  if (event.type.startsWith('content_block_') && !Number.isSafeInteger(untrusted['index'])) {
+    return `a ${event.type} without an index`;
+  }
+  if (event.type === 'message_start') return lacks(untrusted['message'], 'message_start', ['model']);
+  if (event.type === 'content_block_start') return blockProblem(untrusted['content_block']);
+  if (event.type === 'content_block_delta') return deltaProblem(untrusted['delta']);
+  if (event.type === 'message_delta') return changeProblem(untrusted['delta']);
+  return undefined;
+}
+
+function blockProblem(block: unknown): string | undefined {
+  const missing = typed(block, 'content_block_start', BLOCK_TEXTS);
+  if (missing !== undefined || !isObject(block) || block['type'] !== 'text') return missing;
+  const citations = block['citations'] ?? [];
+  return Array.isArray(citations) && citations.every(isObject)
+    ? undefined
+    : 'a text whose citations are no list of them';
+}
+
+function deltaProblem(delta: unknown): string | undefined {
+  const missing = typed(delta, 'content_block_delta', DELTA_TEXTS);
+  if (missing !== undefined || !isObject(delta) || delta['type'] !== 'citations_delta') return missing;
+  return isObject(delta['citation']) ? undefined : 'a citations_delta without a citation';
+}
+
+/** It overwrites what the message began with. */
+function changeProblem(delta: unknown): string | undefined {
+  return isObject(delta) && 'model' in delta ? lacks(delta, 'message_delta', ['model']) : undefined;
+}
+
+function typed(value: unknown, where: string, texts: typeof BLOCK_TEXTS): string | undefined {
+  const type = isObject(value) ? value['type'] : undefined;
+  if (typeof type !== 'string') return `a ${where} without a type`;
+  return lacks(value, type, Object.hasOwn(texts, type) ? (texts[type] ?? []) : []);
+}
+
+function lacks(value: unknown, where: string, texts: readonly string[]): string | undefined {
+  const missing = texts.find((key) => !isObject(value) || typeof value[key] !== 'string');
+  return missing === undefined ? undefined : `a ${where} without ${missing}`;
+}
+
+function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null;
+}
+
+// What stands for the input of a call that is not one JSON text. The API takes back only an object; the text is kept in it, and such
+// a call is answered with an error, whatever its tool would accept (L15, L28).
+
+/** Levels: what is nested deeper cannot be written as JSON again, and no tool has a use for it. */
+const MAX_DEPTH = 1_000;
+
+/** Undefined for a text that is no JSON value, or is nested too deep. */
+function parseInput(json: string): { readonly value: unknown } | undefined {
+  try {
+    const value = JSON.parse(json) as unknown;
+    return deeperThan(value, MAX_DEPTH) ? undefined : { value };
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+export function keptInput(json: string): { readonly unparsable: string } {
+  return { unparsable: json };
+}
+
+/** Whether `input` was made by `keptInput`: a tool's own field of this name holds another text, or stands beside others. */
+export function isBrokenInput(input: unknown): boolean {
+  if (typeof input !== 'object' || input === null || Object.keys(input).length !== 1) return false;
+  const { unparsable } = input as { readonly unparsable?: unknown };
+  return typeof unparsable === 'string' && parseInput(unparsable) === undefined;
 }

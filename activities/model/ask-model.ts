@@ -9,7 +9,7 @@ import { wellFormedText } from '../text.ts';
 import { accumulator, type BlockState } from './accumulate.ts';
 import { brief, classify, type Verdict } from './classify.ts';
 import { judge } from './judge.ts';
-import { spendOf } from './spend.ts';
+import { spendOf } from './store-reply.ts';
 import { streamReply, type ModelPort } from './stream.ts';
 
 /** Why there is no text. `empty`: the model said nothing. */

@@ -1,10 +1,16 @@
 // One attempt at a reply: stream it, start safe calls on the way, and say what came of it. Stores nothing.
+import { randomUUID } from 'node:crypto';
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import { accumulator, type BlockState } from './accumulate.ts';
-import { earlyCalls, type EarlyOutcome, type EarlyTraits } from './early.ts';
 import { callBlocks, interruptedPart, judge, type CallBlock, type Judged } from './judge.ts';
 import type { ModelRequest } from './request.ts';
 import { streamReply, type ModelPort } from './stream.ts';
+import { callKey } from '../../workflows/contract/ids.ts';
+import { addSpend } from '../../workflows/contract/loop.ts';
+import { attemptSignal } from '../tools/attempt-signal.ts';
+import { spendOf, type ModelStep } from './store-reply.ts';
+import type { OutcomeFacts } from '../../workflows/contract/activities.ts';
+import type { Outcome } from '../transcript/log/entries.ts';
 
 export type Attempted =
   | {
@@ -22,7 +28,7 @@ export type Attempted =
     }
   | { readonly kind: 'failed'; readonly error: unknown; readonly message: Message | null };
 
-export type ReplyPort = {
+type ReplyPort = {
   readonly model: ModelPort;
   readonly signal: AbortSignal;
   readonly stallMs: number;
@@ -73,4 +79,113 @@ function handlers(offer: (call: CallBlock) => void, { say }: ReplyPort) {
       offer(call);
     },
   };
+}
+
+// What one attempt at a reply may use, and how what it does is shown to watchers (L18, L60).
+
+/** How long a call that started early may outlast the stream before it is left to run the regular way (L37). */
+const EARLY_GRACE_MS = 500;
+
+/** Nothing runs any more (L51). */
+const NEVER = { safe: false, early: false };
+
+export function replyPort({ deps, attempt, config, chosen, live, input, tries }: ModelStep): ReplyPort {
+  const { tools } = deps;
+  const { iteration, context, head } = input;
+  const { price } = chosen.model;
+  const given = attemptSignal(attempt);
+  return {
+    model: deps.model,
+    signal: attempt.signal,
+    stallMs: config.stallMs,
+    graceMs: EARLY_GRACE_MS,
+    traits: (call) => (input.wrapUp ? NEVER : tools.traits(config, call, context)),
+    run: (call, signal) =>
+      // Safe to run twice, so any key that is unique will do; the real one needs the hash of a reply that is not there yet. This one
+      // says which transcript the call may read.
+      tools.early(
+        config,
+        call,
+        head === null ? randomUUID() : callKey(randomUUID(), head, call.index),
+        { signal: AbortSignal.any([signal, given]), iteration, say: live.write },
+        context,
+      ),
+    say: {
+      // Input tokens are billed from here on, also if this attempt dies with its worker.
+      start: (usage) => attempt.remember({ ...tries, spend: addSpend(tries.spend, spendOf(usage, price)) }),
+      text: (index, text) => live.write({ type: 'text_delta', iteration, index, text }),
+      thinking: (index, text) => live.write({ type: 'thinking_delta', iteration, index, text }),
+      call: (call) => {
+        const { index, id, name } = call;
+        live.write({ type: 'tool_use', iteration, index, id, name, input: tools.observable(call) });
+      },
+    },
+  };
+}
+
+// Safe calls start while the reply still streams (L37). Their outcomes are adopted only with the stored reply: whoever drops this
+// runner drops them, and a safe call that is run again has changed nothing.
+
+export type EarlyOutcome = { readonly outcome: Outcome; readonly facts: OutcomeFacts };
+
+export type EarlyTraits = {
+  readonly safe: boolean;
+  /** Safe, allowed without asking, and no pre-tool hook. */
+  readonly early: boolean;
+};
+
+type EarlyCalls = {
+  /** At the end of its block, in the model's order. */
+  offer(call: CallBlock): void;
+  /** Everything that finished within `graceMs`; what did not is aborted and runs the regular way. */
+  settle(graceMs: number): Promise<ReadonlyMap<number, EarlyOutcome>>;
+  /** The attempt died: nothing it did counts. */
+  abandon(): Promise<void>;
+};
+
+function earlyCalls(
+  traits: (call: CallBlock) => EarlyTraits,
+  run: (call: CallBlock, signal: AbortSignal) => Promise<EarlyOutcome | null>,
+): EarlyCalls {
+  const abort = new AbortController();
+  const finished = new Map<number, EarlyOutcome>();
+  const running: Promise<void>[] = [];
+  let open = true;
+  const start = async (call: CallBlock): Promise<void> => {
+    const done = await run(call, abort.signal);
+    if (!done || abort.signal.reason === 'superseded') return;
+    finished.set(call.index, done);
+    if (done.facts.cancelsSiblings && !abort.signal.aborted) {
+      open = false;
+      abort.abort('sibling');
+    }
+  };
+  const drop = async (): Promise<void> => {
+    open = false;
+    if (!abort.signal.aborted) abort.abort('superseded');
+    await Promise.all(running);
+  };
+  return {
+    offer(call) {
+      const { safe, early } = traits(call);
+      if (!safe) open = false;
+      if (!open || !early) return;
+      // What fails here runs the regular way, where the failure is reported: a reply that is paid for is not thrown away for it.
+      running.push(start(call).catch(() => {}));
+    },
+    async settle(graceMs) {
+      if (running.length > 0) await Promise.race([Promise.all(running), after(graceMs, abort.signal)]);
+      await drop();
+      return finished;
+    },
+    abandon: drop,
+  };
+}
+
+function after(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    timer.unref();
+    signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
+  });
 }

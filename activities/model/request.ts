@@ -6,12 +6,12 @@ import type {
   OutputConfig,
   Tool,
   UserMessageParam,
+  ThinkingConfigParam,
 } from '@anthropic-ai/sdk/resources/messages';
 import type { BetaTokenTaskBudget } from '@anthropic-ai/sdk/resources/beta/messages';
 import type { CallModel } from '../../workflows/contract/activities.ts';
-import type { RunConfig } from '../run-config.ts';
-import type { ChosenModel } from './chosen-model.ts';
-import { thinkingFor } from './thinking.ts';
+import type { RunConfig, RunModel } from '../run-config.ts';
+import type { Price } from '../../workflows/contract/loop.ts';
 
 /** Names the beta that `task_budget` belongs to. */
 export const TASK_BUDGETS_BETA = 'task-budgets-2026-03-13';
@@ -62,4 +62,71 @@ function withBreakpoint(message: UserMessageParam): UserMessageParam {
   const last = blocks.at(-1);
   if (last?.type !== 'text' && last?.type !== 'tool_result') return message;
   return { ...message, content: [...blocks.slice(0, -1), { ...last, cache_control: ephemeral }] };
+}
+
+// How a run's wish for extended thinking is said to a model (L59). Thinking counts as output, so it must leave room for the answer.
+
+/** Tokens; the API refuses less. */
+const LEAST_THINKING = 1_024;
+
+/** These models decide by themselves how much to think: a budget of tokens is a 400 for them, and 4.6 warns of one. */
+const ADAPTIVE = /(?:^|[./])claude-(?:(?:fable|mythos)-|[a-z]+-(?:4-[6-9]|[5-9]|\d\d)(?!\d))/;
+
+/** `cap`: max_tokens of the request. Undefined: not asked for, or no room for it. */
+export function thinkingFor(model: string, tokens: number | null, cap: number): ThinkingConfigParam | undefined {
+  if (tokens === null) return undefined;
+  if (ADAPTIVE.test(model)) return { type: 'adaptive' };
+  const budget = Math.min(tokens, cap - 1);
+  return budget < LEAST_THINKING ? undefined : { type: 'enabled', budget_tokens: budget };
+}
+
+// What we know of models: context window and maximum output in tokens, prices in US dollars per million tokens, as of
+// 2026-11-01. A worker may add to it or replace it. An unknown model runs with the defaults and without a price.
+
+export type ModelFacts = { readonly window: number; readonly maxOutput: number; readonly price: Price | null };
+
+export const DEFAULT_MODEL = 'claude-sonnet-5-5';
+
+/** Makes summaries. */
+export const SMALL_MODEL = 'claude-haiku-5';
+
+/** By prefix, the longest that fits wins. */
+export type ModelTable = Readonly<Record<string, ModelFacts>>;
+
+const priced = (input: number, output: number): Price => ({
+  input,
+  output,
+  cacheRead: input / 10,
+  cacheWrite: input * 1.25,
+});
+
+export const modelTable: ModelTable = {
+  'claude-opus-': { window: 200_000, maxOutput: 64_000, price: priced(5, 25) },
+  'claude-sonnet-': { window: 200_000, maxOutput: 64_000, price: priced(3, 15) },
+  'claude-haiku-': { window: 200_000, maxOutput: 64_000, price: priced(1, 5) },
+};
+
+const unknownModel: ModelFacts = { window: 200_000, maxOutput: 64_000, price: null };
+
+export function modelFacts(table: ModelTable, model: string): ModelFacts {
+  const prefixes = Object.keys(table).filter((prefix) => model.startsWith(prefix));
+  const longest = prefixes.toSorted((a, b) => b.length - a.length)[0];
+  return longest === undefined ? unknownModel : (table[longest] ?? unknownModel);
+}
+
+// The model that one call asks, by its position in the run's list, and the one after it (L19).
+
+export type ChosenModel = {
+  readonly model: RunModel;
+  /** False after a fallback: thinking is off then (L59). */
+  readonly primary: boolean;
+  /** Null: there is none. */
+  readonly next: string | null;
+};
+
+/** `position`: 0 or absent for the primary. */
+export function chosenModel({ models }: RunConfig, position = 0): ChosenModel {
+  const model = models[position];
+  if (!model) throw new Error(`the run has ${models.length} models, and number ${position} (from 0) was asked for`);
+  return { model, primary: position === 0, next: models[position + 1]?.name ?? null };
 }

@@ -4,7 +4,6 @@ import type { ModelResult } from '../../workflows/contract/activities.ts';
 import { addSpend, spentLimit } from '../../workflows/contract/loop.ts';
 import type { Attempted } from './attempt-reply.ts';
 import { brief, classify, maxOutputIn, type Verdict } from './classify.ts';
-import { defect } from './defect.ts';
 import {
   type Abandoned,
   afterEmpty,
@@ -14,11 +13,12 @@ import {
   fallback,
   type GivenUp,
   type Tries,
+  keepWait,
+  type Waiting,
 } from './failed-attempt.ts';
-import { keepWait, type Waiting } from './kept-wait.ts';
 import { runOpenCalls } from './run-open-calls.ts';
-import { spendOf } from './spend.ts';
-import { MOST_NAME, storeReply, UnwritableReply, type ModelStep } from './store-reply.ts';
+import { spendOf, MOST_NAME, storeReply, UnwritableReply, type ModelStep } from './store-reply.ts';
+import { queryName } from '../query-name.ts';
 
 /** Of an abandoned attempt the model is told this many calls. */
 const MOST_CALLS = 20;
@@ -131,4 +131,21 @@ export async function died(dying: Dying, tries: Tries, after: AfterFailure): Pro
   if (after.asked) await keepWait(dying, tries, { waitMs: after.delayMs, detail: message });
   announce(after.delayMs, message);
   throw after.failure;
+}
+
+// What is thrown while a reply is taken or written, and is no failure of the model or the store, is a defect of ours. What the reply
+// holds set it off: the attempt counts, with what it was billed, or it would be paid for again without end (L14, L51).
+
+/** Said in the worker's log with where it was thrown, and to whoever reads why the call failed. */
+function defect(
+  { deps, config, input }: Pick<ModelStep, 'deps' | 'config' | 'input'>,
+  error: unknown,
+): Extract<Verdict, { kind: 'retry' }> {
+  const detail = brief(
+    `a reply could not be taken: ${String(error)} (a defect of Perdure: please report it)`,
+    deps.redact,
+  );
+  const where = error instanceof Error ? `\n${error.stack ?? ''}` : '';
+  deps.warn(`${queryName(config)}, iteration ${input.iteration}: ${detail}${where}`);
+  return { kind: 'retry', detail };
 }

@@ -1,11 +1,12 @@
 // Stores a reply with what was appended before it and what ran early, in one segment with the step's record, and describes it
 // to the loop.
+import type { Message, Usage as ApiUsage } from '@anthropic-ai/sdk/resources/messages';
 import type { Call, CallModel, ModelResult } from '../../workflows/contract/activities.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
-import { type Spend, totalTokens } from '../../workflows/contract/loop.ts';
+import { type Spend, totalTokens, costOf, noUsage, type Price, type Usage } from '../../workflows/contract/loop.ts';
 import { estimateTokens } from '../../workflows/contract/tokens.ts';
 import { type Attempt, givenUp, isGivenUp } from '../attempt.ts';
-import type { Deps } from '../deps.ts';
+import type { Deps, CallRunner } from '../deps.ts';
 import type { LiveWriter } from '../live/events.ts';
 import type { RunConfig } from '../run-config.ts';
 import type { Entry, ReplyEntry } from '../transcript/log/entries.ts';
@@ -17,14 +18,14 @@ import type { StepRecord } from '../step-record.ts';
 import type { Extended } from '../transcript/transcripts.ts';
 import type { View } from '../transcript/view/view.ts';
 import type { AnswerCheck } from './answer-schema.ts';
-import type { ChosenModel } from './chosen-model.ts';
-import type { EarlyOutcome } from './early.ts';
+import type { ChosenModel } from './request.ts';
+import type { EarlyOutcome } from './attempt-reply.ts';
 import type { Tries } from './failed-attempt.ts';
 import { clip } from '../text.ts';
 import type { CallBlock } from './judge.ts';
-import { observe } from './observe.ts';
 import { inDoubt } from './run-open-calls.ts';
-import { spendOf } from './spend.ts';
+import { hookContext } from '../hooks/hook-context.ts';
+import { queryName } from '../query-name.ts';
 
 /** One attempt of one model call, and what it works on. */
 export type ModelStep = {
@@ -42,7 +43,7 @@ export type ModelStep = {
   readonly tries: Tries;
 };
 
-export type Storing = {
+type Storing = {
   readonly message: ReplyEntry['message'];
   readonly calls: readonly CallBlock[];
   readonly fate: ReplyEntry['fate'];
@@ -53,7 +54,7 @@ export type Storing = {
 };
 
 /** `first`: this attempt's reply is the one that counts. */
-export type StoredReply = { readonly result: ModelResult; readonly first: boolean };
+type StoredReply = { readonly result: ModelResult; readonly first: boolean };
 
 /** Nothing of it is stored. The cause is what was thrown. */
 export class UnwritableReply extends Error {
@@ -174,4 +175,59 @@ function describe({ deps, config, input }: ModelStep, call: CallBlock, done: Ear
   const { safe, signature } = deps.tools.traits(config, call, input.context);
   const name = clip(call.name, MOST_NAME);
   return { index: call.index, name, safe, signature, ...(done ? { outcome: done.facts } : {}) };
+}
+
+// Post-sampling hooks: told of each stored reply, after it is stored. The loop does not wait for them, and what they come to changes
+// nothing (L21). They, and watchers, see the inputs of calls as their tools show them (L18).
+
+/** Returns at once. A reply that is stored just before a crash may go untold. */
+function observe(
+  { hooks, warn, tools }: Pick<Deps, 'hooks' | 'warn' | 'tools'>,
+  config: RunConfig,
+  iteration: number,
+  message: Message,
+): void {
+  if (!hooks.has('postSampling')) return;
+  // Not the attempt's: the hook may outlive it, to its own timeout.
+  const { signal } = new AbortController();
+  const seen = observableMessage(tools, message);
+  setImmediate(() => {
+    void hooks.postSampling(hookContext(config, { iteration, signal }), seen).then(({ failed }) => {
+      for (const { hook, detail } of failed) {
+        warn(`post-sampling hook ${hook} of ${queryName(config)}, iteration ${iteration}: ${detail}`);
+      }
+    });
+  });
+}
+
+/** Another message; the one that is stored and sent keeps its inputs. */
+export function observableMessage({ observable }: Pick<CallRunner, 'observable'>, message: Message): Message {
+  const content = message.content.map((block, index) => {
+    if (block.type !== 'tool_use') return block;
+    const { id, name, input } = block;
+    return { ...block, input: observable({ index, id, name, input }) };
+  });
+  return { ...message, content };
+}
+
+// What one attempt was billed (L51): tokens as its usage says, US dollars by the run's price.
+
+export function spendOf(usage: ApiUsage | undefined, price: Price | null): Spend {
+  const counted = usage ? countUsage(usage) : noUsage;
+  return { usage: counted, usd: price && costOf(counted, price) };
+}
+
+/** No reply has so many tokens: sums of what a server makes up must stay numbers. */
+const MOST_TOKENS = 1_000_000_000;
+
+/** Missing or absurd counts of a server count as nothing. */
+function countUsage(usage: ApiUsage): Usage {
+  const whole = (value: unknown): number =>
+    typeof value === 'number' && value > 0 && value <= MOST_TOKENS ? Math.ceil(value) : 0;
+  return {
+    input: whole(usage.input_tokens),
+    output: whole(usage.output_tokens),
+    cacheRead: whole(usage.cache_read_input_tokens),
+    cacheWrite: whole(usage.cache_creation_input_tokens),
+  };
 }

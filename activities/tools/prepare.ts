@@ -1,7 +1,7 @@
 // The cheap, synchronous front of L33: name, schema, risk, permission. It runs nothing, so it can decide while a reply
 // still streams whether a call may start early (L37).
 import type { z } from 'zod';
-import { isBrokenInput } from '../model/broken-input.ts';
+import { isBrokenInput } from '../model/accumulate.ts';
 import { deeperThan } from './depth.ts';
 import { decide, type PermissionSettings } from './permission.ts';
 import type { ToolRegistry } from './registry.ts';

@@ -1,10 +1,9 @@
 // A server, and somebody who works there for as long as it is needed: what `run`, `watch` and query() wait in.
 import { stayingWorkers } from './staying-workers.ts';
-import type { Env } from '../../worker/embedded/data-folder.ts';
-import { modelSettings } from '../../worker/model-settings.ts';
+import { type Env, dataFolder } from '../../worker/embedded/data-folder.ts';
+import { modelSettings } from '../../worker/model-access.ts';
 import { superviseServer } from '../../worker/embedded/supervise-server.ts';
 import { isForItsProgram, type ForWorkers } from '../../worker/config-queue.ts';
-import { dataFolder } from '../../worker/embedded/data-folder.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
 import type { ClientProblem } from '../problem.ts';
 import { newSessionId } from '../session-id.ts';

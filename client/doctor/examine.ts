@@ -7,7 +7,7 @@ import { type DataFolder, dataFolder, type Env } from '../../worker/embedded/dat
 import { resolveConnection } from '../../worker/embedded/resolve-connection.ts';
 import { reasonOf, SetupProblem } from '../../worker/embedded/setup-problem.ts';
 import { isKeyless } from '../../worker/keyless.ts';
-import { modelSettings } from '../../worker/model-settings.ts';
+import { modelSettings } from '../../worker/model-access.ts';
 import { type Check, missing, note, ok } from './check.ts';
 import { embeddedChecks } from './embedded-checks.ts';
 import { externalChecks } from './external-checks.ts';

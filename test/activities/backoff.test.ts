@@ -1,6 +1,6 @@
 // L14: how long is waited before a model call is tried again.
 import { expect, it } from 'vitest';
-import { backoffMs, defaultBackoff } from '../../activities/model/backoff.ts';
+import { backoffMs, defaultBackoff } from '../../activities/model/classify.ts';
 import { fault, reply } from '../../worker/scripted-model/index.ts';
 import { benchDeps } from '../support/bench-deps.ts';
 

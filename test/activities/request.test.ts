@@ -1,6 +1,6 @@
 // What a request says beside the messages: thinking, task budget, tools.
 import { describe, expect, it } from 'vitest';
-import { thinkingFor } from '../../activities/model/thinking.ts';
+import { thinkingFor } from '../../activities/model/request.ts';
 import type { Tool } from '../../activities/tools/tool.ts';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { benchDeps, fakeAttempt, look, touching } from '../support/bench-deps.ts';

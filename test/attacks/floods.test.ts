@@ -6,7 +6,7 @@ import { createGzip } from 'node:zlib';
 import Anthropic from '@anthropic-ai/sdk';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { accumulator, MOST_BLOCKS, MOST_OF_INPUT } from '../../activities/model/accumulate.ts';
-import { boundedFetch, MOST_OF_ANSWER, MOST_OF_EVENT } from '../../activities/model/bounded-fetch.ts';
+import { boundedFetch, MOST_OF_ANSWER, MOST_OF_EVENT } from '../../worker/model-access.ts';
 import { classify } from '../../activities/model/classify.ts';
 import { anthropicModel, streamReply } from '../../activities/model/stream.ts';
 import { structuredOutput } from '../../activities/transcript/view/result.ts';

@@ -2,7 +2,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { DEFAULT_MODEL } from '../../activities/model/models.ts';
+import { DEFAULT_MODEL } from '../../activities/model/request.ts';
 import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { defaultHandover, SIGNALS } from '../../workflows/contract/session.ts';
 import { harness, type Harness } from '../support/harness.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { keptInput } from '../../activities/model/broken-input.ts';
+import { keptInput } from '../../activities/model/accumulate.ts';
 import { prepareCall } from '../../activities/tools/prepare.ts';
 import { createRegistry } from '../../activities/tools/registry.ts';
 import { simpleTool } from './support.ts';

@@ -1,7 +1,7 @@
 // What a configuration may say, and how a wrong one is told.
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { modelTable } from '../../activities/model/models.ts';
+import { modelTable } from '../../activities/model/request.ts';
 import { checkConfig, ConfigProblem, defineConfig, type PerdureConfig } from '../../worker/config.ts';
 import { configDefaults } from '../../worker/config-defaults.ts';
 import { runDefaults } from '../../worker/run-defaults.ts';
