@@ -9,7 +9,7 @@ import { callModel, findReply } from './call-model.ts';
 import { commit } from './commit.ts';
 import { collapse } from './compaction/collapse.ts';
 import { compact } from './compaction/compact.ts';
-import { summarizeBatch } from './compaction/summarize-batch.ts';
+import { summarizeBatch } from './compaction/summarize.ts';
 import type { Deps } from './deps.ts';
 import { openRun } from './open-run.ts';
 import { runStopHooks } from './run-stop-hooks.ts';

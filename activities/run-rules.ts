@@ -1,5 +1,5 @@
 // The limits a run is decided by, from what its caller and its worker chose: part of its snapshot (L57).
-import { summarySpend } from './compaction/summarize-batch.ts';
+import { summarySpend } from './compaction/summarize.ts';
 import type { ModelLimits, Rules } from '../workflows/contract/loop.ts';
 import type { RunOptions } from '../workflows/contract/session.ts';
 import type { Deps } from './deps.ts';

@@ -4,6 +4,10 @@ import type { Entry } from '../transcript/log/entries.ts';
 import { hasCalls, hasThinking, type Shown } from '../transcript/view/in-view.ts';
 import { type Bodies, wordsOf } from '../transcript/view/project.ts';
 import { isShrunk, marker } from '../transcript/view/microcompact.ts';
+import type { ShrinkFirst, ShrunkResults } from '../../workflows/contract/activities.ts';
+import type { StepRecord } from '../step-record.ts';
+import type { Extended } from '../transcript/transcripts.ts';
+import type { SummaryDeps } from './small-model.ts';
 
 /** `reply`: position of the reply that it belongs to, -1 before the first. */
 export type Item = { readonly shown: Shown; readonly reply: number };
@@ -21,7 +25,7 @@ export type Block = {
 
 type Draft = { items: Item[]; replies: Extract<Entry, { kind: 'reply' }>[]; signed: boolean };
 
-export type Seen = { readonly shown: readonly Shown[]; readonly shrunkBefore: number; readonly bodies: Bodies };
+type Seen = { readonly shown: readonly Shown[]; readonly shrunkBefore: number; readonly bodies: Bodies };
 
 /** Oldest first. `runStarts`: positions of `run_started` entries, which end a trajectory. */
 export function blocksOf(seen: Seen, runStarts: readonly number[]): Block[] {
@@ -104,4 +108,36 @@ function sizeOf({ shown, reply }: Item, { shrunkBefore, bodies }: Seen): number 
 
 export function runStartsOf(entries: readonly Entry[]): number[] {
   return entries.flatMap((entry, position) => (entry.kind === 'run_started' ? [position] : []));
+}
+
+// Old tool results are shrunk before a short form or a summary is made (L8): when that makes enough room, nothing else is done.
+
+/** `freed`: tokens, 0 when it is not time for it. */
+type ShrunkFirst = { readonly base: Extended; readonly freed: number };
+
+/** As a model call would do it, and recorded the same way. */
+export function shrinkFirst(
+  { transcripts, now }: Pick<SummaryDeps, 'transcripts' | 'now'>,
+  given: Extended,
+): ShrunkFirst {
+  const base = transcripts.prepared(given, now());
+  const last = base === given ? undefined : base.added.at(-1);
+  return { base, freed: last?.kind === 'microcompact' ? last.freed : 0 };
+}
+
+export function isEnough({ freed }: ShrunkFirst, { unlessFreed }: ShrinkFirst): boolean {
+  return unlessFreed !== undefined && freed > unlessFreed;
+}
+
+/** `came`: what the step has come to with it. */
+export async function storeShrunk<Result>(
+  { transcripts }: Pick<SummaryDeps, 'transcripts'>,
+  record: StepRecord<Result>,
+  { base, freed }: ShrunkFirst,
+  came: (marked: ShrunkResults) => Result,
+): Promise<Result> {
+  const next = transcripts.next(base, []);
+  const { result, first } = await record.record(came({ head: next.hash, freed }), next.bytes);
+  if (first) transcripts.keep(next);
+  return result;
 }

@@ -14,15 +14,14 @@ import type { Entry } from '../transcript/log/entries.ts';
 import { shortForm } from '../transcript/view/notices.ts';
 import type { Bodies } from '../transcript/view/project.ts';
 import { entriesOf, type Extended } from '../transcript/transcripts.ts';
-import { fitText } from './fit-text.ts';
-import { COLLAPSE_SYSTEM, COLLAPSE_TASK, question } from './instructions.ts';
-import { type OldStretch, oldStretches } from './old-stretches.ts';
-import { type Scale, scaleOf } from './scale.ts';
-import { isEnough, shrinkFirst, storeShrunk } from './shrink.ts';
+import { fitText, COLLAPSE_SYSTEM, COLLAPSE_TASK, question } from './summarize.ts';
+import { type Scale, scaleOf } from './choose-kept.ts';
+import { isEnough, shrinkFirst, storeShrunk, type Block, blocksOf, type Item, runStartsOf } from './blocks.ts';
 import { type SmallModel, smallModel, type SummaryDeps } from './small-model.ts';
+import { inView } from '../transcript/view/in-view.ts';
 
 /** Stretches of one activity, a model call each. */
-const MOST = 4;
+const MOST_STRETCHES = 4;
 const MAX_TOKENS = 1_000;
 
 export function collapse(deps: SummaryDeps): (attempt: Attempt, input: Collapse) => Promise<Collapsed> {
@@ -37,7 +36,7 @@ export function collapse(deps: SummaryDeps): (attempt: Attempt, input: Collapse)
     return orDied(live, async () => {
       const given = await deps.transcripts.extend(session, input.head, input.append);
       announce(live, given.added);
-      const result = known ?? (await made({ deps, attempt, input, config, given, record }));
+      const result = known ?? (await makeCollapse({ deps, attempt, input, config, given, record }));
       if (result.kind === 'staged') live.write({ type: 'collapse_staged', iteration, savings: result.savings });
       return finish(live, result);
     });
@@ -53,7 +52,7 @@ type Step = {
   readonly record: StepRecord<Collapsed>;
 };
 
-async function made({ deps, attempt, input, config, given, record }: Step): Promise<Collapsed> {
+async function makeCollapse({ deps, attempt, input, config, given, record }: Step): Promise<Collapsed> {
   const { model } = chosenModel(config, input.model);
   const small = smallModel(deps, attempt, config, { ...input, instead: model });
   const shrunk = shrinkFirst(deps, given);
@@ -62,7 +61,7 @@ async function made({ deps, attempt, input, config, given, record }: Step): Prom
   }
   const { base, freed } = shrunk;
   const scale = await scaleOf(deps.transcripts, entriesOf(base), model, config);
-  const staging = await staged(deps, base, { window: model.window, ...scale }, small);
+  const staging = await stageCollapse(deps, base, { window: model.window, ...scale }, small);
   if (staging.kind !== 'stage') return staging;
   if (attempt.abortedBy() === 'stop') return { kind: 'nothing', spend: small.spend() };
   const { entries, savings } = staging;
@@ -81,7 +80,7 @@ type Staging = { readonly kind: 'stage'; readonly entries: readonly Entry[]; rea
 type Measure = { readonly window: number } & Pick<Scale, 'charactersPerToken'>;
 
 /** A stretch that cannot be shortened is passed over; when none can, it failed. */
-async function staged(
+async function stageCollapse(
   deps: SummaryDeps,
   base: Extended,
   { window, charactersPerToken }: Measure,
@@ -89,7 +88,7 @@ async function staged(
 ): Promise<Staging | Collapsed> {
   const all = entriesOf(base);
   const bodies = await deps.transcripts.bodies(all);
-  const { stretches, shrunkBefore } = oldStretches(all, bodies, window * charactersPerToken, MOST);
+  const { stretches, shrunkBefore } = oldStretches(all, bodies, window * charactersPerToken, MOST_STRETCHES);
   const entries: Entry[] = [];
   const savings: number[] = [];
   let detail = 'nothing in view is old, closed and large enough to be shortened';
@@ -132,4 +131,88 @@ function shortened(
 /** Tokens, estimated. */
 function saved({ from, to, characters }: OldStretch, short: string, charactersPerToken: number): number {
   return Math.floor((characters - shortForm({ from, to }, short).length) / charactersPerToken);
+}
+
+// Closed old stretches that may be shown short one day (L9): whole rounds or trajectories, old enough, without a prompt of the
+// run that goes on, and not staged or short already.
+
+/** Share of what is in view that is too new. */
+const NEWEST = 0.3;
+/** Shares of the window: a stretch is at least the first, grows no more when it has reached the second, and past the third only when one round does. */
+const LEAST = 0.05;
+const ENOUGH = 0.12;
+const MOST_OF_WINDOW = 0.2;
+
+/** `to` is not included. */
+type OldStretch = {
+  readonly from: number;
+  readonly to: number;
+  readonly items: readonly Item[];
+  readonly characters: number;
+};
+
+type OldStretches = { readonly stretches: readonly OldStretch[]; readonly shrunkBefore: number };
+
+/** Oldest first, at most `most`. `window` in characters. */
+function oldStretches(entries: readonly Entry[], bodies: Bodies, window: number, most: number): OldStretches {
+  const { shown, marks } = inView(entries);
+  const { shrunkBefore, staged } = marks;
+  const runStarts = runStartsOf(entries);
+  const blocks = blocksOf({ shown, shrunkBefore, bodies }, runStarts);
+  const old = blocks.slice(0, firstNew(blocks));
+  const run = runStarts.at(-1) ?? 0;
+  const free = old.map((block): OldStretch | null => {
+    if (!mayShrink(block, run, marks.boundary?.from ?? 0)) return null;
+    const { items, characters, from } = block;
+    const stretch = { from, to: endOf(items), items, characters };
+    return staged.some((each) => each.from < stretch.to && stretch.from < each.to) ? null : stretch;
+  });
+  return { stretches: grouped(free, window).slice(0, most), shrunkBefore };
+}
+
+/** Index of the first block that is too new. */
+function firstNew(blocks: readonly Block[]): number {
+  const total = blocks.reduce((sum, { characters }) => sum + characters, 0);
+  let newer = 0;
+  let at = blocks.length;
+  while (at > 0 && newer < total * NEWEST) newer += blocks[(at -= 1)]?.characters ?? 0;
+  return at;
+}
+
+/** What a person said in this run stays as it is; so does what stands for something else already. */
+function mayShrink({ items, kind, open, from }: Block, run: number, begin: number): boolean {
+  if (open || from < begin) return false;
+  const asIs = items.some(
+    ({ shown }) =>
+      shown.kind !== 'entry' || (shown.entry.kind === 'user' && (shown.position >= run || shown.position < begin)),
+  );
+  return !asIs && (kind !== 'said' || from < run);
+}
+
+function endOf(items: readonly Item[]): number {
+  return Math.max(...items.map(({ shown }) => shown.position)) + 1;
+}
+
+/** Neighbours together. Null: something that stays stands between. */
+function grouped(blocks: readonly (OldStretch | null)[], window: number): OldStretch[] {
+  const made: OldStretch[] = [];
+  let group: OldStretch | null = null;
+  for (const block of [...blocks, null]) {
+    const next: OldStretch | null = group && block ? joined(group, block) : block;
+    if (group && (!next || (next.characters > window * MOST_OF_WINDOW && group.characters >= window * LEAST))) {
+      if (group.characters >= window * LEAST) made.push(group);
+      group = block;
+    } else {
+      group = next;
+    }
+    if (group && group.characters >= window * ENOUGH) {
+      made.push(group);
+      group = null;
+    }
+  }
+  return made;
+}
+
+function joined(a: OldStretch, b: OldStretch): OldStretch {
+  return { from: a.from, to: b.to, items: [...a.items, ...b.items], characters: a.characters + b.characters };
 }

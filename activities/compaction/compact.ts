@@ -15,12 +15,22 @@ import type { BoundaryEntry, Entry } from '../transcript/log/entries.ts';
 import { readMarks } from '../transcript/view/in-view.ts';
 import type { Bodies } from '../transcript/view/project.ts';
 import { entriesOf, type Extended } from '../transcript/transcripts.ts';
-import { chooseKept, type Kept } from './choose-kept.ts';
-import { type Scale, scaleOf } from './scale.ts';
-import { isEnough, shrinkFirst, storeShrunk } from './shrink.ts';
+import { chooseKept, type Kept, type Scale, scaleOf } from './choose-kept.ts';
+import { isEnough, shrinkFirst, storeShrunk } from './blocks.ts';
 import { type SmallModel, smallModel, type SummaryDeps } from './small-model.ts';
 import { summarize } from './summarize.ts';
-import { type Compacting, stillWaiting, unanswered } from './unanswered.ts';
+import type { AskFailure } from '../model/ask-model.ts';
+import {
+  afterEmpty,
+  afterFailure,
+  type AfterFailure,
+  afterWait,
+  countFailure,
+  type Tries,
+  leftOfWait,
+} from '../model/failed-attempt.ts';
+import { died } from '../model/settle.ts';
+import type { RunConfig } from '../run-config.ts';
 
 type Step = Compacting & {
   readonly given: Extended;
@@ -165,4 +175,45 @@ function tell(live: LiveWriter, iteration: number, entries: readonly Entry[]): v
   const { before, after, summary, from, prompts } = boundary;
   const kept = entries.length - 1 - from + prompts.length;
   live.write({ type: 'compaction_end', iteration, before, after, kept, summary });
+}
+
+// The small model has made no summary: Temporal tries again after a wait that holds no slot, or the run parks, as for any model
+// call (L14, L15). What it comes to when no wait helps is one failure of the compaction (L10).
+
+/** One attempt at a compaction. */
+type Compacting = {
+  readonly deps: SummaryDeps;
+  readonly attempt: Attempt;
+  readonly input: Compact;
+  readonly config: RunConfig;
+  readonly live: LiveWriter;
+};
+
+/** `tries` does not count this failure yet. Throws for another attempt. */
+function unanswered(step: Compacting, tries: Tries, failure: AskFailure): Promise<Compacted> {
+  const counted =
+    failure.kind === 'empty' ? { ...tries, empties: tries.empties + 1 } : countFailure(tries, failure, tries.spend);
+  return ended(step, counted, nextTry(step, counted, failure));
+}
+
+/** Null when nothing is left of a wait that an attempt before this one was asked for. */
+async function stillWaiting(step: Compacting, tries: Tries): Promise<Compacted | null> {
+  const wait = await leftOfWait(step, tries);
+  return wait && ended(step, wait.tries, afterWait(wait, wait.tries, step.config));
+}
+
+async function ended(step: Compacting, counted: Tries, after: AfterFailure): Promise<Compacted> {
+  // A reactive one does not park: it would begin anew after the wait, with the model call that made it necessary.
+  const waits = step.input.trigger === 'auto' || after.kind === 'retry' || after.result.kind !== 'parked';
+  const result = waits ? await died(step, counted, after) : after.result;
+  const { kind, detail, spend } = result;
+  if (waits && kind === 'parked') return { kind, waitMs: result.waitMs, failures: result.failures, detail, spend };
+  return { kind: 'failed', detail: `the summary could not be made: ${detail}`, spend };
+}
+
+function nextTry({ deps, config }: Compacting, tries: Tries, failure: AskFailure): AfterFailure {
+  const random = deps.random();
+  if (failure.kind === 'empty') return afterEmpty(tries, config, random);
+  const asked = { from: config.smallModel.name, to: null, calls: [] };
+  return afterFailure(failure, tries, config, asked, random);
 }

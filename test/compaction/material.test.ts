@@ -1,7 +1,6 @@
 // What the small model reads of a conversation: material, in which nobody but us can say whose words are whose.
 import { expect, test } from 'vitest';
-import { fitText } from '../../activities/compaction/fit-text.ts';
-import { question } from '../../activities/compaction/instructions.ts';
+import { fitText, question } from '../../activities/compaction/summarize.ts';
 import { callBlock, outcome, outcomes, reply, user } from '../support/transcript.ts';
 
 test('L10 a tool result can neither speak as the user nor end the conversation', () => {
