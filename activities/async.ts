@@ -2,7 +2,7 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { z } from 'zod';
 import type { Attempt, Body } from './attempt.ts';
-import { isForAnotherWorker } from './for-another-worker.ts';
+import { isForAnotherWorker } from './guards.ts';
 
 /** What `run` comes to; rejects with the signal's reason once that is aborted, whatever `run` does. */
 export async function untilAborted<Value>(signal: AbortSignal, run: () => Value | Promise<Value>): Promise<Value> {

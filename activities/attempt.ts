@@ -6,7 +6,7 @@ import type { Answer } from '../workflows/contract/activities.ts';
 import { STORE_CORRUPT } from '../workflows/contract/failures.ts';
 import { createFence } from './fence.ts';
 import { undecodable } from '../workflows/contract/undecodable.ts';
-import { forAnotherWorker, isForAnotherWorker } from './for-another-worker.ts';
+import { forAnotherWorker, isForAnotherWorker } from './guards.ts';
 import { isDamage, StoreError } from './transcript/store/store.ts';
 
 /** Why an attempt's signal was aborted: someone stopped the run, the worker is going away, or the attempt is no longer ours (L50). */

@@ -3,7 +3,7 @@
 import type { CallModel, ModelResult, FindReply } from '../workflows/contract/activities.ts';
 import { type Attempt, givenUp } from './attempt.ts';
 import type { Deps } from './deps.ts';
-import { promptHooks } from './hooks/prompt-hooks.ts';
+import { promptHooks } from './hooks/around-runs.ts';
 import { announce } from './live/announce.ts';
 import type { LiveWriter } from './live/events.ts';
 import { finish } from './live/finish.ts';
@@ -12,8 +12,7 @@ import { answerChecks } from './model/answer-schema.ts';
 import { attemptReply, replyPort } from './model/attempt-reply.ts';
 import { chosenModel, buildRequest } from './model/request.ts';
 import { afterWait, noTries, type Tries, leftOfWait } from './model/failed-attempt.ts';
-import { refuseWithoutHooks } from './hooks/refuse-without-hooks.ts';
-import { refuseScripted } from './model/refuse-scripted.ts';
+import { refuseWithoutHooks, refuseScripted } from './guards.ts';
 import { inDoubt } from './model/run-open-calls.ts';
 import { died, settle } from './model/settle.ts';
 import { endWithout, type ModelStep, observableMessage } from './model/store-reply.ts';

@@ -3,7 +3,7 @@
 import type { Commit, Committed } from '../workflows/contract/activities.ts';
 import type { Attempt } from './attempt.ts';
 import type { Deps } from './deps.ts';
-import { sessionEnd } from './hooks/session-end.ts';
+import { sessionEnd } from './hooks/around-runs.ts';
 import { announce } from './live/announce.ts';
 import { orDied } from './live/or-died.ts';
 

@@ -1,10 +1,10 @@
 // The activity port, implemented: bodies bound to their dependencies and to Temporal's attempt.
 import type { Scheduled } from '../workflows/contract/activities.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
-import { afterStop } from './after-stop.ts';
+import { afterStop, runStopHooks } from './run-stop-hooks.ts';
 import { atMost } from './async.ts';
 import { activity } from './attempt.ts';
-import { beginNothing, type Stops } from './begin-nothing.ts';
+import { beginNothing, type Stops } from './guards.ts';
 import { callModel, findReply } from './call-model.ts';
 import { commit } from './commit.ts';
 import { collapse } from './compaction/collapse.ts';
@@ -12,7 +12,6 @@ import { compact } from './compaction/compact.ts';
 import { summarizeBatch } from './compaction/summarize.ts';
 import type { Deps } from './deps.ts';
 import { openRun } from './open-run.ts';
-import { runStopHooks } from './run-stop-hooks.ts';
 import { runTool } from './run-tool.ts';
 
 /** `stops`: the one run that the worker is there to stop. */

@@ -5,15 +5,14 @@ import { nearName } from '../workflows/contract/near-name.ts';
 import { optionsProblem } from '../workflows/contract/options-problem.ts';
 import { parseRule } from '../workflows/contract/permission-rules.ts';
 import type { PermissionRules, RunOptions } from '../workflows/contract/session.ts';
-import { queryId } from '../workflows/contract/ids.ts';
+import { queryIdOf } from '../workflows/contract/ids.ts';
 import type { Attempt } from './attempt.ts';
 import type { Deps } from './deps.ts';
 import { bootId } from './process/identity.ts';
 import { isInside } from './tools/builtin/files/confine.ts';
 import { announce } from './live/announce.ts';
 import { schemaProblem } from './model/answer-schema.ts';
-import { hookFailed } from './hooks/hook-context.ts';
-import { sessionStart, withContext, type SessionStarted } from './hooks/session-start.ts';
+import { hookFailed, sessionStart, withContext, type SessionStarted } from './hooks/around-runs.ts';
 import { modelFacts } from './model/request.ts';
 import { queryName } from './query-name.ts';
 import type { RunConfig, RunModel } from './run-config.ts';
@@ -72,7 +71,7 @@ function snapshot(
     session,
     chain,
     run,
-    queryId: queryId(chain, run),
+    queryId: queryIdOf(chain, run),
     depth: 0,
     ...found,
     mode: options.permissionMode ?? defaults.permissionMode,

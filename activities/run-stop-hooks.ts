@@ -1,11 +1,13 @@
 // Asks the stop hooks whether the run may end with its last reply (L30). Safe to attempt twice: hooks only answer.
-import type { RunStopHooks, StopHooksRan } from '../workflows/contract/activities.ts';
+import type { RunStopHooks, StopHooksRan, AfterStop } from '../workflows/contract/activities.ts';
 import { type Attempt, givenUp, isGivenUp } from './attempt.ts';
-import type { Deps } from './deps.ts';
-import { hookContext } from './hooks/hook-context.ts';
-import { refuseWithoutHooks } from './hooks/refuse-without-hooks.ts';
+import type { Deps, AfterStopHandler, EndedRun } from './deps.ts';
+import { hookContext } from './hooks/around-runs.ts';
+import { refuseWithoutHooks } from './guards.ts';
 import { orDied } from './live/or-died.ts';
 import { finalText } from './transcript/view/result.ts';
+import { queryName } from './query-name.ts';
+import { untilAborted } from './async.ts';
 
 /** An attempt that was stopped answers `passed`: whoever stopped it decides what follows (L47). */
 export function runStopHooks(deps: Deps): (attempt: Attempt, input: RunStopHooks) => Promise<StopHooksRan> {
@@ -23,4 +25,42 @@ export function runStopHooks(deps: Deps): (attempt: Attempt, input: RunStopHooks
       return attempt.abortedBy() === 'stop' ? { verdict: { kind: 'passed' }, failed: [] } : ran;
     });
   };
+}
+
+// Tells the after-stop handlers that a run came to its natural end (L56): memory extraction, reports. Each gets its time and no
+// more, so that the session can close.
+
+/**
+ * All handlers side by side, each once in an attempt; one whose attempt died with its worker is run again by the next. A handler
+ * that throws or is out of time is reported to `warn`; one that does not heed its signal is no longer waited for.
+ */
+export function afterStop(deps: Deps): (attempt: Attempt, input: AfterStop) => Promise<void> {
+  return async (attempt, { head, config: hash, run }) => {
+    const { session, signal } = attempt;
+    const { queryId, depth, cwd } = await deps.config(hash);
+    const { entries } = await deps.transcripts.view(session, head);
+    const ended = { session, queryId, depth, run, cwd, entries };
+    await Promise.all(deps.afterStop.map((handler) => runHandler(handler, ended, signal, deps.warn)));
+    if (isGivenUp(attempt)) throw givenUp(attempt);
+  };
+}
+
+async function runHandler(
+  { name, timeoutMs, run }: AfterStopHandler,
+  ended: Omit<EndedRun, 'signal'>,
+  stopped: AbortSignal,
+  warn: Deps['warn'],
+): Promise<void> {
+  const time = new AbortController();
+  const timer = setTimeout(() => time.abort(), timeoutMs);
+  const signal = AbortSignal.any([stopped, time.signal]);
+  try {
+    await untilAborted(signal, () => run({ ...ended, signal }));
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    const what = time.signal.aborted ? `timed out after ${timeoutMs} ms` : stopped.aborted ? 'was stopped' : why;
+    warn(`after-stop handler ${name} of ${queryName(ended)}: ${what}`);
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -4,7 +4,7 @@ import type { RunTool, ToolResult } from '../workflows/contract/activities.ts';
 import { callKey } from '../workflows/contract/ids.ts';
 import { type Attempt, stopped } from './attempt.ts';
 import type { Deps } from './deps.ts';
-import { refuseWithoutHooks } from './hooks/refuse-without-hooks.ts';
+import { refuseWithoutHooks } from './guards.ts';
 import { orDied } from './live/or-died.ts';
 import { storedCall } from './tools/stored-call.ts';
 

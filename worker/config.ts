@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { AttachmentProvider } from '../activities/attachments/prefetch.ts';
 import type { AfterStopHandler } from '../activities/deps.ts';
-import type { HookConfig } from '../activities/hooks/hook-config.ts';
+import type { HookConfig } from '../activities/hooks/hooks.ts';
 import type { ModelFacts } from '../activities/model/request.ts';
 import type { Tool } from '../activities/tools/tool.ts';
 import type { CompactionRules } from '../workflows/contract/loop.ts';

@@ -2,7 +2,7 @@
 import { createAttachments } from '../activities/attachments/attachments.ts';
 import type { AttachmentProvider } from '../activities/attachments/prefetch.ts';
 import type { AfterStopHandler, Deps, RunDefaults } from '../activities/deps.ts';
-import type { HookConfig } from '../activities/hooks/hook-config.ts';
+import type { HookConfig } from '../activities/hooks/hooks.ts';
 import { hookRunner } from '../activities/hooks/hook-runner.ts';
 import { fileLive } from '../activities/live/file-live.ts';
 import { configReader } from '../activities/run-config.ts';

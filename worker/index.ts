@@ -17,5 +17,5 @@ export type {
   HookConfig,
   HookFunction,
   HookInput,
-} from '../activities/hooks/hook-config.ts';
+} from '../activities/hooks/hooks.ts';
 export type { HookName } from '../activities/hooks/hooks.ts';

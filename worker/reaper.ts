@@ -4,7 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ActivityNotFoundError, type Client } from '@temporalio/client';
 import { ApplicationFailure, WorkflowNotFoundError } from '@temporalio/common';
-import { endOrphans } from '../activities/hooks/orphans.ts';
+import { endOrphans } from '../activities/hooks/run-command.ts';
 import { isAlive, parseIdentity } from '../activities/process/identity.ts';
 import { MEMO_KEY, WORKFLOW_TYPE, type SessionMemo } from '../workflows/contract/session.ts';
 import { LockHeld, withLock } from './embedded/file-lock.ts';

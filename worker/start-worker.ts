@@ -11,7 +11,7 @@ import { connectClient, connectionOptions, type Target } from './embedded/connec
 import { reasonOf, SetupProblem } from './embedded/setup-problem.ts';
 import { modelAccess } from './model-access.ts';
 import { startReaper } from './reaper.ts';
-import type { Stops } from '../activities/begin-nothing.ts';
+import type { Stops } from '../activities/guards.ts';
 import type { Profile } from '../workflows/contract/profiles.ts';
 import { TASK_QUEUE } from '../workflows/contract/session.ts';
 

@@ -2,7 +2,7 @@
 // settled, then files that someone else has changed (L43).
 import { relative } from 'node:path';
 import type { Notice, SeenFile } from '../../workflows/contract/activities.ts';
-import { CONTEXT_LIMIT } from '../hooks/hook-text.ts';
+import { CONTEXT_LIMIT } from '../hooks/run-hook.ts';
 import { clip } from '../text.ts';
 import type { RunConfig } from '../run-config.ts';
 import type { Entry } from '../transcript/log/entries.ts';

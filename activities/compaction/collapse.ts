@@ -7,7 +7,7 @@ import { finish } from '../live/finish.ts';
 import { orDied } from '../live/or-died.ts';
 import type { Asked } from '../model/ask-model.ts';
 import { chosenModel } from '../model/request.ts';
-import { refuseScripted } from '../model/refuse-scripted.ts';
+import { refuseScripted } from '../guards.ts';
 import type { RunConfig } from '../run-config.ts';
 import { isForgotten, stepRecord, type StepRecord } from '../step-record.ts';
 import type { Entry } from '../transcript/log/entries.ts';

@@ -2,14 +2,14 @@
 // shrunk, and that is enough (L8). Safe to attempt twice: the step record returns what an earlier attempt stored.
 import type { Compact, Compacted } from '../../workflows/contract/activities.ts';
 import type { Attempt } from '../attempt.ts';
-import { hookContext, hookFailed } from '../hooks/hook-context.ts';
+import { hookContext, hookFailed } from '../hooks/around-runs.ts';
 import type { HookContext } from '../hooks/hooks.ts';
 import { announce } from '../live/announce.ts';
 import type { LiveWriter } from '../live/events.ts';
 import { finish } from '../live/finish.ts';
 import { orDied } from '../live/or-died.ts';
 import { chosenModel } from '../model/request.ts';
-import { refuseScripted } from '../model/refuse-scripted.ts';
+import { refuseScripted } from '../guards.ts';
 import { isForgotten, stepRecord, type StepRecord } from '../step-record.ts';
 import type { BoundaryEntry, Entry } from '../transcript/log/entries.ts';
 import { readMarks } from '../transcript/view/in-view.ts';

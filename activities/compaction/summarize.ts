@@ -11,7 +11,7 @@ import type { BatchSummary, SummarizeBatch } from '../../workflows/contract/acti
 import { costOf, noUsage, type Spend } from '../../workflows/contract/loop.ts';
 import { CHARACTERS_PER_TOKEN, estimateTokens } from '../../workflows/contract/tokens.ts';
 import type { Attempt } from '../attempt.ts';
-import { refuseScripted } from '../model/refuse-scripted.ts';
+import { refuseScripted } from '../guards.ts';
 import { inView } from '../transcript/view/in-view.ts';
 import { entriesOf } from '../transcript/transcripts.ts';
 import { wellFormedText } from '../text.ts';

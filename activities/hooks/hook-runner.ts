@@ -1,17 +1,12 @@
 // The hooks of a worker, run: each kind's hooks together or in order, and what they answer made into one verdict. A hook that
 // fails is listed and changes nothing; one that is stopped counts as failed, and whoever stopped it knows why (L21, L30, L41).
 import { atExit } from '../process/at-exit.ts';
-import type { Hook, HookConfig, HookPayload } from './hook-config.ts';
-import { contexts, failures, firstStop, texts, type RunOne } from './hook-ran.ts';
-import type { HookContext, HookName, HookRunner } from './hooks.ts';
-import { matchesTool } from './match-tool.ts';
-import { askBeforeTool } from './pre-tool.ts';
+import type { Hook, HookConfig, HookPayload, HookContext, HookName, HookRunner } from './hooks.ts';
+import { contexts, failures, firstStop, texts, type RunOne, askBeforeTool, stopVerdict } from './verdicts.ts';
 import type { Hold } from './run-command.ts';
 import { hookName, runHook, type HookEnd } from './run-hook.ts';
-import { stopVerdict } from './stop-verdict.ts';
-import { unawaited } from './unawaited.ts';
 
-export type HookRunnerOptions = {
+type HookRunnerOptions = {
   /** What commands get an allow-listed part of. */
   readonly env: NodeJS.ProcessEnv;
   /** For commands that are to be held as those of the agent are. */
@@ -90,4 +85,50 @@ function runOne({ env, hold }: HookRunnerOptions): RunOne {
 function inWords(end: HookEnd<HookName>): string {
   if (end.kind === 'failed') return `failed: ${end.detail}`;
   return end.kind === 'refused' ? 'refused' : Object.keys(end.answer).join(', ') || 'ok';
+}
+
+// Hooks that nobody waits for (L21): they may outlive what told them, but not their worker.
+
+type Unawaited = {
+  /** `tell` gets a signal that is also aborted by `end`. */
+  run<Told>(signal: AbortSignal, tell: (signal: AbortSignal) => Promise<Told>): Promise<Told>;
+  /** Resolves when none runs. Those that come later are stopped before they run. */
+  end(): Promise<void>;
+};
+
+function unawaited(): Unawaited {
+  const running = new Map<AbortController, Promise<unknown>>();
+  let ended = false;
+  return {
+    async run(signal, tell) {
+      // One for each: what listens to a signal that lives as long as the worker would be kept as long.
+      const end = new AbortController();
+      if (ended) end.abort();
+      const told = tell(AbortSignal.any([signal, end.signal]));
+      running.set(end, told);
+      try {
+        return await told;
+      } finally {
+        running.delete(end);
+      }
+    },
+    async end() {
+      ended = true;
+      for (const end of running.keys()) end.abort();
+      // How each ended is told to whoever runs it.
+      await Promise.allSettled(running.values());
+    },
+  };
+}
+
+// Whether a hook is about a tool: by name, `*` standing for any text.
+
+/** Absent names match every tool. */
+function matchesTool(names: readonly string[] | undefined, tool: string): boolean {
+  return names === undefined || names.some((name) => pattern(name).test(tool));
+}
+
+function pattern(name: string): RegExp {
+  const parts = name.split('*').map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&'));
+  return new RegExp(`^${parts.join('.*')}$`, 's');
 }

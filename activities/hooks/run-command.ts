@@ -6,15 +6,15 @@ import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { bootId } from '../process/identity.ts';
-import { childEnvironment, withGitSettings } from '../process/environment.ts';
+import { randomUUID } from 'node:crypto';
+import { bootId, formatIdentity, isAlive, parseIdentity, processIdentity } from '../process/identity.ts';
+import { childEnvironment, withGitSettings, CALL_VARIABLE } from '../process/environment.ts';
 import { killNow, killTree } from '../process/kill-tree.ts';
-import { processInfo } from '../process/proc.ts';
+import { processInfo, allProcesses, startedWithValue } from '../process/proc.ts';
 import { pathOutside, temporaryFolders } from '../process/programs.ts';
 import type { AtExit } from '../process/at-exit.ts';
-import { commandId } from './orphans.ts';
 
-export type CommandRun = {
+type CommandRun = {
   readonly command: string | readonly string[];
   readonly cwd: string | null;
   readonly input: string;
@@ -150,4 +150,27 @@ async function untilEnd(
   } finally {
     over.abort();
   }
+}
+
+// The processes of hook commands by name. The name says which worker started them: of a worker that was killed (SIGKILL leaves no time to
+// end anything) they are found by it before their work goes on elsewhere, whether or not the hook is asked again.
+
+const PREFIX = 'hook/';
+
+/** For CALL_VARIABLE, of one run of a command by this process. */
+function commandId(): string {
+  return `${PREFIX}${formatIdentity(processIdentity())}/${randomUUID()}`;
+}
+
+/** Ends what is left of the commands of workers on this machine that are provably gone. A living worker ends its own. */
+export async function endOrphans(): Promise<void> {
+  const ids = allProcesses().map(({ pid }) => startedWithValue(pid, CALL_VARIABLE) ?? '');
+  const orphaned = new Set(ids.filter(isOrphaned));
+  await Promise.all([...orphaned].map((callId) => killTree({ callId }, { graceMs: 0 })));
+}
+
+function isOrphaned(id: string): boolean {
+  if (!id.startsWith(PREFIX)) return false;
+  const worker = parseIdentity(id.slice(PREFIX.length, id.lastIndexOf('/')));
+  return worker !== null && isAlive(worker) === 'dead';
 }

@@ -1,17 +1,17 @@
 // Runs one hook to its end: a function or a command, within its time, its answer checked. Never throws for what a hook does.
+import { z } from 'zod';
 import { untilAborted } from '../async.ts';
-import type { CommandHook, FunctionHook, Hook, HookInput } from './hook-config.ts';
-import { readAnswer, type ReadAnswer } from './hook-answers.ts';
+import type { CommandHook, FunctionHook, Hook, HookInput, HookName, HookAnswers } from './hooks.ts';
 import { clip } from '../text.ts';
-import { DETAIL_LIMIT, thrownText } from './hook-text.ts';
 import type { AtExit } from '../process/at-exit.ts';
-import type { HookName } from './hooks.ts';
 import { runCommand, type CommandEnd, type Hold } from './run-command.ts';
+import { deeperThan } from '../tools/depth.ts';
+import { MAX_DEPTH } from '../tools/prepare.ts';
 
 /** `refused`: a command ended with status 2, and this is what it said. */
 export type HookEnd<Name extends HookName> = ReadAnswer<Name> | { readonly kind: 'refused'; readonly text: string };
 
-export type HookRun<Name extends HookName> = {
+type HookRun<Name extends HookName> = {
   readonly input: HookInput<Name>;
   readonly signal: AbortSignal;
   readonly env: NodeJS.ProcessEnv;
@@ -99,5 +99,79 @@ function ofExit<Name extends HookName>(
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     return failed(`its output is not JSON: ${error.message}`);
+  }
+}
+
+// The exact shapes of what hooks may answer. Strict: a misspelt key is a failure that is reported, not an opinion that is lost.
+
+const text = z.string();
+const reason = z.string().min(1);
+
+const schemas: { readonly [Name in HookName]: z.ZodType<HookAnswers[Name]> } = {
+  sessionStart: z.strictObject({ context: text.optional() }),
+  promptSubmitted: z.strictObject({ context: text.optional(), stop: reason.optional() }),
+  preTool: z.strictObject({
+    decision: z.enum(['allow', 'ask', 'deny']).optional(),
+    reason: text.optional(),
+    input: z.record(z.string(), z.unknown()).optional(),
+    stop: reason.optional(),
+  }),
+  postTool: z.strictObject({ context: text.optional(), stop: reason.optional() }),
+  postSampling: z.strictObject({}),
+  preCompact: z.strictObject({ instructions: text.optional() }),
+  postCompact: z.strictObject({}),
+  stop: z.strictObject({ block: reason.optional(), prevent: reason.optional() }),
+  sessionEnd: z.strictObject({}),
+};
+
+type Failed = { readonly kind: 'failed'; readonly detail: string };
+
+type ReadAnswer<Name extends HookName> = { readonly kind: 'answer'; readonly answer: HookAnswers[Name] } | Failed;
+
+/**
+ * `value` is untrusted: whatever a function returned or a command printed. Nothing means no opinion. The answer is a copy, JSON
+ * through and through: it is told to commands and stored, and a function may answer anything, or change it later.
+ */
+function readAnswer<Name extends HookName>(hook: Name, value: unknown): ReadAnswer<Name> {
+  const json = asJson(value ?? {});
+  if (json.kind === 'failed') return json;
+  const read = schemas[hook].safeParse(json.value);
+  if (read.success) return { kind: 'answer', answer: read.data };
+  const issue = read.error.issues[0];
+  const where = issue === undefined || issue.path.length === 0 ? '' : `${issue.path.join('.')}: `;
+  return { kind: 'failed', detail: `its answer is not one of a ${hook} hook: ${where}${issue?.message ?? ''}` };
+}
+
+function asJson(value: unknown): { readonly kind: 'json'; readonly value: unknown } | Failed {
+  try {
+    const written = JSON.stringify(value) as string | undefined;
+    if (written === undefined) return failedHook(`it is a ${typeof value}`);
+    const copy: unknown = JSON.parse(written);
+    return deeperThan(copy, MAX_DEPTH)
+      ? failedHook(`it is nested more than ${MAX_DEPTH} levels deep`)
+      : { kind: 'json', value: copy };
+  } catch (error) {
+    // A bigint, a circle, a getter that throws, more levels than the stack holds: the first line says which.
+    return failedHook(thrownText(error).split('\n')[0] ?? '');
+  }
+}
+
+const failedHook = (why: string): Failed => ({ kind: 'failed', detail: `its answer is not JSON: ${why}` });
+
+// How much of what hooks say is kept, in characters: what is stored or sent to the model, what travels through the workflow, what
+// only says what went wrong.
+
+export const CONTEXT_LIMIT = 10_000;
+/** Of texts that become part of the workflow's history. */
+export const WORKFLOW_LIMIT = 4_000;
+const DETAIL_LIMIT = 500;
+
+/** Of whatever a function threw, which need not be an error. */
+function thrownText(error: unknown): string {
+  try {
+    return String(error instanceof Error ? error.message : error);
+  } catch {
+    // An object without a prototype, a proxy, a message that throws: it cannot be told in words.
+    return `threw what has no text (${typeof error})`;
   }
 }

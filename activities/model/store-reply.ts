@@ -24,7 +24,7 @@ import type { Tries } from './failed-attempt.ts';
 import { clip } from '../text.ts';
 import type { CallBlock } from './judge.ts';
 import { inDoubt } from './run-open-calls.ts';
-import { hookContext } from '../hooks/hook-context.ts';
+import { hookContext } from '../hooks/around-runs.ts';
 import { queryName } from '../query-name.ts';
 
 /** One attempt of one model call, and what it works on. */

@@ -1,6 +1,6 @@
 // Pre- and post-tool hooks around one call (L33, L41): what they are told, and what they change. A hook that fails is shown to
 // watchers, and changes nothing.
-import { hookContext } from '../hooks/hook-context.ts';
+import { hookContext } from '../hooks/around-runs.ts';
 import type { PreToolVerdict } from '../hooks/hooks.ts';
 import { clip } from '../text.ts';
 import { observable } from './observable.ts';

@@ -1,6 +1,6 @@
 // Interrupting and cancelling: asked of the server, done by a worker. Where there is none, one is brought up that
 // does this and nothing else.
-import type { Stops } from '../../activities/begin-nothing.ts';
+import type { Stops } from '../../activities/guards.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { isKeyless } from '../../worker/keyless.ts';
 import type { ForWorkers } from '../../worker/config-queue.ts';

@@ -2,7 +2,7 @@
 import type { Env } from '../../worker/embedded/data-folder.ts';
 import type { PerdureConfig } from '../../worker/config.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
-import type { Stops } from '../../activities/begin-nothing.ts';
+import type { Stops } from '../../activities/guards.ts';
 import type { Opened } from './open-server.ts';
 
 export type OwnWorker = {

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { atMost } from '../../activities/async.ts';
 import type { Attempt } from '../../activities/attempt.ts';
-import { forAnotherWorker } from '../../activities/for-another-worker.ts';
+import { forAnotherWorker } from '../../activities/guards.ts';
 import { StoreError } from '../../activities/transcript/store/store.ts';
 
 type End = Error | 'died' | 'died at once';

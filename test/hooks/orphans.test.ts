@@ -1,6 +1,6 @@
 // What a killed worker's hook commands left running, and what is not to be mistaken for it.
 import { expect, test } from 'vitest';
-import { endOrphans } from '../../activities/hooks/orphans.ts';
+import { endOrphans } from '../../activities/hooks/run-command.ts';
 import { formatIdentity, processIdentity } from '../../activities/process/identity.ts';
 import { processNamed } from './support.ts';
 

@@ -1,7 +1,7 @@
 // Prompt hooks inside a model call: what they add, how they end a run, and that a request made again asks them no more.
 import { expect, test } from 'vitest';
 import { callModel } from '../../activities/call-model.ts';
-import type { HookConfig } from '../../activities/hooks/hook-config.ts';
+import type { HookConfig } from '../../activities/hooks/hooks.ts';
 import { fault, reply } from '../../worker/scripted-model/index.ts';
 import type { Append } from '../../workflows/contract/activities.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';

@@ -1,11 +1,10 @@
 // Hooks at a session's start, before its stop, and at its end; and the handlers after it.
 import { expect, test } from 'vitest';
-import { afterStop } from '../../activities/after-stop.ts';
+import { afterStop, runStopHooks } from '../../activities/run-stop-hooks.ts';
 import { commit } from '../../activities/commit.ts';
 import type { AfterStopHandler, Deps } from '../../activities/deps.ts';
-import type { HookConfig } from '../../activities/hooks/hook-config.ts';
+import type { HookConfig } from '../../activities/hooks/hooks.ts';
 import { openRun } from '../../activities/open-run.ts';
-import { runStopHooks } from '../../activities/run-stop-hooks.ts';
 import { reply } from '../../worker/scripted-model/index.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { benchDeps, fakeAttempt } from '../support/bench-deps.ts';

@@ -2,9 +2,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { onTestFinished } from 'vitest';
-import type { HookConfig } from '../../activities/hooks/hook-config.ts';
+import type { HookConfig, HookContext, HookRunner } from '../../activities/hooks/hooks.ts';
 import { hookRunner } from '../../activities/hooks/hook-runner.ts';
-import type { HookContext, HookRunner } from '../../activities/hooks/hooks.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { processInfo } from '../../activities/process/proc.ts';
 import { tempDir } from '../support/temp-dir.ts';

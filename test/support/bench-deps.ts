@@ -6,7 +6,7 @@ import type { AbortedBy, Attempt } from '../../activities/attempt.ts';
 import { callModel } from '../../activities/call-model.ts';
 import { commit } from '../../activities/commit.ts';
 import type { Deps, RunDefaults } from '../../activities/deps.ts';
-import type { HookConfig } from '../../activities/hooks/hook-config.ts';
+import type { HookConfig } from '../../activities/hooks/hooks.ts';
 import { hookRunner } from '../../activities/hooks/hook-runner.ts';
 import type { LiveChannel, LiveEvent, LiveFate } from '../../activities/live/events.ts';
 import { anthropicModel } from '../../activities/model/stream.ts';

@@ -18,7 +18,7 @@ export type SessionId = Branded<'SessionId'>;
 export type MessageId = Branded<'MessageId'>;
 
 /** A run, for tools, hooks, logs and traces (L13): Temporal's id of the session's first workflow run, and the run's number. */
-export function queryId(chain: string, run: number): string {
+export function queryIdOf(chain: string, run: number): string {
   return `${chain}.${run}`;
 }
 

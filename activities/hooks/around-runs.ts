@@ -1,0 +1,147 @@
+// Hooks that are told of prompts before the model sees them (L41): what they add to the conversation, and whether the run ends.
+import type { CallModel, OpenRun, Notice } from '../../workflows/contract/activities.ts';
+import { type Attempt, givenUp } from '../attempt.ts';
+import type { Deps } from '../deps.ts';
+import type { LiveWriter } from '../live/events.ts';
+import type { RunConfig } from '../run-config.ts';
+import type { Entry } from '../transcript/log/entries.ts';
+import type { Extended } from '../transcript/transcripts.ts';
+import type { PromptVerdict, HookFailure, HookText, HookContext, HookEvent } from './hooks.ts';
+import { queryIdOf } from '../../workflows/contract/ids.ts';
+import { stepRecord } from '../step-record.ts';
+import { queryName } from '../query-name.ts';
+
+type PromptsTold = { readonly entries: readonly Entry[]; readonly stop: string | null };
+
+type PromptHooks = (
+  attempt: Attempt,
+  input: CallModel,
+  config: RunConfig,
+  given: Extended,
+  live: LiveWriter,
+) => Promise<PromptsTold>;
+
+type Prompt = Extract<Entry, { kind: 'user' }>;
+
+/** Prompts whose hooks have run, remembered in this worker. */
+const KEPT = 256;
+
+/** A request that is made again (a retry, a recovery) asks no hook again, unless on another worker. Throws StoreError. */
+export function promptHooks(deps: Pick<Deps, 'hooks' | 'store'>): PromptHooks {
+  const done = new Map<string, PromptVerdict>();
+  return async ({ session, signal }, { iteration }, config, given, live) => {
+    const prompts = deps.hooks.has('promptSubmitted') ? newPrompts(given) : [];
+    if (prompts.length === 0) return { entries: [], stop: null };
+    const key = JSON.stringify([session, ...prompts.map(({ id }) => id)]);
+    const known = done.get(key);
+    const context = hookContext(config, { iteration, signal }, live);
+    const texts = async (): Promise<string[]> => Promise.all(prompts.map((prompt) => textOf(deps, prompt)));
+    const verdict = known ?? (await deps.hooks.promptSubmitted(context, await texts()));
+    // A hook that was stopped has said nothing.
+    if (signal.aborted) return { entries: [], stop: null };
+    done.set(key, verdict);
+    for (const oldest of done.keys()) {
+      if (done.size <= KEPT) break;
+      done.delete(oldest);
+    }
+    return { entries: entriesOf(verdict), stop: verdict.stop };
+  };
+}
+
+/** Those the model has not replied to: also what a compaction or a failed call has stored without a reply. */
+function newPrompts({ view, added }: Extended): readonly Prompt[] {
+  const found: Prompt[] = [];
+  for (let position = view.length + added.length - 1; position >= 0; position -= 1) {
+    const entry = position < view.length ? view.at(position) : added[position - view.length];
+    if (entry?.kind === 'reply' || entry?.kind === 'run_started') break;
+    if (entry?.kind === 'user') found.unshift(entry);
+  }
+  return found;
+}
+
+async function textOf({ store }: Pick<Deps, 'store'>, { body }: Prompt): Promise<string> {
+  return body.kind === 'text' ? body.text : new TextDecoder().decode(await store.get(body.hash));
+}
+
+function entriesOf({ context, failed }: PromptVerdict): Entry[] {
+  return [
+    ...context.map(({ hook, text }) => ({ kind: 'notice', notice: { kind: 'hook_context', hook, text } }) as const),
+    ...failed.map(hookFailed),
+  ];
+}
+
+// Hooks at the start of a session: what they say belongs to the system prompt of each of its runs, found out once (L58).
+
+export type SessionStarted = { readonly context: readonly HookText[]; readonly failed: readonly HookFailure[] };
+
+/** Recorded: a later run, and another attempt, read what the first found out. Throws StoreError. */
+export async function sessionStart(
+  deps: Pick<Deps, 'hooks' | 'store'>,
+  attempt: Attempt,
+  { chain, run, begins }: Pick<OpenRun, 'chain' | 'run' | 'begins'>,
+  cwd: string,
+): Promise<SessionStarted> {
+  const { session, signal } = attempt;
+  if (!deps.hooks.has('sessionStart')) return { context: [], failed: [] };
+  const record = stepRecord<readonly HookText[]>(deps.store, attempt, chain, 'sessionStart');
+  const known = await record.read();
+  // Hooks that came with a later worker did not see the session start.
+  if (known !== null || !begins) return { context: known ?? [], failed: [] };
+  const context = { session, queryId: queryIdOf(chain, run), depth: 0, iteration: 0, cwd, signal };
+  const said = await deps.hooks.sessionStart(context);
+  // Stopped or given up (L50): what the hooks would have said, another attempt or the next run finds out.
+  if (signal.aborted) throw givenUp(attempt);
+  const { result } = await record.record(said.context, new TextEncoder().encode(JSON.stringify(said.context)));
+  return { context: result, failed: said.failed };
+}
+
+export function withContext(system: string, context: readonly HookText[]): string {
+  return [system, ...context.map(({ hook, text }) => `Added by the hook ${hook}:\n${text}`)].join('\n\n');
+}
+
+// Hooks at the end of a session, told after its end is stored. A second attempt may tell them again.
+
+/** Failures go to `warn`: there is no conversation left to put them into. Throws StoreError. */
+export async function sessionEnd(
+  deps: Pick<Deps, 'hooks' | 'config' | 'warn'>,
+  { session, signal }: Attempt,
+  { view, added }: Extended,
+): Promise<void> {
+  if (!deps.hooks.has('sessionEnd') || !added.some(({ kind }) => kind === 'session_closed')) return;
+  const last = [...view.entries, ...added].findLast((entry) => entry.kind === 'run_started');
+  const run = last === undefined ? null : await deps.config(last.config);
+  const about = {
+    session,
+    queryId: run?.queryId ?? session,
+    depth: run?.depth ?? 0,
+    iteration: 0,
+    cwd: run?.cwd ?? null,
+  };
+  const { failed } = await deps.hooks.sessionEnd({ ...about, signal });
+  for (const { hook, detail } of failed) deps.warn(`hook ${hook} at the end of ${queryName(about)}: ${detail}`);
+}
+
+// What every hook of a run is told, and how its failures are told to people.
+
+/** With `live`, watchers see each hook start and end (L60). */
+export function hookContext(
+  { session, queryId, depth, cwd }: Pick<RunConfig, 'session' | 'queryId' | 'depth' | 'cwd'>,
+  { iteration, signal }: Pick<HookContext, 'iteration' | 'signal'>,
+  live?: Pick<LiveWriter, 'write'>,
+): HookContext {
+  const told = { session, queryId, depth, iteration, cwd, signal };
+  return live ? { ...told, watch: watchHooks(live, iteration) } : told;
+}
+
+export function hookFailed({ hook, detail }: HookFailure): { readonly kind: 'notice'; readonly notice: Notice } {
+  return { kind: 'notice', notice: { kind: 'hook_failed', hook, detail } };
+}
+
+// Shows watchers each hook as it starts and ends (L60).
+
+function watchHooks(live: Pick<LiveWriter, 'write'>, iteration: number): (event: HookEvent) => void {
+  return (event) => {
+    if (event.type === 'start') live.write({ type: 'hook_start', iteration, hook: event.hook });
+    else live.write({ type: 'hook_end', iteration, hook: event.hook, result: event.result });
+  };
+}

@@ -1,0 +1,109 @@
+// What pre-tool hooks think of a call: asked in order, each about the input the last one left; deny > ask > allow (L33, L55).
+import type { Hook, HookContext, PreToolVerdict, HookPayload, HookFailure, HookName, HookText } from './hooks.ts';
+import type { StopHooksRan } from '../../workflows/contract/activities.ts';
+import { clip } from '../text.ts';
+import { WORKFLOW_LIMIT, CONTEXT_LIMIT, type HookEnd } from './run-hook.ts';
+
+type Decision = PreToolVerdict['decision'];
+
+/** A denial is final: the hooks after it are not asked. */
+export async function askBeforeTool(
+  hooks: readonly Hook<'preTool'>[],
+  one: RunOne,
+  context: HookContext,
+  call: { readonly tool: string; readonly input: unknown },
+): Promise<PreToolVerdict> {
+  const ran: HookRan<'preTool'>[] = [];
+  let decision: Decision = null;
+  let input: unknown;
+  for (const hook of hooks) {
+    const done = await one('preTool', hook, context, { tool: call.tool, input: input ?? call.input });
+    ran.push(done);
+    decision = stricter(decision, decisionOf(done));
+    if (decision?.kind === 'deny') break;
+    if (done.end.kind === 'answer') input = done.end.answer.input ?? input;
+  }
+  const answers = ran.filter(({ end }) => end.kind !== 'refused');
+  return { decision, input, stop: firstStop(answers), failed: failures(ran) };
+}
+
+function decisionOf({ hook, end }: HookRan<'preTool'>): Decision {
+  if (end.kind === 'refused') return { kind: 'deny', why: reasonOf(hook, end.text) };
+  if (end.kind === 'failed' || end.answer.decision === undefined) return null;
+  if (end.answer.decision === 'allow') return { kind: 'allow' };
+  return { kind: end.answer.decision, why: reasonOf(hook, end.answer.reason) };
+}
+
+const strictness = { allow: 1, ask: 2, deny: 3 };
+
+/** Of two equally strict ones the first, with its reason. */
+function stricter(one: Decision, other: Decision): Decision {
+  if (one === null || other === null) return one ?? other;
+  return strictness[other.kind] > strictness[one.kind] ? other : one;
+}
+
+// What stop hooks make of a finished reply: one that prevents outweighs those that block; who failed is no vote (L30).
+
+export function stopVerdict(ran: readonly HookRan<'stop'>[]): StopHooksRan {
+  const failed = failures(ran);
+  const prevented = ran.flatMap(({ hook, end }) =>
+    end.kind === 'answer' && end.answer.prevent !== undefined ? [reasonOf(hook, end.answer.prevent)] : [],
+  );
+  const [detail] = prevented;
+  if (detail !== undefined) return { verdict: { kind: 'prevented', detail }, failed };
+  const blocked = ran.flatMap(({ hook, end }) => {
+    if (end.kind === 'refused') return [reasonOf(hook, end.text)];
+    return end.kind === 'answer' && end.answer.block !== undefined ? [reasonOf(hook, end.answer.block)] : [];
+  });
+  if (blocked.length === 0) return { verdict: { kind: 'passed' }, failed };
+  return { verdict: { kind: 'blocked', text: clip(blocked.join('\n\n'), WORKFLOW_LIMIT) }, failed };
+}
+
+// What came of hooks that ran, read together: who failed, what is told to the model, whether the run is to end.
+
+/** How one hook of a kind ended. */
+type HookRan<Name extends HookName> = { readonly hook: string; readonly end: HookEnd<Name> };
+
+export type RunOne = <Name extends HookName>(
+  name: Name,
+  hook: Hook<Name>,
+  context: HookContext,
+  payload: HookPayload<Name>,
+) => Promise<HookRan<Name>>;
+
+type Answer<Name extends HookName> = Extract<HookEnd<Name>, { readonly kind: 'answer' }>['answer'];
+
+export function failures(ran: readonly HookRan<HookName>[]): HookFailure[] {
+  return ran.flatMap(({ hook, end }) => (end.kind === 'failed' ? [{ hook, detail: end.detail }] : []));
+}
+
+/** Of each hook that said something, what it said, bounded. */
+export function texts<Name extends HookName>(
+  ran: readonly HookRan<Name>[],
+  pick: (answer: Answer<Name>) => string | undefined,
+): HookText[] {
+  return ran.flatMap(({ hook, end }) => {
+    const text = end.kind === 'answer' ? pick(end.answer) : undefined;
+    return text === undefined || text.trim() === '' ? [] : [{ hook, text: clip(text, CONTEXT_LIMIT) }];
+  });
+}
+
+export function contexts(ran: readonly HookRan<'sessionStart' | 'promptSubmitted' | 'postTool'>[]): HookText[] {
+  return texts(ran, ({ context }) => context);
+}
+
+/** Why the run is to end, in the words of the first hook that wants it (L41). */
+export function firstStop(ran: readonly HookRan<'promptSubmitted' | 'preTool' | 'postTool'>[]): string | null {
+  for (const { hook, end } of ran) {
+    if (end.kind === 'refused') return reasonOf(hook, end.text);
+    if (end.kind === 'answer' && 'stop' in end.answer && end.answer.stop !== undefined)
+      return reasonOf(hook, end.answer.stop);
+  }
+  return null;
+}
+
+/** A reason as it travels through the workflow; one that was not given is made up. */
+function reasonOf(hook: string, given: string | undefined): string {
+  const text = given?.trim() ?? '';
+  return clip(text === '' ? `the hook ${hook} gave no reason` : text, WORKFLOW_LIMIT);
+}
