@@ -4,10 +4,8 @@ import type { CallModel, ModelResult, FindReply } from '../workflows/contract/ac
 import { type Attempt, givenUp } from './attempt.ts';
 import type { Deps } from './deps.ts';
 import { promptHooks } from './hooks/around-runs.ts';
-import { announce } from './live/announce.ts';
+import { announce, finish, orDied, retell } from './live/tell.ts';
 import type { LiveWriter } from './live/events.ts';
-import { finish } from './live/finish.ts';
-import { orDied } from './live/or-died.ts';
 import { answerChecks } from './model/answer-schema.ts';
 import { attemptReply, replyPort } from './model/attempt-reply.ts';
 import { chosenModel, buildRequest } from './model/request.ts';
@@ -22,7 +20,6 @@ import type { Entry } from './transcript/log/entries.ts';
 import type { Extended } from './transcript/transcripts.ts';
 import { noSpend } from '../workflows/contract/loop.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
-import { retell } from './live/retell.ts';
 import { lastReply, type View } from './transcript/view/view.ts';
 
 export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => Promise<ModelResult> {

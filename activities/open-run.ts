@@ -10,7 +10,7 @@ import type { Attempt } from './attempt.ts';
 import type { Deps } from './deps.ts';
 import { bootId } from './process/identity.ts';
 import { isInside } from './tools/builtin/files/confine.ts';
-import { announce } from './live/announce.ts';
+import { announce } from './live/tell.ts';
 import { schemaProblem } from './model/answer-schema.ts';
 import { hookFailed, sessionStart, withContext, type SessionStarted } from './hooks/around-runs.ts';
 import { modelFacts } from './model/request.ts';

@@ -4,7 +4,7 @@ import { type Attempt, givenUp, isGivenUp } from './attempt.ts';
 import type { Deps, AfterStopHandler, EndedRun } from './deps.ts';
 import { hookContext } from './hooks/around-runs.ts';
 import { refuseWithoutHooks } from './guards.ts';
-import { orDied } from './live/or-died.ts';
+import { orDied } from './live/tell.ts';
 import { finalText } from './transcript/view/result.ts';
 import { queryName } from './query-name.ts';
 import { untilAborted } from './async.ts';

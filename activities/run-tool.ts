@@ -5,7 +5,7 @@ import { callKey } from '../workflows/contract/ids.ts';
 import { type Attempt, stopped } from './attempt.ts';
 import type { Deps } from './deps.ts';
 import { refuseWithoutHooks } from './guards.ts';
-import { orDied } from './live/or-died.ts';
+import { orDied } from './live/tell.ts';
 import { storedCall } from './tools/stored-call.ts';
 
 export function runTool(deps: Deps): (attempt: Attempt, input: RunTool) => Promise<ToolResult> {

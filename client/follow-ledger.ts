@@ -2,7 +2,7 @@
 // truth. What differs is taken back, and what is missing is told, so that both are the same after each comparison, whatever the
 // channel has lost, doubled, or kept of an attempt that did not count (L16).
 import type { LiveEvent, Watched } from '../activities/live/events.ts';
-import { contentEvents, outcomeEvents, replyEvent, SHOWN_OF_OUTCOME } from '../activities/live/retell.ts';
+import { contentEvents, outcomeEvents, replyEvent, SHOWN_OF_OUTCOME } from '../activities/live/tell.ts';
 import type { Entry, Outcome, ReplyEntry } from '../activities/transcript/log/entries.ts';
 import { isRepeated } from './render/paired-outcomes.ts';
 

@@ -2,9 +2,7 @@
 // segment, or nothing. Safe to attempt twice, as compaction is.
 import type { Collapse, Collapsed } from '../../workflows/contract/activities.ts';
 import type { Attempt } from '../attempt.ts';
-import { announce } from '../live/announce.ts';
-import { finish } from '../live/finish.ts';
-import { orDied } from '../live/or-died.ts';
+import { announce, finish, orDied } from '../live/tell.ts';
 import type { Asked } from '../model/ask-model.ts';
 import { chosenModel } from '../model/request.ts';
 import { refuseScripted } from '../guards.ts';

@@ -4,10 +4,8 @@ import type { Compact, Compacted } from '../../workflows/contract/activities.ts'
 import type { Attempt } from '../attempt.ts';
 import { hookContext, hookFailed } from '../hooks/around-runs.ts';
 import type { HookContext } from '../hooks/hooks.ts';
-import { announce } from '../live/announce.ts';
+import { announce, finish, orDied } from '../live/tell.ts';
 import type { LiveWriter } from '../live/events.ts';
-import { finish } from '../live/finish.ts';
-import { orDied } from '../live/or-died.ts';
 import { chosenModel } from '../model/request.ts';
 import { refuseScripted } from '../guards.ts';
 import { isForgotten, stepRecord, type StepRecord } from '../step-record.ts';

@@ -2,8 +2,7 @@
 // read even if the file is forgotten meanwhile.
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import type { LiveHeader } from './events.ts';
-import { type AttemptName, attemptFile, isMissing, listAttempts } from './live-files.ts';
-import { type FoundLines, isHeader, linesIn } from './live-lines.ts';
+import { type AttemptName, attemptFile, isMissing, listAttempts, type FoundLines, isHeader, linesIn } from './files.ts';
 
 export type AttemptReader = {
   /** Every attempt there is. Of two steps, one after the other, the second is never listed without the first. */

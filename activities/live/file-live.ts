@@ -3,7 +3,7 @@
 import { closeSync, mkdirSync, openSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { LiveChannel, LiveFate, LiveLine, LiveWriter } from './events.ts';
-import { attemptFile, isMissing, listAttempts, sessionFolder } from './live-files.ts';
+import { attemptFile, isMissing, listAttempts, sessionFolder } from './files.ts';
 
 export type FileLiveOptions = {
   readonly dir: string;

@@ -6,7 +6,7 @@ import { givenUp } from '../attempt.ts';
 import type { CallPort, CallRunner } from '../deps.ts';
 import type { HookRunner } from '../hooks/hooks.ts';
 import { thisHost, type Host } from '../host.ts';
-import { toolEnd } from '../live/retell.ts';
+import { toolEnd } from '../live/tell.ts';
 import type { CallBlock } from '../model/judge.ts';
 import type { RunConfig } from '../run-config.ts';
 import type { Store } from '../transcript/store/store.ts';

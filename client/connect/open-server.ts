@@ -11,7 +11,7 @@ import { fileStore } from '../../activities/transcript/store/file-store.ts';
 import { storeIdentity } from '../../activities/transcript/store/store-folder.ts';
 import type { Store } from '../../activities/transcript/store/store.ts';
 import type { Told } from '../../activities/live/events.ts';
-import { followLive, type LiveItem } from '../../activities/live/follow-live.ts';
+import { followLive, type LiveItem } from '../../activities/live/follow.ts';
 import { createClient, type PerdureClient } from '../client.ts';
 
 export type OpenServer = {

@@ -1,6 +1,6 @@
 // The line that an event takes on the screen, for events that take one.
 import type { Watched } from '../../activities/live/events.ts';
-import { SHOWN_OF_OUTCOME } from '../../activities/live/retell.ts';
+import { SHOWN_OF_OUTCOME } from '../../activities/live/tell.ts';
 import { compactionText, stagedText } from './context-words.ts';
 import type { Paint } from './paint.ts';
 import { oneLine } from './plain.ts';

@@ -1,6 +1,6 @@
 // A session's transcript for a person: who said what, what was done, how each run ended.
 import type { RunEnded } from '../../workflows/contract/activities.ts';
-import { isUntimed } from '../../activities/live/retell.ts';
+import { isUntimed } from '../../activities/live/tell.ts';
 import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/log/entries.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import type { MessageBody, PendingApproval } from '../../workflows/contract/session.ts';

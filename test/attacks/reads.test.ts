@@ -3,7 +3,7 @@ import { appendFileSync, writeFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { attemptReader } from '../../activities/live/attempt-reader.ts';
 import { folderChanges } from '../../activities/live/folder-changes.ts';
-import { attemptFile } from '../../activities/live/live-files.ts';
+import { attemptFile } from '../../activities/live/files.ts';
 import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
 import { readEntries } from '../../activities/transcript/view/render-entries.ts';
 import type { Store } from '../../activities/transcript/store/store.ts';

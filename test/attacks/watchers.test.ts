@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Told, Watched } from '../../activities/live/events.ts';
-import { contentEvents, outcomeEvents, replyEvent } from '../../activities/live/retell.ts';
+import { contentEvents, outcomeEvents, replyEvent } from '../../activities/live/tell.ts';
 import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/log/entries.ts';
 import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
 import { converging } from '../../client/follow-converge.ts';

@@ -1,6 +1,6 @@
 // A session as a follower meets it: what the server says of it is set by the test, the live channel and the store are real.
 import { fileLive } from '../../activities/live/file-live.ts';
-import { followLive, type LiveItem } from '../../activities/live/follow-live.ts';
+import { followLive, type LiveItem } from '../../activities/live/follow.ts';
 import type { LiveEvent, Told } from '../../activities/live/events.ts';
 import type { Entry } from '../../activities/transcript/log/entries.ts';
 import { memoryStore } from '../../activities/transcript/store/memory-store.ts';

@@ -1,6 +1,6 @@
 // Lines of the live channel: every type that can be written can be read.
 import { expect, test } from 'vitest';
-import { linesIn } from '../../activities/live/live-lines.ts';
+import { linesIn } from '../../activities/live/files.ts';
 import type { LiveEvent } from '../../activities/live/events.ts';
 
 const bytes = (lines: readonly unknown[]): Uint8Array =>

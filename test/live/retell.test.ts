@@ -1,6 +1,6 @@
 // What watchers are told of the end of a call.
 import { expect, it } from 'vitest';
-import { toolEnd } from '../../activities/live/retell.ts';
+import { toolEnd } from '../../activities/live/tell.ts';
 import type { CallLog } from '../../activities/transcript/log/entries.ts';
 import { outcome } from '../support/transcript.ts';
 

@@ -1,7 +1,7 @@
 // A follower of a session in a test, as a program or `perdure watch` has one: what it was shown must come to what is stored.
 import type { Client } from '@temporalio/client';
 import { expect, onTestFinished } from 'vitest';
-import { followLive } from '../../activities/live/follow-live.ts';
+import { followLive } from '../../activities/live/follow.ts';
 import type { Told } from '../../activities/live/events.ts';
 import { fileStore } from '../../activities/transcript/store/file-store.ts';
 import { createClient } from '../../client/client.ts';

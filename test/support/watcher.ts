@@ -1,7 +1,7 @@
 // A watcher of the live channel in a test: follows until the test is over, and can be asked what it has seen.
 import { onTestFinished } from 'vitest';
 import type { Told, Watched } from '../../activities/live/events.ts';
-import { type Cursor, followLive, type LiveItem } from '../../activities/live/follow-live.ts';
+import { type Cursor, followLive, type LiveItem } from '../../activities/live/follow.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { until } from './until.ts';
 
