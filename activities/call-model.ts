@@ -14,7 +14,7 @@ import { refuseWithoutHooks, refuseScripted } from './guards.ts';
 import { inDoubt } from './model/run-open-calls.ts';
 import { died, settle } from './model/settle.ts';
 import { endWithout, type ModelStep, observableMessage } from './model/store-reply.ts';
-import type { RunConfig } from './run-config.ts';
+import type { RunConfig } from './run/configuration.ts';
 import { isForgotten, stepRecord } from './step-record.ts';
 import type { Entry } from './transcript/log/entries.ts';
 import type { Extended } from './transcript/transcripts.ts';

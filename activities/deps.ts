@@ -6,7 +6,7 @@ import type { EarlyOutcome, EarlyTraits } from './model/attempt-reply.ts';
 import type { Backoff } from './model/classify.ts';
 import type { ModelTable } from './model/request.ts';
 import type { ModelPort } from './model/stream.ts';
-import type { ConfigReader, RunConfig } from './run-config.ts';
+import type { ConfigReader, RunConfig } from './run/configuration.ts';
 import type { HookRunner } from './hooks/hooks.ts';
 import type { LiveChannel, LiveEvent } from './live/events.ts';
 import type { Tool as ApiTool } from '@anthropic-ai/sdk/resources/messages';

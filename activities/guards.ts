@@ -4,7 +4,7 @@ import type { SessionId } from '../workflows/contract/ids.ts';
 import type { Body } from './attempt.ts';
 import { StoreError } from './transcript/store/store.ts';
 import type { Deps } from './deps.ts';
-import type { RunConfig } from './run-config.ts';
+import type { RunConfig } from './run/configuration.ts';
 
 /** `run`: the one that is stopped, under way or about to open. */
 export type Stops = { readonly session: SessionId; readonly run: number };

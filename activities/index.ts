@@ -11,7 +11,7 @@ import { collapse } from './compaction/collapse.ts';
 import { compact } from './compaction/compact.ts';
 import { summarizeBatch } from './compaction/summarize.ts';
 import type { Deps } from './deps.ts';
-import { openRun } from './open-run.ts';
+import { openRun } from './run/open-run.ts';
 import { runTool } from './run-tool.ts';
 
 /** `stops`: the one run that the worker is there to stop. */

@@ -6,7 +6,7 @@ import { hookContext } from './hooks/around-runs.ts';
 import { refuseWithoutHooks } from './guards.ts';
 import { orDied } from './live/tell.ts';
 import { finalText } from './transcript/view/result.ts';
-import { queryName } from './query-name.ts';
+import { queryName } from './run/configuration.ts';
 import { untilAborted } from './async.ts';
 
 /** An attempt that was stopped answers `passed`: whoever stopped it decides what follows (L47). */

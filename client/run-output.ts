@@ -1,5 +1,5 @@
 // The value that a run with an output schema came to (L53): its final answer, parsed as the loop parsed it.
-import { configReader } from '../activities/run-config.ts';
+import { configReader } from '../activities/run/configuration.ts';
 import type { Entry } from '../activities/transcript/log/entries.ts';
 import { type RunResult, structuredOutput } from '../activities/transcript/view/result.ts';
 import { isDamage, type Store } from '../activities/transcript/store/store.ts';

@@ -2,7 +2,7 @@
 import type { RunDefaults } from '../activities/deps.ts';
 import { defaultBackoff } from '../activities/model/classify.ts';
 import { DEFAULT_MODEL, modelTable, SMALL_MODEL } from '../activities/model/request.ts';
-import { DEFAULT_SYSTEM_PROMPT } from '../activities/system-prompt.ts';
+import { DEFAULT_SYSTEM_PROMPT } from '../activities/run/configuration.ts';
 
 export const runDefaults: RunDefaults = {
   model: DEFAULT_MODEL,

@@ -4,7 +4,7 @@ import { relative } from 'node:path';
 import type { Notice, SeenFile } from '../../workflows/contract/activities.ts';
 import { CONTEXT_LIMIT } from '../hooks/run-hook.ts';
 import { clip } from '../text.ts';
-import type { RunConfig } from '../run-config.ts';
+import type { RunConfig } from '../run/configuration.ts';
 import type { Entry } from '../transcript/log/entries.ts';
 import type { Extended } from '../transcript/transcripts.ts';
 import { lastReply, type View } from '../transcript/view/view.ts';

@@ -1,7 +1,7 @@
 // What configured providers have to tell the model between iterations (L43): collected ahead, while tools run, and taken only
 // when it has settled, so that nothing ever waits for it. Lives in the worker: what one knows is lost with it, and asked again.
 import { untilAborted } from '../async.ts';
-import { queryName } from '../query-name.ts';
+import { queryName } from '../run/configuration.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 
 /** Notifications, memory: a text for the model, or null when there is nothing new. */

@@ -28,7 +28,7 @@ import {
   leftOfWait,
 } from '../model/failed-attempt.ts';
 import { died } from '../model/settle.ts';
-import type { RunConfig } from '../run-config.ts';
+import type { RunConfig } from '../run/configuration.ts';
 
 type Step = Compacting & {
   readonly given: Extended;

@@ -3,13 +3,12 @@ import type { CallModel, OpenRun, Notice } from '../../workflows/contract/activi
 import { type Attempt, givenUp } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
 import type { LiveWriter } from '../live/events.ts';
-import type { RunConfig } from '../run-config.ts';
+import { type RunConfig, queryName } from '../run/configuration.ts';
 import type { Entry } from '../transcript/log/entries.ts';
 import type { Extended } from '../transcript/transcripts.ts';
 import type { PromptVerdict, HookFailure, HookText, HookContext, HookEvent } from './hooks.ts';
 import { queryIdOf } from '../../workflows/contract/ids.ts';
 import { stepRecord } from '../step-record.ts';
-import { queryName } from '../query-name.ts';
 
 type PromptsTold = { readonly entries: readonly Entry[]; readonly stop: string | null };
 

@@ -4,7 +4,7 @@ import { messageText } from '../transcript/view/result.ts';
 import type { Message, MessageCreateParamsStreaming } from '@anthropic-ai/sdk/resources/messages';
 import type { Spend } from '../../workflows/contract/loop.ts';
 import type { Redact } from '../deps.ts';
-import type { RunConfig } from '../run-config.ts';
+import type { RunConfig } from '../run/configuration.ts';
 import { wellFormedText } from '../text.ts';
 import { accumulator, type BlockState } from './accumulate.ts';
 import { brief, classify, type Verdict } from './classify.ts';

@@ -10,7 +10,7 @@ import type {
 } from '@anthropic-ai/sdk/resources/messages';
 import type { BetaTokenTaskBudget } from '@anthropic-ai/sdk/resources/beta/messages';
 import type { CallModel } from '../../workflows/contract/activities.ts';
-import type { RunConfig, RunModel } from '../run-config.ts';
+import type { RunConfig, RunModel } from '../run/configuration.ts';
 import type { Price } from '../../workflows/contract/loop.ts';
 
 /** Names the beta that `task_budget` belongs to. */

@@ -18,7 +18,7 @@ import {
 } from './failed-attempt.ts';
 import { runOpenCalls } from './run-open-calls.ts';
 import { spendOf, MOST_NAME, storeReply, UnwritableReply, type ModelStep } from './store-reply.ts';
-import { queryName } from '../query-name.ts';
+import { queryName } from '../run/configuration.ts';
 
 /** Of an abandoned attempt the model is told this many calls. */
 const MOST_CALLS = 20;

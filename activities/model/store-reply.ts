@@ -8,7 +8,7 @@ import { estimateTokens } from '../../workflows/contract/tokens.ts';
 import { type Attempt, givenUp, isGivenUp } from '../attempt.ts';
 import type { Deps, CallRunner } from '../deps.ts';
 import type { LiveWriter } from '../live/events.ts';
-import type { RunConfig } from '../run-config.ts';
+import { type RunConfig, queryName } from '../run/configuration.ts';
 import type { Entry, ReplyEntry } from '../transcript/log/entries.ts';
 import { finalText } from '../transcript/view/result.ts';
 import { fitOutcomes } from '../transcript/log/append.ts';
@@ -25,7 +25,6 @@ import { clip } from '../text.ts';
 import type { CallBlock } from './judge.ts';
 import { inDoubt } from './run-open-calls.ts';
 import { hookContext } from '../hooks/around-runs.ts';
-import { queryName } from '../query-name.ts';
 
 /** One attempt of one model call, and what it works on. */
 export type ModelStep = {

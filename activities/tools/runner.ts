@@ -8,7 +8,7 @@ import type { HookRunner } from '../hooks/hooks.ts';
 import { thisHost, type Host } from '../host.ts';
 import { toolEnd } from '../live/tell.ts';
 import type { CallBlock } from '../model/judge.ts';
-import type { RunConfig } from '../run-config.ts';
+import type { RunConfig } from '../run/configuration.ts';
 import type { Store } from '../transcript/store/store.ts';
 import { attemptSignal } from './attempt-signal.ts';
 import { deeperThan } from './depth.ts';

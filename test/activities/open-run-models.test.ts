@@ -1,7 +1,7 @@
 // Which models a run may ask, and what it may ask of each, decided once when it opens (L19, L26, L57, L59); and whom it may ask (L55).
 import { expect, it } from 'vitest';
 import type { RunDefaults } from '../../activities/deps.ts';
-import { openRun } from '../../activities/open-run.ts';
+import { openRun } from '../../activities/run/open-run.ts';
 import type { PermissionMode, RunOptions } from '../../workflows/contract/session.ts';
 import { benchDeps, fakeAttempt } from '../support/bench-deps.ts';
 import { tempDir } from '../support/temp-dir.ts';

@@ -2,7 +2,7 @@
 // refused.
 import { describe, expect, it } from 'vitest';
 import { answerChecks, schemaProblem } from '../../activities/model/answer-schema.ts';
-import { openRun } from '../../activities/open-run.ts';
+import { openRun } from '../../activities/run/open-run.ts';
 import { structuredOutput } from '../../activities/transcript/view/result.ts';
 import { fault, reply, text, thinking, toolUse } from '../../worker/scripted-model/index.ts';
 import { benchDeps, fakeAttempt, type BenchOptions } from '../support/bench-deps.ts';

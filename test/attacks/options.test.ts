@@ -1,7 +1,7 @@
 // Options and rules that nobody reads: a guard that was meant and misspelled is refused, not passed over.
 import { Client, Connection } from '@temporalio/client';
 import { describe, expect, inject, it } from 'vitest';
-import { openRun } from '../../activities/open-run.ts';
+import { openRun } from '../../activities/run/open-run.ts';
 import { createClient, type ClientOptions } from '../../client/client.ts';
 import { query } from '../../client/query.ts';
 import { memoryStore } from '../../activities/transcript/store/memory-store.ts';

@@ -4,7 +4,7 @@ import { afterStop, runStopHooks } from '../../activities/run-stop-hooks.ts';
 import { commit } from '../../activities/commit.ts';
 import type { AfterStopHandler, Deps } from '../../activities/deps.ts';
 import type { HookConfig } from '../../activities/hooks/hooks.ts';
-import { openRun } from '../../activities/open-run.ts';
+import { openRun } from '../../activities/run/open-run.ts';
 import { reply } from '../../worker/scripted-model/index.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { benchDeps, fakeAttempt } from '../support/bench-deps.ts';

@@ -7,7 +7,7 @@ import { commit } from '../../activities/commit.ts';
 import { collapse } from '../../activities/compaction/collapse.ts';
 import { compact } from '../../activities/compaction/compact.ts';
 import type { Deps } from '../../activities/deps.ts';
-import { openRun } from '../../activities/open-run.ts';
+import { openRun } from '../../activities/run/open-run.ts';
 import { runStopHooks } from '../../activities/run-stop-hooks.ts';
 import { runTool } from '../../activities/run-tool.ts';
 import type { Entry } from '../../activities/transcript/log/entries.ts';

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Attempt } from '../../activities/attempt.ts';
 import type { HookRunner } from '../../activities/hooks/hooks.ts';
 import type { LiveEvent } from '../../activities/live/events.ts';
-import type { RunConfig } from '../../activities/run-config.ts';
+import type { RunConfig } from '../../activities/run/configuration.ts';
 import { changingRegistry } from '../../activities/tools/changing-registry.ts';
 import { createRegistry } from '../../activities/tools/registry.ts';
 import { callRunner } from '../../activities/tools/runner.ts';

@@ -1,25 +1,23 @@
 // Opens a run: takes the snapshot it will work with to its end (L57), or says why it cannot start.
 import { realpath, stat } from 'node:fs/promises';
-import type { OpenRun, Place, RunOpened } from '../workflows/contract/activities.ts';
-import { nearName } from '../workflows/contract/near-name.ts';
-import { optionsProblem } from '../workflows/contract/options-problem.ts';
-import { parseRule } from '../workflows/contract/permission-rules.ts';
-import type { PermissionRules, RunOptions } from '../workflows/contract/session.ts';
-import { queryIdOf } from '../workflows/contract/ids.ts';
-import type { Attempt } from './attempt.ts';
-import type { Deps } from './deps.ts';
-import { bootId } from './process/identity.ts';
-import { isInside } from './tools/builtin/files/confine.ts';
-import { announce } from './live/tell.ts';
-import { schemaProblem } from './model/answer-schema.ts';
-import { hookFailed, sessionStart, withContext, type SessionStarted } from './hooks/around-runs.ts';
-import { modelFacts } from './model/request.ts';
-import { queryName } from './query-name.ts';
-import type { RunConfig, RunModel } from './run-config.ts';
-import { rulesOf } from './run-rules.ts';
-import { systemPrompt } from './system-prompt.ts';
-import { namesSome } from './tools/rules/match-rules.ts';
-import { wellFormedText } from './text.ts';
+import type { OpenRun, Place, RunOpened } from '../../workflows/contract/activities.ts';
+import { nearName } from '../../workflows/contract/near-name.ts';
+import { optionsProblem } from '../../workflows/contract/options-problem.ts';
+import { parseRule } from '../../workflows/contract/permission-rules.ts';
+import type { PermissionRules, RunOptions } from '../../workflows/contract/session.ts';
+import { queryIdOf } from '../../workflows/contract/ids.ts';
+import type { Attempt } from '../attempt.ts';
+import type { Deps } from '../deps.ts';
+import { bootId } from '../process/identity.ts';
+import { isInside } from '../tools/builtin/files/confine.ts';
+import { announce } from '../live/tell.ts';
+import { schemaProblem } from '../model/answer-schema.ts';
+import { hookFailed, sessionStart, withContext, type SessionStarted } from '../hooks/around-runs.ts';
+import { modelFacts } from '../model/request.ts';
+import { queryName, type RunConfig, type RunModel, systemPrompt } from './configuration.ts';
+import { rulesOf } from './rules.ts';
+import { namesSome } from '../tools/rules/match-rules.ts';
+import { wellFormedText } from '../text.ts';
 
 const MAX_EMPTY_REPLIES = 3;
 

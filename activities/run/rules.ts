@@ -1,10 +1,10 @@
 // The limits a run is decided by, from what its caller and its worker chose: part of its snapshot (L57).
-import { summarySpend } from './compaction/summarize.ts';
-import type { ModelLimits, Rules } from '../workflows/contract/loop.ts';
-import type { RunOptions } from '../workflows/contract/session.ts';
-import type { Deps } from './deps.ts';
-import type { RunConfig, RunModel } from './run-config.ts';
-import { estimateTokens } from '../workflows/contract/tokens.ts';
+import { summarySpend } from '../compaction/summarize.ts';
+import type { ModelLimits, Rules } from '../../workflows/contract/loop.ts';
+import type { RunOptions } from '../../workflows/contract/session.ts';
+import type { Deps } from '../deps.ts';
+import type { RunConfig, RunModel } from './configuration.ts';
+import { estimateTokens } from '../../workflows/contract/tokens.ts';
 
 const MAX_OUTPUT_RECOVERIES = 3;
 const MAX_SAME_FAILURES = 5;

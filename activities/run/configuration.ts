@@ -1,11 +1,12 @@
 // The snapshot a run works with from its first iteration to its last (L57, L58): stored once, referred to by hash.
-import type { Hash, SessionId } from '../workflows/contract/ids.ts';
-import type { Rules } from '../workflows/contract/loop.ts';
-import type { PermissionMode, PermissionRules } from '../workflows/contract/session.ts';
-import type { Backoff } from './model/classify.ts';
-import type { ModelFacts } from './model/request.ts';
-import { StoreError, type Store } from './transcript/store/store.ts';
-import { newerValue, newerVersion, parseStored } from './transcript/stored-json.ts';
+import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
+import type { Rules } from '../../workflows/contract/loop.ts';
+import type { PermissionMode, PermissionRules } from '../../workflows/contract/session.ts';
+import type { Backoff } from '../model/classify.ts';
+import type { ModelFacts } from '../model/request.ts';
+import { StoreError, type Store } from '../transcript/store/store.ts';
+import { newerValue, newerVersion, parseStored } from '../transcript/stored-json.ts';
+import type { JsonSchema } from '../model/answer-schema.ts';
 
 /** A model as a run knows it. Window and maximum output in tokens. */
 export type RunModel = ModelFacts & { readonly name: string };
@@ -73,4 +74,36 @@ function decode(bytes: Uint8Array, hash: Hash): RunConfig {
     throw new StoreError('corrupt', `${what} is none of version 1: restore it from a backup`);
   }
   return value as RunConfig;
+}
+
+// The system prompt of a run (L58): the caller's, then the system's context. Made once when the run opens and fixed for it, so
+// that the prompt cache holds.
+
+export const DEFAULT_SYSTEM_PROMPT = [
+  'You are an agent that completes tasks in a workspace, using the tools you are given.',
+  'Work step by step: look before you change, prefer the file tools to shell commands, and check what you did.',
+  'Independent reads may go in one reply: they run together. When the task is done, say what you did in a few sentences.',
+  'A tool result that says its outcome is unknown means that the effect may or may not have happened: check before repeating it.',
+].join('\n');
+
+/** `at` in milliseconds since the epoch. `schema`: what the final answer must satisfy (L53). */
+export function systemPrompt(callers: string, cwd: string, at: number, schema?: JsonSchema): string {
+  const date = new Date(at).toISOString().slice(0, 10);
+  const context = [`Workspace: ${cwd}`, `Platform: ${process.platform}`, `Date when this run started: ${date}`];
+  const parts = [callers.trim(), context.join('\n'), schema === undefined ? '' : answerRule(schema)];
+  return parts.filter((part) => part !== '').join('\n\n');
+}
+
+function answerRule(schema: JsonSchema): string {
+  return [
+    'Your final answer, the reply in which you call no tool, must be exactly one JSON value that satisfies the JSON schema below:',
+    'no words before or after it.',
+    JSON.stringify(schema),
+  ].join('\n');
+}
+
+// How a line of the log names the run it is about (L13).
+
+export function queryName({ session, queryId, depth }: Pick<RunConfig, 'session' | 'queryId' | 'depth'>): string {
+  return `session ${session}, query ${queryId}, depth ${depth}`;
 }
