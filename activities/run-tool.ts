@@ -6,7 +6,8 @@ import { type Attempt, stopped } from './attempt.ts';
 import type { Deps } from './deps.ts';
 import { refuseWithoutHooks } from './guards.ts';
 import { orDied } from './live/tell.ts';
-import { storedCall } from './tools/stored-call.ts';
+import type { CallBlock } from './model/judge.ts';
+import { lastReply, type View } from './transcript/view/view.ts';
 
 export function runTool(deps: Deps): (attempt: Attempt, input: RunTool) => Promise<ToolResult> {
   return async (
@@ -28,4 +29,16 @@ export function runTool(deps: Deps): (attempt: Attempt, input: RunTool) => Promi
       return 'ask' in done ? done : done.facts;
     });
   };
+}
+
+// Finds a call in the reply it was made in: the stored reply is the only source of a call's input.
+
+/** The tool_use at block `index` of the view's last reply. Throws when there is none: the loop asked for what it was not given. */
+function storedCall(view: View, index: number): CallBlock {
+  const block = lastReply(view)?.reply.message.content[index];
+  if (block?.type !== 'tool_use') {
+    throw new Error(`session ${view.session}: block ${index} of the last reply is no call`);
+  }
+  const { id, name, input } = block;
+  return { index, id, name, input };
 }

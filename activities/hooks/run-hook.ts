@@ -5,8 +5,8 @@ import type { CommandHook, FunctionHook, Hook, HookInput, HookName, HookAnswers 
 import { clip } from '../text.ts';
 import type { AtExit } from '../process/at-exit.ts';
 import { runCommand, type CommandEnd, type Hold } from './run-command.ts';
-import { deeperThan } from '../tools/depth.ts';
-import { MAX_DEPTH } from '../tools/prepare.ts';
+import { deeperThan } from '../json.ts';
+import { MAX_DEPTH } from '../tools/call/prepare.ts';
 
 /** `refused`: a command ended with status 2, and this is what it said. */
 export type HookEnd<Name extends HookName> = ReadAnswer<Name> | { readonly kind: 'refused'; readonly text: string };

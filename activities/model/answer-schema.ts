@@ -2,7 +2,7 @@
 // schema that would be enforced in part only is refused when the run opens.
 import { toUSVString } from 'node:util';
 import { z } from 'zod';
-import { deeperThan } from '../tools/depth.ts';
+import { deeperThan } from '../json.ts';
 import { structuredOutput } from '../transcript/view/result.ts';
 import { subschemas, unenforced } from './unenforced-schema.ts';
 

@@ -7,7 +7,7 @@ import type { ModelRequest } from './request.ts';
 import { streamReply, type ModelPort } from './stream.ts';
 import { callKey } from '../../workflows/contract/ids.ts';
 import { addSpend } from '../../workflows/contract/loop.ts';
-import { attemptSignal } from '../tools/attempt-signal.ts';
+import { attemptSignal } from '../tools/call/runner.ts';
 import { spendOf, type ModelStep } from './store-reply.ts';
 import type { OutcomeFacts } from '../../workflows/contract/activities.ts';
 import type { Outcome } from '../transcript/log/entries.ts';

@@ -5,7 +5,7 @@ import type { PermissionMode, PermissionRules } from '../../workflows/contract/s
 import type { Backoff } from '../model/classify.ts';
 import type { ModelFacts } from '../model/request.ts';
 import { StoreError, type Store } from '../transcript/store/store.ts';
-import { newerValue, newerVersion, parseStored } from '../transcript/stored-json.ts';
+import { newerValue, newerVersion, parseStored } from '../json.ts';
 import type { JsonSchema } from '../model/answer-schema.ts';
 
 /** A model as a run knows it. Window and maximum output in tokens. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { runTool } from '../../activities/run-tool.ts';
-import { callId } from '../../activities/tools/journal.ts';
+import { callId } from '../../activities/tools/call/journal.ts';
 import { CALL_VARIABLE } from '../../activities/process/environment.ts';
 import { startCommand } from '../../activities/process/spawner.ts';
 import { gate, reply, text, toolUse } from '../../worker/scripted-model/index.ts';

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import type { ModelResult } from '../../workflows/contract/activities.ts';
 import { runTool } from '../../activities/run-tool.ts';
-import { readOutcome } from '../../activities/tools/journal.ts';
+import { readOutcome } from '../../activities/tools/call/journal.ts';
 import type { Tool } from '../../activities/tools/tool.ts';
 import { callKey } from '../../workflows/contract/ids.ts';
 import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';

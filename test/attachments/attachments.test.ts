@@ -6,7 +6,7 @@ import { createAttachments } from '../../activities/attachments/attachments.ts';
 import { callModel } from '../../activities/call-model.ts';
 import { builtinTools } from '../../activities/tools/builtin/builtin-tools.ts';
 import { createRegistry } from '../../activities/tools/registry.ts';
-import { callRunner } from '../../activities/tools/runner.ts';
+import { callRunner } from '../../activities/tools/call/runner.ts';
 import { probeSandbox } from '../../activities/tools/sandbox.ts';
 import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
 import { reply, toolUse, type ScriptedModelOptions } from '../../worker/scripted-model/index.ts';

@@ -3,9 +3,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { executeCall } from '../../activities/tools/execute.ts';
+import { executeCall } from '../../activities/tools/call/execute.ts';
 import { bashTool } from '../../activities/tools/builtin/bash.ts';
-import { findClaim } from '../../activities/tools/journal.ts';
+import { findClaim } from '../../activities/tools/call/journal.ts';
 import { probeSandbox } from '../../activities/tools/sandbox.ts';
 import { Superseded } from '../../activities/tools/tool.ts';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';

@@ -1,7 +1,7 @@
 // Whether a call changes nothing depends on what others change meanwhile: what was judged with its reply holds (L35, L40).
 import { expect, test } from 'vitest';
-import { executeCall, executeEarly } from '../../activities/tools/execute.ts';
-import { findClaim } from '../../activities/tools/journal.ts';
+import { executeCall, executeEarly } from '../../activities/tools/call/execute.ts';
+import { findClaim } from '../../activities/tools/call/journal.ts';
 import { bench, callRun, request, simpleTool } from '../tools/support.ts';
 
 function shifting({ safe }: { safe: boolean }) {

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { bashTool } from '../../activities/tools/builtin/bash.ts';
 import { decide } from '../../activities/tools/permission.ts';
-import { prepareCall } from '../../activities/tools/prepare.ts';
+import { prepareCall } from '../../activities/tools/call/prepare.ts';
 import { createRegistry } from '../../activities/tools/registry.ts';
 import { probeSandbox } from '../../activities/tools/sandbox.ts';
 import { tempFolder, toolContext } from '../tools/support.ts';

@@ -5,7 +5,7 @@ import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { builtinTools } from '../../activities/tools/builtin/builtin-tools.ts';
-import { executeCall } from '../../activities/tools/execute.ts';
+import { executeCall } from '../../activities/tools/call/execute.ts';
 import { probeSandbox } from '../../activities/tools/sandbox.ts';
 import type { PermissionRules } from '../../workflows/contract/session.ts';
 import { bench, callRun, request, tempFolder } from '../tools/support.ts';

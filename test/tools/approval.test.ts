@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Ask, Decision } from '../../workflows/contract/activities.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
-import { findClaim, inputHash as hashOf } from '../../activities/tools/journal.ts';
-import { executeCall, executeEarly } from '../../activities/tools/execute.ts';
+import { findClaim, inputHash as hashOf } from '../../activities/tools/call/journal.ts';
+import { executeCall, executeEarly } from '../../activities/tools/call/execute.ts';
 import type { PermissionDecision, Tool } from '../../activities/tools/tool.ts';
-import type { CallRun, Workbench } from '../../activities/tools/workbench.ts';
+import type { CallRun, Workbench } from '../../activities/tools/call/workbench.ts';
 import { noHooks } from '../support/no-hooks.ts';
 import { bench, callRun, done, losingFirstOutcome, request, simpleTool, tempFolder, type Executed } from './support.ts';
 

@@ -1,9 +1,8 @@
 // What tools may give back, however odd: an outcome the model can read, JSON that can be stored, nothing that hangs or crashes.
 import { expect, test } from 'vitest';
-import { executeCall } from '../../activities/tools/execute.ts';
-import { readOutcome } from '../../activities/tools/journal.ts';
-import type { ToolOutput } from '../../activities/tools/tool.ts';
-import { ToolFailure, FatalToolFailure } from '../../activities/tools/tool.ts';
+import { executeCall } from '../../activities/tools/call/execute.ts';
+import { readOutcome } from '../../activities/tools/call/journal.ts';
+import { type ToolOutput, ToolFailure, FatalToolFailure } from '../../activities/tools/tool.ts';
 import { bench, callRun, done, request, simpleTool } from './support.ts';
 
 async function outcomeOf(output: unknown) {

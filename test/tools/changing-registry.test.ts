@@ -1,6 +1,6 @@
 // A list of tools that changes while sessions run (L44).
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { changingRegistry, type ToolProvider } from '../../activities/tools/changing-registry.ts';
+import { changingRegistry, type ToolProvider } from '../../activities/tools/registry.ts';
 import type { Tool } from '../../activities/tools/tool.ts';
 import { simpleTool } from './support.ts';
 

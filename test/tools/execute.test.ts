@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { executeCall, executeEarly } from '../../activities/tools/execute.ts';
+import { executeCall, executeEarly } from '../../activities/tools/call/execute.ts';
 import { FatalToolFailure, ToolFailure, type Tool } from '../../activities/tools/tool.ts';
 import { bench, callRun, done, request, simpleTool } from './support.ts';
 

@@ -7,9 +7,9 @@ import {
   readOutcome,
   recordOutcome,
   type RecordedOutcome,
-} from '../../activities/tools/journal.ts';
-import { executeCall } from '../../activities/tools/execute.ts';
-import type { Workbench } from '../../activities/tools/workbench.ts';
+} from '../../activities/tools/call/journal.ts';
+import { executeCall } from '../../activities/tools/call/execute.ts';
+import type { Workbench } from '../../activities/tools/call/workbench.ts';
 import type { AbortCause, Tool } from '../../activities/tools/tool.ts';
 import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
 import { StoreError, type Store } from '../../activities/transcript/store/store.ts';

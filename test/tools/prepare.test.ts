@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { keptInput } from '../../activities/model/accumulate.ts';
-import { prepareCall } from '../../activities/tools/prepare.ts';
+import { prepareCall } from '../../activities/tools/call/prepare.ts';
 import { createRegistry } from '../../activities/tools/registry.ts';
 import { simpleTool } from './support.ts';
 

@@ -1,8 +1,8 @@
 // A call that was started and lost its result (L40): a check, or a person, may let it run again, once for each generation.
 import { expect, test, vi } from 'vitest';
 import type { Decision } from '../../workflows/contract/activities.ts';
-import { claimCall, inputHash, recordStopped } from '../../activities/tools/journal.ts';
-import { executeCall } from '../../activities/tools/execute.ts';
+import { claimCall, inputHash, recordStopped } from '../../activities/tools/call/journal.ts';
+import { executeCall } from '../../activities/tools/call/execute.ts';
 import { ToolFailure, type Tool, type ToolContext, type Verified } from '../../activities/tools/tool.ts';
 import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
 import { processIdentity } from '../../activities/process/identity.ts';

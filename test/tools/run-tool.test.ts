@@ -1,8 +1,7 @@
 // The tool activity on a real stored reply: asked, decided, modified.
 import { expect, test } from 'vitest';
 import { runTool } from '../../activities/run-tool.ts';
-import { inputHash } from '../../activities/tools/journal.ts';
-import { readOutcome } from '../../activities/tools/journal.ts';
+import { inputHash, readOutcome } from '../../activities/tools/call/journal.ts';
 import { callKey } from '../../workflows/contract/ids.ts';
 import type { RunTool } from '../../workflows/contract/activities.ts';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';

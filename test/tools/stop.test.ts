@@ -1,7 +1,7 @@
 // How a call ends when it is told to stop: an interrupt and a failing sibling end the call, a deploy only its attempt (L50).
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { executeCall } from '../../activities/tools/execute.ts';
-import type { Workbench } from '../../activities/tools/workbench.ts';
+import { executeCall } from '../../activities/tools/call/execute.ts';
+import type { Workbench } from '../../activities/tools/call/workbench.ts';
 import { ToolFailure, type AbortCause, type Tool } from '../../activities/tools/tool.ts';
 import { bench, callRun, request, simpleTool, type Executed } from './support.ts';
 

@@ -2,10 +2,10 @@
 import { expect, test } from 'vitest';
 import { type HookRunner, type PostToolVerdict, type PreToolVerdict } from '../../activities/hooks/hooks.ts';
 import type { LiveEvent } from '../../activities/live/events.ts';
-import { findClaim } from '../../activities/tools/journal.ts';
-import { executeCall } from '../../activities/tools/execute.ts';
+import { findClaim } from '../../activities/tools/call/journal.ts';
+import { executeCall } from '../../activities/tools/call/execute.ts';
 import type { Tool } from '../../activities/tools/tool.ts';
-import type { CallRun, Workbench } from '../../activities/tools/workbench.ts';
+import type { CallRun, Workbench } from '../../activities/tools/call/workbench.ts';
 import { noHooks } from '../support/no-hooks.ts';
 import { bench, callRun, done, losingFirstOutcome, request, simpleTool, type Executed } from './support.ts';
 

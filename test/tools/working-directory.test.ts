@@ -4,11 +4,11 @@ import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { builtinTools } from '../../activities/tools/builtin/builtin-tools.ts';
-import { executeCall } from '../../activities/tools/execute.ts';
-import { prepareCall } from '../../activities/tools/prepare.ts';
+import { executeCall } from '../../activities/tools/call/execute.ts';
+import { prepareCall } from '../../activities/tools/call/prepare.ts';
 import { createRegistry } from '../../activities/tools/registry.ts';
 import type { ContextModifier } from '../../activities/tools/tool.ts';
-import type { Workbench } from '../../activities/tools/workbench.ts';
+import type { Workbench } from '../../activities/tools/call/workbench.ts';
 import type { CallKey } from '../../workflows/contract/ids.ts';
 import { workingSandboxes } from './sandboxes.ts';
 import { bench, callRun, done, request, simpleTool, tempFolder } from './support.ts';

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { entryName, entryRange } from '../../activities/transcript/log/entries.ts';
 import { readTool } from '../../activities/tools/builtin/read.ts';
 import type { Sandbox } from '../../activities/tools/sandbox.ts';
-import { toolContext } from '../../activities/tools/tool-context.ts';
+import { toolContext } from '../../activities/tools/call/workbench.ts';
 import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
 import { readEntries } from '../../activities/transcript/view/render-entries.ts';
 import { callKey, type Hash, type SessionId } from '../../workflows/contract/ids.ts';

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { callId } from '../journal.ts';
+import { callId } from '../call/journal.ts';
 import { childEnvironment } from '../../process/environment.ts';
 import { killTree } from '../../process/kill-tree.ts';
 import { spawnTree, type ProcessTree } from '../../process/spawn-tree.ts';

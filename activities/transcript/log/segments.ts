@@ -3,7 +3,7 @@
 import { type Hash, isHash, type SessionId } from '../../../workflows/contract/ids.ts';
 import { type Entry, type Segment, kindOf, unknownKind } from './entries.ts';
 import { hashOf, StoreError } from '../store/store.ts';
-import { newerValue, newerVersion, parseStored } from '../stored-json.ts';
+import { newerValue, newerVersion, parseStored } from '../../json.ts';
 import { PAGE, type View } from '../view/shared-view.ts';
 
 /** Where a segment was looked for: `entry` is its last entry's position, null for the head, which nothing points to yet. */

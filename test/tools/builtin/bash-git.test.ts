@@ -5,7 +5,7 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { bashTool } from '../../../activities/tools/builtin/bash.ts';
-import { prepareCall, type ReadyCall } from '../../../activities/tools/prepare.ts';
+import { prepareCall, type ReadyCall } from '../../../activities/tools/call/prepare.ts';
 import { createRegistry } from '../../../activities/tools/registry.ts';
 import type { Sandbox } from '../../../activities/tools/sandbox.ts';
 import type { PermissionRules } from '../../../workflows/contract/session.ts';

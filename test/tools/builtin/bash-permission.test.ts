@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { bashTool } from '../../../activities/tools/builtin/bash.ts';
-import { prepareCall } from '../../../activities/tools/prepare.ts';
+import { prepareCall } from '../../../activities/tools/call/prepare.ts';
 import { createRegistry } from '../../../activities/tools/registry.ts';
 import { probeSandbox } from '../../../activities/tools/sandbox.ts';
 import type { PermissionMode } from '../../../workflows/contract/session.ts';

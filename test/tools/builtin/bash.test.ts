@@ -3,7 +3,7 @@ import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test, vi } from 'vitest';
 import { bashTool } from '../../../activities/tools/builtin/bash.ts';
-import { runTool, validateInput } from '../../../activities/tools/run-tool.ts';
+import { runTool, validateInput } from '../../../activities/tools/call/call-tool.ts';
 import type { Sandbox } from '../../../activities/tools/sandbox.ts';
 import type { ToolContext, ToolOutput } from '../../../activities/tools/tool.ts';
 import { workingSandboxes } from '../sandboxes.ts';

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { globTool } from '../../../activities/tools/builtin/glob.ts';
 import { grepTool } from '../../../activities/tools/builtin/grep.ts';
-import { runTool } from '../../../activities/tools/run-tool.ts';
+import { runTool } from '../../../activities/tools/call/call-tool.ts';
 import { probeSandbox } from '../../../activities/tools/sandbox.ts';
 import type { ToolContext } from '../../../activities/tools/tool.ts';
 import { tempFolder, toolContext } from '../support.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readTool } from '../../../activities/tools/builtin/read.ts';
 import { probeSandbox } from '../../../activities/tools/sandbox.ts';
-import { runTool } from '../../../activities/tools/run-tool.ts';
+import { runTool } from '../../../activities/tools/call/call-tool.ts';
 import type { ToolContext } from '../../../activities/tools/tool.ts';
 import { tempFolder, toolContext } from '../support.ts';
 

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { relative } from 'node:path';
 import { rgPath } from '@vscode/ripgrep';
-import { callId } from '../../journal.ts';
+import { callId } from '../../call/journal.ts';
 import { childEnvironment } from '../../../process/environment.ts';
 import { ToolFailure, type ToolContext } from '../../tool.ts';
 import { isInside, type Workspace } from '../files/confine.ts';

@@ -1,13 +1,13 @@
 // Approvals as values (L55): what is asked about a call, and with which input it runs once someone has decided.
-import type { Ask, Decision } from '../../workflows/contract/activities.ts';
-import { type Hash, isHash } from '../../workflows/contract/ids.ts';
-import type { CallLog } from '../transcript/log/entries.ts';
-import { StoreError, type Store } from '../transcript/store/store.ts';
+import type { Ask, Decision } from '../../../workflows/contract/activities.ts';
+import { type Hash, isHash } from '../../../workflows/contract/ids.ts';
+import type { CallLog } from '../../transcript/log/entries.ts';
+import { StoreError, type Store } from '../../transcript/store/store.ts';
 import type { Judged } from './check-call.ts';
 import { inputHash, recordAsked, wasAsked } from './journal.ts';
-import { clip } from '../text.ts';
-import { deeperThan } from './depth.ts';
-import { askReason } from './permission.ts';
+import { clip } from '../../text.ts';
+import { deeperThan } from '../../json.ts';
+import { askReason } from '../permission.ts';
 import { MAX_DEPTH } from './prepare.ts';
 import type { Verdict } from './verdict.ts';
 import type { Asked, CallRequest, CallRun, Workbench } from './workbench.ts';

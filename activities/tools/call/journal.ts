@@ -2,12 +2,12 @@
 // ended; each step is a record that is created once, so of all attempts ever one makes it. Whoever finds a call started runs it
 // again only when a check or a person allows it: as the next start.
 import { createHash, randomUUID } from 'node:crypto';
-import type { OutcomeFacts } from '../../workflows/contract/activities.ts';
-import type { CallKey, Hash, SessionId } from '../../workflows/contract/ids.ts';
-import type { CallLog, Outcome } from '../transcript/log/entries.ts';
-import { keySegment, type Store } from '../transcript/store/store.ts';
-import type { ProcessIdentity } from '../process/identity.ts';
-import type { AbortCause, ChildRecord } from './tool.ts';
+import type { OutcomeFacts } from '../../../workflows/contract/activities.ts';
+import type { CallKey, Hash, SessionId } from '../../../workflows/contract/ids.ts';
+import type { CallLog, Outcome } from '../../transcript/log/entries.ts';
+import { keySegment, type Store } from '../../transcript/store/store.ts';
+import type { ProcessIdentity } from '../../process/identity.ts';
+import type { AbortCause, ChildRecord } from '../tool.ts';
 
 export type Claim = {
   /** Who made it: where and how long its processes can be looked for. */

@@ -1,6 +1,6 @@
 // Calls a tool and turns every way it can end into a value: an output, a failure the model can read, a stop (L33, L48).
-import { StoreError } from '../transcript/store/store.ts';
-import { clip } from '../text.ts';
+import { StoreError } from '../../transcript/store/store.ts';
+import { clip } from '../../text.ts';
 import {
   FatalToolFailure,
   Superseded,
@@ -11,7 +11,7 @@ import {
   type ToolContext,
   type ToolOutput,
   type Verified,
-} from './tool.ts';
+} from '../tool.ts';
 
 export type Ran =
   | { readonly kind: 'output'; readonly output: ToolOutput }

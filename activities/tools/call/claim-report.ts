@@ -1,8 +1,8 @@
 // What the model is told about a call that was started once and has no result (L40): what is known, and no more.
-import type { Host } from '../host.ts';
+import type { Host } from '../../host.ts';
 import type { Stopped, Taken } from './journal.ts';
-import type { Killed } from '../process/kill-tree.ts';
-import type { AbortCause } from './tool.ts';
+import type { Killed } from '../../process/kill-tree.ts';
+import type { AbortCause } from '../tool.ts';
 
 /** `ran` is false when the last attempt is known to have been stopped before it called the tool. */
 export type TakenReport = { readonly ran: boolean; readonly text: string };

@@ -1,11 +1,11 @@
 // The cheap, synchronous front of L33: name, schema, risk, permission. It runs nothing, so it can decide while a reply
 // still streams whether a call may start early (L37).
 import type { z } from 'zod';
-import { isBrokenInput } from '../model/accumulate.ts';
-import { deeperThan } from './depth.ts';
-import { decide, type PermissionSettings } from './permission.ts';
-import type { ToolRegistry } from './registry.ts';
-import type { JudgeContext, PermissionDecision, Risk, Tool } from './tool.ts';
+import { isBrokenInput } from '../../model/accumulate.ts';
+import { deeperThan } from '../../json.ts';
+import { decide, type PermissionSettings } from '../permission.ts';
+import type { ToolRegistry } from '../registry.ts';
+import type { JudgeContext, PermissionDecision, Risk, Tool } from '../tool.ts';
 
 /** The input of a call is any JSON a model can write. */
 export type NamedInput = { readonly name: string; readonly input: unknown };

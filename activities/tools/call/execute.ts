@@ -1,19 +1,31 @@
 // One call from input to outcome, in the order of L33. Two callers: the model activity starts a safe call early, beside
 // the stream (L37); the tool activity runs the others, with a claim, and records what they came to (L40).
-import type { CallKey } from '../../workflows/contract/ids.ts';
+import type { CallKey } from '../../../workflows/contract/ids.ts';
 import { askAbout, askAgain, chooseInput, withApproval, type Chosen } from './approval.ts';
 import { checkCall } from './check-call.ts';
-import { formatOutcome } from './format-outcome.ts';
+import {
+  formatOutcome,
+  endsCall,
+  stoppedBefore,
+  deniedByPerson,
+  invalid,
+  maybeStarted,
+  type Verdict,
+} from './verdict.ts';
 import { callId, readCall, recordOutcome, type RecordedOutcome } from './journal.ts';
 import { prepareCall, type ReadyCall } from './prepare.ts';
 import { recoverCall } from './recover.ts';
-import { type Claimable, runClaimed } from './run-claimed.ts';
-import { runReady } from './run-ready.ts';
-import { endsCall, stoppedBefore } from './verdict.ts';
-import { abortCause } from './run-tool.ts';
-import { toolContext } from './tool-context.ts';
-import { deniedByPerson, invalid, maybeStarted, type Verdict } from './verdict.ts';
-import type { Asked, CallRequest, CallRun, EarlyRun, Void, Workbench } from './workbench.ts';
+import { type Claimable, runClaimed, runReady } from './run-ready.ts';
+import { abortCause } from './call-tool.ts';
+import {
+  toolContext,
+  type Asked,
+  type CallRequest,
+  type CallRun,
+  type EarlyRun,
+  type Void,
+  type Workbench,
+} from './workbench.ts';
 
 export type Done = { readonly kind: 'done' } & RecordedOutcome;
 

@@ -1,20 +1,18 @@
 // A call that was started and has no outcome (L40). What is left of it on this host is ended first. Then its tool's check, or a
 // person, may say that it runs again, under a claim of the next generation: of several attempts one gets that. Otherwise its outcome
 // is reported as unknown.
-import type { Decision } from '../../workflows/contract/activities.ts';
-import { questionHash } from '../../workflows/contract/ids.ts';
+import type { Decision } from '../../../workflows/contract/activities.ts';
+import { questionHash } from '../../../workflows/contract/ids.ts';
 import { askAgain, editedInput, storedInput, withApproval, type Chosen } from './approval.ts';
 import { checkCall } from './check-call.ts';
 import { callId, inputHash, MAX_GENERATIONS, type Taken } from './journal.ts';
 import { endLeftovers, goesOn, reportTaken, startedText, type Leftovers } from './claim-report.ts';
-import { clip } from '../text.ts';
+import { clip } from '../../text.ts';
 import { prepareCall, type ReadyCall } from './prepare.ts';
-import { answered } from './run-ready.ts';
+import { answered, runClaimed } from './run-ready.ts';
 import { endsCall, stoppedBefore, taken as takenVerdict, type Verdict } from './verdict.ts';
-import { runClaimed } from './run-claimed.ts';
-import { abortCause, verifyCall } from './run-tool.ts';
-import { toolContext } from './tool-context.ts';
-import type { Asked, CallRequest, CallRun, Void, Workbench } from './workbench.ts';
+import { abortCause, verifyCall } from './call-tool.ts';
+import { toolContext, type Asked, type CallRequest, type CallRun, type Void, type Workbench } from './workbench.ts';
 
 type Recovered = Verdict | Void | Asked;
 type Report = (extra?: string, denial?: Extract<Decision, { kind: 'deny' }>) => Verdict;

@@ -1,22 +1,22 @@
 // Joins the loop's calls to the executor: traits for the machine, early runs beside the stream, claimed runs as activities, and
 // what watchers see of each.
 import { createHash } from 'node:crypto';
-import type { ToolContextState } from '../../workflows/contract/activities.ts';
-import { givenUp } from '../attempt.ts';
-import type { CallPort, CallRunner } from '../deps.ts';
-import type { HookRunner } from '../hooks/hooks.ts';
-import { thisHost, type Host } from '../host.ts';
-import { toolEnd } from '../live/tell.ts';
-import type { CallBlock } from '../model/judge.ts';
-import type { RunConfig } from '../run/configuration.ts';
-import type { Store } from '../transcript/store/store.ts';
-import { attemptSignal } from './attempt-signal.ts';
-import { deeperThan } from './depth.ts';
+import type { ToolContextState } from '../../../workflows/contract/activities.ts';
+import { givenUp, type AbortedBy, type Attempt } from '../../attempt.ts';
+import type { CallPort, CallRunner } from '../../deps.ts';
+import type { HookRunner } from '../../hooks/hooks.ts';
+import { thisHost, type Host } from '../../host.ts';
+import { toolEnd } from '../../live/tell.ts';
+import type { CallBlock } from '../../model/judge.ts';
+import type { RunConfig } from '../../run/configuration.ts';
+import type { Store } from '../../transcript/store/store.ts';
+import { deeperThan } from '../../json.ts';
 import { executeCall, executeEarly, type Done } from './execute.ts';
-import { observable } from './observable.ts';
+import { observable } from './check-call.ts';
 import { MAX_DEPTH, prepareCall, type CallSettings } from './prepare.ts';
-import type { ToolRegistry } from './registry.ts';
+import type { ToolRegistry } from '../registry.ts';
 import type { Asked, CallRequest, EarlyRun, Void, Workbench } from './workbench.ts';
+import type { AbortCause } from '../tool.ts';
 
 export function callRunner(
   store: Store,
@@ -105,4 +105,17 @@ async function watched<Ended extends Done | Void | Asked>(
   begins();
   say(toolEnd(iteration, done.outcome));
   return done;
+}
+
+// The attempt's signal as tools understand it: a deploy must not look like an interrupt to them (L50).
+
+const causes: Readonly<Record<AbortedBy, AbortCause>> = { stop: 'interrupt', deploy: 'deploy', lost: 'superseded' };
+
+/** Aborted with an AbortCause when the attempt is. */
+export function attemptSignal(attempt: Attempt): AbortSignal {
+  const abort = new AbortController();
+  const pass = (): void => abort.abort(causes[attempt.abortedBy() ?? 'lost']);
+  if (attempt.signal.aborted) pass();
+  else attempt.signal.addEventListener('abort', pass, { once: true });
+  return abort.signal;
 }

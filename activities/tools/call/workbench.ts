@@ -1,0 +1,120 @@
+// What executing a call works with: what the calls of a run share, the call itself, and one run of it.
+import type { Ask, Decision } from '../../../workflows/contract/activities.ts';
+import { type CallKey, type SessionId, type Hash, keyHead } from '../../../workflows/contract/ids.ts';
+import type { HookRunner } from '../../hooks/hooks.ts';
+import type { LiveEvent } from '../../live/events.ts';
+import type { Attempt } from '../../attempt.ts';
+import type { Host } from '../../host.ts';
+import { type Store, isDamage } from '../../transcript/store/store.ts';
+import type { CallSettings, NamedInput } from './prepare.ts';
+import type { ToolRegistry } from '../registry.ts';
+import { type AbortCause, Superseded, ToolFailure, type ToolContext } from '../tool.ts';
+import { readEntries } from '../../transcript/view/render-entries.ts';
+import { recordChild } from './journal.ts';
+import { resultHash } from './verdict.ts';
+
+/** What the calls of a run share. */
+export type Workbench = CallSettings & {
+  readonly registry: ToolRegistry;
+  readonly hooks: HookRunner;
+  readonly store: Store;
+  readonly session: SessionId;
+  readonly host: Host;
+  /** L13. */
+  readonly queryId: string;
+  readonly depth: number;
+};
+
+/** A tool_use block of a reply. */
+export type CallRequest = NamedInput & { readonly index: number; readonly toolUseId: string };
+
+export type EarlyRun = {
+  /** Unique to this attempt: the call's own key needs the head of a reply that is not stored yet. */
+  readonly id: string;
+  /** Aborted with an AbortCause. */
+  readonly signal: AbortSignal;
+  readonly iteration: number;
+  /** The call is about to run: itself, or the check of whether it did (L40). */
+  begins(): void;
+  progress(text: string): void;
+  say(event: LiveEvent): void;
+};
+
+export type CallRun = Omit<EarlyRun, 'id'> & {
+  readonly key: CallKey;
+  /** As the call was judged with its reply: beside what it runs, and that it needs no claim, was decided by it (L35). */
+  readonly safe: boolean;
+  /** Whether this attempt is still the one that counts: asked right before an effect. */
+  readonly fence: Attempt['fence'];
+  /** An earlier attempt may have: of a call without a claim, what it left running is killed first. */
+  readonly mayHaveBegun: boolean;
+  /** Someone was asked about this call (L55). */
+  readonly decision?: Decision;
+};
+
+/**
+ * The attempt was stopped, the run was not (L50): nothing is recorded, another attempt runs the call or reports it. `tool`: it was not
+ * called, or had not come back; otherwise it has ended.
+ */
+export type Void = { readonly kind: 'void'; readonly cause: AbortCause; readonly tool?: 'untouched' | 'hung' };
+
+/** Nothing has run, nothing is recorded: someone must be asked first (L55). */
+export type Asked = { readonly kind: 'ask'; readonly ask: Ask };
+
+// What a tool is given besides its input, made from what the executor knows.
+
+type ContextParts = {
+  /** The call's key; of an early call, an id of its own. */
+  readonly id: string;
+  /** The claim that children are to be recorded with; null when there is none (L40). */
+  readonly generation: number | null;
+  readonly signal: AbortSignal;
+  /** Absent for a call that may be dropped and made again at will. */
+  readonly fence?: CallRun['fence'];
+  progress(text: string): void;
+};
+
+export function toolContext(
+  bench: {
+    readonly cwd: string;
+    readonly dir?: string;
+    readonly store: Store;
+    readonly session: SessionId;
+    readonly queryId: string;
+    readonly depth: number;
+  },
+  parts: ContextParts,
+): ToolContext {
+  const { store, session } = bench;
+  const { generation } = parts;
+  return {
+    cwd: bench.cwd,
+    dir: bench.dir ?? bench.cwd,
+    signal: parts.signal,
+    fence: async () => {
+      if ((await parts.fence?.()) === false) throw new Superseded();
+    },
+    idempotencyKey: parts.id,
+    queryId: bench.queryId,
+    depth: bench.depth,
+    progress: (text) => parts.progress(text),
+    readStored: (name) => readStored({ store, session, head: keyHead(parts.id) }, name),
+    spawned: async (child) => {
+      if (generation !== null) await recordChild(store, { session, key: parts.id as CallKey }, child, generation);
+    },
+  };
+}
+
+type Place = { readonly store: Store; readonly session: SessionId; readonly head: Hash | null };
+
+/** L6, L8–L10. A damaged value is a failure the model can read; any other failure of the store is not the tool's affair. */
+async function readStored({ store, session, head }: Place, name: string): Promise<Uint8Array | null> {
+  const hash = resultHash(name) as Hash | undefined;
+  try {
+    return hash === undefined ? await readEntries(store, session, head, name) : await store.get(hash);
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    if (error.problem === 'missing') return null;
+    throw new ToolFailure(`The stored result ${name} is damaged and cannot be read.`, { cause: error });
+  }
+}
