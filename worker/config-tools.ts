@@ -1,6 +1,6 @@
 // The schema of the tools in a configuration. A tool that cannot be registered is found before anything starts, and named by its place.
 import { z } from 'zod';
-import { builtinNames } from '../activities/tools/builtin/builtin-names.ts';
+import { builtinNames } from '../activities/tools/builtin/builtin-tools.ts';
 import { definitionOf, VALID_NAME } from '../activities/tools/registry.ts';
 import { nearName } from '../workflows/contract/near-name.ts';
 import type { Recovery, Risk, Tool } from '../activities/tools/tool.ts';

@@ -10,7 +10,7 @@ import type { Extended } from '../transcript/transcripts.ts';
 import { lastReply, type View } from '../transcript/view/view.ts';
 import { prefetch, type Attachment, type AttachmentProvider } from './prefetch.ts';
 import { isInside } from '../tools/builtin/files/confine.ts';
-import { factsOf } from '../tools/builtin/files/file-facts.ts';
+import { factsOf } from '../tools/builtin/files/open-inside.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 
 export type Attachments = {

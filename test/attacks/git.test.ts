@@ -7,8 +7,7 @@ import { expect, test } from 'vitest';
 import { atExit } from '../../activities/process/at-exit.ts';
 import { runCommand } from '../../activities/hooks/run-command.ts';
 import { bashTool } from '../../activities/tools/builtin/bash.ts';
-import { holdsOnlyHarmless } from '../../activities/tools/builtin/shell/git-config.ts';
-import { gitMayDoMore } from '../../activities/tools/builtin/shell/git-programs.ts';
+import { holdsOnlyHarmless, gitMayDoMore } from '../../activities/tools/builtin/shell/git.ts';
 import { probeSandbox } from '../../activities/tools/sandbox.ts';
 import { tempFolder, toolContext } from '../tools/support.ts';
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { analyse } from 'scslre';
 import ts from 'typescript';
 import { expect, test } from 'vitest';
-import { bashResult } from '../../activities/tools/builtin/shell/bash-result.ts';
+import { bashResult } from '../../activities/tools/builtin/shell/output.ts';
 import { bashTool } from '../../activities/tools/builtin/bash.ts';
 import { globTool } from '../../activities/tools/builtin/glob.ts';
 import { grepTool } from '../../activities/tools/builtin/grep.ts';

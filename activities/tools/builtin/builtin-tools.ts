@@ -1,7 +1,6 @@
 // The tools every run has: files and a shell in the workspace.
 import type { Tool } from '../tool.ts';
 import { bashTool } from './bash.ts';
-import { builtinNames, type BuiltinName } from './builtin-names.ts';
 import { editTool } from './edit.ts';
 import { globTool } from './glob.ts';
 import { grepTool } from './grep.ts';
@@ -21,3 +20,9 @@ const makers: Readonly<Record<BuiltinName, (options: BuiltinOptions) => Tool>> =
 export function builtinTools(options: BuiltinOptions): readonly Tool[] {
   return builtinNames.map((name) => makers[name](options));
 }
+
+// The names of the built-in tools, apart from the tools: who only asks for a name need not load them.
+
+export const builtinNames = ['bash', 'edit', 'glob', 'grep', 'read', 'write'] as const;
+
+type BuiltinName = (typeof builtinNames)[number];

@@ -3,17 +3,17 @@
 import type { Stats } from 'node:fs';
 import { z } from 'zod';
 import { defineTool, ToolFailure, type Tool, type ToolContext } from '../tool.ts';
-import type { BuiltinOptions } from './options.ts';
-import { confine, type Confined, type Workspace } from './files/confine.ts';
-import { seenNow } from './files/file-facts.ts';
-import { shown } from './files/fs-failure.ts';
-import { hiddenGitProblem, namesGitFolder } from './files/git-folder.ts';
-import { openFile } from './files/open-inside.ts';
+import { type BuiltinOptions, count, shownName } from './options.ts';
+import { confine, type Confined, type Workspace, shown, fromRoot } from './files/confine.ts';
+import { seenNow, openFile } from './files/open-inside.ts';
+import {
+  hiddenGitProblem,
+  namesGitFolder,
+  guardDecision,
+  hiddenGuardProblem,
+  writeInside,
+} from './files/write-inside.ts';
 import { replaceText, type Replacement } from './files/replace-text.ts';
-import { fromRoot } from './files/from-root.ts';
-import { guardDecision, hiddenGuardProblem } from './files/guarded-files.ts';
-import { count, shownName } from './words.ts';
-import { writeInside } from './files/write-inside.ts';
 
 const MAX_BYTES = 16 * 1024 * 1024;
 

@@ -2,16 +2,18 @@
 import { isAbsolute, relative } from 'node:path';
 import { z } from 'zod';
 import { defineTool, ToolFailure, type Tool } from '../tool.ts';
-import { isInside, type Workspace } from './files/confine.ts';
-import { refuseCostly } from './search/expand-braces.ts';
-import { globMatcher } from './search/glob-match.ts';
-import { shown } from './files/fs-failure.ts';
-import { fromRoot, toDir } from './files/from-root.ts';
-import type { BuiltinOptions } from './options.ts';
-import { commonArguments, ripgrep, searchNotes } from './search/ripgrep.ts';
-import { searchPlace, withoutDot, type SearchPlace } from './search/search-place.ts';
-import { topOf } from './search/top.ts';
-import { count, shownName } from './words.ts';
+import { isInside, type Workspace, shown, fromRoot, toDir } from './files/confine.ts';
+import { refuseCostly, globMatcher } from './search/glob-match.ts';
+import { type BuiltinOptions, count, shownName } from './options.ts';
+import {
+  commonArguments,
+  ripgrep,
+  searchNotes,
+  searchPlace,
+  withoutDot,
+  type SearchPlace,
+  topOf,
+} from './search/ripgrep.ts';
 
 const MOST = 1_000;
 

@@ -1,13 +1,17 @@
 // The grep tool: ripgrep over the workspace.
 import { z } from 'zod';
 import { defineTool, type Tool } from '../tool.ts';
-import { fromRoot, toDir } from './files/from-root.ts';
-import type { BuiltinOptions } from './options.ts';
-import { contentReport, countReport, filesReport, type Report, type ReportPaths } from './search/grep-report.ts';
-import { fileFilter } from './search/file-filter.ts';
-import { commonArguments, ripgrep, searchNotes } from './search/ripgrep.ts';
-import { searchPlace } from './search/search-place.ts';
-import { refuseNul } from './words.ts';
+import { fromRoot, toDir } from './files/confine.ts';
+import { type BuiltinOptions, refuseNul } from './options.ts';
+import {
+  contentReport,
+  countReport,
+  filesReport,
+  type Report,
+  type ReportPaths,
+  fileFilter,
+} from './search/grep-report.ts';
+import { commonArguments, ripgrep, searchNotes, searchPlace } from './search/ripgrep.ts';
 
 const NUL = 0;
 const NEWLINE = 10;

@@ -1,5 +1,7 @@
 // What the built-in tools are made with, once per worker.
 import type { Sandbox } from '../sandbox.ts';
+import { ToolFailure } from '../tool.ts';
+import { shown } from './files/confine.ts';
 
 export type BuiltinOptions = {
   readonly sandbox: Sandbox;
@@ -8,3 +10,20 @@ export type BuiltinOptions = {
   /** Environment variables that shell commands get besides the ordinary ones. */
   readonly passEnv?: readonly string[];
 };
+
+// Small words of answers that several tools share.
+
+/** A file's name in a line of an answer: quoted only when it would break the line. */
+export function shownName(name: string): string {
+  return /[\p{Cc}\u2028\u2029]/u.test(name) ? shown(name) : name;
+}
+
+/** "1 line", "2 lines". */
+export function count(n: number, one: string, many = `${one}s`): string {
+  return `${n} ${n === 1 ? one : many}`;
+}
+
+/** A NUL ends an argument of a program. Throws ToolFailure. */
+export function refuseNul(text: string, what: string): void {
+  if (text.includes('\0')) throw new ToolFailure(`${what} holds a NUL character: leave it out.`);
+}

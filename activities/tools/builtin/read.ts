@@ -4,12 +4,9 @@ import { entryRange } from '../../transcript/log/entries.ts';
 import { resultHash } from '../call/verdict.ts';
 import { defineTool, ToolFailure, type Tool, type ToolContext, type ToolOutput } from '../tool.ts';
 import type { BuiltinOptions } from './options.ts';
-import { confine } from './files/confine.ts';
-import { factsIn } from './files/file-facts.ts';
-import { fromRoot } from './files/from-root.ts';
-import { shown } from './files/fs-failure.ts';
+import { confine, fromRoot, shown } from './files/confine.ts';
+import { factsIn, openFile } from './files/open-inside.ts';
 import { fileChunks, readLines, type Line, type LineRange, type LinesEnd } from './files/lines.ts';
-import { openFile } from './files/open-inside.ts';
 
 const DEFAULT_LINES = 2_000;
 /** Characters of an answer: under what would be stored and previewed, or reading a stored result would store another. */

@@ -2,14 +2,16 @@
 import { z } from 'zod';
 import { countLines } from '../call/verdict.ts';
 import { defineTool, ToolFailure, type Tool } from '../tool.ts';
-import type { BuiltinOptions } from './options.ts';
-import { confine } from './files/confine.ts';
-import { seenNow } from './files/file-facts.ts';
-import { hiddenGitProblem, namesGitFolder } from './files/git-folder.ts';
-import { fromRoot } from './files/from-root.ts';
-import { guardDecision, hiddenGuardProblem } from './files/guarded-files.ts';
-import { count, shownName } from './words.ts';
-import { writeInside } from './files/write-inside.ts';
+import { type BuiltinOptions, count, shownName } from './options.ts';
+import { confine, fromRoot } from './files/confine.ts';
+import { seenNow } from './files/open-inside.ts';
+import {
+  hiddenGitProblem,
+  namesGitFolder,
+  guardDecision,
+  hiddenGuardProblem,
+  writeInside,
+} from './files/write-inside.ts';
 
 export function writeTool({ dataDir, sandbox: { places } }: BuiltinOptions): Tool {
   return defineTool({

@@ -3,11 +3,10 @@ import { lstatSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { parseRule, type Rule } from '../../../workflows/contract/permission-rules.ts';
 import type { PermissionRules } from '../../../workflows/contract/session.ts';
-import { globMatcher } from '../builtin/search/glob-match.ts';
+import { globMatcher, expandBraces } from '../builtin/search/glob-match.ts';
 import type { RuleSubject, Tool } from '../tool.ts';
 import { allowedCommand, touchedCommand } from './command-rules.ts';
 import { isInside } from '../builtin/files/confine.ts';
-import { expandBraces } from '../builtin/search/expand-braces.ts';
 
 type RuledCall = {
   readonly tool: Tool;

@@ -2,8 +2,9 @@
 // ordinary failure the model can read (L34).
 import { lstat, realpath } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { opendirSync, realpathSync, type Dirent } from 'node:fs';
 import { ToolFailure } from '../../tool.ts';
-import { absent, fsFailure, shown } from './fs-failure.ts';
+import type { ShellPath } from '../shell/read-only-shell.ts';
 
 export type Workspace = {
   /** An absolute real path. */
@@ -71,4 +72,116 @@ async function deepestExisting(from: string, asked: string): Promise<{ existing:
   } catch (error) {
     throw fsFailure(error, asked);
   }
+}
+
+// Paths between the workspace root, which rules and confinement are about, and the working directory, which the model writes them
+// from (L38).
+
+type Place = { readonly cwd: string; readonly dir: string };
+
+/** A path as it was written, as one from the root. */
+export function fromRoot(path: string, { cwd, dir }: Place): string {
+  return dir === cwd || isAbsolute(path) ? path : join(relative(cwd, dir), path);
+}
+
+/** A name relative to the root as the model can give it back: relative to the working directory. */
+export function toDir({ cwd, dir }: Place): (name: string) => string {
+  return dir === cwd ? (name) => name : (name) => relative(dir, join(cwd, name));
+}
+
+// The system's refusals as sentences the model can act on. What is not listed here is a defect and stays an error.
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'it does not exist',
+  ELOOP: 'its links go round in a circle, or it was replaced by a link while it was being used',
+  ENOTDIR: 'a part of it is a file, not a folder',
+  EISDIR: 'it is a folder',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'the file system is read-only',
+  ENAMETOOLONG: 'it, or a part of it, is too long',
+  ENOSPC: 'the disk is full',
+  EDQUOT: 'the disk quota is used up',
+  EIO: 'the disk failed',
+  EMFILE: 'too many files are open; try again',
+  ENFILE: 'too many files are open; try again',
+  ENXIO: 'it is a socket or a device',
+};
+
+/** `path` as it may be shown: quoted and bounded. */
+export function shown(path: string): string {
+  return JSON.stringify(path.length > 200 ? `${path.slice(0, 200)}…` : path);
+}
+
+/** A ToolFailure that names the path, or the error itself when it is none of the system's ordinary refusals. */
+export function fsFailure(error: unknown, path: string, deed = 'used'): unknown {
+  const why = REASONS[(error as NodeJS.ErrnoException).code ?? ''];
+  return why === undefined ? error : new ToolFailure(`${shown(path)} cannot be ${deed}: ${why}.`, { cause: error });
+}
+
+/** Null for what is not there; any other error is thrown. */
+export function absent(error: NodeJS.ErrnoException): null {
+  if (error.code === 'ENOENT') return null;
+  throw error;
+}
+
+// Whether a path that looks like one of the workspace leads out of it through a link. Synchronous: it is part of the decision
+// whether a call may start at once, and it looks at a bounded number of names.
+
+const MOST_ENTRIES = 20_000;
+
+/** `forbidden` is Perdure's own data, which counts as outside wherever it lies. */
+export function leavesWorkspace(cwd: string, paths: readonly ShellPath[], forbidden: string | undefined): boolean {
+  const hidden = forbidden === undefined ? null : realOf(forbidden);
+  const leaves = (path: string): boolean => {
+    const real = realOf(path);
+    if (real === null) return false;
+    return !isInside(cwd, real) || (hidden !== null && isInside(hidden, real) && !isInside(hidden, cwd));
+  };
+  const looked = new Map<string, readonly Dirent[] | null>();
+  const inFolder = (path: string): readonly Dirent[] | null => {
+    const known = looked.get(path) ?? entriesOf(path);
+    looked.set(path, known);
+    return known;
+  };
+  const entriesLeave = ({ path, bare }: ShellPath): boolean =>
+    inFolder(path)?.some(
+      (entry) =>
+        (bare === true && entry.name.startsWith('-')) || (entry.isSymbolicLink() && leaves(join(path, entry.name))),
+    ) ?? true;
+  return paths.some((each) => leaves(each.path) || (each.entries && entriesLeave(each)));
+}
+
+/** Null for a folder of more than can be looked at: in doubt. */
+function entriesOf(path: string): readonly Dirent[] | null {
+  const found: Dirent[] = [];
+  try {
+    const folder = opendirSync(path, { bufferSize: 1_000 });
+    try {
+      for (let entry = folder.readSync(); entry !== null; entry = folder.readSync()) {
+        if (found.push(entry) > MOST_ENTRIES) return null;
+      }
+    } finally {
+      folder.closeSync();
+    }
+  } catch (error) {
+    if (!isUnreachable(error)) throw error;
+  }
+  return found;
+}
+
+/** Null for what cannot be reached: the command will not reach it either. */
+function realOf(path: string): string | null {
+  try {
+    return realpathSync.native(path);
+  } catch (error) {
+    if (isUnreachable(error)) return null;
+    throw error;
+  }
+}
+
+function isUnreachable(error: unknown): boolean {
+  return ['ENOENT', 'ENOTDIR', 'EACCES', 'EPERM', 'ELOOP', 'ENAMETOOLONG'].includes(
+    (error as NodeJS.ErrnoException).code ?? '',
+  );
 }

@@ -1,7 +1,7 @@
 // Lines of a file or a stored result, by number, without holding more than is shown: a file may be larger than memory, and so
 // may one of its lines.
 import type { FileHandle } from 'node:fs/promises';
-import { decode, dropPartialEnd, dropPartialStart } from './utf8.ts';
+import { isUtf8 } from 'node:buffer';
 
 export type LineRange = {
   /** The first line, from 1. */
@@ -104,4 +104,38 @@ function startLine({ column, maxLine }: LineRange): OpenLine {
       return { number, ...decode(shown), cutAt: isCut() ? after : null };
     },
   };
+}
+
+// Bytes to text where a cut may have gone through a character.
+
+/** Without an incomplete character at the end. */
+export function dropPartialEnd(bytes: Buffer): Buffer {
+  for (let back = 1; back <= Math.min(3, bytes.length); back++) {
+    const byte = bytes[bytes.length - back] ?? 0;
+    if (isContinuation(byte)) continue;
+    return sequenceLength(byte) > back ? bytes.subarray(0, bytes.length - back) : bytes;
+  }
+  return bytes;
+}
+
+/** Without the rest of a character that began before. */
+export function dropPartialStart(bytes: Buffer): Buffer {
+  let at = 0;
+  while (at < 3 && isContinuation(bytes[at] ?? 0)) at++;
+  return bytes.subarray(at);
+}
+
+/** A NUL is shown as its picture; what is no UTF-8 as U+FFFD, and `valid` is false. A byte order mark stays. */
+function decode(bytes: Buffer): { readonly text: string; readonly valid: boolean } {
+  return { text: bytes.toString('utf8').replaceAll('\0', '\u2400'), valid: isUtf8(bytes) };
+}
+
+function isContinuation(byte: number): boolean {
+  return (byte & 0xc0) === 0x80;
+}
+
+function sequenceLength(lead: number): number {
+  if (lead >= 0xf0) return 4;
+  if (lead >= 0xe0) return 3;
+  return lead >= 0xc0 ? 2 : 1;
 }

@@ -5,8 +5,8 @@ import { lstat, open, readlink, realpath, type FileHandle } from 'node:fs/promis
 import { join } from 'node:path';
 import { ToolFailure } from '../../tool.ts';
 import { hasProc } from '../../../process/proc.ts';
-import { isInside, type Confined, type Workspace } from './confine.ts';
-import { fsFailure, shown } from './fs-failure.ts';
+import { isInside, type Confined, type Workspace, fsFailure, shown } from './confine.ts';
+import type { SeenFile } from '../../../../workflows/contract/activities.ts';
 
 const NEVER_FOLLOW = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
@@ -71,4 +71,26 @@ function kindOf(stats: Stats): string {
   if (stats.isFIFO()) return 'a named pipe';
   if (stats.isSocket()) return 'a socket';
   return stats.isSymbolicLink() ? 'a link' : 'a device';
+}
+
+// What tells one state of a file from another without reading it (L43).
+
+export function factsIn(path: string, { mtimeMs, size }: Stats): SeenFile {
+  return { path, mtimeMs, size };
+}
+
+/** `gone` when it is not there. Null when that cannot be found out. Never throws. */
+export async function factsOf(path: string): Promise<SeenFile | null> {
+  try {
+    return factsIn(path, await lstat(path));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return code === 'ENOENT' || code === 'ENOTDIR' ? { path, mtimeMs: 0, size: 0, gone: true } : null;
+  }
+}
+
+/** For a tool's output: the file it has just written. */
+export async function seenNow(path: string): Promise<{ readonly seen?: readonly SeenFile[] }> {
+  const facts = await factsOf(path);
+  return facts === null ? {} : { seen: [facts] };
 }

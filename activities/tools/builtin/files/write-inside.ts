@@ -3,13 +3,14 @@
 import { randomBytes } from 'node:crypto';
 import type { Stats } from 'node:fs';
 import { access, constants, lstat, mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
-import { ToolFailure } from '../../tool.ts';
-import type { Confined, Workspace } from './confine.ts';
-import { absent, fsFailure, shown } from './fs-failure.ts';
+import { basename, dirname, join, resolve } from 'node:path';
+import { ToolFailure, type PermissionDecision } from '../../tool.ts';
+import { type Confined, type Workspace, absent, fsFailure, shown } from './confine.ts';
 import { entryOf, openFolder, requireAt, requireFile } from './open-inside.ts';
+import type { PermissionMode } from '../../../../workflows/contract/session.ts';
+import { guardOf, type Places } from '../../../process/places.ts';
 
-export type WriteOptions = {
+type WriteOptions = {
   /** Awaited just before the rename: of a worker that was frozen meanwhile nothing is written. */
   readonly fence: () => Promise<void>;
   /** Checked just before the rename: nothing is written by a call that was stopped. */
@@ -107,4 +108,49 @@ async function writeNew(path: string, bytes: Uint8Array, mode: number | undefine
 
 function isSame(now: Stats | null, then: Stats): boolean {
   return now !== null && now.ino === then.ino && now.size === then.size && now.mtimeMs === then.mtimeMs;
+}
+
+// What the tools that change files do about places whose content runs outside the sandbox later (process/places.ts).
+
+type Place = { readonly cwd: string; readonly dir: string };
+
+const RUNS = 'what it says runs outside the sandbox later';
+
+/** By the name that was written: where it leads is looked at when it is opened. */
+export function guardDecision(
+  places: Places,
+  path: string,
+  { cwd, dir, mode }: Place & { readonly mode: PermissionMode },
+): PermissionDecision | undefined {
+  const guard = guardOf(places, cwd, resolve(dir, path));
+  if (guard === undefined) return undefined;
+  if (guard === 'own') return { kind: 'deny', why: 'it is a file that Perdure itself runs from' };
+  // Here nobody is asked.
+  if (mode === 'bypass') return { kind: 'deny', why: `${RUNS}, and in permission mode "bypass" nobody is asked` };
+  return { kind: 'ask', why: RUNS };
+}
+
+/** A sentence when a path leads to such a place without saying so: nobody was asked about that. */
+export function hiddenGuardProblem(
+  places: Places,
+  asked: string,
+  real: string,
+  { cwd, dir }: Place,
+): string | undefined {
+  const guard = guardOf(places, cwd, real);
+  if (guard === undefined || guard === guardOf(places, cwd, resolve(dir, asked))) return undefined;
+  return `The path leads through a link to a file of which ${RUNS}: name the file itself.`;
+}
+
+// Git runs programs that files in a .git folder name, so changing one there is as good as running a command.
+
+/** Whether a path names a .git folder, or something in one. Without regard to case: some file systems have none. */
+export function namesGitFolder(path: string): boolean {
+  return path.split(/[/\\]/).some((segment) => segment.toLowerCase() === '.git');
+}
+
+/** A sentence when a path leads into a .git folder without saying so: it was judged by its name (L55). */
+export function hiddenGitProblem(asked: string, real: string): string | undefined {
+  if (!namesGitFolder(real) || namesGitFolder(asked)) return undefined;
+  return 'The path leads into a .git folder through a link: name the folder itself.';
 }

@@ -3,17 +3,18 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { relative } from 'node:path';
+import { stat } from 'node:fs/promises';
 import { rgPath } from '@vscode/ripgrep';
 import { callId } from '../../call/journal.ts';
 import { childEnvironment } from '../../../process/environment.ts';
 import { ToolFailure, type ToolContext } from '../../tool.ts';
-import { isInside, type Workspace } from '../files/confine.ts';
+import { isInside, type Workspace, confine, fsFailure, shown } from '../files/confine.ts';
 import type { BuiltinOptions } from '../options.ts';
 
 const TIME_LIMIT_MS = 20_000;
 const MAX_PROBLEMS = 4_000;
 
-export type RipgrepEnd = {
+type RipgrepEnd = {
   /** The time was up: there may be more. */
   readonly timedOut: boolean;
   /** What it could not search, in its words; '' when nothing. */
@@ -101,4 +102,54 @@ export function searchNotes({ timedOut, problems }: RipgrepEnd): string[] {
   const said = timedOut ? [`(stopped after ${TIME_LIMIT_MS / 1_000} s: narrow the search to see the rest)`] : [];
   if (problems !== '') said.push(`(not everything could be searched: ${problems.split('\n')[0]?.slice(0, 300)})`);
   return said;
+}
+
+// Where a search begins: a folder or file of the workspace, as an argument that cannot be taken for an option.
+
+export type SearchPlace = {
+  /** Relative to the workspace root; '' is the root. */
+  readonly name: string;
+  readonly argument: string;
+  readonly isFolder: boolean;
+};
+
+export async function searchPlace(workspace: Workspace, path = '.'): Promise<SearchPlace> {
+  const { path: real, name } = await confine(workspace, path);
+  const stats = await stat(real).catch((error: unknown) => {
+    throw fsFailure(error, path, 'searched');
+  });
+  if (!stats.isDirectory() && !stats.isFile()) throw new ToolFailure(`${shown(path)} is neither a folder nor a file.`);
+  return { name, argument: `./${name}`, isFolder: stats.isDirectory() };
+}
+
+/** What ripgrep prints begins with the argument it was given. */
+export function withoutDot(path: string): string {
+  return path.startsWith('./') ? path.slice(2) : path;
+}
+
+// The first few of many in order, in bounded memory, and how many there were.
+
+type Top = {
+  add(line: string): void;
+  count(): number;
+  /** Sorted by code unit. */
+  first(): readonly string[];
+};
+
+export function topOf(most: number): Top {
+  let kept: string[] = [];
+  let count = 0;
+  const first = (): readonly string[] => {
+    kept = kept.sort().slice(0, most);
+    return kept;
+  };
+  return {
+    add(line) {
+      kept.push(line);
+      count++;
+      if (kept.length >= 4 * most + 1_000) first();
+    },
+    count: () => count,
+    first,
+  };
 }

@@ -3,8 +3,7 @@
 import { isAbsolute, join, resolve } from 'node:path';
 import { isInside } from '../files/confine.ts';
 import { readsOnly } from './reading-commands.ts';
-import { parseShell, type Redirect, type SimpleCommand } from './parse-shell.ts';
-import type { Word } from './read-word.ts';
+import { parseShell, type Redirect, type SimpleCommand, type Word } from './parse-shell.ts';
 
 export type ShellJudgement =
   /**

@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { confine } from '../../../../activities/tools/builtin/files/confine.ts';
 import { openFile } from '../../../../activities/tools/builtin/files/open-inside.ts';
-import { Superseded } from '../../../../activities/tools/tool.ts';
+import { Superseded, ToolFailure } from '../../../../activities/tools/tool.ts';
 import { writeInside } from '../../../../activities/tools/builtin/files/write-inside.ts';
-import { ToolFailure } from '../../../../activities/tools/tool.ts';
 import { tempFolder } from '../../support.ts';
 
 function place(): { root: string; outside: string } {

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { expandBraces } from '../../../../activities/tools/builtin/search/expand-braces.ts';
-import { globMatcher } from '../../../../activities/tools/builtin/search/glob-match.ts';
+import { expandBraces, globMatcher } from '../../../../activities/tools/builtin/search/glob-match.ts';
 
 test.each([
   ['*.ts', 'a.ts', true],

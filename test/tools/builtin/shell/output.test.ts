@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { boundedOutput } from '../../../../activities/tools/builtin/shell/bounded-output.ts';
-import { cleanText } from '../../../../activities/tools/builtin/shell/clean-text.ts';
+import { boundedOutput, cleanText } from '../../../../activities/tools/builtin/shell/output.ts';
 
 test('an output in any pieces keeps its two ends, and says how much is missing between them', () => {
   const pieces = fc.array(fc.uint8Array({ maxLength: 40, max: 0x7f }), { maxLength: 20 });
