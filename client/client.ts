@@ -11,7 +11,7 @@ import {
   type RunOptions,
   type SignalOnce,
 } from '../workflows/contract/session.ts';
-import type { ForWorkers } from '../worker/config-queue.ts';
+import type { ForWorkers } from '../worker/config/queue.ts';
 import type { Told } from '../activities/live/events.ts';
 import type { Entry } from '../activities/transcript/log/entries.ts';
 import { createLimit } from '../activities/async.ts';

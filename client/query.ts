@@ -1,6 +1,6 @@
 // A prompt run for a program (L52): one loop, the same as a durable session's. Brings up what it needs and leaves it as it was.
 import type { Watched } from '../activities/live/events.ts';
-import { checkConfig, type PerdureConfig } from '../worker/config.ts';
+import { checkConfig, type PerdureConfig } from '../worker/config/config.ts';
 import { type ChosenConfig, chooseConfig } from './connect/session-workers.ts';
 import { reasonOf } from '../worker/embedded/setup-problem.ts';
 import { RUN_OPTIONS } from '../workflows/contract/options-problem.ts';

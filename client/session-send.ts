@@ -2,7 +2,7 @@
 import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import type { SessionId } from '../workflows/contract/ids.ts';
-import type { ForWorkers } from '../worker/config-queue.ts';
+import type { ForWorkers } from '../worker/config/queue.ts';
 import {
   CONFIGURATION_KEY,
   MEMO_KEY,

@@ -3,7 +3,6 @@
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
-import { builtFile } from './built-file.ts';
 
 /** Where the build puts it: dist/workflow-bundle.js. */
 export function bundlePath(): string {
@@ -22,3 +21,11 @@ export async function bundleWorkflows(): Promise<string> {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await writeFile(bundlePath(), await bundleWorkflows());
+
+// What only the build makes, and a process that runs from sources needs as well: Temporal takes some of our files by their path.
+
+/** In dist/, found from sources and from built files alike. */
+export function builtFile(path: string): string {
+  const root = import.meta.url.endsWith('.ts') ? '../dist/' : '../';
+  return fileURLToPath(new URL(`${root}${path}`, import.meta.url));
+}

@@ -15,9 +15,9 @@ import { probeSandbox, type Sandbox } from '../activities/tools/sandbox.ts';
 import { fileStore } from '../activities/transcript/store/file-store.ts';
 import { createTranscripts } from '../activities/transcript/transcripts.ts';
 import { readOutcome } from '../activities/tools/call/journal.ts';
-import type { ToolSource } from './config.ts';
+import type { ToolSource } from './config/config.ts';
 import { redactor } from './redact.ts';
-import { runDefaults } from './run-defaults.ts';
+import { runDefaults } from './config/defaults.ts';
 import type { ModelAccess } from './model-access.ts';
 
 export type DepsSettings = {

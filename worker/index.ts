@@ -3,10 +3,10 @@ export { openWorker as createWorker } from './open-worker.ts';
 export type { OpenWorker as CreateWorker } from './open-worker.ts';
 export { startWorker } from './start-worker.ts';
 export type { RunningWorker, StartWorker } from './start-worker.ts';
-export { checkConfig, ConfigProblem, defineConfig } from './config.ts';
-export type { PerdureConfig, ToolSource } from './config.ts';
-export { loadConfig } from './load-config.ts';
-export type { LoadedConfig } from './load-config.ts';
+export { checkConfig, ConfigProblem, defineConfig } from './config/config.ts';
+export type { PerdureConfig, ToolSource } from './config/config.ts';
+export { loadConfig } from './config/load-config.ts';
+export type { LoadedConfig } from './config/load-config.ts';
 export type { AttachmentContext, AttachmentProvider } from '../activities/attachments/prefetch.ts';
 export type { AfterStopHandler, EndedRun } from '../activities/deps.ts';
 export type {

@@ -2,8 +2,8 @@
 import { IllegalStateError } from '@temporalio/common';
 import { TASK_QUEUE } from '../workflows/contract/session.ts';
 import { didYouMean } from '../workflows/contract/near-name.ts';
-import { checkConfig, ConfigProblem, type PerdureConfig } from './config.ts';
-import { forWorkersOf } from './config-queue.ts';
+import { checkConfig, ConfigProblem, type PerdureConfig } from './config/config.ts';
+import { forWorkersOf } from './config/queue.ts';
 import { dataFolder, type Env } from './embedded/data-folder.ts';
 import { findBinary } from './embedded/find-binary.ts';
 import { joinServer, type Embedded, type JoinServer } from './embedded/join-server.ts';

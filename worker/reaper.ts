@@ -2,14 +2,17 @@
 // what their hook commands left running.
 // First the sticky queue, then the activity: the other order stalled for ten seconds.
 import { setTimeout as sleep } from 'node:timers/promises';
+import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { ActivityNotFoundError, type Client } from '@temporalio/client';
 import { ApplicationFailure, WorkflowNotFoundError } from '@temporalio/common';
+import { z } from 'zod';
 import { endOrphans } from '../activities/hooks/run-command.ts';
-import { isAlive, parseIdentity } from '../activities/process/identity.ts';
+import { isAlive, parseIdentity, processIdentity } from '../activities/process/identity.ts';
 import { MEMO_KEY, WORKFLOW_TYPE, type SessionMemo } from '../workflows/contract/session.ts';
-import { LockHeld, withLock } from './embedded/file-lock.ts';
-import { joinWorkers } from './host-workers.ts';
-import { GRPC, grpcFailure } from './embedded/grpc-failure.ts';
+import { LockHeld, withLock, identitySchema } from './embedded/file-lock.ts';
+import { GRPC, grpcFailure } from './embedded/connect-client.ts';
+import { readJsonFile, writeJsonFile } from './embedded/json-file.ts';
 
 /** PENDING_ACTIVITY_STATE_STARTED and _CANCEL_REQUESTED: an attempt was begun. */
 const BEGUN: readonly unknown[] = [2, 3];
@@ -26,14 +29,14 @@ const STEADY_MS = 10_000;
 /** Milliseconds that are waited for another worker of this machine, which looks for us as well. */
 const LOCK_MS = 2_000;
 
-export type Reaper = {
+type Reaper = {
   /** Resolves when the first look is over. */
   readonly first: Promise<void>;
   /** A look under way is not waited for: it may be waiting for a server that is gone. */
   stop(): Promise<void>;
 };
 
-export type StartReaper = {
+type StartReaper = {
   readonly client: Client;
   /** The sessions of these queues are looked after, no others: only their workers are sure to share the lock. */
   readonly taskQueues: readonly string[];
@@ -132,4 +135,55 @@ async function orphans(client: Client, workflowId: string): Promise<string[]> {
     const started = BEGUN.includes(state);
     return activityId && started && identity && isAlive(identity) === 'dead' ? [activityId] : [];
   });
+}
+
+// The workers that this data folder has had: a file each, which a worker takes away when it ends. One that is left behind says that
+// its worker died, and only then is there something to take over.
+
+const schema = identitySchema.extend({ taskQueue: z.string() });
+
+/** Rounds in which the sessions of a dead worker are looked at: a server that was killed with it lists them late. */
+const ROUNDS = 3;
+
+type HostWorkers = {
+  /** Whether a worker of the queue has died that was not looked after in enough rounds. Counts this round. */
+  haveDied(): boolean;
+  /** This process is no worker any more. */
+  leave(): void;
+};
+
+/** Adds this process. */
+export function joinWorkers(dir: string, taskQueue: string): HostWorkers {
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  const own = processIdentity();
+  const path = freePath(dir, `${own.pid}-${own.startTime}`);
+  writeJsonFile(path, { ...own, taskQueue }, 'not durable');
+  const rounds = new Map<string, number>();
+  const isDead = (file: string): boolean => {
+    const read = readJsonFile(file, schema);
+    if (read.kind === 'absent') return false;
+    return read.kind === 'damaged' || (read.value.taskQueue === taskQueue && isAlive(read.value, 'here') === 'dead');
+  };
+  return {
+    haveDied() {
+      const files = readdirSync(dir).map((name) => join(dir, name));
+      const dead = files.filter((file) => file.endsWith('.json') && file !== path && isDead(file));
+      for (const file of dead) {
+        const round = (rounds.get(file) ?? 0) + 1;
+        rounds.set(file, round);
+        if (round >= ROUNDS) rmSync(file, { force: true });
+      }
+      return dead.length > 0;
+    },
+    leave: () => rmSync(path, { force: true }),
+  };
+}
+
+/** A process may have several workers, as tests do. */
+function freePath(dir: string, name: string): string {
+  const taken = new Set(readdirSync(dir));
+  for (let n = 0; ; n += 1) {
+    const file = n === 0 ? `${name}.json` : `${name}-${n}.json`;
+    if (!taken.has(file)) return join(dir, file);
+  }
 }

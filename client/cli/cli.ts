@@ -2,7 +2,7 @@
 import type { Env } from '../../worker/embedded/data-folder.ts';
 import { reasonOf } from '../../worker/embedded/setup-problem.ts';
 import { redactor } from '../../worker/redact.ts';
-import { utf8Text } from '../../worker/read-named-file.ts';
+import { utf8Text } from '../../worker/config/read-named-file.ts';
 import { plain } from '../render/plain.ts';
 import { UsageError } from './errors.ts';
 import { type Paint, paint } from '../render/paint.ts';

@@ -1,6 +1,6 @@
 // The text of a task or a message: an argument, standard input, or a file for what is too long for a command line.
 import { resolve } from 'node:path';
-import { readNamedFile, whyUnread } from '../../worker/read-named-file.ts';
+import { readNamedFile, whyUnread } from '../../worker/config/read-named-file.ts';
 import { codeOf } from '../../worker/embedded/setup-problem.ts';
 import { promptProblem } from '../message.ts';
 import type { Cli } from './cli.ts';

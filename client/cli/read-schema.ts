@@ -2,7 +2,7 @@
 import { statSync } from 'node:fs';
 import { type JsonSchema, schemaProblem } from '../../activities/model/answer-schema.ts';
 import { MOST } from '../../workflows/contract/options-problem.ts';
-import { readNamedFile, whyUnread } from '../../worker/read-named-file.ts';
+import { readNamedFile, whyUnread } from '../../worker/config/read-named-file.ts';
 import { oneLine } from '../render/plain.ts';
 import { UsageError } from './errors.ts';
 

@@ -1,6 +1,6 @@
 // The configuration of a worker that a command brings up: --config, PERDURE_CONFIG, or the user's own file.
 import { resolve } from 'node:path';
-import type { ForWorkers } from '../../worker/config-queue.ts';
+import type { ForWorkers } from '../../worker/config/queue.ts';
 import { dataFolder } from '../../worker/embedded/data-folder.ts';
 import type { Opened } from '../connect/open-server.ts';
 import type { ChosenConfig, Staffing } from '../connect/session-workers.ts';

@@ -1,8 +1,9 @@
 // A server to talk to, as every command needs one: the one that the environment names, or the embedded one of the data folder,
 // joined when it runs and brought up when it does not.
-import { type Connected, connectClient, type Target } from '../../worker/embedded/connect-client.ts';
+import type { Connection } from '@temporalio/client';
+import { encodeSearchAttributeIndexedValueType } from '@temporalio/common/lib/search-attributes.js';
+import { type Connected, connectClient, type Target, GRPC, grpcFailure } from '../../worker/embedded/connect-client.ts';
 import { type DataFolder, dataFolder, type Env } from '../../worker/embedded/data-folder.ts';
-import { ensurePhaseAttribute } from '../../worker/embedded/ensure-phase-attribute.ts';
 import { findBinary } from '../../worker/embedded/find-binary.ts';
 import { type Embedded, joinServer } from '../../worker/embedded/join-server.ts';
 import type { Role } from '../../worker/embedded/members.ts';
@@ -13,6 +14,7 @@ import type { Store } from '../../activities/transcript/store/store.ts';
 import type { Told } from '../../activities/live/events.ts';
 import { followLive, type LiveItem } from '../../activities/live/follow.ts';
 import { createClient, type PerdureClient } from '../client.ts';
+import { PHASE_ATTRIBUTE } from '../../workflows/contract/session.ts';
 
 export type OpenServer = {
   readonly env: Env;
@@ -98,4 +100,55 @@ function sessionsOf(
 /** A follower begins at the beginning of the run. */
 async function* withoutCursors(items: AsyncIterable<LiveItem>): AsyncIterable<Told> {
   for await (const { cursor: _, ...event } of items) yield event;
+}
+
+// Whether sessions may carry their phase as a search attribute: the server refuses a workflow with an attribute it does not know.
+
+const KEYWORD = encodeSearchAttributeIndexedValueType('KEYWORD');
+
+/** What servers answer when a client may not add an attribute, or none can be added that way (as in Temporal Cloud). */
+const refusals: ReadonlySet<number | undefined> = new Set([
+  GRPC.permissionDenied,
+  GRPC.unauthenticated,
+  GRPC.unimplemented,
+  GRPC.failedPrecondition,
+  GRPC.invalidArgument,
+  GRPC.resourceExhausted,
+]);
+
+const known = new WeakMap<Connection, Map<string, Promise<boolean>>>();
+
+/** Registers the attribute when it is missing. Asked once for each connection and namespace; a failed call is thrown and not kept. */
+export function ensurePhaseAttribute(connection: Connection, namespace: string): Promise<boolean> {
+  const answers = known.get(connection) ?? new Map<string, Promise<boolean>>();
+  known.set(connection, answers);
+  const kept = answers.get(namespace);
+  if (kept !== undefined) return kept;
+  const asked = ask(connection, namespace);
+  answers.set(namespace, asked);
+  asked.catch(() => answers.delete(namespace));
+  return asked;
+}
+
+async function ask(connection: Connection, namespace: string): Promise<boolean> {
+  try {
+    const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
+    const type = customAttributes[PHASE_ATTRIBUTE];
+    if (KEYWORD === undefined) return false;
+    if (type !== undefined) return type === KEYWORD;
+    await connection.operatorService.addSearchAttributes({
+      namespace,
+      searchAttributes: { [PHASE_ATTRIBUTE]: KEYWORD },
+    });
+    return await isUsable(connection, namespace);
+  } catch (error) {
+    if (refusals.has(grpcFailure(error).code)) return false;
+    throw error;
+  }
+}
+
+/** A cluster's frontends learn of a new attribute within a minute; until then they refuse it, and sessions go without. */
+async function isUsable({ workflowService }: Connection, namespace: string): Promise<boolean> {
+  await workflowService.countWorkflowExecutions({ namespace, query: `${PHASE_ATTRIBUTE} = 'idle'` });
+  return true;
 }

@@ -2,7 +2,7 @@
 // for what it does not know it cannot guard.
 import { isAlive, parseIdentity } from '../../activities/process/identity.ts';
 import { storeIdentity } from '../../activities/transcript/store/store-folder.ts';
-import type { PerdureConfig } from '../../worker/config.ts';
+import type { PerdureConfig } from '../../worker/config/config.ts';
 import {
   type ConfigSource,
   forAnyWorker,
@@ -10,9 +10,9 @@ import {
   forWorkersOf,
   isForItsProgram,
   type ForWorkers,
-} from '../../worker/config-queue.ts';
+} from '../../worker/config/queue.ts';
 import type { DataFolder, Env } from '../../worker/embedded/data-folder.ts';
-import { loadConfig } from '../../worker/load-config.ts';
+import { loadConfig } from '../../worker/config/load-config.ts';
 import { ClientProblem } from '../problem.ts';
 import type { Opened } from './open-server.ts';
 import { pollersOf } from './worker-polls.ts';

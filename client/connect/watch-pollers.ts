@@ -1,6 +1,6 @@
 // On a server that is not ours: says when nobody polls, at first as a failure, later, when a worker went away, as a notice.
 import type { Client } from '@temporalio/client';
-import { type ForWorkers, forAnyWorker } from '../../worker/config-queue.ts';
+import { type ForWorkers, forAnyWorker } from '../../worker/config/queue.ts';
 import { pause } from '../pause.ts';
 import { ClientProblem } from '../problem.ts';
 import { waitForWorker, workerPolls } from './worker-polls.ts';

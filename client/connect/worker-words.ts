@@ -1,6 +1,6 @@
 // How people are told that a session waits for workers of a configuration, and how to bring one.
 import type { Configuration } from '../../workflows/contract/session.ts';
-import type { ForWorkers } from '../../worker/config-queue.ts';
+import type { ForWorkers } from '../../worker/config/queue.ts';
 
 export function configurationName({ name, file }: Configuration): string {
   if (name !== undefined) return `the configuration "${name}"`;

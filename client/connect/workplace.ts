@@ -3,7 +3,7 @@ import { stayingWorkers } from './staying-workers.ts';
 import { type Env, dataFolder } from '../../worker/embedded/data-folder.ts';
 import { modelSettings } from '../../worker/model-access.ts';
 import { superviseServer } from '../../worker/embedded/supervise-server.ts';
-import { isForItsProgram, type ForWorkers } from '../../worker/config-queue.ts';
+import { isForItsProgram, type ForWorkers } from '../../worker/config/queue.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
 import type { ClientProblem } from '../problem.ts';
 import { newSessionId } from '../session-id.ts';

@@ -2,7 +2,7 @@
 import { connectClient, type Target } from '../../worker/embedded/connect-client.ts';
 import { workerPolls } from '../connect/worker-polls.ts';
 import { nobodyWorks } from '../connect/worker-words.ts';
-import { forAnyWorker } from '../../worker/config-queue.ts';
+import { forAnyWorker } from '../../worker/config/queue.ts';
 import { type Check, missing, ok } from './check.ts';
 
 /** Throws SetupProblem when it does not answer. */

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import type { RunDefaults } from '../../activities/deps.ts';
 import { defineTool } from '../../activities/tools/tool.ts';
-import { runDefaults } from '../../worker/run-defaults.ts';
+import { runDefaults } from '../../worker/config/defaults.ts';
 import { fault, reply, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
 import { benchDeps, SESSION } from '../support/bench-deps.ts';
 import { memoryLoop } from '../support/memory-loop.ts';

@@ -11,7 +11,7 @@ import type { Confinement } from '../../activities/process/bwrap.ts';
 import { probeSandbox, type Sandbox } from '../../activities/tools/sandbox.ts';
 import { createDeps } from '../../worker/create-deps.ts';
 import { modelAccess } from '../../worker/model-access.ts';
-import { type PerdureConfig, checkConfig } from '../../worker/config.ts';
+import { type PerdureConfig, checkConfig } from '../../worker/config/config.ts';
 import { hookContext } from '../hooks/support.ts';
 import { workingSandboxes } from '../tools/sandboxes.ts';
 import { tempFolder, toolContext } from '../tools/support.ts';

@@ -5,7 +5,7 @@ import { openRun } from '../../activities/run/open-run.ts';
 import { createClient, type ClientOptions } from '../../client/client.ts';
 import { query } from '../../client/query.ts';
 import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
-import { checkConfig, ConfigProblem } from '../../worker/config.ts';
+import { checkConfig, ConfigProblem } from '../../worker/config/config.ts';
 import { openWorker } from '../../worker/open-worker.ts';
 import { nearName } from '../../workflows/contract/near-name.ts';
 import type { PermissionRules } from '../../workflows/contract/session.ts';

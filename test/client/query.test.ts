@@ -5,7 +5,7 @@ import { expect, it, vi } from 'vitest';
 import type { Workplace } from '../../client/connect/workplace.ts';
 import type { Followed } from '../../client/follow.ts';
 import { query } from '../../client/query.ts';
-import { ConfigProblem } from '../../worker/config.ts';
+import { ConfigProblem } from '../../worker/config/config.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { simpleTool } from '../tools/support.ts';
 

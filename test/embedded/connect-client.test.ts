@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import { connectClient } from '../../worker/embedded/connect-client.ts';
 import { dataFolder } from '../../worker/embedded/data-folder.ts';
-import { ensurePhaseAttribute } from '../../worker/embedded/ensure-phase-attribute.ts';
-import { freePort } from '../../worker/embedded/free-port.ts';
+import { ensurePhaseAttribute } from '../../client/connect/open-server.ts';
+import { freePort } from '../../worker/embedded/server-args.ts';
 import { type Embedded, joinServer } from '../../worker/embedded/join-server.ts';
-import { stopServer } from '../../worker/embedded/stop-server.ts';
+import { stopServer } from '../../worker/embedded/start-server.ts';
 import { joining, serverOf, temporaryData, until } from './support.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'perdure-'));

@@ -7,7 +7,7 @@ import { processIdentity } from '../../activities/process/identity.ts';
 import type { DataFolder } from '../../worker/embedded/data-folder.ts';
 import { joinServer } from '../../worker/embedded/join-server.ts';
 import { databaseRecord, recordDatabase, runningServer } from '../../worker/embedded/server-record.ts';
-import { stopServer } from '../../worker/embedded/stop-server.ts';
+import { stopServer } from '../../worker/embedded/start-server.ts';
 import { joining, otherProcess, realBinary, serverOf, temporaryData } from './support.ts';
 
 const onLinux = test.runIf(process.platform === 'linux');

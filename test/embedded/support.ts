@@ -12,7 +12,7 @@ import { dataFolder, type DataFolder, type Env } from '../../worker/embedded/dat
 import { findBinary } from '../../worker/embedded/find-binary.ts';
 import type { JoinServer } from '../../worker/embedded/join-server.ts';
 import { runningServer, unrecordedServer } from '../../worker/embedded/server-record.ts';
-import { stopServer } from '../../worker/embedded/stop-server.ts';
+import { stopServer } from '../../worker/embedded/start-server.ts';
 
 /** What finding the real binary needs of this machine's environment, and nothing else. */
 export const hostEnv: Env = Object.fromEntries(

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
-import type { PerdureConfig } from '../../worker/config.ts';
+import type { PerdureConfig } from '../../worker/config/config.ts';
 import { harness } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 

@@ -1,6 +1,6 @@
 // A stop from outside where nothing streams and no tool runs (L47, L49): during a compaction, a stop hook, a parking, an approval.
 import { describe, expect, it } from 'vitest';
-import type { PerdureConfig } from '../../worker/config.ts';
+import type { PerdureConfig } from '../../worker/config/config.ts';
 import { gate, reply, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
 import { UPDATES } from '../../workflows/contract/session.ts';
 import { harness, type OpenSession } from '../support/harness.ts';

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../activities/transcript/log/entries.ts';
 import { fault, reply, text, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
-import type { PerdureConfig } from '../../worker/config.ts';
+import type { PerdureConfig } from '../../worker/config/config.ts';
 import { harness, type HarnessOptions } from '../support/harness.ts';
 import { fillWorkspace } from '../support/scenarios.ts';
 

@@ -20,7 +20,7 @@ import { defineTool, type Tool } from '../../activities/tools/tool.ts';
 import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
 import { createTranscripts } from '../../activities/transcript/transcripts.ts';
 import type { Store } from '../../activities/transcript/store/store.ts';
-import { runDefaults } from '../../worker/run-defaults.ts';
+import { runDefaults } from '../../worker/config/defaults.ts';
 import { startScriptedModel, type ScriptedModelOptions } from '../../worker/scripted-model/index.ts';
 import type { Append, CallModel } from '../../workflows/contract/activities.ts';
 import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';

@@ -8,7 +8,7 @@ import { dataFolder } from '../../worker/embedded/data-folder.ts';
 import { findBinary } from '../../worker/embedded/find-binary.ts';
 import { joinServer } from '../../worker/embedded/join-server.ts';
 import { runningServer } from '../../worker/embedded/server-record.ts';
-import { stopServer } from '../../worker/embedded/stop-server.ts';
+import { stopServer } from '../../worker/embedded/start-server.ts';
 import {
   startScriptedModel,
   type ScriptedModel,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { Worker } from '@temporalio/worker';
 import { inject, onTestFinished } from 'vitest';
-import type { PerdureConfig } from '../../worker/config.ts';
+import type { PerdureConfig } from '../../worker/config/config.ts';
 import { bundlePath } from '../../worker/bundle.ts';
 import {
   startScriptedModel,

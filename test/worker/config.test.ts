@@ -2,9 +2,8 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { modelTable } from '../../activities/model/request.ts';
-import { checkConfig, ConfigProblem, defineConfig, type PerdureConfig } from '../../worker/config.ts';
-import { configDefaults } from '../../worker/config-defaults.ts';
-import { runDefaults } from '../../worker/run-defaults.ts';
+import { checkConfig, ConfigProblem, defineConfig, type PerdureConfig } from '../../worker/config/config.ts';
+import { configDefaults, runDefaults } from '../../worker/config/defaults.ts';
 import { simpleTool } from '../tools/support.ts';
 import { optionsProblem } from '../../workflows/contract/options-problem.ts';
 

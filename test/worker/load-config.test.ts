@@ -3,8 +3,8 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { ConfigProblem } from '../../worker/config.ts';
-import { loadConfig } from '../../worker/load-config.ts';
+import { ConfigProblem } from '../../worker/config/config.ts';
+import { loadConfig } from '../../worker/config/load-config.ts';
 import { compiled, outputOf, startNode } from '../support/compiled.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -73,7 +73,7 @@ const loader = `
 `;
 
 test('a configuration in TypeScript is loaded by plain Node, with what it imports', async () => {
-  const script = written(dirname(dirname(compiled('worker/load-config.ts'))), 'load.mjs', loader);
+  const script = written(dirname(dirname(compiled('worker/config/load-config.ts'))), 'load.mjs', loader);
   const dir = tempDir();
   written(dir, 'model.ts', 'export const model: string = "typed";');
   const good = written(

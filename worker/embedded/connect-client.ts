@@ -1,10 +1,9 @@
 // A client of a Temporal server that is known to answer and to have the namespace.
-import { Client, Connection, isRetryableError, makeGrpcRetryInterceptor } from '@temporalio/client';
+import { connect } from 'node:net';
+import { Client, Connection, isRetryableError, makeGrpcRetryInterceptor, isGrpcServiceError } from '@temporalio/client';
 import { clientConverter } from '../payloads/data-converter.ts';
-import { GRPC, grpcFailure } from './grpc-failure.ts';
 import type { External } from './resolve-connection.ts';
-import { SetupProblem } from './setup-problem.ts';
-import { tcpProbe } from './tcp-probe.ts';
+import { SetupProblem, codeOf, reasonOf } from './setup-problem.ts';
 
 /** Where to connect: what the environment names, or the address of the embedded server. */
 export type Target = Omit<External, 'kind'>;
@@ -119,4 +118,56 @@ async function checkNamespace(connection: Connection, { address, namespace }: Ta
     const remedy = `create it with \`temporal operator namespace create -n ${namespace}\`, or correct TEMPORAL_NAMESPACE`;
     throw new SetupProblem(`the Temporal server at ${address} has no namespace ${namespace}: ${remedy}`);
   }
+}
+
+// Whether anything listens at an address. A gRPC channel that was refused waits before it tries again, and does not say why.
+
+const reasons: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens there',
+  ENOTFOUND: 'there is no such host',
+  EAI_AGAIN: 'its name cannot be looked up',
+};
+
+/** Null when a connection was accepted, else why not. `address` is host:port. */
+export function tcpProbe(address: string, timeoutMs: number): Promise<string | null> {
+  const colon = address.lastIndexOf(':');
+  const host = address.slice(0, colon).replace(/^\[(.*)\]$/, '$1');
+  return new Promise((resolve) => {
+    const socket = connect({ host, port: Number(address.slice(colon + 1)), timeout: timeoutMs });
+    const done = (problem: string | null) => {
+      socket.destroy();
+      resolve(problem);
+    };
+    socket.once('connect', () => done(null));
+    socket.once('timeout', () => done('it does not answer'));
+    socket.once('error', (error) => done(reasons[codeOf(error) ?? ''] ?? reasonOf(error)));
+  });
+}
+
+// What a failed call to a Temporal server means, whether the SDK wrapped the failure or not.
+
+/** The gRPC status codes that are decided on here. */
+export const GRPC = {
+  invalidArgument: 3,
+  notFound: 5,
+  alreadyExists: 6,
+  permissionDenied: 7,
+  resourceExhausted: 8,
+  failedPrecondition: 9,
+  unimplemented: 12,
+  unauthenticated: 16,
+} as const;
+
+type GrpcFailure = {
+  /** Undefined when the failure did not come from the server. */
+  readonly code: number | undefined;
+  /** One line. */
+  readonly why: string;
+};
+
+export function grpcFailure(error: unknown): GrpcFailure {
+  const inner = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  if (isGrpcServiceError(inner))
+    return { code: inner.code, why: inner.details.split('\n', 1)[0] || `code ${inner.code}` };
+  return { code: undefined, why: reasonOf(inner) };
 }

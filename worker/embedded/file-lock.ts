@@ -10,8 +10,9 @@ import { z } from 'zod';
 import { isAlive, processIdentity } from '../../activities/process/identity.ts';
 import { readJsonFile } from './json-file.ts';
 import { codeOf, reasonOf, SetupProblem } from './setup-problem.ts';
+import type { DataFolder } from './data-folder.ts';
 
-export type LockOptions = {
+type LockOptions = {
   /** What the holder is doing, for the sentence: `starting the Temporal server of /data`. */
   readonly doing: string;
   /** Milliseconds to wait for a living holder. */
@@ -116,4 +117,15 @@ export async function withLock<T>(dir: string, options: LockOptions, work: () =>
   } finally {
     release();
   }
+}
+
+// The lock under which the processes of a data folder decide who starts, stops, joins and leaves its server. Not reentrant.
+
+/** Longer than a start or a stop takes at its worst. */
+const WAIT_MS = 90_000;
+
+/** Throws SetupProblem when another process keeps it for too long. */
+export function withFolderLock<T>(folder: DataFolder, work: () => Promise<T>): Promise<T> {
+  const doing = `starting or stopping the Temporal server of ${folder.root}`;
+  return withLock(folder.lockDir, { doing, waitMs: WAIT_MS }, work);
 }

@@ -1,5 +1,6 @@
 // How the dev server is tuned for one machine. At its defaults every turn takes 200 ms and timers come up to a second late.
-import { randomUUID } from 'node:crypto';
+import { randomUUID, randomInt } from 'node:crypto';
+import { createServer } from 'node:net';
 
 export const NAMESPACE = 'default';
 /** The dev server's own keeps closed sessions for a day. */
@@ -36,4 +37,28 @@ export function serverArgs(options: {
     ...dynamicConfig(`${randomUUID()}.invalid`).map((setting) => ['--dynamic-config-value', setting]),
   ];
   return ['server', 'start-dev', '--headless', ...flags.flat()];
+}
+
+// A port for a server that keeps it over restarts. Below the range that systems hand out for outgoing connections: while the
+// server is down, no other program's connection, and no worker's own attempt to reconnect, can sit on it.
+
+const FIRST = 20_000;
+const LAST = 32_000;
+const TRIES = 50;
+
+/** A free port on 127.0.0.1. Someone may take it before it is used: the caller tries again. */
+export async function freePort(): Promise<number> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    const port = randomInt(FIRST, LAST);
+    if (await isFree(port)) return port;
+  }
+  throw new Error(`no free port between ${FIRST} and ${LAST} on 127.0.0.1 after ${TRIES} tries`);
+}
+
+export function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once('error', () => resolve(false));
+    probe.listen({ port, host: '127.0.0.1', exclusive: true }, () => probe.close(() => resolve(true)));
+  });
 }

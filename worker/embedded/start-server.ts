@@ -2,14 +2,14 @@
 // The caller holds the folder's lock and has seen that no server runs on the database.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync, readFileSync, renameSync, statSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { findPrograms } from '../../activities/process/programs.ts';
-import { bootId, hostName, startTimeOf } from '../../activities/process/identity.ts';
+import { bootId, hostName, startTimeOf, isAlive } from '../../activities/process/identity.ts';
 import { makeKeyFile } from '../payloads/key-ring.ts';
 import { PHASE_ATTRIBUTE } from '../../workflows/contract/session.ts';
-import { type Binary, sameSchema } from './binary-version.ts';
+import { type Binary, sameSchema } from './find-binary.ts';
 import type { DataFolder, Env } from './data-folder.ts';
-import { freePort, isFree } from './free-port.ts';
-import { serverArgs } from './server-args.ts';
+import { freePort, isFree, serverArgs } from './server-args.ts';
 import {
   databaseRecord,
   folderKeys,
@@ -19,11 +19,10 @@ import {
   recordServer,
   type ServerRecord,
 } from './server-record.ts';
-import { SetupProblem } from './setup-problem.ts';
-import { stopServer } from './stop-server.ts';
+import { SetupProblem, codeOf } from './setup-problem.ts';
 import { type Ready, waitReady } from './wait-ready.ts';
 
-export type StartServer = {
+type StartServer = {
   readonly folder: DataFolder;
   readonly binary: Binary;
   readonly env: Env;
@@ -171,4 +170,45 @@ function didNotStart(folder: DataFolder, why: string): SetupProblem {
   return new SetupProblem(
     `the Temporal server of ${folder.temporalDb} did not start: ${why} (its log: ${folder.serverLog}); nothing was deleted`,
   );
+}
+
+// Stops a server that is provably the recorded one, and waits until it is gone.
+
+/** SIGTERM closes the port within 20 ms. The second of draining that follows is for a load balancer that is not there. */
+const GRACE_MS = 200;
+const KILL_MS = 5_000;
+const POLL_MS = 5;
+
+/** Every answered write is in the database's log, which outlives a killed process. Throws SetupProblem when it cannot be killed. */
+export async function stopServer(record: ServerRecord): Promise<void> {
+  for (const [signal, ms] of [
+    ['SIGTERM', GRACE_MS],
+    ['SIGKILL', KILL_MS],
+  ] as const) {
+    if (!send(record, signal) || (await gone(record, ms))) return;
+  }
+  throw new SetupProblem(
+    `the Temporal server, process ${record.pid}, does not end: stop it with \`kill -9 ${record.pid}\``,
+  );
+}
+
+/** False when it is gone already. */
+function send(record: ServerRecord, signal: NodeJS.Signals): boolean {
+  if (isAlive(record, 'here') !== 'alive') return false;
+  try {
+    process.kill(record.pid, signal);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === 'ESRCH') return false;
+    throw new SetupProblem(`cannot stop the Temporal server, process ${record.pid}: it belongs to another user`);
+  }
+}
+
+async function gone(record: ServerRecord, ms: number): Promise<boolean> {
+  const deadline = Date.now() + ms;
+  while (isAlive(record, 'here') === 'alive') {
+    if (Date.now() > deadline) return false;
+    await sleep(POLL_MS);
+  }
+  return true;
 }

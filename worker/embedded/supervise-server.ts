@@ -1,9 +1,9 @@
 // Keeps the server of a data folder running for as long as a process that stays is joined. It sees a death by the process list,
 // not by being the parent: the starter may be another process. Whoever gets the folder's lock restarts it, the others find it.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { withFolderLock } from './folder-lock.ts';
+import { withFolderLock } from './file-lock.ts';
 import type { Embedded } from './join-server.ts';
-import { readyServer } from './ready-server.ts';
+import { readyServer } from './wait-ready.ts';
 import { runningServer, type ServerRecord, wantedVersion } from './server-record.ts';
 import { reasonOf } from './setup-problem.ts';
 import { startServer } from './start-server.ts';

@@ -2,9 +2,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
-import { grpcFailure } from './grpc-failure.ts';
+import { grpcFailure, tcpProbe } from './connect-client.ts';
 import { NAMESPACE, RETENTION_DAYS } from './server-args.ts';
-import { tcpProbe } from './tcp-probe.ts';
+import type { DataFolder } from './data-folder.ts';
+import { markComplete, recordServer, runningServer, type ServerRecord, unrecordedServer } from './server-record.ts';
+import { SetupProblem } from './setup-problem.ts';
 
 const POLL_MS = 10;
 const CALL_MS = 2_000;
@@ -55,4 +57,35 @@ async function keepClosedSessions({ workflowService }: Connection): Promise<void
     namespace: NAMESPACE,
     config: { workflowExecutionRetentionTtl: retention },
   });
+}
+
+// The server that already runs on a database, found and made sure of before anyone uses it.
+
+/** Longer than a start takes on a busy machine: its starter may have been killed a moment ago. */
+const ANSWER_MS = 15_000;
+
+/**
+ * Null when none runs. The caller holds the folder's lock, so that none can come meanwhile.
+ * Throws SetupProblem when one runs and does not answer: another beside it would share its database.
+ */
+export async function readyServer(folder: DataFolder): Promise<ServerRecord | null> {
+  const running = runningServer(folder) ?? recordFound(folder);
+  if (running === null) return null;
+  const gone = () => runningServer(folder) === null;
+  const ready = await waitReady(running.address, ANSWER_MS, gone);
+  if (ready.kind === 'ready') {
+    markComplete(folder);
+    return running;
+  }
+  if (gone()) return null;
+  const remedy = `stop it with \`kill -9 ${running.pid}\` and try again`;
+  throw new SetupProblem(
+    `the Temporal server of ${folder.root}, process ${running.pid}, does not answer at ${running.address} (${ready.why}): ${remedy}`,
+  );
+}
+
+function recordFound(folder: DataFolder): ServerRecord | null {
+  const found = unrecordedServer(folder);
+  if (found !== null) recordServer(folder, found);
+  return found;
 }

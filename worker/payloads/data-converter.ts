@@ -1,11 +1,19 @@
 // The one place that says how payloads are written and read: every client and every worker takes its converter from here, by the
 // keys of the server that it talks to.
-import { defaultFailureConverter, defaultPayloadConverter, type LoadedDataConverter } from '@temporalio/common';
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import {
+  defaultFailureConverter,
+  defaultPayloadConverter,
+  type LoadedDataConverter,
+  METADATA_ENCODING_KEY,
+  type Payload,
+  type PayloadCodec,
+  type SerializationContext,
+} from '@temporalio/common';
 import type { WorkerOptions } from '@temporalio/worker';
-import { builtFile } from '../built-file.ts';
+import { builtFile } from '../bundle.ts';
 import type { KeyRing } from './key-ring.ts';
-import { readableCodec } from './readable.ts';
-import { sealingCodec } from './sealing.ts';
+import { markUndecodable, type Undecodable } from '../../workflows/contract/undecodable.ts';
 
 type Warn = (line: string) => void;
 
@@ -24,4 +32,151 @@ export function clientConverter(keys: KeyRing | undefined): LoadedDataConverter 
     // What it cannot read it says itself.
     payloadCodecs: codecs(keys, () => undefined),
   };
+}
+
+// A codec that makes every payload one that the SDK can decode: whatever it would throw over becomes a value that says so. Its
+// decoding comes before any handler of ours, and what it throws over fails a workflow task on every try.
+
+const JSON_PLAIN = 'json/plain';
+/** What the SDK's converter can always read. */
+const BINARY: readonly string[] = ['binary/null', 'binary/plain'];
+
+/** Levels of JSON. What is nested thousands deep cannot be written again: the stack does not reach. */
+const DEEPEST = 500;
+
+const bytes = new TextEncoder();
+const decoder = new TextDecoder();
+
+export const readableCodec: PayloadCodec = {
+  encode: (payloads) => Promise.resolve(payloads),
+  decode: (payloads) => Promise.resolve(payloads.map(readable)),
+};
+
+/** The same, or a payload that holds the mark. */
+export function readable(payload: Payload): Payload {
+  const why = problemOf(payload);
+  return why === undefined ? payload : unreadable({ why, elsewhere: false });
+}
+
+export function unreadable(what: Undecodable): Payload {
+  const data = bytes.encode(JSON.stringify(markUndecodable(what)));
+  return { metadata: { [METADATA_ENCODING_KEY]: bytes.encode(JSON_PLAIN) }, data };
+}
+
+export function encodingOf({ metadata }: Payload): string {
+  const encoding = metadata?.[METADATA_ENCODING_KEY];
+  return encoding ? decoder.decode(encoding) : '';
+}
+
+function problemOf(payload: Payload): string | undefined {
+  const encoding = encodingOf(payload);
+  if (BINARY.includes(encoding)) return undefined;
+  if (encoding !== JSON_PLAIN)
+    return `has the encoding ${JSON.stringify(encoding.slice(0, 80))}, which nothing here reads`;
+  const data = payload.data ?? new Uint8Array();
+  if (isTooDeep(data)) return `is JSON of more than ${DEEPEST} levels`;
+  try {
+    JSON.parse(decoder.decode(data));
+    return undefined;
+  } catch {
+    return 'is broken JSON';
+  }
+}
+
+const [QUOTE, BACKSLASH] = [0x22, 0x5c];
+const OPEN: ReadonlySet<number> = new Set([0x5b, 0x7b]);
+const CLOSE: ReadonlySet<number> = new Set([0x5d, 0x7d]);
+
+/** By its bytes, for the depth is to be known before anything recurses into it. */
+function isTooDeep(data: Uint8Array): boolean {
+  if (data.length <= DEEPEST) return false;
+  let depth = 0;
+  let quoted = false;
+  for (let at = 0; at < data.length; at += 1) {
+    const byte = data[at]!;
+    if (quoted) {
+      if (byte === BACKSLASH) at += 1;
+      else if (byte === QUOTE) quoted = false;
+    } else if (byte === QUOTE) quoted = true;
+    else if (OPEN.has(byte) && (depth += 1) > DEEPEST) return true;
+    else if (CLOSE.has(byte)) depth -= 1;
+  }
+  return false;
+}
+
+// The codec that seals payloads: AES-256-GCM under a key of the data folder, bound to the session, and for an activity to its name. What
+// was not sealed by a holder of the key, or for another session or activity, becomes a value that says so.
+
+export const SEALED = 'binary/encrypted';
+
+/** Format, key id, nonce, tag; then the ciphertext. Random nonces are good for 2^32 payloads a key, a billion turns. */
+const FORMAT = 1;
+const [ID, NONCE, TAG, HEAD] = [4, 12, 16, 1 + 4 + 12 + 16];
+/** What was sealed, by its place here: the SDK's own converter writes no other. */
+const ENCODINGS = ['json/plain', 'binary/null', 'binary/plain'] as const;
+
+const sealedMetadata = { [METADATA_ENCODING_KEY]: Buffer.from(SEALED) };
+
+/** Ids that are told of: anyone can send what is sealed with keys that do not exist. */
+const MOST_TOLD = 20;
+
+/** `warn` is told of each key that is missing, once. */
+export function sealingCodec(keys: KeyRing, warn: (line: string) => void): PayloadCodec {
+  const told = new Set<string>();
+  const missing = (id: string): string => {
+    const why = `is sealed with key ${id}, which is not in ${keys.path}`;
+    if (!told.has(id) && told.size < MOST_TOLD)
+      warn(`a payload ${why}: what needs it waits for a worker that has the key`);
+    told.add(id);
+    return why;
+  };
+  return {
+    encode: (payloads, context) => Promise.resolve(payloads.map((payload) => seal(keys, payload, context))),
+    decode: (payloads, context) =>
+      Promise.resolve(payloads.map((payload) => open({ keys, missing }, payload, context))),
+  };
+}
+
+function seal(keys: KeyRing, payload: Payload, context: SerializationContext | undefined): Payload {
+  const encoding = ENCODINGS.findIndex((known) => known === encodingOf(payload));
+  if (encoding < 0) throw new Error(`a payload of encoding ${encodingOf(payload)} cannot be sealed`);
+  const { id, key } = keys.active();
+  const nonce = randomBytes(NONCE);
+  const cipher = createCipheriv('aes-256-gcm', key, nonce);
+  cipher.setAAD(boundTo(context));
+  const text = [cipher.update(Buffer.of(encoding)), cipher.update(Buffer.from(payload.data ?? [])), cipher.final()];
+  const data = Buffer.concat([Buffer.of(FORMAT), Buffer.from(id, 'hex'), nonce, cipher.getAuthTag(), ...text]);
+  return { metadata: sealedMetadata, data };
+}
+
+type Opening = { readonly keys: KeyRing; readonly missing: (id: string) => string };
+
+function open({ keys, missing }: Opening, payload: Payload, context: SerializationContext | undefined): Payload {
+  const forged = (why: string): Payload => unreadable({ why, elsewhere: false });
+  if (encodingOf(payload) !== SEALED) return forged('is not sealed with a key of this data folder');
+  const data = Buffer.from(payload.data ?? []);
+  if (data.length <= HEAD || data[0] !== FORMAT) return forged('is sealed in a way that nothing here knows');
+  const id = data.subarray(1, 1 + ID).toString('hex');
+  const key = keys.find(id)?.key;
+  if (!key) return unreadable({ why: missing(id), elsewhere: true });
+  const decipher = createDecipheriv('aes-256-gcm', key, data.subarray(1 + ID, 1 + ID + NONCE), { authTagLength: TAG });
+  decipher.setAAD(boundTo(context));
+  decipher.setAuthTag(data.subarray(1 + ID + NONCE, HEAD));
+  try {
+    const text = Buffer.concat([decipher.update(data.subarray(HEAD)), decipher.final()]);
+    const encoding = ENCODINGS[text[0] ?? -1];
+    if (!encoding) return forged('is sealed in a way that nothing here knows');
+    return readable({ metadata: { [METADATA_ENCODING_KEY]: Buffer.from(encoding) }, data: text.subarray(1) });
+  } catch {
+    // The tag does not fit: changed, or sealed for another session or activity.
+    return forged(`was not sealed with key ${id} for this place`);
+  }
+}
+
+/** A payload that was captured opens nowhere else. */
+function boundTo(context: SerializationContext | undefined): Buffer {
+  if (!context) return Buffer.of();
+  const { type, namespace, workflowId } = context;
+  const activity = context.type === 'activity' ? (context.activityId ?? '') : '';
+  return Buffer.from(JSON.stringify([type, namespace, workflowId ?? '', activity]));
 }

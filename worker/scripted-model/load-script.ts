@@ -1,5 +1,5 @@
 // Reads a script from a file.
-import { readNamedFile, whyUnread } from '../read-named-file.ts';
+import { readNamedFile, whyUnread } from '../config/read-named-file.ts';
 import type { ScriptData } from './script.ts';
 import { parseScript } from './script-format.ts';
 

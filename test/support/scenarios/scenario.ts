@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fault, reply, text, toolUse, type Reply } from '../../../worker/scripted-model/index.ts';
 import type { TerminalReason, TransitionReason } from '../../../workflows/contract/loop.ts';
 import type { RunOptions } from '../../../workflows/contract/session.ts';
-import type { PerdureConfig } from '../../../worker/config.ts';
+import type { PerdureConfig } from '../../../worker/config/config.ts';
 
 export type Scenario = {
   readonly name: string;

@@ -1,8 +1,9 @@
 // From a configuration to what a run gets when its caller did not choose (L57).
-import type { RunDefaults } from '../activities/deps.ts';
-import { modelTable } from '../activities/model/request.ts';
+import type { RunDefaults } from '../../activities/deps.ts';
+import { modelTable, DEFAULT_MODEL, SMALL_MODEL } from '../../activities/model/request.ts';
 import type { PerdureConfig } from './config.ts';
-import { runDefaults } from './run-defaults.ts';
+import { defaultBackoff } from '../../activities/model/classify.ts';
+import { DEFAULT_SYSTEM_PROMPT } from '../../activities/run/configuration.ts';
 
 export function configDefaults(config: PerdureConfig): Partial<RunDefaults> {
   const { maxOutputTokens, compaction, models, ...rest } = config;
@@ -18,3 +19,22 @@ export function configDefaults(config: PerdureConfig): Partial<RunDefaults> {
     ...(compaction === undefined ? {} : { compaction: { ...runDefaults.compaction, ...compaction } }),
   };
 }
+
+// What a run gets when neither its caller nor its worker chose (L57).
+
+export const runDefaults: RunDefaults = {
+  model: DEFAULT_MODEL,
+  fallbackModels: [],
+  smallModel: SMALL_MODEL,
+  models: modelTable,
+  compaction: { enabled: true, collapse: true, warning: 0.7, critical: 0.85, maxFailures: 3, maxClose: 3 },
+  batchSummaries: false,
+  approvalTimeoutMs: 7 * 24 * 3_600_000,
+  permissionMode: 'default',
+  systemPrompt: DEFAULT_SYSTEM_PROMPT,
+  maxTurns: 500,
+  wrapUp: false,
+  outputCap: 8_000,
+  backoff: defaultBackoff,
+  stallMs: 120_000,
+};

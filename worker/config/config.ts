@@ -1,20 +1,66 @@
-// What a person may configure of a worker, and the one check of it. Strict: a key that is not known is a mistake, named by its path.
+// The schema of the hooks in a configuration: a function, or an object with either `run` or `command`.
 import { z } from 'zod';
-import type { AttachmentProvider } from '../activities/attachments/prefetch.ts';
-import type { AfterStopHandler } from '../activities/deps.ts';
-import type { HookConfig } from '../activities/hooks/hooks.ts';
-import type { ModelFacts } from '../activities/model/request.ts';
-import type { Tool } from '../activities/tools/tool.ts';
-import type { CompactionRules } from '../workflows/contract/loop.ts';
-import type { Profile } from '../workflows/contract/profiles.ts';
-import { optionsProblem, permissionModes } from '../workflows/contract/options-problem.ts';
-import { permissionsProblem } from '../workflows/contract/permission-rules.ts';
-import type { PermissionMode, PermissionRules } from '../workflows/contract/session.ts';
-import { hooksSchema } from './config-hooks.ts';
-import { differentlyNamed, dollars, name, run, share, upTo, whole } from './config-parts.ts';
-import { toolsSchema } from './config-tools.ts';
+import type { HookName, HookConfig } from '../../activities/hooks/hooks.ts';
+import { nameSchema, run, upTo, differentlyNamed, dollars, share, whole, toolsSchema } from './tools.ts';
+import type { AttachmentProvider } from '../../activities/attachments/prefetch.ts';
+import type { AfterStopHandler } from '../../activities/deps.ts';
+import type { ModelFacts } from '../../activities/model/request.ts';
+import type { Tool } from '../../activities/tools/tool.ts';
+import type { CompactionRules } from '../../workflows/contract/loop.ts';
+import type { Profile } from '../../workflows/contract/profiles.ts';
+import { optionsProblem, permissionModes } from '../../workflows/contract/options-problem.ts';
+import { permissionsProblem } from '../../workflows/contract/permission-rules.ts';
+import type { PermissionMode, PermissionRules } from '../../workflows/contract/session.ts';
 import { issueText, tellRight } from './issue-text.ts';
-import { runDefaults } from './run-defaults.ts';
+import { runDefaults } from './defaults.ts';
+
+const work = {
+  run: run.optional(),
+  command: z.union([z.array(z.string().min(1)).min(1), z.string().min(1)]).optional(),
+  sandbox: z.boolean().optional(),
+};
+
+type Work = { readonly run?: unknown; readonly command?: unknown; readonly sandbox?: unknown };
+
+const one = (given: Work): boolean => (given.run === undefined) !== (given.command === undefined);
+const said = 'it needs exactly one of "run" (a function) and "command"';
+const heldIsCommand = (given: Work): boolean => given.sandbox === undefined || given.command !== undefined;
+const saidOfHeld = '"sandbox" goes with "command"';
+
+/** `minutes`: its longest time. */
+function hooksOf(minutes: number) {
+  const hook = z
+    .strictObject({ name: nameSchema.optional(), timeoutMs: upTo(minutes).optional(), ...work })
+    .refine(one, said)
+    .refine(heldIsCommand, saidOfHeld);
+  return z.array(z.union([run, hook])).optional();
+}
+
+const tools = z.array(z.string().min(1)).min(1).optional();
+
+const toolHook = z
+  .strictObject({ name: nameSchema.optional(), timeoutMs: upTo(24 * 60).optional(), tools, ...work })
+  .refine(one, said)
+  .refine(heldIsCommand, saidOfHeld);
+
+const toolHooks = z.array(z.union([run, toolHook])).optional();
+const hooks = hooksOf(24 * 60);
+/** Opening and closing a session is short work. */
+const shortHooks = hooksOf(5);
+
+const hooksSchema = z.strictObject({
+  sessionStart: shortHooks,
+  promptSubmitted: hooks,
+  preTool: toolHooks,
+  postTool: toolHooks,
+  postSampling: hooks,
+  preCompact: hooks,
+  postCompact: hooks,
+  stop: hooks,
+  sessionEnd: shortHooks,
+} satisfies Readonly<Record<HookName, unknown>>);
+
+// What a person may configure of a worker, and the one check of it. Strict: a key that is not known is a mistake, named by its path.
 
 /** Everything is optional: what is absent is the default, what a caller chooses for a run goes before (L57). */
 export type PerdureConfig = {
@@ -79,10 +125,12 @@ const keys = z.strictObject({
     .string(nameRight)
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, nameRight)
     .optional(),
-  model: name.optional(),
-  fallbackModels: z.array(name).max(10).optional(),
-  smallModel: name.optional(),
-  models: z.record(name, z.strictObject({ window: tokens, maxOutput: tokens, price: price.nullable() })).optional(),
+  model: nameSchema.optional(),
+  fallbackModels: z.array(nameSchema).max(10).optional(),
+  smallModel: nameSchema.optional(),
+  models: z
+    .record(nameSchema, z.strictObject({ window: tokens, maxOutput: tokens, price: price.nullable() }))
+    .optional(),
   permissionMode: z.enum(permissionModes).optional(),
   permissions: z
     .unknown()
@@ -116,8 +164,10 @@ const keys = z.strictObject({
   tools: z.union([run, toolsSchema]).optional(),
   hooks: hooksSchema.optional(),
   // A session closes only when they are over.
-  afterStop: z.array(z.strictObject({ name, timeoutMs: upTo(30), run })).optional(),
-  attachments: differentlyNamed(z.strictObject({ name, timeoutMs: upTo(DAY).optional(), collect: run })).optional(),
+  afterStop: z.array(z.strictObject({ name: nameSchema, timeoutMs: upTo(30), run })).optional(),
+  attachments: differentlyNamed(
+    z.strictObject({ name: nameSchema, timeoutMs: upTo(DAY).optional(), collect: run }),
+  ).optional(),
 });
 
 /** What the check of a caller's options says of two of them together is said of them here. */

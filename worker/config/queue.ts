@@ -4,7 +4,7 @@
 // queue is the session's own.
 import { createHash } from 'node:crypto';
 import { realpathSync } from 'node:fs';
-import { TASK_QUEUE, type Configuration } from '../workflows/contract/session.ts';
+import { TASK_QUEUE, type Configuration } from '../../workflows/contract/session.ts';
 import type { PerdureConfig } from './config.ts';
 
 /** Null: the user's own file, or none. `file`: was named. `given`: by a program, as a value. */
