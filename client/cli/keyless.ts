@@ -1,7 +1,7 @@
 // Without a key the scripted model answers, and it can do one task only: others are refused before they are begun, and those that
 // a real model has begun are not ended by it.
 import { isKeyless } from '../../worker/keyless.ts';
-import { DEMO_TASK, isDemoTask } from '../../worker/scripted-model/demo/demo-task.ts';
+import { DEMO_TASK, isDemoTask } from '../../worker/scripted-model/demo/rounds.ts';
 import type { Env } from '../../worker/embedded/data-folder.ts';
 import type { PerdureClient } from '../client.ts';
 import { oneLine } from '../render/plain.ts';

@@ -1,26 +1,26 @@
 // One request from its headers to the end of its answer: routes it, lets it in, asks the script, plays the reply.
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { admit } from './admit.ts';
-import type { AdmissionRules } from './admit.ts';
-import { apiError, errorData, errorHeaders, invalidRequest } from './api-error.ts';
-import type { ApiError } from './api-error.ts';
-import { deliver } from './delivery.ts';
-import { faultAnswer } from './faults.ts';
-import { scriptedMessage } from './message.ts';
-import { modelInfo } from './model-info.ts';
-import { pause, play } from './playback.ts';
-import type { Action } from './playback.ts';
-import { promptBlocks, promptTokens } from './prompt-blocks.ts';
-import type { PromptCache } from './prompt-cache.ts';
-import { readBody } from './read-body.ts';
+import type { IncomingMessage, ServerResponse, IncomingHttpHeaders } from 'node:http';
+import {
+  apiError,
+  errorData,
+  errorHeaders,
+  invalidRequest,
+  type ApiError,
+  readBody,
+  type ReadBody,
+} from './read-request.ts';
+import { deliver, faultAnswer } from './delivery.ts';
+import { scriptedMessage, type Signatures } from './message.ts';
+import { pause, play, type Action } from './playback.ts';
+import { promptBlocks, promptTokens, type PromptCache } from './prompt-cache.ts';
 import type { RecordedRequest, Recorder } from './recorder.ts';
 import type { ParsedRequest, Reply } from './script.ts';
 import type { ScriptRunner } from './script-runner.ts';
-import type { Signatures } from './signatures.ts';
-import { headerProblem } from './validate/header-problem.ts';
+import { headerProblem, parseBody, contentTypeProblem, SAMPLING_VERSION } from './validate/body.ts';
+import { requestProblem, type RequestRules } from './validate/request.ts';
 
-export type Backstage = {
+type Backstage = {
   readonly run: ScriptRunner;
   readonly records: Recorder;
   readonly cache: PromptCache;
@@ -152,4 +152,71 @@ function answerJson(exchange: Exchange, status: number, body: object, headers: R
   const { response, requestId } = exchange;
   response.writeHead(status, { 'content-type': 'application/json', ...headers, 'request-id': requestId });
   response.end(JSON.stringify(body));
+}
+
+// Lets a request in, or says what the API would refuse it with. In the API's order: key, version, type, size, JSON, shape, length.
+
+type Admission =
+  | { readonly kind: 'admitted'; readonly request: ParsedRequest }
+  /** `body`: what could be parsed. `misshapen`: the client built a request that the API never takes (L58). */
+  | { readonly kind: 'refused'; readonly error: ApiError; readonly misshapen: boolean; readonly body: unknown };
+
+type AdmissionRules = Omit<RequestRules, 'betas' | 'sampling' | 'counting'> & {
+  /** Tokens; undefined: any prompt fits. */
+  readonly window: number | undefined;
+  /** False: only that the body is JSON with messages. For clients that are measured, not tested. */
+  readonly strict: boolean;
+};
+
+function admit(headers: IncomingHttpHeaders, body: ReadBody, rules: AdmissionRules, counting: boolean): Admission {
+  const key = headerProblem(headers);
+  if (key !== undefined) return refused(key, key.status === 400);
+  const type = contentTypeProblem(headers);
+  if (type !== undefined) return refused(type, true);
+  if (body.kind === 'too_large') return refused(apiError(413), false);
+  const parsed = parseBody(body.bytes);
+  if (parsed.kind === 'invalid') return refused(invalidRequest(parsed.problem), true);
+  const betas = String(headers['anthropic-beta'] ?? '')
+    .split(/[\s,]+/)
+    .filter((beta) => beta !== '');
+  const sampling = headers['anthropic-version'] === SAMPLING_VERSION;
+  const shape = { ...rules, betas, sampling, counting };
+  const problem = rules.strict ? requestProblem(parsed.value, shape) : looseProblem(parsed.value);
+  if (problem !== undefined) return refused(invalidRequest(problem), true, parsed.value);
+  const request = parsed.value as ParsedRequest;
+  const tooLong = rules.window === undefined ? undefined : lengthProblem(request, rules.window);
+  if (tooLong !== undefined) return refused(invalidRequest(tooLong), false, request);
+  return { kind: 'admitted', request };
+}
+
+function lengthProblem(request: ParsedRequest, window: number): string | undefined {
+  const tokens = promptTokens(promptBlocks(request));
+  return tokens > window ? `prompt is too long: ${tokens} tokens > ${window} maximum` : undefined;
+}
+
+function looseProblem(value: unknown): string | undefined {
+  const messages = (value as { readonly messages?: unknown } | null)?.messages;
+  return Array.isArray(messages) && messages.length > 0 ? undefined : 'messages: at least one message is required';
+}
+
+function refused(error: ApiError, misshapen: boolean, body: unknown = null): Admission {
+  return { kind: 'refused', error, misshapen, body };
+}
+
+// What GET /v1/models/:id says of a scripted model: every id exists, with the limits the server was started with.
+
+const WINDOW = 200_000;
+const MOST_OUTPUT = 64_000;
+
+type ModelLimits = { readonly window: number | undefined; readonly maxOutputTokens: number | undefined };
+
+function modelInfo(id: string, limits: ModelLimits): object {
+  return {
+    type: 'model',
+    id,
+    display_name: `${id} (scripted)`,
+    created_at: '1970-01-01T00:00:00Z',
+    max_input_tokens: limits.window ?? WINDOW,
+    max_tokens: limits.maxOutputTokens ?? MOST_OUTPUT,
+  };
 }

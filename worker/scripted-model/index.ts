@@ -1,7 +1,7 @@
 // The scripted model server: everything a test, a bench, the CLI or the demo takes from it.
-export { fault, gate, reply, text, thinking, toolUse } from './builders.ts';
+export { fault, gate, reply, text, thinking, toolUse } from './script.ts';
 export { DEMO_TASK, demoScript, isDemoTask } from './demo/demo-script.ts';
-export { loadScript } from './load-script.ts';
+export { loadScript } from './script-format.ts';
 export { lastUserBlocks, lastUserText, systemText, toolResults } from './read-request.ts';
 export type { ToolResult } from './read-request.ts';
 export type { Keep, RecordedRequest } from './recorder.ts';

@@ -1,9 +1,7 @@
 // A reply as the Messages API says it: ids, signatures, stop reason and usage filled in, cut where a fault cuts it.
-import { randomUUID } from 'node:crypto';
-import { bytesToTokens } from './prompt-blocks.ts';
-import type { CacheUse } from './prompt-cache.ts';
+import { randomUUID, createHash } from 'node:crypto';
+import { bytesToTokens, type CacheUse } from './prompt-cache.ts';
 import type { ParsedRequest, Reply, ReplyBlock } from './script.ts';
-import type { Signatures } from './signatures.ts';
 
 /** `streamed`: what arrives in deltas; `start` and `whole` are the block before and after them. */
 export type MessageBlock = {
@@ -14,7 +12,7 @@ export type MessageBlock = {
   readonly whole: Readonly<Record<string, unknown>>;
 };
 
-export type MessageHead = {
+type MessageHead = {
   readonly id: string;
   readonly type: 'message';
   readonly role: 'assistant';
@@ -118,4 +116,31 @@ function outputTokens(blocks: readonly MessageBlock[]): number {
 
 function id(prefix: string): string {
   return `${prefix}_${randomUUID().replaceAll('-', '').slice(0, 24)}`;
+}
+
+// Signs thinking the way the API does: a signature holds for one text and one model. Signatures of our own are a hash, so they
+// are known again after a restart; those a script chose are known as long as the server lives.
+
+export type Signatures = {
+  /** The signature of `thinking`; `chosen` is the script's own. */
+  sign(model: string, thinking: string, chosen?: string): string;
+  verify(model: string, thinking: string, signature: string): boolean;
+};
+
+export function createSignatures(): Signatures {
+  const chosenOnes = new Set<string>();
+  return {
+    sign(model, thinking, chosen) {
+      if (chosen === undefined) return digest(model, thinking);
+      chosenOnes.add(digest(model, thinking, chosen));
+      return chosen;
+    },
+    verify(model, thinking, signature) {
+      return signature === digest(model, thinking) || chosenOnes.has(digest(model, thinking, signature));
+    },
+  };
+}
+
+function digest(...parts: readonly string[]): string {
+  return `scripted${createHash('sha256').update(JSON.stringify(parts)).digest('base64')}`;
 }

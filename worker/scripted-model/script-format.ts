@@ -1,6 +1,7 @@
 // The file format of a script, checked: docs/scripted-model.md says it in words, script.ts as types.
 import { z } from 'zod';
 import type { ScriptData } from './script.ts';
+import { readNamedFile, whyUnread } from '../config/read-named-file.ts';
 
 const count = z.int().min(0);
 const positive = z.int().min(1);
@@ -127,4 +128,17 @@ function parseJson(json: string, source: string): unknown {
   } catch (error) {
     throw new Error(`${source} is not JSON: ${String(error)}`, { cause: error });
   }
+}
+
+// Reads a script from a file.
+
+/** Rejects with what is wrong with the file, a line for each mistake, naming its path in the script. */
+export async function loadScript(file: string): Promise<ScriptData> {
+  let json: string;
+  try {
+    json = readNamedFile(file);
+  } catch (error) {
+    throw new Error(`the script ${file} ${whyUnread(error)}: name another`, { cause: error });
+  }
+  return parseScript(json, file);
 }

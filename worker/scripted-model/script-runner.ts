@@ -1,13 +1,13 @@
 // Walks a script: which reply answers this request. A function is asked; data is spent reply by reply.
-import { unmet } from './condition.ts';
-import type { ParsedRequest, Reply, Script, ScriptFunction } from './script.ts';
+import type { ParsedRequest, Reply, Script, ScriptFunction, Condition } from './script.ts';
+import { lastUserText, systemText, toolResults } from './read-request.ts';
 
-export type Answer =
+type Answer =
   /** `step`: the reply's position in the script, from 0; null when a function gave it. */
   { readonly kind: 'reply'; readonly reply: Reply; readonly step: number | null } | Broken;
 
 /** The script cannot answer: a mistake in the script or in what is tested, never something to retry. */
-export type Broken = { readonly kind: 'broken'; readonly why: string };
+type Broken = { readonly kind: 'broken'; readonly why: string };
 
 /** `label`: how the request is called in messages to people. */
 export type ScriptRunner = (request: ParsedRequest, label: string) => Promise<Answer>;
@@ -55,4 +55,34 @@ function checked(reply: Reply, step: number | null, request: ParsedRequest): Ans
 
 function ranOut(label: string): Broken {
   return { kind: 'broken', why: `scripted model: the script has no reply for ${label}` };
+}
+
+// Whether a request meets a reply's `when` or `expect`.
+
+/** What a request lacks, as a sentence; undefined when it meets every condition given. */
+function unmet(condition: Condition, request: ParsedRequest): string | undefined {
+  const { lastUserText: text, toolResult, hasToolResult, system, model, maxTokens } = condition;
+  if (text !== undefined && !lastUserText(request).includes(text)) {
+    return `the last user text to include ${quote(text)}, and got ${quote(lastUserText(request))}`;
+  }
+  const results = toolResults(request);
+  if (toolResult !== undefined && !results.some((result) => result.text.includes(toolResult))) {
+    const got = results.map((result) => quote(result.text)).join(', ');
+    return `a tool_result that includes ${quote(toolResult)}, and got ${got === '' ? 'none' : got}`;
+  }
+  if (hasToolResult !== undefined && hasToolResult !== results.length > 0) {
+    return `${hasToolResult ? 'a tool_result' : 'no tool_result'} in the last user message, and got ${results.length}`;
+  }
+  if (system !== undefined && !systemText(request).includes(system)) {
+    return `the system prompt to include ${quote(system)}, and got ${quote(systemText(request))}`;
+  }
+  if (model !== undefined && request.model !== model) return `model ${quote(model)}, and got ${quote(request.model)}`;
+  if (maxTokens !== undefined && request.max_tokens !== maxTokens) {
+    return `max_tokens ${maxTokens}, and got ${request.max_tokens}`;
+  }
+  return undefined;
+}
+
+function quote(text: string): string {
+  return JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}…` : text);
 }

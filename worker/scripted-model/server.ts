@@ -1,14 +1,12 @@
 // A model server that says what a script says and speaks the real Messages API: for tests, the keyless demo and benches.
-import { createServer } from 'node:http';
-import type { Server } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { requestHandler } from './handle-request.ts';
 import { promptCache } from './prompt-cache.ts';
-import { recorder } from './recorder.ts';
-import type { Keep, RecordedRequest } from './recorder.ts';
+import { recorder, type Keep, type RecordedRequest } from './recorder.ts';
 import type { Script, ScriptData } from './script.ts';
 import { scriptRunner } from './script-runner.ts';
-import { signatures } from './signatures.ts';
+import { createSignatures } from './message.ts';
 
 export type ScriptedModelOptions = {
   readonly script: Script;
@@ -47,7 +45,7 @@ export type ScriptedModel = {
 export async function startScriptedModel(options: ScriptedModelOptions): Promise<ScriptedModel> {
   const problems: string[] = [];
   const records = recorder(options.keep ?? 'all');
-  const signing = signatures();
+  const signing = createSignatures();
   const data = dataOf(options.script);
   const handle = requestHandler({
     run: scriptRunner(options.script),

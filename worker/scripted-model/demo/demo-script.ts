@@ -1,16 +1,10 @@
 // The script of the keyless demo: looks for source files, counts their lines, writes the table, reads it back, and says what it
 // did. Each step is computed from the results in the request, so that it works on any folder and what it says is true.
-import { fault, reply, text, toolUse } from '../builders.ts';
-import type { ParsedRequest, Reply, ReplyBlock } from '../script.ts';
-import { DEMO_TASK } from './demo-task.ts';
-import { chooseFolders, furtherGlobs, LANGUAGES, sourceGlob } from './folders.ts';
-import { roundsOf } from './rounds.ts';
-import type { DoneCall } from './rounds.ts';
-import { firstLine, makeTable, survey } from './table.ts';
-import type { Table } from './table.ts';
-import { summary, tableText } from './table-text.ts';
+import { fault, reply, text, toolUse, type ParsedRequest, type Reply, type ReplyBlock } from '../script.ts';
+import { DEMO_TASK, chooseFolders, furtherGlobs, LANGUAGES, sourceGlob, roundsOf, type DoneCall } from './rounds.ts';
+import { firstLine, makeTable, survey, type Table, tableSummary, tableText } from './table.ts';
 
-export { DEMO_TASK, isDemoTask } from './demo-task.ts';
+export { DEMO_TASK, isDemoTask } from './rounds.ts';
 
 const FILE = 'LINES.md';
 const TOOLS = ['glob', 'grep', 'write', 'read'];
@@ -80,7 +74,7 @@ function conclusion(table: Table, calls: readonly DoneCall[]): string {
     read?.isError === false
       ? `${FILE} is written.`
       : `${FILE} is written, but reading it back failed: ${firstLine(read?.output ?? '')}`;
-  return `${summary(table, FILE)} ${back}`;
+  return `${tableSummary(table, FILE)} ${back}`;
 }
 
 function said(answer: string): Reply {

@@ -1,12 +1,9 @@
 // The table of lines per folder, from what the tools really answered. What could not be counted is said, not guessed.
-import { chooseFolders, isNotOurs } from './folders.ts';
-import type { DoneCall } from './rounds.ts';
-import { readCount, readListing } from './tool-output.ts';
-import type { Count } from './tool-output.ts';
+import { chooseFolders, isNotOurs, type DoneCall } from './rounds.ts';
 
-export const EVERYTHING_ELSE = 'everything else';
+const EVERYTHING_ELSE = 'everything else';
 
-export type Row = { readonly folder: string } & ({ readonly count: Count } | { readonly failure: string });
+type Row = { readonly folder: string } & ({ readonly count: Count } | { readonly failure: string });
 
 export type Table = {
   readonly rows: readonly Row[];
@@ -17,7 +14,7 @@ export type Table = {
   readonly notOurs: readonly string[];
 };
 
-export type Survey = {
+type Survey = {
   readonly paths: readonly string[];
   /** Those are all paths there are. */
   readonly complete: boolean;
@@ -82,4 +79,96 @@ function remainder(whole: Count, parts: readonly Row[]): Count | undefined {
 function sum(rows: readonly Row[]): Count {
   const counts = rows.flatMap((row) => ('count' in row ? [row.count] : []));
   return counts.reduce((a, b) => ({ lines: a.lines + b.lines, files: a.files + b.files }), { lines: 0, files: 0 });
+}
+
+// What is written of a table: the file, and a sentence about it.
+
+export function tableText(table: Table): string {
+  const { rows, total, failures, notOurs } = table;
+  const head = ['# Lines of source code', ''];
+  const left =
+    notOurs.length > 0 ? ['', `Left out, as not this project's own source: ${notOurs.map(cell).join(', ')}`] : [];
+  const tail = [...failures.flatMap((failure) => ['', `Not counted: ${failure}`]), ...left, ''];
+  if (rows.length === 0) return [...head, nothing(table), ...tail].join('\n');
+  const lines = rows.map((row) =>
+    'count' in row
+      ? `| ${cell(row.folder)} | ${row.count.files} | ${row.count.lines} |`
+      : `| ${cell(row.folder)} | could not be counted: ${row.failure.replaceAll('|', '\\|')} | |`,
+  );
+  const end = `| **Total** | **${total.files}** | **${total.lines}** |`;
+  return [...head, '| Folder | Files | Lines |', '| --- | ---: | ---: |', ...lines, end, ...tail].join('\n');
+}
+
+export function tableSummary(table: Table, file: string): string {
+  const { rows, total, failures } = table;
+  if (rows.length === 0) return nothing(table);
+  const counted = rows.flatMap((row) => ('count' in row ? [{ folder: row.folder, lines: row.count.lines }] : []));
+  const named = counted.filter((row) => row.folder !== EVERYTHING_ELSE);
+  const [largest] = named.sort((a, b) => b.lines - a.lines);
+  const most = largest !== undefined && rows.length > 1 ? `, the most in ${largest.folder} (${largest.lines})` : '';
+  const unsure = rows.length > counted.length || failures.length > 0;
+  const missing = unsure ? ` Not everything could be counted: ${file} says what is missing.` : '';
+  return `I counted ${plural(total.lines, 'line')} of source in ${plural(total.files, 'file')}${most}.${missing}`;
+}
+
+function nothing({ failures }: Table): string {
+  return failures.length > 0 ? 'Source files could not be looked for.' : 'No source files were found in this project.';
+}
+
+function plural(n: number, noun: string): string {
+  return `${n} ${noun}${n === 1 ? '' : 's'}`;
+}
+
+/** A folder's name as code, whatever characters it is made of. */
+function cell(folder: string): string {
+  if (folder === EVERYTHING_ELSE) return folder;
+  const fence = folder.includes('`') ? '``' : '`';
+  const inner = folder.replaceAll('|', '\\|');
+  return `${fence}${inner.startsWith('`') ? ` ${inner} ` : inner}${fence}`;
+}
+
+// Reads the text results of the glob and grep tools: lines, a summary in brackets, then what could not be searched. A result that
+// was too large arrives as its head and tail, with notes between and after them.
+
+/** `complete`: every path is there. */
+type Listing = { readonly paths: readonly string[]; readonly complete: boolean };
+
+const LISTED = /^\(([\d,]+) files?(, first [\d,]+ shown)?\)$/;
+const COUNTED = /^\(([\d,]+) match(?:es)? in ([\d,]+) files?(?:, first [\d,]+ shown)?\)$/;
+const NONE = /^\(no (?:files|matches|files match)\)$/;
+/** Around a preview. */
+const PREVIEW = /^\[(?:… [\d,]+ characters left out …|The result is large: .*)\]$/;
+
+function readListing(output: string): Listing {
+  const { lines, summary, notes } = outputParts(output, LISTED);
+  const paths = lines.filter((line) => !PREVIEW.test(line));
+  const cut = summary === undefined || LISTED.exec(summary)?.[2] !== undefined;
+  return { paths, complete: !cut && paths.length === lines.length && notes.length === 0 };
+}
+
+/** `note`: why the count may be too small. */
+type Count = { readonly lines: number; readonly files: number; readonly note?: string };
+
+/** Undefined when the output has no summary. */
+function readCount(output: string): Count | undefined {
+  const { summary, notes } = outputParts(output, COUNTED);
+  if (summary === undefined) return undefined;
+  const [, lines, files] = COUNTED.exec(summary) ?? [];
+  const [note] = notes.filter((line) => !PREVIEW.test(line));
+  return { lines: number(lines), files: number(files), ...(note === undefined ? {} : { note }) };
+}
+
+/** The last line that looks like a summary is it. */
+function outputParts(
+  output: string,
+  summary: RegExp,
+): { lines: string[]; summary: string | undefined; notes: string[] } {
+  const all = output.split(/\r?\n/).filter((line) => line.trim() !== '');
+  const end = all.findLastIndex((line) => summary.test(line) || NONE.test(line));
+  if (end < 0) return { lines: all, summary: undefined, notes: [] };
+  return { lines: all.slice(0, end), summary: all[end], notes: all.slice(end + 1) };
+}
+
+function number(digits: string | undefined): number {
+  return digits === undefined ? 0 : Number(digits.replaceAll(',', ''));
 }

@@ -1,5 +1,4 @@
 // The few questions all checks of a request ask of untrusted JSON. A check returns the API's sentence, or undefined.
-
 export type Json = Readonly<Record<string, unknown>>;
 
 export function isObject(value: unknown): value is Json {
@@ -28,4 +27,29 @@ export function extraKey(value: Json, allowed: ReadonlySet<string>, path: string
 export function stringProblem(value: unknown, path: string): string | undefined {
   if (value === undefined) return `${path}: Field required`;
   return typeof value === 'string' ? undefined : `${path}: Input should be a valid string`;
+}
+
+// What the API refuses of a text block, wherever it stands.
+
+const keys = new Set(['type', 'text', 'cache_control', 'citations']);
+
+export function textProblem(block: Json, path: string): string | undefined {
+  const text = block['text'];
+  const malformed = extraKey(block, keys, `${path}.text`) ?? stringProblem(text, `${path}.text.text`);
+  if (malformed !== undefined) return malformed;
+  if (text === '' && block['cache_control']) return `${path}.text: cache_control cannot be set for empty text blocks`;
+  return sayingProblem(String(text), path);
+}
+
+/** A text of a user must not cite. */
+export function userTextProblem(block: Json, path: string): string | undefined {
+  const { citations } = block;
+  const cites = Array.isArray(citations) && citations.length > 0;
+  return textProblem(block, path) ?? (cites ? `${path}.text.citations: not permitted in user messages` : undefined);
+}
+
+/** A text must say something: the API refuses what is empty or all white space. */
+export function sayingProblem(text: string, path: string): string | undefined {
+  if (text === '') return `${path}: text content blocks must be non-empty`;
+  return /\S/.test(text) ? undefined : `${path}: text content blocks must contain non-whitespace text`;
 }

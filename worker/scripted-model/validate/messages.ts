@@ -1,15 +1,12 @@
 // What the API refuses of the messages as a conversation: roles, empty contents, a wrong first or last one.
-import { blockProblem } from './block-problem.ts';
-import { pairingProblem } from './pairing-problem.ts';
-import type { RequestRules } from './request-problem.ts';
-import { extraKey, firstProblem, isObject } from './shape.ts';
-import type { Json } from './shape.ts';
-import { sayingProblem } from './text-problem.ts';
+import { blockProblem } from './blocks.ts';
+import type { RequestRules } from './request.ts';
+import { extraKey, firstProblem, isObject, type Json, sayingProblem } from './shape.ts';
 
 const keys = new Set(['role', 'content']);
 
 /** A message whose shape is known to be right. */
-export type ShapedMessage = {
+type ShapedMessage = {
   readonly role: 'user' | 'assistant' | 'system';
   readonly content: string | readonly Json[];
 };
@@ -86,4 +83,71 @@ function endProblem(messages: readonly ShapedMessage[], rules: RequestRules): st
   const text = typeof last.content === 'string' ? last.content : last.content.at(-1)?.['text'];
   if (typeof text !== 'string' || !/\s$/.test(text)) return undefined;
   return 'messages: final assistant content cannot end with trailing whitespace';
+}
+
+// Every tool_use is answered by exactly one tool_result, in the very next message and before anything else in it (L39).
+
+function pairingProblem(messages: readonly ShapedMessage[]): string | undefined {
+  const seen = new Set<string>();
+  for (const [index, message] of messages.entries()) {
+    const problem =
+      message.role === 'assistant'
+        ? usesProblem(message, messages[index + 1], index, seen)
+        : resultsProblem(message, messages[index - 1], index);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+function usesProblem(
+  message: ShapedMessage,
+  next: ShapedMessage | undefined,
+  index: number,
+  seen: Set<string>,
+): string | undefined {
+  const uses = ids(message, 'tool_use', 'id');
+  for (const id of uses) {
+    if (seen.has(id)) return `messages.${index}: \`tool_use\` ids must be unique`;
+    seen.add(id);
+  }
+  const answered = new Set(next?.role === 'user' ? leadingResults(next) : []);
+  const missing = uses.filter((id) => !answered.has(id));
+  if (missing.length === 0) return undefined;
+  return `messages.${index}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${missing.join(', ')}. Each \`tool_use\` block must have a corresponding \`tool_result\` block in the next message.`;
+}
+
+function resultsProblem(
+  message: ShapedMessage,
+  previous: ShapedMessage | undefined,
+  index: number,
+): string | undefined {
+  const asked = new Set(previous?.role === 'assistant' ? ids(previous, 'tool_use', 'id') : []);
+  const given = new Set<string>();
+  for (const [at, block] of blocksOf(message).entries()) {
+    if (block['type'] !== 'tool_result') continue;
+    const id = String(block['tool_use_id']);
+    if (!asked.has(id)) {
+      return `messages.${index}.content.${at}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${id}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`;
+    }
+    if (given.has(id)) {
+      return `messages.${index}.content.${at}: each tool_use must have a single result. Found multiple \`tool_result\` blocks with id: ${id}`;
+    }
+    given.add(id);
+  }
+  return undefined;
+}
+
+/** The results before the first block of another kind. */
+function leadingResults(message: ShapedMessage): readonly string[] {
+  const all = blocksOf(message);
+  const end = all.findIndex((block) => block['type'] !== 'tool_result');
+  return all.slice(0, end < 0 ? all.length : end).map((block) => String(block['tool_use_id']));
+}
+
+function ids(message: ShapedMessage, type: string, field: string): readonly string[] {
+  return blocksOf(message).flatMap((block) => (block['type'] === type ? [String(block[field])] : []));
+}
+
+function blocksOf(message: ShapedMessage): readonly Json[] {
+  return typeof message.content === 'string' ? [] : message.content;
 }

@@ -1,7 +1,5 @@
 // What the API refuses of one content block of a message: its kind, its fields, the role it stands under.
-import { extraKey, firstProblem, isObject, stringProblem } from './shape.ts';
-import type { Json } from './shape.ts';
-import { textProblem, userTextProblem } from './text-problem.ts';
+import { extraKey, firstProblem, isObject, stringProblem, type Json, textProblem, userTextProblem } from './shape.ts';
 
 type Verify = (thinking: string, signature: string) => boolean;
 type Check = (block: Json, path: string, verify: Verify) => string | undefined;

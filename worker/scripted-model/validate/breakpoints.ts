@@ -1,6 +1,5 @@
 // What the API refuses of cache_control: more than four, or of a wrong kind. Where it may not stand is checked with the block.
-import { isObject } from './shape.ts';
-import type { Json } from './shape.ts';
+import { isObject, type Json } from './shape.ts';
 
 const MOST = 4;
 
