@@ -2,10 +2,9 @@
 // function then says no longer counts.
 import { inspect } from 'node:util';
 import { didYouMean, nearName } from '../workflows/contract/near-name.ts';
-import type { ApprovalEvent, WaitingApproval } from './approval.ts';
+import { type ApprovalEvent, type WaitingApproval, reasonProblem } from './sessions/decide.ts';
 import type { PerdureClient } from './client.ts';
-import { reasonProblem } from './decide.ts';
-import { arrival } from './in-time.ts';
+import { arrival } from './async.ts';
 import { ClientProblem } from './problem.ts';
 import { oneLine } from './render/plain.ts';
 

@@ -16,22 +16,24 @@ import type { Told } from '../activities/live/events.ts';
 import type { Entry } from '../activities/transcript/log/entries.ts';
 import { createLimit } from '../activities/async.ts';
 import type { Store } from '../activities/transcript/store/store.ts';
-import type { WaitingApproval } from './approval.ts';
-import { approve, type ApproveOptions, type DecidePorts, deny, type DenyOptions } from './decide.ts';
-import { follow, type Followed, type FollowOptions } from './follow.ts';
-import { headOf } from './head.ts';
+import {
+  type WaitingApproval,
+  approve,
+  type ApproveOptions,
+  type DecidePorts,
+  deny,
+  type DenyOptions,
+} from './sessions/decide.ts';
+import { follow, type Followed, type FollowOptions } from './follow/follow.ts';
+import { headOf, transcriptReader } from './sessions/read.ts';
 import { known, refuseUnknown } from './known-options.ts';
-import { messageOf, newMessageId } from './message.ts';
-import { patience, persist } from './persist.ts';
-import { type Damage, examineDamage } from './repair.ts';
-import type { RunOutcome } from './run-outcome.ts';
-import { checkedId } from './session-id.ts';
-import { sessionInfo, type SessionDescription, type SessionInfo } from './session-info.ts';
-import { cancel, closedProblem, signal } from './session-send.ts';
-import { describeHere, startSession } from './start-session.ts';
-import { MOST_UPDATES, update } from './session-update.ts';
-import { snip, type Snipped } from './snip.ts';
-import { transcriptReader } from './transcript.ts';
+import { messageOf, newMessageId, cancel, closedProblem, signal } from './sessions/send.ts';
+import { patience, persist } from './sessions/persist.ts';
+import { type Damage, examineDamage } from './sessions/repair.ts';
+import type { RunOutcome } from './sessions/outcome.ts';
+import { checkedId, sessionInfo, type SessionDescription, type SessionInfo } from './sessions/info.ts';
+import { describeHere, startSession, MOST_UPDATES, update } from './sessions/start.ts';
+import { snip, type Snipped } from './sessions/snip.ts';
 
 export type ClientOptions = {
   readonly temporal: Client;

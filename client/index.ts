@@ -1,9 +1,9 @@
 // What a program gets from `perdure`: a prompt run with query(), and the typed client for durable sessions.
 export { createClient } from './client.ts';
 export type { ClientOptions, PerdureClient, SendOptions, Sent, StartOptions } from './client.ts';
-export type { Followed, FollowOptions } from './follow.ts';
-export type { ApprovalEvent, WaitingApproval } from './approval.ts';
-export type { ApproveOptions, DenyOptions } from './decide.ts';
+export type { Followed, FollowOptions } from './follow/follow.ts';
+export type { ApprovalEvent, WaitingApproval } from './sessions/decide.ts';
+export type { ApproveOptions, DenyOptions } from './sessions/decide.ts';
 export { openServer } from './connect/open-server.ts';
 export type { Opened, OpenServer } from './connect/open-server.ts';
 export type { ApprovalAnswer, OnApproval } from './answer-approvals.ts';
@@ -11,5 +11,5 @@ export { ClientProblem } from './problem.ts';
 export type { ProblemKind } from './problem.ts';
 export { query } from './query.ts';
 export type { Query } from './query.ts';
-export type { RunOutcome } from './run-outcome.ts';
-export type { SessionDescription, SessionInfo, SessionStatus } from './session-info.ts';
+export type { RunOutcome } from './sessions/outcome.ts';
+export type { SessionDescription, SessionInfo, SessionStatus } from './sessions/info.ts';

@@ -2,8 +2,8 @@
 import { didYouMean } from '../workflows/contract/near-name.ts';
 import { RUN_OPTIONS } from '../workflows/contract/options-problem.ts';
 import type { ClientOptions, SendOptions, StartOptions } from './client.ts';
-import type { ApproveOptions, DenyOptions } from './decide.ts';
-import type { FollowOptions } from './follow.ts';
+import type { ApproveOptions, DenyOptions } from './sessions/decide.ts';
+import type { FollowOptions } from './follow/follow.ts';
 import { ClientProblem } from './problem.ts';
 
 /** Every key of a type, and only those. */

@@ -6,13 +6,12 @@ import { reasonOf } from '../worker/embedded/setup-problem.ts';
 import { RUN_OPTIONS } from '../workflows/contract/options-problem.ts';
 import type { OptionChanges } from '../workflows/contract/session.ts';
 import { answerApprovals, type OnApproval } from './answer-approvals.ts';
-import type { ApprovalEvent } from './approval.ts';
+import type { ApprovalEvent } from './sessions/decide.ts';
 import { openWorkplace } from './connect/workplace.ts';
-import { arrival } from './in-time.ts';
+import { arrival, onceAborted } from './async.ts';
 import { type KeysOf, refuseUnknown } from './known-options.ts';
-import { onceAborted } from './once-aborted.ts';
 import { ClientProblem } from './problem.ts';
-import type { RunOutcome } from './run-outcome.ts';
+import type { RunOutcome } from './sessions/outcome.ts';
 
 export type Query = {
   readonly prompt: string;

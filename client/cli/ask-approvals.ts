@@ -1,8 +1,7 @@
 // Asks the person at the terminal about calls that wait for a decision, one at a time (L55). Who decides elsewhere is heeded: the
 // question is withdrawn.
-import type { ApprovalEvent, WaitingApproval } from '../approval.ts';
+import { type ApprovalEvent, type WaitingApproval, reasonProblem } from '../sessions/decide.ts';
 import type { PerdureClient } from '../client.ts';
-import { reasonProblem } from '../decide.ts';
 import { ClientProblem } from '../problem.ts';
 import { oneLine } from '../render/plain.ts';
 import { approvalHint } from '../render/approval-text.ts';

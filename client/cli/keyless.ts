@@ -5,7 +5,7 @@ import { DEMO_TASK, isDemoTask } from '../../worker/scripted-model/demo/rounds.t
 import type { Env } from '../../worker/embedded/data-folder.ts';
 import type { PerdureClient } from '../client.ts';
 import { oneLine } from '../render/plain.ts';
-import { isUnderWay } from '../session-info.ts';
+import { isUnderWay } from '../sessions/info.ts';
 import { UsageError } from './errors.ts';
 
 /** Throws UsageError when a worker with this environment could not do the task. */

@@ -1,5 +1,5 @@
 // Opening a server may take minutes when it has to be built first: whoever presses Ctrl-C does not wait for that.
-import { pause } from '../pause.ts';
+import { pause } from '../async.ts';
 import type { Signals } from './signals.ts';
 
 /** Milliseconds for what is nearly open to be left in good order. Else the next command takes it over. */

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { readNamedFile, whyUnread } from '../../worker/config/read-named-file.ts';
 import { codeOf } from '../../worker/embedded/setup-problem.ts';
-import { promptProblem } from '../message.ts';
+import { promptProblem } from '../sessions/send.ts';
 import type { Cli } from './cli.ts';
 import { UsageError } from './errors.ts';
 

@@ -5,7 +5,7 @@ import { type Command, Option } from 'commander';
 import { optionsProblem, permissionModes } from '../../workflows/contract/options-problem.ts';
 import { withChanges } from '../../workflows/contract/option-changes.ts';
 import type { OptionChanges, PermissionMode, RunOptions } from '../../workflows/contract/session.ts';
-import { sessionIdProblem } from '../session-id.ts';
+import { sessionIdProblem } from '../sessions/info.ts';
 import { parseDuration } from './duration.ts';
 import { UsageError } from './errors.ts';
 import { readSchema } from './read-schema.ts';

@@ -1,6 +1,6 @@
 // A session's id as an argument: checked before a server is opened for it.
 import type { SessionId } from '../../workflows/contract/ids.ts';
-import { sessionIdProblem } from '../session-id.ts';
+import { sessionIdProblem } from '../sessions/info.ts';
 import { UsageError } from './errors.ts';
 
 /** Throws UsageError. */

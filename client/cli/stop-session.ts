@@ -6,11 +6,11 @@ import { isKeyless } from '../../worker/keyless.ts';
 import type { ForWorkers } from '../../worker/config/queue.ts';
 import type { Env } from '../../worker/embedded/data-folder.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
-import { keepWorker } from '../connect/keep-worker.ts';
+import { keepWorker } from '../connect/own-worker.ts';
 import type { Opened } from '../connect/open-server.ts';
-import { pause } from '../pause.ts';
+import { pause } from '../async.ts';
 import { ClientProblem } from '../problem.ts';
-import type { SessionDescription } from '../session-info.ts';
+import type { SessionDescription } from '../sessions/info.ts';
 import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';
 import { withServer } from './with-server.ts';
@@ -76,7 +76,7 @@ async function stoppers(cli: Cli, opened: Opened, workers: ForWorkers, stops: St
   const failure = new AbortController();
   const fail = (error: unknown): void => failure.abort(error);
   if (opened.embedded === null) {
-    const { watchPollers } = await import('../connect/watch-pollers.ts');
+    const { watchPollers } = await import('../connect/worker-polls.ts');
     const onNobody = ({ kind, message }: ClientProblem): void =>
       fail(new ClientProblem(kind, `${message}; the server keeps the request`));
     const { stop } = watchPollers({

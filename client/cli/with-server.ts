@@ -44,7 +44,7 @@ export async function sayIfNobodyWorks(
 ): Promise<void> {
   const workers = await sessions.describe(session);
   const { taskQueue, configuration } = workers;
-  const { nobodyWorks } = await import('../connect/worker-words.ts');
+  const { nobodyWorks } = await import('../connect/worker-polls.ts');
   if (embedded !== null) {
     const { workersOf } = await import('../../worker/embedded/members.ts');
     if (workersOf(folder, taskQueue).length > 0) return;

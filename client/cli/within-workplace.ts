@@ -1,7 +1,7 @@
 // Opens a workplace for a command, and leaves it in the way the command was told to go.
 import type { ChosenConfig } from '../connect/session-workers.ts';
 import type { OpenWorkplace, Workplace } from '../connect/workplace.ts';
-import { pause } from '../pause.ts';
+import { pause } from '../async.ts';
 import type { Cli } from './cli.ts';
 import { aborted, openUnlessTold } from './opening.ts';
 import { listenForSignals, type Signals } from './signals.ts';

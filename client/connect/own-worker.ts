@@ -4,6 +4,9 @@ import type { PerdureConfig } from '../../worker/config/config.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
 import type { Stops } from '../../activities/guards.ts';
 import type { Opened } from './open-server.ts';
+import { pause } from '../async.ts';
+import { connectionOptions } from '../../worker/embedded/connect-client.ts';
+import { workflowTime } from '../../worker/workflow-time.ts';
 
 export type OwnWorker = {
   readonly env: Env;
@@ -49,4 +52,96 @@ export async function startOwnWorker({ target, folder, embedded }: Opened, own: 
     ...(config && { config }),
     ...(stops && { stops }),
   });
+}
+
+// Sees to it that somebody works while a command waits for a run: a worker that stays when there is one, else one of our own.
+// When the one that stays dies meanwhile, ours takes over.
+
+type Running = Pick<RunningWorker, 'done' | 'stop'>;
+
+export type KeepWorker = {
+  /** Other living processes that poll, and stay for as long as it takes. */
+  readonly others: () => number;
+  readonly start: () => Promise<Running>;
+  /** Milliseconds between looks. */
+  readonly everyMs?: number;
+};
+
+export type KeptWorker = {
+  /** At once while another works, else when ours polls. Rejects when ours cannot be started. */
+  readonly ready: Promise<unknown>;
+  /** Rejects when ours cannot be started or died of something. Resolves only after `stop`. */
+  readonly ended: Promise<void>;
+  /** Drains ours, when there is one. */
+  stop(): Promise<void>;
+};
+
+const LOOK_MS = 500;
+
+export function keepWorker({ others, start, everyMs = LOOK_MS }: KeepWorker): KeptWorker {
+  const stopped = new AbortController();
+  let own: Promise<Running> | null = null;
+  const work = async (): Promise<void> => {
+    while (others() > 0) if (!(await pause(everyMs, stopped.signal))) return;
+    // Ours stays to the end, also when another comes: handing over would only move work twice.
+    own = start();
+    await (
+      await own
+    ).done;
+  };
+  const ended = work();
+  // Whoever waits for a run races with it; until then it must not count as unhandled.
+  ended.catch(() => undefined);
+  const ready = Promise.resolve(own);
+  ready.catch(() => undefined);
+  return {
+    ready,
+    ended,
+    stop: async () => {
+      stopped.abort();
+      // One that is still starting is stopped when it has started: half of it cannot be. Why it failed is in `ended`.
+      const running = await own?.catch(() => null);
+      await running?.stop();
+    },
+  };
+}
+
+// A worker that takes decisions and does no work: it runs workflows and no activity. A command that ends at once can have one,
+// for nothing it began would be cut off; what comes of a decision is done by a worker that stays.
+
+export async function startDecidingWorker(
+  { target }: Pick<Opened, 'target'>,
+  taskQueue: string,
+  warn: (line: string) => void,
+): Promise<Pick<RunningWorker, 'done' | 'stop'>> {
+  await prepareWorker({ warn });
+  const [{ NativeConnection, Worker }, { bundlePath }, { workerConverter }, { formatIdentity, processIdentity }] =
+    await Promise.all([
+      import('@temporalio/worker'),
+      import('../../worker/bundle.ts'),
+      import('../../worker/payloads/data-converter.ts'),
+      import('../../activities/process/identity.ts'),
+    ]);
+  const connection = await NativeConnection.connect(connectionOptions(target));
+  const worker = await Worker.create({
+    ...workflowTime,
+    connection,
+    namespace: target.namespace,
+    taskQueue,
+    identity: formatIdentity(processIdentity()),
+    workflowBundle: { codePath: bundlePath() },
+    dataConverter: workerConverter(target.keys, warn),
+    // No session sticks to it: the next worker need not wait for one that is gone.
+    maxCachedWorkflows: 0,
+  });
+  const ended = worker.run();
+  ended.catch(() => undefined);
+  return {
+    done: ended,
+    stop: async () => {
+      if (worker.getState() === 'RUNNING') worker.shutdown();
+      await ended;
+      await connection.close();
+    },
+  };
 }

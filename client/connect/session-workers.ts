@@ -11,12 +11,14 @@ import {
   isForItsProgram,
   type ForWorkers,
 } from '../../worker/config/queue.ts';
-import type { DataFolder, Env } from '../../worker/embedded/data-folder.ts';
+import { type DataFolder, type Env, dataFolder } from '../../worker/embedded/data-folder.ts';
 import { loadConfig } from '../../worker/config/load-config.ts';
 import { ClientProblem } from '../problem.ts';
 import type { Opened } from './open-server.ts';
-import { pollersOf } from './worker-polls.ts';
-import { configurationName } from './worker-words.ts';
+import { pollersOf, configurationName } from './worker-polls.ts';
+import { TASK_QUEUE } from '../../workflows/contract/session.ts';
+import { workersOf } from '../../worker/embedded/members.ts';
+import { resolveConnection } from '../../worker/embedded/resolve-connection.ts';
 
 /** `explicit`: given for this very call, by `--config` or to query(): it must hold or be refused. */
 export type ChosenConfig = {
@@ -114,4 +116,12 @@ export async function workAlone(
 function isElsewhere({ identity }: { readonly identity: string }): boolean {
   const known = parseIdentity(identity);
   return known === null || known.pid !== process.pid || isAlive(known) === 'unknown';
+}
+
+// How many workers there are that stay, without joining or starting anything.
+
+/** Of the queue, on the embedded server; null when the server is not ours: its workers are not known yet. Throws SetupProblem. */
+export function stayingWorkers(env: Env, taskQueue: string = TASK_QUEUE): number | null {
+  if (resolveConnection(env).kind === 'external') return null;
+  return workersOf(dataFolder(env), taskQueue).filter(({ role }) => role !== 'command').length;
 }

@@ -1,8 +1,10 @@
 // Whether anyone polls for the work of a server that is not ours: without a worker a session waits, and a person has to know.
 import type { Client } from '@temporalio/client';
 import { isAlive, parseIdentity } from '../../activities/process/identity.ts';
-import { TASK_QUEUE } from '../../workflows/contract/session.ts';
-import { pause } from '../pause.ts';
+import { TASK_QUEUE, type Configuration } from '../../workflows/contract/session.ts';
+import { pause } from '../async.ts';
+import { type ForWorkers, forAnyWorker } from '../../worker/config/queue.ts';
+import { ClientProblem } from '../problem.ts';
 
 /** A poll waits up to a minute for work, and is counted from its beginning. */
 const RECENT_MS = 75_000;
@@ -56,4 +58,73 @@ export async function waitForWorker(
     if (Date.now() + lookMs > deadline) return false;
     if (!(await pause(lookMs, signal))) return true;
   }
+}
+
+// On a server that is not ours: says when nobody polls, at first as a failure, later, when a worker went away, as a notice.
+
+export type WatchPollers = {
+  readonly temporal: Client;
+  /** Absent: those of the queue that every worker that stays polls. */
+  readonly workers?: ForWorkers;
+  readonly session?: string;
+  readonly say: (line: string) => void;
+  readonly onNobody: (why: ClientProblem) => void;
+  readonly patience?: PollerPatience;
+};
+
+/** Milliseconds. */
+export type PollerPatience = { readonly first: number; readonly look: number; readonly later: number };
+
+/** A person waits no longer than `first` to hear that nobody works. */
+export const pollerPatience: PollerPatience = { first: 8_000, look: 1_000, later: 20_000 };
+
+export function watchPollers(watching: WatchPollers): { stop(): Promise<void> } {
+  const stopped = new AbortController();
+  // A server that does not answer is the follower's to tell.
+  const ended = watch(watching, stopped.signal).catch(() => undefined);
+  return {
+    stop: () => {
+      stopped.abort();
+      return ended;
+    },
+  };
+}
+
+async function watch(
+  { temporal, workers = forAnyWorker, session, say, onNobody, patience = pollerPatience }: WatchPollers,
+  signal: AbortSignal,
+): Promise<void> {
+  const { taskQueue } = workers;
+  const nobody = nobodyWorks(workers, session);
+  if (!(await waitForWorker({ temporal, taskQueue }, patience.first, signal, patience.look)))
+    return onNobody(new ClientProblem('no_worker', nobody));
+  for (let polled = true; await pause(patience.later, signal);) {
+    const polls = await workerPolls({ temporal, taskQueue });
+    if (polled && !polls) say(`${nobody}; the session goes on when one does`);
+    polled = polls;
+  }
+}
+
+// How people are told that a session waits for workers of a configuration, and how to bring one.
+
+export function configurationName({ name, file }: Configuration): string {
+  if (name !== undefined) return `the configuration "${name}"`;
+  return file === undefined ? 'a configuration that its program gave' : `the configuration ${file}`;
+}
+
+/** Nobody works on `session`, or on any of its queue when it is not said. */
+export function nobodyWorks({ taskQueue, configuration }: ForWorkers, session?: string): string {
+  if (!configuration)
+    return `no worker polls task queue ${taskQueue}: start one with \`perdure worker\` where the workspace is`;
+  const { name, file } = configuration;
+  const who = session === undefined ? 'the session' : `session ${session}`;
+  const waits = `${who} waits for a worker with ${configurationName(configuration)}, and none runs`;
+  if (name === undefined && file === undefined)
+    return `${waits}: start that program again for it, or give a configuration with \`perdure watch ${session ?? 'ID'} --config FILE\``;
+  return `${waits}: start one with \`perdure worker --config ${file === undefined ? 'FILE' : shellWord(file)}\``;
+}
+
+/** Whoever pastes it means the path, whatever it holds. */
+function shellWord(text: string): string {
+  return /^[\w./@:+-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

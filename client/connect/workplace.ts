@@ -1,17 +1,22 @@
 // A server, and somebody who works there for as long as it is needed: what `run`, `watch` and query() wait in.
-import { stayingWorkers } from './staying-workers.ts';
+import {
+  stayingWorkers,
+  type ChosenConfig,
+  staffFor,
+  type Staffing,
+  workAlone,
+  workersFor,
+} from './session-workers.ts';
 import { type Env, dataFolder } from '../../worker/embedded/data-folder.ts';
 import { modelSettings } from '../../worker/model-access.ts';
 import { superviseServer } from '../../worker/embedded/supervise-server.ts';
 import { isForItsProgram, type ForWorkers } from '../../worker/config/queue.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
 import type { ClientProblem } from '../problem.ts';
-import { newSessionId } from '../session-id.ts';
-import { keepWorker } from './keep-worker.ts';
+import { newSessionId } from '../sessions/info.ts';
+import { keepWorker, prepareWorker, startOwnWorker } from './own-worker.ts';
 import { openServer, type Opened } from './open-server.ts';
-import { prepareWorker, startOwnWorker } from './own-worker.ts';
-import { type ChosenConfig, staffFor, type Staffing, workAlone, workersFor } from './session-workers.ts';
-import { watchPollers } from './watch-pollers.ts';
+import { watchPollers } from './worker-polls.ts';
 
 export type OpenWorkplace = {
   readonly env: Env;

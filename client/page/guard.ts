@@ -3,7 +3,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
-import { sessionIdProblem } from '../session-id.ts';
+import { sessionIdProblem } from '../sessions/info.ts';
 
 export type Access = {
   readonly token: string;

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { serve } from '@hono/node-server';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Opened } from '../connect/open-server.ts';
-import { readSession } from '../session-reading.ts';
+import { readSession } from '../sessions/read.ts';
 import { type PagePorts, statusPage } from './status-page.tsx';
 
 export type ServedPage = {

@@ -1,9 +1,8 @@
 // All sessions, newest first.
 import { plain } from '../render/plain.ts';
 import { shortAge } from '../render/units.ts';
-import type { SessionInfo } from '../session-info.ts';
-import { Layout } from './layout.tsx';
-import { Phase, Reason } from './marks.tsx';
+import type { SessionInfo } from '../sessions/info.ts';
+import { Layout, Phase, Reason } from './layout.tsx';
 
 const REFRESH_SECONDS = 3;
 

@@ -2,12 +2,11 @@
 import { pairedOutcomes } from '../render/paired-outcomes.ts';
 import { plain } from '../render/plain.ts';
 import { money, shortAge, shortTime } from '../render/units.ts';
-import type { RunOutcome } from '../run-outcome.ts';
-import { isUnderWay } from '../session-info.ts';
-import type { SessionReading } from '../session-reading.ts';
+import type { RunOutcome } from '../sessions/outcome.ts';
+import { isUnderWay } from '../sessions/info.ts';
+import type { SessionReading } from '../sessions/read.ts';
 import { EntryView } from './entry-view.tsx';
-import { Layout } from './layout.tsx';
-import { Phase, Reason } from './marks.tsx';
+import { Layout, Phase, Reason } from './layout.tsx';
 
 const REFRESH_SECONDS = 3;
 /** Entries; the whole is in `perdure show`. */

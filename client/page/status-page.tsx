@@ -2,14 +2,12 @@
 import { Hono } from 'hono';
 import { ClientProblem } from '../problem.ts';
 import { plain } from '../render/plain.ts';
-import { sessionIdProblem } from '../session-id.ts';
-import type { SessionInfo } from '../session-info.ts';
-import type { SessionReading } from '../session-reading.ts';
+import { sessionIdProblem, type SessionInfo } from '../sessions/info.ts';
+import type { SessionReading } from '../sessions/read.ts';
 import { type Access, guard } from './guard.ts';
-import { Layout } from './layout.tsx';
+import { Layout, STYLE } from './layout.tsx';
 import { SessionList } from './session-list.tsx';
 import { SessionView } from './session-view.tsx';
-import { STYLE } from './style.ts';
 
 export type PagePorts = {
   /** Newest first. */

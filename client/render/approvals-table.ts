@@ -1,5 +1,5 @@
 // Calls that wait for a decision, as a table.
-import type { WaitingApproval } from '../approval.ts';
+import type { WaitingApproval } from '../sessions/decide.ts';
 import { approvalWhat, approvalWhy } from './approval-text.ts';
 import type { Paint } from './paint.ts';
 import { oneLine } from './plain.ts';

@@ -1,7 +1,7 @@
 // How a run ended, as the last line of it. The sentence that its reason carries is not said again right after the error that said it.
 import type { Entry } from '../../activities/transcript/log/entries.ts';
 import type { Notice, RunEnded } from '../../workflows/contract/activities.ts';
-import { terminalDetail } from '../run-outcome.ts';
+import { terminalDetail } from '../sessions/outcome.ts';
 import { outcomeText } from './words.ts';
 
 /** `position`: of the entry that `ended` is of. */

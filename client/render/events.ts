@@ -2,8 +2,8 @@
 // never said again (L16).
 import type { Watched } from '../../activities/live/events.ts';
 import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
-import type { Followed } from '../follow.ts';
-import type { RunOutcome } from '../run-outcome.ts';
+import type { Followed } from '../follow/follow.ts';
+import type { RunOutcome } from '../sessions/outcome.ts';
 import { approvalText } from './approval-text.ts';
 import { fullCommand } from './context-words.ts';
 import { errorOf, unlessSaid } from './ending.ts';

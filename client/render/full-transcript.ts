@@ -1,7 +1,7 @@
 // All of a transcript, across compactions: every text as it is stored, results whole where the model was sent a preview. What is
 // said around them is on lines of its own, each with its entry's position.
 import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/log/entries.ts';
-import type { SessionReading } from '../session-reading.ts';
+import type { SessionReading } from '../sessions/read.ts';
 import { contextText, fullCommand } from './context-words.ts';
 import { endingText } from './ending.ts';
 import { endWord } from './outcome-words.ts';

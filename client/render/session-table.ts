@@ -1,5 +1,5 @@
 // Sessions as a table: id, phase, runs, how the last one ended, age, title.
-import { phaseText, type SessionInfo } from '../session-info.ts';
+import { phaseText, type SessionInfo } from '../sessions/info.ts';
 import type { Paint } from './paint.ts';
 import { oneLine } from './plain.ts';
 import { table } from './table.ts';

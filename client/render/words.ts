@@ -1,7 +1,7 @@
 // What the loop says of itself, for people: transitions, notices, endings.
 import type { Notice } from '../../workflows/contract/activities.ts';
 import type { RunLimit, TerminalReason, TransitionReason } from '../../workflows/contract/loop.ts';
-import type { RunOutcome } from '../run-outcome.ts';
+import type { RunOutcome } from '../sessions/outcome.ts';
 import { oneLine } from './plain.ts';
 import { count, money, shortTime, tokens } from './units.ts';
 

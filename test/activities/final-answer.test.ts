@@ -2,7 +2,7 @@
 // are the same text.
 import { expect, it } from 'vitest';
 import { resultOf } from '../../activities/transcript/view/result.ts';
-import { outputReader } from '../../client/run-output.ts';
+import { outputReader } from '../../client/sessions/outcome.ts';
 import { fault, reply, type Reply } from '../../worker/scripted-model/index.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
 import { benchDeps, SESSION, type BenchOptions } from '../support/bench-deps.ts';

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { fileLayout } from '../../activities/transcript/store/key-record.ts';
 import { fileStore } from '../../activities/transcript/store/file-store.ts';
 import { createClient } from '../../client/client.ts';
-import { lossOf } from '../../client/repair.ts';
+import { lossOf } from '../../client/sessions/repair.ts';
 import { reply } from '../../worker/scripted-model/index.ts';
 import { LONGEST_ID, LONGEST_LOSS, UPDATES } from '../../workflows/contract/session.ts';
 import { harness, type Harness, type OpenSession } from '../support/harness.ts';

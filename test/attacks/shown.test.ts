@@ -1,7 +1,7 @@
 // What a person is shown of a call before deciding about it, and of a session: nothing of it is hidden.
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { WaitingApproval } from '../../client/approval.ts';
+import type { WaitingApproval } from '../../client/sessions/decide.ts';
 import { approvalsTable } from '../../client/render/approvals-table.ts';
 import { approvalText } from '../../client/render/approval-text.ts';
 import { painter } from '../../client/render/paint.ts';

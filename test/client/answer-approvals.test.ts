@@ -1,9 +1,8 @@
 // Calls that wait for a decision, as a program that runs a prompt answers them. The client is a fake.
 import { expect, it, vi } from 'vitest';
 import { answerApprovals, type ApprovalAnswer, type OnApproval } from '../../client/answer-approvals.ts';
-import type { WaitingApproval } from '../../client/approval.ts';
+import { type WaitingApproval, reasonProblem } from '../../client/sessions/decide.ts';
 import type { PerdureClient } from '../../client/client.ts';
-import { reasonProblem } from '../../client/decide.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import { gate } from '../../worker/scripted-model/index.ts';

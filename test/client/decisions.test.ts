@@ -7,7 +7,7 @@ import {
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import { inputHashOf } from '../../client/approval.ts';
+import { inputHashOf } from '../../client/sessions/decide.ts';
 import { createClient } from '../../client/client.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import { memoryStore } from '../../activities/transcript/store/memory-store.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { goalOf, sighting } from '../../client/follow-goal.ts';
+import { goalOf, sighting } from '../../client/follow/goal.ts';
 import { description, ended, message } from './support.ts';
 
 const last = (run: number, ...messages: string[]) => ({ ...ended({ run, messages }), head: null });

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import type { Client } from '@temporalio/client';
 import { defaultDataConverter, defaultPayloadConverter } from '@temporalio/common';
 import { hashOf } from '../../activities/transcript/store/store.ts';
-import { headOf } from '../../client/head.ts';
+import { headOf } from '../../client/sessions/read.ts';
 import { session } from './support.ts';
 
 const hash = (text: string) => hashOf(Buffer.from(text));

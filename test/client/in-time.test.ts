@@ -1,6 +1,6 @@
 // What has a while to arrive.
 import { expect, it } from 'vitest';
-import { arrival, inTime } from '../../client/in-time.ts';
+import { arrival, inTime } from '../../client/async.ts';
 
 const never = new Promise<string>(() => undefined);
 

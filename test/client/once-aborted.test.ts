@@ -1,7 +1,7 @@
 // What is done when a signal is aborted.
 import { getEventListeners } from 'node:events';
 import { expect, it, vi } from 'vitest';
-import { onceAborted } from '../../client/once-aborted.ts';
+import { onceAborted } from '../../client/async.ts';
 import { gate } from '../../worker/scripted-model/index.ts';
 
 it('acts once, also when the signal was aborted before', async () => {

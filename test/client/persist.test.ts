@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest';
 import type { Client } from '@temporalio/client';
-import { persist } from '../../client/persist.ts';
+import { persist } from '../../client/sessions/persist.ts';
 
 const client = { withDeadline: <T>(_at: unknown, call: () => Promise<T>) => call() } as unknown as Client;
 const grpc = (code: number, details: string): Error =>

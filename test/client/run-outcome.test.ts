@@ -1,6 +1,6 @@
 // What a run came to, as programs read it.
 import { expect, it } from 'vitest';
-import { runOutcome } from '../../client/run-outcome.ts';
+import { runOutcome } from '../../client/sessions/outcome.ts';
 import { noUsage } from '../../workflows/contract/loop.ts';
 import { session } from './support.ts';
 

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { resultOf, type RunResult } from '../../activities/transcript/view/result.ts';
 import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
-import { outputReader } from '../../client/run-output.ts';
+import { outputReader } from '../../client/sessions/outcome.ts';
 import type { Terminal } from '../../workflows/contract/loop.ts';
 import { reply, runEnded, runStarted, textBlock } from '../support/transcript.ts';
 

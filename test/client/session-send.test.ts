@@ -5,7 +5,7 @@ import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@te
 import { hashOf } from '../../activities/transcript/store/store.ts';
 import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
 import { createClient, type PerdureClient } from '../../client/client.ts';
-import { LARGEST_INLINE } from '../../client/message.ts';
+import { LARGEST_INLINE } from '../../client/sessions/send.ts';
 import type { MessageId } from '../../workflows/contract/ids.ts';
 import type { UserMessage } from '../../workflows/contract/session.ts';
 

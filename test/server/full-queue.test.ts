@@ -2,7 +2,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { reply, toolUse, type Reply } from '../../worker/scripted-model/index.ts';
 import { UPDATES, type Phase } from '../../workflows/contract/session.ts';
-import { update } from '../../client/session-update.ts';
+import { update } from '../../client/sessions/start.ts';
 import { harness, type Harness, type OpenSession } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 

@@ -5,7 +5,7 @@ import { followLive } from '../../activities/live/follow.ts';
 import type { Told } from '../../activities/live/events.ts';
 import { fileStore } from '../../activities/transcript/store/file-store.ts';
 import { createClient } from '../../client/client.ts';
-import type { Followed } from '../../client/follow.ts';
+import type { Followed } from '../../client/follow/follow.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { shownLines, storedLines } from './standing.ts';
 

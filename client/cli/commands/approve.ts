@@ -1,6 +1,6 @@
 // perdure approve: lets a call run that waits for a decision, as it is or with another input (L55).
 import type { Command } from 'commander';
-import type { ApproveOptions } from '../../decide.ts';
+import type { ApproveOptions } from '../../sessions/decide.ts';
 import type { Cli } from '../cli.ts';
 import { type DecideSession, decideSession } from '../decide-session.ts';
 import { parseInput } from '../parse-input.ts';

@@ -1,6 +1,6 @@
 // perdure deny: refuses a call that waits for a decision; the model is told why (L55).
 import type { Command } from 'commander';
-import { reasonProblem } from '../../decide.ts';
+import { reasonProblem } from '../../sessions/decide.ts';
 import type { Cli } from '../cli.ts';
 import { decideSession } from '../decide-session.ts';
 import { UsageError } from '../errors.ts';

@@ -1,6 +1,6 @@
 // perdure doctor: what is found, what is missing, and what to do about it. Starts nothing.
 import type { Command } from 'commander';
-import type { Check } from '../../doctor/check.ts';
+import type { Check } from '../../doctor.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
 
@@ -9,7 +9,7 @@ export function doctorCommand(program: Command, cli: Cli): void {
     .command('doctor')
     .description('check this machine: what is found, what is missing, what to do')
     .action(async () => {
-      const { examine } = await import('../../doctor/examine.ts');
+      const { examine } = await import('../../doctor.ts');
       const checks = await examine(cli.env);
       const width = Math.max(...checks.map(({ name }) => name.length));
       cli.print(checks.map((check) => `${line(cli, check, width)}\n`).join(''));

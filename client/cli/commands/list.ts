@@ -1,6 +1,6 @@
 // perdure list: the sessions there are, newest first. From visibility alone.
 import { type Command, InvalidArgumentError } from 'commander';
-import type { SessionInfo } from '../../session-info.ts';
+import type { SessionInfo } from '../../sessions/info.ts';
 import { jsonLine } from '../../render/plain.ts';
 import { sessionTable } from '../../render/session-table.ts';
 import type { Cli } from '../cli.ts';

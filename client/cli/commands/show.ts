@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { Opened } from '../../connect/open-server.ts';
 import { jsonLine, plain } from '../../render/plain.ts';
-import type { SessionReading } from '../../session-reading.ts';
+import type { SessionReading } from '../../sessions/read.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
 import { sessionArgument } from '../session-argument.ts';
@@ -25,7 +25,7 @@ export function showCommand(program: Command, cli: Cli): void {
 async function show(cli: Cli, id: string, { json = false, full = false }: Flags): Promise<number> {
   const session = sessionArgument(id);
   return withServer(cli, async (opened) => {
-    const { readSession } = await import('../../session-reading.ts');
+    const { readSession } = await import('../../sessions/read.ts');
     const reading = await readSession(opened, session);
     const pieces = json ? jsonPieces(opened, reading, full) : textPieces(cli, opened, reading, full);
     for await (const piece of pieces) {
@@ -39,8 +39,8 @@ async function show(cli: Cli, id: string, { json = false, full = false }: Flags)
 
 async function* jsonPieces({ store }: Opened, reading: SessionReading, full: boolean): AsyncIterable<string> {
   const [{ sessionJson }, { wholeResult }] = await Promise.all([
-    import('../../session-json.ts'),
-    import('../../whole-result.ts'),
+    import('../../sessions/dump.ts'),
+    import('../../sessions/dump.ts'),
   ]);
   for await (const line of sessionJson(reading, full ? wholeResult(store) : null)) yield `${jsonLine(line)}\n`;
 }
@@ -55,7 +55,7 @@ async function* textPieces(
   if (!full) return yield transcriptText(out, reading);
   const [{ fullTranscript }, { wholeResult }] = await Promise.all([
     import('../../render/full-transcript.ts'),
-    import('../../whole-result.ts'),
+    import('../../sessions/dump.ts'),
   ]);
   yield `${transcriptHeading(out, reading)}\n`;
   const exact = isTerminal ? plain : (text: string): string => text;

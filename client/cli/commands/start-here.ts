@@ -1,13 +1,13 @@
 // What `npm start -- "task"` runs: server, worker and page, and the task in the folder it was called in.
 import type { Command } from 'commander';
 import type { Opened } from '../../connect/open-server.ts';
-import { stayingWorkers } from '../../connect/staying-workers.ts';
+import { stayingWorkers } from '../../connect/session-workers.ts';
 import type { Cli } from '../cli.ts';
 import { followRun } from '../follow-run.ts';
 import { refuseToSpoil, refuseWithoutKey } from '../keyless.ts';
 import { readPrompt } from '../prompt.ts';
 import { addRunOptions, type RunFlags, runOptions, workspace } from '../run-options.ts';
-import { newSessionId } from '../../session-id.ts';
+import { newSessionId } from '../../sessions/info.ts';
 import { withinWorkplace } from '../within-workplace.ts';
 import { CONFIG_OPTION, type ConfigFlags, workerConfig, workersOfNew } from '../worker-config.ts';
 

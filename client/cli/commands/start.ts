@@ -4,7 +4,7 @@ import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
 import { readPrompt } from '../prompt.ts';
 import { addRunOptions, type RunFlags, runOptions, workspace } from '../run-options.ts';
-import { newSessionId } from '../../session-id.ts';
+import { newSessionId } from '../../sessions/info.ts';
 import { sayIfNobodyWorks, withServer } from '../with-server.ts';
 import { CONFIG_OPTION, type ConfigFlags, placed, workerConfig, workersOfNew } from '../worker-config.ts';
 

@@ -5,7 +5,7 @@ import type { Opened } from '../../connect/open-server.ts';
 import type { Cli } from '../cli.ts';
 import { followRun } from '../follow-run.ts';
 import { refuseToSpoil, refuseWithoutKey } from '../keyless.ts';
-import { isUnderWay } from '../../session-info.ts';
+import { isUnderWay } from '../../sessions/info.ts';
 import { sessionArgument } from '../session-argument.ts';
 import { withinWorkplace } from '../within-workplace.ts';
 import { CONFIG_OPTION, type ConfigFlags, workerConfig } from '../worker-config.ts';

@@ -1,6 +1,6 @@
 // What the person at the terminal is asked about a call that waits, and what becomes of the answer. Terminal and session are fakes.
 import { expect, it, vi } from 'vitest';
-import type { WaitingApproval } from '../../../client/approval.ts';
+import type { WaitingApproval } from '../../../client/sessions/decide.ts';
 import type { Cli } from '../../../client/cli/cli.ts';
 import { askApprovals } from '../../../client/cli/ask-approvals.ts';
 import { ClientProblem } from '../../../client/problem.ts';

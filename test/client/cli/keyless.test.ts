@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { refuseToSpoil, refuseWithoutKey } from '../../../client/cli/keyless.ts';
-import type { SessionInfo } from '../../../client/session-info.ts';
+import type { SessionInfo } from '../../../client/sessions/info.ts';
 import { DEMO_TASK } from '../../../worker/scripted-model/index.ts';
 import { description } from '../support.ts';
 

@@ -4,8 +4,8 @@ import { hashOf } from '../../../activities/transcript/store/store.ts';
 import type { Entry } from '../../../activities/transcript/log/entries.ts';
 import { statusPage } from '../../../client/page/status-page.tsx';
 import { ClientProblem } from '../../../client/problem.ts';
-import type { SessionInfo } from '../../../client/session-info.ts';
-import type { SessionReading } from '../../../client/session-reading.ts';
+import type { SessionInfo } from '../../../client/sessions/info.ts';
+import type { SessionReading } from '../../../client/sessions/read.ts';
 import {
   callBlock,
   outcome,

@@ -1,6 +1,6 @@
 // A call that waits, as it is shown to whoever decides.
 import { expect, it } from 'vitest';
-import type { WaitingApproval } from '../../../client/approval.ts';
+import type { WaitingApproval } from '../../../client/sessions/decide.ts';
 import { approvalsTable } from '../../../client/render/approvals-table.ts';
 import { approvalText } from '../../../client/render/approval-text.ts';
 import { painter } from '../../../client/render/paint.ts';

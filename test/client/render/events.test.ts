@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import type { Watched } from '../../../activities/live/events.ts';
 import { plain } from '../../../client/render/plain.ts';
-import type { RunOutcome } from '../../../client/run-outcome.ts';
+import type { RunOutcome } from '../../../client/sessions/outcome.ts';
 import type { Hash, MessageId, SessionId } from '../../../workflows/contract/ids.ts';
 import { noUsage } from '../../../workflows/contract/loop.ts';
 import { at, screen } from './screen.ts';

@@ -5,9 +5,8 @@ import { hashOf } from '../../../activities/transcript/store/store.ts';
 import { memoryStore } from '../../../activities/transcript/store/memory-store.ts';
 import { fullTranscript } from '../../../client/render/full-transcript.ts';
 import { painter } from '../../../client/render/paint.ts';
-import { sessionJson } from '../../../client/session-json.ts';
-import type { SessionReading } from '../../../client/session-reading.ts';
-import { wholeResult } from '../../../client/whole-result.ts';
+import { sessionJson, wholeResult } from '../../../client/sessions/dump.ts';
+import type { SessionReading } from '../../../client/sessions/read.ts';
 import {
   callBlock,
   notice,

@@ -6,7 +6,7 @@ import { painter } from '../../../client/render/paint.ts';
 import { plain } from '../../../client/render/plain.ts';
 import { transcriptText } from '../../../client/render/transcript.ts';
 import { sessionTable } from '../../../client/render/session-table.ts';
-import type { SessionReading } from '../../../client/session-reading.ts';
+import type { SessionReading } from '../../../client/sessions/read.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import {
   callBlock,

@@ -1,7 +1,7 @@
 // A sentence for each thing that the loop says of itself.
 import { expect, it } from 'vitest';
 import { noticeText, outcomeText } from '../../../client/render/words.ts';
-import { terminalDetail } from '../../../client/run-outcome.ts';
+import { terminalDetail } from '../../../client/sessions/outcome.ts';
 import type { Notice } from '../../../workflows/contract/activities.ts';
 import type { Terminal } from '../../../workflows/contract/loop.ts';
 

@@ -1,6 +1,7 @@
 // A session as lines of JSON: what is known of it, then one entry each, then what is damaged.
-import type { Entry, Outcome } from '../activities/transcript/log/entries.ts';
-import type { SessionReading } from './session-reading.ts';
+import type { Entry, Outcome } from '../../activities/transcript/log/entries.ts';
+import type { SessionReading } from './read.ts';
+import { isDamage, type Store } from '../../activities/transcript/store/store.ts';
 
 /** `whole`: fills in what is stored apart, prompts and whole results; null: leaves them as hashes. */
 export async function* sessionJson(
@@ -26,4 +27,19 @@ async function filled(
   for (const outcome of entry.outcomes)
     outcomes.push(outcome.whole ? { ...outcome, whole: { ...outcome.whole, text: await whole(outcome) } } : outcome);
   return { ...entry, outcomes };
+}
+
+// The whole result of a call, also where the model was sent a preview (L6).
+
+/** What cannot be read is said, before the preview. Throws StoreError `unavailable`. */
+export function wholeResult(store: Store): (outcome: Outcome) => Promise<string> {
+  return async ({ content, whole }) => {
+    if (!whole) return content;
+    try {
+      return new TextDecoder('utf-8', { ignoreBOM: true }).decode(await store.get(whole.hash));
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      return `(the whole result cannot be read: ${error.message})\n${content}`;
+    }
+  };
 }

@@ -1,7 +1,8 @@
 // Which run a follower waits for, and whether what the memo says is its end.
-import type { MessageId } from '../workflows/contract/ids.ts';
-import type { RunSummary } from '../workflows/contract/session.ts';
-import type { SessionDescription } from './session-info.ts';
+import type { MessageId } from '../../workflows/contract/ids.ts';
+import type { RunSummary } from '../../workflows/contract/session.ts';
+import type { SessionDescription } from '../sessions/info.ts';
+import type { Told } from '../../activities/live/events.ts';
 
 export type Goal = {
   /** The run that answers this message; null: whatever runs now, or the last run when nothing does. */
@@ -49,7 +50,7 @@ function answers(last: RunSummary | null, message: MessageId): boolean {
  * What a look at the session means: the run to report, that an earlier one may be it (`search`), that it will never come
  * (`never`), or nothing yet.
  */
-export type Sighting =
+type Sighting =
   | { readonly kind: 'ended'; readonly summary: RunSummary }
   | { readonly kind: 'search'; readonly summary: RunSummary }
   | { readonly kind: 'never' }
@@ -66,4 +67,60 @@ export function sighting(goal: Goal, seen: SessionDescription): Sighting {
     return { kind: 'ended', summary: last };
   }
   return seen.phase === 'closed' ? { kind: 'never' } : { kind: 'not_yet' };
+}
+
+// Passes the events of a follower's run on. The live channel may still hold the run before it: that is dropped. It may already hold the
+// run after it, and have lost its end, for what an older run has said is forgotten when the next one opens: that is held back.
+
+type RunGate = {
+  /** What may be shown now that `event` has come. */
+  pass(event: Told): readonly Told[];
+  /** The run's start will not come any more: all that is not of an earlier run is of this one. */
+  open(): readonly Told[];
+  /** The session says that run `last` has ended, and that following goes on: what comes after it may be shown. */
+  goOn(last: number): readonly Told[];
+  /** What is held comes after the run of this number, whose end was lost. */
+  readonly after: number | null;
+};
+
+export function runGate({ from }: Pick<Goal, 'from'>): RunGate {
+  let isOpen = false;
+  let held: Told[] = [];
+  /** The last run of which the end is known. */
+  let ended = from - 1;
+  let after: number | null = null;
+  const open = (): readonly Told[] => {
+    const released = held;
+    [isOpen, held, after] = [true, [], null];
+    return released;
+  };
+  const goOn = (last: number): readonly Told[] => {
+    ended = Math.max(ended, last);
+    return after === null || after > ended ? [] : open();
+  };
+  return {
+    get after() {
+      return after;
+    },
+    open: () => (after === null ? open() : []),
+    goOn,
+    pass: (event) => {
+      const begins = event.type === 'run_start' && event.run >= from;
+      if (begins && event.run > ended + 1) after = event.run - 1;
+      else if (after === null && isOpen) {
+        if (event.type === 'run_end') ended = Math.max(ended, event.ended.run);
+        return [event];
+      }
+      if (after !== null) return (held.push(event), []);
+      if (event.type === 'run_end' && event.ended.run < from) {
+        held = [];
+        return [];
+      }
+      // What was held before a start belongs to a run whose end was lost.
+      held = begins ? [event] : [...held, event];
+      if (event.type === 'run_end') ended = Math.max(ended, event.ended.run);
+      // A run that could not start has no `run_start`: all since the last run's end is its own.
+      return begins || event.type === 'run_end' ? open() : [];
+    },
+  };
 }

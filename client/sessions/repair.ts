@@ -3,15 +3,15 @@
 import type { Client } from '@temporalio/client';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { z } from 'zod';
-import type { Entry } from '../activities/transcript/log/entries.ts';
-import { readSegment, type StoredSegment } from '../activities/transcript/log/read-chain.ts';
-import { clip } from '../activities/text.ts';
-import { isDamage, type Store } from '../activities/transcript/store/store.ts';
-import { loadView, type View } from '../activities/transcript/view/view.ts';
-import { type Hash, isHash, type SessionId } from '../workflows/contract/ids.ts';
-import { contextOf, headOf } from './head.ts';
-import { count, moment } from './render/units.ts';
-import type { SessionDescription } from './session-info.ts';
+import type { Entry } from '../../activities/transcript/log/entries.ts';
+import { readSegment, type StoredSegment } from '../../activities/transcript/log/read-chain.ts';
+import { clip } from '../../activities/text.ts';
+import { isDamage, type Store } from '../../activities/transcript/store/store.ts';
+import { loadView, type View } from '../../activities/transcript/view/view.ts';
+import { type Hash, isHash, type SessionId } from '../../workflows/contract/ids.ts';
+import { contextOf, headOf } from './read.ts';
+import { count, moment } from '../render/units.ts';
+import type { SessionDescription } from './info.ts';
 
 export type RepairPorts = { readonly temporal: Client; readonly store: Store };
 

@@ -1,9 +1,10 @@
 // What can be known of a session from the server alone, with no worker alive: its memo and its workflow's status.
+import { randomInt } from 'node:crypto';
 import type { WorkflowExecutionDescription, WorkflowExecutionInfo } from '@temporalio/client';
 import { z } from 'zod';
-import type { SessionId } from '../workflows/contract/ids.ts';
-import { moment } from './render/units.ts';
-import { undecodable } from '../workflows/contract/undecodable.ts';
+import type { SessionId } from '../../workflows/contract/ids.ts';
+import { moment } from '../render/units.ts';
+import { undecodable } from '../../workflows/contract/undecodable.ts';
 import {
   CONFIGURATION_KEY,
   type Configuration,
@@ -11,7 +12,8 @@ import {
   type Phase,
   type SessionMemo,
   TASK_QUEUE,
-} from '../workflows/contract/session.ts';
+} from '../../workflows/contract/session.ts';
+import { ClientProblem } from '../problem.ts';
 
 /** `open`, or how the workflow ended. Only `cancelled` is an end a session has by itself (L49). */
 export type SessionStatus = 'open' | 'cancelled' | 'terminated' | 'failed' | 'timed_out' | 'completed';
@@ -114,4 +116,30 @@ export function phaseText({
   if (status !== 'open') return status === 'cancelled' ? 'closed' : status.replace('_', ' ');
   if (phase === 'waiting_approval') return 'waiting for a decision';
   return phase === 'parked' && parkedUntil !== undefined ? `parked until ${moment(parkedUntil)}` : phase;
+}
+
+// Names of sessions: chosen by the caller, or made here. A session's id is its workflow's id and part of file names.
+
+const ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz';
+/** 36^10: two of a billion sessions share an id once in a few thousand machines. */
+const LENGTH = 10;
+const LONGEST = 100;
+
+export function newSessionId(): SessionId {
+  const letters = Array.from({ length: LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]);
+  return `s-${letters.join('')}` as SessionId;
+}
+
+/** A sentence that says what is wrong with it, or undefined. */
+export function sessionIdProblem(id: string): string | undefined {
+  if (id.length <= LONGEST && /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(id)) return undefined;
+  const shown = JSON.stringify(id.length > LONGEST ? `${id.slice(0, LONGEST)}…` : id);
+  return `${shown} is no session id: use letters, digits, "-", "_" and ".", begin with a letter or digit, at most ${LONGEST}`;
+}
+
+/** Throws ClientProblem. */
+export function checkedId(id: string): SessionId {
+  const problem = sessionIdProblem(id);
+  if (problem !== undefined) throw new ClientProblem('refused', problem);
+  return id as SessionId;
 }

@@ -1,9 +1,11 @@
 // What a run came to, as the last event of a followed session and the last line of `--json`.
-import type { SessionId } from '../workflows/contract/ids.ts';
-import type { Terminal, TerminalReason, TransitionReason, Usage } from '../workflows/contract/loop.ts';
-import type { RunResult } from '../activities/transcript/view/result.ts';
-import { tokens } from './render/units.ts';
-import type { RunOutput } from './run-output.ts';
+import type { SessionId } from '../../workflows/contract/ids.ts';
+import type { Terminal, TerminalReason, TransitionReason, Usage } from '../../workflows/contract/loop.ts';
+import { type RunResult, structuredOutput } from '../../activities/transcript/view/result.ts';
+import { tokens } from '../render/units.ts';
+import { configReader } from '../../activities/run/configuration.ts';
+import type { Entry } from '../../activities/transcript/log/entries.ts';
+import { isDamage, type Store } from '../../activities/transcript/store/store.ts';
 
 export type RunOutcome = {
   readonly type: 'result';
@@ -82,4 +84,27 @@ export function terminalDetail(terminal: Terminal): string | undefined {
 /** A person stopped it, here or from elsewhere. */
 export function wasInterrupted({ reason, detail }: RunOutcome): boolean {
   return (reason === 'aborted_streaming' || reason === 'aborted_tools') && detail === stoppers.interrupt;
+}
+
+// The value that a run with an output schema came to (L53): its final answer, parsed as the loop parsed it.
+
+type RunOutput = { readonly output?: unknown };
+
+type OutputReader = (entries: readonly Entry[], result: RunResult) => Promise<RunOutput>;
+
+/** Nothing when the run had no schema or did not complete; also when its configuration is damaged, for the result stands without. */
+export function outputReader(store: Store): OutputReader {
+  const read = configReader(store);
+  return async (entries, { run, reason, text }) => {
+    const started = entries.findLast((entry) => entry.kind === 'run_started' && entry.run === run);
+    if (started?.kind !== 'run_started' || reason !== 'completed') return {};
+    try {
+      const { outputSchema } = await read(started.config);
+      const found = outputSchema ? structuredOutput(text) : null;
+      return found?.kind === 'value' ? { output: found.value } : {};
+    } catch (error) {
+      if (isDamage(error)) return {};
+      throw error;
+    }
+  };
 }

@@ -1,22 +1,18 @@
 // Follows a session to the end of a run. The live channel gives the events; the session's memo and the store say how it ended,
 // also when the channel is lost, and what is shown comes to the same as the transcript. A follower holds nothing on the server.
-import type { Told, Watched } from '../activities/live/events.ts';
-import type { MessageId, SessionId } from '../workflows/contract/ids.ts';
-import type { ApprovalEvent } from './approval.ts';
-import { approvalNews } from './follow-approvals.ts';
-import { converging } from './follow-converge.ts';
-import { type Goal, goalAfter, goalOf, isNone, reaches } from './follow-goal.ts';
-import { runGate } from './run-gate.ts';
-import { lookNews, liveNews, type News } from './follow-news.ts';
-import { outcomeSeen } from './follow-outcome.ts';
-import { mailbox } from './mailbox.ts';
-import { pause } from './pause.ts';
-import { ClientProblem } from './problem.ts';
-import type { RunOutcome } from './run-outcome.ts';
-import type { SessionDescription } from './session-info.ts';
-import type { TranscriptReader } from './transcript.ts';
+import type { Told, Watched } from '../../activities/live/events.ts';
+import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
+import type { ApprovalEvent, WaitingApproval } from '../sessions/decide.ts';
+import { converging, outcomeSeen } from './converge.ts';
+import { type Goal, goalAfter, goalOf, isNone, reaches, runGate } from './goal.ts';
+import { mailbox, pause, type Mailbox } from '../async.ts';
+import { ClientProblem } from '../problem.ts';
+import type { RunOutcome } from '../sessions/outcome.ts';
+import type { SessionDescription } from '../sessions/info.ts';
+import type { TranscriptReader } from '../sessions/read.ts';
+import type { PendingApproval } from '../../workflows/contract/session.ts';
 
-export type FollowPorts = TranscriptReader & {
+type FollowPorts = TranscriptReader & {
   live(session: SessionId, signal: AbortSignal): AsyncIterable<Told>;
   /** Throws ClientProblem: `no_session`, or `unanswered` when the server does not answer now. */
   look(session: SessionId): Promise<SessionDescription>;
@@ -65,14 +61,14 @@ export async function* follow(
   ];
   try {
     const goal = options.after === undefined ? goalOf(first, options.messageId ?? null) : goalAfter(options.after);
-    if (!signal.aborted) yield* read(ports, session, goal, news);
+    if (!signal.aborted) yield* readRun(ports, session, goal, news);
   } finally {
     stop.abort();
     await Promise.all(sources);
   }
 }
 
-async function* read(
+async function* readRun(
   ports: FollowPorts,
   session: SessionId,
   goal: Goal,
@@ -123,4 +119,68 @@ async function settled(ports: FollowPorts, session: SessionId, run: number): Pro
   } catch (error) {
     if (!(error instanceof ClientProblem)) throw error;
   }
+}
+
+// The two sources a follower reads: the live channel, and a look at the session every second or so.
+
+type News =
+  | { readonly kind: 'event'; readonly event: Told }
+  | { readonly kind: 'look'; readonly seen: SessionDescription }
+  /** Looking makes no sense any more. */
+  | { readonly kind: 'broken'; readonly error: unknown };
+
+/** The channel is best effort: when it breaks, looking goes on, and the store has what counts. */
+async function liveNews(events: AsyncIterable<Told>, news: Mailbox<News>): Promise<void> {
+  try {
+    for await (const event of events) news.push({ kind: 'event', event });
+  } catch {
+    // Whatever broke it.
+  }
+}
+
+type LookNews = {
+  readonly look: () => Promise<SessionDescription>;
+  readonly first: SessionDescription;
+  readonly everyMs: number;
+  readonly signal: AbortSignal;
+  readonly onTrouble: ((why: string | null) => void) | undefined;
+  readonly news: Mailbox<News>;
+};
+
+async function lookNews({ look, first, everyMs, signal, onTrouble, news }: LookNews): Promise<void> {
+  news.push({ kind: 'look', seen: first });
+  let trouble = false;
+  while (await pause(everyMs, signal)) {
+    try {
+      news.push({ kind: 'look', seen: await look() });
+      if (trouble) onTrouble?.(null);
+      trouble = false;
+    } catch (error) {
+      if (!(error instanceof ClientProblem) || error.kind !== 'unanswered') return news.push({ kind: 'broken', error });
+      if (!trouble) onTrouble?.(error.message);
+      trouble = true;
+    }
+  }
+}
+
+// What a follower is told of calls that wait for a decision: that one waits, once, and that it waits no more (L55).
+
+type ApprovalNews = (seen: SessionDescription) => AsyncIterable<ApprovalEvent>;
+
+function approvalNews(read: (pending: PendingApproval) => Promise<WaitingApproval>): ApprovalNews {
+  /** By call, the input that was told of: an edited one may have to be decided about again. */
+  const told = new Map<string, string>();
+  return async function* ({ session, approvals = [] }) {
+    const waiting = new Map(approvals.map((pending) => [pending.call, pending]));
+    for (const [call, inputHash] of told) {
+      if (waiting.get(call)?.inputHash === inputHash) continue;
+      told.delete(call);
+      yield { type: 'approval_settled', session, call };
+    }
+    for (const pending of approvals) {
+      if (told.has(pending.call)) continue;
+      told.set(pending.call, pending.inputHash);
+      yield { type: 'approval', ...(await read(pending)) };
+    }
+  };
 }

@@ -1,14 +1,14 @@
 // What a person takes out of the model's sight, by position; it stays in the transcript (L7). The session passes over positions it
 // does not have and those that a snip cannot mean, so whoever asks is told here.
-import type { SessionId } from '../workflows/contract/ids.ts';
-import { MOST_SNIPS } from '../workflows/contract/session.ts';
-import type { Entry } from '../activities/transcript/log/entries.ts';
-import { ClientProblem } from './problem.ts';
-import { count } from './render/units.ts';
-import type { SessionDescription } from './session-info.ts';
-import { closedProblem } from './session-send.ts';
-import { inView, isShown } from '../activities/transcript/view/in-view.ts';
-import { noticeText } from '../activities/transcript/view/notices.ts';
+import type { SessionId } from '../../workflows/contract/ids.ts';
+import { MOST_SNIPS } from '../../workflows/contract/session.ts';
+import type { Entry } from '../../activities/transcript/log/entries.ts';
+import { ClientProblem } from '../problem.ts';
+import { count } from '../render/units.ts';
+import type { SessionDescription } from './info.ts';
+import { closedProblem } from './send.ts';
+import { inView, isShown } from '../../activities/transcript/view/in-view.ts';
+import { noticeText } from '../../activities/transcript/view/notices.ts';
 
 /** Each throws ClientProblem, `entries` StoreError too. */
 type SnipPorts = {

@@ -1,10 +1,10 @@
 // What a follower has shown, less what was taken back, held against the transcript: the live channel is best effort, the store is the
 // truth. What differs is taken back, and what is missing is told, so that both are the same after each comparison, whatever the
 // channel has lost, doubled, or kept of an attempt that did not count (L16).
-import type { LiveEvent, Watched } from '../activities/live/events.ts';
-import { contentEvents, outcomeEvents, replyEvent, SHOWN_OF_OUTCOME } from '../activities/live/tell.ts';
-import type { Entry, Outcome, ReplyEntry } from '../activities/transcript/log/entries.ts';
-import { isRepeated } from './render/paired-outcomes.ts';
+import type { LiveEvent, Watched } from '../../activities/live/events.ts';
+import { contentEvents, outcomeEvents, replyEvent, SHOWN_OF_OUTCOME } from '../../activities/live/tell.ts';
+import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/log/entries.ts';
+import { isRepeated } from '../render/paired-outcomes.ts';
 
 /** Entries of a transcript from position `first` on, oldest first; the first of them belongs to run `run`. */
 export type Since = { readonly run: number; readonly first: number; readonly entries: readonly Entry[] };

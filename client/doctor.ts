@@ -1,0 +1,169 @@
+// Looks at everything a session needs on this machine.
+import { existsSync } from 'node:fs';
+import { rgPath } from '@vscode/ripgrep';
+import { probeSandbox } from '../activities/tools/sandbox.ts';
+import { bundlePath } from '../worker/bundle.ts';
+import { type DataFolder, dataFolder, type Env } from '../worker/embedded/data-folder.ts';
+import { resolveConnection } from '../worker/embedded/resolve-connection.ts';
+import { reasonOf, SetupProblem } from '../worker/embedded/setup-problem.ts';
+import { isKeyless } from '../worker/keyless.ts';
+import { modelSettings } from '../worker/model-access.ts';
+import { connectClient, type Target } from '../worker/embedded/connect-client.ts';
+import { findBinary } from '../worker/embedded/find-binary.ts';
+import { livingMembers } from '../worker/embedded/members.ts';
+import { NAMESPACE } from '../worker/embedded/server-args.ts';
+import { runningServer, type ServerRecord, wantedVersion } from '../worker/embedded/server-record.ts';
+import { workerPolls, nobodyWorks } from './connect/worker-polls.ts';
+import { forAnyWorker } from '../worker/config/queue.ts';
+
+const OLDEST_NODE = [20, 19] as const;
+
+export async function examine(env: Env): Promise<readonly Check[]> {
+  const folder = folderOf(env);
+  return [
+    node(process.versions.node),
+    'check' in folder ? folder.check : ok('data folder', folder.root),
+    ...(await serverChecks(env, 'check' in folder ? null : folder)),
+    model(env),
+    await sandbox(),
+    existsSync(rgPath)
+      ? ok('ripgrep', rgPath)
+      : missing('ripgrep', 'the package @vscode/ripgrep has no binary for this system: npm ci'),
+    existsSync(bundlePath())
+      ? ok('build', 'the workflow is bundled')
+      : missing('build', 'the workflow is not bundled: npm run build'),
+  ];
+}
+
+function node(version: string): Check {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const [oldest, oldestMinor] = OLDEST_NODE;
+  const fine = major > oldest || (major === oldest && minor >= oldestMinor);
+  return fine ? ok('node', version) : missing('node', `${version}: ${OLDEST_NODE.join('.')} or newer is needed`);
+}
+
+function folderOf(env: Env): DataFolder | { readonly check: Check } {
+  try {
+    return dataFolder(env);
+  } catch (error) {
+    if (!(error instanceof SetupProblem)) throw error;
+    return { check: missing('data folder', error.message) };
+  }
+}
+
+async function serverChecks(env: Env, folder: DataFolder | null): Promise<readonly Check[]> {
+  try {
+    const target = resolveConnection(env);
+    if (target.kind === 'external') return await externalChecks(target);
+    return folder === null ? [] : await embeddedChecks(env, folder);
+  } catch (error) {
+    if (!(error instanceof SetupProblem)) throw error;
+    return [missing('server', error.message)];
+  }
+}
+
+function model(env: Env): Check {
+  if (isKeyless(env))
+    return note('model', 'scripted: set ANTHROPIC_API_KEY for a real one; until then only the demo task can be done');
+  try {
+    const { authToken, baseURL } = modelSettings(env);
+    const key = env['ANTHROPIC_API_KEY']?.trim()
+      ? 'ANTHROPIC_API_KEY is set'
+      : authToken === null
+        ? 'no key'
+        : 'ANTHROPIC_AUTH_TOKEN is set';
+    return ok('model', baseURL === undefined ? key : `${key}, at ${bareAddress(baseURL)}`);
+  } catch (error) {
+    if (!(error instanceof SetupProblem)) throw error;
+    return missing('model', error.message);
+  }
+}
+
+/** Some servers want a key in the query. */
+function bareAddress(url: string): string {
+  const { origin, pathname, search } = new URL(url);
+  return `${origin}${pathname}${search === '' ? '' : '?…'}`;
+}
+
+async function sandbox(): Promise<Check> {
+  try {
+    const { kind, describe } = await probeSandbox();
+    return kind === 'bwrap' ? ok('sandbox', describe) : note('sandbox', describe);
+  } catch (error) {
+    return missing('sandbox', reasonOf(error));
+  }
+}
+
+// One thing a machine needs, and how it is there.
+
+/** `note`: it works, and could be better. `missing`: something will not work; `found` says what to do. */
+export type Check = {
+  readonly name: string;
+  readonly state: 'ok' | 'note' | 'missing';
+  /** One line. */
+  readonly found: string;
+};
+
+export const ok = (name: string, found: string): Check => ({ name, state: 'ok', found });
+export const note = (name: string, found: string): Check => ({ name, state: 'note', found });
+export const missing = (name: string, found: string): Check => ({ name, state: 'missing', found });
+
+// The embedded server of a data folder: whether it runs, from which binary it would, and who works there.
+
+/** Throws SetupProblem for a data folder whose database cannot be used. */
+export async function embeddedChecks(env: Env, folder: DataFolder): Promise<readonly Check[]> {
+  const running = runningServer(folder);
+  return [
+    running === null ? await binary(env, folder) : ok('server binary', `${running.binary}, server ${running.server}`),
+    running === null ? ok('server', 'not running: any command brings it up') : await answering(running),
+    workers(folder),
+  ];
+}
+
+/** What is on PATH or in the cache. The steps that would download or build one are not taken here. */
+async function binary(env: Env, folder: DataFolder): Promise<Check> {
+  try {
+    const wanted = wantedVersion(folder);
+    const { path, server } = await findBinary({ env, wanted, say: () => undefined, sources: [] });
+    return ok('server binary', `${path}, server ${server}`);
+  } catch (error) {
+    if (!(error instanceof SetupProblem)) throw error;
+    return note('server binary', 'none yet: the first command downloads one, or builds it with Go in about 4 minutes');
+  }
+}
+
+async function answering({ address, pid }: ServerRecord): Promise<Check> {
+  try {
+    const { close } = await connectClient({ address, namespace: NAMESPACE });
+    await close();
+    return ok('server', `runs at ${address}, pid ${pid}`);
+  } catch (error) {
+    if (!(error instanceof SetupProblem)) throw error;
+    return missing('server', `pid ${pid} runs and does not answer at ${address}: stop it with kill ${pid}`);
+  }
+}
+
+function workers(folder: DataFolder): Check {
+  const polling = livingMembers(folder).filter(({ worker }) => worker);
+  const pids = polling.map(({ pid, role }) => `${role} ${pid}`).join(', ');
+  return ok(
+    'workers',
+    polling.length > 0 ? pids : 'none: perdure run and watch bring their own, perdure dev and worker stay',
+  );
+}
+
+// A server that is not ours: whether it answers, and whether anyone works there.
+
+/** Throws SetupProblem when it does not answer. */
+export async function externalChecks(target: Target): Promise<readonly Check[]> {
+  const { client, close } = await connectClient(target);
+  try {
+    const polls = await workerPolls({ temporal: client });
+    return [
+      ok('server', `${target.address}, namespace ${target.namespace}`),
+      polls ? ok('workers', 'at least one polls') : missing('workers', nobodyWorks(forAnyWorker)),
+    ];
+  } finally {
+    await close();
+  }
+}
