@@ -3,13 +3,12 @@
 import { type ApprovalEvent, type WaitingApproval, reasonProblem } from '../sessions/decide.ts';
 import type { PerdureClient } from '../client.ts';
 import { ClientProblem } from '../problem.ts';
-import { oneLine } from '../render/plain.ts';
+import { oneLine } from '../render/paint.ts';
 import { approvalHint } from '../render/approval-text.ts';
 import type { Cli } from './cli.ts';
 import { UsageError } from './errors.ts';
-import { parseInput } from './parse-input.ts';
 
-export type AskApprovals = {
+type AskApprovals = {
   hear(event: ApprovalEvent): void;
   /** Withdraws what is asked; resolves when what was answered has been given, or has failed. */
   stop(): Promise<void>;
@@ -107,4 +106,22 @@ async function editedInput(cli: Cli, input: unknown, given: string, gone: AbortS
   cli.say(`current input: ${oneLine(JSON.stringify(input) ?? '', 2_000)}`);
   const line = await cli.readLine?.('new input, as JSON on one line (leave empty to be asked again): ', gone);
   return line === null || line === undefined || line.trim() === '' ? null : parseInput(line);
+}
+
+// The input of a call as a person writes it: one JSON object.
+
+/** Throws UsageError. */
+export function parseInput(text: string): Readonly<Record<string, unknown>> {
+  const value = parsed(text);
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  throw new UsageError(`the input ${oneLine(text, 80)} is not a JSON object: write it as {"name": "value"}`);
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    const why = error instanceof SyntaxError ? error.message : String(error);
+    throw new UsageError(`the input is not JSON: ${oneLine(why, 200)}`);
+  }
 }

@@ -1,12 +1,11 @@
 // What a command sees of the process it runs in. Standard output carries what was asked for, standard error everything else.
+import { createInterface } from 'node:readline';
 import type { Env } from '../../worker/embedded/data-folder.ts';
 import { reasonOf } from '../../worker/embedded/setup-problem.ts';
 import { redactor } from '../../worker/redact.ts';
 import { utf8Text } from '../../worker/config/read-named-file.ts';
-import { plain } from '../render/plain.ts';
+import { plain, type Paint, paint } from '../render/paint.ts';
 import { UsageError } from './errors.ts';
-import { type Paint, paint } from '../render/paint.ts';
-import { type ReadLine, terminalLine } from './terminal-line.ts';
 
 export type Cli = {
   readonly env: Env;
@@ -81,4 +80,40 @@ function workingDirectory(io: Io): string {
   } catch {
     throw new UsageError('the current directory no longer exists: change to another one');
   }
+}
+
+// One line from the person at the terminal. The terminal stays as it is, so that Ctrl-C means what it meant.
+
+type ReadLine = (question: string, signal: AbortSignal) => Promise<string | null>;
+
+/** Milliseconds. What was typed before there was a question is at hand at once, and is no answer to it. */
+const EARLY_MS = 150;
+
+type Terminal = Pick<NodeJS.Process, 'stdin' | 'stderr'>;
+
+/** Null unless a person can be asked: both are terminals. The line is null when the signal came first, or nothing more comes. */
+export function terminalLine({ stdin, stderr }: Terminal): ReadLine | null {
+  if (!stdin.isTTY || !stderr.isTTY) return null;
+  return (question, signal) => {
+    if (signal.aborted) return Promise.resolve(null);
+    stderr.write(question);
+    const lines = createInterface({ input: stdin, terminal: false });
+    let listening = false;
+    // Timers come before input: what lay there is read between the two.
+    setTimeout(() => setImmediate(() => (listening = true)), EARLY_MS);
+    return new Promise((resolve) => {
+      const end = (line: string | null): void => {
+        signal.removeEventListener('abort', stop);
+        resolve(line);
+        lines.close();
+      };
+      const stop = (): void => {
+        stderr.write('\n');
+        end(null);
+      };
+      signal.addEventListener('abort', stop, { once: true });
+      lines.on('line', (line) => void (listening && end(line)));
+      lines.once('close', () => end(null));
+    });
+  };
 }

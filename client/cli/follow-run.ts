@@ -2,7 +2,7 @@
 import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import { SCRIPTED_NOTICE } from '../../worker/keyless.ts';
 import { eventRenderer } from '../render/events.ts';
-import { jsonLine } from '../render/plain.ts';
+import { jsonLine } from '../render/paint.ts';
 import type { Workplace } from '../connect/workplace.ts';
 import type { Followed, FollowOptions } from '../follow/follow.ts';
 import { isAtRest } from '../follow/goal.ts';

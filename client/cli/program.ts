@@ -1,4 +1,6 @@
 // The commands of `perdure`.
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import type { Cli } from './cli.ts';
 import { approvalsCommand } from './commands/approvals.ts';
@@ -20,7 +22,6 @@ import { startCommand } from './commands/start.ts';
 import { startHereCommand } from './commands/start-here.ts';
 import { watchCommand } from './commands/watch.ts';
 import { workerCommand } from './commands/worker.ts';
-import { VERSION } from './version.ts';
 
 const commands = [
   devCommand,
@@ -59,4 +60,14 @@ export function program(cli: Cli): Command {
     if (command !== root) command.option('--verbose', 'say more, with stack traces');
   }
   return root;
+}
+
+// The version in package.json: beside the sources, and one folder above the built files.
+
+const VERSION = versionIn(['../../package.json', '../../../package.json']);
+
+function versionIn(places: readonly string[]): string {
+  const path = places.map((place) => fileURLToPath(new URL(place, import.meta.url))).find((file) => existsSync(file));
+  const { version } = JSON.parse(readFileSync(path ?? '', 'utf8')) as { readonly version: string };
+  return version;
 }

@@ -2,13 +2,14 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import { optionsProblem, permissionModes } from '../../workflows/contract/options-problem.ts';
+import { optionsProblem, permissionModes, MOST } from '../../workflows/contract/options-problem.ts';
 import { withChanges } from '../../workflows/contract/option-changes.ts';
 import type { OptionChanges, PermissionMode, RunOptions } from '../../workflows/contract/session.ts';
 import { sessionIdProblem } from '../sessions/info.ts';
-import { parseDuration } from './duration.ts';
 import { UsageError } from './errors.ts';
-import { readSchema } from './read-schema.ts';
+import { type JsonSchema, schemaProblem } from '../../activities/model/answer-schema.ts';
+import { readNamedFile, whyUnread } from '../../worker/config/read-named-file.ts';
+import { oneLine } from '../render/paint.ts';
 
 export type RunFlags = {
   readonly cwd?: string;
@@ -175,4 +176,58 @@ function duration(flag: string, text: string): number {
   if (value === null)
     throw new UsageError(`${flag} ${JSON.stringify(text)} is not a time: write 1500ms, 90s, 30m or 2h`);
   return value;
+}
+
+// Times as people write them on a command line: 1500ms, 90s, 30m, 2h, 1d.
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** Milliseconds, or null for what is no time. */
+export function parseDuration(text: string): number | null {
+  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text.trim());
+  return match ? Number(match[1]) * (UNITS[match[2] ?? ''] ?? Number.NaN) : null;
+}
+
+// The JSON schema of --output-schema, from its file.
+
+/** Bytes, spaces and all: what is larger is no schema that will do. */
+const LARGEST = 1024 * 1024;
+
+/** `path`: absolute. Throws UsageError, also for a schema that an answer cannot be held to (L53). */
+export function readSchema(path: string): JsonSchema {
+  const value = parsed(path, content(path));
+  if (!isObject(value))
+    throw new UsageError(
+      `the output schema ${path} is not a JSON object: write a JSON schema such as {"type": "object"}`,
+    );
+  const problem = schemaProblem(value);
+  if (problem !== undefined) throw new UsageError(problem);
+  return value;
+}
+
+function isObject(value: unknown): value is JsonSchema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function content(path: string): string {
+  try {
+    const { size } = statSync(path);
+    if (size > LARGEST)
+      throw new UsageError(
+        `the output schema ${path} has ${size} bytes: give at most ${LARGEST}, and ${MOST.outputSchema} characters of JSON`,
+      );
+    return readNamedFile(path);
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    throw new UsageError(`the output schema ${path} ${whyUnread(error)}`);
+  }
+}
+
+function parsed(path: string, text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new UsageError(`the output schema ${path} is not JSON: ${oneLine(error.message, 200)}`);
+  }
 }

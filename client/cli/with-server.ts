@@ -2,8 +2,10 @@
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Opened } from '../connect/open-server.ts';
 import type { Cli } from './cli.ts';
-import { aborted, openUnlessTold } from './opening.ts';
-import { listenForSignals } from './signals.ts';
+import { listenForSignals, type Signals } from './signals.ts';
+import type { ChosenConfig } from '../connect/session-workers.ts';
+import type { OpenWorkplace, Workplace } from '../connect/workplace.ts';
+import { pause } from '../async.ts';
 
 /** On a server that is not ours: a worker that just came up is not seen at once. */
 const PATIENCE_MS = 3_000;
@@ -58,4 +60,74 @@ export async function sayIfNobodyWorks(
   const signal = new AbortController().signal;
   const polled = await waitForWorker({ temporal: temporal.client, taskQueue }, PATIENCE_MS, signal);
   if (!polled) cli.say(nobodyWorks(workers, session));
+}
+
+// Opens a workplace for a command, and leaves it in the way the command was told to go.
+
+/** Milliseconds for leaving a server when someone is in a hurry. */
+const HURRY_MS = 3_000;
+
+type WithinWorkplace = Pick<OpenWorkplace, 'anywhere' | 'beforeWork'> & {
+  readonly chosen: ChosenConfig;
+  /** That is there, or is begun under this id. */
+  readonly session?: string | undefined;
+};
+
+/** The exit status of `work`, or of the signal that came before it could begin. */
+export async function withinWorkplace(
+  cli: Cli,
+  open: WithinWorkplace,
+  work: (workplace: Workplace, signals: Signals) => Promise<number>,
+): Promise<number> {
+  const signals = listenForSignals(process, (status) => process.exit(status));
+  const { openWorkplace } = await import('../connect/workplace.ts');
+  const opening = openWorkplace({ ...open, env: cli.env, say: cli.say, warn: warnings(cli) });
+  const workplace = await openUnlessTold(signals, opening);
+  if (workplace === null) return signals.status();
+  try {
+    return await work(workplace, signals);
+  } finally {
+    // What is under way may finish, for it was paid for. Left undone, another worker does it again.
+    await Promise.race([workplace.close(), inAHurry(signals, workplace)]);
+    signals.end();
+  }
+}
+
+async function inAHurry({ abandon }: Signals, workplace: Workplace): Promise<void> {
+  await aborted(abandon);
+  await Promise.race([workplace.leave(), pause(HURRY_MS, new AbortController().signal)]);
+}
+
+/** Each once: an activity that fails is tried again and again, with the same words. */
+function warnings(cli: Cli): (line: string) => void {
+  const said = new Set<string>();
+  return (line) => {
+    if (said.has(line) && !cli.verbose) return;
+    said.add(line);
+    cli.say(line);
+  };
+}
+
+// Opening a server may take minutes when it has to be built first: whoever presses Ctrl-C does not wait for that.
+
+/** Milliseconds for what is nearly open to be left in good order. Else the next command takes it over. */
+const GRACE_MS = 1_000;
+
+/** Null when a signal came first. */
+export async function openUnlessTold<T extends { close(): Promise<void> }>(
+  { interrupt, terminate }: Pick<Signals, 'interrupt' | 'terminate'>,
+  opening: Promise<T>,
+): Promise<T | null> {
+  const told = AbortSignal.any([interrupt, terminate]);
+  const first = await Promise.race([opening, aborted(told)]);
+  if (first !== undefined && !told.aborted) return first;
+  const leaving = opening.then((opened) => opened.close());
+  // Nobody waits any more for what it fails with.
+  await Promise.race([leaving.catch(() => undefined), pause(GRACE_MS, new AbortController().signal)]);
+  return null;
+}
+
+export function aborted(signal: AbortSignal): Promise<undefined> {
+  if (signal.aborted) return Promise.resolve(undefined);
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(undefined), { once: true }));
 }

@@ -7,9 +7,8 @@ import { prepareWorker, startOwnWorker } from '../connect/own-worker.ts';
 import { supervision } from '../connect/workplace.ts';
 import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';
-import { refuseToSpoil } from './keyless.ts';
-import { aborted, openUnlessTold } from './opening.ts';
-import { workerConfig, workersOfNew } from './worker-config.ts';
+import { refuseToSpoil, workerConfig, workersOfNew } from './worker-config.ts';
+import { aborted, openUnlessTold } from './with-server.ts';
 import { listenForSignals } from './signals.ts';
 
 export type Staying = { readonly opened: Opened; readonly worker: RunningWorker };

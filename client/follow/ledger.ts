@@ -4,7 +4,7 @@
 import type { LiveEvent, Watched } from '../../activities/live/events.ts';
 import { contentEvents, outcomeEvents, replyEvent, SHOWN_OF_OUTCOME } from '../../activities/live/tell.ts';
 import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/log/entries.ts';
-import { isRepeated } from '../render/paired-outcomes.ts';
+import { isRepeated } from '../render/tool-lines.ts';
 
 /** Entries of a transcript from position `first` on, oldest first; the first of them belongs to run `run`. */
 export type Since = { readonly run: number; readonly first: number; readonly entries: readonly Entry[] };

@@ -1,5 +1,5 @@
 // All sessions, newest first.
-import { plain } from '../render/plain.ts';
+import { plain } from '../render/paint.ts';
 import { shortAge } from '../render/units.ts';
 import type { SessionInfo } from '../sessions/info.ts';
 import { Layout, Phase, Reason } from './layout.tsx';

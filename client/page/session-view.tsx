@@ -1,6 +1,6 @@
 // One session: its runs with what they came to and cost, then its transcript.
-import { pairedOutcomes } from '../render/paired-outcomes.ts';
-import { plain } from '../render/plain.ts';
+import { pairedOutcomes } from '../render/tool-lines.ts';
+import { plain } from '../render/paint.ts';
 import { money, shortAge, shortTime } from '../render/units.ts';
 import type { RunOutcome } from '../sessions/outcome.ts';
 import { isUnderWay } from '../sessions/info.ts';

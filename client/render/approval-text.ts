@@ -1,7 +1,6 @@
 // A call that waits for a decision, as a person needs to see it to decide: what, with which input, why, until when (L55).
 import type { WaitingApproval } from '../sessions/decide.ts';
-import type { Paint } from './paint.ts';
-import { measuredLine, oneLine, plain } from './plain.ts';
+import { type Paint, measuredLine, oneLine, plain } from './paint.ts';
 import { compactInput, inputFields } from './tool-lines.ts';
 import { count, moment } from './units.ts';
 

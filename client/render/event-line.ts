@@ -1,12 +1,10 @@
 // The line that an event takes on the screen, for events that take one.
 import type { Watched } from '../../activities/live/events.ts';
 import { SHOWN_OF_OUTCOME } from '../../activities/live/tell.ts';
-import { compactionText, stagedText } from './context-words.ts';
-import type { Paint } from './paint.ts';
-import { oneLine } from './plain.ts';
-import { callLine, resultLines } from './tool-lines.ts';
+import { compactionText, stagedText, noticeText, transitionText } from './words.ts';
+import { type Paint, oneLine } from './paint.ts';
+import { callLine, resultLines, callAgain } from './tool-lines.ts';
 import { shortTime } from './units.ts';
-import { noticeText, transitionText } from './words.ts';
 
 /** Those that stream, or take back, are not lines. */
 export type LineEvent = Exclude<
@@ -56,4 +54,49 @@ export function eventLine(paint: Paint, event: LineEvent, full: string): string 
     case 'run_end':
       return null;
   }
+}
+
+// Which call a result on the screen belongs to. Calls run beside each other, and others speak or a person is asked in between: a
+// result that does not come under its call names it again.
+
+export type ShownCalls = {
+  /** Of an event that takes a line: the one to go above it, or null. */
+  above(event: LineEvent): string | null;
+  /** Something else was written. */
+  between(): void;
+};
+
+export function shownCalls(paint: Paint): ShownCalls {
+  /** Of the last iteration that made any, by their blocks. */
+  const calls = new Map<number, string>();
+  let iteration = 0;
+  let under: number | null = null;
+  return {
+    between: () => (under = null),
+    above: (event) => {
+      switch (event.type) {
+        case 'tool_use':
+          if (event.iteration !== iteration) calls.clear();
+          iteration = event.iteration;
+          under = event.index;
+          calls.set(event.index, callAgain(paint, event.name, event.input));
+          return null;
+        case 'tool_end': {
+          if (under === event.index) return null;
+          under = event.index;
+          return calls.get(event.index) ?? callAgain(paint, event.name, undefined);
+        }
+        case 'tool_progress':
+          if (under !== event.index) under = null;
+          return null;
+        case 'hook_start':
+        case 'hook_end':
+          return null;
+        default:
+          if (event.type === 'run_start') calls.clear();
+          under = null;
+          return null;
+      }
+    },
+  };
 }

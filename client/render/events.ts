@@ -5,18 +5,11 @@ import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import type { Followed } from '../follow/follow.ts';
 import type { RunOutcome } from '../sessions/outcome.ts';
 import { approvalText } from './approval-text.ts';
-import { fullCommand } from './context-words.ts';
-import { errorOf, unlessSaid } from './ending.ts';
-import { eventLine, type LineEvent } from './event-line.ts';
-import { type LinePen, linePen } from './line-pen.ts';
-import type { Paint } from './paint.ts';
-import { oneLine, plain } from './plain.ts';
-import { type ShownAttempts, shownAttempts } from './shown-attempts.ts';
-import { type ShownCalls, shownCalls } from './shown-calls.ts';
-import { toldAgain } from './told-again.ts';
-import { outcomeText } from './words.ts';
+import { fullCommand, errorOf, unlessSaid, outcomeText } from './words.ts';
+import { eventLine, type LineEvent, type ShownCalls, shownCalls } from './event-line.ts';
+import { type Paint, oneLine, plain } from './paint.ts';
 
-export type Screen = {
+type Screen = {
   readonly write: (text: string) => void;
   readonly paint: Paint;
   /** The message that the one who watches just gave: it need not be said again. */
@@ -114,4 +107,111 @@ function end(sheet: Sheet, outcome: RunOutcome): void {
   if (outcome.text !== '' && (said === '' || !outcome.text.endsWith(said))) say(sheet, plain(outcome.text));
   const colour = outcome.reason === 'completed' ? sheet.paint.green : sheet.paint.red;
   say(sheet, colour(outcomeText({ ...outcome, detail: unlessSaid(outcome.detail, sheet.error) })));
+}
+
+// Writes to a terminal, and knows whether it is at the start of a line.
+
+type LinePen = {
+  text(words: string, style?: (words: string) => string): void;
+  /** Goes to a new line, unless it is at the start of one. */
+  fresh(): void;
+  line(words: string): void;
+};
+
+function linePen(write: (text: string) => void): LinePen {
+  let atStart = true;
+  const pen: LinePen = {
+    text: (words, style) => {
+      if (words === '') return;
+      write(style ? style(words) : words);
+      atStart = words.endsWith('\n');
+    },
+    fresh: () => {
+      if (!atStart) pen.text('\n');
+    },
+    line: (words) => {
+      pen.fresh();
+      pen.text(`${words}\n`);
+    },
+  };
+  return pen;
+}
+
+// What of each attempt is on the screen: it may become void, and then that has to be said (L16).
+
+type Place = { readonly step: number; readonly attempt: number };
+
+type ShownAttempts = {
+  /** `text`: what the model said. */
+  add(place: Place, text?: string): void;
+  /** Whether anything of it was shown. */
+  remove(place: Place): boolean;
+  /** What the newest attempt that stands has said so far. */
+  lastText(): string;
+};
+
+/** Texts of the newest attempts are kept; that an older one was shown is known of all, for any may become void. */
+const KEPT_ATTEMPTS = 64;
+
+function shownAttempts(): ShownAttempts {
+  const shown = new Set<string>();
+  const texts = new Map<string, string>();
+  const name = ({ step, attempt }: Place): string => `${step}.${attempt}`;
+  return {
+    add: (place, text = '') => {
+      const before = texts.get(name(place)) ?? '';
+      shown.add(name(place));
+      texts.delete(name(place));
+      texts.set(name(place), before + text);
+      const [oldest] = texts.keys();
+      if (texts.size > KEPT_ATTEMPTS && oldest !== undefined) texts.delete(oldest);
+    },
+    remove: (place) => {
+      texts.delete(name(place));
+      return shown.delete(name(place));
+    },
+    lastText: () => [...texts.values()].findLast((text) => text !== '') ?? '',
+  };
+}
+
+// What a step appends to the transcript is told before its attempt has come to anything. When that one dies, a retry or the call
+// after a parking tells it again: it was true all the time, and a person need not read it twice.
+
+/** True for what was told already, by an attempt that died. To be asked about each event, in order. */
+type ToldAgain = (event: Watched) => boolean;
+
+/** Attempts that may still die; as many calls may run beside each other, and more. */
+const KEPT_TELLINGS = 64;
+
+function toldAgain(): ToldAgain {
+  const byAttempt = new Map<string, string[]>();
+  const pending = new Set<string>();
+  return (event) => {
+    const attempt = `${event.step}.${event.attempt}`;
+    if (event.type === 'tombstone') {
+      for (const fact of byAttempt.get(attempt) ?? []) pending.add(fact);
+      byAttempt.delete(attempt);
+    }
+    // What was pending is stored with it.
+    if (event.type === 'reply') pending.clear();
+    const fact = factOf(event);
+    if (fact === null) return false;
+    byAttempt.set(attempt, [...(byAttempt.get(attempt) ?? []), fact]);
+    const [oldest] = byAttempt.keys();
+    if (byAttempt.size > KEPT_TELLINGS && oldest !== undefined) byAttempt.delete(oldest);
+    return pending.delete(fact);
+  };
+}
+
+function factOf(event: Watched): string | null {
+  switch (event.type) {
+    case 'user':
+      return `user ${event.id}`;
+    case 'transition':
+      return `transition ${event.iteration}`;
+    case 'notice':
+      return `notice ${JSON.stringify(event.notice)}`;
+    default:
+      return null;
+  }
 }

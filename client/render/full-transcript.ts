@@ -2,12 +2,10 @@
 // said around them is on lines of its own, each with its entry's position.
 import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/log/entries.ts';
 import type { SessionReading } from '../sessions/read.ts';
-import { contextText, fullCommand } from './context-words.ts';
-import { endingText } from './ending.ts';
-import { endWord } from './outcome-words.ts';
+import { contextText, fullCommand, endingText, noticeText, transitionText } from './words.ts';
+import { endWord } from './tool-lines.ts';
 import type { Paint } from './paint.ts';
 import { count } from './units.ts';
-import { noticeText, transitionText } from './words.ts';
 
 export type FullTranscript = {
   readonly paint: Paint;

@@ -1,7 +1,7 @@
 // Tool calls and their results, each on a line or three: enough to see what happens, never all of it.
-import { measuredLine, oneLine, plain } from './plain.ts';
-import type { Paint } from './paint.ts';
+import { measuredLine, oneLine, plain, type Paint } from './paint.ts';
 import { count, shortTime } from './units.ts';
+import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/log/entries.ts';
 
 const INPUT = 160;
 const SHOWN_FIELDS = 4;
@@ -76,4 +76,63 @@ export function resultLines(
   const all = [...(shown.length > 0 ? shown : ['(no output)']), ...(rest === '' ? [] : [`(${rest})`])];
   const mark = result.isError ? paint.red('✗') : paint.dim('│');
   return all.map((line, index) => `  ${index === 0 ? mark : paint.dim('│')} ${paint.dim(line)}`).join('\n');
+}
+
+// Which outcome belongs to which call of a transcript: they are stored after their reply, people read them at the call.
+
+/** By the position of the call's block in its reply. A call whose outcome is not stored yet is not in it. */
+export type PairedOutcomes = ReadonlyMap<ReplyEntry, ReadonlyMap<number, Outcome>>;
+
+/** Of calls with the same id in one reply only the first counts (L39): the others have no outcome, ever. */
+export function isRepeated({ message: { content } }: ReplyEntry, index: number): boolean {
+  const block = content[index];
+  if (block?.type !== 'tool_use') return false;
+  return content.slice(0, index).some((before) => before.type === 'tool_use' && before.id === block.id);
+}
+
+export const REPEATED = 'not run: a call before it has the same id';
+
+export function pairedOutcomes(entries: readonly Entry[]): PairedOutcomes {
+  const paired = new Map<ReplyEntry, Map<number, Outcome>>();
+  let open: Map<number, Outcome> | null = null;
+  for (const entry of entries) {
+    if (entry.kind === 'reply') paired.set(entry, (open = new Map()));
+    if (entry.kind !== 'outcomes') continue;
+    for (const outcome of entry.outcomes) if (!open?.has(outcome.index)) open?.set(outcome.index, outcome);
+  }
+  return paired;
+}
+
+// How a call came out, for people: what its result does not say by itself, and who allowed it.
+
+/** Nothing of a call that ran as the model asked for it, whether it failed or not: its result says so. */
+export function outcomeWords({ content, log }: Pick<Outcome, 'content' | 'log'>): readonly string[] {
+  const how = endWord(log);
+  // Most results begin with it.
+  const said = how === null || content.slice(0, LOOKED_AT).toLowerCase().includes(how);
+  return [...(said ? [] : [how]), ...approvedWords(log)];
+}
+
+/** Characters of a result whose beginning is shown. */
+const LOOKED_AT = 100;
+
+/** Null: it ran to its end. */
+export function endWord({ decision, outcome }: Pick<Outcome['log'], 'decision' | 'outcome'>): string | null {
+  if (decision === 'denied') return 'denied';
+  switch (outcome) {
+    case 'not_run':
+      return 'not run';
+    case 'unknown':
+      return 'outcome unknown';
+    case 'cancelled':
+      return 'cancelled';
+    case 'ok':
+    case 'error':
+      return null;
+  }
+}
+
+function approvedWords({ approved }: Pick<Outcome['log'], 'approved'>): readonly string[] {
+  if (approved === undefined) return [];
+  return [approved.editedHash === undefined ? 'a person allowed it' : 'a person allowed it with another input'];
 }

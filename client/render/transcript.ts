@@ -6,15 +6,18 @@ import type { Hash } from '../../workflows/contract/ids.ts';
 import type { MessageBody, PendingApproval } from '../../workflows/contract/session.ts';
 import { isUnderWay, phaseText } from '../sessions/info.ts';
 import type { SessionReading } from '../sessions/read.ts';
-import { contextText, fullCommand } from './context-words.ts';
-import { endingText } from './ending.ts';
-import { outcomeWords } from './outcome-words.ts';
-import type { Paint } from './paint.ts';
-import { isRepeated, type PairedOutcomes, pairedOutcomes, REPEATED } from './paired-outcomes.ts';
-import { oneLine, plain } from './plain.ts';
-import { callLine, resultLines } from './tool-lines.ts';
+import { contextText, fullCommand, endingText, noticeText, reasonText, transitionText } from './words.ts';
+import {
+  outcomeWords,
+  isRepeated,
+  type PairedOutcomes,
+  pairedOutcomes,
+  REPEATED,
+  callLine,
+  resultLines,
+} from './tool-lines.ts';
+import { type Paint, oneLine, plain } from './paint.ts';
 import { count } from './units.ts';
-import { noticeText, reasonText, transitionText } from './words.ts';
 
 /** Characters of one message. */
 const SHOWN = 20_000;

@@ -1,9 +1,12 @@
 // What the loop says of itself, for people: transitions, notices, endings.
-import type { Notice } from '../../workflows/contract/activities.ts';
+import type { Notice, RunEnded } from '../../workflows/contract/activities.ts';
 import type { RunLimit, TerminalReason, TransitionReason } from '../../workflows/contract/loop.ts';
-import type { RunOutcome } from '../sessions/outcome.ts';
-import { oneLine } from './plain.ts';
+import { type RunOutcome, terminalDetail } from '../sessions/outcome.ts';
+import { oneLine } from './paint.ts';
 import { count, money, shortTime, tokens } from './units.ts';
+import type { Entry } from '../../activities/transcript/log/entries.ts';
+import type { LiveEvent } from '../../activities/live/events.ts';
+import type { SessionId } from '../../workflows/contract/ids.ts';
 
 const transitions: Readonly<Record<TransitionReason, string>> = {
   next_turn: 'next turn',
@@ -114,4 +117,90 @@ export function outcomeText({ reason, detail, turns, costUsd, durationMs }: Endi
   const ending = reasonText(reason);
   const why = detail === undefined ? ending : `${ending}: ${oneLine(detail, 500)}`;
   return [why, count(turns, 'turn'), money(costUsd), shortTime(durationMs)].join(' · ');
+}
+
+// How a run ended, as the last line of it. The sentence that its reason carries is not said again right after the error that said it.
+
+/** `position`: of the entry that `ended` is of. */
+export function endingText(entries: readonly Entry[], position: number, ended: RunEnded): string {
+  const { terminal, turns, spend, durationMs } = ended;
+  const detail = unlessSaid(terminalDetail(terminal), errorBefore(entries, position));
+  return outcomeText({ reason: terminal.reason, detail, turns, costUsd: spend.usd, durationMs });
+}
+
+/** `error`: what the error notice said that was shown just before, if there was one. */
+export function unlessSaid(detail: string | undefined, error: string | null): string | undefined {
+  return detail === error ? undefined : detail;
+}
+
+/** What an error notice says; null for others. */
+export function errorOf(notice: Notice): string | null {
+  return notice.kind === 'error' ? notice.text : null;
+}
+
+function errorBefore(entries: readonly Entry[], position: number): string | null {
+  const before = entries[position - 1];
+  return before?.kind === 'notice' ? errorOf(before.notice) : null;
+}
+
+// What was done to keep a session within the model's window, for people: nothing of it is lost, the model only sees less.
+
+/** Entries that change what the model sees of others. */
+export type ContextEntry = Extract<
+  Entry,
+  { readonly kind: 'boundary' | 'microcompact' | 'collapse_staged' | 'collapse_committed' | 'snip' }
+>;
+
+/** Prints all of it. */
+export function fullCommand(session: SessionId): string {
+  return `perdure show ${session} --full`;
+}
+
+/** `full`: the command that prints what the model no longer sees. */
+export function contextText(entry: ContextEntry, full: string): string {
+  switch (entry.kind) {
+    case 'boundary': {
+      const prompts = entry.prompts.length > 0 ? ` and ${count(entry.prompts.length, 'prompt')} before` : '';
+      const kept = `the model sees a summary, all from entry ${entry.from} on${prompts}`;
+      return `compacted, ${change(entry)}: ${kept}; the full text: ${full}`;
+    }
+    case 'microcompact':
+      return `tool results before entry ${entry.before} are shown to the model as a marker, ${tokens(entry.freed)} freed`;
+    case 'collapse_staged':
+      return `a short form of entries ${entry.from} to ${entry.to - 1} is ready`;
+    case 'collapse_committed':
+      return `${count(entry.count, 'old stretch', 'old stretches')} now shown to the model in short form; the full text: ${full}`;
+    case 'snip':
+      return `the model no longer sees ${entriesAt(entry.entries)}`;
+  }
+}
+
+type ContextEvent = Extract<
+  LiveEvent,
+  { readonly type: 'compaction_start' | 'compaction_end' | 'collapse_staged' | 'hook_start' | 'hook_end' }
+>;
+
+export function compactionText(
+  event: Extract<ContextEvent, { readonly type: 'compaction_end' }>,
+  full: string,
+): string {
+  const kept = `a summary of ${count(event.summary.length, 'character')} stands for the rest`;
+  return `compacted, ${change(event)}: ${count(event.kept, 'entry', 'entries')} kept word for word, ${kept}; the full text: ${full}`;
+}
+
+export function stagedText({
+  savings,
+}: Pick<Extract<ContextEvent, { readonly type: 'collapse_staged' }>, 'savings'>): string {
+  const saved = savings.reduce((sum, saving) => sum + saving, 0);
+  return `short forms of ${count(savings.length, 'old stretch', 'old stretches')} are ready, ${tokens(saved)} to be saved`;
+}
+
+function change({ before, after }: { readonly before: number; readonly after: number }): string {
+  return `about ${before.toLocaleString('en')} → ${tokens(after)}`;
+}
+
+function entriesAt(positions: readonly number[]): string {
+  const shown = positions.slice(0, 20).join(', ');
+  const hidden = positions.length - 20;
+  return `${positions.length === 1 ? 'entry' : 'entries'} ${shown}${hidden > 0 ? ` and ${hidden} more` : ''}`;
 }

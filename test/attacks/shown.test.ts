@@ -2,11 +2,9 @@
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { WaitingApproval } from '../../client/sessions/decide.ts';
-import { approvalsTable } from '../../client/render/approvals-table.ts';
+import { approvalsTable, sessionTable } from '../../client/render/tables.ts';
 import { approvalText } from '../../client/render/approval-text.ts';
-import { painter } from '../../client/render/paint.ts';
-import { plain } from '../../client/render/plain.ts';
-import { sessionTable } from '../../client/render/session-table.ts';
+import { painter, plain } from '../../client/render/paint.ts';
 import { callLine, compactInput } from '../../client/render/tool-lines.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import { description, session } from '../client/support.ts';

@@ -1,10 +1,10 @@
 // perdure approvals: the calls that wait for a decision, from the memo and the store alone (L55).
 import type { Command } from 'commander';
-import { approvalsTable } from '../../render/approvals-table.ts';
-import { jsonLine } from '../../render/plain.ts';
+import { approvalsTable } from '../../render/tables.ts';
+import { jsonLine } from '../../render/paint.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
-import { sessionArgument } from '../session-argument.ts';
+import { sessionArgument } from '../arguments.ts';
 import { withServer } from '../with-server.ts';
 
 export function approvalsCommand(program: Command, cli: Cli): void {

@@ -1,7 +1,7 @@
 // perdure cancel: ends what runs and closes the session; its transcript stays (L49).
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
-import { sessionArgument } from '../session-argument.ts';
+import { sessionArgument } from '../arguments.ts';
 import { stopSession } from '../stop-session.ts';
 
 export function cancelCommand(program: Command, cli: Cli): void {

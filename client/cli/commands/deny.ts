@@ -4,7 +4,7 @@ import { reasonProblem } from '../../sessions/decide.ts';
 import type { Cli } from '../cli.ts';
 import { decideSession } from '../decide-session.ts';
 import { UsageError } from '../errors.ts';
-import { sessionArgument } from '../session-argument.ts';
+import { sessionArgument } from '../arguments.ts';
 
 type Flags = { readonly reason: string; readonly interrupt?: boolean };
 

@@ -1,7 +1,7 @@
 // perdure interrupt: ends what runs; the session stays open for the next message (L47, L48).
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
-import { sessionArgument } from '../session-argument.ts';
+import { sessionArgument } from '../arguments.ts';
 import { stopSession } from '../stop-session.ts';
 
 export function interruptCommand(program: Command, cli: Cli): void {

@@ -1,8 +1,8 @@
 // perdure list: the sessions there are, newest first. From visibility alone.
 import { type Command, InvalidArgumentError } from 'commander';
 import type { SessionInfo } from '../../sessions/info.ts';
-import { jsonLine } from '../../render/plain.ts';
-import { sessionTable } from '../../render/session-table.ts';
+import { jsonLine } from '../../render/paint.ts';
+import { sessionTable } from '../../render/tables.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
 import { withServer } from '../with-server.ts';

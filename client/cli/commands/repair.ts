@@ -5,7 +5,7 @@ import type { SessionId } from '../../../workflows/contract/ids.ts';
 import type { Cli } from '../cli.ts';
 import { withTaker } from '../decide-session.ts';
 import { STATUS } from '../errors.ts';
-import { sessionArgument } from '../session-argument.ts';
+import { sessionArgument } from '../arguments.ts';
 import { withServer } from '../with-server.ts';
 
 export function repairCommand(program: Command, cli: Cli): void {

@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
-import { sessionArgument } from '../session-argument.ts';
+import { sessionArgument } from '../arguments.ts';
 import { sayIfNobodyWorks, withServer } from '../with-server.ts';
 
 export function resumeCommand(program: Command, cli: Cli): void {

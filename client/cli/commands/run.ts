@@ -2,15 +2,21 @@
 import type { Command } from 'commander';
 import type { Opened } from '../../connect/open-server.ts';
 import { stayingWorkers } from '../../connect/session-workers.ts';
-import { jsonLine } from '../../render/plain.ts';
+import { jsonLine } from '../../render/paint.ts';
 import type { Cli } from '../cli.ts';
 import { followRun } from '../follow-run.ts';
-import { refuseToSpoil, refuseWithoutKey } from '../keyless.ts';
-import { readPrompt } from '../prompt.ts';
+import {
+  refuseToSpoil,
+  refuseWithoutKey,
+  CONFIG_OPTION,
+  type ConfigFlags,
+  workerConfig,
+  workersOfNew,
+} from '../worker-config.ts';
+import { readPrompt } from '../arguments.ts';
 import { addRunOptions, type RunFlags, runOptions, workspace } from '../run-options.ts';
 import { newSessionId } from '../../sessions/info.ts';
-import { withinWorkplace } from '../within-workplace.ts';
-import { CONFIG_OPTION, type ConfigFlags, workerConfig, workersOfNew } from '../worker-config.ts';
+import { withinWorkplace } from '../with-server.ts';
 
 type Flags = RunFlags & ConfigFlags & { readonly promptFile?: string; readonly json?: boolean };
 

@@ -2,8 +2,7 @@
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
-import { readPrompt } from '../prompt.ts';
-import { sessionArgument } from '../session-argument.ts';
+import { readPrompt, sessionArgument } from '../arguments.ts';
 import { sayIfNobodyWorks, withServer } from '../with-server.ts';
 
 type Flags = { readonly now?: boolean; readonly promptFile?: string };

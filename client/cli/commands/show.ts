@@ -1,11 +1,11 @@
 // perdure show: a session's transcript, its runs and what they came to, and whether all of it is sound. No worker is needed.
 import type { Command } from 'commander';
 import type { Opened } from '../../connect/open-server.ts';
-import { jsonLine, plain } from '../../render/plain.ts';
+import { jsonLine, plain } from '../../render/paint.ts';
 import type { SessionReading } from '../../sessions/read.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
-import { sessionArgument } from '../session-argument.ts';
+import { sessionArgument } from '../arguments.ts';
 import { withServer } from '../with-server.ts';
 
 type Flags = { readonly json?: boolean; readonly full?: boolean };

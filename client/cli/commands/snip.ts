@@ -4,7 +4,7 @@ import { count } from '../../render/units.ts';
 import { snipProblem } from '../../sessions/snip.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';
-import { sessionArgument } from '../session-argument.ts';
+import { sessionArgument } from '../arguments.ts';
 import { withServer } from '../with-server.ts';
 
 export function snipCommand(program: Command, cli: Cli): void {

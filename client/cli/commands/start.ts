@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
-import { readPrompt } from '../prompt.ts';
+import { readPrompt } from '../arguments.ts';
 import { addRunOptions, type RunFlags, runOptions, workspace } from '../run-options.ts';
 import { newSessionId } from '../../sessions/info.ts';
 import { sayIfNobodyWorks, withServer } from '../with-server.ts';

@@ -4,11 +4,10 @@ import type { SessionId } from '../../../workflows/contract/ids.ts';
 import type { Opened } from '../../connect/open-server.ts';
 import type { Cli } from '../cli.ts';
 import { followRun } from '../follow-run.ts';
-import { refuseToSpoil, refuseWithoutKey } from '../keyless.ts';
+import { refuseToSpoil, refuseWithoutKey, CONFIG_OPTION, type ConfigFlags, workerConfig } from '../worker-config.ts';
 import { isUnderWay } from '../../sessions/info.ts';
-import { sessionArgument } from '../session-argument.ts';
-import { withinWorkplace } from '../within-workplace.ts';
-import { CONFIG_OPTION, type ConfigFlags, workerConfig } from '../worker-config.ts';
+import { sessionArgument } from '../arguments.ts';
+import { withinWorkplace } from '../with-server.ts';
 
 type Flags = ConfigFlags & { readonly json?: boolean };
 

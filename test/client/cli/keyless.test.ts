@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { refuseToSpoil, refuseWithoutKey } from '../../../client/cli/keyless.ts';
+import { refuseToSpoil, refuseWithoutKey } from '../../../client/cli/worker-config.ts';
 import type { SessionInfo } from '../../../client/sessions/info.ts';
 import { DEMO_TASK } from '../../../worker/scripted-model/index.ts';
 import { description } from '../support.ts';

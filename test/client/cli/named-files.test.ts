@@ -4,8 +4,8 @@ import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Cli } from '../../../client/cli/cli.ts';
-import { readPrompt } from '../../../client/cli/prompt.ts';
-import { readSchema } from '../../../client/cli/read-schema.ts';
+import { readPrompt } from '../../../client/cli/arguments.ts';
+import { readSchema } from '../../../client/cli/run-options.ts';
 import { loadScript } from '../../../worker/scripted-model/index.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 

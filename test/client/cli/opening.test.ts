@@ -1,5 +1,5 @@
 import { expect, it, vi } from 'vitest';
-import { openUnlessTold } from '../../../client/cli/opening.ts';
+import { openUnlessTold } from '../../../client/cli/with-server.ts';
 
 const signals = () => {
   const [interrupt, terminate] = [new AbortController(), new AbortController()];

@@ -2,8 +2,7 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { expect, it } from 'vitest';
-import { parseDuration } from '../../../client/cli/duration.ts';
-import { addRunOptions, type RunFlags, runOptions } from '../../../client/cli/run-options.ts';
+import { parseDuration, addRunOptions, type RunFlags, runOptions } from '../../../client/cli/run-options.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
 it.each([

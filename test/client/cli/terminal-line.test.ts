@@ -1,7 +1,7 @@
 // Asking the person at the terminal. The terminal is two streams.
 import { PassThrough } from 'node:stream';
 import { expect, it } from 'vitest';
-import { terminalLine } from '../../../client/cli/terminal-line.ts';
+import { terminalLine } from '../../../client/cli/cli.ts';
 import { until } from '../../support/until.ts';
 
 type Terminal = Parameters<typeof terminalLine>[0];

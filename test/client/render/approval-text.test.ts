@@ -1,10 +1,9 @@
 // A call that waits, as it is shown to whoever decides.
 import { expect, it } from 'vitest';
 import type { WaitingApproval } from '../../../client/sessions/decide.ts';
-import { approvalsTable } from '../../../client/render/approvals-table.ts';
+import { approvalsTable } from '../../../client/render/tables.ts';
 import { approvalText } from '../../../client/render/approval-text.ts';
-import { painter } from '../../../client/render/paint.ts';
-import { plain } from '../../../client/render/plain.ts';
+import { painter, plain } from '../../../client/render/paint.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import { session } from '../support.ts';
 

@@ -1,6 +1,6 @@
 // What is said of a session whose model no longer sees all of it.
 import { expect, it } from 'vitest';
-import { compactionText, contextText, type ContextEntry, stagedText } from '../../../client/render/context-words.ts';
+import { compactionText, contextText, type ContextEntry, stagedText } from '../../../client/render/words.ts';
 
 it.each<[ContextEntry, string]>([
   [

@@ -2,10 +2,9 @@
 import { expect, it } from 'vitest';
 import type { CallLog, Entry } from '../../../activities/transcript/log/entries.ts';
 import { hashOf } from '../../../activities/transcript/store/store.ts';
-import { painter } from '../../../client/render/paint.ts';
-import { plain } from '../../../client/render/plain.ts';
+import { painter, plain } from '../../../client/render/paint.ts';
 import { transcriptText } from '../../../client/render/transcript.ts';
-import { sessionTable } from '../../../client/render/session-table.ts';
+import { sessionTable } from '../../../client/render/tables.ts';
 import type { SessionReading } from '../../../client/sessions/read.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import {

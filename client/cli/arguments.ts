@@ -1,10 +1,21 @@
-// The text of a task or a message: an argument, standard input, or a file for what is too long for a command line.
+// A session's id as an argument: checked before a server is opened for it.
 import { resolve } from 'node:path';
+import type { SessionId } from '../../workflows/contract/ids.ts';
+import { sessionIdProblem } from '../sessions/info.ts';
+import { UsageError } from './errors.ts';
 import { readNamedFile, whyUnread } from '../../worker/config/read-named-file.ts';
 import { codeOf } from '../../worker/embedded/setup-problem.ts';
 import { promptProblem } from '../sessions/send.ts';
 import type { Cli } from './cli.ts';
-import { UsageError } from './errors.ts';
+
+/** Throws UsageError. */
+export function sessionArgument(id: string): SessionId {
+  const problem = sessionIdProblem(id);
+  if (problem !== undefined) throw new UsageError(problem);
+  return id as SessionId;
+}
+
+// The text of a task or a message: an argument, standard input, or a file for what is too long for a command line.
 
 /** Throws UsageError when there is none, it is empty, or it is given twice. */
 export async function readPrompt(cli: Cli, text: string | undefined, file: string | undefined): Promise<string> {

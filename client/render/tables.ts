@@ -1,0 +1,51 @@
+// Rows of text in columns.
+import { type Paint, oneLine } from './paint.ts';
+import type { WaitingApproval } from '../sessions/decide.ts';
+import { approvalWhat, approvalWhy } from './approval-text.ts';
+import { moment, shortAge } from './units.ts';
+import { phaseText, type SessionInfo } from '../sessions/info.ts';
+import { reasonText } from './words.ts';
+
+/** Each column as wide as its widest cell, the last as it comes. Ends with a line break. */
+function table(paint: Paint, headings: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = headings.map((heading, column) =>
+    Math.max(heading.length, ...rows.map((row) => (row[column] ?? '').length)),
+  );
+  const line = (cells: readonly string[]): string =>
+    cells.map((cell, column) => (column === cells.length - 1 ? cell : cell.padEnd(widths[column] ?? 0))).join('  ');
+  return [paint.dim(line(headings)), ...rows.map(line)].map((text) => `${text.trimEnd()}\n`).join('');
+}
+
+// Calls that wait for a decision, as a table.
+
+const APPROVAL_HEADINGS = ['SESSION', 'CALL', 'TOOL', 'WAITING UNTIL', 'WHAT', 'REASON'] as const;
+
+/** Ends with a line break. */
+export function approvalsTable(paint: Paint, approvals: readonly WaitingApproval[]): string {
+  const rows = approvals.map((approval) => [
+    oneLine(approval.session, 200),
+    oneLine(approval.call, 40),
+    oneLine(approval.tool, 40),
+    moment(approval.deadline),
+    approvalWhat(approval),
+    approvalWhy(approval),
+  ]);
+  return table(paint, APPROVAL_HEADINGS, rows);
+}
+
+// Sessions as a table: id, phase, runs, how the last one ended, age, title.
+
+const SESSION_HEADINGS = ['SESSION', 'PHASE', 'RUNS', 'LAST', 'AGE', 'TITLE'] as const;
+
+/** `now` in milliseconds since the epoch. Ends with a line break. */
+export function sessionTable(paint: Paint, sessions: readonly SessionInfo[], now: number): string {
+  const rows = sessions.map((session) => [
+    oneLine(session.session, 200),
+    phaseText(session),
+    String(session.runs),
+    session.last ? reasonText(session.last.terminal.reason) : '-',
+    shortAge(now - session.startedAt),
+    oneLine(session.title, 60),
+  ]);
+  return table(paint, SESSION_HEADINGS, rows);
+}
