@@ -10,8 +10,7 @@ import {
 } from '@temporalio/client';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import type { Answer } from '../workflows/contract/activities.ts';
-import { STORE_CORRUPT } from '../workflows/contract/failures.ts';
-import { undecodable } from '../workflows/contract/undecodable.ts';
+import { STORE_CORRUPT, undecodable } from '../workflows/contract/failures.ts';
 import { forAnotherWorker, isForAnotherWorker } from './guards.ts';
 import { isDamage, StoreError } from './transcript/store/store.ts';
 

@@ -1,7 +1,7 @@
 // Puts calls that wait for a decision to a function of the program, for query() (L55). Who decides elsewhere is heeded: what the
 // function then says no longer counts.
 import { inspect } from 'node:util';
-import { didYouMean, nearName } from '../workflows/contract/near-name.ts';
+import { didYouMean, nearName } from '../workflows/contract/options-problem.ts';
 import { type ApprovalEvent, type WaitingApproval, reasonProblem } from './sessions/decide.ts';
 import type { PerdureClient } from './client.ts';
 import { arrival } from './async.ts';

@@ -1,6 +1,5 @@
 // A program in JavaScript may misspell an option. Passed over in silence, a guard that was meant would not be there: it is refused.
-import { didYouMean } from '../workflows/contract/near-name.ts';
-import { RUN_OPTIONS } from '../workflows/contract/options-problem.ts';
+import { didYouMean, RUN_OPTIONS } from '../workflows/contract/options-problem.ts';
 import type { ClientOptions, SendOptions, StartOptions } from './client.ts';
 import type { ApproveOptions, DenyOptions } from './sessions/decide.ts';
 import type { FollowOptions } from './follow/follow.ts';

@@ -1,7 +1,7 @@
 // A worker for programs: finds or brings up the server as every command does, and works until it is stopped.
 import { IllegalStateError } from '@temporalio/common';
 import { TASK_QUEUE } from '../workflows/contract/session.ts';
-import { didYouMean } from '../workflows/contract/near-name.ts';
+import { didYouMean } from '../workflows/contract/options-problem.ts';
 import { checkConfig, ConfigProblem, type PerdureConfig } from './config/config.ts';
 import { forWorkersOf } from './config/queue.ts';
 import { dataFolder, type Env } from './embedded/data-folder.ts';

@@ -1,7 +1,7 @@
 // The workflow: one session, one conversation. It waits for messages, opens a run for what waits, and lives until it is cancelled.
 import { ApplicationFailure, CancelledFailure, condition, isCancellation, workflowInfo } from '@temporalio/workflow';
-import { committed } from './committed.ts';
-import { undecodable } from './contract/undecodable.ts';
+import { committed } from './ports.ts';
+import { undecodable } from './contract/failures.ts';
 import { handoverIfDue, handoverReady } from './handover.ts';
 import { openAndRun, run } from './run.ts';
 import { firstCarry, type ResumedInput } from './session-state.ts';

@@ -1,7 +1,7 @@
 // Turns the machine's moves into activities and their ends into events. Whether a failure was a stop is judged by the session's
 // state, not by the error: a cancelled activity of a dead worker ends as a timeout.
-import { ActivityFailure, CancellationScope, isCancellation } from '@temporalio/workflow';
-import { activityProblem, type ActivityProblem } from './activity-problem.ts';
+import { ActivityFailure, CancellationScope, isCancellation, condition } from '@temporalio/workflow';
+import { activityProblem, type ActivityProblem } from './ports.ts';
 import type {
   AppendingStep,
   CallModel,
@@ -11,16 +11,15 @@ import type {
   StopHooksRan,
 } from './contract/activities.ts';
 import { noSpend, type RunSnapshot } from './contract/loop.ts';
-import { collapseInput, compactInput } from './machine/compaction-input.ts';
+import { collapseInput, compactInput, modelInput } from './machine/context.ts';
 import type { Event, Move } from './machine/events.ts';
 import type { LoopPort } from './machine/loop.ts';
-import { modelInput } from './machine/model-input.ts';
 import type { RunState } from './machine/state.ts';
 import type { RunClock } from './run-clock.ts';
-import { park } from './park.ts';
 import { runTools } from './run-tools.ts';
-import type { Held, RunCarry } from './session-state.ts';
+import { type Held, type RunCarry, heldByNothing } from './session-state.ts';
 import type { Session } from './session.ts';
+import { handOver, handoverReady } from './handover.ts';
 
 /** What a run performs its moves with. */
 export type RunBench = {
@@ -149,4 +148,38 @@ function whenFailed<Result>({ failed }: Pick<Instead<Result>, 'failed'>): (error
     if (problem === null) throw error;
     return failed(problem);
   };
+}
+
+// A run that waits for its provider (L14): a durable timer, no slot held. It ends early by `resume` or a stop.
+
+/** The runtime limit stands still meanwhile (L51). */
+async function park(bench: RunBench, state: RunState, { waitMs }: Extract<Move, { do: 'park' }>): Promise<Event> {
+  const { session, clock } = bench;
+  clock.pause();
+  const carried = session.run?.parkedUntil ?? null;
+  // During a handover a `resume` may have arrived.
+  if (carried === null) session.resumed = false;
+  const until = carried ?? Date.now() + waitMs;
+  if (session.run) session.run.parkedUntil = until;
+  session.enter('parked');
+  try {
+    await session.runScope.run(() => parkedUntil(bench, state, until));
+  } catch (error) {
+    // What is thrown besides is the handover itself.
+    if (!isCancellation(error)) throw error;
+  }
+  if (session.run) session.run.parkedUntil = null;
+  clock.resume();
+  session.enter('running');
+  return session.stopCause ? { kind: 'stopped', stop: session.stopCause } : { kind: 'ready' };
+}
+
+/** Handed over when it is time (L4). */
+async function parkedUntil({ session, carried }: RunBench, state: RunState, until: number): Promise<void> {
+  const over = (): boolean => session.resumed || session.stopCause !== null;
+  while (!over() && until > Date.now()) {
+    await condition(() => over() || handoverReady(session), until - Date.now());
+    if (!over() && handoverReady(session))
+      await handOver(session, carried(state, { ...heldByNothing, parkedUntil: until }));
+  }
 }

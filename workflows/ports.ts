@@ -5,11 +5,15 @@ import {
   proxyActivities,
   workflowInfo,
   type ActivityOptions,
+  CancellationScope,
+  sleep,
 } from '@temporalio/workflow';
-import type { Activities, Answer, Scheduled } from './contract/activities.ts';
+import type { Activities, Answer, Scheduled, Append } from './contract/activities.ts';
 import { profiles, type Profile } from './contract/profiles.ts';
 import { recordsQueue } from './contract/session.ts';
-import { undecodable } from './contract/undecodable.ts';
+import { undecodable, STORE_CORRUPT } from './contract/failures.ts';
+import type { Hash } from './contract/ids.ts';
+import type { Session } from './session.ts';
 
 /** No maximumAttempts: an activity decides itself when to give up, by returning a value or a non-retryable failure. */
 const retry = { initialInterval: '100ms', backoffCoefficient: 2, maximumInterval: '30s' } as const;
@@ -79,4 +83,45 @@ function isAnswer(answer: unknown): boolean {
 function unreadable(type: string, activityId: string, why: string): ActivityFailure {
   const cause = ApplicationFailure.nonRetryable(why, 'UnreadableResult');
   return new ActivityFailure(why, type, activityId, 'NON_RETRYABLE_FAILURE', undefined, cause);
+}
+
+// Why an activity failed for good. The loop goes on with it as a value: thrown on, it would end the workflow, and the session with it.
+
+export type ActivityProblem = { readonly damaged: boolean; readonly detail: string };
+
+/**
+ * `damaged`: what is stored. Every other failure that is not retried is a defect, of ours or of who failed it by hand. Null when it is
+ * no activity's; to be asked when nothing was stopped, for what was cancelled fails as well.
+ */
+export function activityProblem(error: unknown): ActivityProblem | null {
+  if (!(error instanceof ActivityFailure)) return null;
+  const { cause, activityType } = error;
+  if (cause instanceof ApplicationFailure && cause.type === STORE_CORRUPT)
+    return { damaged: true, detail: cause.message };
+  const why = cause?.message ?? error.message;
+  return { damaged: false, detail: `internal error: ${activityType} failed and is not tried again: ${why}` };
+}
+
+// Stores what no model call will carry, whatever is cancelled meanwhile (L39, L47, L49).
+
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 600_000;
+
+/**
+ * The new head; `head` when what is stored is damaged: what cannot be read cannot be continued, and the memo says the rest. After any
+ * other failure it is tried again, for what is to be stored is nowhere else.
+ */
+export async function committed(session: Session, head: Hash | null, append: readonly Append[]): Promise<Hash | null> {
+  return CancellationScope.nonCancellable(async () => {
+    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+      try {
+        return (await session.ports.commit({ head, append, step: session.nextStep() })).head;
+      } catch (error) {
+        const problem = activityProblem(error);
+        if (problem === null) throw error;
+        if (problem.damaged) return head;
+      }
+      await sleep(pause);
+    }
+  });
 }

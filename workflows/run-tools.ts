@@ -1,18 +1,16 @@
 // Runs the calls of one reply: batch after batch, results in the model's order (L35, L36, L39, L48).
 import { CancellationScope, isCancellation } from '@temporalio/workflow';
-import { activityProblem } from './activity-problem.ts';
+import { activityProblem, type ActivityProblem } from './ports.ts';
 import { approved, settled, type Approved, type Batch } from './approve-call.ts';
 import type { Call, OutcomeItem, RunTool } from './contract/activities.ts';
 import { callKey, questionParts } from './contract/ids.ts';
 import type { StopCause } from './contract/loop.ts';
 import type { PendingApproval } from './contract/session.ts';
-import { batches } from './machine/batches.ts';
+import { batches, contextAfter } from './machine/calls.ts';
 import type { CallResult, Move, ToolsRan } from './machine/events.ts';
 import type { RunState } from './machine/state.ts';
-import { contextAfter } from './machine/tool-context.ts';
 import type { RunBench } from './perform.ts';
 import type { Session } from './session.ts';
-import { settleCall, unknownCall, type CallsOf } from './settle-call.ts';
 
 const NOT_STARTED = {
   sibling: 'Not run: cancelled before it started, because another call of the same reply failed.',
@@ -178,4 +176,42 @@ async function leftOver(
 
 function notRun(index: number, note: string): CallResult {
   return { item: { index, note }, facts: { error: true } };
+}
+
+// A call that was stopped, or failed for good, and did not say what had become of it: whoever takes its activity finds out, and
+// nothing begins any more (L39, L40, L48).
+
+const CHECK = 'It may have taken effect; check before repeating it.';
+
+/** What is the same for all calls of a reply. */
+type CallsOf = Pick<RunTool, 'head' | 'config' | 'iteration' | 'context'>;
+
+/** Not cancelled by anything. */
+async function settleCall(
+  session: Session,
+  calls: CallsOf,
+  item: OutcomeItem,
+  { safe }: Pick<Call, 'safe'>,
+): Promise<CallResult> {
+  const { index } = item;
+  const judged = safe ? { safe: true as const } : {};
+  const look = () => session.ports.runTool({ ...calls, ...judged, step: session.nextStep(), index, stopped: true });
+  try {
+    const done = await CancellationScope.nonCancellable(look);
+    if ('ask' in done) throw new Error(`call ${index} asks, and it was stopped`);
+    return { item, facts: done };
+  } catch (error) {
+    const problem = activityProblem(error);
+    if (problem === null) throw error;
+    return unknownCall(index, problem);
+  }
+}
+
+/** Without its key: the record of its outcome may be what is damaged, and nobody shall look for it again. */
+function unknownCall(index: number, { damaged, detail }: ActivityProblem): CallResult {
+  const why = damaged ? 'what is stored of this call is damaged' : 'the call was given up';
+  return {
+    item: { index, note: `Outcome unknown: ${why}. ${CHECK} ${detail}`, unknown: true },
+    facts: { error: true },
+  };
 }

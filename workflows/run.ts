@@ -1,7 +1,6 @@
 // One run: opened by messages or taken up after a handover, through the loop, to its terminal reason and its commit.
 import { ActivityFailure, CancellationScope, isCancellation } from '@temporalio/workflow';
-import { activityProblem } from './activity-problem.ts';
-import { committed } from './committed.ts';
+import { activityProblem, committed } from './ports.ts';
 import type { Append, OpenRun, Place, RunEnded, RunOpened } from './contract/activities.ts';
 import type { MessageId } from './contract/ids.ts';
 import { addSpend } from './contract/loop.ts';
@@ -11,7 +10,7 @@ import { handoverDue, handoverIfDue } from './handover.ts';
 import { usedTokens } from './machine/context.ts';
 import type { Performed } from './machine/events.ts';
 import { loop, type LoopEnd, type LoopPort } from './machine/loop.ts';
-import { showError } from './machine/show-error.ts';
+import { showError } from './machine/ends.ts';
 import { initialState, type RunState } from './machine/state.ts';
 import { snipAppend, userAppend } from './machine/transitions.ts';
 import { performer } from './perform.ts';

@@ -1,7 +1,7 @@
 // All a session is between two workflow tasks, and the part of it that travels through continue-as-new (L4).
 import { type Hash, isHash, type MessageId } from './contract/ids.ts';
 import type { RunSnapshot } from './contract/loop.ts';
-import { withChanges } from './contract/option-changes.ts';
+import { withChanges } from './contract/options-problem.ts';
 import {
   LONGEST_LOSS,
   type PendingApproval,

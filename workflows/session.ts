@@ -26,11 +26,10 @@ import {
   type UserMessage,
 } from './contract/session.ts';
 import { Approvals, refuse } from './approvals.ts';
-import { Beside } from './beside.ts';
+import { Beside, Told } from './beside.ts';
 import { createPorts } from './ports.ts';
 import { carriable, Inbox, isMessage, isSignalOnce, isSnip, type Taken } from './inbox.ts';
 import type { RunState } from './machine/state.ts';
-import { Told } from './told.ts';
 import {
   afterRepair,
   placeAfter,

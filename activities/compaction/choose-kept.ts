@@ -6,7 +6,7 @@ import { type Bodies, project } from '../transcript/view/project.ts';
 import { type Block, blocksOf, type Item, runStartsOf } from './blocks.ts';
 import type { RunConfig, RunModel } from '../run/configuration.ts';
 import { totalTokens } from '../../workflows/contract/loop.ts';
-import { CHARACTERS_PER_TOKEN, estimateTokens } from '../../workflows/contract/tokens.ts';
+import { CHARACTERS_PER_TOKEN, estimateTokens } from '../../workflows/contract/ids.ts';
 import { isDamage } from '../transcript/store/store.ts';
 import type { Transcripts } from '../transcript/transcripts.ts';
 

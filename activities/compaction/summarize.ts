@@ -9,7 +9,7 @@ import { renderShown } from '../transcript/view/render-entries.ts';
 import { type Item, blocksOf } from './blocks.ts';
 import type { BatchSummary, SummarizeBatch } from '../../workflows/contract/activities.ts';
 import { costOf, noUsage, type Spend } from '../../workflows/contract/loop.ts';
-import { CHARACTERS_PER_TOKEN, estimateTokens } from '../../workflows/contract/tokens.ts';
+import { CHARACTERS_PER_TOKEN, estimateTokens } from '../../workflows/contract/ids.ts';
 import type { Attempt } from '../attempt.ts';
 import { refuseScripted } from '../guards.ts';
 import { inView } from '../transcript/view/in-view.ts';

@@ -2,9 +2,8 @@
 // to the loop.
 import type { Message, Usage as ApiUsage } from '@anthropic-ai/sdk/resources/messages';
 import type { Call, CallModel, ModelResult } from '../../workflows/contract/activities.ts';
-import type { Hash } from '../../workflows/contract/ids.ts';
+import { type Hash, estimateTokens } from '../../workflows/contract/ids.ts';
 import { type Spend, totalTokens, costOf, noUsage, type Price, type Usage } from '../../workflows/contract/loop.ts';
-import { estimateTokens } from '../../workflows/contract/tokens.ts';
 import { type Attempt, givenUp, isGivenUp } from '../attempt.ts';
 import type { Deps, CallRunner } from '../deps.ts';
 import type { LiveWriter } from '../live/events.ts';

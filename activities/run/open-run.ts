@@ -1,8 +1,7 @@
 // Opens a run: takes the snapshot it will work with to its end (L57), or says why it cannot start.
 import { realpath, stat } from 'node:fs/promises';
 import type { OpenRun, Place, RunOpened } from '../../workflows/contract/activities.ts';
-import { nearName } from '../../workflows/contract/near-name.ts';
-import { optionsProblem } from '../../workflows/contract/options-problem.ts';
+import { nearName, optionsProblem } from '../../workflows/contract/options-problem.ts';
 import { parseRule } from '../../workflows/contract/permission-rules.ts';
 import type { PermissionRules, RunOptions } from '../../workflows/contract/session.ts';
 import { queryIdOf } from '../../workflows/contract/ids.ts';

@@ -2,8 +2,7 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
-import { optionsProblem, permissionModes, MOST } from '../../workflows/contract/options-problem.ts';
-import { withChanges } from '../../workflows/contract/option-changes.ts';
+import { optionsProblem, permissionModes, MOST, withChanges } from '../../workflows/contract/options-problem.ts';
 import type { OptionChanges, PermissionMode, RunOptions } from '../../workflows/contract/session.ts';
 import { sessionIdProblem } from '../sessions/info.ts';
 import { UsageError } from './errors.ts';

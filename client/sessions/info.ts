@@ -4,7 +4,7 @@ import type { WorkflowExecutionDescription, WorkflowExecutionInfo } from '@tempo
 import { z } from 'zod';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { moment } from '../render/units.ts';
-import { undecodable } from '../../workflows/contract/undecodable.ts';
+import { undecodable } from '../../workflows/contract/failures.ts';
 import {
   CONFIGURATION_KEY,
   type Configuration,

@@ -22,8 +22,7 @@ import { profiles } from '../../workflows/contract/profiles.ts';
 import { persist } from './persist.ts';
 import { ClientProblem } from '../problem.ts';
 import { sessionDescription, type SessionDescription, type SessionInfo, STARTED_KEY, STORE_KEY } from './info.ts';
-import { withChanges } from '../../workflows/contract/option-changes.ts';
-import { optionsProblem } from '../../workflows/contract/options-problem.ts';
+import { withChanges, optionsProblem } from '../../workflows/contract/options-problem.ts';
 import { schemaProblem } from '../../activities/model/answer-schema.ts';
 import type { Store } from '../../activities/transcript/store/store.ts';
 

@@ -7,7 +7,7 @@ import {
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
 import type { SessionId } from '../../workflows/contract/ids.ts';
-import { withChanges } from '../../workflows/contract/option-changes.ts';
+import { withChanges } from '../../workflows/contract/options-problem.ts';
 import {
   TASK_QUEUE,
   type RunOptions,

@@ -7,7 +7,7 @@ import { query } from '../../client/query.ts';
 import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
 import { checkConfig, ConfigProblem } from '../../worker/config/config.ts';
 import { openWorker } from '../../worker/open-worker.ts';
-import { nearName } from '../../workflows/contract/near-name.ts';
+import { nearName } from '../../workflows/contract/options-problem.ts';
 import type { PermissionRules } from '../../workflows/contract/session.ts';
 import { benchDeps, fakeAttempt } from '../support/bench-deps.ts';
 import { harness } from '../support/harness.ts';

@@ -5,7 +5,7 @@ import { collapse } from '../../activities/compaction/collapse.ts';
 import type { Entry } from '../../activities/transcript/log/entries.ts';
 import type { Collapse } from '../../workflows/contract/activities.ts';
 import { project } from '../../activities/transcript/view/project.ts';
-import { estimateTokens } from '../../workflows/contract/tokens.ts';
+import { estimateTokens } from '../../workflows/contract/ids.ts';
 import {
   callBlock,
   outcome,

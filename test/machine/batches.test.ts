@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { batches, LARGEST_BATCH } from '../../workflows/machine/batches.ts';
+import { batches, LARGEST_BATCH } from '../../workflows/machine/calls.ts';
 import { call } from '../support/machine.ts';
 
 const plan = (pattern: string): string[] =>

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Compacted } from '../../workflows/contract/activities.ts';
 import { noSpend, type Rules } from '../../workflows/contract/loop.ts';
 import { absorb } from '../../workflows/machine/absorb.ts';
-import { collapseInput, compactInput } from '../../workflows/machine/compaction-input.ts';
+import { collapseInput, compactInput } from '../../workflows/machine/context.ts';
 import { decide } from '../../workflows/machine/decide.ts';
 import type { Event, Move, Performed } from '../../workflows/machine/events.ts';
 import { loop } from '../../workflows/machine/loop.ts';

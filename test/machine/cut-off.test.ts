@@ -1,14 +1,12 @@
 // A reply cut by max output tokens: raised, then continued, then told (L26-L28).
 import { describe, expect, it } from 'vitest';
-import { noSpend } from '../../workflows/contract/loop.ts';
+import { noSpend, type Rules } from '../../workflows/contract/loop.ts';
 import { absorb } from '../../workflows/machine/absorb.ts';
-import { usedTokens } from '../../workflows/machine/context.ts';
+import { usedTokens, modelInput } from '../../workflows/machine/context.ts';
 import { decide } from '../../workflows/machine/decide.ts';
 import type { Event, ModelEnded } from '../../workflows/machine/events.ts';
 import type { RunState } from '../../workflows/machine/state.ts';
 import { apply } from '../../workflows/machine/transitions.ts';
-import { modelInput } from '../../workflows/machine/model-input.ts';
-import type { Rules } from '../../workflows/contract/loop.ts';
 import { cutOff, hash, model, modelEvent, output, rules, state, usd, userMessage, next } from '../support/machine.ts';
 
 /** The state that `event` and the transition it leads to leave. */

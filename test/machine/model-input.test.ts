@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { noSpend, noUsage } from '../../workflows/contract/loop.ts';
 import { absorb } from '../../workflows/machine/absorb.ts';
-import { modelInput } from '../../workflows/machine/model-input.ts';
+import { modelInput } from '../../workflows/machine/context.ts';
 import { model, modelEvent, replied, rules, state } from '../support/machine.ts';
 
 it('L14 L19 a call that was parked goes on with its failures and overloads, and the next one with none', () => {

@@ -16,11 +16,10 @@ import { MODEL_ATTEMPT_DIED } from '../../workflows/contract/failures.ts';
 import { callKey, type MessageId, type SessionId } from '../../workflows/contract/ids.ts';
 import type { Terminal } from '../../workflows/contract/loop.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
-import { batches } from '../../workflows/machine/batches.ts';
-import { collapseInput, compactInput } from '../../workflows/machine/compaction-input.ts';
+import { batches } from '../../workflows/machine/calls.ts';
+import { collapseInput, compactInput, modelInput } from '../../workflows/machine/context.ts';
 import type { CallResult, Event, Move, Performed } from '../../workflows/machine/events.ts';
 import { loop } from '../../workflows/machine/loop.ts';
-import { modelInput } from '../../workflows/machine/model-input.ts';
 import { initialState, type RunState } from '../../workflows/machine/state.ts';
 import { userAppend } from '../../workflows/machine/transitions.ts';
 

@@ -13,7 +13,7 @@ import {
 import type { WorkerOptions } from '@temporalio/worker';
 import { builtFile } from '../bundle.ts';
 import type { KeyRing } from './key-ring.ts';
-import { markUndecodable, type Undecodable } from '../../workflows/contract/undecodable.ts';
+import { markUndecodable, type Undecodable } from '../../workflows/contract/failures.ts';
 
 type Warn = (line: string) => void;
 

@@ -1,11 +1,10 @@
 // The activity port: what the workflow asks of the world. activities/ implements it; content never crosses, only hashes and facts.
-import type { Append, AppendingStep } from './append.ts';
+import type { Append, AppendingStep, CallModel, ModelResult, OutcomeFacts, ToolContextState } from './model-call.ts';
 import type { Hash } from './ids.ts';
 import type { Left, RunSnapshot, Spend } from './loop.ts';
-import type { CallModel, ModelResult, OutcomeFacts, ToolContextState } from './model-call.ts';
 import type { RunOptions } from './session.ts';
 
-export type * from './append.ts';
+export type * from './model-call.ts';
 export type * from './model-call.ts';
 
 /** Every activity is safe to attempt twice. */

@@ -1,5 +1,4 @@
 // Branded ids and hashes. A brand costs nothing at run time and keeps a hash from being passed as a session id.
-
 declare const brand: unique symbol;
 type Branded<Name extends string> = string & { readonly [brand]: Name };
 
@@ -47,4 +46,12 @@ export function questionParts(question: string): { readonly inputHash: Hash | nu
 /** The head in a key made by `callKey`; null for anything else. */
 export function keyHead(key: string): Hash | null {
   return (/\.([0-9a-f]{64})\.\d+$/.exec(key)?.[1] ?? null) as Hash | null;
+}
+
+// Estimates of tokens where nothing has counted them: four characters to a token, as English text and JSON come to on average.
+
+export const CHARACTERS_PER_TOKEN = 4;
+
+export function estimateTokens(characters: number): number {
+  return Math.ceil(characters / CHARACTERS_PER_TOKEN);
 }

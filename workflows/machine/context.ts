@@ -1,7 +1,10 @@
 // How full the context is: what the API counted at the last reply, and an estimate of what is newer (L10).
-import type { Append } from '../contract/activities.ts';
-import { estimateTokens } from '../contract/tokens.ts';
+import type { Append, AppendingStep, CallModel, Collapse, Compact } from '../contract/activities.ts';
+import { estimateTokens } from '../contract/ids.ts';
 import type { RunState } from './state.ts';
+import type { Rules } from '../contract/loop.ts';
+import { leftOf, modelLimits } from './limits.ts';
+import type { Move } from './events.ts';
 
 /** `fixed`: system prompt and tools, for a conversation that no reply has counted yet. */
 export function usedTokens(state: RunState, fixed: number): number {
@@ -33,4 +36,64 @@ function charactersOf(append: Append): number {
 /** The newest user messages alone (L12). */
 export function newestTokens(pending: readonly Append[]): number {
   return pendingTokens(pending.filter(({ kind }) => kind === 'user'));
+}
+
+// What the state says of the next model call, beside what every step is given.
+
+/** Absent fields are as a run begins with: the input of a plain call stays short. */
+export function modelInput(state: RunState, rules: Rules): Omit<CallModel, keyof AppendingStep> {
+  const { supersedes, retells, failures, overloads, toolContext, taskRemaining, wrapUp } = state;
+  return {
+    cap: capOf(state, rules),
+    ...(supersedes === null ? {} : { supersedes }),
+    ...(retells ? { retells } : {}),
+    ...(failures === 0 ? {} : { failures }),
+    ...(overloads === 0 ? {} : { overloads }),
+    ...modelPosition(state),
+    ...(toolContext === null ? {} : { context: toolContext }),
+    ...(taskRemaining === null ? {} : { taskRemaining }),
+    ...(wrapUp === null ? {} : { wrapUp: true }),
+    ...left(state, rules),
+  };
+}
+
+/** A raised cap (L26) holds on: after a fallback, or with more in context, the most that can be asked for may be less. */
+export function capOf(state: RunState, rules: Rules): number {
+  const { window, outputCap, raisedOutputCap } = modelLimits(state, rules);
+  const cap = Math.min(outputCap, state.maxOutput ?? outputCap);
+  if (state.capOverride === null) return cap;
+  const room = window - usedTokens(state, rules.fixedTokens);
+  return Math.max(cap, Math.min(state.capOverride, raisedOutputCap, state.maxOutput ?? raisedOutputCap, room));
+}
+
+function left(state: RunState, rules: Rules): Pick<CallModel, 'left'> {
+  const some = leftOf(state, rules);
+  return some === null ? {} : { left: some };
+}
+
+function modelPosition({ modelPosition: position }: RunState): Pick<CallModel, 'model'> {
+  return position === 0 ? {} : { model: position };
+}
+
+// What the state and the move say of a compaction or a staging, beside what every step is given.
+
+type Input<Step> = Omit<Step, keyof AppendingStep>;
+
+export function compactInput(state: RunState, rules: Rules, move: Extract<Move, { do: 'compact' }>): Input<Compact> {
+  const { trigger, unlessFreed } = move;
+  return {
+    trigger,
+    ...modelPosition(state),
+    ...(unlessFreed === undefined ? {} : { unlessFreed }),
+    ...(state.failures === 0 ? {} : { failures: state.failures }),
+    ...left(state, rules),
+  };
+}
+
+export function collapseInput(
+  state: RunState,
+  rules: Rules,
+  { unlessFreed }: Extract<Move, { do: 'collapse' }>,
+): Input<Collapse> {
+  return { ...modelPosition(state), unlessFreed, ...left(state, rules) };
 }

@@ -4,8 +4,8 @@ import type { Rules } from '../contract/loop.ts';
 import { summaryAppend } from './absorb.ts';
 import type { CutReply, ModelEnded, Move } from './events.ts';
 import { budgetGone, modelLimits } from './limits.ts';
-import { capOf } from './model-input.ts';
-import { showError } from './show-error.ts';
+import { capOf } from './context.ts';
+import { showError } from './ends.ts';
 import type { RunState } from './state.ts';
 
 type End = Extract<Move, { do: 'end' }>;

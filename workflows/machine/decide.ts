@@ -1,18 +1,14 @@
 // What to do next: the recovery ladder of the loop. Pure: state and event in, move out. Each rung is a row in its tests.
-import type { Append, ModelResult } from '../contract/activities.ts';
-import type { Rules, StopCause } from '../contract/loop.ts';
-import { afterTools } from './after-tools.ts';
+import type { Append, ModelResult, StopHooksRan } from '../contract/activities.ts';
+import type { Rules, StopCause, Terminal } from '../contract/loop.ts';
 import { cutOff, endOn, refusedCap } from './cut-off.ts';
-import type { Event, ModelEnded, Move } from './events.ts';
-import { finalReply, hooksRan } from './final-reply.ts';
-import { budgetGone } from './limits.ts';
-import { openCalls } from './open-calls.ts';
-import { prepare } from './prepare.ts';
-import { errorNotice, showError } from './show-error.ts';
+import type { Event, ModelEnded, Move, ToolsRan } from './events.ts';
+import { budgetGone, turnsGone } from './limits.ts';
+import { openCalls, errorNotice, showError, stopNotice, stopTerminal } from './ends.ts';
+import { prepare, afterReactive, tooClose, tooLong } from './prepare.ts';
 import type { RunState } from './state.ts';
-import { stopNotice, stopTerminal } from './stop.ts';
-import { afterReactive, tooClose, tooLong } from './too-long.ts';
-import { wrappedUp } from './wrap-up.ts';
+import { wrappedUp, wrapUpDue } from './wrap-up.ts';
+import type { Transition } from './transitions.ts';
 
 export function decide(state: RunState, rules: Rules, event: Event): Move {
   switch (event.kind) {
@@ -99,4 +95,83 @@ function stopped(stop: StopCause, rules: Rules, outcomes: readonly Append[]): Ex
     terminal: stopTerminal('aborted_streaming', stop, rules),
     append: [...outcomes, ...stopNotice(stop)],
   };
+}
+
+// After the tools, in the contract's order: stop from outside (L48), fatal outcomes (L34), a hook's stop (L41), limits (L51, L45),
+// else the next turn (L46).
+
+function afterTools(state: RunState, rules: Rules, event: ToolsRan): Move {
+  const turns = turnsGone(state, rules);
+  if (event.stop) {
+    // After an abort the turn limit is only a notice (L45).
+    const append = [...stopNotice(event.stop), ...(turns?.append ?? [])];
+    return { do: 'end', terminal: stopTerminal('aborted_tools', event.stop, rules), append };
+  }
+  const fatal = fatalOutcome(state, rules, event);
+  if (fatal) return showError(fatal);
+  const hook = event.results.find(({ facts }) => facts.stop !== undefined)?.facts.stop;
+  if (hook !== undefined) return { do: 'end', terminal: { reason: 'hook_stopped', detail: hook }, append: [] };
+  const near = (): Move | null => wrapUpDue(state, rules, { leftMs: event.leftMs, turns: turns !== null });
+  return budgetGone(state, rules) ?? near() ?? turns ?? { do: 'go_round', transition: nextTurn(rules, event) };
+}
+
+function nextTurn(rules: Rules, { queued: messages, snips }: ToolsRan): Transition {
+  return { reason: 'next_turn', messages, snips, summarize: rules.batchSummaries };
+}
+
+function fatalOutcome(state: RunState, rules: Rules, event: ToolsRan): (Terminal & { detail: string }) | null {
+  for (const { facts } of event.results) if (facts.fatal) return facts.fatal;
+  if (!state.failing || state.failing.times < rules.maxSameFailures) return null;
+  const failed = event.calls.find((call) => call.signature === state.failing?.signature);
+  const detail = `The same call of ${failed?.name ?? 'a tool'} with the same input failed ${state.failing.times} times in a row.`;
+  return { reason: 'fatal_tool_error', detail };
+}
+
+// After a reply without calls, in the contract's order: structured output (L53), stop hooks (L30), token budget (L31), completed (L32).
+
+/** Less output than this since the last continuation is no progress (L31). */
+const SMALL_DELTA = 500;
+const ENOUGH_OF_BUDGET = 0.9;
+const SMALL_DELTAS_AFTER = 3;
+
+function finalReply(state: RunState, rules: Rules, problem: string | undefined): Move {
+  if (rules.structured && problem !== undefined) return badOutput(state, rules, problem);
+  if (rules.stopHooks) return { do: 'run_stop_hooks', active: state.stopHookActive };
+  return afterHooks(state, rules);
+}
+
+function badOutput(state: RunState, rules: Rules, problem: string): Move {
+  if (state.structuredRetries >= rules.maxStructuredRetries) {
+    const times = `${rules.maxStructuredRetries + 1} answers did not satisfy the output schema`;
+    return showError({ reason: 'structured_output_failed', detail: `${times}; the last one: ${problem}` });
+  }
+  const append = [{ kind: 'notice', notice: { kind: 'structured_output', problem } }] as const;
+  return { do: 'go_round', transition: { reason: 'structured_output_retry', append } };
+}
+
+function hooksRan(state: RunState, rules: Rules, { verdict }: StopHooksRan): Move {
+  switch (verdict.kind) {
+    case 'passed':
+      return afterHooks(state, rules);
+    case 'prevented':
+      return { do: 'end', terminal: { reason: 'stop_hook_prevented', detail: verdict.detail }, append: [] };
+    case 'blocked': {
+      if (state.stopHookRounds >= rules.maxStopHookRounds) {
+        return showError({ reason: 'stop_hook_prevented', detail: verdict.text });
+      }
+      const append = [{ kind: 'notice', notice: { kind: 'stop_hook', text: verdict.text } }] as const;
+      return { do: 'go_round', transition: { reason: 'stop_hook_blocking', append } };
+    }
+  }
+}
+
+function afterHooks({ spend, tokenBudget }: RunState, { tokenBudget: budget }: Rules): Move {
+  const completed = { do: 'end', terminal: { reason: 'completed' }, append: [] } as const;
+  const spent = spend.usage.output;
+  if (budget === null || spent >= ENOUGH_OF_BUDGET * budget) return completed;
+  const delta = spent - tokenBudget.lastTotal;
+  const idle = delta < SMALL_DELTA && tokenBudget.lastDelta < SMALL_DELTA;
+  if (tokenBudget.continuations >= SMALL_DELTAS_AFTER && idle) return completed;
+  const append = [{ kind: 'notice', notice: { kind: 'token_budget', spent, budget } }] as const;
+  return { do: 'go_round', transition: { reason: 'token_budget_continuation', append } };
 }

@@ -6,8 +6,7 @@ import { usedTokens } from './context.ts';
 import { endOn } from './cut-off.ts';
 import type { ModelEnded, Move } from './events.ts';
 import { budgetReached, limitEnd, modelLimits } from './limits.ts';
-import { openCalls } from './open-calls.ts';
-import { errorNotice } from './show-error.ts';
+import { openCalls, errorNotice } from './ends.ts';
 import type { RunState } from './state.ts';
 
 /** Tokens that a reply is taken to have: what the last ones had says nothing of the next. */

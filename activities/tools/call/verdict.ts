@@ -8,8 +8,7 @@ import { deniedText } from '../permission.ts';
 import type { Ran } from './call-tool.ts';
 import type { AbortCause, PermissionDecision } from '../tool.ts';
 import type { Void } from './workbench.ts';
-import type { CallKey } from '../../../workflows/contract/ids.ts';
-import { estimateTokens } from '../../../workflows/contract/tokens.ts';
+import { type CallKey, estimateTokens } from '../../../workflows/contract/ids.ts';
 import type { Store } from '../../transcript/store/store.ts';
 import type { RecordedOutcome } from './journal.ts';
 

@@ -2,7 +2,7 @@
 // entry, so that it never changes again. It acts seldom: each time breaks the prompt cache from the first shrunk result on.
 import { type Entry, type Outcome, entryName } from '../log/entries.ts';
 import { inView, type Shown } from './in-view.ts';
-import { estimateTokens } from '../../../workflows/contract/tokens.ts';
+import { estimateTokens } from '../../../workflows/contract/ids.ts';
 import { resultName } from '../../tools/call/verdict.ts';
 import { shrunkResult } from './notices.ts';
 

@@ -1,5 +1,6 @@
 // Which calls run together (L35): neighbouring safe calls in one batch, an unsafe call alone, in the model's order.
-import type { Call } from '../contract/activities.ts';
+import type { Call, ToolContextState } from '../contract/activities.ts';
+import type { CallResult } from './events.ts';
 
 /** A server takes 2,000 activities of a workflow at once and fails it for ever at one more; no worker runs that many anyway. */
 export const LARGEST_BATCH = 100;
@@ -16,4 +17,17 @@ export function batches(calls: readonly Call[]): readonly (readonly Call[])[] {
     }
   }
   return planned;
+}
+
+// What context modifiers leave for the calls after them, in the model's order, whatever finished first (L38).
+
+/** `results` in the model's order; undefined for a call that has none yet. */
+export function contextAfter(
+  before: ToolContextState | null,
+  results: readonly (CallResult | undefined)[],
+): ToolContextState | null {
+  return results.reduce<ToolContextState | null>((context, result) => {
+    const modify = result?.facts.modify;
+    return modify ? { ...context, ...modify } : context;
+  }, before);
 }
