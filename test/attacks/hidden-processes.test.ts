@@ -7,21 +7,21 @@ import ts from 'typescript';
 import { expect, it } from 'vitest';
 import { tempDir } from '../support/temp-dir.ts';
 
-const ACTIVITIES = new URL('../../activities/', import.meta.url);
+const PROCESS = new URL('../../activities/process/', import.meta.url);
 const compilerOptions = { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 };
 
 const compiled = (name: string): string =>
-  ts.transpileModule(readFileSync(new URL(`${name}.ts`, ACTIVITIES), 'utf8').replaceAll(".ts';", ".js';"), {
+  ts.transpileModule(readFileSync(new URL(`${name}.ts`, PROCESS), 'utf8').replaceAll(".ts';", ".js';"), {
     compilerOptions,
   }).outputText;
 
 const hiding = `
-  import * as real from './real-proc-stat.js';
-  export * from './real-proc-stat.js';
+  import * as real from './real-proc.js';
+  export * from './real-proc.js';
   export const procStat = (pid) => (pid === process.ppid ? null : real.procStat(pid));`;
 
 const looking = `
-  import { processIdentity, isAlive } from './process-identity.js';
+  import { processIdentity, isAlive } from './identity.js';
   const self = processIdentity();
   const of = (pid) => isAlive({ ...self, pid });
   console.log([of(self.pid), of(process.ppid), of(2 ** 22 + 1)].join(' '));`;
@@ -32,9 +32,9 @@ it.skipIf(process.platform !== 'linux')(
     const dir = tempDir();
     const files = {
       'package.json': '{"type":"module"}',
-      'process-identity.js': compiled('process-identity'),
-      'real-proc-stat.js': compiled('proc-stat'),
-      'proc-stat.js': hiding,
+      'identity.js': compiled('identity'),
+      'real-proc.js': compiled('proc'),
+      'proc.js': hiding,
       'look.js': looking,
     };
     for (const [name, source] of Object.entries(files)) writeFileSync(join(dir, name), source);

@@ -68,12 +68,12 @@ test.each<[string, string, (file: string) => void, string]>([
 });
 
 const loader = `
-  import { loadConfig } from './worker/load-config.js';
+  import { loadConfig } from './worker/config/load-config.js';
   try { console.log(JSON.stringify(await loadConfig(process.argv[2], {}))); } catch (error) { console.log(error.message); }
 `;
 
 test('a configuration in TypeScript is loaded by plain Node, with what it imports', async () => {
-  const script = written(dirname(dirname(compiled('worker/config/load-config.ts'))), 'load.mjs', loader);
+  const script = written(dirname(dirname(dirname(compiled('worker/config/load-config.ts')))), 'load.mjs', loader);
   const dir = tempDir();
   written(dir, 'model.ts', 'export const model: string = "typed";');
   const good = written(
