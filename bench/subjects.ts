@@ -12,5 +12,5 @@ export const CALLS: Readonly<Record<Exclude<Subject, 'floor'>, readonly [tool: s
 
 /** The activity that opens a turn in the history, and how many of it a turn has. */
 export function opensTurn(subject: Subject): readonly [activity: string, every: number] {
-  return subject === 'floor' ? ['nothing', 2] : ['callModel', 1];
+  return subject === 'floor' ? ['nothing', 2] : ['perdure.callModel', 1];
 }

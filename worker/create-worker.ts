@@ -1,7 +1,7 @@
 // The workers of one process: connection, activities, bundled workflow, and the option values that were measured for one machine.
 import { Worker, type NativeConnection, type WorkerOptions } from '@temporalio/worker';
 import { formatIdentity, processIdentity } from '../activities/process/identity.ts';
-import type { Scheduled } from '../workflows/contract/activities.ts';
+import { activityType, type Activities, type Registered, type Scheduled } from '../workflows/contract/activities.ts';
 import { profiles, type Profile } from '../workflows/contract/profiles.ts';
 import { recordsQueue, TASK_QUEUE } from '../workflows/contract/session.ts';
 import { bundlePath } from './bundle.ts';
@@ -70,7 +70,7 @@ export async function createWorker(settings: WorkerSettings): Promise<PairedWork
     namespace,
     identity: formatIdentity(processIdentity()),
     dataConverter: workerConverter(settings.keys, settings.warn),
-    activities,
+    activities: registered(activities),
   };
   const works = await Worker.create({
     ...shared,
@@ -87,6 +87,11 @@ export async function createWorker(settings: WorkerSettings): Promise<PairedWork
     maxConcurrentActivityTaskPolls: RECORD_POLLS,
   });
   return runTogether([works, records].map(shutDownOnce));
+}
+
+function registered(activities: Scheduled): Registered {
+  const named = Object.entries(activities).map(([name, body]) => [activityType(name as keyof Activities), body]);
+  return Object.fromEntries(named) as Registered;
 }
 
 function shutDownOnce(worker: Worker): PairedWorker {

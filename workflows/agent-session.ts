@@ -1,20 +1,26 @@
-// The workflow: one session, one conversation. It waits for messages, opens a run for what waits, and lives until it is cancelled.
+// The workflow: one session, one conversation. It waits for messages, opens a run for what waits, and lives until it is cancelled, or
+// for as long as it was asked to.
 import { ApplicationFailure, CancelledFailure, condition, isCancellation, workflowInfo } from '@temporalio/workflow';
 import { committed } from './ports.ts';
 import { undecodable } from './contract/failures.ts';
+import type { RunSummary } from './contract/session.ts';
 import { handoverIfDue, handoverReady } from './handover.ts';
 import { openAndRun, run } from './run.ts';
+import { isMessage } from './inbox.ts';
 import { firstCarry, type ResumedInput } from './session-state.ts';
 import { Session } from './session.ts';
 
-export async function agentSession(argument: ResumedInput): Promise<void> {
+/** Returns the summary of the last run where the session was opened for one (`until`); otherwise it ends as Cancelled. */
+export async function agentSession(argument: ResumedInput): Promise<RunSummary> {
   const input = checkedArgument(argument);
   const carry = input.carry ?? firstCarry(input, workflowInfo().firstExecutionRunId);
   const session = new Session(input, carry);
+  if (!input.carry && input.first) session.take(input.first);
+  const isOver = (): boolean => input.until === 'run' && session.facts.last !== null && session.inbox.count === 0;
   try {
     if (carry.run) await run(session, carry.run);
     const cancelled = (): boolean => session.stopCause === 'cancel';
-    while (!cancelled()) {
+    while (!cancelled() && !isOver()) {
       if (session.inbox.count === 0) session.enter('idle');
       await handoverIfDue(session, () => null);
       await condition(() => session.inbox.count > 0 || handoverReady(session));
@@ -25,10 +31,12 @@ export async function agentSession(argument: ResumedInput): Promise<void> {
     if (!isCancellation(error)) throw error;
   }
   await close(session);
+  if (session.stopCause === 'cancel' || !session.facts.last) throw new CancelledFailure('session cancelled');
+  return session.facts.last;
 }
 
-/** Cancelled: what still waits, also what arrives meanwhile, is recorded as not taken (L49, L61); then it ends as Cancelled. */
-async function close(session: Session): Promise<never> {
+/** What still waits, also what arrives meanwhile, is recorded as not taken (L49, L61). */
+async function close(session: Session): Promise<void> {
   do {
     const notTaken = session.inbox.takeAll().map((message) => message.id);
     const head = await committed(session, session.facts.head, [{ kind: 'session_closed', notTaken }]);
@@ -37,7 +45,6 @@ async function close(session: Session): Promise<never> {
   } while (session.inbox.count > 0);
   session.enter('closed');
   session.told.tell();
-  throw new CancelledFailure('session cancelled');
 }
 
 /**
@@ -56,7 +63,11 @@ function checkedArgument(argument: unknown): ResumedInput {
 
 /** Shape only: what its options ask for is judged when a run opens with them. */
 function isSessionInput(value: unknown): boolean {
-  const { options, title, carry } = (value ?? {}) as Partial<Record<keyof ResumedInput, unknown>>;
+  const { options, title, carry, first } = (value ?? {}) as Partial<Record<keyof ResumedInput, unknown>>;
   const isObject = (given: unknown): boolean => typeof given === 'object' && given !== null && !Array.isArray(given);
-  return isObject(options) && typeof title === 'string' && (carry === undefined || isObject(carry));
+  return (
+    isObject(options) &&
+    typeof title === 'string' &&
+    [carry === undefined || isObject(carry), first === undefined || isMessage(first)].every(Boolean)
+  );
 }

@@ -21,7 +21,8 @@ export async function handOver(session: Session, run: RunCarry | null): Promise<
   // The options travel in `carry`.
   const options = { cwd: carry.options.cwd };
   session.told.tell();
-  return continueAsNew<(input: ResumedInput) => Promise<void>>({ ...session.input, options, carry });
+  const { first: _taken, ...input } = session.input;
+  return continueAsNew<(input: ResumedInput) => Promise<unknown>>({ ...input, options, carry });
 }
 
 /** Due, and nothing would be lost by it. */

@@ -1,2 +1,2 @@
 // What the worker bundles: the one workflow type.
-export { agentSession } from './agent-session.ts';
+export { agentSession as 'perdure.agentSession' } from './agent-session.ts';

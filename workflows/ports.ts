@@ -8,7 +8,7 @@ import {
   CancellationScope,
   sleep,
 } from '@temporalio/workflow';
-import type { Activities, Answer, Scheduled, Append } from './contract/activities.ts';
+import { activityType, type Activities, type Answer, type Append, type Registered } from './contract/activities.ts';
 import { profiles, type Profile } from './contract/profiles.ts';
 import { recordsQueue } from './contract/session.ts';
 import { undecodable, STORE_CORRUPT } from './contract/failures.ts';
@@ -63,13 +63,13 @@ function port<Name extends keyof Activities>(
   type Result = Awaited<ReturnType<Activities[Name]>>;
   const call = async (input: Parameters<Activities[Name]>[0]): Promise<Result> => {
     const activityId = `${name}.${input.step}`;
-    const scheduled = proxyActivities<Scheduled>({ ...optionsFor(input), activityId })[name] as (
-      given: typeof input,
-    ) => Promise<Answer<Result>>;
+    const type = activityType(name);
+    const offered = proxyActivities<Registered>({ ...optionsFor(input), activityId });
+    const scheduled = offered[type] as (given: typeof input) => Promise<Answer<Result>>;
     const answer = await scheduled(input);
     const unread = undecodable(answer);
-    if (unread) throw unreadable(name, activityId, `its result ${unread.why}`);
-    if (!isAnswer(answer)) throw unreadable(name, activityId, 'its result is none that a worker gives');
+    if (unread) throw unreadable(type, activityId, `its result ${unread.why}`);
+    if (!isAnswer(answer)) throw unreadable(type, activityId, 'its result is none that a worker gives');
     return answer.done;
   };
   return call as Activities[Name];

@@ -219,10 +219,12 @@ export class Session {
       else this.resumed = true;
     } else if (name === SIGNALS.snip && isSnip(value)) {
       this.facts = { ...this.facts, snips: [...new Set([...this.facts.snips, ...value.entries])].slice(0, MOST_SNIPS) };
-    } else if (name === SIGNALS.message && isMessage(value)) this.take(carriable(value));
+    } else if (name === SIGNALS.message && isMessage(value)) this.take(value);
   }
 
-  private take({ message, refused }: Taken): void {
+  /** A message that a signal or the session's input brought. */
+  take(sent: UserMessage): void {
+    const { message, refused }: Taken = carriable(sent);
     if (!this.inbox.push(message)) return;
     if (refused !== undefined) this.facts = { ...this.facts, refused };
     if (message.now) this.stop('message');

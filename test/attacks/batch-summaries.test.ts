@@ -12,7 +12,7 @@ const isSummary = ({ model }: ParsedRequest): boolean => model.startsWith('claud
 
 async function summariesAtWork({ client }: Harness, { id }: OpenSession): Promise<number> {
   const { pendingActivities } = (await client.workflow.getHandle(id).describe()).raw;
-  return (pendingActivities ?? []).filter(({ activityType }) => activityType?.name === 'summarizeBatch').length;
+  return (pendingActivities ?? []).filter(({ activityType }) => activityType?.name === 'perdure.summarizeBatch').length;
 }
 
 it('L42 L51 a summary that the next batch overtakes counts as billed, one that the run leaves behind as an estimate', async () => {

@@ -29,7 +29,9 @@ async function fullWorker() {
 async function queues(h: Harness, session: OpenSession, activity: string): Promise<void> {
   await until(async () => {
     const { pendingActivities } = (await h.client.workflow.getHandle(session.id).describe()).raw;
-    return pendingActivities?.some(({ activityType, state }) => activityType?.name === activity && state === QUEUED);
+    return pendingActivities?.some(
+      ({ activityType, state }) => activityType?.name === `perdure.${activity}` && state === QUEUED,
+    );
   });
 }
 

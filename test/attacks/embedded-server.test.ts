@@ -52,7 +52,11 @@ async function post(port: number): Promise<number> {
     const answer = await fetch(`http://127.0.0.1:${port}/api/v1/namespaces/default/workflows/from-a-page`, {
       method: 'POST',
       headers: { origin: 'https://evil.example', 'content-type': 'text/plain' },
-      body: JSON.stringify({ workflowType: { name: 'agentSession' }, taskQueue: { name: 'perdure' }, requestId: 'x' }),
+      body: JSON.stringify({
+        workflowType: { name: 'perdure.agentSession' },
+        taskQueue: { name: 'perdure' },
+        requestId: 'x',
+      }),
       signal: AbortSignal.timeout(10_000),
     });
     return answer.status;

@@ -9,7 +9,7 @@ const bytes = (text: string): Buffer => Buffer.from(text);
 
 async function pendingCall(h: Harness, { handle, id }: OpenSession) {
   const { pendingActivities } = (await handle.describe()).raw;
-  const found = pendingActivities?.find(({ activityType }) => activityType?.name === 'callModel');
+  const found = pendingActivities?.find(({ activityType }) => activityType?.name === 'perdure.callModel');
   if (!found?.activityId) throw new Error('no model call is under way');
   return { namespace: 'default', workflowId: id, activityId: found.activityId };
 }

@@ -24,7 +24,7 @@ const NOT_STORED = 'f'.repeat(64);
 async function resetTo({ client }: Harness, { id, handle }: OpenSession, activity: string): Promise<void> {
   const { events } = await handle.fetchHistory();
   const scheduled = events?.find((event) => {
-    return event.activityTaskScheduledEventAttributes?.activityType?.name === activity;
+    return event.activityTaskScheduledEventAttributes?.activityType?.name === `perdure.${activity}`;
   });
   const workflowTaskFinishEventId = scheduled?.activityTaskScheduledEventAttributes?.workflowTaskCompletedEventId;
   const { runId } = await handle.describe();

@@ -147,7 +147,7 @@ it('says that there is no such session, or that it is closed', async () => {
 });
 
 it('does not open a closed session again under its id', async () => {
-  const taken = new WorkflowExecutionAlreadyStartedError('taken', 'mine', 'agentSession');
+  const taken = new WorkflowExecutionAlreadyStartedError('taken', 'mine', 'perdure.agentSession');
   const { client } = sessions({ signalWithStart: vi.fn<Call>().mockRejectedValue(taken) });
   await expect(client.start('do it', { session: 'mine' })).rejects.toThrow('session mine is closed');
 });

@@ -24,11 +24,11 @@ describe('kept histories', () => {
     const name = kept.find((each) => each.includes('next-turn')) ?? '';
     const history = readHistory(name);
     const scheduled = history.events.find(
-      (event) => event.activityTaskScheduledEventAttributes?.activityType?.name === 'callModel',
+      (event) => event.activityTaskScheduledEventAttributes?.activityType?.name === 'perdure.callModel',
     );
     const type = scheduled?.activityTaskScheduledEventAttributes?.activityType;
     if (!type) throw new Error(`${name} has no model call`);
-    type.name = 'runTool';
+    type.name = 'perdure.runTool';
     await expect(replay(history)).rejects.toThrow(/determinism/i);
   });
 });

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { ApplicationFailure } from '@temporalio/common';
 import { createActivities } from '../../activities/index.ts';
 import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
-import type { Activities } from '../../workflows/contract/activities.ts';
+import { activityType, type Activities } from '../../workflows/contract/activities.ts';
 import { harness, type Harness, type OpenSession } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';
 import { workerWith } from '../support/own-activities.ts';
@@ -90,11 +90,12 @@ describe('a defect that is not to be retried', () => {
 });
 
 const defectOf = (activity: keyof Activities): unknown =>
-  expect.stringMatching(new RegExp(`internal error: ${activity} failed .*a defect`));
+  expect.stringMatching(new RegExp(`internal error: ${activityType(activity)} failed .*a defect`));
 
 async function failByHand({ client }: Harness, { handle }: OpenSession, activity: keyof Activities): Promise<void> {
   const { pendingActivities } = (await handle.describe()).raw;
-  const { activityId } = pendingActivities?.find(({ activityType }) => activityType?.name === activity) ?? {};
+  const { activityId } =
+    pendingActivities?.find(({ activityType: type }) => type?.name === activityType(activity)) ?? {};
   await client.workflowService.respondActivityTaskFailedById({
     namespace: 'default',
     workflowId: handle.workflowId,

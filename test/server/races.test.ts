@@ -62,7 +62,7 @@ describe('an interrupt', () => {
     const session = await h.open('First.');
     await until(async () => {
       const { pendingActivities } = (await session.handle.describe()).raw;
-      return pendingActivities?.some(({ activityType }) => activityType?.name === 'commit');
+      return pendingActivities?.some(({ activityType }) => activityType?.name === 'perdure.commit');
     });
     await session.send('Second.');
     await session.interrupt();

@@ -188,7 +188,7 @@ export function userMessage(text: string): UserMessage {
 }
 
 /** A session that is closed already cannot be terminated; any other failure is the test's. */
-async function endSession(handle: WorkflowHandle): Promise<void> {
+export async function endSession(handle: WorkflowHandle): Promise<void> {
   const { status } = await handle.describe();
   if (status.name === 'RUNNING') await handle.terminate('the test is over');
 }

@@ -5,7 +5,6 @@ import type { Left, RunSnapshot, Spend } from './loop.ts';
 import type { RunOptions } from './session.ts';
 
 export type * from './model-call.ts';
-export type * from './model-call.ts';
 
 /** Every activity is safe to attempt twice. */
 export type Activities = {
@@ -24,12 +23,18 @@ export type Activities = {
 /** What an activity answers with. An input, or what a heartbeat left, is sealed for the same activity, and is no answer. */
 export type Answer<Result> = { readonly done: Result };
 
-/** As a worker offers them to Temporal. */
+/** Their name on the task queue: a worker of the user's own may have a `commit` too. */
+export const activityType = <Name extends keyof Activities>(name: Name) => `perdure.${name}` as const;
+
+/** As bodies answer to Temporal, which knows each by its `activityType`. */
 export type Scheduled = {
   readonly [Name in keyof Activities]: (
     input: Parameters<Activities[Name]>[0],
   ) => Promise<Answer<Awaited<ReturnType<Activities[Name]>>>>;
 };
+
+/** By the names that a worker registers. */
+export type Registered = { readonly [Name in keyof Activities as `perdure.${Name}`]: Scheduled[Name] };
 
 /** Snapshot models, prices, limits, tools and prompts for a run (L57), and make the live channel ready for it. */
 export type OpenRun = {

@@ -3,7 +3,8 @@ import type { Profile } from './profiles.ts';
 import type { Hash, MessageId, SessionId } from './ids.ts';
 import type { Terminal, TerminalReason, TransitionReason } from './loop.ts';
 
-export const WORKFLOW_TYPE = 'agentSession';
+/** The name under which workflows/index.ts exports it. */
+export const WORKFLOW_TYPE = 'perdure.agentSession';
 export const TASK_QUEUE = 'perdure';
 /** What ends or records has a queue, and so slots, of its own. The worker of a task queue polls both. */
 export const recordsQueue = (taskQueue: string): string => `${taskQueue}-records`;
@@ -133,6 +134,10 @@ export type SessionInput = {
   readonly profile?: Profile;
   /** Payloads are sealed: a signal that carries none was sent by nobody who holds the key. */
   readonly sealed?: true;
+  /** Taken as if it were sent right after the start: one that starts a session as a child workflow has no signal to send with it. */
+  readonly first?: UserMessage;
+  /** `run`: the session closes when a run has ended and no message waits, and returns the summary of that run. */
+  readonly until?: 'run';
 };
 
 /**

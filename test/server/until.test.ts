@@ -1,0 +1,69 @@
+// A session that is opened for one run, as a child workflow is: its first message comes with its input, and it returns what came of it.
+import { randomUUID } from 'node:crypto';
+import { expect, it, onTestFinished } from 'vitest';
+import { gate, reply, toolUse, type Reply } from '../../worker/scripted-model/index.ts';
+import {
+  MEMO_KEY,
+  SIGNALS,
+  WORKFLOW_TYPE,
+  type RunSummary,
+  type SessionInput,
+} from '../../workflows/contract/session.ts';
+import { endSession, harness, userMessage, type Harness } from '../support/harness.ts';
+import { keepHistory } from '../support/kept-history.ts';
+import { until } from '../support/until.ts';
+
+async function opened(h: Harness, more: Partial<SessionInput> = {}) {
+  const first = userMessage('Go.');
+  const input: SessionInput = { options: { cwd: h.cwd }, title: 'Go.', visibility: true, first, until: 'run', ...more };
+  const workflowId = `t-${randomUUID()}`;
+  const handle = await h.client.workflow.start(WORKFLOW_TYPE, { workflowId, taskQueue: h.taskQueue, args: [input] });
+  onTestFinished(() => endSession(handle));
+  return { first, handle };
+}
+
+it('a session opened for one run takes the message of its input and returns the summary of the run', async () => {
+  const h = await harness({ script: [reply('Done.')] });
+  const { first, handle } = await opened(h);
+  const result = (await handle.result()) as RunSummary;
+  expect(result).toMatchObject({ run: 1, terminal: { reason: 'completed' }, messages: [first.id] });
+  const { status, memo } = await handle.describe();
+  expect(status.name).toBe('COMPLETED');
+  expect(memo?.[MEMO_KEY]).toMatchObject({ phase: 'closed', runs: 1 });
+  await keepHistory('a session opened for one run', handle);
+});
+
+it('what is sent to it meanwhile is worked on before it returns', async () => {
+  const held = gate();
+  const script: Reply[] = [reply('First.', { hold: held.hold }), reply('Second.')];
+  const h = await harness({ script });
+  const { handle } = await opened(h);
+  await until(() => h.bodies().length === 1);
+  const second = userMessage('And this.');
+  await handle.signal(SIGNALS.message, second);
+  held.release();
+  const result = (await handle.result()) as RunSummary;
+  expect(result.terminal.reason).toBe('completed');
+  expect(result.messages).toContain(second.id);
+  expect(JSON.stringify(h.bodies().at(-1))).toContain('And this.');
+});
+
+it('a handover in the middle loses neither its message nor what it is to return', async () => {
+  const h = await harness({ script: [reply([toolUse('glob', { pattern: '*' })]), reply('Done.')] });
+  const { first, handle } = await opened(h, { handover: { events: 100_000, signals: 5_000, iterations: 1 } });
+  expect(await handle.result()).toMatchObject({ run: 1, terminal: { reason: 'completed' }, messages: [first.id] });
+  const { runId } = await h.client.workflow.getHandle(handle.workflowId).describe();
+  expect(runId).not.toBe(handle.firstExecutionRunId);
+});
+
+it('a cancel ends it as cancelled, and a first message that is none as failed', async () => {
+  const held = gate();
+  const h = await harness({ script: [reply('Held.', { hold: held.hold })] });
+  const { handle } = await opened(h);
+  await until(() => h.bodies().length === 1);
+  await handle.cancel();
+  await expect(handle.result()).rejects.toMatchObject({ cause: { name: 'CancelledFailure' } });
+  held.release();
+  const { handle: odd } = await opened(h, { first: { id: 1 } as never });
+  await expect(odd.result()).rejects.toMatchObject({ cause: { message: expect.stringContaining('opened with') } });
+});
