@@ -95,11 +95,11 @@ export type ActivityProblem = { readonly damaged: boolean; readonly detail: stri
  */
 export function activityProblem(error: unknown): ActivityProblem | null {
   if (!(error instanceof ActivityFailure)) return null;
-  const { cause, activityType } = error;
+  const { cause, activityType: type } = error;
   if (cause instanceof ApplicationFailure && cause.type === STORE_CORRUPT)
     return { damaged: true, detail: cause.message };
   const why = cause?.message ?? error.message;
-  return { damaged: false, detail: `internal error: ${activityType} failed and is not tried again: ${why}` };
+  return { damaged: false, detail: `internal error: ${type} failed and is not tried again: ${why}` };
 }
 
 // Stores what no model call will carry, whatever is cancelled meanwhile (L39, L47, L49).

@@ -28,7 +28,7 @@ import {
 import { Approvals, refuse } from './approvals.ts';
 import { Beside, Told } from './beside.ts';
 import { createPorts } from './ports.ts';
-import { carriable, Inbox, isMessage, isSignalOnce, isSnip, type Taken } from './inbox.ts';
+import { carriable, Inbox, isMessage, isSignalOnce, isSnip } from './inbox.ts';
 import type { RunState } from './machine/state.ts';
 import {
   afterRepair,
@@ -222,9 +222,8 @@ export class Session {
     } else if (name === SIGNALS.message && isMessage(value)) this.take(value);
   }
 
-  /** A message that a signal or the session's input brought. */
   take(sent: UserMessage): void {
-    const { message, refused }: Taken = carriable(sent);
+    const { message, refused } = carriable(sent);
     if (!this.inbox.push(message)) return;
     if (refused !== undefined) this.facts = { ...this.facts, refused };
     if (message.now) this.stop('message');
