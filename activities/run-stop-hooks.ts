@@ -38,7 +38,8 @@ export function afterStop(deps: Deps): (attempt: Attempt, input: AfterStop) => P
   return async (attempt, { head, config: hash, run }) => {
     const { session, signal } = attempt;
     const { queryId, depth, cwd } = await deps.config(hash);
-    const { entries } = await deps.transcripts.view(session, head);
+    if (deps.afterStop.length === 0) return;
+    const { entries } = await deps.transcripts.whole(session, head);
     const ended = { session, queryId, depth, run, cwd, entries };
     await Promise.all(deps.afterStop.map((handler) => runHandler(handler, ended, signal, deps.warn)));
     if (isGivenUp(attempt)) throw givenUp(attempt);

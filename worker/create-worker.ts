@@ -72,21 +72,42 @@ export async function createWorker(settings: WorkerSettings): Promise<PairedWork
     dataConverter: workerConverter(settings.keys, settings.warn),
     activities: registered(activities),
   };
-  const works = await Worker.create({
-    ...shared,
-    ...workflowTime,
-    maxCachedWorkflows,
-    taskQueue,
-    maxConcurrentActivityTaskExecutions: maxConcurrentActivities,
-    workflowBundle: { codePath: bundlePath() },
-  });
-  const records = await Worker.create({
-    ...shared,
-    taskQueue: recordsQueue(taskQueue),
-    maxConcurrentActivityTaskExecutions: RECORD_SLOTS,
-    maxConcurrentActivityTaskPolls: RECORD_POLLS,
-  });
-  return runTogether([works, records].map(shutDownOnce));
+  const works = (): Promise<Worker> =>
+    Worker.create({
+      ...shared,
+      ...workflowTime,
+      maxCachedWorkflows,
+      taskQueue,
+      maxConcurrentActivityTaskExecutions: maxConcurrentActivities,
+      workflowBundle: { codePath: bundlePath() },
+    });
+  const records = (): Promise<Worker> =>
+    Worker.create({
+      ...shared,
+      taskQueue: recordsQueue(taskQueue),
+      maxConcurrentActivityTaskExecutions: RECORD_SLOTS,
+      maxConcurrentActivityTaskPolls: RECORD_POLLS,
+    });
+  return createTogether([works, records].map((create) => async () => shutDownOnce(await create())));
+}
+
+/** One after the other. If one cannot be created, those before it are ended first: each holds the connection that it was given. */
+export async function createTogether(creators: readonly (() => Promise<PairedWorker>)[]): Promise<PairedWorker> {
+  const created: PairedWorker[] = [];
+  try {
+    for (const create of creators) created.push(await create());
+  } catch (error) {
+    await discardWorker(runTogether(created));
+    throw error;
+  }
+  return runTogether(created);
+}
+
+/** A worker releases its connection only after it has run. The caller reports why creation failed; how this one ends adds nothing. */
+async function discardWorker(worker: PairedWorker): Promise<void> {
+  const ended = worker.run();
+  worker.shutdown();
+  await ended.catch(() => undefined);
 }
 
 function registered(activities: Scheduled): Registered {
@@ -103,7 +124,7 @@ function shutDownOnce(worker: Worker): PairedWorker {
   };
 }
 
-export function runTogether(workers: readonly PairedWorker[]): PairedWorker {
+function runTogether(workers: readonly PairedWorker[]): PairedWorker {
   const shutdown = (): void => {
     for (const worker of workers) worker.shutdown();
   };

@@ -6,7 +6,7 @@ import { createDeps } from './create-deps.ts';
 import type { RunDefaults } from '../activities/deps.ts';
 import type { PerdureConfig } from './config/config.ts';
 import { configDefaults } from './config/defaults.ts';
-import { createWorker, type PairedWorker, runTogether } from './create-worker.ts';
+import { createTogether, createWorker, type PairedWorker } from './create-worker.ts';
 import { connectClient, connectionOptions, type Target } from './embedded/connect-client.ts';
 import { reasonOf, SetupProblem } from './embedded/setup-problem.ts';
 import { modelAccess } from './model-access.ts';
@@ -100,10 +100,10 @@ async function made(settings: StartWorker, opened: Close[]) {
   const { drainMs, maxConcurrentActivities, profile = settings.profile } = config;
   const activities = createActivities(deps, settings.stops);
   const limits = { drainMs, maxConcurrentActivities, profile };
-  const workers: PairedWorker[] = [];
-  for (const taskQueue of queuesOf(settings))
-    workers.push(await createWorker({ ...settings, taskQueue, connection, namespace, activities, ...limits }));
-  return { worker: runTogether(workers), deps, client };
+  const pairs = queuesOf(settings).map(
+    (taskQueue) => () => createWorker({ ...settings, taskQueue, connection, namespace, activities, ...limits }),
+  );
+  return { worker: await createTogether(pairs), deps, client };
 }
 
 function queuesOf({ taskQueue = TASK_QUEUE, ownQueue }: StartWorker): readonly string[] {

@@ -11,7 +11,7 @@ import { lastReply, type View } from '../transcript/view/view.ts';
 import { prefetch, type Attachment, type AttachmentProvider } from './prefetch.ts';
 import { isInside } from '../tools/builtin/files/confine.ts';
 import { factsOf } from '../tools/builtin/files/open-inside.ts';
-import type { SessionId } from '../../workflows/contract/ids.ts';
+import { type SeenFiles, seenFiles } from '../transcript/view/seen-files.ts';
 
 export type Attachments = {
   /** A run opened or an iteration ended: providers are asked, and nobody waits for them. Never throws. */
@@ -79,52 +79,4 @@ async function changedFiles(seen: SeenFiles, cwd: string, most: number): Promise
 
 function isSame(a: SeenFile, b: SeenFile): boolean {
   return a.mtimeMs === b.mtimeMs && a.size === b.size && a.gone === b.gone;
-}
-
-// Which files the agent knows of, and as what: those its file tools have read or written, and those it was told have changed
-// (L43). Read from the transcript, so that it holds wherever the session goes on.
-
-/** By absolute path; the one seen last comes last. */
-type SeenFiles = ReadonlyMap<string, SeenFile>;
-
-/** Files remembered of a session, and sessions remembered. */
-const FILES = 200;
-const SESSIONS = 256;
-
-type Known = { readonly length: number; readonly last: Entry | undefined; readonly seen: Map<string, SeenFile> };
-
-/** Reads what is new of a session since it was asked last. */
-function seenFiles(): (view: View, added: readonly Entry[]) => SeenFiles {
-  const sessions = new Map<SessionId, Known>();
-  return (view, added) => {
-    const known = sessions.get(view.session);
-    // The entry itself, not an equal one: then what is before it has been read as well.
-    const goesOn = known !== undefined && known.length > 0 && view.at(known.length - 1) === known.last;
-    const seen = goesOn ? known.seen : new Map<string, SeenFile>();
-    read(seen, view.from(goesOn ? known.length : 0));
-    sessions.delete(view.session);
-    sessions.set(view.session, { length: view.length, last: view.at(view.length - 1), seen });
-    for (const oldest of sessions.keys()) {
-      if (sessions.size <= SESSIONS) break;
-      sessions.delete(oldest);
-    }
-    return read(new Map(seen), added);
-  };
-}
-
-function read(seen: Map<string, SeenFile>, entries: readonly Entry[]): Map<string, SeenFile> {
-  for (const file of entries.flatMap(filesOf)) {
-    seen.delete(file.path);
-    seen.set(file.path, file);
-  }
-  for (const oldest of seen.keys()) {
-    if (seen.size <= FILES) break;
-    seen.delete(oldest);
-  }
-  return seen;
-}
-
-function filesOf(entry: Entry): readonly SeenFile[] {
-  if (entry.kind === 'outcomes') return entry.outcomes.flatMap((outcome) => outcome.seen ?? []);
-  return entry.kind === 'notice' && entry.notice.kind === 'files_changed' ? (entry.notice.files ?? []) : [];
 }

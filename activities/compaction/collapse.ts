@@ -152,7 +152,7 @@ type OldStretch = {
 type OldStretches = { readonly stretches: readonly OldStretch[]; readonly shrunkBefore: number };
 
 /** Oldest first, at most `most`. `window` in characters. */
-function oldStretches(entries: readonly Entry[], bodies: Bodies, window: number, most: number): OldStretches {
+export function oldStretches(entries: readonly Entry[], bodies: Bodies, window: number, most: number): OldStretches {
   const { shown, marks } = inView(entries);
   const { shrunkBefore, staged } = marks;
   const runStarts = runStartsOf(entries);

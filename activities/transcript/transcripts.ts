@@ -11,14 +11,16 @@ import { microcompact } from './view/microcompact.ts';
 import { type Bodies, createMemo, projectView } from './view/project.ts';
 import { nextSegment, type NextSegment } from './log/segments.ts';
 import type { Store } from './store/store.ts';
-import { createViewCache, loadView, type View } from './view/view.ts';
+import { createViewCache, loadView, loadWorkingView, type View } from './view/view.ts';
 
 /** A stored view and the entries that come after it. */
 export type Extended = { readonly view: View; readonly added: readonly Entry[] };
 
 export type Transcripts = {
-  /** Throws StoreError. */
+  /** What the loop needs: what comes before the model's view is read in part. Throws StoreError. */
   view(session: SessionId, head: Hash | null): Promise<View>;
+  /** With everything that was ever said. Throws StoreError. */
+  whole(session: SessionId, head: Hash | null): Promise<View>;
   /** Entries from inputs and records only: a second attempt makes the same ones. Throws StoreError. */
   extend(session: SessionId, head: Hash | null, append: readonly Append[]): Promise<Extended>;
   /** With old tool results shrunk, if it is time for it (L8): one more entry in `added`. */
@@ -43,9 +45,13 @@ export function createTranscripts(
   const bodies = ({ shown }: InView): Promise<Bodies> =>
     read(shown.flatMap((each) => (each.kind === 'entry' ? [each.entry] : [])));
   const memo = createMemo();
-  const view = (session: SessionId, head: Hash | null): Promise<View> => loadView(store, session, head, cache);
+  const view = (session: SessionId, head: Hash | null): Promise<View> => loadWorkingView(store, session, head, cache);
   return {
     view,
+    async whole(session, head) {
+      const known = await view(session, head);
+      return known.begin === 0 ? known : loadView(store, session, head);
+    },
     async extend(session, head, append) {
       const base = await view(session, head);
       const recorded = (key: CallKey): Promise<Outcome | null> => readOutcome(session, key);

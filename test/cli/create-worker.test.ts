@@ -50,6 +50,24 @@ it('a worker that cannot be made leaves nothing open', async () => {
   expect(left()).toEqual(nothing);
 });
 
+it('a worker whose second half cannot be made shuts the first one down, and leaves nothing open', async () => {
+  const { open, left } = place();
+  const create = Worker.create.bind(Worker);
+  const made: Worker[] = [];
+  vi.spyOn(Worker, 'create').mockImplementation(async (options) => {
+    if (made.length === 1) throw new Error('no second one');
+    const worker = await create(options);
+    made.push(worker);
+    return worker;
+  });
+  const close = vi.spyOn(NativeConnection.prototype, 'close');
+  await expect(open()).rejects.toThrow('no second one');
+  expect(made.map((worker) => worker.getState())).toEqual(['STOPPED']);
+  expect(close).toHaveBeenCalledOnce();
+  await expect(close.mock.results[0]?.value).resolves.toBeUndefined();
+  expect(left()).toEqual(nothing);
+});
+
 it('L50 a worker of a program that still finishes what it runs does not count as one that works', async () => {
   const { open, members } = place();
   const finishes = gate();

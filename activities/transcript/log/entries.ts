@@ -16,7 +16,15 @@ export type Segment = {
   readonly first: number;
   /** On every 64th segment, the hashes of the 64 before it, oldest first: a cold read is a handful of parallel reads. */
   readonly page?: readonly Hash[];
+  /** Beside a boundary: what a worker needs of what comes before it. */
+  readonly behind?: Behind;
   readonly entries: readonly Entry[];
+};
+
+/** Of the entries before `from`: those that still count, with as little of each as counts. See `behindOf`. */
+export type Behind = {
+  readonly from: number;
+  readonly entries: readonly (readonly [position: number, entry: Entry])[];
 };
 
 export type Entry =

@@ -7,9 +7,11 @@ import { type Store, StoreError } from '../store/store.ts';
 export type StoredSegment = { readonly hash: Hash; readonly bytes: number; readonly segment: Segment };
 
 type Known = (hash: Hash) => boolean;
+/** Told the segments as they are read: the newest chunk first, each chunk oldest first. True: none before them is needed. */
+type Enough = (chunk: readonly StoredSegment[]) => boolean;
 
 /**
- * Oldest first, back to the session's first segment or to the one whose parent is `known` already. Throws StoreError naming
+ * Oldest first, back to the session's first segment, to the one whose parent is `known` already, or to where it is `enough`. Throws StoreError naming
  * the session and the last entry of the segment that cannot be read.
  */
 export async function readChain(
@@ -17,10 +19,12 @@ export async function readChain(
   session: SessionId,
   head: Hash,
   known: Known = () => false,
+  enough: Enough = () => false,
 ): Promise<StoredSegment[]> {
   const chunks = [await readToPage(store, session, head, known)];
   for (let oldest = chunks[0]?.[0]; oldest?.segment.page; oldest = chunks.at(-1)?.[0]) {
     if (oldest.segment.parent !== null && known(oldest.segment.parent)) break;
+    if (enough(chunks.at(-1) ?? [])) break;
     chunks.push(await readPage(store, oldest.segment.page, oldest));
   }
   return chunks.toReversed().flat();

@@ -1,7 +1,8 @@
 // Segments as bytes, and the next one of a view. The order of fields is the order they were given in, never sorted: a tool
 // input goes back to the model as it came, or the prompt cache is lost. Equal inputs in equal order give equal hashes.
 import { type Hash, isHash, type SessionId } from '../../../workflows/contract/ids.ts';
-import { type Entry, type Segment, kindOf, unknownKind } from './entries.ts';
+import { behindOf } from '../view/behind.ts';
+import { type Behind, type Entry, type Segment, kindOf, unknownKind } from './entries.ts';
 import { hashOf, StoreError } from '../store/store.ts';
 import { newerValue, newerVersion, parseStored } from '../../json.ts';
 import { PAGE, type View } from '../view/shared-view.ts';
@@ -14,8 +15,9 @@ export function placeOf({ session, entry }: Where): string {
 }
 
 export function encodeSegment(segment: Segment): Uint8Array {
-  const { v, session, parent, n, first, page, entries } = segment;
-  return Buffer.from(JSON.stringify({ v, session, parent, n, first, ...(page && { page }), entries }));
+  const { v, session, parent, n, first, page, behind, entries } = segment;
+  const links = { ...(page && { page }), ...(behind && { behind }) };
+  return Buffer.from(JSON.stringify({ v, session, parent, n, first, ...links, entries }));
 }
 
 /**
@@ -33,13 +35,14 @@ export function decodeSegment(bytes: Uint8Array, hash: Hash, where: Where): Segm
 }
 
 function newerSign(value: unknown): string | undefined {
-  const entries = (value as { readonly entries?: unknown } | null | undefined)?.entries;
-  return newerVersion(value) ?? (Array.isArray(entries) ? unknownKind(entries) : undefined);
+  const { entries, behind } = (value ?? {}) as Partial<Record<keyof Segment, unknown>>;
+  const kept = isBehind(behind) ? behind.entries.map(([, entry]) => entry) : [];
+  return newerVersion(value) ?? unknownKind([...(Array.isArray(entries) ? (entries as unknown[]) : []), ...kept]);
 }
 
 function segmentProblem(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return 'it is not a JSON object';
-  const { v, session, parent, n, first, page, entries } = value as Partial<Record<keyof Segment, unknown>>;
+  const { v, session, parent, n, first, page, behind, entries } = value as Partial<Record<keyof Segment, unknown>>;
   if (v !== 1) return `its version is ${JSON.stringify(v) ?? 'missing'}, this Perdure reads 1`;
   if (typeof session !== 'string') return 'it names no session';
   if (!isCount(n) || !isCount(first)) return 'its place is not given';
@@ -47,12 +50,21 @@ function segmentProblem(value: unknown): string | undefined {
   if (hasPage(n) ? !Array.isArray(page) || page.length !== PAGE || !page.every(isHash) : page !== undefined) {
     return 'its page of earlier hashes is not whole';
   }
+  if (behind !== undefined && !isBehind(behind)) return 'what it keeps of earlier entries is not whole';
   if (!Array.isArray(entries) || entries.length === 0) return 'it has no entries';
   return entries.every((entry) => kindOf(entry) !== undefined) ? undefined : 'it has an entry without a kind';
 }
 
 function isCount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function isBehind(value: unknown): value is Behind {
+  const { from, entries } = (value ?? {}) as Partial<Record<keyof Behind, unknown>>;
+  if (!isCount(from) || !Array.isArray(entries)) return false;
+  return entries.every(
+    (each: unknown) => Array.isArray(each) && isCount(each[0]) && each[0] < from && kindOf(each[1]) !== undefined,
+  );
 }
 
 function hasPage(n: number): boolean {
@@ -69,6 +81,8 @@ export type NextSegment = {
 /** The segment that `entries` (at least one) make after `view`. Nothing is stored: give `bytes` to `put` or `writeStep`. */
 export function nextSegment(view: View, entries: readonly Entry[]): NextSegment {
   if (entries.length === 0) throw new RangeError('a segment needs at least one entry');
+  const bounded = entries.some(({ kind }) => kind === 'boundary');
+  const behind = bounded ? behindOf([...view.entries, ...entries], view.begin) : undefined;
   const bytes = encodeSegment({
     v: 1,
     session: view.session,
@@ -76,6 +90,7 @@ export function nextSegment(view: View, entries: readonly Entry[]): NextSegment 
     n: view.segments,
     first: view.length,
     ...(hasPage(view.segments) && { page: view.recent }),
+    ...(behind && { behind }),
     entries,
   });
   const hash = hashOf(bytes);

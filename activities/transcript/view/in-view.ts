@@ -147,7 +147,7 @@ export function readMarks(entries: readonly Entry[]): Marks {
 }
 
 /** What the model has not answered by then would make the next request too long as well. */
-function endedTooLong({ ended }: Extract<Entry, { kind: 'run_ended' }>): boolean {
+export function endedTooLong({ ended }: Extract<Entry, { kind: 'run_ended' }>): boolean {
   const { reason } = ended.terminal;
   return reason === 'blocking_limit' || reason === 'prompt_too_long';
 }
@@ -158,7 +158,7 @@ function bounded(entry: BoundaryEntry, position: number, entries: readonly Entry
   return { summary: entry.summary, from, prompts: prompts.toSorted((a, b) => a - b) };
 }
 
-function within(value: number, most: number): number {
+export function within(value: number, most: number): number {
   return Number.isFinite(value) ? Math.min(Math.max(0, Math.trunc(value)), most) : 0;
 }
 

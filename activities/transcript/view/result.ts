@@ -2,7 +2,7 @@
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { Terminal, TerminalReason, TransitionReason, Usage } from '../../../workflows/contract/loop.ts';
 import type { MessageId } from '../../../workflows/contract/ids.ts';
-import type { Entry } from '../log/entries.ts';
+import type { Entry, ReplyEntry } from '../log/entries.ts';
 import type { View } from './view.ts';
 
 export type RunResult = {
@@ -59,19 +59,26 @@ type Entries = { readonly length: number; at(position: number): Entry | undefine
 
 /** Of the last reply and of the pieces before it that it continues (L27). Reads no further back than the first of them. */
 export function finalText(entries: Entries): string {
-  const pieces: string[] = [];
+  return finalPieces(entries)
+    .map((position) => messageText((entries.at(position) as ReplyEntry).message))
+    .join('');
+}
+
+/** Their positions, oldest first. */
+export function finalPieces(entries: Entries): readonly number[] {
+  const pieces: number[] = [];
   let continued: boolean | null = true;
   for (let position = entries.length - 1; position >= 0 && continued !== false; position -= 1) {
     const entry = entries.at(position);
     if (entry?.kind === 'reply') {
       if (continued === null) break;
-      pieces.unshift(messageText(entry.message));
+      pieces.unshift(position);
       continued = null;
     } else if (entry) {
       continued ??= continues(entry);
     }
   }
-  return pieces.join('');
+  return pieces;
 }
 
 /** The same request made again in another way: what it continues, it still does. */

@@ -1,10 +1,13 @@
 // A transcript up to one head: immutable to whoever holds it. Successive views of a session share one growing array, so that
 // an append costs what is appended and not what is there (L4: the 5,000th turn costs what the 10th does).
 import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
-import type { Entry, ReplyEntry } from '../log/entries.ts';
+import type { Behind, Entry, ReplyEntry, Segment } from '../log/entries.ts';
 
 /** Every how many segments one lists the hashes of those before it. */
 export const PAGE = 64;
+
+/** Stands for an entry that was not read: it commits no short form, and changes nothing. */
+export const UNREAD: Entry = { kind: 'collapse_committed', count: 0 };
 
 export type View = {
   readonly session: SessionId;
@@ -12,11 +15,13 @@ export type View = {
   /** Segments, and entries, up to the head. */
   readonly segments: number;
   readonly length: number;
-  /** Size of the segments in bytes, as stored. */
+  /** Of what comes before this position, only what still counts was read: 0 for a whole view. */
+  readonly begin: number;
+  /** Size of the segments that were read in bytes, as stored. */
   readonly bytes: number;
   /** Hashes of the last 1 to 64 segments, since the last page, oldest first. */
   readonly recent: readonly Hash[];
-  /** All entries, oldest first. A copy at each use: take it once. */
+  /** All entries, oldest first, `UNREAD` for those that were not read. A copy at each use: take it once. */
   readonly entries: readonly Entry[];
   at(position: number): Entry | undefined;
   /** A copy of the entries from `position` on. */
@@ -26,10 +31,21 @@ export type View = {
 
 export type AddedSegment = { readonly hash: Hash; readonly bytes: number; readonly entries: readonly Entry[] };
 
-type Facts = Pick<View, 'session' | 'head' | 'segments' | 'length' | 'bytes' | 'recent'>;
+type Facts = Pick<View, 'session' | 'head' | 'segments' | 'length' | 'begin' | 'bytes' | 'recent'>;
 
 export function emptyView(session: SessionId): View {
-  return viewOf({ session, head: null, segments: 0, length: 0, bytes: 0, recent: [] }, []);
+  return viewOf({ session, head: null, segments: 0, length: 0, begin: 0, bytes: 0, recent: [] }, []);
+}
+
+/** Up to the segment before `next`: what `behind` keeps of it. */
+export function partialView(next: Segment, behind: Behind): View {
+  const { session, parent, n, first } = next;
+  const shared = Array.from({ length: first }, () => UNREAD);
+  for (const [position, entry] of behind.entries) if (position < first) shared[position] = entry;
+  return viewOf(
+    { session, head: parent, segments: n, length: first, begin: behind.from, bytes: 0, recent: [] },
+    shared,
+  );
 }
 
 /** `shared` may hold more than `facts.length` entries: those of views that grew from this one. */
@@ -57,6 +73,7 @@ function grown(facts: Facts, { hash, bytes, entries }: AddedSegment): Facts {
     head: hash,
     segments: facts.segments + 1,
     length: facts.length + entries.length,
+    begin: facts.begin,
     bytes: facts.bytes + bytes,
     recent: facts.segments % PAGE === 0 ? [hash] : [...facts.recent, hash],
   };

@@ -1,22 +1,95 @@
-// A view of a transcript, from the cache or from the store.
+// A view of a transcript, from the cache or from the store: whole, or what a worker needs of it.
 import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
-import { readChain } from '../log/read-chain.ts';
+import { totalTokens } from '../../../workflows/contract/loop.ts';
+import type { Behind, BoundaryEntry } from '../log/entries.ts';
+import { readChain, type StoredSegment } from '../log/read-chain.ts';
 import type { Store } from '../store/store.ts';
-import { emptyView, type View } from './shared-view.ts';
+import { emptyView, partialView, UNREAD, type View } from './shared-view.ts';
 
 export { emptyView, lastReply, type View } from './shared-view.ts';
 
-/** Throws StoreError when a stored segment is missing, damaged or not in its place. */
+/** All of it. Throws StoreError when a stored segment is missing, damaged or not in its place. */
 export async function loadView(store: Store, session: SessionId, head: Hash | null, cache?: ViewCache): Promise<View> {
   if (head === null) return emptyView(session);
   const cached = cache?.find(session, head);
   if (cached) return cached;
   const chain = await readChain(store, session, head, (hash) => cache?.find(session, hash) !== undefined);
-  const parent = chain[0]?.segment.parent;
-  let view = (parent && cache?.find(session, parent)) || emptyView(session);
-  for (const { hash, bytes, segment } of chain) view = view.grow({ hash, bytes, entries: segment.entries });
+  const view = grown(cachedParent(session, chain, cache) ?? emptyView(session), chain);
   cache?.keep(view);
   return view;
+}
+
+/**
+ * Read back to a boundary that keeps what still counts of what was before; all of it where none does. Give it a cache of its own: its
+ * views may be partial. Throws as `loadView` does.
+ */
+export async function loadWorkingView(
+  store: Store,
+  session: SessionId,
+  head: Hash | null,
+  cache?: ViewCache,
+): Promise<View> {
+  if (head === null) return emptyView(session);
+  const cached = cache?.find(session, head);
+  if (cached) return cached;
+  const start = findStart();
+  const known = (hash: Hash): boolean => cache?.find(session, hash) !== undefined;
+  const chain = await readChain(store, session, head, known, start.isRead);
+  const base = cachedParent(session, chain, cache) ?? start.view(chain) ?? emptyView(session);
+  const view = reachesBehind(base, chain) ? await loadView(store, session, head) : grown(base, chain);
+  cache?.keep(view);
+  return view;
+}
+
+function cachedParent(session: SessionId, chain: readonly StoredSegment[], cache?: ViewCache): View | undefined {
+  const parent = chain[0]?.segment.parent;
+  return parent ? cache?.find(session, parent) : undefined;
+}
+
+function grown(base: View, chain: readonly StoredSegment[]): View {
+  let view = base;
+  for (const { hash, bytes, segment } of chain) view = view.grow({ hash, bytes, entries: segment.entries });
+  return view;
+}
+
+/**
+ * The newest boundary that a counted reply came after: a compaction measures by the last one, and looks at what the model was shown
+ * when it was made.
+ */
+function findStart(): {
+  isRead(chunk: readonly StoredSegment[]): boolean;
+  view(chain: readonly StoredSegment[]): View | null;
+} {
+  let counted = false;
+  let behind: Behind | undefined;
+  return {
+    isRead(chunk) {
+      for (const { segment } of chunk.toReversed()) {
+        if (counted) behind ??= segment.behind;
+        counted ||= segment.entries.some((entry) => entry.kind === 'reply' && totalTokens(entry.spend.usage) > 0);
+      }
+      const first = chunk[0]?.segment.first ?? 0;
+      return behind !== undefined && first <= behind.from;
+    },
+    view(chain) {
+      const oldest = chain[0]?.segment;
+      return behind && oldest && oldest.n > 0 ? partialView(oldest, behind) : null;
+    },
+  };
+}
+
+/** Such a boundary was never written after a partial view: only a whole one says what it shows. */
+function reachesBehind(view: View, chain: readonly StoredSegment[]): boolean {
+  const isUnread = (position: number): boolean => {
+    const entry = view.at(position);
+    const isWordless = entry?.kind === 'user' && entry.body.kind === 'text' && entry.body.text === '';
+    return position < view.begin && (entry === UNREAD || isWordless);
+  };
+  const reaches = ({ from, prompts }: BoundaryEntry): boolean => !(from >= view.begin) || prompts.some(isUnread);
+  return (
+    view.begin > 0 &&
+    chain.some(({ segment }) => segment.entries.some((entry) => entry.kind === 'boundary' && reaches(entry)))
+  );
 }
 
 // Views of recent heads, per worker. It forgets the sessions used longest ago; forgetting costs a cold read and nothing else.
