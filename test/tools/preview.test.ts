@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { countLines, preview, resultHash, resultName } from '../../activities/tools/call/verdict.ts';
+import { countLines, preview, resultHash, resultName } from '../../activities/transcript/preview.ts';
 
 const name = resultName('a'.repeat(64));
 

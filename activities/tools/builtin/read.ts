@@ -1,7 +1,7 @@
 // The read tool: numbered lines of a file, or of a stored result, a range at a time.
 import { z } from 'zod';
 import { entryRange } from '../../transcript/log/entries.ts';
-import { resultHash } from '../call/verdict.ts';
+import { resultHash } from '../../transcript/preview.ts';
 import { defineTool, ToolFailure, type Tool, type ToolContext, type ToolOutput } from '../tool.ts';
 import type { BuiltinOptions } from './options.ts';
 import { confine, fromRoot, shown } from './files/confine.ts';

@@ -1,6 +1,6 @@
 // The write tool: puts a whole file in place. Writing the same content twice is the same as once, so a call that died runs again.
 import { z } from 'zod';
-import { countLines } from '../call/verdict.ts';
+import { countLines } from '../../transcript/preview.ts';
 import { defineTool, ToolFailure, type Tool } from '../tool.ts';
 import { type BuiltinOptions, count, shownName } from './options.ts';
 import { confine, fromRoot } from './files/confine.ts';

@@ -11,7 +11,7 @@ import type { ToolRegistry } from '../registry.ts';
 import { type AbortCause, Superseded, ToolFailure, type ToolContext } from '../tool.ts';
 import { readEntries } from '../../transcript/view/render-entries.ts';
 import { recordChild } from './journal.ts';
-import { resultHash } from './verdict.ts';
+import { resultHash } from '../../transcript/preview.ts';
 
 /** What the calls of a run share. */
 export type Workbench = CallSettings & {

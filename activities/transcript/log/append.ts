@@ -5,7 +5,7 @@ import type { CallKey } from '../../../workflows/contract/ids.ts';
 import type { Entry, Outcome, ReplyEntry } from './entries.ts';
 import { type Store, StoreError } from '../store/store.ts';
 import { lastReply, type View } from '../view/shared-view.ts';
-import { preview, PREVIEW_LIMIT, resultName } from '../../tools/call/verdict.ts';
+import { preview, PREVIEW_LIMIT, resultName } from '../preview.ts';
 
 export type AppendDeps = {
   readonly store: Store;

@@ -3,7 +3,7 @@
 import { type Entry, type Outcome, entryName } from '../log/entries.ts';
 import { inView, type Shown } from './in-view.ts';
 import { estimateTokens } from '../../../workflows/contract/ids.ts';
-import { resultName } from '../../tools/call/verdict.ts';
+import { resultName } from '../preview.ts';
 import { shrunkResult } from './notices.ts';
 
 type MicrocompactRules = {
