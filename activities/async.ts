@@ -1,55 +1,68 @@
-// Foreign code that may not heed its signal: it is waited for until then, and no longer.
-import { ApplicationFailure } from '@temporalio/common';
-import { z } from 'zod';
-import type { Attempt, Body } from './attempt.ts';
-import { isForAnotherWorker } from './guards.ts';
+// Waiting for what may not come, and for a turn. The workflow has none of this: it waits by Temporal's own timers.
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
 
-/** What `run` comes to; rejects with the signal's reason once that is aborted, whatever `run` does. */
-export async function untilAborted<Value>(signal: AbortSignal, run: () => Value | Promise<Value>): Promise<Value> {
-  let give = (): void => undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    give = () => reject(signal.reason as Error);
-    if (signal.aborted) give();
-    else signal.addEventListener('abort', give, { once: true });
-  });
-  try {
-    return await Promise.race([Promise.resolve().then(run), aborted]);
-  } finally {
-    signal.removeEventListener('abort', give);
+/** The message is the end of a sentence. */
+export class TimedOut extends Error {
+  override readonly name = 'TimedOut';
+
+  constructor(ms: number) {
+    super(`timed out after ${ms} ms`);
   }
 }
 
-// Activities beside the loop are tried a few times only. What an attempt leaves to another worker is no try.
-
-/** `tries`: begun so far. `left`: what the body remembered; JSON has no place for undefined. */
-const countSchema = z.object({ tries: z.number(), left: z.unknown().optional() });
-
 /**
- * An attempt counts from its first heartbeat, at once when there was one before it: so there may be one more than `most`, but a body
- * that kills its worker is not begun for ever. Throws what cannot be retried when they are spent.
+ * Waits for foreign code, which may not heed the signal it is given: aborted with `signal`, or after `ms`. Rejects with TimedOut or
+ * with the signal's reason at that moment, whatever `work` does.
  */
-export function atMost<Input, Output>(most: number, body: Body<Input, Output>): Body<Input, Output> {
-  return async (attempt, input) => {
-    const counted = countSchema.safeParse(attempt.remembered);
-    const before = counted.success ? counted.data : { tries: 0, left: undefined };
-    if (before.tries >= most) {
-      const message = `tried ${most} times, and each ended without a result`;
-      throw ApplicationFailure.create({ type: 'TriesSpent', message, nonRetryable: true });
-    }
-    const tries = before.tries + 1;
-    let { left } = before;
-    const remember: Attempt['remember'] = (details, when) => {
-      left = details;
-      attempt.remember({ tries, left }, when);
-    };
-    remember(left, attempt.number > 1 ? 'now' : undefined);
-    try {
-      return await body({ ...attempt, remembered: before.left, remember }, input);
-    } catch (error) {
-      attempt.remember({ tries: isForAnotherWorker(error) ? before.tries : tries, left }, 'now');
-      throw error;
-    }
-  };
+export async function within<Value>(
+  ms: number,
+  signal: AbortSignal,
+  work: (signal: AbortSignal) => Value | Promise<Value>,
+): Promise<Value> {
+  const time = new AbortController();
+  const timer = setTimeout(() => time.abort(new TimedOut(ms)), ms);
+  timer.unref();
+  const either = AbortSignal.any([signal, time.signal]);
+  let give = (): void => undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    give = () => reject(either.reason as Error);
+    if (either.aborted) give();
+    else either.addEventListener('abort', give, { once: true });
+  });
+  try {
+    return await Promise.race([Promise.resolve().then(() => work(either)), aborted]);
+  } finally {
+    clearTimeout(timer);
+    either.removeEventListener('abort', give);
+  }
+}
+
+/** What `sent` resolves to; `late` when that takes more than `ms`, or someone is in a hurry. */
+export async function inTime<T>(sent: Promise<T>, late: T, ms: number, hurry?: AbortSignal): Promise<T> {
+  const over = new AbortController();
+  const enough = hurry ? AbortSignal.any([over.signal, hurry]) : over.signal;
+  try {
+    return await Promise.race([sent, isOver(ms, enough).then(() => late)]);
+  } finally {
+    over.abort();
+  }
+}
+
+/** What has arrived already is not late, however great the hurry. */
+async function isOver(ms: number, enough: AbortSignal): Promise<void> {
+  await pause(ms, enough);
+  await turn();
+}
+
+/** Waits; false when the signal came first. */
+export async function pause(ms: number, signal: AbortSignal): Promise<boolean> {
+  try {
+    await sleep(ms, undefined, { signal });
+    return true;
+  } catch {
+    // Only the signal ends it early.
+    return false;
+  }
 }
 
 // At most `max` of something at once; the rest wait in line.

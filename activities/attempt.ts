@@ -11,7 +11,6 @@ import {
 import type { SessionId } from '../workflows/contract/ids.ts';
 import type { Answer } from '../workflows/contract/activities.ts';
 import { STORE_CORRUPT, undecodable } from '../workflows/contract/failures.ts';
-import { forAnotherWorker, isForAnotherWorker } from './guards.ts';
 import { isDamage, StoreError } from './transcript/store/store.ts';
 
 /** Why an attempt's signal was aborted: someone stopped the run, the worker is going away, or the attempt is no longer ours (L50). */
@@ -206,4 +205,19 @@ function meaningOf(error: unknown): 'current' | 'lost' | 'unknown' {
     error instanceof ActivityPausedError ||
     error instanceof ActivityResetError;
   return isLost ? 'lost' : 'unknown';
+}
+
+// What this worker cannot take and another may: not a failure of the run. It is tried again after a while, until one takes it.
+
+const kinds = ['NewerVersion', 'NoRealModel', 'HooksMissing', 'StopsOnly', 'KeyMissing'] as const;
+
+/** `message`: what this worker lacks, and what to do. */
+export function forAnotherWorker(kind: (typeof kinds)[number], message: string): ApplicationFailure {
+  return ApplicationFailure.create({ type: kind, message, nextRetryDelay: '5s' });
+}
+
+/** Also of what a newer Perdure stored: `activity` makes one of it. */
+export function isForAnotherWorker(error: unknown): boolean {
+  if (error instanceof StoreError) return error.problem === 'newer';
+  return error instanceof ApplicationFailure && kinds.some((kind) => kind === error.type);
 }

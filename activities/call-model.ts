@@ -3,7 +3,7 @@
 import type { CallModel, ModelResult, FindReply } from '../workflows/contract/activities.ts';
 import { type Attempt, givenUp } from './attempt.ts';
 import type { Deps } from './deps.ts';
-import { promptHooks } from './hooks/around-runs.ts';
+import { promptHooks } from './run/around-runs.ts';
 import { announce, finish, orDied, retell } from './live/tell.ts';
 import type { LiveWriter } from './live/events.ts';
 import { answerChecks } from './model/answer-schema.ts';
@@ -13,8 +13,9 @@ import { afterWait, noTries, type Tries, leftOfWait } from './model/failed-attem
 import { refuseWithoutHooks, refuseScripted } from './guards.ts';
 import { inDoubt } from './model/run-open-calls.ts';
 import { died, settle } from './model/settle.ts';
-import { endWithout, type ModelStep, observableMessage } from './model/store-reply.ts';
-import type { RunConfig } from './run/configuration.ts';
+import { endWithout, observableMessage } from './model/store-reply.ts';
+import type { ModelStep } from './model/step.ts';
+import type { RunConfig } from './configuration.ts';
 import { isForgotten, stepRecord } from './step-record.ts';
 import type { Entry } from './transcript/log/entries.ts';
 import type { Extended } from './transcript/transcripts.ts';

@@ -3,7 +3,7 @@
 import type { Commit, Committed } from '../workflows/contract/activities.ts';
 import type { Attempt } from './attempt.ts';
 import type { Deps } from './deps.ts';
-import { sessionEnd } from './hooks/around-runs.ts';
+import { sessionEnd } from './run/around-runs.ts';
 import { announce, orDied } from './live/tell.ts';
 
 export function commit(deps: Deps): (attempt: Attempt, input: Commit) => Promise<Committed> {

@@ -1,10 +1,10 @@
 // A worker that is there to stop one run: it records what ends, and begins nothing, of any session (L47, L49).
-import { ApplicationFailure } from '@temporalio/common';
 import type { SessionId } from '../workflows/contract/ids.ts';
-import type { Body } from './attempt.ts';
-import { StoreError } from './transcript/store/store.ts';
+import { type Body, forAnotherWorker, type Attempt, isForAnotherWorker } from './attempt.ts';
 import type { Deps } from './deps.ts';
-import type { RunConfig } from './run/configuration.ts';
+import type { RunConfig } from './configuration.ts';
+import { z } from 'zod';
+import { ApplicationFailure } from '@temporalio/common';
 
 /** `run`: the one that is stopped, under way or about to open. */
 export type Stops = { readonly session: SessionId; readonly run: number };
@@ -24,21 +24,6 @@ export function beginNothing(stops: Stops | null) {
       throw forAnotherWorker('StopsOnly', `this worker only stops session ${stops.session}: start one that works`);
     };
   };
-}
-
-// What this worker cannot take and another may: not a failure of the run. It is tried again after a while, until one takes it.
-
-const kinds = ['NewerVersion', 'NoRealModel', 'HooksMissing', 'StopsOnly', 'KeyMissing'] as const;
-
-/** `message`: what this worker lacks, and what to do. */
-export function forAnotherWorker(kind: (typeof kinds)[number], message: string): ApplicationFailure {
-  return ApplicationFailure.create({ type: kind, message, nextRetryDelay: '5s' });
-}
-
-/** Also of what a newer Perdure stored: `activity` makes one of it. */
-export function isForAnotherWorker(error: unknown): boolean {
-  if (error instanceof StoreError) return error.problem === 'newer';
-  return error instanceof ApplicationFailure && kinds.some((kind) => kind === error.type);
 }
 
 // A run keeps its guards: it waits for a worker that has the hooks it was opened with. One that lacks them would let through what
@@ -68,4 +53,37 @@ export function refuseScripted({ scripted }: Pick<Deps, 'scripted'>, config: Pic
   const message =
     'this worker has only the scripted model, and the run was begun with a real one: set ANTHROPIC_API_KEY';
   throw forAnotherWorker('NoRealModel', message);
+}
+
+// Activities beside the loop are tried a few times only. What an attempt leaves to another worker is no try.
+
+/** `tries`: begun so far. `left`: what the body remembered; JSON has no place for undefined. */
+const countSchema = z.object({ tries: z.number(), left: z.unknown().optional() });
+
+/**
+ * An attempt counts from its first heartbeat, at once when there was one before it: so there may be one more than `most`, but a body
+ * that kills its worker is not begun for ever. Throws what cannot be retried when they are spent.
+ */
+export function atMost<Input, Output>(most: number, body: Body<Input, Output>): Body<Input, Output> {
+  return async (attempt, input) => {
+    const counted = countSchema.safeParse(attempt.remembered);
+    const before = counted.success ? counted.data : { tries: 0, left: undefined };
+    if (before.tries >= most) {
+      const message = `tried ${most} times, and each ended without a result`;
+      throw ApplicationFailure.create({ type: 'TriesSpent', message, nonRetryable: true });
+    }
+    const tries = before.tries + 1;
+    let { left } = before;
+    const remember: Attempt['remember'] = (details, when) => {
+      left = details;
+      attempt.remember({ tries, left }, when);
+    };
+    remember(left, attempt.number > 1 ? 'now' : undefined);
+    try {
+      return await body({ ...attempt, remembered: before.left, remember }, input);
+    } catch (error) {
+      attempt.remember({ tries: isForAnotherWorker(error) ? before.tries : tries, left }, 'now');
+      throw error;
+    }
+  };
 }

@@ -2,9 +2,8 @@
 import type { Scheduled } from '../workflows/contract/activities.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import { afterStop, runStopHooks } from './run-stop-hooks.ts';
-import { atMost } from './async.ts';
+import { atMost, beginNothing, type Stops } from './guards.ts';
 import { activity } from './attempt.ts';
-import { beginNothing, type Stops } from './guards.ts';
 import { callModel, findReply } from './call-model.ts';
 import { commit } from './commit.ts';
 import { collapse } from './compaction/collapse.ts';

@@ -1,33 +1,6 @@
-// Values that are stored as JSON and say which version they have. What a newer Perdure wrote is no damage: in a deploy that goes
-// from worker to worker it is left to those that are newer already.
-import { StoreError } from './transcript/store/store.ts';
+// JSON from outside: how deep it is nested, and what stands for a text that is none.
 
-/** Undefined when it is no JSON. */
-export function parseStored(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8'));
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
-}
-
-/** What shows that a newer Perdure wrote it; undefined for the version that is read here, and for what is none at all. */
-export function newerVersion(value: unknown): string | undefined {
-  const v = (value as { readonly v?: unknown } | null | undefined)?.v;
-  return Number.isSafeInteger(v) && (v as number) > 1 ? `version ${String(v)}, this one reads 1` : undefined;
-}
-
-/** `sign`: what shows it. */
-export function newerValue(what: string, sign: string): StoreError {
-  return new StoreError(
-    'newer',
-    `${what} was written by a newer Perdure (${sign}): update this one, or leave it to workers of that version`,
-  );
-}
-
-// How deep JSON is nested, without recursion: what is asked about may be built to overflow a stack.
-
+/** Works without recursion: what is asked about may be built to overflow a stack. */
 export function deeperThan(value: unknown, limit: number): boolean {
   const open: { readonly value: unknown; readonly depth: number }[] = [{ value, depth: 1 }];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
@@ -37,3 +10,34 @@ export function deeperThan(value: unknown, limit: number): boolean {
   }
   return false;
 }
+
+// What stands for the input of a call that is not one JSON text. The API takes back only an object; the text is kept in it, and such
+// a call is answered with an error, whatever its tool would accept (L15, L28).
+
+/** Levels: what is nested deeper cannot be written as JSON again, and no tool has a use for it. */
+export const DEEPEST_JSON = 1_000;
+
+/** Undefined for a text that is no JSON value, or is nested too deep. */
+export function parseInput(json: string): { readonly value: unknown } | undefined {
+  try {
+    const value = JSON.parse(json) as unknown;
+    return deeperThan(value, DEEPEST_JSON) ? undefined : { value };
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+export function keptInput(json: string): { readonly unparsable: string } {
+  return { unparsable: json };
+}
+
+/** Whether `input` was made by `keptInput`: a tool's own field of this name holds another text, or stands beside others. */
+export function isBrokenInput(input: unknown): boolean {
+  if (typeof input !== 'object' || input === null || Object.keys(input).length !== 1) return false;
+  const { unparsable } = input as { readonly unparsable?: unknown };
+  return typeof unparsable === 'string' && parseInput(unparsable) === undefined;
+}
+
+/** Deeper input than any tool has a use for overflows stacks further down: JSON.stringify, a schema that recurses. */
+export const MAX_DEPTH = 200;

@@ -2,12 +2,13 @@
 import type { RunStopHooks, StopHooksRan, AfterStop } from '../workflows/contract/activities.ts';
 import { type Attempt, givenUp, isGivenUp } from './attempt.ts';
 import type { Deps, AfterStopHandler, EndedRun } from './deps.ts';
-import { hookContext } from './hooks/around-runs.ts';
+import { hookContext } from './hooks/hooks.ts';
 import { refuseWithoutHooks } from './guards.ts';
 import { orDied } from './live/tell.ts';
 import { finalText } from './transcript/view/result.ts';
-import { queryName } from './run/configuration.ts';
-import { untilAborted } from './async.ts';
+import { queryName } from './configuration.ts';
+import { TimedOut, within } from './async.ts';
+import { reasonOf } from './text.ts';
 
 /** An attempt that was stopped answers `passed`: whoever stopped it decides what follows (L47). */
 export function runStopHooks(deps: Deps): (attempt: Attempt, input: RunStopHooks) => Promise<StopHooksRan> {
@@ -52,16 +53,10 @@ async function runHandler(
   stopped: AbortSignal,
   warn: Deps['warn'],
 ): Promise<void> {
-  const time = new AbortController();
-  const timer = setTimeout(() => time.abort(), timeoutMs);
-  const signal = AbortSignal.any([stopped, time.signal]);
   try {
-    await untilAborted(signal, () => run({ ...ended, signal }));
+    await within(timeoutMs, stopped, (signal) => run({ ...ended, signal }));
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    const what = time.signal.aborted ? `timed out after ${timeoutMs} ms` : stopped.aborted ? 'was stopped' : why;
+    const what = stopped.aborted && !(error instanceof TimedOut) ? 'was stopped' : reasonOf(error);
     warn(`after-stop handler ${name} of ${queryName(ended)}: ${what}`);
-  } finally {
-    clearTimeout(timer);
   }
 }

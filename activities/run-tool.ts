@@ -6,7 +6,7 @@ import { type Attempt, stopped } from './attempt.ts';
 import type { Deps } from './deps.ts';
 import { refuseWithoutHooks } from './guards.ts';
 import { orDied } from './live/tell.ts';
-import type { CallBlock } from './model/judge.ts';
+import type { CallBlock } from './tools/call/call-port.ts';
 import { lastReply, type View } from './transcript/view/view.ts';
 
 export function runTool(deps: Deps): (attempt: Attempt, input: RunTool) => Promise<ToolResult> {

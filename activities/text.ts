@@ -38,3 +38,20 @@ export function isBlank(text: string): boolean {
 export function clip(text: string, limit = 2_000): string {
   return toUSVString(text.length <= limit ? text : `${text.slice(0, limit - 1)}…`);
 }
+
+/** The text without the secrets of this process. */
+export type Redact = (text: string) => string;
+
+// What is said of an error that is not ours.
+
+/** The first line of an error's message, for the end of a sentence. */
+export function reasonOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.split('\n', 1)[0]?.trim() || 'no reason given';
+}
+
+/** The `code` of a system error, such as ENOENT; undefined for any other value. */
+export function codeOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('code' in error)) return undefined;
+  return typeof error.code === 'string' ? error.code : undefined;
+}

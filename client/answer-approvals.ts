@@ -6,7 +6,7 @@ import { type ApprovalEvent, type WaitingApproval, reasonProblem } from './sessi
 import type { PerdureClient } from './client.ts';
 import { arrival } from './async.ts';
 import { ClientProblem } from './problem.ts';
-import { oneLine } from './render/paint.ts';
+import { oneLine } from './paint.ts';
 
 /** `input`: runs with this instead of what the model wrote. `interrupt`: the run ends with the denial (L34). */
 export type ApprovalAnswer =

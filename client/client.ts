@@ -1,21 +1,15 @@
 // The typed client: everything a program or a person does with sessions. It needs a server, never a worker.
 import type { Client } from '@temporalio/client';
-import type { MessageId, SessionId } from '../workflows/contract/ids.ts';
-import type { Profile } from '../workflows/contract/profiles.ts';
+import type { SessionId } from '../workflows/contract/ids.ts';
 import {
   SIGNALS,
   UPDATES,
   WORKFLOW_TYPE,
-  type OptionChanges,
   type PendingApproval,
-  type RunOptions,
   type SignalOnce,
 } from '../workflows/contract/session.ts';
-import type { ForWorkers } from '../worker/config/queue.ts';
-import type { Told } from '../activities/live/events.ts';
 import type { Entry } from '../activities/transcript/log/entries.ts';
 import { createLimit } from '../activities/async.ts';
-import type { Store } from '../activities/transcript/store/store.ts';
 import {
   type WaitingApproval,
   approve,
@@ -26,54 +20,23 @@ import {
 } from './sessions/decide.ts';
 import { follow, type Followed, type FollowOptions } from './follow/follow.ts';
 import { headOf, transcriptReader } from './sessions/read.ts';
-import { known, refuseUnknown } from './known-options.ts';
+import { known, refuseUnknown } from './options.ts';
+import {
+  type ClientOptions,
+  type StartOptions,
+  type SendOptions,
+  describeHere,
+  startSession,
+  MOST_UPDATES,
+  update,
+  type Sent,
+} from './sessions/start.ts';
 import { messageOf, newMessageId, cancel, closedProblem, signal } from './sessions/send.ts';
 import { patience, persist } from './sessions/persist.ts';
 import { type Damage, examineDamage } from './sessions/repair.ts';
 import type { RunOutcome } from './sessions/outcome.ts';
 import { checkedId, sessionInfo, type SessionDescription, type SessionInfo } from './sessions/info.ts';
-import { describeHere, startSession, MOST_UPDATES, update } from './sessions/start.ts';
 import { snip, type Snipped } from './sessions/snip.ts';
-
-export type ClientOptions = {
-  readonly temporal: Client;
-  /** The store its workers use. */
-  readonly store: Store;
-  readonly live: (session: SessionId, signal: AbortSignal) => AsyncIterable<Told>;
-  /** Whether the server has the phase registered as a search attribute. */
-  readonly visibility: () => Promise<boolean>;
-  /** Of sessions that it begins. */
-  readonly taskQueue?: string;
-  /** The store's own id: a session of another one, or one that cannot be read, is refused. Absent: not checked. */
-  readonly storeId?: () => Promise<string>;
-  /** Of the sessions that are opened here; absent: `machine`. */
-  readonly profile?: Profile;
-  /** Whether the payloads of sessions that are opened here are sealed. */
-  readonly sealed?: boolean;
-  /** Milliseconds between looks at a session that is followed. */
-  readonly lookMs?: number;
-};
-
-/** `messageId`: the same on a retry is the same message. */
-export type StartOptions = OptionChanges & {
-  /** Chosen here when absent. One that is open takes the options given, and null takes one of its own back. */
-  readonly session?: string;
-  readonly messageId?: MessageId;
-  /** What is not given, or null, of a session that is opened by this: one that is open keeps its own. */
-  readonly ifNew?: Partial<RunOptions>;
-  /** Of a session that is opened by this, where `session` names none: made with newSessionId(). */
-  readonly newId?: string;
-  /** Which workers a session that is opened by this is for; absent: those of the client's task queue. */
-  readonly workers?: ForWorkers;
-};
-
-export type SendOptions = {
-  readonly now?: boolean;
-  readonly messageId?: MessageId;
-  readonly options?: OptionChanges;
-};
-
-export type Sent = { readonly session: SessionId; readonly messageId: MessageId };
 
 /** Every method throws ClientProblem, a sentence; those that read a transcript throw StoreError too. */
 export type PerdureClient = {

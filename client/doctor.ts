@@ -5,7 +5,8 @@ import { probeSandbox } from '../activities/tools/sandbox.ts';
 import { bundlePath } from '../worker/bundle.ts';
 import { type DataFolder, dataFolder, type Env } from '../worker/embedded/data-folder.ts';
 import { resolveConnection } from '../worker/embedded/resolve-connection.ts';
-import { reasonOf, SetupProblem } from '../worker/embedded/setup-problem.ts';
+import { SetupProblem } from '../worker/setup-problem.ts';
+import { reasonOf } from '../activities/text.ts';
 import { isKeyless } from '../worker/keyless.ts';
 import { modelSettings } from '../worker/model-access.ts';
 import { connectClient, type Target } from '../worker/embedded/connect-client.ts';
@@ -13,7 +14,7 @@ import { findBinary } from '../worker/embedded/find-binary.ts';
 import { livingMembers } from '../worker/embedded/members.ts';
 import { NAMESPACE } from '../worker/embedded/server-args.ts';
 import { runningServer, type ServerRecord, wantedVersion } from '../worker/embedded/server-record.ts';
-import { workerPolls, nobodyWorks } from './connect/worker-polls.ts';
+import { workerPolls, nobodyWorks } from './sessions/worker-polls.ts';
 import { forAnyWorker } from '../worker/config/queue.ts';
 
 const OLDEST_NODE = [20, 19] as const;

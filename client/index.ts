@@ -1,6 +1,7 @@
 // What a program gets from `perdure`: a prompt run with query(), and the typed client for durable sessions.
 export { createClient } from './client.ts';
-export type { ClientOptions, PerdureClient, SendOptions, Sent, StartOptions } from './client.ts';
+export type { PerdureClient } from './client.ts';
+export type { ClientOptions, SendOptions, Sent, StartOptions } from './sessions/start.ts';
 export type { Followed, FollowOptions } from './follow/follow.ts';
 export type { ApprovalEvent, WaitingApproval } from './sessions/decide.ts';
 export type { ApproveOptions, DenyOptions } from './sessions/decide.ts';

@@ -2,14 +2,14 @@
 import type { Watched } from '../activities/live/events.ts';
 import { checkConfig, type PerdureConfig } from '../worker/config/config.ts';
 import { type ChosenConfig, chooseConfig } from './connect/session-workers.ts';
-import { reasonOf } from '../worker/embedded/setup-problem.ts';
+import { reasonOf } from '../activities/text.ts';
 import { RUN_OPTIONS } from '../workflows/contract/options-problem.ts';
 import type { OptionChanges } from '../workflows/contract/session.ts';
 import { answerApprovals, type OnApproval } from './answer-approvals.ts';
 import type { ApprovalEvent } from './sessions/decide.ts';
 import { openWorkplace } from './connect/workplace.ts';
 import { arrival, onceAborted } from './async.ts';
-import { type KeysOf, refuseUnknown } from './known-options.ts';
+import { type KeysOf, refuseUnknown } from './options.ts';
 import { ClientProblem } from './problem.ts';
 import type { RunOutcome } from './sessions/outcome.ts';
 

@@ -5,7 +5,7 @@ import type { AfterStopHandler, Deps, RunDefaults } from '../activities/deps.ts'
 import type { HookConfig } from '../activities/hooks/hooks.ts';
 import { hookRunner } from '../activities/hooks/hook-runner.ts';
 import { fileLive } from '../activities/live/file-live.ts';
-import { configReader } from '../activities/run/configuration.ts';
+import { configReader } from '../activities/configuration.ts';
 import { builtinTools } from '../activities/tools/builtin/builtin-tools.ts';
 import { changingRegistry, createRegistry, type ToolRegistry } from '../activities/tools/registry.ts';
 import { callRunner } from '../activities/tools/call/runner.ts';

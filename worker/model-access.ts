@@ -1,9 +1,10 @@
 // How this worker reaches the model: the real API with a key, another server with ANTHROPIC_BASE_URL, else the scripted model.
 import Anthropic from '@anthropic-ai/sdk';
-import { anthropicModel, type ModelPort } from '../activities/model/stream.ts';
+import { anthropicModel } from '../activities/model/stream.ts';
+import type { ModelPort } from '../activities/deps.ts';
 import { isKeyless } from './keyless.ts';
 import { demoScript, startScriptedModel } from './scripted-model/index.ts';
-import { SetupProblem } from './embedded/setup-problem.ts';
+import { SetupProblem } from './setup-problem.ts';
 
 export { isKeyless, SCRIPTED_NOTICE } from './keyless.ts';
 

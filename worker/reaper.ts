@@ -12,7 +12,7 @@ import { isAlive, parseIdentity, processIdentity } from '../activities/process/i
 import { MEMO_KEY, WORKFLOW_TYPE, type SessionMemo } from '../workflows/contract/session.ts';
 import { LockHeld, withLock, identitySchema } from './embedded/file-lock.ts';
 import { GRPC, grpcFailure } from './embedded/connect-client.ts';
-import { readJsonFile, writeJsonFile } from './embedded/json-file.ts';
+import { readJsonFile, writeJsonFile } from './json-file.ts';
 
 /** PENDING_ACTIVITY_STATE_STARTED and _CANCEL_REQUESTED: an attempt was begun. */
 const BEGUN: readonly unknown[] = [2, 3];

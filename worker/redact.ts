@@ -1,6 +1,6 @@
 // Takes the secrets of a process out of a text that others wrote, in whatever spelling they come back: as they are, percent-encoded,
 // JSON-escaped, in base64 at any offset. For texts that people read and the store keeps; what a model says in a reply is not touched (L16).
-import type { Redact } from '../activities/deps.ts';
+import type { Redact } from '../activities/text.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
 

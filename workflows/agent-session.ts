@@ -1,11 +1,10 @@
 // The workflow: one session, one conversation. It waits for messages, opens a run for what waits, and lives until it is cancelled, or
 // for as long as it was asked to.
 import { ApplicationFailure, CancelledFailure, condition, isCancellation, workflowInfo } from '@temporalio/workflow';
-import { committed } from './ports.ts';
+import { commitEntries, openAndRun, run } from './run.ts';
 import { undecodable } from './contract/failures.ts';
 import type { RunSummary } from './contract/session.ts';
 import { handoverIfDue, handoverReady } from './handover.ts';
-import { openAndRun, run } from './run.ts';
 import { isMessage } from './inbox.ts';
 import { firstCarry, type ResumedInput } from './session-state.ts';
 import { Session } from './session.ts';
@@ -16,7 +15,7 @@ export async function agentSession(argument: ResumedInput): Promise<RunSummary> 
   const carry = input.carry ?? firstCarry(input, workflowInfo().firstExecutionRunId);
   const session = new Session(input, carry);
   if (!input.carry && input.first) session.take(input.first);
-  const isOver = (): boolean => input.until === 'run' && session.facts.last !== null && session.inbox.count === 0;
+  const isOver = (): boolean => input.until === 'run' && session.facts.now.last !== null && session.inbox.count === 0;
   try {
     if (carry.run) await run(session, carry.run);
     const cancelled = (): boolean => session.stopCause === 'cancel';
@@ -31,16 +30,16 @@ export async function agentSession(argument: ResumedInput): Promise<RunSummary> 
     if (!isCancellation(error)) throw error;
   }
   await close(session);
-  if (session.stopCause === 'cancel' || !session.facts.last) throw new CancelledFailure('session cancelled');
-  return session.facts.last;
+  if (session.stopCause === 'cancel' || !session.facts.now.last) throw new CancelledFailure('session cancelled');
+  return session.facts.now.last;
 }
 
 /** What still waits, also what arrives meanwhile, is recorded as not taken (L49, L61). */
 async function close(session: Session): Promise<void> {
   do {
     const notTaken = session.inbox.takeAll().map((message) => message.id);
-    const head = await committed(session, session.facts.head, [{ kind: 'session_closed', notTaken }]);
-    session.facts = { ...session.facts, head };
+    const head = await commitEntries(session, session.facts.now.head, [{ kind: 'session_closed', notTaken }]);
+    session.facts.close(head);
     await session.beside.settled();
   } while (session.inbox.count > 0);
   session.enter('closed');

@@ -6,7 +6,7 @@ import type { PendingApproval } from './contract/session.ts';
 import { handOver, handoverReady } from './handover.ts';
 import type { CallResult } from './machine/events.ts';
 import type { RunState } from './machine/state.ts';
-import type { RunBench } from './perform.ts';
+import type { RunBench } from './run-bench.ts';
 import { heldByNothing, type ToolsCarry } from './session-state.ts';
 
 /** Calls that run together, and what is known of all calls of the reply. */
@@ -79,7 +79,7 @@ function approvalOf(
   before: PendingApproval | null,
 ): PendingApproval {
   if (head === null) throw new Error('a call without a stored reply');
-  const name = `${session.facts.runs}.${iteration}.${index}`;
+  const name = `${session.facts.now.runs}.${iteration}.${index}`;
   const asked = { ...ask, head, index };
   // The same question again, for the edited input would not do: a late answer to the first is none to this one.
   if (before?.inputHash === ask.inputHash) return { ...asked, call: again(before.call), deadline: before.deadline };

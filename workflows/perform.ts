@@ -10,30 +10,21 @@ import type {
   ModelResult,
   StopHooksRan,
 } from './contract/activities.ts';
-import { noSpend, type RunSnapshot } from './contract/loop.ts';
+import { noSpend } from './contract/loop.ts';
 import { collapseInput, compactInput, modelInput } from './machine/context.ts';
 import type { Event, Move } from './machine/events.ts';
 import type { LoopPort } from './machine/loop.ts';
 import type { RunState } from './machine/state.ts';
-import type { RunClock } from './run-clock.ts';
 import { runTools } from './run-tools.ts';
-import { type Held, type RunCarry, heldByNothing } from './session-state.ts';
+import { heldByNothing } from './session-state.ts';
 import type { Session } from './session.ts';
 import { handOver, handoverReady } from './handover.ts';
-
-/** What a run performs its moves with. */
-export type RunBench = {
-  readonly session: Session;
-  readonly snapshot: RunSnapshot;
-  readonly clock: RunClock;
-  readonly carried: (state: RunState, held: Held) => RunCarry;
-};
+import type { RunBench } from './run-bench.ts';
 
 export function performer(bench: RunBench): LoopPort['perform'] {
   const { session } = bench;
   return (move, state) => {
-    const live = session.run;
-    if (live) live.state = state;
+    session.reach(state);
     if (session.stopCause && move.do !== 'run_tools') {
       return { kind: 'stopped', stop: session.stopCause };
     }
@@ -58,7 +49,7 @@ function modelCall(bench: RunBench, state: RunState): Promise<Event> {
   const { session, snapshot } = bench;
   const input = { ...appending(bench, state), ...modelInput(state, snapshot.rules) };
   if (state.pendingSummary) {
-    session.beside.summarize(state.pendingSummary, snapshot.config, () => session.nextStep());
+    session.beside.summarize(state.pendingSummary, snapshot.config, () => session.facts.nextStep());
   }
   const ended = (result: ModelResult): Event => {
     return { kind: 'model', result, step: input.step, stop: session.stopCause, ...session.beside.take() };
@@ -77,7 +68,7 @@ function appending(
   { session, snapshot: { config } }: RunBench,
   { head, pending: append, iteration }: RunState,
 ): AppendingStep {
-  return { head, append, config, step: session.nextStep(), iteration };
+  return { head, append, config, step: session.facts.nextStep(), iteration };
 }
 
 function compaction(bench: RunBench, state: RunState, move: Extract<Move, { do: 'compact' }>): Promise<Event> {
@@ -100,7 +91,7 @@ function stopHooks(
   { active }: Extract<Move, { do: 'run_stop_hooks' }>,
 ): Promise<Event> {
   if (head === null) throw new Error('stop hooks without a stored reply');
-  const input = { head, config, step: session.nextStep(), iteration, active };
+  const input = { head, config, step: session.facts.nextStep(), iteration, active };
   const passed = { kind: 'passed' } as const;
   const instead: Instead<StopHooksRan> = {
     stopped: () => ({ verdict: passed, failed: [] }),
@@ -123,7 +114,7 @@ const noResult = {
 
 /** It ended, and its worker did not say what it had come to: it may have stored its reply, and begun calls of it. */
 function found(session: Session, call: CallModel): Promise<ModelResult> {
-  const look = () => session.ports.findReply({ call, step: session.nextStep() });
+  const look = () => session.ports.findReply({ call, step: session.facts.nextStep() });
   return CancellationScope.nonCancellable(look).catch(whenFailed(noResult));
 }
 
@@ -160,7 +151,7 @@ async function park(bench: RunBench, state: RunState, { waitMs }: Extract<Move, 
   // During a handover a `resume` may have arrived.
   if (carried === null) session.resumed = false;
   const until = carried ?? Date.now() + waitMs;
-  if (session.run) session.run.parkedUntil = until;
+  session.park(until);
   session.enter('parked');
   try {
     await session.runScope.run(() => parkedUntil(bench, state, until));
@@ -168,7 +159,7 @@ async function park(bench: RunBench, state: RunState, { waitMs }: Extract<Move, 
     // What is thrown besides is the handover itself.
     if (!isCancellation(error)) throw error;
   }
-  if (session.run) session.run.parkedUntil = null;
+  session.park(null);
   clock.resume();
   session.enter('running');
   return session.stopCause ? { kind: 'stopped', stop: session.stopCause } : { kind: 'ready' };

@@ -5,15 +5,11 @@ import {
   proxyActivities,
   workflowInfo,
   type ActivityOptions,
-  CancellationScope,
-  sleep,
 } from '@temporalio/workflow';
-import { activityType, type Activities, type Answer, type Append, type Registered } from './contract/activities.ts';
+import { activityType, type Activities, type Answer, type Registered } from './contract/activities.ts';
 import { profiles, type Profile } from './contract/profiles.ts';
 import { recordsQueue } from './contract/session.ts';
 import { undecodable, STORE_CORRUPT } from './contract/failures.ts';
-import type { Hash } from './contract/ids.ts';
-import type { Session } from './session.ts';
 
 /** No maximumAttempts: an activity decides itself when to give up, by returning a value or a non-retryable failure. */
 const retry = { initialInterval: '100ms', backoffCoefficient: 2, maximumInterval: '30s' } as const;
@@ -100,28 +96,4 @@ export function activityProblem(error: unknown): ActivityProblem | null {
     return { damaged: true, detail: cause.message };
   const why = cause?.message ?? error.message;
   return { damaged: false, detail: `internal error: ${type} failed and is not tried again: ${why}` };
-}
-
-// Stores what no model call will carry, whatever is cancelled meanwhile (L39, L47, L49).
-
-const FIRST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 600_000;
-
-/**
- * The new head; `head` when what is stored is damaged: what cannot be read cannot be continued, and the memo says the rest. After any
- * other failure it is tried again, for what is to be stored is nowhere else.
- */
-export async function committed(session: Session, head: Hash | null, append: readonly Append[]): Promise<Hash | null> {
-  return CancellationScope.nonCancellable(async () => {
-    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
-      try {
-        return (await session.ports.commit({ head, append, step: session.nextStep() })).head;
-      } catch (error) {
-        const problem = activityProblem(error);
-        if (problem === null) throw error;
-        if (problem.damaged) return head;
-      }
-      await sleep(pause);
-    }
-  });
 }

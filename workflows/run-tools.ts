@@ -9,7 +9,7 @@ import type { PendingApproval } from './contract/session.ts';
 import { batches, contextAfter } from './machine/calls.ts';
 import type { CallResult, Move, ToolsRan } from './machine/events.ts';
 import type { RunState } from './machine/state.ts';
-import type { RunBench } from './perform.ts';
+import type { RunBench } from './run-bench.ts';
 import type { Session } from './session.ts';
 
 const NOT_STARTED = {
@@ -29,8 +29,7 @@ type RunTools = Extract<Move, { do: 'run_tools' }>;
 /** Returns at once when every call ran with its reply: a promise is dear in a workflow, see `LoopPort`. */
 export function runTools(bench: RunBench, state: RunState, move: RunTools): ToolsRan | Promise<ToolsRan> {
   const { session } = bench;
-  const resumed = session.run?.tools ?? null;
-  if (session.run) session.run.tools = null;
+  const resumed = session.takeTools();
   const results = new Map<number, CallResult>(resumed?.results);
   for (const call of move.calls) {
     const known = knownResult(session, state, call);
@@ -77,16 +76,16 @@ function toolsRan(
     cut,
     stop: session.stopCause,
     queued: session.inbox.next(),
-    snips: session.facts.snips,
+    snips: session.facts.now.snips,
     leftMs: clock.leftMs,
     ...session.beside.take(),
   };
 }
 
 /** With its key: whatever was recorded of it counts. */
-function itemOf({ facts: { chain } }: Session, { head }: RunState, index: number): OutcomeItem {
+function itemOf({ facts }: Session, { head }: RunState, index: number): OutcomeItem {
   if (head === null) throw new Error('a call without a stored reply');
-  return { index, key: callKey(chain, head, index) };
+  return { index, key: callKey(facts.now.chain, head, index) };
 }
 
 /** It ran with the reply, or right after it in the same activity. */
@@ -121,7 +120,7 @@ async function runBatch(bench: RunBench, state: RunState, batch: Batch): Promise
       const judged = { ...(call.safe ? { safe: true as const } : {}), ...(doubtful ? { doubtful } : {}) };
       const item = itemOf(session, state, index);
       const run = (more: Pick<RunTool, 'decision'>) =>
-        session.ports.runTool({ ...common, step: session.nextStep(), index, ...judged, ...more });
+        session.ports.runTool({ ...common, step: session.facts.nextStep(), index, ...judged, ...more });
       const result = await siblings
         .run(() => approved(bench, state, batch, call, run))
         .then(
@@ -195,7 +194,8 @@ async function settleCall(
 ): Promise<CallResult> {
   const { index } = item;
   const judged = safe ? { safe: true as const } : {};
-  const look = () => session.ports.runTool({ ...calls, ...judged, step: session.nextStep(), index, stopped: true });
+  const look = () =>
+    session.ports.runTool({ ...calls, ...judged, step: session.facts.nextStep(), index, stopped: true });
   try {
     const done = await CancellationScope.nonCancellable(look);
     if ('ask' in done) throw new Error(`call ${index} asks, and it was stopped`);

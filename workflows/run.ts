@@ -1,8 +1,8 @@
 // One run: opened by messages or taken up after a handover, through the loop, to its terminal reason and its commit.
-import { ActivityFailure, CancellationScope, isCancellation } from '@temporalio/workflow';
-import { activityProblem, committed } from './ports.ts';
+import { ActivityFailure, CancellationScope, isCancellation, sleep } from '@temporalio/workflow';
+import { activityProblem } from './ports.ts';
 import type { Append, OpenRun, Place, RunEnded, RunOpened } from './contract/activities.ts';
-import type { MessageId } from './contract/ids.ts';
+import type { MessageId, Hash } from './contract/ids.ts';
 import { addSpend } from './contract/loop.ts';
 import { sizeProblem } from './contract/options-problem.ts';
 import { LISTED_MESSAGES, type RunSummary, type UserMessage } from './contract/session.ts';
@@ -14,37 +14,34 @@ import { showError } from './machine/ends.ts';
 import { initialState, type RunState } from './machine/state.ts';
 import { snipAppend, userAppend } from './machine/transitions.ts';
 import { performer } from './perform.ts';
-import { RunClock } from './run-clock.ts';
-import { lossAppend, heldByNothing, placeAfter, withOptions, type Held, type RunCarry } from './session-state.ts';
+import { RunClock } from './run-bench.ts';
+import { heldByNothing, placeAfter, type Held, type RunCarry } from './session-state.ts';
 import type { Session } from './session.ts';
 
 /** A new run for the messages that wait. */
 export async function openAndRun(session: Session): Promise<void> {
   const { messages, interrupted } = session.takeMessages();
-  const before = session.facts.options;
-  session.facts = { ...session.facts, runs: session.facts.runs + 1, options: withOptions(before, messages) };
-  const { head, runs, context } = session.facts;
+  const { facts } = session;
+  const before = facts.now.options;
+  facts.beginRun(messages);
+  const { head, runs, context } = facts.now;
   const startedAt = Date.now();
   session.beginRun({ state: initialState(head, []), ...heldByNothing });
   if (interrupted) session.stop('interrupt');
   session.enter('running');
-  const opened = await open(session, placeAfter(session.facts.place, messages));
+  const opened = await open(session, placeAfter(facts.now.place, messages));
   const ids = listed(messages.map((message) => message.id));
-  const { snips } = session.facts;
-  session.dropSnips(snips);
-  const loss = lossAppend(session.facts);
-  session.facts = { ...session.facts, lost: null };
+  const { snips } = facts.now;
+  facts.dropSnips(snips);
+  const loss = facts.takeLoss();
   const users = [...snipAppend(snips), ...messages.map(userAppend)];
   if (opened.kind !== 'opened') {
-    const accepted = session.facts.accepted ?? before;
-    // Options that no run can open with are not kept for the next one; a defect says nothing about them.
-    const kept = opened.kind === 'refused' ? { options: accepted, accepted: null, refused: null } : { accepted };
-    session.facts = { ...session.facts, ...kept };
+    facts.failToOpen(opened.kind, before);
     const end = showError({ reason: 'model_error', detail: opened.detail });
     await finish(session, { ...end, state: initialState(head, [...loss, ...users], context) }, ids, startedAt);
     return;
   }
-  session.facts = { ...session.facts, accepted: null, place: opened.place ?? null };
+  facts.openRun(opened.place ?? null);
   const { config, rules } = opened;
   const begun = { kind: 'run_started', run: runs, config, at: startedAt } as const;
   const state = initialState(head, [...loss, begun, ...users], context);
@@ -62,11 +59,11 @@ const listed = (messages: readonly MessageId[]): readonly MessageId[] => message
  * opened with. Hooks that were stopped are asked by the next run.
  */
 async function open(session: Session, place: Place | null): Promise<RunOpened | Failed> {
-  const { chain, runs, options, begun, refused } = session.facts;
+  const { chain, runs, options, begun, refused } = session.facts.now;
   const tooLarge = refused ?? sizeProblem(options);
   if (tooLarge !== undefined) return { kind: 'refused', detail: tooLarge };
   const known = place === null ? {} : { place };
-  const input = (): OpenRun => ({ chain, run: runs, step: session.nextStep(), options, ...known });
+  const input = (): OpenRun => ({ chain, run: runs, step: session.facts.nextStep(), options, ...known });
   try {
     const opened = begun ? null : await openWithHooks(session, { ...input(), begins: true });
     return opened ?? (await CancellationScope.nonCancellable(() => session.ports.openRun(input())));
@@ -81,7 +78,7 @@ async function open(session: Session, place: Place | null): Promise<RunOpened | 
 async function openWithHooks(session: Session, input: OpenRun): Promise<RunOpened | null> {
   try {
     const opened = await session.runScope.run(() => session.ports.openRun(input));
-    if (opened.kind === 'opened') session.facts = { ...session.facts, begun: true };
+    if (opened.kind === 'opened') session.facts.askedHooks();
     return opened;
   } catch (error) {
     if (session.stopCause && (isCancellation(error) || error instanceof ActivityFailure)) return null;
@@ -104,12 +101,12 @@ export async function run(session: Session, carry: RunCarry): Promise<void> {
   const port: LoopPort = {
     perform: performer({ session, snapshot, clock, carried }),
     wentRound: (state, { transition }) => {
-      if (session.run) session.run.state = state;
+      session.reach(state);
       session.iterations += 1;
       if (transition.reason === 'next_turn') {
         session.inbox.remove(transition.messages);
-        session.dropSnips(transition.snips);
-        session.bringOptions(transition.messages);
+        session.facts.dropSnips(transition.snips);
+        session.facts.bringOptions(transition.messages);
         messages = listed([...messages, ...transition.messages.map((message: UserMessage) => message.id)]);
       }
       return handoverDue(session) ? handoverIfDue(session, () => carried(state, heldByNothing)) : null;
@@ -118,9 +115,9 @@ export async function run(session: Session, carry: RunCarry): Promise<void> {
   const end = await loop(carry.state, snapshot.rules, port, heldBack(carry));
   clock.stop();
   await finish(session, { ...end, state: settled(end.state) }, messages, startedAt);
-  const { head, runs } = session.facts;
+  const { head, runs } = session.facts.now;
   if (snapshot.rules.afterStop && end.terminal.reason === 'completed' && head !== null) {
-    session.beside.afterStop({ head, config: snapshot.config, run: runs, step: session.nextStep() });
+    session.beside.afterStop({ head, config: snapshot.config, run: runs, step: session.facts.nextStep() });
   }
 }
 
@@ -139,17 +136,40 @@ async function finish(
 ): Promise<void> {
   session.finishRun();
   const at = Date.now();
-  const { runs } = session.facts;
+  const { runs } = session.facts.now;
   const summary = { run: runs, terminal, turns: state.turn, iterations: state.iteration, messages };
   const ended: RunEnded = { ...summary, spend: state.spend, durationMs: at - startedAt, at };
   const all: readonly Append[] = [...state.pending, ...append, { kind: 'run_ended', ended }];
-  const head = await committed(session, state.head, all);
+  const head = await commitEntries(session, state.head, all);
   const last: RunSummary = { ...summary, head };
-  session.facts = {
-    ...session.facts,
-    head,
-    last,
-    context: { contextTokens: usedTokens(state, 0), staged: state.staged },
-  };
+  session.facts.endRun({ head, last, context: { contextTokens: usedTokens(state, 0), staged: state.staged } });
   session.endRun();
+}
+
+// Stores what no model call will carry, whatever is cancelled meanwhile (L39, L47, L49).
+
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 600_000;
+
+/**
+ * The new head; `head` when what is stored is damaged: what cannot be read cannot be continued, and the memo says the rest. After any
+ * other failure it is tried again, for what is to be stored is nowhere else.
+ */
+export async function commitEntries(
+  session: Session,
+  head: Hash | null,
+  append: readonly Append[],
+): Promise<Hash | null> {
+  return CancellationScope.nonCancellable(async () => {
+    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+      try {
+        return (await session.ports.commit({ head, append, step: session.facts.nextStep() })).head;
+      } catch (error) {
+        const problem = activityProblem(error);
+        if (problem === null) throw error;
+        if (problem.damaged) return head;
+      }
+      await sleep(pause);
+    }
+  });
 }

@@ -1,9 +1,10 @@
 // All a session is between two workflow tasks, and the part of it that travels through continue-as-new (L4).
 import { type Hash, isHash, type MessageId } from './contract/ids.ts';
 import type { RunSnapshot } from './contract/loop.ts';
-import { withChanges } from './contract/options-problem.ts';
+import { sizeProblem, withChanges } from './contract/options-problem.ts';
 import {
   LONGEST_LOSS,
+  MOST_SNIPS,
   type PendingApproval,
   type Repair,
   type RunOptions,
@@ -92,6 +93,102 @@ export function firstCarry(input: SessionInput, chain: string): Carry {
   };
 }
 
+/** What a session carries besides its inbox and its run. */
+export type CarriedFacts = Readonly<Omit<Carry, 'inbox' | 'run'>>;
+
+type AnsweredRun = Pick<CarriedFacts, 'head' | 'last' | 'context'>;
+
+/** The facts of a session: each change has a name here, and nothing else makes one. */
+export class Facts {
+  private carried: CarriedFacts;
+
+  constructor(carried: CarriedFacts) {
+    this.carried = carried;
+  }
+
+  get now(): CarriedFacts {
+    return this.carried;
+  }
+
+  nextStep(): number {
+    const step = this.carried.step + 1;
+    this.set({ step });
+    return step;
+  }
+
+  /** The next run is to open with these messages and the options they bring. */
+  beginRun(messages: readonly UserMessage[]): void {
+    const { runs, options } = this.carried;
+    this.set({ runs: runs + 1, options: withOptions(options, messages) });
+  }
+
+  /** The hooks of the session's start were asked. */
+  askedHooks(): void {
+    this.set({ begun: true });
+  }
+
+  /** The run opened: its options are good, and it found the workspace there. */
+  openRun(place: Place | null): void {
+    this.set({ accepted: null, place });
+  }
+
+  /** `before`: the options before this run's messages. Refused ones are not kept; a defect says nothing about them. */
+  failToOpen(kind: 'refused' | 'failed', before: RunOptions): void {
+    const accepted = this.carried.accepted ?? before;
+    this.set(kind === 'refused' ? { options: accepted, accepted: null, refused: null } : { accepted });
+  }
+
+  endRun({ head, last, context }: AnsweredRun): void {
+    this.set({ head, last, context });
+  }
+
+  close(head: Hash | null): void {
+    this.set({ head });
+  }
+
+  /** The options that messages brought to a run under way hold from the next run on: this one keeps its own (L57). */
+  bringOptions(messages: readonly UserMessage[]): void {
+    if (!messages.some((message) => message.options)) return;
+    const { accepted, options, place } = this.carried;
+    const brought = withOptions(options, messages);
+    const refused = sizeProblem(brought);
+    // Together they can be too large to be handed over, although each was small enough.
+    if (refused !== undefined) this.refuseOptions(refused);
+    else this.set({ accepted: accepted ?? options, options: brought, place: placeAfter(place, messages) });
+  }
+
+  /** The next run cannot open with what a message brought. */
+  refuseOptions(why: string): void {
+    this.set({ refused: why });
+  }
+
+  addSnips(entries: readonly number[]): void {
+    this.set({ snips: [...new Set([...this.carried.snips, ...entries])].slice(0, MOST_SNIPS) });
+  }
+
+  /** These are on their way into the transcript (L7). */
+  dropSnips(taken: readonly number[]): void {
+    if (taken.length > 0) this.set({ snips: this.carried.snips.filter((entry) => !taken.includes(entry)) });
+  }
+
+  /** The lost part may have staged short forms, and none of it is in context. */
+  repair({ to, lost }: Repair): void {
+    const { contextTokens } = this.carried.context;
+    this.set({ head: to, lost, context: { contextTokens, staged: [] } });
+  }
+
+  /** For the transcript: what a repair has lost is told once. */
+  takeLoss(): readonly Append[] {
+    const { lost = null } = this.carried;
+    this.set({ lost: null });
+    return lost === null ? [] : [{ kind: 'notice', notice: { kind: 'repaired', lost } }];
+  }
+
+  private set(changes: Partial<CarriedFacts>): void {
+    this.carried = { ...this.carried, ...changes };
+  }
+}
+
 /** Options a message brings, or takes back, hold from the run it opens on. */
 export function withOptions(options: RunOptions, messages: readonly UserMessage[]): RunOptions {
   return messages.reduce(
@@ -111,17 +208,4 @@ export function repairProblem(asked: Repair | undefined, head: Hash | null, busy
   if (typeof asked.lost !== 'string' || asked.lost.length > LONGEST_LOSS) return 'the repair does not say what is lost';
   if (busy) return 'something runs now, or waits to: interrupt it first';
   return head === asked.from ? undefined : 'its transcript has gone on meanwhile: look at it again';
-}
-
-/** The lost part may have staged short forms, and none of it is in context. */
-export function afterRepair(
-  { context: { contextTokens } }: Pick<Carry, 'context'>,
-  { to, lost }: Repair,
-): Pick<Carry, 'head' | 'lost' | 'context'> {
-  return { head: to, lost, context: { contextTokens, staged: [] } };
-}
-
-/** What a repair has lost, for the transcript. */
-export function lossAppend({ lost = null }: Pick<Carry, 'lost'>): readonly Append[] {
-  return lost === null ? [] : [{ kind: 'notice', notice: { kind: 'repaired', lost } }];
 }

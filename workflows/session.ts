@@ -13,7 +13,6 @@ import type { StopCause } from './contract/loop.ts';
 import { sizeProblem } from './contract/options-problem.ts';
 import {
   LISTED_APPROVALS,
-  MOST_SNIPS,
   QUERIES,
   SIGNALS,
   UPDATES,
@@ -30,18 +29,10 @@ import { Beside, Told } from './beside.ts';
 import { createPorts } from './ports.ts';
 import { carriable, Inbox, isMessage, isSignalOnce, isSnip } from './inbox.ts';
 import type { RunState } from './machine/state.ts';
-import {
-  afterRepair,
-  placeAfter,
-  repairProblem,
-  withOptions,
-  type Carry,
-  type ResumedInput,
-  type ToolsCarry,
-} from './session-state.ts';
+import { Facts, repairProblem, type Carry, type ResumedInput, type ToolsCarry } from './session-state.ts';
 
 /** What can be seen of the run in progress. `tools`: calls that were open at a handover, until they are taken up. */
-export type LiveRun = { state: RunState; tools: ToolsCarry | null; parkedUntil: number | null };
+type LiveRun = { state: RunState; tools: ToolsCarry | null; parkedUntil: number | null };
 
 export class Session {
   readonly id = workflowInfo().workflowId as SessionId;
@@ -51,9 +42,8 @@ export class Session {
   readonly ports: Activities;
   readonly beside: Beside;
   readonly told: Told;
-  /** The carried values, replaced as the session moves on; `inbox` and `run` are read from their owners. */
-  facts: Omit<Carry, 'inbox' | 'run'>;
-  run: LiveRun | null = null;
+  readonly facts: Facts;
+  private live: LiveRun | null = null;
   /** Why the current run is being stopped; first cause wins. */
   private stopped: StopCause | null = null;
   private readonly root = CancellationScope.current();
@@ -79,7 +69,7 @@ export class Session {
     this.beside = new Beside(this.ports);
     this.inbox = new Inbox(carry.inbox);
     const { inbox: _inbox, run: _run, ...facts } = carry;
-    this.facts = facts;
+    this.facts = new Facts(facts);
     // Before the handler: a stop that arrived during the handover is delivered as soon as it is set.
     if (carry.run) {
       const { state, tools, parkedUntil } = carry.run;
@@ -92,8 +82,14 @@ export class Session {
     setDefaultSignalHandler((name, value) => this.receive(name, value));
     setHandler(defineQuery<SessionView>(QUERIES.view), () => this.view());
     setHandler(defineUpdate<void, [Repair]>(UPDATES.repair), (asked) => this.repair(asked), {
-      validator: (asked) => refuse(repairProblem(asked, this.facts.head, this.run !== null || this.inbox.count > 0)),
+      validator: (asked) =>
+        refuse(repairProblem(asked, this.facts.now.head, this.run !== null || this.inbox.count > 0)),
     });
+  }
+
+  /** The run under way, as others see it. */
+  get run(): Readonly<LiveRun> | null {
+    return this.live;
   }
 
   /** The scope of the current run: cancelled by a stop, and with the workflow. */
@@ -107,14 +103,9 @@ export class Session {
 
   /** Whether a handover can carry what waits, and the options. */
   get isCarriable(): boolean {
-    const { options } = this.facts;
+    const { options } = this.facts.now;
     if (this.measured?.options !== options) this.measured = { options, fit: sizeProblem(options) === undefined };
     return this.measured.fit && this.inbox.isCarriable;
-  }
-
-  nextStep(): number {
-    this.facts = { ...this.facts, step: this.facts.step + 1 };
-    return this.facts.step;
   }
 
   /** With no run to stop it holds for what waits to open one; an interrupt of an idle session changes nothing. */
@@ -143,10 +134,27 @@ export class Session {
 
   /** A fresh scope for the next run. A stop belongs to one run. */
   beginRun(run: LiveRun): void {
-    this.run = run;
+    this.live = run;
     this.stopped = null;
     this.finishing = false;
     this.scope = this.root.consideredCancelled ? this.root : new CancellationScope();
+  }
+
+  /** The run has come to this state. */
+  reach(state: RunState): void {
+    if (this.live) this.live.state = state;
+  }
+
+  /** The calls that were open at a handover, for whoever goes on with them. */
+  takeTools(): ToolsCarry | null {
+    const tools = this.live?.tools ?? null;
+    if (this.live) this.live.tools = null;
+    return tools;
+  }
+
+  /** Milliseconds since the epoch; null when the run goes on. */
+  park(until: number | null): void {
+    if (this.live) this.live.parkedUntil = until;
   }
 
   /** From here on nothing stops it any more. */
@@ -155,13 +163,13 @@ export class Session {
   }
 
   endRun(): void {
-    this.run = null;
+    this.live = null;
     this.stopped = null;
   }
 
   /** Seen from outside by search attribute and memo: changes with the phase and the run, not with every turn. */
   enter(phase: Phase): void {
-    const { last } = this.facts;
+    const { last } = this.facts.now;
     if (phase === this.phase && last === this.last) return;
     this.phase = phase;
     this.last = last;
@@ -169,7 +177,7 @@ export class Session {
   }
 
   private memo(): SessionMemo {
-    const { head, options, runs, last } = this.facts;
+    const { head, options, runs, last } = this.facts.now;
     const approvals = this.approvals.pending.slice(0, LISTED_APPROVALS);
     const parkedUntil = this.run?.parkedUntil ?? null;
     return {
@@ -185,28 +193,8 @@ export class Session {
   }
 
   private repair(asked: Repair): void {
-    this.facts = { ...this.facts, ...afterRepair(this.facts, asked) };
+    this.facts.repair(asked);
     this.told.change();
-  }
-
-  /** The options that messages brought to a run under way hold from the next run on: this one keeps its own (L57). */
-  bringOptions(messages: readonly UserMessage[]): void {
-    if (!messages.some((message) => message.options)) return;
-    const { accepted, options } = this.facts;
-    const brought = withOptions(options, messages);
-    const refused = sizeProblem(brought);
-    // Together they can be too large to be handed over, although each was small enough.
-    if (refused !== undefined) this.facts = { ...this.facts, refused };
-    else {
-      const place = placeAfter(this.facts.place, messages);
-      this.facts = { ...this.facts, accepted: accepted ?? options, options: brought, place };
-    }
-  }
-
-  /** These are on their way into the transcript (L7). */
-  dropSnips(taken: readonly number[]): void {
-    if (taken.length === 0) return;
-    this.facts = { ...this.facts, snips: this.facts.snips.filter((entry) => !taken.includes(entry)) };
   }
 
   /** Any Temporal client can signal: what is no message of ours is passed over, for nobody could answer it. */
@@ -218,19 +206,19 @@ export class Session {
       if (name === SIGNALS.interrupt) this.stop('interrupt');
       else this.resumed = true;
     } else if (name === SIGNALS.snip && isSnip(value)) {
-      this.facts = { ...this.facts, snips: [...new Set([...this.facts.snips, ...value.entries])].slice(0, MOST_SNIPS) };
+      this.facts.addSnips(value.entries);
     } else if (name === SIGNALS.message && isMessage(value)) this.take(value);
   }
 
   take(sent: UserMessage): void {
     const { message, refused } = carriable(sent);
     if (!this.inbox.push(message)) return;
-    if (refused !== undefined) this.facts = { ...this.facts, refused };
+    if (refused !== undefined) this.facts.refuseOptions(refused);
     if (message.now) this.stop('message');
   }
 
   private view(): SessionView {
-    const { head, runs, last } = this.facts;
+    const { head, runs, last } = this.facts.now;
     const state = this.run?.state;
     return {
       session: this.id,

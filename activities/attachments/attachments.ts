@@ -4,12 +4,12 @@ import { relative } from 'node:path';
 import type { Notice, SeenFile } from '../../workflows/contract/activities.ts';
 import { CONTEXT_LIMIT } from '../hooks/run-hook.ts';
 import { clip } from '../text.ts';
-import type { RunConfig } from '../run/configuration.ts';
+import type { RunConfig } from '../configuration.ts';
 import type { Entry } from '../transcript/log/entries.ts';
 import type { Extended } from '../transcript/transcripts.ts';
 import { lastReply, type View } from '../transcript/view/view.ts';
 import { prefetch, type Attachment, type AttachmentProvider } from './prefetch.ts';
-import { isInside } from '../tools/builtin/files/confine.ts';
+import { isInside } from '../process/places.ts';
 import { factsOf } from '../tools/builtin/files/open-inside.ts';
 import { type SeenFiles, seenFiles } from '../transcript/view/seen-files.ts';
 

@@ -1,7 +1,9 @@
 // What configured providers have to tell the model between iterations (L43): collected ahead, while tools run, and taken only
 // when it has settled, so that nothing ever waits for it. Lives in the worker: what one knows is lost with it, and asked again.
-import { untilAborted } from '../async.ts';
-import { queryName } from '../run/configuration.ts';
+import { within } from '../async.ts';
+import { reasonOf } from '../text.ts';
+import { RecentMap } from '../recent-map.ts';
+import { queryName } from '../configuration.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 
 /** Notifications, memory: a text for the model, or null when there is nothing new. */
@@ -54,18 +56,16 @@ export function prefetch(
   providers: readonly AttachmentProvider[],
   { warn, sessions = SESSIONS }: PrefetchOptions,
 ): Prefetch {
-  const all = new Map<SessionId, Asked>();
+  const all = new RecentMap<SessionId, Asked>(sessions, forget);
   return {
     start(context) {
       if (providers.length === 0) return;
       const { session } = context;
       const asked = all.get(session) ?? newlyAsked();
-      all.delete(session);
       all.set(session, asked);
       for (const provider of providers) {
         if (!asked.pending.has(provider.name)) void ask(provider, context, asked, warn);
       }
-      forget(all, sessions);
     },
     take(session, since) {
       const asked = all.get(session);
@@ -93,27 +93,19 @@ async function ask(
 ): Promise<void> {
   const given = new AbortController();
   pending.set(name, given);
-  const timer = setTimeout(() => given.abort(new Error(`timed out after ${timeoutMs} ms`)), timeoutMs);
-  timer.unref();
-  const { signal } = given;
   try {
-    const text = await untilAborted(signal, () => collect({ ...context, signal }));
+    const text = await within(timeoutMs, given.signal, (signal) => collect({ ...context, signal }));
     if (text !== null && text.trim() !== '') settled.set(name, text);
   } catch (error) {
-    if (signal.aborted && signal.reason === FORGOTTEN) return;
-    warn(`attachment ${name} of ${queryName(context)}: ${error instanceof Error ? error.message : String(error)}`);
+    if (given.signal.reason === FORGOTTEN) return;
+    warn(`attachment ${name} of ${queryName(context)}: ${reasonOf(error)}`);
   } finally {
-    clearTimeout(timer);
     pending.delete(name);
   }
 }
 
 const FORGOTTEN = new Error('the session was forgotten');
 
-function forget(all: Map<SessionId, Asked>, sessions: number): void {
-  for (const [session, { pending }] of all) {
-    if (all.size <= sessions) return;
-    all.delete(session);
-    for (const asking of pending.values()) asking.abort(FORGOTTEN);
-  }
+function forget({ pending }: Asked): void {
+  for (const asking of pending.values()) asking.abort(FORGOTTEN);
 }

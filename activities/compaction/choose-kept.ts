@@ -4,7 +4,7 @@ import type { Entry } from '../transcript/log/entries.ts';
 import { inView } from '../transcript/view/in-view.ts';
 import { type Bodies, project } from '../transcript/view/project.ts';
 import { type Block, blocksOf, type Item, runStartsOf } from './blocks.ts';
-import type { RunConfig, RunModel } from '../run/configuration.ts';
+import type { RunConfig, RunModel } from '../configuration.ts';
 import { totalTokens } from '../../workflows/contract/loop.ts';
 import { CHARACTERS_PER_TOKEN, estimateTokens } from '../../workflows/contract/ids.ts';
 import { isDamage } from '../transcript/store/store.ts';

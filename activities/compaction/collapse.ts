@@ -6,7 +6,7 @@ import { announce, finish, orDied } from '../live/tell.ts';
 import type { Asked } from '../model/ask-model.ts';
 import { chosenModel } from '../model/request.ts';
 import { refuseScripted } from '../guards.ts';
-import type { RunConfig } from '../run/configuration.ts';
+import type { RunConfig } from '../configuration.ts';
 import { isForgotten, stepRecord, type StepRecord } from '../step-record.ts';
 import type { Entry } from '../transcript/log/entries.ts';
 import { shortForm } from '../transcript/view/notices.ts';

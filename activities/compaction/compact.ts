@@ -2,8 +2,7 @@
 // shrunk, and that is enough (L8). Safe to attempt twice: the step record returns what an earlier attempt stored.
 import type { Compact, Compacted } from '../../workflows/contract/activities.ts';
 import type { Attempt } from '../attempt.ts';
-import { hookContext, hookFailed } from '../hooks/around-runs.ts';
-import type { HookContext } from '../hooks/hooks.ts';
+import { hookContext, hookFailed, type HookContext } from '../hooks/hooks.ts';
 import { announce, finish, orDied } from '../live/tell.ts';
 import type { LiveWriter } from '../live/events.ts';
 import { chosenModel } from '../model/request.ts';
@@ -28,7 +27,7 @@ import {
   leftOfWait,
 } from '../model/failed-attempt.ts';
 import { died } from '../model/settle.ts';
-import type { RunConfig } from '../run/configuration.ts';
+import type { RunConfig } from '../configuration.ts';
 
 type Step = Compacting & {
   readonly given: Extended;

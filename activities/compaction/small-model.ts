@@ -6,7 +6,7 @@ import type { Deps } from '../deps.ts';
 import { askModel, type AskFailure, type Asked, type Question } from '../model/ask-model.ts';
 import { maxOutputIn } from '../model/classify.ts';
 import { noTries, type Tries } from '../model/failed-attempt.ts';
-import type { RunConfig, RunModel } from '../run/configuration.ts';
+import type { RunConfig, RunModel } from '../configuration.ts';
 
 /** What compactions, collapses and batch summaries need of the world. */
 export type SummaryDeps = Pick<

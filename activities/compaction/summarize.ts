@@ -1,6 +1,6 @@
 // From what does not stay to a boundary: it is summarised, and what comes of it must be smaller than what was there (L10).
 import type { Asked, AskFailure } from '../model/ask-model.ts';
-import type { RunModel, RunConfig } from '../run/configuration.ts';
+import type { RunModel, RunConfig } from '../configuration.ts';
 import type { BoundaryEntry, Entry } from '../transcript/log/entries.ts';
 import type { Bodies } from '../transcript/view/project.ts';
 import type { Kept, Scale } from './choose-kept.ts';

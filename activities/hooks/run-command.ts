@@ -1,5 +1,6 @@
 // One hook command: JSON on its standard input, its output collected, and none of its processes left when this returns, or when
 // this process exits before that.
+import { reasonOf } from '../text.ts';
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -83,10 +84,6 @@ function environmentOf({ env, hold }: CommandRun, cwd: string, callId: string): 
   if (hold !== undefined) return withGitSettings(childEnvironment(env, { cwd, callId }));
   const ours = withGitSettings(childEnvironment(env, { cwd, callId, pass: ['XDG_RUNTIME_DIR'] }));
   return { ...ours, PATH: pathOutside(env, [cwd, ...temporaryFolders()]).join(delimiter) };
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 type Output = {

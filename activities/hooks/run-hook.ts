@@ -1,12 +1,11 @@
 // Runs one hook to its end: a function or a command, within its time, its answer checked. Never throws for what a hook does.
 import { z } from 'zod';
-import { untilAborted } from '../async.ts';
+import { TimedOut, within } from '../async.ts';
 import type { CommandHook, FunctionHook, Hook, HookInput, HookName, HookAnswers } from './hooks.ts';
 import { clip } from '../text.ts';
 import type { AtExit } from '../process/at-exit.ts';
 import { runCommand, type CommandEnd, type Hold } from './run-command.ts';
-import { deeperThan } from '../json.ts';
-import { MAX_DEPTH } from '../tools/call/prepare.ts';
+import { deeperThan, MAX_DEPTH } from '../json.ts';
 
 /** `refused`: a command ended with status 2, and this is what it said. */
 export type HookEnd<Name extends HookName> = ReadAnswer<Name> | { readonly kind: 'refused'; readonly text: string };
@@ -44,26 +43,18 @@ export async function runHook<Name extends HookName>(hook: Hook<Name>, run: Hook
 
 const failed = (detail: string) => ({ kind: 'failed', detail }) as const;
 
-const late = (timeoutMs: number): string => `timed out after ${timeoutMs} ms`;
-
 /** A function that does not heed its signal is no longer waited for. */
 async function byFunction<Name extends HookName>(
   run: FunctionHook<Name>['run'],
   { input, signal }: HookRun<Name>,
   timeoutMs: number,
 ): Promise<HookEnd<Name>> {
-  const time = new AbortController();
-  const timer = setTimeout(() => time.abort(), timeoutMs);
-  const both = AbortSignal.any([signal, time.signal]);
   try {
-    const answer = await untilAborted(both, () => run(structuredClone(input), { signal: both }));
+    const answer = await within(timeoutMs, signal, (either) => run(structuredClone(input), { signal: either }));
     return readAnswer(input.hook, answer);
   } catch (error) {
-    if (time.signal.aborted) return failed(late(timeoutMs));
-    if (signal.aborted) return failed('stopped');
-    return failed(thrownText(error));
-  } finally {
-    clearTimeout(timer);
+    if (error instanceof TimedOut) return failed(error.message);
+    return failed(signal.aborted ? 'stopped' : thrownText(error));
   }
 }
 
@@ -77,7 +68,7 @@ async function byCommand<Name extends HookName>(
   const told = `${JSON.stringify(input)}\n`;
   const end = await runCommand({ ...given, command, cwd, input: told, timeoutMs, hold: sandbox ? hold : undefined });
   if (end.kind === 'exit') return ofExit(hook, end);
-  if (end.kind === 'timeout') return failed(late(timeoutMs));
+  if (end.kind === 'timeout') return failed(new TimedOut(timeoutMs).message);
   if (end.kind === 'too_much') return failed('printed more than 1 MiB');
   if (end.kind === 'stopped') return failed('stopped');
   return failed(`could not be started: ${end.detail}`);

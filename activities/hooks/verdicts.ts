@@ -28,10 +28,10 @@ export async function askBeforeTool(
 }
 
 function decisionOf({ hook, end }: HookRan<'preTool'>): Decision {
-  if (end.kind === 'refused') return { kind: 'deny', why: reasonOf(hook, end.text) };
+  if (end.kind === 'refused') return { kind: 'deny', why: hookReason(hook, end.text) };
   if (end.kind === 'failed' || end.answer.decision === undefined) return null;
   if (end.answer.decision === 'allow') return { kind: 'allow' };
-  return { kind: end.answer.decision, why: reasonOf(hook, end.answer.reason) };
+  return { kind: end.answer.decision, why: hookReason(hook, end.answer.reason) };
 }
 
 const strictness = { allow: 1, ask: 2, deny: 3 };
@@ -47,13 +47,13 @@ function stricter(one: Decision, other: Decision): Decision {
 export function stopVerdict(ran: readonly HookRan<'stop'>[]): StopHooksRan {
   const failed = failures(ran);
   const prevented = ran.flatMap(({ hook, end }) =>
-    end.kind === 'answer' && end.answer.prevent !== undefined ? [reasonOf(hook, end.answer.prevent)] : [],
+    end.kind === 'answer' && end.answer.prevent !== undefined ? [hookReason(hook, end.answer.prevent)] : [],
   );
   const [detail] = prevented;
   if (detail !== undefined) return { verdict: { kind: 'prevented', detail }, failed };
   const blocked = ran.flatMap(({ hook, end }) => {
-    if (end.kind === 'refused') return [reasonOf(hook, end.text)];
-    return end.kind === 'answer' && end.answer.block !== undefined ? [reasonOf(hook, end.answer.block)] : [];
+    if (end.kind === 'refused') return [hookReason(hook, end.text)];
+    return end.kind === 'answer' && end.answer.block !== undefined ? [hookReason(hook, end.answer.block)] : [];
   });
   if (blocked.length === 0) return { verdict: { kind: 'passed' }, failed };
   return { verdict: { kind: 'blocked', text: clip(blocked.join('\n\n'), WORKFLOW_LIMIT) }, failed };
@@ -95,15 +95,15 @@ export function contexts(ran: readonly HookRan<'sessionStart' | 'promptSubmitted
 /** Why the run is to end, in the words of the first hook that wants it (L41). */
 export function firstStop(ran: readonly HookRan<'promptSubmitted' | 'preTool' | 'postTool'>[]): string | null {
   for (const { hook, end } of ran) {
-    if (end.kind === 'refused') return reasonOf(hook, end.text);
+    if (end.kind === 'refused') return hookReason(hook, end.text);
     if (end.kind === 'answer' && 'stop' in end.answer && end.answer.stop !== undefined)
-      return reasonOf(hook, end.answer.stop);
+      return hookReason(hook, end.answer.stop);
   }
   return null;
 }
 
 /** A reason as it travels through the workflow; one that was not given is made up. */
-function reasonOf(hook: string, given: string | undefined): string {
+function hookReason(hook: string, given: string | undefined): string {
   const text = given?.trim() ?? '';
   return clip(text === '' ? `the hook ${hook} gave no reason` : text, WORKFLOW_LIMIT);
 }

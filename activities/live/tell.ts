@@ -1,5 +1,6 @@
 // Shows watchers what a step appends to the transcript before it does anything else.
 import type { Entry, CallLog, Outcome, ReplyEntry } from '../transcript/log/entries.ts';
+import { reasonOf } from '../text.ts';
 import type { LiveWriter, LiveEvent } from './events.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 
@@ -47,7 +48,7 @@ export async function orDied<Result>(live: LiveWriter, body: () => Promise<Resul
   try {
     return await body();
   } catch (error) {
-    await live.end({ type: 'fate', fate: 'died', why: error instanceof Error ? error.message : String(error) });
+    await live.end({ type: 'fate', fate: 'died', why: reasonOf(error) });
     throw error;
   }
 }

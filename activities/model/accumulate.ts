@@ -1,7 +1,7 @@
 // Builds a message from its stream, block by block, as the API would have sent it whole (L16). Tool inputs are kept as the raw
 // text they came as until their block ends: a truncated one must be recognised, never repaired (L15, L28).
 import type { ContentBlock, Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
-import { deeperThan } from '../json.ts';
+import { DEEPEST_JSON, deeperThan, keptInput, parseInput } from '../json.ts';
 
 /** The stream broke the protocol: the attempt died (L14). */
 export class GarbledStream extends Error {
@@ -45,8 +45,8 @@ export function accumulator(): Accumulator {
       if (problem !== undefined) throw new GarbledStream(`the stream has ${problem}`);
       const done = take(event);
       // Looked at last: what the event says was billed counts, whatever else is in it.
-      if (deeperThan(event, MAX_DEPTH)) {
-        throw new GarbledStream(`the stream has a ${event.type} nested more than ${MAX_DEPTH} levels deep`);
+      if (deeperThan(event, DEEPEST_JSON)) {
+        throw new GarbledStream(`the stream has a ${event.type} nested more than ${DEEPEST_JSON} levels deep`);
       }
       return done;
     },
@@ -211,32 +211,4 @@ function lacks(value: unknown, where: string, texts: readonly string[]): string 
 
 function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null;
-}
-
-// What stands for the input of a call that is not one JSON text. The API takes back only an object; the text is kept in it, and such
-// a call is answered with an error, whatever its tool would accept (L15, L28).
-
-/** Levels: what is nested deeper cannot be written as JSON again, and no tool has a use for it. */
-const MAX_DEPTH = 1_000;
-
-/** Undefined for a text that is no JSON value, or is nested too deep. */
-function parseInput(json: string): { readonly value: unknown } | undefined {
-  try {
-    const value = JSON.parse(json) as unknown;
-    return deeperThan(value, MAX_DEPTH) ? undefined : { value };
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
-}
-
-export function keptInput(json: string): { readonly unparsable: string } {
-  return { unparsable: json };
-}
-
-/** Whether `input` was made by `keptInput`: a tool's own field of this name holds another text, or stands beside others. */
-export function isBrokenInput(input: unknown): boolean {
-  if (typeof input !== 'object' || input === null || Object.keys(input).length !== 1) return false;
-  const { unparsable } = input as { readonly unparsable?: unknown };
-  return typeof unparsable === 'string' && parseInput(unparsable) === undefined;
 }

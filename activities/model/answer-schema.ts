@@ -5,8 +5,7 @@ import { z } from 'zod';
 import { deeperThan } from '../json.ts';
 import { structuredOutput } from '../transcript/view/result.ts';
 import { subschemas, unenforced } from './unenforced-schema.ts';
-
-export type JsonSchema = Readonly<Record<string, unknown>>;
+import type { JsonSchema } from '../configuration.ts';
 
 /** What is wrong with the answer, a sentence for the model; undefined for one that will do. */
 export type AnswerCheck = (text: string) => string | undefined;

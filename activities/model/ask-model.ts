@@ -3,14 +3,14 @@
 import { messageText } from '../transcript/view/result.ts';
 import type { Message, MessageCreateParamsStreaming } from '@anthropic-ai/sdk/resources/messages';
 import type { Spend } from '../../workflows/contract/loop.ts';
-import type { Redact } from '../deps.ts';
-import type { RunConfig } from '../run/configuration.ts';
-import { wellFormedText } from '../text.ts';
+import { type Redact, wellFormedText } from '../text.ts';
+import type { RunConfig } from '../configuration.ts';
 import { accumulator, type BlockState } from './accumulate.ts';
 import { brief, classify, type Verdict } from './classify.ts';
 import { judge } from './judge.ts';
 import { spendOf } from './store-reply.ts';
-import { streamReply, type ModelPort } from './stream.ts';
+import { streamReply } from './stream.ts';
+import type { ModelPort } from '../deps.ts';
 
 /** Why there is no text. `empty`: the model said nothing. */
 export type AskFailure = Verdict | { readonly kind: 'empty'; readonly detail: string };

@@ -2,15 +2,15 @@
 import { randomUUID } from 'node:crypto';
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import { accumulator, type BlockState } from './accumulate.ts';
-import { callBlocks, interruptedPart, judge, type CallBlock, type Judged } from './judge.ts';
-import type { ModelRequest } from './request.ts';
-import { streamReply, type ModelPort } from './stream.ts';
+import { callBlocks, interruptedPart, judge, type Judged } from './judge.ts';
+import type { CallBlock, EarlyOutcome, EarlyTraits } from '../tools/call/call-port.ts';
+import type { ModelRequest, ModelPort } from '../deps.ts';
+import { streamReply } from './stream.ts';
 import { callKey } from '../../workflows/contract/ids.ts';
 import { addSpend } from '../../workflows/contract/loop.ts';
 import { attemptSignal } from '../tools/call/runner.ts';
-import { spendOf, type ModelStep } from './store-reply.ts';
-import type { OutcomeFacts } from '../../workflows/contract/activities.ts';
-import type { Outcome } from '../transcript/log/entries.ts';
+import { spendOf } from './store-reply.ts';
+import type { ModelStep } from './step.ts';
 
 export type Attempted =
   | {
@@ -125,14 +125,6 @@ export function replyPort({ deps, attempt, config, chosen, live, input, tries }:
 
 // Safe calls start while the reply still streams (L37). Their outcomes are adopted only with the stored reply: whoever drops this
 // runner drops them, and a safe call that is run again has changed nothing.
-
-export type EarlyOutcome = { readonly outcome: Outcome; readonly facts: OutcomeFacts };
-
-export type EarlyTraits = {
-  readonly safe: boolean;
-  /** Safe, allowed without asking, and no pre-tool hook. */
-  readonly early: boolean;
-};
 
 type EarlyCalls = {
   /** At the end of its block, in the model's order. */

@@ -1,8 +1,9 @@
 // What a failed attempt of a model call means: a value the loop acts on, or another attempt after a wait (L14, L20).
 import { toUSVString } from 'node:util';
 import { AnthropicError, APIConnectionError, APIError } from '@anthropic-ai/sdk';
-import type { Redact } from '../deps.ts';
+import type { Redact } from '../text.ts';
 import { GarbledStream } from './accumulate.ts';
+import type { Backoff } from '../configuration.ts';
 
 export type Verdict =
   | { readonly kind: 'too_long' | 'media_too_large'; readonly detail: string }
@@ -130,18 +131,6 @@ function connectionDetail(error: APIConnectionError): string {
   const inner = cause?.cause instanceof Error ? cause.cause.message : cause?.message;
   return `no answer from the model API: ${inner ?? error.message}`;
 }
-
-// How long to wait before the next attempt of a model call (L14).
-
-export type Backoff = {
-  /** Failed attempts after which the call is given up: 10 retries. */
-  readonly maxRetries: number;
-  /** Milliseconds before the first retry; doubled each time up to `maxMs`. */
-  readonly firstMs: number;
-  readonly maxMs: number;
-  /** A longer wait asked for by the provider parks the session. */
-  readonly parkOverMs: number;
-};
 
 export const defaultBackoff: Backoff = { maxRetries: 10, firstMs: 500, maxMs: 32_000, parkOverMs: 60_000 };
 

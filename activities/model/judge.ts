@@ -2,6 +2,7 @@
 import type { ContentBlock, Message } from '@anthropic-ai/sdk/resources/messages';
 import type { BlockState } from './accumulate.ts';
 import { isThinking } from '../transcript/view/sent-reply.ts';
+import type { CallBlock } from '../tools/call/call-port.ts';
 
 export type Judged =
   /** Calls are the complete tool_use blocks, first of their id each (L39). `cut`: the last tool_use was truncated and is dropped. */
@@ -12,13 +13,6 @@ export type Judged =
   | { readonly kind: 'refused'; readonly detail: string }
   | { readonly kind: 'window_exceeded' }
   | { readonly kind: 'empty' };
-
-export type CallBlock = {
-  readonly index: number;
-  readonly id: string;
-  readonly name: string;
-  readonly input: unknown;
-};
 
 export function judge(message: Message, blocks: readonly BlockState[]): Judged {
   if (message.stop_reason === 'refusal') return { kind: 'refused', detail: refusal(message) };

@@ -1,25 +1,14 @@
 // The request of one iteration: what is fixed for the run, what the model sees of the transcript, and where the prompt cache may
 // break (L22): after the system prompt, and at the last two user messages, so that an unchanged prefix is read on the next turn.
-import type {
-  MessageCreateParamsStreaming,
-  MessageParam,
-  OutputConfig,
-  Tool,
-  UserMessageParam,
-  ThinkingConfigParam,
-} from '@anthropic-ai/sdk/resources/messages';
+import type { MessageParam, Tool, UserMessageParam, ThinkingConfigParam } from '@anthropic-ai/sdk/resources/messages';
 import type { BetaTokenTaskBudget } from '@anthropic-ai/sdk/resources/beta/messages';
 import type { CallModel } from '../../workflows/contract/activities.ts';
-import type { RunConfig, RunModel } from '../run/configuration.ts';
+import type { RunConfig, RunModel, ModelFacts, ModelTable } from '../configuration.ts';
 import type { Price } from '../../workflows/contract/loop.ts';
+import type { ModelRequest } from '../deps.ts';
 
 /** Names the beta that `task_budget` belongs to. */
 export const TASK_BUDGETS_BETA = 'task-budgets-2026-03-13';
-
-/** The stable request, and the one field of a beta that we use. */
-export type ModelRequest = Omit<MessageCreateParamsStreaming, 'output_config'> & {
-  output_config?: OutputConfig & { task_budget?: BetaTokenTaskBudget };
-};
 
 const ephemeral = { type: 'ephemeral' } as const;
 
@@ -83,15 +72,10 @@ export function thinkingFor(model: string, tokens: number | null, cap: number): 
 // What we know of models: context window and maximum output in tokens, prices in US dollars per million tokens, as of
 // 2026-11-01. A worker may add to it or replace it. An unknown model runs with the defaults and without a price.
 
-export type ModelFacts = { readonly window: number; readonly maxOutput: number; readonly price: Price | null };
-
 export const DEFAULT_MODEL = 'claude-sonnet-5-5';
 
 /** Makes summaries. */
 export const SMALL_MODEL = 'claude-haiku-5';
-
-/** By prefix, the longest that fits wins. */
-export type ModelTable = Readonly<Record<string, ModelFacts>>;
 
 const priced = (input: number, output: number): Price => ({
   input,

@@ -4,8 +4,8 @@
 import type { Call, ModelResult, OutcomeFacts } from '../../workflows/contract/activities.ts';
 import { callKey } from '../../workflows/contract/ids.ts';
 import { isDamage } from '../transcript/store/store.ts';
-import type { CallBlock } from './judge.ts';
-import type { ModelStep } from './store-reply.ts';
+import type { CallBlock } from '../tools/call/call-port.ts';
+import type { ModelStep } from './step.ts';
 
 /** Up to the first that must go the regular way, or decides how the others run, or whether (L34, L36, L38, L41). */
 export async function runOpenCalls(

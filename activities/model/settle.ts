@@ -17,8 +17,9 @@ import {
   type Waiting,
 } from './failed-attempt.ts';
 import { runOpenCalls } from './run-open-calls.ts';
-import { spendOf, MOST_NAME, storeReply, UnwritableReply, type ModelStep } from './store-reply.ts';
-import { queryName } from '../run/configuration.ts';
+import { spendOf, MOST_NAME, storeReply, UnwritableReply } from './store-reply.ts';
+import type { ModelStep } from './step.ts';
+import { queryName } from '../configuration.ts';
 
 /** Of an abandoned attempt the model is told this many calls. */
 const MOST_CALLS = 20;

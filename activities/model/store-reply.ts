@@ -1,45 +1,24 @@
 // Stores a reply with what was appended before it and what ran early, in one segment with the step's record, and describes it
 // to the loop.
 import type { Message, Usage as ApiUsage } from '@anthropic-ai/sdk/resources/messages';
-import type { Call, CallModel, ModelResult } from '../../workflows/contract/activities.ts';
+import type { Call, ModelResult } from '../../workflows/contract/activities.ts';
 import { type Hash, estimateTokens } from '../../workflows/contract/ids.ts';
 import { type Spend, totalTokens, costOf, noUsage, type Price, type Usage } from '../../workflows/contract/loop.ts';
-import { type Attempt, givenUp, isGivenUp } from '../attempt.ts';
-import type { Deps, CallRunner } from '../deps.ts';
+import { givenUp, isGivenUp } from '../attempt.ts';
+import type { Deps } from '../deps.ts';
+import type { CallRunner, EarlyOutcome, CallBlock } from '../tools/call/call-port.ts';
 import type { LiveWriter } from '../live/events.ts';
-import { type RunConfig, queryName } from '../run/configuration.ts';
+import { type RunConfig, queryName } from '../configuration.ts';
 import type { Entry, ReplyEntry } from '../transcript/log/entries.ts';
 import { finalText } from '../transcript/view/result.ts';
-import { fitOutcomes } from '../transcript/log/append.ts';
-import type { NextSegment } from '../transcript/log/segments.ts';
+import { fitOutcomes } from '../transcript/view/append.ts';
+import type { NextSegment } from '../transcript/view/next-segment.ts';
 import { StoreError } from '../transcript/store/store.ts';
-import type { StepRecord } from '../step-record.ts';
-import type { Extended } from '../transcript/transcripts.ts';
 import type { View } from '../transcript/view/view.ts';
-import type { AnswerCheck } from './answer-schema.ts';
-import type { ChosenModel } from './request.ts';
-import type { EarlyOutcome } from './attempt-reply.ts';
-import type { Tries } from './failed-attempt.ts';
 import { clip } from '../text.ts';
-import type { CallBlock } from './judge.ts';
 import { inDoubt } from './run-open-calls.ts';
-import { hookContext } from '../hooks/around-runs.ts';
-
-/** One attempt of one model call, and what it works on. */
-export type ModelStep = {
-  readonly deps: Deps;
-  readonly attempt: Attempt;
-  readonly input: CallModel;
-  readonly config: RunConfig;
-  readonly chosen: ChosenModel;
-  /** What is wrong with a final answer; undefined for one that will do (L53). */
-  readonly answer: AnswerCheck;
-  readonly live: LiveWriter;
-  readonly base: Extended;
-  readonly record: StepRecord<ModelResult>;
-  /** Of the attempts before this one. */
-  readonly tries: Tries;
-};
+import { hookContext } from '../hooks/hooks.ts';
+import type { ModelStep } from './step.ts';
 
 type Storing = {
   readonly message: ReplyEntry['message'];

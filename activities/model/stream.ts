@@ -3,10 +3,8 @@ import Anthropic, { AnthropicError } from '@anthropic-ai/sdk';
 import type { Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
 import { GarbledStream, type Accumulator, type BlockState } from './accumulate.ts';
 import { StalledStream } from './classify.ts';
-import { type ModelRequest, TASK_BUDGETS_BETA } from './request.ts';
-
-/** The narrow seam to the model (L54): everything else about it is HTTP. */
-export type ModelPort = (body: ModelRequest, signal: AbortSignal) => Promise<AsyncIterable<RawMessageStreamEvent>>;
+import type { ModelRequest, ModelPort } from '../deps.ts';
+import { TASK_BUDGETS_BETA } from './request.ts';
 
 /** The official SDK, its own retries off: Temporal alone retries (L14). */
 export function anthropicModel(client: Anthropic): ModelPort {

@@ -1,8 +1,7 @@
 // The arguments for bubblewrap: what a shell command can see and change of this machine's files.
 import { existsSync, lstatSync, readFileSync, readlinkSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, sep } from 'node:path';
-import { isInside } from '../tools/builtin/files/confine.ts';
-import { entriesOf, linkedStarts, plainCaches, realOf, temporaryFolders, type Places } from './places.ts';
+import { isInside, entriesOf, linkedStarts, plainCaches, realOf, temporaryFolders, type Places } from './places.ts';
 
 export type Confinement = {
   /** The workspace: an absolute real path. */

@@ -1,4 +1,6 @@
 // What a child process gets to see of our environment: allow-lists, so that no key or token can leak by being forgotten.
+import { createHash } from 'node:crypto';
+
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Marks every process of a call, so that what is left of it can be found by its environment (L40). */
@@ -59,4 +61,9 @@ export function withGitSettings(
     [`GIT_CONFIG_VALUE_${first + n}`, value],
   ]);
   return { ...env, GIT_CONFIG_COUNT: String(first + all.length), ...Object.fromEntries(pairs) };
+}
+
+/** The name of a call in the store and in its processes' environment: a key of ours holds no surprise for either. */
+export function callIdOf(key: string): string {
+  return createHash('sha256').update(key).digest('hex');
 }

@@ -132,3 +132,6 @@ function run(command: string, args: readonly string[]): string | null {
     return null;
   }
 }
+
+/** Identifies a process for ever: pids are reused, a pid with its start time and boot is not. */
+export type ChildRecord = { readonly pid: number; readonly startTime: string; readonly bootId: string };

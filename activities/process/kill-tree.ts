@@ -1,8 +1,7 @@
 // Ends a call's processes, all of them: SIGTERM, a grace, SIGKILL (L48). A pid namespace does the last part by itself; without
 // one the tree is found in /proc by group, session, descent and the mark in its environment (L40).
 import { setTimeout as sleep } from 'node:timers/promises';
-import { bootId } from './identity.ts';
-import type { ChildRecord } from '../tools/tool.ts';
+import { bootId, type ChildRecord } from './identity.ts';
 import { CALL_VARIABLE } from './environment.ts';
 import { hasProc, allProcesses, processInfo, startedWith, type ProcessInfo } from './proc.ts';
 

@@ -3,7 +3,6 @@
 import { existsSync, readdirSync, realpathSync, type Dirent } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { dirname, isAbsolute, join, relative, sep } from 'node:path';
-import { isInside } from '../tools/builtin/files/confine.ts';
 import type { Environment } from './environment.ts';
 
 /** Absolute paths. They need not be there. */
@@ -123,4 +122,10 @@ export function realOf(path: string): string | null {
   } catch {
     return null;
   }
+}
+
+/** `child` is `parent` or below it. Both are absolute. */
+export function isInside(parent: string, child: string): boolean {
+  const way = relative(parent, child);
+  return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way));
 }

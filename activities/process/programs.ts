@@ -3,7 +3,7 @@
 import { accessSync, constants, realpathSync, statSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { delimiter, isAbsolute, join, sep } from 'node:path';
-import { isInside } from '../tools/builtin/files/confine.ts';
+import { isInside } from './places.ts';
 import { helperEnvironment, type Environment } from './environment.ts';
 
 export type Programs = {

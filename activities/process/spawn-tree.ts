@@ -4,8 +4,7 @@ import { Socket, type ConnectOpts, type SocketConstructorOpts } from 'node:net';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { bootId } from './identity.ts';
-import type { ChildRecord } from '../tools/tool.ts';
+import { bootId, type ChildRecord } from './identity.ts';
 import { startCommand, type TreeExit } from './spawner.ts';
 import type { Programs } from './programs.ts';
 

@@ -1,4 +1,5 @@
 // Opens a run: takes the snapshot it will work with to its end (L57), or says why it cannot start.
+import { reasonOf, wellFormedText } from '../text.ts';
 import { realpath, stat } from 'node:fs/promises';
 import type { OpenRun, Place, RunOpened } from '../../workflows/contract/activities.ts';
 import { nearName, optionsProblem } from '../../workflows/contract/options-problem.ts';
@@ -8,15 +9,15 @@ import { queryIdOf } from '../../workflows/contract/ids.ts';
 import type { Attempt } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
 import { bootId } from '../process/identity.ts';
-import { isInside } from '../tools/builtin/files/confine.ts';
+import { isInside } from '../process/places.ts';
 import { announce } from '../live/tell.ts';
 import { schemaProblem } from '../model/answer-schema.ts';
-import { hookFailed, sessionStart, withContext, type SessionStarted } from '../hooks/around-runs.ts';
+import { hookFailed } from '../hooks/hooks.ts';
+import { sessionStart, withContext, type SessionStarted } from './around-runs.ts';
 import { modelFacts } from '../model/request.ts';
-import { queryName, type RunConfig, type RunModel, systemPrompt } from './configuration.ts';
+import { queryName, type RunConfig, type RunModel, systemPrompt } from '../configuration.ts';
 import { rulesOf } from './rules.ts';
 import { namesSome } from '../tools/rules/match-rules.ts';
-import { wellFormedText } from '../text.ts';
 
 const MAX_EMPTY_REPLIES = 3;
 
@@ -153,8 +154,7 @@ async function workspace(cwd: string, dataDir: string | undefined, before?: Plac
     if (!found.isDirectory()) return { path, place, problem: `the working directory ${cwd} is not a directory` };
     return { path, place, problem: placeProblem(cwd, place, before) ?? (await dataProblem(path, dataDir)) };
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    const problem = `the working directory ${cwd} cannot be used on this worker: ${why}`;
+    const problem = `the working directory ${cwd} cannot be used on this worker: ${reasonOf(error)}`;
     return { path: cwd, place: { path: cwd, file: '' }, problem };
   }
 }

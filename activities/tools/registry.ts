@@ -1,6 +1,7 @@
 // The tools of a run by name, and their definitions as the API wants them.
 import { z } from 'zod';
-import { wellFormed } from '../text.ts';
+import { inTime } from '../async.ts';
+import { reasonOf, wellFormed } from '../text.ts';
 import type { Tool } from './tool.ts';
 
 type ToolDefinition = {
@@ -84,7 +85,7 @@ export function changingRegistry(
       warned = '';
     } catch (error) {
       // The provider is foreign code, and its tools are: whatever is wrong with them, the session goes on without the change.
-      complain(error instanceof Error ? error.message : String(error));
+      complain(reasonOf(error));
     } finally {
       asking = null;
     }
@@ -95,7 +96,15 @@ export function changingRegistry(
     async refresh() {
       asking ??= { answered: ask(), late: false };
       const waiting = asking;
-      if (waiting.late || (await within(boundMs, waiting.answered))) return;
+      if (
+        waiting.late ||
+        (await inTime(
+          waiting.answered.then(() => true),
+          false,
+          boundMs,
+        ))
+      )
+        return;
       waiting.late = true;
       complain(`it was not there within ${boundMs} ms.`);
     },
@@ -104,14 +113,4 @@ export function changingRegistry(
 
 function sameList(some: readonly Tool[], others: readonly Tool[]): boolean {
   return some.length === others.length && some.every((tool, at) => tool === others[at]);
-}
-
-async function within(ms: number, answered: Promise<void>): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((resolve) => (timer = setTimeout(() => resolve(false), ms)));
-  try {
-    return await Promise.race([answered.then(() => true), late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -2,7 +2,7 @@
 import type { z } from 'zod';
 import type { SeenFile } from '../../workflows/contract/activities.ts';
 import type { PermissionMode } from '../../workflows/contract/session.ts';
-import type { SimpleCommand } from './builtin/shell/parse-shell.ts';
+import type { ChildRecord } from '../process/identity.ts';
 
 /** What a call can do to the world, judged per call. `external` leaves the machine. */
 export type Risk = 'read' | 'write' | 'execute' | 'external';
@@ -49,9 +49,6 @@ export type ToolContext = {
 };
 
 export type AbortCause = 'interrupt' | 'sibling' | 'deploy' | 'timeout' | 'superseded';
-
-/** Identifies a process for ever: pids are reused, a pid with its start time and boot is not. */
-export type ChildRecord = { readonly pid: number; readonly startTime: string; readonly bootId: string };
 
 export type ToolOutput = {
   /** What the model reads. */
@@ -162,3 +159,26 @@ export function defineTool<Schema extends z.ZodType>(
 ): Tool {
   return spec as unknown as Tool;
 }
+
+// Reads a shell command as a list of simple commands, and gives up on anything else: it is used to judge, never to run, so what
+// it cannot read for certain is `null`, and null is never read-only.
+export type Redirect = { readonly operator: string; readonly target: Word };
+
+/** What joins a command to the one before it; a newline is `;`. */
+export type Joint = ';' | '|' | '&&' | '||';
+
+export type SimpleCommand = {
+  readonly joint: Joint;
+  readonly words: readonly Word[];
+  readonly redirects: readonly Redirect[];
+};
+
+// One word of a shell command, with its quotes taken away, and what the shell would still do to it.
+
+export type Word = {
+  readonly text: string;
+  /** False when the shell would put something else in its place: a variable, braces, a tilde. */
+  readonly literal: boolean;
+  /** Where in `text` the first unquoted `*`, `?` or `[` stands; -1 when nowhere. */
+  readonly glob: number;
+};

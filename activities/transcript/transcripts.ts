@@ -3,13 +3,13 @@
 import type { MessageParam } from '@anthropic-ai/sdk/resources/messages';
 import type { Append } from '../../workflows/contract/activities.ts';
 import type { CallKey, Hash, SessionId } from '../../workflows/contract/ids.ts';
-import { prepareAppend } from './log/append.ts';
+import { prepareAppend } from './view/append.ts';
 import { bodyReader } from './log/bodies.ts';
 import type { Entry, Outcome } from './log/entries.ts';
 import { inView, type InView } from './view/in-view.ts';
 import { microcompact } from './view/microcompact.ts';
 import { type Bodies, createMemo, projectView } from './view/project.ts';
-import { nextSegment, type NextSegment } from './log/segments.ts';
+import { nextSegment, type NextSegment } from './view/next-segment.ts';
 import type { Store } from './store/store.ts';
 import { createViewCache, loadView, loadWorkingView, type View } from './view/view.ts';
 

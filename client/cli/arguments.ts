@@ -4,7 +4,7 @@ import type { SessionId } from '../../workflows/contract/ids.ts';
 import { sessionIdProblem } from '../sessions/info.ts';
 import { UsageError } from './errors.ts';
 import { readNamedFile, whyUnread } from '../../worker/config/read-named-file.ts';
-import { codeOf } from '../../worker/embedded/setup-problem.ts';
+import { codeOf } from '../../activities/text.ts';
 import { promptProblem } from '../sessions/send.ts';
 import type { Cli } from './cli.ts';
 

@@ -1,9 +1,10 @@
 // Asks the person at the terminal about calls that wait for a decision, one at a time (L55). Who decides elsewhere is heeded: the
 // question is withdrawn.
+import { reasonOf } from '../../activities/text.ts';
 import { type ApprovalEvent, type WaitingApproval, reasonProblem } from '../sessions/decide.ts';
 import type { PerdureClient } from '../client.ts';
 import { ClientProblem } from '../problem.ts';
-import { oneLine } from '../render/paint.ts';
+import { oneLine } from '../paint.ts';
 import { approvalHint } from '../render/approval-text.ts';
 import type { Cli } from './cli.ts';
 import { UsageError } from './errors.ts';
@@ -53,7 +54,7 @@ async function untilDecided(cli: Cli, sessions: Sessions, { approval, gone }: As
       if (await decided(cli, sessions, approval, line.trim(), gone.signal)) return;
     } catch (error) {
       if (!(error instanceof ClientProblem || error instanceof UsageError)) {
-        cli.say(`the decision could not be sent: ${error instanceof Error ? error.message : String(error)}`);
+        cli.say(`the decision could not be sent: ${reasonOf(error)}`);
         return;
       }
       cli.say(error.message);

@@ -1,10 +1,10 @@
 // What a command sees of the process it runs in. Standard output carries what was asked for, standard error everything else.
 import { createInterface } from 'node:readline';
 import type { Env } from '../../worker/embedded/data-folder.ts';
-import { reasonOf } from '../../worker/embedded/setup-problem.ts';
+import { reasonOf } from '../../activities/text.ts';
 import { redactor } from '../../worker/redact.ts';
 import { utf8Text } from '../../worker/config/read-named-file.ts';
-import { plain, type Paint, paint } from '../render/paint.ts';
+import { plain, type Paint, paint } from '../paint.ts';
 import { UsageError } from './errors.ts';
 
 export type Cli = {

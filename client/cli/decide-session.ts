@@ -4,7 +4,7 @@ import type { PendingApproval } from '../../workflows/contract/session.ts';
 import type { PerdureClient } from '../client.ts';
 import { type KeptWorker, keepWorker } from '../connect/own-worker.ts';
 import type { Opened } from '../connect/open-server.ts';
-import { oneLine } from '../render/paint.ts';
+import { oneLine } from '../paint.ts';
 import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';
 import { sayIfNobodyWorks, withServer } from './with-server.ts';

@@ -1,5 +1,5 @@
 // What a person is told when a command fails, and the status it fails with. A stack only when asked for, with --verbose.
-import { plain } from '../render/paint.ts';
+import { plain } from '../paint.ts';
 
 /** What was asked for cannot be: status 2. */
 export class UsageError extends Error {

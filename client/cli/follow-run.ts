@@ -1,14 +1,16 @@
 // What `run`, `watch` and `npm start` share once the session has its message: show what happens, heed Ctrl-C, end with the run.
+import { reasonOf } from '../../activities/text.ts';
 import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import { SCRIPTED_NOTICE } from '../../worker/keyless.ts';
 import { eventRenderer } from '../render/events.ts';
-import { jsonLine } from '../render/paint.ts';
+import { jsonLine } from '../paint.ts';
 import type { Workplace } from '../connect/workplace.ts';
 import type { Followed, FollowOptions } from '../follow/follow.ts';
 import { isAtRest } from '../follow/goal.ts';
 import { ClientProblem } from '../problem.ts';
 import { type RunOutcome, wasInterrupted } from '../sessions/outcome.ts';
-import { inTime, onceAborted } from '../async.ts';
+import { onceAborted, LEAVING_MS } from '../async.ts';
+import { inTime } from '../../activities/async.ts';
 import { askApprovals } from './ask-approvals.ts';
 import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';
@@ -44,7 +46,7 @@ export async function followRun(cli: Cli, follow: FollowRun): Promise<number> {
     if (last) return finished(cli, follow, last);
   } finally {
     const sent = Promise.all([approvals?.stop(), interrupted?.()]).then(() => true);
-    const arrived = await inTime(sent, false, AbortSignal.any([terminate, abandon]));
+    const arrived = await inTime(sent, false, LEAVING_MS, AbortSignal.any([terminate, abandon]));
     if (!arrived) cli.say(`the last message may not have arrived: check with \`${cli.self} show ${session}\``);
   }
   if (workplace.failed.aborted) throw workplace.failed.reason;
@@ -119,6 +121,6 @@ async function interruptRun(cli: Cli, { workplace, session }: FollowRun): Promis
   try {
     await workplace.sessions.interrupt(session);
   } catch (error) {
-    cli.say(`the run could not be interrupted: ${error instanceof Error ? error.message : String(error)}`);
+    cli.say(`the run could not be interrupted: ${reasonOf(error)}`);
   }
 }

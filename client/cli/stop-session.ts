@@ -8,7 +8,7 @@ import type { Env } from '../../worker/embedded/data-folder.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
 import { keepWorker } from '../connect/own-worker.ts';
 import type { Opened } from '../connect/open-server.ts';
-import { pause } from '../async.ts';
+import { pause } from '../../activities/async.ts';
 import { ClientProblem } from '../problem.ts';
 import type { SessionDescription } from '../sessions/info.ts';
 import type { Cli } from './cli.ts';
@@ -76,7 +76,7 @@ async function stoppers(cli: Cli, opened: Opened, workers: ForWorkers, stops: St
   const failure = new AbortController();
   const fail = (error: unknown): void => failure.abort(error);
   if (opened.embedded === null) {
-    const { watchPollers } = await import('../connect/worker-polls.ts');
+    const { watchPollers } = await import('../sessions/worker-polls.ts');
     const onNobody = ({ kind, message }: ClientProblem): void =>
       fail(new ClientProblem(kind, `${message}; the server keeps the request`));
     const { stop } = watchPollers({

@@ -5,7 +5,7 @@ import type { Cli } from './cli.ts';
 import { listenForSignals, type Signals } from './signals.ts';
 import type { ChosenConfig } from '../connect/session-workers.ts';
 import type { OpenWorkplace, Workplace } from '../connect/workplace.ts';
-import { pause } from '../async.ts';
+import { pause } from '../../activities/async.ts';
 
 /** On a server that is not ours: a worker that just came up is not seen at once. */
 const PATIENCE_MS = 3_000;
@@ -46,7 +46,7 @@ export async function sayIfNobodyWorks(
 ): Promise<void> {
   const workers = await sessions.describe(session);
   const { taskQueue, configuration } = workers;
-  const { nobodyWorks } = await import('../connect/worker-polls.ts');
+  const { nobodyWorks } = await import('../sessions/worker-polls.ts');
   if (embedded !== null) {
     const { workersOf } = await import('../../worker/embedded/members.ts');
     if (workersOf(folder, taskQueue).length > 0) return;
@@ -56,7 +56,7 @@ export async function sayIfNobodyWorks(
     );
     return;
   }
-  const { waitForWorker } = await import('../connect/worker-polls.ts');
+  const { waitForWorker } = await import('../sessions/worker-polls.ts');
   const signal = new AbortController().signal;
   const polled = await waitForWorker({ temporal: temporal.client, taskQueue }, PATIENCE_MS, signal);
   if (!polled) cli.say(nobodyWorks(workers, session));

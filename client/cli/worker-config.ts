@@ -8,7 +8,7 @@ import type { Cli } from './cli.ts';
 import { isKeyless } from '../../worker/keyless.ts';
 import { DEMO_TASK, isDemoTask } from '../../worker/scripted-model/demo/rounds.ts';
 import type { PerdureClient } from '../client.ts';
-import { oneLine } from '../render/paint.ts';
+import { oneLine } from '../paint.ts';
 import { isUnderWay } from '../sessions/info.ts';
 import { UsageError } from './errors.ts';
 

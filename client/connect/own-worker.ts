@@ -4,7 +4,7 @@ import type { PerdureConfig } from '../../worker/config/config.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
 import type { Stops } from '../../activities/guards.ts';
 import type { Opened } from './open-server.ts';
-import { pause } from '../async.ts';
+import { pause } from '../../activities/async.ts';
 import { connectionOptions } from '../../worker/embedded/connect-client.ts';
 import { workflowTime } from '../../worker/workflow-time.ts';
 

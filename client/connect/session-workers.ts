@@ -15,7 +15,7 @@ import { type DataFolder, type Env, dataFolder } from '../../worker/embedded/dat
 import { loadConfig } from '../../worker/config/load-config.ts';
 import { ClientProblem } from '../problem.ts';
 import type { Opened } from './open-server.ts';
-import { pollersOf, configurationName } from './worker-polls.ts';
+import { pollersOf, configurationName } from '../sessions/worker-polls.ts';
 import { TASK_QUEUE } from '../../workflows/contract/session.ts';
 import { workersOf } from '../../worker/embedded/members.ts';
 import { resolveConnection } from '../../worker/embedded/resolve-connection.ts';

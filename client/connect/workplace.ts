@@ -16,7 +16,7 @@ import type { ClientProblem } from '../problem.ts';
 import { newSessionId } from '../sessions/info.ts';
 import { keepWorker, prepareWorker, startOwnWorker } from './own-worker.ts';
 import { openServer, type Opened } from './open-server.ts';
-import { watchPollers } from './worker-polls.ts';
+import { watchPollers } from '../sessions/worker-polls.ts';
 
 export type OpenWorkplace = {
   readonly env: Env;

@@ -2,8 +2,8 @@
 import type { Told, Watched } from '../../activities/live/events.ts';
 import { StoreError } from '../../activities/transcript/store/store.ts';
 import type { Hash, SessionId, MessageId } from '../../workflows/contract/ids.ts';
-import { ledger, type Mark, type Since } from './ledger.ts';
-import type { TranscriptReader } from '../sessions/read.ts';
+import { ledger } from './ledger.ts';
+import type { Mark, Since, TranscriptReader } from '../sessions/read.ts';
 import type { Entry } from '../../activities/transcript/log/entries.ts';
 import { noUsage } from '../../workflows/contract/loop.ts';
 import type { RunSummary } from '../../workflows/contract/session.ts';

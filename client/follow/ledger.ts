@@ -3,14 +3,8 @@
 // channel has lost, doubled, or kept of an attempt that did not count (L16).
 import type { LiveEvent, Watched } from '../../activities/live/events.ts';
 import { contentEvents, outcomeEvents, replyEvent, SHOWN_OF_OUTCOME } from '../../activities/live/tell.ts';
-import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/log/entries.ts';
-import { isRepeated } from '../render/tool-lines.ts';
-
-/** Entries of a transcript from position `first` on, oldest first; the first of them belongs to run `run`. */
-export type Since = { readonly run: number; readonly first: number; readonly entries: readonly Entry[] };
-
-/** An entry that was found at a position, in a run. */
-export type Mark = { readonly run: number; readonly position: number; readonly entry: Entry };
+import { type Outcome, type ReplyEntry, isRepeated } from '../../activities/transcript/log/entries.ts';
+import type { Since } from '../sessions/read.ts';
 
 export type Ledger = {
   /** To be told of everything that is shown, in order. */

@@ -1,9 +1,9 @@
 // One entry of a transcript, as text.
-import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/log/entries.ts';
+import { type Entry, type Outcome, type ReplyEntry, isRepeated } from '../../activities/transcript/log/entries.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { contextText, noticeText, reasonText, transitionText } from '../render/words.ts';
-import { isRepeated, type PairedOutcomes, REPEATED, compactInput } from '../render/tool-lines.ts';
-import { plain } from '../render/paint.ts';
+import { type PairedOutcomes, REPEATED, compactInput } from '../render/tool-lines.ts';
+import { plain } from '../paint.ts';
 
 type Props = { readonly entry: Entry; readonly bodies: ReadonlyMap<Hash, string>; readonly paired: PairedOutcomes };
 

@@ -1,6 +1,6 @@
 // All sessions, newest first.
-import { plain } from '../render/paint.ts';
-import { shortAge } from '../render/units.ts';
+import { plain } from '../paint.ts';
+import { shortAge } from '../units.ts';
 import type { SessionInfo } from '../sessions/info.ts';
 import { Layout, Phase, Reason } from './layout.tsx';
 

@@ -1,7 +1,7 @@
 // One session: its runs with what they came to and cost, then its transcript.
 import { pairedOutcomes } from '../render/tool-lines.ts';
-import { plain } from '../render/paint.ts';
-import { money, shortAge, shortTime } from '../render/units.ts';
+import { plain } from '../paint.ts';
+import { money, shortAge, shortTime } from '../units.ts';
 import type { RunOutcome } from '../sessions/outcome.ts';
 import { isUnderWay } from '../sessions/info.ts';
 import type { SessionReading } from '../sessions/read.ts';

@@ -2,9 +2,9 @@
 import type { Watched } from '../../activities/live/events.ts';
 import { SHOWN_OF_OUTCOME } from '../../activities/live/tell.ts';
 import { compactionText, stagedText, noticeText, transitionText } from './words.ts';
-import { type Paint, oneLine } from './paint.ts';
+import { type Paint, oneLine } from '../paint.ts';
 import { callLine, resultLines, callAgain } from './tool-lines.ts';
-import { shortTime } from './units.ts';
+import { shortTime } from '../units.ts';
 
 /** Those that stream, or take back, are not lines. */
 export type LineEvent = Exclude<

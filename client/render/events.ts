@@ -1,5 +1,6 @@
 // Renders a followed session as it goes: text streams, everything else takes a line. What became void is said to be void and
 // never said again (L16).
+import { RecentMap } from '../../activities/recent-map.ts';
 import type { Watched } from '../../activities/live/events.ts';
 import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import type { Followed } from '../follow/follow.ts';
@@ -7,7 +8,7 @@ import type { RunOutcome } from '../sessions/outcome.ts';
 import { approvalText } from './approval-text.ts';
 import { fullCommand, errorOf, unlessSaid, outcomeText } from './words.ts';
 import { eventLine, type LineEvent, type ShownCalls, shownCalls } from './event-line.ts';
-import { type Paint, oneLine, plain } from './paint.ts';
+import { type Paint, oneLine, plain } from '../paint.ts';
 
 type Screen = {
   readonly write: (text: string) => void;
@@ -155,16 +156,13 @@ const KEPT_ATTEMPTS = 64;
 
 function shownAttempts(): ShownAttempts {
   const shown = new Set<string>();
-  const texts = new Map<string, string>();
+  const texts = new RecentMap<string, string>(KEPT_ATTEMPTS);
   const name = ({ step, attempt }: Place): string => `${step}.${attempt}`;
   return {
     add: (place, text = '') => {
       const before = texts.get(name(place)) ?? '';
       shown.add(name(place));
-      texts.delete(name(place));
       texts.set(name(place), before + text);
-      const [oldest] = texts.keys();
-      if (texts.size > KEPT_ATTEMPTS && oldest !== undefined) texts.delete(oldest);
     },
     remove: (place) => {
       texts.delete(name(place));
@@ -184,7 +182,7 @@ type ToldAgain = (event: Watched) => boolean;
 const KEPT_TELLINGS = 64;
 
 function toldAgain(): ToldAgain {
-  const byAttempt = new Map<string, string[]>();
+  const byAttempt = new RecentMap<string, string[]>(KEPT_TELLINGS);
   const pending = new Set<string>();
   return (event) => {
     const attempt = `${event.step}.${event.attempt}`;
@@ -197,8 +195,6 @@ function toldAgain(): ToldAgain {
     const fact = factOf(event);
     if (fact === null) return false;
     byAttempt.set(attempt, [...(byAttempt.get(attempt) ?? []), fact]);
-    const [oldest] = byAttempt.keys();
-    if (byAttempt.size > KEPT_TELLINGS && oldest !== undefined) byAttempt.delete(oldest);
     return pending.delete(fact);
   };
 }

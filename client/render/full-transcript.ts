@@ -4,8 +4,8 @@ import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/log
 import type { SessionReading } from '../sessions/read.ts';
 import { contextText, fullCommand, endingText, noticeText, transitionText } from './words.ts';
 import { endWord } from './tool-lines.ts';
-import type { Paint } from './paint.ts';
-import { count } from './units.ts';
+import type { Paint } from '../paint.ts';
+import { count } from '../units.ts';
 
 export type FullTranscript = {
   readonly paint: Paint;

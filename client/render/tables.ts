@@ -1,8 +1,8 @@
 // Rows of text in columns.
-import { type Paint, oneLine } from './paint.ts';
+import { type Paint, oneLine } from '../paint.ts';
 import type { WaitingApproval } from '../sessions/decide.ts';
 import { approvalWhat, approvalWhy } from './approval-text.ts';
-import { moment, shortAge } from './units.ts';
+import { moment, shortAge } from '../units.ts';
 import { phaseText, type SessionInfo } from '../sessions/info.ts';
 import { reasonText } from './words.ts';
 

@@ -1,6 +1,6 @@
 // Tool calls and their results, each on a line or three: enough to see what happens, never all of it.
-import { measuredLine, oneLine, plain, type Paint } from './paint.ts';
-import { count, shortTime } from './units.ts';
+import { measuredLine, oneLine, plain, type Paint } from '../paint.ts';
+import { count, shortTime } from '../units.ts';
 import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/log/entries.ts';
 
 const INPUT = 160;
@@ -82,13 +82,6 @@ export function resultLines(
 
 /** By the position of the call's block in its reply. A call whose outcome is not stored yet is not in it. */
 export type PairedOutcomes = ReadonlyMap<ReplyEntry, ReadonlyMap<number, Outcome>>;
-
-/** Of calls with the same id in one reply only the first counts (L39): the others have no outcome, ever. */
-export function isRepeated({ message: { content } }: ReplyEntry, index: number): boolean {
-  const block = content[index];
-  if (block?.type !== 'tool_use') return false;
-  return content.slice(0, index).some((before) => before.type === 'tool_use' && before.id === block.id);
-}
 
 export const REPEATED = 'not run: a call before it has the same id';
 

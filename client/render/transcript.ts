@@ -1,23 +1,15 @@
 // A session's transcript for a person: who said what, what was done, how each run ended.
 import type { RunEnded } from '../../workflows/contract/activities.ts';
 import { isUntimed } from '../../activities/live/tell.ts';
-import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/log/entries.ts';
+import { type Entry, type Outcome, type ReplyEntry, isRepeated } from '../../activities/transcript/log/entries.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import type { MessageBody, PendingApproval } from '../../workflows/contract/session.ts';
 import { isUnderWay, phaseText } from '../sessions/info.ts';
 import type { SessionReading } from '../sessions/read.ts';
 import { contextText, fullCommand, endingText, noticeText, reasonText, transitionText } from './words.ts';
-import {
-  outcomeWords,
-  isRepeated,
-  type PairedOutcomes,
-  pairedOutcomes,
-  REPEATED,
-  callLine,
-  resultLines,
-} from './tool-lines.ts';
-import { type Paint, oneLine, plain } from './paint.ts';
-import { count } from './units.ts';
+import { outcomeWords, type PairedOutcomes, pairedOutcomes, REPEATED, callLine, resultLines } from './tool-lines.ts';
+import { type Paint, oneLine, plain } from '../paint.ts';
+import { count } from '../units.ts';
 
 /** Characters of one message. */
 const SHOWN = 20_000;

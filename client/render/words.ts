@@ -2,8 +2,8 @@
 import type { Notice, RunEnded } from '../../workflows/contract/activities.ts';
 import type { RunLimit, TerminalReason, TransitionReason } from '../../workflows/contract/loop.ts';
 import { type RunOutcome, terminalDetail } from '../sessions/outcome.ts';
-import { oneLine } from './paint.ts';
-import { count, money, shortTime, tokens } from './units.ts';
+import { oneLine } from '../paint.ts';
+import { count, money, shortTime, tokens } from '../units.ts';
 import type { Entry } from '../../activities/transcript/log/entries.ts';
 import type { LiveEvent } from '../../activities/live/events.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';

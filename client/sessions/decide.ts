@@ -11,7 +11,7 @@ import {
 } from '../../workflows/contract/session.ts';
 import { type Store, hashOf, StoreError } from '../../activities/transcript/store/store.ts';
 import { ClientProblem } from '../problem.ts';
-import { oneLine } from '../render/paint.ts';
+import { oneLine } from '../paint.ts';
 import { closedProblem } from './send.ts';
 import type { SessionDescription } from './info.ts';
 import { lastReply, type View } from '../../activities/transcript/view/view.ts';

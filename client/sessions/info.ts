@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import type { WorkflowExecutionDescription, WorkflowExecutionInfo } from '@temporalio/client';
 import { z } from 'zod';
 import type { SessionId } from '../../workflows/contract/ids.ts';
-import { moment } from '../render/units.ts';
+import { moment } from '../units.ts';
 import { undecodable } from '../../workflows/contract/failures.ts';
 import {
   CONFIGURATION_KEY,

@@ -2,8 +2,8 @@
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Terminal, TerminalReason, TransitionReason, Usage } from '../../workflows/contract/loop.ts';
 import { type RunResult, structuredOutput } from '../../activities/transcript/view/result.ts';
-import { tokens } from '../render/units.ts';
-import { configReader } from '../../activities/run/configuration.ts';
+import { tokens } from '../units.ts';
+import { configReader } from '../../activities/configuration.ts';
 import type { Entry } from '../../activities/transcript/log/entries.ts';
 import { isDamage, type Store } from '../../activities/transcript/store/store.ts';
 

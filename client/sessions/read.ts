@@ -14,7 +14,6 @@ import { outputReader, runOutcome, type RunOutcome } from './outcome.ts';
 import type { SessionDescription } from './info.ts';
 import { type PendingApproval, UPDATES } from '../../workflows/contract/session.ts';
 import { waitingApproval, type WaitingApproval } from './decide.ts';
-import type { Mark, Since } from '../follow/ledger.ts';
 
 export type SessionReading = {
   readonly description: SessionDescription;
@@ -204,3 +203,9 @@ async function headIn(client: Client, event: HistoryEvent, context: Serializatio
   }
   return withHead.safeParse(value).data;
 }
+
+/** Entries of a transcript from position `first` on, oldest first; the first of them belongs to run `run`. */
+export type Since = { readonly run: number; readonly first: number; readonly entries: readonly Entry[] };
+
+/** An entry that was found at a position, in a run. */
+export type Mark = { readonly run: number; readonly position: number; readonly entry: Entry };

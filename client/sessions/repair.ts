@@ -10,7 +10,7 @@ import { isDamage, type Store } from '../../activities/transcript/store/store.ts
 import { loadView, type View } from '../../activities/transcript/view/view.ts';
 import { type Hash, isHash, type SessionId } from '../../workflows/contract/ids.ts';
 import { contextOf, headOf } from './read.ts';
-import { count, moment } from '../render/units.ts';
+import { count, moment } from '../units.ts';
 import type { SessionDescription } from './info.ts';
 
 export type RepairPorts = { readonly temporal: Client; readonly store: Store };

@@ -4,7 +4,7 @@ import type { SessionId } from '../../workflows/contract/ids.ts';
 import { MOST_SNIPS } from '../../workflows/contract/session.ts';
 import type { Entry } from '../../activities/transcript/log/entries.ts';
 import { ClientProblem } from '../problem.ts';
-import { count } from '../render/units.ts';
+import { count } from '../units.ts';
 import type { SessionDescription } from './info.ts';
 import { closedProblem } from './send.ts';
 import { inView, isShown } from '../../activities/transcript/view/in-view.ts';

@@ -6,20 +6,24 @@ import {
   WorkflowUpdateFailedError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
-import type { SessionId } from '../../workflows/contract/ids.ts';
+import type { SessionId, MessageId } from '../../workflows/contract/ids.ts';
 import { withChanges } from '../../workflows/contract/options-problem.ts';
 import {
   TASK_QUEUE,
   type RunOptions,
   type SessionInput,
   type Configuration,
+  type OptionChanges,
 } from '../../workflows/contract/session.ts';
-import type { ClientOptions, Sent, StartOptions } from '../client.ts';
 import { messageOf, titleOf, wrongWith, describe, elsewhereProblem, signalWithStart, closedProblem } from './send.ts';
 import { ClientProblem } from '../problem.ts';
 import { checkedId, newSessionId, type SessionDescription } from './info.ts';
-import { lastPoll, nobodyWorks } from '../connect/worker-polls.ts';
+import { lastPoll, nobodyWorks } from './worker-polls.ts';
 import { NotYet, patience, persist, type Patience } from './persist.ts';
+import type { Store } from '../../activities/transcript/store/store.ts';
+import type { Told } from '../../activities/live/events.ts';
+import type { Profile } from '../../workflows/contract/profiles.ts';
+import type { ForWorkers } from '../../worker/config/queue.ts';
 
 export async function describeHere(
   { temporal, storeId }: ClientOptions,
@@ -143,3 +147,43 @@ function unanswered(asking: Asking, last: number | null): Error {
   asking.polled ??= last;
   return new NotYet(new Error(`a worker polls task queue ${taskQueue} and did not answer in time`));
 }
+
+export type Sent = { readonly session: SessionId; readonly messageId: MessageId };
+
+export type ClientOptions = {
+  readonly temporal: Client;
+  /** The store its workers use. */
+  readonly store: Store;
+  readonly live: (session: SessionId, signal: AbortSignal) => AsyncIterable<Told>;
+  /** Whether the server has the phase registered as a search attribute. */
+  readonly visibility: () => Promise<boolean>;
+  /** Of sessions that it begins. */
+  readonly taskQueue?: string;
+  /** The store's own id: a session of another one, or one that cannot be read, is refused. Absent: not checked. */
+  readonly storeId?: () => Promise<string>;
+  /** Of the sessions that are opened here; absent: `machine`. */
+  readonly profile?: Profile;
+  /** Whether the payloads of sessions that are opened here are sealed. */
+  readonly sealed?: boolean;
+  /** Milliseconds between looks at a session that is followed. */
+  readonly lookMs?: number;
+};
+
+/** `messageId`: the same on a retry is the same message. */
+export type StartOptions = OptionChanges & {
+  /** Chosen here when absent. One that is open takes the options given, and null takes one of its own back. */
+  readonly session?: string;
+  readonly messageId?: MessageId;
+  /** What is not given, or null, of a session that is opened by this: one that is open keeps its own. */
+  readonly ifNew?: Partial<RunOptions>;
+  /** Of a session that is opened by this, where `session` names none: made with newSessionId(). */
+  readonly newId?: string;
+  /** Which workers a session that is opened by this is for; absent: those of the client's task queue. */
+  readonly workers?: ForWorkers;
+};
+
+export type SendOptions = {
+  readonly now?: boolean;
+  readonly messageId?: MessageId;
+  readonly options?: OptionChanges;
+};

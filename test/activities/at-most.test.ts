@@ -1,8 +1,7 @@
 // How often activities beside the loop are tried.
 import { expect, it } from 'vitest';
-import { atMost } from '../../activities/async.ts';
-import type { Attempt } from '../../activities/attempt.ts';
-import { forAnotherWorker } from '../../activities/guards.ts';
+import { atMost } from '../../activities/guards.ts';
+import { type Attempt, forAnotherWorker } from '../../activities/attempt.ts';
 import { StoreError } from '../../activities/transcript/store/store.ts';
 
 type End = Error | 'died' | 'died at once';

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { runTool } from '../../activities/run-tool.ts';
-import { callId } from '../../activities/tools/call/journal.ts';
-import { CALL_VARIABLE } from '../../activities/process/environment.ts';
+import { callIdOf, CALL_VARIABLE } from '../../activities/process/environment.ts';
 import { startCommand } from '../../activities/process/spawner.ts';
 import { gate, reply, text, toolUse } from '../../worker/scripted-model/index.ts';
 import type { ModelResult } from '../../workflows/contract/activities.ts';
@@ -56,7 +55,7 @@ describe('what a stored reply leaves open', () => {
     await until(() => effects.length === 1);
     const found = message(await bench.call(fakeAttempt(2)));
     expect(found.calls).toMatchObject([{ doubtful: true }]);
-    const env = { PATH: process.env['PATH'] ?? '', [CALL_VARIABLE]: callId(callKey('chain', found.head, 0)) };
+    const env = { PATH: process.env['PATH'] ?? '', [CALL_VARIABLE]: callIdOf(callKey('chain', found.head, 0)) };
     const left = await startCommand({ argv: ['sleep', '1000'], cwd: '/', env }, env);
     const input = { head: found.head, config: bench.opened.config, step: 3, iteration: 1, index: 0 };
     expect(await runTool(bench.deps)(fakeAttempt(), { ...input, doubtful: true })).toEqual({});

@@ -3,7 +3,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import type { RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
 import { expect, it } from 'vitest';
 import { callModel } from '../../activities/call-model.ts';
-import type { ModelPort } from '../../activities/model/stream.ts';
+import type { ModelPort } from '../../activities/deps.ts';
 import { benchDeps, fakeAttempt } from '../support/bench-deps.ts';
 
 const RETRIES = 10;

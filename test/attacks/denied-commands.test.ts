@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { bashTool } from '../../activities/tools/builtin/bash.ts';
-import { decide } from '../../activities/tools/permission.ts';
+import { decide } from '../../activities/tools/rules/permission.ts';
 import { probeSandbox } from '../../activities/tools/sandbox.ts';
 import { tempFolder } from '../tools/support.ts';
 

@@ -2,7 +2,8 @@
 import { Client, Connection } from '@temporalio/client';
 import { describe, expect, inject, it } from 'vitest';
 import { openRun } from '../../activities/run/open-run.ts';
-import { createClient, type ClientOptions } from '../../client/client.ts';
+import { createClient } from '../../client/client.ts';
+import type { ClientOptions } from '../../client/sessions/start.ts';
 import { query } from '../../client/query.ts';
 import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
 import { checkConfig, ConfigProblem } from '../../worker/config/config.ts';

@@ -12,7 +12,8 @@ import {
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { findPrograms } from '../../activities/process/programs.ts';
-import { type BinarySource, findBinary } from '../../worker/embedded/find-binary.ts';
+import type { BinarySource } from '../../worker/embedded/fetch-binary.ts';
+import { findBinary } from '../../worker/embedded/find-binary.ts';
 import { temporaryFolder } from '../embedded/support.ts';
 
 /** A cache with a server that notes in `started` that it ran. */

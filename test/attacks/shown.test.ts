@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import type { WaitingApproval } from '../../client/sessions/decide.ts';
 import { approvalsTable, sessionTable } from '../../client/render/tables.ts';
 import { approvalText } from '../../client/render/approval-text.ts';
-import { painter, plain } from '../../client/render/paint.ts';
+import { painter, plain } from '../../client/paint.ts';
 import { callLine, compactInput } from '../../client/render/tool-lines.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import { description, session } from '../client/support.ts';

@@ -9,7 +9,7 @@ import { bashTool } from '../../activities/tools/builtin/bash.ts';
 import { globTool } from '../../activities/tools/builtin/glob.ts';
 import { grepTool } from '../../activities/tools/builtin/grep.ts';
 import { replaceText } from '../../activities/tools/builtin/files/replace-text.ts';
-import { decide } from '../../activities/tools/permission.ts';
+import { decide } from '../../activities/tools/rules/permission.ts';
 import { probeSandbox } from '../../activities/tools/sandbox.ts';
 import { tempFolder, toolContext } from '../tools/support.ts';
 

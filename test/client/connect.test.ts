@@ -3,7 +3,7 @@ import { expect, it, vi } from 'vitest';
 import type { Client } from '@temporalio/client';
 import { formatIdentity, processIdentity } from '../../activities/process/identity.ts';
 import { keepWorker } from '../../client/connect/own-worker.ts';
-import { pollerPatience, watchPollers, workerPolls } from '../../client/connect/worker-polls.ts';
+import { pollerPatience, watchPollers, workerPolls } from '../../client/sessions/worker-polls.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
 import { until } from '../support/until.ts';
 

@@ -3,7 +3,7 @@ import type { MessageCreateParamsStreaming, RawMessageStreamEvent } from '@anthr
 import type { AbortedBy, Attempt } from '../../activities/attempt.ts';
 import type { SummaryDeps } from '../../activities/compaction/small-model.ts';
 import type { LiveEvent, LiveFate } from '../../activities/live/events.ts';
-import { configReader, type RunConfig } from '../../activities/run/configuration.ts';
+import { configReader, type RunConfig } from '../../activities/configuration.ts';
 import type { Entry } from '../../activities/transcript/log/entries.ts';
 import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
 import { createTranscripts } from '../../activities/transcript/transcripts.ts';

@@ -12,6 +12,48 @@ const tables = ['client/cli/commands', 'activities/tools/builtin'];
 /** The bodies of activities, and the table of them. */
 const bodies = ['activities/index.ts', 'activities/commit.ts', 'activities/run-tool.ts'];
 
+/** The rooms from the ground up: a file imports from its own room and from those below it, types included. */
+const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
+  ['contract', 'workflows/contract/'],
+  ['machine', 'workflows/machine/'],
+  ['workflow', 'workflows/'],
+  ['basics', 'activities/{async,json,recent-map,text}.ts'],
+  ['process', 'activities/process/', 'activities/host.ts'],
+  ['store', 'activities/transcript/store/'],
+  ['log', 'activities/transcript/log/', 'activities/transcript/preview.ts'],
+  ['view', 'activities/transcript/'],
+  ['live', 'activities/live/'],
+  ['attempt', 'activities/{attempt,configuration,step-record}.ts'],
+  ['tool', 'activities/tools/{tool,registry,sandbox}.ts'],
+  ['files', 'activities/tools/builtin/files/'],
+  ['shell and search', 'activities/tools/builtin/shell/', 'activities/tools/builtin/search/'],
+  ['rules', 'activities/tools/rules/'],
+  ['built-in tools', 'activities/tools/builtin/'],
+  ['hooks', 'activities/hooks/'],
+  ['calls', 'activities/tools/call/'],
+  ['attachments', 'activities/attachments/'],
+  ['deps', 'activities/{deps,guards}.ts'],
+  ['model', 'activities/model/'],
+  ['compaction', 'activities/compaction/'],
+  ['runs', 'activities/run/'],
+  ['activities', 'activities/'],
+  ['worker basics', 'worker/{setup-problem,json-file,bundle}.ts'],
+  ['payloads', 'worker/payloads/'],
+  ['embedded server', 'worker/embedded/'],
+  ['worker configuration', 'worker/config/'],
+  ['scripted model', 'worker/scripted-model/'],
+  ['worker', 'worker/'],
+  ['client basics', 'client/{async,paint,problem,units}.ts'],
+  ['sessions', 'client/sessions/'],
+  ['follow', 'client/follow/'],
+  ['client', 'client/{client,options}.ts'],
+  ['render', 'client/render/'],
+  ['connect', 'client/connect/'],
+  ['query', 'client/{answer-approvals,doctor,index,query}.ts'],
+  ['page', 'client/page/'],
+  ['command line', 'client/cli/'],
+];
+
 const files = ['activities', 'client', 'worker', 'workflows'].flatMap((top) =>
   readdirSync(join(root, top), { recursive: true, encoding: 'utf8' })
     .filter((name) => /\.tsx?$/.test(name))
@@ -42,4 +84,28 @@ test('a small file with one importer, in its own folder, is a part of it', () =>
     return importers.length === 1 && dirname(only) === dirname(file) ? [`${file} belongs to ${only}`] : [];
   });
   expect(misplaced).toEqual([]);
+});
+
+const isPartOf = (file: string, part: string): boolean => {
+  const named = /^(.*)\{(.*)\}(.*)$/.exec(part);
+  if (named === null) return file.startsWith(part);
+  const [, before = '', names = '', after = ''] = named;
+  return names.split(',').some((name) => file === before + name + after);
+};
+
+/** The first room that names its file, or its folder, as closely as any. */
+function levelOf(file: string): number {
+  const fits = rooms.map(([, ...parts]) =>
+    Math.max(0, ...parts.map((part) => (isPartOf(file, part) ? (part.includes('.ts') ? 1_000 : part.length) : 0))),
+  );
+  return fits.indexOf(Math.max(...fits));
+}
+
+test('every file imports, types included, from its own room and from those below it: there is no circle of rooms', () => {
+  const upward = files.flatMap((file) =>
+    [...(imports.get(file) ?? [])]
+      .filter((other) => files.includes(other) && levelOf(other) > levelOf(file))
+      .map((other) => `${file} (${rooms[levelOf(file)]?.[0]}) imports ${other} (${rooms[levelOf(other)]?.[0]})`),
+  );
+  expect(upward).toEqual([]);
 });

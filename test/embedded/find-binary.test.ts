@@ -1,8 +1,8 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { type BinarySource, findBinary, type FindBinary } from '../../worker/embedded/find-binary.ts';
-import { buildBinary, downloadBinary } from '../../worker/embedded/fetch-binary.ts';
+import { type BinarySource, buildBinary, downloadBinary } from '../../worker/embedded/fetch-binary.ts';
+import { findBinary, type FindBinary } from '../../worker/embedded/find-binary.ts';
 import { findPrograms } from '../../activities/process/programs.ts';
 import { temporaryFolder } from './support.ts';
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { apply, type Transition } from '../../workflows/machine/transitions.ts';
+import { apply } from '../../workflows/machine/transitions.ts';
+import type { Transition } from '../../workflows/machine/events.ts';
 import { KEPT_TRANSITIONS, initialState, type RunState } from '../../workflows/machine/state.ts';
 import { hash, state, userMessage } from '../support/machine.ts';
 

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { ContentBlock, MessageParam, ToolResultBlockParam } from '@anthropic-ai/sdk/resources/messages';
 import { globTool } from '../../activities/tools/builtin/glob.ts';
 import { grepTool } from '../../activities/tools/builtin/grep.ts';
-import type { BuiltinOptions } from '../../activities/tools/builtin/options.ts';
+import type { BuiltinOptions } from '../../activities/tools/builtin/files/options.ts';
 import { readTool } from '../../activities/tools/builtin/read.ts';
 import { writeTool } from '../../activities/tools/builtin/write.ts';
 import { probeSandbox } from '../../activities/tools/sandbox.ts';

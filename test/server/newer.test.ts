@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { NativeConnection } from '@temporalio/worker';
 import { expect, inject, it, onTestFinished } from 'vitest';
 import { createActivities } from '../../activities/index.ts';
-import { configReader } from '../../activities/run/configuration.ts';
+import { configReader } from '../../activities/configuration.ts';
 import { fileStore } from '../../activities/transcript/store/file-store.ts';
 import { createTranscripts } from '../../activities/transcript/transcripts.ts';
 import { createDeps } from '../../worker/create-deps.ts';

@@ -11,7 +11,7 @@ import { hookRunner } from '../../activities/hooks/hook-runner.ts';
 import type { LiveChannel, LiveEvent, LiveFate } from '../../activities/live/events.ts';
 import { anthropicModel } from '../../activities/model/stream.ts';
 import { openRun } from '../../activities/run/open-run.ts';
-import { configReader } from '../../activities/run/configuration.ts';
+import { configReader } from '../../activities/configuration.ts';
 import { runTool } from '../../activities/run-tool.ts';
 import { readOutcome } from '../../activities/tools/call/journal.ts';
 import { createRegistry } from '../../activities/tools/registry.ts';

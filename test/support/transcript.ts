@@ -2,7 +2,7 @@
 import type { ContentBlock, Message } from '@anthropic-ai/sdk/resources/messages';
 import { hashOf, type Store } from '../../activities/transcript/store/store.ts';
 import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/log/entries.ts';
-import { nextSegment } from '../../activities/transcript/log/segments.ts';
+import { nextSegment } from '../../activities/transcript/view/next-segment.ts';
 import { emptyView, type View } from '../../activities/transcript/view/view.ts';
 import type { Notice } from '../../workflows/contract/activities.ts';
 import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';

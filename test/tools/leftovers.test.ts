@@ -3,7 +3,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
 import { processIdentity } from '../../activities/process/identity.ts';
-import { callId, claimCall, recordChild, type JournaledCall } from '../../activities/tools/call/journal.ts';
+import { callIdOf } from '../../activities/process/environment.ts';
+import { claimCall, recordChild, type JournaledCall } from '../../activities/tools/call/journal.ts';
 import { executeCall } from '../../activities/tools/call/execute.ts';
 import { processInfo } from '../../activities/process/proc.ts';
 import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
@@ -16,7 +17,7 @@ const call: JournaledCall = { session: 'session-1' as SessionId, key: 'chain.hea
 
 /** A process that would outlive its attempt, with the call's mark in its environment or without. */
 async function leftover(marked: boolean): Promise<{ pid: number; gone: () => boolean }> {
-  const env = marked ? { PERDURE_CALL: callId(call.key) } : {};
+  const env = marked ? { PERDURE_CALL: callIdOf(call.key) } : {};
   const child = spawn('sleep', ['300'], {
     detached: true,
     stdio: 'ignore',

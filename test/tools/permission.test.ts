@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { PermissionMode, PermissionRules } from '../../workflows/contract/session.ts';
-import { askReason, decide, type PermissionSettings } from '../../activities/tools/permission.ts';
+import { askReason, decide, type PermissionSettings } from '../../activities/tools/rules/permission.ts';
 import type { PermissionDecision, Risk } from '../../activities/tools/tool.ts';
 import { simpleTool } from './support.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { keptInput } from '../../activities/model/accumulate.ts';
+import { keptInput } from '../../activities/json.ts';
 import { prepareCall } from '../../activities/tools/call/prepare.ts';
 import { createRegistry } from '../../activities/tools/registry.ts';
 import { simpleTool } from './support.ts';

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Attempt } from '../../activities/attempt.ts';
 import type { HookRunner } from '../../activities/hooks/hooks.ts';
 import type { LiveEvent } from '../../activities/live/events.ts';
-import type { RunConfig } from '../../activities/run/configuration.ts';
+import type { RunConfig } from '../../activities/configuration.ts';
 import { changingRegistry, createRegistry } from '../../activities/tools/registry.ts';
 import { callRunner } from '../../activities/tools/call/runner.ts';
 import type { Tool } from '../../activities/tools/tool.ts';

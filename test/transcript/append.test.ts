@@ -1,10 +1,10 @@
 // What the workflow asks to append becomes entries: the same on every attempt, each outcome once, none too large together.
 import { expect, test } from 'vitest';
-import { type AppendDeps, prepareAppend, MESSAGE_LIMIT } from '../../activities/transcript/log/append.ts';
+import { type AppendDeps, prepareAppend, MESSAGE_LIMIT } from '../../activities/transcript/view/append.ts';
 import type { Entry, Outcome } from '../../activities/transcript/log/entries.ts';
 import { hashOf } from '../../activities/transcript/store/store.ts';
 import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
-import { nextSegment } from '../../activities/transcript/log/segments.ts';
+import { nextSegment } from '../../activities/transcript/view/next-segment.ts';
 import type { Append, OutcomeItem } from '../../workflows/contract/activities.ts';
 import type { CallKey, MessageId } from '../../workflows/contract/ids.ts';
 import { callBlock, outcome, outcomes, reply, stored, textBlock, user } from '../support/transcript.ts';

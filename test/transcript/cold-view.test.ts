@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { seenFiles } from '../../activities/transcript/view/seen-files.ts';
 import { chooseKept, scaleOf } from '../../activities/compaction/choose-kept.ts';
 import { oldStretches } from '../../activities/compaction/collapse.ts';
-import type { RunConfig, RunModel } from '../../activities/run/configuration.ts';
+import type { RunConfig, RunModel } from '../../activities/configuration.ts';
 import { behindOf } from '../../activities/transcript/view/behind.ts';
 import type { Behind, Entry, Segment } from '../../activities/transcript/log/entries.ts';
 import { finalText } from '../../activities/transcript/view/result.ts';
@@ -13,7 +13,7 @@ import { inView } from '../../activities/transcript/view/in-view.ts';
 import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
 import { microcompact } from '../../activities/transcript/view/microcompact.ts';
 import { project } from '../../activities/transcript/view/project.ts';
-import { nextSegment } from '../../activities/transcript/log/segments.ts';
+import { nextSegment } from '../../activities/transcript/view/next-segment.ts';
 import { partialView } from '../../activities/transcript/view/shared-view.ts';
 import { createTranscripts } from '../../activities/transcript/transcripts.ts';
 import {

@@ -1,6 +1,6 @@
 // What a newer Perdure wrote, met by this one in a deploy that goes from worker to worker: it is no damage, and is left alone.
 import { expect, test } from 'vitest';
-import { configReader } from '../../activities/run/configuration.ts';
+import { configReader } from '../../activities/configuration.ts';
 import { verifyTranscript } from '../../activities/transcript/log/audit.ts';
 import type { Segment } from '../../activities/transcript/log/entries.ts';
 import { memoryStore } from '../../activities/transcript/store/memory-store.ts';

@@ -4,7 +4,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Entry } from '../../activities/transcript/log/entries.ts';
 import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
-import { nextSegment } from '../../activities/transcript/log/segments.ts';
+import { nextSegment } from '../../activities/transcript/view/next-segment.ts';
 import type { Store } from '../../activities/transcript/store/store.ts';
 import { createViewCache, emptyView, loadView, type View } from '../../activities/transcript/view/view.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';

@@ -2,8 +2,14 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { modelTable } from '../../activities/model/request.ts';
-import { checkConfig, ConfigProblem, defineConfig, type PerdureConfig } from '../../worker/config/config.ts';
-import { configDefaults, runDefaults } from '../../worker/config/defaults.ts';
+import {
+  checkConfig,
+  ConfigProblem,
+  defineConfig,
+  type PerdureConfig,
+  configDefaults,
+} from '../../worker/config/config.ts';
+import { runDefaults } from '../../worker/config/defaults.ts';
 import { simpleTool } from '../tools/support.ts';
 import { optionsProblem } from '../../workflows/contract/options-problem.ts';
 

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import type { HookName, HookConfig } from '../../activities/hooks/hooks.ts';
 import { nameSchema, run, upTo, differentlyNamed, dollars, share, whole, toolsSchema } from './tools.ts';
 import type { AttachmentProvider } from '../../activities/attachments/prefetch.ts';
-import type { AfterStopHandler } from '../../activities/deps.ts';
-import type { ModelFacts } from '../../activities/model/request.ts';
+import type { AfterStopHandler, RunDefaults } from '../../activities/deps.ts';
+import type { ModelFacts } from '../../activities/configuration.ts';
 import type { Tool } from '../../activities/tools/tool.ts';
 import type { CompactionRules } from '../../workflows/contract/loop.ts';
 import type { Profile } from '../../workflows/contract/profiles.ts';
@@ -13,6 +13,7 @@ import { permissionsProblem } from '../../workflows/contract/permission-rules.ts
 import type { PermissionMode, PermissionRules } from '../../workflows/contract/session.ts';
 import { issueText, tellRight } from './issue-text.ts';
 import { runDefaults } from './defaults.ts';
+import { modelTable } from '../../activities/model/request.ts';
 
 const work = {
   run: run.optional(),
@@ -189,4 +190,19 @@ export function checkConfig(value: unknown, source: string): PerdureConfig {
   const checked = schema.safeParse(value, tellRight);
   if (checked.success) return value as PerdureConfig;
   throw new ConfigProblem(`${source}: ${issueText(checked.error.issues[0])}`);
+}
+
+export function configDefaults(config: PerdureConfig): Partial<RunDefaults> {
+  const { maxOutputTokens, compaction, models, ...rest } = config;
+  const { model, fallbackModels, smallModel, permissionMode, permissions } = rest;
+  const { systemPrompt, maxTurns, wrapUp, batchSummaries, approvalTimeoutMs } = rest;
+  const chosen = { model, fallbackModels, smallModel, permissionMode, permissions } as const;
+  const limits = { systemPrompt, maxTurns, wrapUp, batchSummaries, approvalTimeoutMs, outputCap: maxOutputTokens };
+  return {
+    ...(Object.fromEntries(
+      Object.entries({ ...chosen, ...limits }).filter(([, value]) => value !== undefined),
+    ) as Partial<RunDefaults>),
+    ...(models === undefined ? {} : { models: { ...modelTable, ...models } }),
+    ...(compaction === undefined ? {} : { compaction: { ...runDefaults.compaction, ...compaction } }),
+  };
 }

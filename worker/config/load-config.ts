@@ -5,7 +5,7 @@ import { extname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { checkConfig, ConfigProblem, type PerdureConfig } from './config.ts';
 import { type Env, xdgFolder } from '../embedded/data-folder.ts';
-import { reasonOf } from '../embedded/setup-problem.ts';
+import { reasonOf } from '../../activities/text.ts';
 import { readNamedFile } from './read-named-file.ts';
 import { readTypeScript } from './typescript-loader.ts';
 

@@ -4,7 +4,7 @@ import { builtinNames } from '../../activities/tools/builtin/builtin-tools.ts';
 import { definitionOf, VALID_NAME } from '../../activities/tools/registry.ts';
 import { nearName } from '../../workflows/contract/options-problem.ts';
 import type { Recovery, Risk, Tool } from '../../activities/tools/tool.ts';
-import { reasonOf } from '../embedded/setup-problem.ts';
+import { reasonOf } from '../../activities/text.ts';
 
 export const nameSchema = text(200);
 

@@ -3,7 +3,8 @@ import { connect } from 'node:net';
 import { Client, Connection, isRetryableError, makeGrpcRetryInterceptor, isGrpcServiceError } from '@temporalio/client';
 import { clientConverter } from '../payloads/data-converter.ts';
 import type { External } from './resolve-connection.ts';
-import { SetupProblem, codeOf, reasonOf } from './setup-problem.ts';
+import { SetupProblem } from '../setup-problem.ts';
+import { codeOf, reasonOf } from '../../activities/text.ts';
 
 /** Where to connect: what the environment names, or the address of the embedded server. */
 export type Target = Omit<External, 'kind'>;

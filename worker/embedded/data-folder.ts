@@ -3,8 +3,9 @@ import { accessSync, chmodSync, constants, existsSync, mkdirSync, opendirSync, s
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
-import { readJsonFile, writeJsonFile } from './json-file.ts';
-import { codeOf, reasonOf, SetupProblem } from './setup-problem.ts';
+import { readJsonFile, writeJsonFile } from '../json-file.ts';
+import { SetupProblem } from '../setup-problem.ts';
+import { codeOf, reasonOf } from '../../activities/text.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 

@@ -8,10 +8,10 @@ import type { Readable } from 'node:stream';
 import { createHash } from 'node:crypto';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
-import type { BinarySource } from './find-binary.ts';
-import { reasonOf, codeOf, SetupProblem } from './setup-problem.ts';
+import { SetupProblem } from '../setup-problem.ts';
+import { reasonOf, codeOf } from '../../activities/text.ts';
 import type { Programs } from '../../activities/process/programs.ts';
-import { readJsonFile, writeJsonFile } from './json-file.ts';
+import { readJsonFile, writeJsonFile } from '../json-file.ts';
 
 const STALLED_MS = 15_000;
 const POLL_MS = 500;
@@ -219,3 +219,11 @@ async function sha256Of(path: string): Promise<string> {
   await pipeline(createReadStream(path, { highWaterMark: 1 << 20 }), hash);
   return hash.digest('hex');
 }
+
+/** Puts a binary in the folder `into` (absolute, there already) and returns its path, or says why not. */
+export type BinarySource = (get: {
+  readonly into: string;
+  readonly programs: Programs;
+  /** Progress for a person, one line each. */
+  readonly say: (line: string) => void;
+}) => Promise<{ readonly path: string } | { readonly problem: string }>;

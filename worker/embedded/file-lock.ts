@@ -8,8 +8,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { isAlive, processIdentity } from '../../activities/process/identity.ts';
-import { readJsonFile } from './json-file.ts';
-import { codeOf, reasonOf, SetupProblem } from './setup-problem.ts';
+import { readJsonFile } from '../json-file.ts';
+import { SetupProblem } from '../setup-problem.ts';
+import { codeOf, reasonOf } from '../../activities/text.ts';
 import type { DataFolder } from './data-folder.ts';
 
 type LockOptions = {

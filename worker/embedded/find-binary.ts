@@ -4,10 +4,17 @@ import { readdirSync } from 'node:fs';
 import { delimiter, dirname, isAbsolute, join } from 'node:path';
 import { execFile } from 'node:child_process';
 import { findPrograms, isExecutable, type Programs } from '../../activities/process/programs.ts';
-import { checkBinary, forgetBinary, recordBinary, buildBinary, downloadBinary } from './fetch-binary.ts';
+import {
+  checkBinary,
+  forgetBinary,
+  recordBinary,
+  buildBinary,
+  downloadBinary,
+  type BinarySource,
+} from './fetch-binary.ts';
 import { type Env, xdgFolder } from './data-folder.ts';
 import { withLock } from './file-lock.ts';
-import { SetupProblem } from './setup-problem.ts';
+import { SetupProblem } from '../setup-problem.ts';
 
 export type FindBinary = {
   readonly env: Env;
@@ -42,7 +49,7 @@ export async function findBinary(given: FindBinary): Promise<Binary> {
 
 type Find = FindBinary & { readonly programs: Programs };
 
-async function get(find: Find, cache: string, problems: readonly string[]): Promise<Binary> {
+export async function get(find: Find, cache: string, problems: readonly string[]): Promise<Binary> {
   const meanwhile = await firstSuitable(find, cache, inCache(cache));
   if (meanwhile.binary !== null) return meanwhile.binary;
   const tried = problems.length > 0 ? [...problems] : [`no \`temporal\` on PATH or in ${cache}`];
@@ -115,14 +122,6 @@ function listed(folder: string): readonly string[] {
 
 /** A `temporal` that can be started; `server` is the version of the server in it, such as 1.29.1. */
 export type Binary = { readonly path: string; readonly server: string };
-
-/** Puts a binary in the folder `into` (absolute, there already) and returns its path, or says why not. */
-export type BinarySource = (get: {
-  readonly into: string;
-  readonly programs: Programs;
-  /** Progress for a person, one line each. */
-  readonly say: (line: string) => void;
-}) => Promise<{ readonly path: string } | { readonly problem: string }>;
 
 /** The oldest server that the tuning and the flags were measured with. */
 const OLDEST = [1, 29] as const;

@@ -5,7 +5,8 @@ import { loadClientConnectConfig, type LoadClientProfileOptions } from '@tempora
 import type { ConnectionOptions } from '@temporalio/client';
 import { openKeyRing, type KeyRing } from '../payloads/key-ring.ts';
 import { dataRoot, type Env, xdgFolder } from './data-folder.ts';
-import { codeOf, reasonOf, SetupProblem } from './setup-problem.ts';
+import { SetupProblem } from '../setup-problem.ts';
+import { codeOf, reasonOf } from '../../activities/text.ts';
 
 /** Everything a client's or a worker's connection takes. `metadata` is sent with each call. */
 export type External = {

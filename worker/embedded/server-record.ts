@@ -7,8 +7,8 @@ import { bootId, hostName, isAlive, startTimeOf, SYSTEM_PATH } from '../../activ
 import { openKeyRing, type KeyRing } from '../payloads/key-ring.ts';
 import type { DataFolder } from './data-folder.ts';
 import { identitySchema } from './file-lock.ts';
-import { readJsonFile, writeJsonFile } from './json-file.ts';
-import { SetupProblem } from './setup-problem.ts';
+import { readJsonFile, writeJsonFile } from '../json-file.ts';
+import { SetupProblem } from '../setup-problem.ts';
 
 const recordSchema = identitySchema.extend({
   /** The server's version, such as 1.29.1, and the binary it runs from. */

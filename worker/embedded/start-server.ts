@@ -19,7 +19,8 @@ import {
   recordServer,
   type ServerRecord,
 } from './server-record.ts';
-import { SetupProblem, codeOf } from './setup-problem.ts';
+import { SetupProblem } from '../setup-problem.ts';
+import { codeOf } from '../../activities/text.ts';
 import { type Ready, waitReady } from './wait-ready.ts';
 
 type StartServer = {

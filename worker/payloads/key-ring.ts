@@ -3,8 +3,9 @@
 import { randomBytes } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { z } from 'zod';
-import { readJsonFile, writeJsonFile } from '../embedded/json-file.ts';
-import { codeOf, reasonOf, SetupProblem } from '../embedded/setup-problem.ts';
+import { readJsonFile, writeJsonFile } from '../json-file.ts';
+import { SetupProblem } from '../setup-problem.ts';
+import { codeOf, reasonOf } from '../../activities/text.ts';
 
 const KEY_BYTES = 32;
 const id = z.string().regex(/^[0-9a-f]{8}$/, 'eight digits of 0-9 and a-f');

@@ -18,7 +18,8 @@ import type { RecordedRequest, Recorder } from './recorder.ts';
 import type { ParsedRequest, Reply } from './script.ts';
 import type { ScriptRunner } from './script-runner.ts';
 import { headerProblem, parseBody, contentTypeProblem, SAMPLING_VERSION } from './validate/body.ts';
-import { requestProblem, type RequestRules } from './validate/request.ts';
+import { requestProblem } from './validate/request.ts';
+import type { RequestRules } from './validate/shape.ts';
 
 type Backstage = {
   readonly run: ScriptRunner;

@@ -1,6 +1,7 @@
 // Which part of a prompt is read from the cache, and which is written to it, as the API bills it: a prefix is cached where a
 // cache_control stood, and found again by any later breakpoint at most 20 blocks after it.
 // Unlike the API: nothing expires, and there is no smallest prefix, so that short tests can see caching.
+import { RecentMap } from '../../activities/recent-map.ts';
 import { createHash } from 'node:crypto';
 import type { ContentBlockParam } from '@anthropic-ai/sdk/resources/messages';
 import type { ParsedRequest } from './script.ts';
@@ -22,22 +23,14 @@ const LOOKBACK = 20;
 
 /** `limit`: prefixes remembered; the oldest are forgotten first. */
 export function promptCache(limit = 4_096): PromptCache {
-  const known = new Set<string>();
-  const remember = (digest: string): void => {
-    known.delete(digest);
-    known.add(digest);
-    for (const oldest of known) {
-      if (known.size <= limit) break;
-      known.delete(oldest);
-    }
-  };
+  const known = new RecentMap<string, true>(limit);
   return {
     use(request) {
       const blocks = promptBlocks(request);
       const prefixes = candidates(request.model, blocks);
       const read = prefixes.findLast((prefix) => known.has(prefix.digest))?.tokens ?? 0;
       const written = prefixes.findLast((prefix) => prefix.breakpoint !== undefined);
-      for (const prefix of prefixes) if (prefix.breakpoint !== undefined) remember(prefix.digest);
+      for (const prefix of prefixes) if (prefix.breakpoint !== undefined) known.set(prefix.digest, true);
       const cached = written?.tokens ?? 0;
       return {
         read,

@@ -2,13 +2,12 @@
 import type { Append, ModelResult, StopHooksRan } from '../contract/activities.ts';
 import type { Rules, StopCause, Terminal } from '../contract/loop.ts';
 import { cutOff, endOn, refusedCap } from './cut-off.ts';
-import type { Event, ModelEnded, Move, ToolsRan } from './events.ts';
+import type { Event, ModelEnded, Move, ToolsRan, Transition } from './events.ts';
 import { budgetGone, turnsGone } from './limits.ts';
 import { openCalls, errorNotice, showError, stopNotice, stopTerminal } from './ends.ts';
 import { prepare, afterReactive, tooClose, tooLong } from './prepare.ts';
 import type { RunState } from './state.ts';
 import { wrappedUp, wrapUpDue } from './wrap-up.ts';
-import type { Transition } from './transitions.ts';
 
 export function decide(state: RunState, rules: Rules, event: Event): Move {
   switch (event.kind) {

@@ -12,7 +12,6 @@ import type {
 } from '../contract/activities.ts';
 import type { RunLimit, Spend, StopCause, Terminal } from '../contract/loop.ts';
 import type { UserMessage } from '../contract/session.ts';
-import type { Transition } from './transitions.ts';
 
 export type Event =
   /** Time to call the model: the run was opened, went round, or came back from parking or a handover. */
@@ -92,3 +91,36 @@ export type CutReply = Pick<Extract<ModelResult, { kind: 'cut_off' }>, 'head' | 
 
 /** What `perform` is asked to do; the rest the loop does by itself. */
 export type Performed = Exclude<Move, { do: 'go_round' | 'end' | 'commit_collapses' | 'lower_cap' | 'wrap_up' }>;
+
+export type Transition =
+  /** `summarize`: the batch that ran is to be summarised beside the next call (L42). */
+  | {
+      readonly reason: 'next_turn';
+      readonly messages: readonly UserMessage[];
+      readonly snips: readonly number[];
+      readonly summarize: boolean;
+    }
+  | {
+      readonly reason: 'max_output_tokens_escalate';
+      readonly cap: number;
+      readonly supersedes: number;
+      readonly replaces: CutReply;
+      readonly append: readonly Append[];
+    }
+  /** `refused`: the API refused to raise the cap, and this is the most that it may be. */
+  | {
+      readonly reason: 'max_output_tokens_recovery';
+      readonly keep: CutReply;
+      readonly append: readonly Append[];
+      readonly refused?: number;
+    }
+  | {
+      readonly reason:
+        | 'collapse_drain_retry'
+        | 'reactive_compact_retry'
+        | 'stop_hook_blocking'
+        | 'token_budget_continuation'
+        | 'model_fallback'
+        | 'structured_output_retry';
+      readonly append: readonly Append[];
+    };

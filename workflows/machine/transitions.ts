@@ -2,41 +2,8 @@
 import type { Append } from '../contract/activities.ts';
 import type { TransitionReason } from '../contract/loop.ts';
 import type { UserMessage } from '../contract/session.ts';
-import type { CutReply } from './events.ts';
+import type { CutReply, Transition } from './events.ts';
 import { KEPT_TRANSITIONS, type RunState } from './state.ts';
-
-export type Transition =
-  /** `summarize`: the batch that ran is to be summarised beside the next call (L42). */
-  | {
-      readonly reason: 'next_turn';
-      readonly messages: readonly UserMessage[];
-      readonly snips: readonly number[];
-      readonly summarize: boolean;
-    }
-  | {
-      readonly reason: 'max_output_tokens_escalate';
-      readonly cap: number;
-      readonly supersedes: number;
-      readonly replaces: CutReply;
-      readonly append: readonly Append[];
-    }
-  /** `refused`: the API refused to raise the cap, and this is the most that it may be. */
-  | {
-      readonly reason: 'max_output_tokens_recovery';
-      readonly keep: CutReply;
-      readonly append: readonly Append[];
-      readonly refused?: number;
-    }
-  | {
-      readonly reason:
-        | 'collapse_drain_retry'
-        | 'reactive_compact_retry'
-        | 'stop_hook_blocking'
-        | 'token_budget_continuation'
-        | 'model_fallback'
-        | 'structured_output_retry';
-      readonly append: readonly Append[];
-    };
 
 export function apply(state: RunState, transition: Transition): RunState {
   const { reason } = transition;

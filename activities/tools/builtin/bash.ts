@@ -3,15 +3,14 @@ import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { callId } from '../call/journal.ts';
-import { childEnvironment } from '../../process/environment.ts';
+import { callIdOf, childEnvironment } from '../../process/environment.ts';
 import { killTree } from '../../process/kill-tree.ts';
 import { spawnTree, type ProcessTree } from '../../process/spawn-tree.ts';
 import { SPAWNER_GONE } from '../../process/spawner.ts';
 import { defineTool, ToolFailure, type Tool, type ToolContext, type ToolOutput } from '../tool.ts';
 import { bashResult, boundedOutput, cleanText } from './shell/output.ts';
 import { leavesWorkspace } from './files/confine.ts';
-import type { BuiltinOptions } from './options.ts';
+import type { BuiltinOptions } from './files/options.ts';
 import { gitMayDoMore } from './shell/git.ts';
 import { parseShell } from './shell/parse-shell.ts';
 import { readOnlyCommands, readOnlyShell } from './shell/read-only-shell.ts';
@@ -76,7 +75,7 @@ function problemOf(command: string): string | undefined {
 }
 
 async function run(input: BashInput, context: ToolContext, options: BuiltinOptions): Promise<ToolOutput> {
-  const id = callId(context.idempotencyKey);
+  const id = callIdOf(context.idempotencyKey);
   const output = boundedOutput();
   const progress = throttled((bytes) => context.progress(cleanText(bytes)));
   const tree = await start(input.command, context, options, (bytes) => {
@@ -113,7 +112,7 @@ async function start(
     dataDir,
     readOnly,
   });
-  const env = childEnvironment(process.env, { cwd: dir, callId: callId(idempotencyKey), pass: passEnv });
+  const env = childEnvironment(process.env, { cwd: dir, callId: callIdOf(idempotencyKey), pass: passEnv });
   try {
     return await spawnTree(argv, {
       cwd: dir,
@@ -125,7 +124,7 @@ async function start(
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;
-    if (code === SPAWNER_GONE) await killTree({ callId: callId(idempotencyKey) }, { graceMs: 0 });
+    if (code === SPAWNER_GONE) await killTree({ callId: callIdOf(idempotencyKey) }, { graceMs: 0 });
     const why = existsSync(dir) ? (error as Error).message : `the folder ${dir} is not there`;
     throw new ToolFailure(`The command could not be started: ${why}.`, { cause: error });
   }

@@ -4,7 +4,7 @@ import { bashTool } from './bash.ts';
 import { editTool } from './edit.ts';
 import { globTool } from './glob.ts';
 import { grepTool } from './grep.ts';
-import type { BuiltinOptions } from './options.ts';
+import type { BuiltinOptions } from './files/options.ts';
 import { readTool } from './read.ts';
 import { writeTool } from './write.ts';
 

@@ -3,7 +3,7 @@
 import type { Stats } from 'node:fs';
 import { z } from 'zod';
 import { defineTool, ToolFailure, type Tool, type ToolContext } from '../tool.ts';
-import { type BuiltinOptions, count, shownName } from './options.ts';
+import { type BuiltinOptions, count, shownName } from './files/options.ts';
 import { confine, type Confined, type Workspace, shown, fromRoot } from './files/confine.ts';
 import { seenNow, openFile } from './files/open-inside.ts';
 import {

@@ -2,9 +2,10 @@
 import { isAbsolute, relative } from 'node:path';
 import { z } from 'zod';
 import { defineTool, ToolFailure, type Tool } from '../tool.ts';
-import { isInside, type Workspace, shown, fromRoot, toDir } from './files/confine.ts';
+import { isInside } from '../../process/places.ts';
+import { type Workspace, shown, fromRoot, toDir } from './files/confine.ts';
 import { refuseCostly, globMatcher } from './search/glob-match.ts';
-import { type BuiltinOptions, count, shownName } from './options.ts';
+import { type BuiltinOptions, count, shownName } from './files/options.ts';
 import {
   commonArguments,
   ripgrep,

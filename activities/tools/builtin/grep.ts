@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { defineTool, type Tool } from '../tool.ts';
 import { fromRoot, toDir } from './files/confine.ts';
-import { type BuiltinOptions, refuseNul } from './options.ts';
+import { type BuiltinOptions, refuseNul } from './files/options.ts';
 import {
   contentReport,
   countReport,

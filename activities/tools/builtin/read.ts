@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { entryRange } from '../../transcript/log/entries.ts';
 import { resultHash } from '../../transcript/preview.ts';
 import { defineTool, ToolFailure, type Tool, type ToolContext, type ToolOutput } from '../tool.ts';
-import type { BuiltinOptions } from './options.ts';
+import type { BuiltinOptions } from './files/options.ts';
 import { confine, fromRoot, shown } from './files/confine.ts';
 import { factsIn, openFile } from './files/open-inside.ts';
 import { fileChunks, readLines, type Line, type LineRange, type LinesEnd } from './files/lines.ts';

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { countLines } from '../../transcript/preview.ts';
 import { defineTool, ToolFailure, type Tool } from '../tool.ts';
-import { type BuiltinOptions, count, shownName } from './options.ts';
+import { type BuiltinOptions, count, shownName } from './files/options.ts';
 import { confine, fromRoot } from './files/confine.ts';
 import { seenNow } from './files/open-inside.ts';
 import {

@@ -6,9 +6,8 @@ import { StoreError, type Store } from '../../transcript/store/store.ts';
 import type { Judged } from './check-call.ts';
 import { inputHash, recordAsked, wasAsked } from './journal.ts';
 import { clip } from '../../text.ts';
-import { deeperThan } from '../../json.ts';
-import { askReason } from '../permission.ts';
-import { MAX_DEPTH } from './prepare.ts';
+import { deeperThan, MAX_DEPTH } from '../../json.ts';
+import { askReason } from '../rules/permission.ts';
 import type { Verdict } from './verdict.ts';
 import type { Asked, CallRequest, CallRun, Workbench } from './workbench.ts';
 

@@ -1,17 +1,16 @@
 // What comes before anything runs, in the order of L33: name and schema, the tool's own check, pre-tool hooks, permission.
 import { realpath, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { HookOpinion } from '../permission.ts';
+import type { HookOpinion } from '../rules/permission.ts';
 import { prepareCall, type ReadyCall } from './prepare.ts';
 import { abortCause, validateInput } from './call-tool.ts';
 import type { ToolContext, Tool, ContextModifier } from '../tool.ts';
 import { denied, invalid, stoppedBefore, stoppedByHook, type Verdict } from './verdict.ts';
 import type { CallRequest, EarlyRun, Void, Workbench } from './workbench.ts';
-import { hookContext } from '../../hooks/around-runs.ts';
-import type { PreToolVerdict } from '../../hooks/hooks.ts';
+import { hookContext, type PreToolVerdict } from '../../hooks/hooks.ts';
 import { clip } from '../../text.ts';
 import type { ToolContextState } from '../../../workflows/contract/activities.ts';
-import { isInside } from '../builtin/files/confine.ts';
+import { isInside } from '../../process/places.ts';
 
 /** `input` as it was before the schema; `byHook`: a hook put it in place of the call's own. */
 export type Judged = { readonly ready: ReadyCall; readonly input: unknown; readonly byHook: boolean };

@@ -12,7 +12,8 @@ import {
   maybeStarted,
   type Verdict,
 } from './verdict.ts';
-import { callId, readCall, recordOutcome, type RecordedOutcome } from './journal.ts';
+import { callIdOf } from '../../process/environment.ts';
+import { readCall, recordOutcome, type RecordedOutcome } from './journal.ts';
 import { prepareCall, type ReadyCall } from './prepare.ts';
 import { recoverCall } from './recover.ts';
 import { type Claimable, runClaimed, runReady } from './run-ready.ts';
@@ -135,7 +136,7 @@ async function underClaim(
 
 /** What an earlier attempt left running of a call that has no claim. */
 async function endUnclaimed({ host }: Workbench, { key, mayHaveBegun }: CallRun): Promise<void> {
-  if (mayHaveBegun) await host.endTree({ callId: callId(key) });
+  if (mayHaveBegun) await host.endTree({ callId: callIdOf(key) });
 }
 
 /**

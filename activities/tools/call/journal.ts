@@ -6,8 +6,9 @@ import type { OutcomeFacts } from '../../../workflows/contract/activities.ts';
 import type { CallKey, Hash, SessionId } from '../../../workflows/contract/ids.ts';
 import type { CallLog, Outcome } from '../../transcript/log/entries.ts';
 import { keySegment, type Store } from '../../transcript/store/store.ts';
-import type { ProcessIdentity } from '../../process/identity.ts';
-import type { AbortCause, ChildRecord } from '../tool.ts';
+import type { ProcessIdentity, ChildRecord } from '../../process/identity.ts';
+import type { AbortCause } from '../tool.ts';
+import { callIdOf } from '../../process/environment.ts';
 
 export type Claim = {
   /** Who made it: where and how long its processes can be looked for. */
@@ -65,11 +66,6 @@ export type ClaimFacts = {
 export const MAX_GENERATIONS = 3;
 
 export type ClaimResult = { readonly kind: 'mine' } | Taken;
-
-/** The name of a call in the store and in its processes' environment: a key of ours holds no surprise for either. */
-export function callId(key: string): string {
-  return createHash('sha256').update(key).digest('hex');
-}
 
 /** Throws StoreError. */
 export async function readCall(store: Store, call: JournaledCall): Promise<CallState> {
@@ -181,7 +177,7 @@ type RecordKind = 'claim' | 'child' | 'stopped' | 'asked' | 'outcome';
 
 function path({ session, key }: JournaledCall, record: RecordKind, generation = 1): string {
   const again = generation === 1 ? '' : `.${generation}`;
-  return `calls/${keySegment(session)}/${callId(key)}.${record}${again}`;
+  return `calls/${keySegment(session)}/${callIdOf(key)}.${record}${again}`;
 }
 
 function encode(value: object): Uint8Array {

@@ -1,9 +1,8 @@
 // The cheap, synchronous front of L33: name, schema, risk, permission. It runs nothing, so it can decide while a reply
 // still streams whether a call may start early (L37).
 import type { z } from 'zod';
-import { isBrokenInput } from '../../model/accumulate.ts';
-import { deeperThan } from '../../json.ts';
-import { decide, type PermissionSettings } from '../permission.ts';
+import { isBrokenInput, deeperThan, MAX_DEPTH } from '../../json.ts';
+import { decide, type PermissionSettings } from '../rules/permission.ts';
 import type { ToolRegistry } from '../registry.ts';
 import type { JudgeContext, PermissionDecision, Risk, Tool } from '../tool.ts';
 
@@ -23,9 +22,6 @@ export type ReadyCall = Traits & {
 };
 
 export type PreparedCall = ReadyCall | { readonly kind: 'invalid'; readonly text: string };
-
-/** Deeper input than any tool has a use for overflows stacks further down: JSON.stringify, a schema that recurses. */
-export const MAX_DEPTH = 200;
 
 export type CallSettings = PermissionSettings & {
   /** What a context modifier left of the tools (L38). Absent: all. */

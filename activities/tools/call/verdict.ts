@@ -4,7 +4,7 @@ import type { Decision, OutcomeFacts, SeenFile } from '../../../workflows/contra
 import type { CallLog, Outcome } from '../../transcript/log/entries.ts';
 import type { TakenReport } from './claim-report.ts';
 import { clip } from '../../text.ts';
-import { deniedText } from '../permission.ts';
+import { deniedText } from '../rules/permission.ts';
 import type { Ran } from './call-tool.ts';
 import type { AbortCause, PermissionDecision } from '../tool.ts';
 import type { Void } from './workbench.ts';

@@ -1,8 +1,7 @@
 // Whether allow rules let a shell command run (L55): each of its simple commands begins with a rule's words, or only reads. What
 // cannot be read for certain is never allowed: a wrong no costs a question.
 import { isHarmless } from '../builtin/shell/read-only-shell.ts';
-import type { SimpleCommand, Word } from '../builtin/shell/parse-shell.ts';
-import type { RuleSubject } from '../tool.ts';
+import type { SimpleCommand, Word, RuleSubject } from '../tool.ts';
 import { guessedCommands, isRunner, runIn, type Reading } from './runners.ts';
 
 type CommandSubject = Extract<RuleSubject, { kind: 'command' }>;

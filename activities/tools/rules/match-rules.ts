@@ -6,7 +6,7 @@ import type { PermissionRules } from '../../../workflows/contract/session.ts';
 import { globMatcher, expandBraces } from '../builtin/search/glob-match.ts';
 import type { RuleSubject, Tool } from '../tool.ts';
 import { allowedCommand, touchedCommand } from './command-rules.ts';
-import { isInside } from '../builtin/files/confine.ts';
+import { isInside } from '../../process/places.ts';
 
 type RuledCall = {
   readonly tool: Tool;

@@ -172,3 +172,13 @@ export function kindOf(value: unknown): string | undefined {
   const kind = (value as { readonly kind?: unknown } | null | undefined)?.kind;
   return typeof kind === 'string' ? kind : undefined;
 }
+
+/** Every how many segments one lists the hashes of those before it. */
+export const PAGE = 64;
+
+/** Of calls with the same id in one reply only the first counts (L39): the others have no outcome, ever. */
+export function isRepeated({ message: { content } }: ReplyEntry, index: number): boolean {
+  const block = content[index];
+  if (block?.type !== 'tool_use') return false;
+  return content.slice(0, index).some((before) => before.type === 'tool_use' && before.id === block.id);
+}

@@ -1,11 +1,8 @@
 // Segments as bytes, and the next one of a view. The order of fields is the order they were given in, never sorted: a tool
 // input goes back to the model as it came, or the prompt cache is lost. Equal inputs in equal order give equal hashes.
 import { type Hash, isHash, type SessionId } from '../../../workflows/contract/ids.ts';
-import { behindOf } from '../view/behind.ts';
-import { type Behind, type Entry, type Segment, kindOf, unknownKind } from './entries.ts';
-import { hashOf, StoreError } from '../store/store.ts';
-import { newerValue, newerVersion, parseStored } from '../../json.ts';
-import { PAGE, type View } from '../view/shared-view.ts';
+import { type Behind, type Segment, kindOf, unknownKind, PAGE } from './entries.ts';
+import { StoreError, newerValue, newerVersion, parseStored } from '../store/store.ts';
 
 /** Where a segment was looked for: `entry` is its last entry's position, null for the head, which nothing points to yet. */
 export type Where = { readonly session: SessionId; readonly entry: number | null };
@@ -67,32 +64,6 @@ function isBehind(value: unknown): value is Behind {
   );
 }
 
-function hasPage(n: number): boolean {
+export function hasPage(n: number): boolean {
   return n > 0 && n % PAGE === 0;
-}
-
-export type NextSegment = {
-  readonly hash: Hash;
-  readonly bytes: Uint8Array;
-  /** The view with the segment: valid once `bytes` are stored. */
-  readonly view: View;
-};
-
-/** The segment that `entries` (at least one) make after `view`. Nothing is stored: give `bytes` to `put` or `writeStep`. */
-export function nextSegment(view: View, entries: readonly Entry[]): NextSegment {
-  if (entries.length === 0) throw new RangeError('a segment needs at least one entry');
-  const bounded = entries.some(({ kind }) => kind === 'boundary');
-  const behind = bounded ? behindOf([...view.entries, ...entries], view.begin) : undefined;
-  const bytes = encodeSegment({
-    v: 1,
-    session: view.session,
-    parent: view.head,
-    n: view.segments,
-    first: view.length,
-    ...(hasPage(view.segments) && { page: view.recent }),
-    ...(behind && { behind }),
-    entries,
-  });
-  const hash = hashOf(bytes);
-  return { hash, bytes, view: view.grow({ hash, bytes: bytes.length, entries }) };
 }

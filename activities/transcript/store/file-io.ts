@@ -5,7 +5,6 @@ import fs from 'node:fs';
 import { promisify } from 'node:util';
 import { randomUUID } from 'node:crypto';
 import { dirname } from 'node:path';
-import type { Folders } from './store-folder.ts';
 import { isErrno } from './store.ts';
 
 /** Every operation may throw what node:fs throws. */
@@ -192,3 +191,10 @@ function removeTemp(files: Files, temp: string): void {
     if (!isErrno(error)) throw error;
   }
 }
+
+// Makes each folder of the store once, durably, and remembers it: its name is on disk before anything in it is acknowledged.
+
+export type Folders = {
+  /** `path` lies under the root. */
+  ensure(path: string): Promise<void>;
+};

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { dirname } from 'node:path';
 import { z } from 'zod';
-import { type Files, nodeFiles, createFileWrites } from './file-io.ts';
+import { type Files, nodeFiles, createFileWrites, type Folders } from './file-io.ts';
 import { isErrno, unavailable, StoreError } from './store.ts';
 
 type StoreIdentity = { readonly version: 1; readonly id: string };
@@ -55,13 +55,6 @@ function parse(dir: string, path: string, bytes: Uint8Array): StoreIdentity {
   }
   return { version: 1, id };
 }
-
-// Makes each folder of the store once, durably, and remembers it: its name is on disk before anything in it is acknowledged.
-
-export type Folders = {
-  /** `path` lies under the root. */
-  ensure(path: string): Promise<void>;
-};
 
 /** Sessions come and go; forgetting a folder costs one flush. */
 const REMEMBERED = 10_000;

@@ -120,3 +120,27 @@ export function keySegment(id: string): string {
   const plain = keyProblem(id) === undefined && !id.includes('/') && !ours.test(id);
   return plain ? id : `x-${hashOf(Buffer.from(id))}`;
 }
+
+/** Undefined when it is no JSON. */
+export function parseStored(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8'));
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** What shows that a newer Perdure wrote it; undefined for the version that is read here, and for what is none at all. */
+export function newerVersion(value: unknown): string | undefined {
+  const v = (value as { readonly v?: unknown } | null | undefined)?.v;
+  return Number.isSafeInteger(v) && (v as number) > 1 ? `version ${String(v)}, this one reads 1` : undefined;
+}
+
+/** `sign`: what shows it. */
+export function newerValue(what: string, sign: string): StoreError {
+  return new StoreError(
+    'newer',
+    `${what} was written by a newer Perdure (${sign}): update this one, or leave it to workers of that version`,
+  );
+}

@@ -1,10 +1,7 @@
 // A transcript up to one head: immutable to whoever holds it. Successive views of a session share one growing array, so that
 // an append costs what is appended and not what is there (L4: the 5,000th turn costs what the 10th does).
 import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
-import type { Behind, Entry, ReplyEntry, Segment } from '../log/entries.ts';
-
-/** Every how many segments one lists the hashes of those before it. */
-export const PAGE = 64;
+import { type Behind, type Entry, type ReplyEntry, type Segment, PAGE } from '../log/entries.ts';
 
 /** Stands for an entry that was not read: it commits no short form, and changes nothing. */
 export const UNREAD: Entry = { kind: 'collapse_committed', count: 0 };

@@ -1,4 +1,5 @@
 // perdure scripted-model: a model server that says what a script says, for trying things and for tests.
+import { reasonOf } from '../../../activities/text.ts';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';
@@ -33,7 +34,7 @@ async function serve(cli: Cli, { script: file, port }: Flags): Promise<number> {
 
 /** A file that cannot be read or used, a port that is taken. */
 function refused(error: unknown): never {
-  throw new UsageError(error instanceof Error ? error.message : String(error));
+  throw new UsageError(reasonOf(error));
 }
 
 function portNumber(text: string): number {

@@ -1,6 +1,6 @@
 // perdure snip: takes entries of a session out of the model's sight; they stay in the transcript (L7).
 import type { Command } from 'commander';
-import { count } from '../../render/units.ts';
+import { count } from '../../units.ts';
 import { snipProblem } from '../../sessions/snip.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';

@@ -7,7 +7,7 @@ import { listenForSignals } from '../../../client/cli/signals.ts';
 import type { Workplace } from '../../../client/connect/workplace.ts';
 import type { Followed, FollowOptions } from '../../../client/follow/follow.ts';
 import { ClientProblem } from '../../../client/problem.ts';
-import { painter } from '../../../client/render/paint.ts';
+import { painter } from '../../../client/paint.ts';
 import { runOutcome } from '../../../client/sessions/outcome.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import { noUsage, type Terminal } from '../../../workflows/contract/loop.ts';

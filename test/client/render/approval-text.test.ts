@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import type { WaitingApproval } from '../../../client/sessions/decide.ts';
 import { approvalsTable } from '../../../client/render/tables.ts';
 import { approvalText } from '../../../client/render/approval-text.ts';
-import { painter, plain } from '../../../client/render/paint.ts';
+import { painter, plain } from '../../../client/paint.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import { session } from '../support.ts';
 

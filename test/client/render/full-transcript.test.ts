@@ -4,7 +4,7 @@ import type { Entry } from '../../../activities/transcript/log/entries.ts';
 import { hashOf } from '../../../activities/transcript/store/store.ts';
 import { memoryStore } from '../../../activities/transcript/store/memory-store.ts';
 import { fullTranscript } from '../../../client/render/full-transcript.ts';
-import { painter } from '../../../client/render/paint.ts';
+import { painter } from '../../../client/paint.ts';
 import { sessionJson, wholeResult } from '../../../client/sessions/dump.ts';
 import type { SessionReading } from '../../../client/sessions/read.ts';
 import {

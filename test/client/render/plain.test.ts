@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { jsonLine, oneLine, plain } from '../../../client/render/paint.ts';
+import { jsonLine, oneLine, plain } from '../../../client/paint.ts';
 
 it.each([
   ['a colour', '\u001b[31mred\u001b[0m', String.raw`\x1b[31mred\x1b[0m`],

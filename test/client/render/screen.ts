@@ -1,6 +1,6 @@
 // The screen of someone who follows a run, as text.
 import { eventRenderer } from '../../../client/render/events.ts';
-import { painter } from '../../../client/render/paint.ts';
+import { painter } from '../../../client/paint.ts';
 import type { Followed } from '../../../client/follow/follow.ts';
 import type { MessageId, SessionId } from '../../../workflows/contract/ids.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { money, shortAge, shortTime } from '../../../client/render/units.ts';
+import { money, shortAge, shortTime } from '../../../client/units.ts';
 
 it.each([
   [0, '0 ms'],

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { bashTool } from '../../../activities/tools/builtin/bash.ts';
-import { decide } from '../../../activities/tools/permission.ts';
+import { decide } from '../../../activities/tools/rules/permission.ts';
 import { probeSandbox } from '../../../activities/tools/sandbox.ts';
 import type { PermissionMode, PermissionRules } from '../../../workflows/contract/session.ts';
 

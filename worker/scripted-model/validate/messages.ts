@@ -1,7 +1,6 @@
 // What the API refuses of the messages as a conversation: roles, empty contents, a wrong first or last one.
 import { blockProblem } from './blocks.ts';
-import type { RequestRules } from './request.ts';
-import { extraKey, firstProblem, isObject, type Json, sayingProblem } from './shape.ts';
+import { type RequestRules, extraKey, firstProblem, isObject, type Json, sayingProblem } from './shape.ts';
 
 const keys = new Set(['role', 'content']);
 

@@ -1,7 +1,7 @@
 // What the API refuses of a request's top level. The messages, tools and breakpoints have checks of their own.
 import { breakpointsProblem } from './breakpoints.ts';
 import { messagesProblem } from './messages.ts';
-import { extraKey, firstProblem, isObject, stringProblem, type Json, textProblem } from './shape.ts';
+import { extraKey, firstProblem, isObject, stringProblem, type Json, textProblem, type RequestRules } from './shape.ts';
 
 const KEYS =
   'max_tokens messages model cache_control container diagnostics inference_geo metadata output_config service_tier speed ' +
@@ -10,18 +10,6 @@ const SAMPLING_KEYS = 'temperature top_p top_k';
 /** Only with an anthropic-beta header. */
 const BETA_KEYS =
   'billing_policy compaction context_management fallback_credit_token fallbacks mcp_servers output_format thread';
-
-export type RequestRules = {
-  /** Of the anthropic-beta header. */
-  readonly betas: readonly string[];
-  /** The API version still takes temperature, top_p and top_k. */
-  readonly sampling: boolean;
-  /** count_tokens takes no max_tokens and streams nothing. */
-  readonly counting: boolean;
-  readonly maxOutputTokens: number | undefined;
-  readonly prefill: boolean;
-  readonly verifySignature: (model: string, thinking: string, signature: string) => boolean;
-};
 
 /** The sentence the API would refuse this request with, or undefined. */
 export function requestProblem(value: unknown, rules: RequestRules): string | undefined {

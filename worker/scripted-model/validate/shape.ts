@@ -53,3 +53,15 @@ export function sayingProblem(text: string, path: string): string | undefined {
   if (text === '') return `${path}: text content blocks must be non-empty`;
   return /\S/.test(text) ? undefined : `${path}: text content blocks must contain non-whitespace text`;
 }
+
+export type RequestRules = {
+  /** Of the anthropic-beta header. */
+  readonly betas: readonly string[];
+  /** The API version still takes temperature, top_p and top_k. */
+  readonly sampling: boolean;
+  /** count_tokens takes no max_tokens and streams nothing. */
+  readonly counting: boolean;
+  readonly maxOutputTokens: number | undefined;
+  readonly prefill: boolean;
+  readonly verifySignature: (model: string, thinking: string, signature: string) => boolean;
+};

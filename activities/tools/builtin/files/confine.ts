@@ -1,10 +1,10 @@
 // Keeps file tools inside the workspace: by the real path of what exists, never by comparing prefixes. Every refusal is an
 // ordinary failure the model can read (L34).
 import { lstat, realpath } from 'node:fs/promises';
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
+import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { opendirSync, realpathSync, type Dirent } from 'node:fs';
 import { ToolFailure } from '../../tool.ts';
-import type { ShellPath } from '../shell/read-only-shell.ts';
+import { isInside } from '../../../process/places.ts';
 
 export type Workspace = {
   /** An absolute real path. */
@@ -45,12 +45,6 @@ export async function confine(workspace: Workspace, path: string): Promise<Confi
     throw new ToolFailure(`${shown(path)} leads elsewhere than when the call was judged: make the call again.`);
   }
   return { path: real, name: relative(workspace.root, real), existing, missing };
-}
-
-/** `child` is `parent` or below it. Both are absolute. */
-export function isInside(parent: string, child: string): boolean {
-  const way = relative(parent, child);
-  return way === '' || (way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way));
 }
 
 async function isHidden({ root, hidden }: Workspace, path: string): Promise<boolean> {
@@ -185,3 +179,11 @@ function isUnreachable(error: unknown): boolean {
     (error as NodeJS.ErrnoException).code ?? '',
   );
 }
+
+export type ShellPath = {
+  readonly path: string;
+  /** What lies in it, were it a folder, is meant too. */
+  readonly entries: boolean;
+  /** The names of what lies in it are put where an option may stand. */
+  readonly bare?: true;
+};

@@ -5,7 +5,8 @@ import { lstat, open, readlink, realpath, type FileHandle } from 'node:fs/promis
 import { join } from 'node:path';
 import { ToolFailure } from '../../tool.ts';
 import { hasProc } from '../../../process/proc.ts';
-import { isInside, type Confined, type Workspace, fsFailure, shown } from './confine.ts';
+import { isInside } from '../../../process/places.ts';
+import { type Confined, type Workspace, fsFailure, shown } from './confine.ts';
 import type { SeenFile } from '../../../../workflows/contract/activities.ts';
 
 const NEVER_FOLLOW = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;

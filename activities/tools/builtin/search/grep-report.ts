@@ -1,6 +1,6 @@
 // What ripgrep prints as what the model reads: bounded, and closed by a count of all there was.
 import { withoutDot, topOf, type SearchPlace } from './ripgrep.ts';
-import { count, shownName } from '../options.ts';
+import { count, shownName } from '../files/options.ts';
 import { refuseCostly, globMatcher } from './glob-match.ts';
 
 export type Report = {

@@ -5,11 +5,11 @@ import { once } from 'node:events';
 import { relative } from 'node:path';
 import { stat } from 'node:fs/promises';
 import { rgPath } from '@vscode/ripgrep';
-import { callId } from '../../call/journal.ts';
-import { childEnvironment } from '../../../process/environment.ts';
+import { callIdOf, childEnvironment } from '../../../process/environment.ts';
 import { ToolFailure, type ToolContext } from '../../tool.ts';
-import { isInside, type Workspace, confine, fsFailure, shown } from '../files/confine.ts';
-import type { BuiltinOptions } from '../options.ts';
+import { isInside } from '../../../process/places.ts';
+import { type Workspace, confine, fsFailure, shown } from '../files/confine.ts';
+import type { BuiltinOptions } from '../files/options.ts';
 
 const TIME_LIMIT_MS = 20_000;
 const MAX_PROBLEMS = 4_000;
@@ -52,7 +52,7 @@ export async function ripgrep(
   onRecord: (record: Buffer) => void,
 ): Promise<RipgrepEnd> {
   const { cwd, signal } = context;
-  const env = childEnvironment(process.env, { cwd, callId: callId(context.idempotencyKey) });
+  const env = childEnvironment(process.env, { cwd, callId: callIdOf(context.idempotencyKey) });
   const argv = [rgPath, ...args];
   const held = sandbox.kind === 'bwrap' ? sandbox.wrap(argv, { cwd, dataDir, readOnly: true }) : argv;
   const child = spawn(held[0] ?? '', held.slice(1), { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });

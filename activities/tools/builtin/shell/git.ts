@@ -3,7 +3,7 @@
 // costs time, and would read the configuration.
 import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { isInside } from '../files/confine.ts';
+import { isInside } from '../../../process/places.ts';
 
 /** The mode of a submodule in an index. `git status` starts git in it, under that repository's configuration. */
 const SUBMODULE = Buffer.from([0, 0, 0xe0, 0]);

@@ -1,10 +1,10 @@
 // What a command's end means, in the words of an answer (L36).
 import { constants } from 'node:os';
 import type { TreeExit } from '../../../process/spawner.ts';
-import type { ToolOutput } from '../../tool.ts';
+import type { ToolOutput, SimpleCommand } from '../../tool.ts';
 import type { TreeEnd } from './supervise.ts';
 import { dropPartialEnd, dropPartialStart } from '../files/lines.ts';
-import { parseShell, type SimpleCommand } from './parse-shell.ts';
+import { parseShell } from './parse-shell.ts';
 
 /** A failure cancels the siblings of the call; a status that is an answer is none. */
 export function bashResult(

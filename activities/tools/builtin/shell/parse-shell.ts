@@ -1,15 +1,4 @@
-// Reads a shell command as a list of simple commands, and gives up on anything else: it is used to judge, never to run, so what
-// it cannot read for certain is `null`, and null is never read-only.
-export type Redirect = { readonly operator: string; readonly target: Word };
-
-/** What joins a command to the one before it; a newline is `;`. */
-type Joint = ';' | '|' | '&&' | '||';
-
-export type SimpleCommand = {
-  readonly joint: Joint;
-  readonly words: readonly Word[];
-  readonly redirects: readonly Redirect[];
-};
+import type { Redirect, Joint, SimpleCommand, Word } from '../../tool.ts';
 
 type Token =
   | { readonly kind: 'word'; readonly word: Word }
@@ -92,16 +81,6 @@ function operatorToken(operator: string): Token {
   }
   return { kind: 'redirect', operator };
 }
-
-// One word of a shell command, with its quotes taken away, and what the shell would still do to it.
-
-export type Word = {
-  readonly text: string;
-  /** False when the shell would put something else in its place: a variable, braces, a tilde. */
-  readonly literal: boolean;
-  /** Where in `text` the first unquoted `*`, `?` or `[` stands; -1 when nowhere. */
-  readonly glob: number;
-};
 
 type Reading = { text: string; literal: boolean; glob: number; at: number };
 

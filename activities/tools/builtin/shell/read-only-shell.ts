@@ -1,9 +1,11 @@
 // Whether a shell command only reads the workspace (L55): a list of simple commands from a table, with arguments that are known
 // to the letter and lead nowhere else. When in doubt it does not: a wrong no costs a question, a wrong yes a file.
 import { isAbsolute, join, resolve } from 'node:path';
-import { isInside } from '../files/confine.ts';
+import { isInside } from '../../../process/places.ts';
 import { readsOnly } from './reading-commands.ts';
-import { parseShell, type Redirect, type SimpleCommand, type Word } from './parse-shell.ts';
+import { parseShell } from './parse-shell.ts';
+import type { Redirect, SimpleCommand, Word } from '../../tool.ts';
+import type { ShellPath } from '../files/confine.ts';
 
 export type ShellJudgement =
   /**
@@ -12,14 +14,6 @@ export type ShellJudgement =
    */
   | { readonly readOnly: true; readonly paths: readonly ShellPath[]; readonly gitIn: readonly string[] }
   | { readonly readOnly: false };
-
-export type ShellPath = {
-  readonly path: string;
-  /** What lies in it, were it a folder, is meant too. */
-  readonly entries: boolean;
-  /** The names of what lies in it are put where an option may stand. */
-  readonly bare?: true;
-};
 
 const NO: ShellJudgement = { readOnly: false };
 /** Folders a command may be in after its `cd`s, counting those that might fail. */

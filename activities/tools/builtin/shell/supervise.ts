@@ -5,7 +5,7 @@ import { killTree } from '../../../process/kill-tree.ts';
 import type { ProcessTree } from '../../../process/spawn-tree.ts';
 import type { TreeExit } from '../../../process/spawner.ts';
 import { withGitSettings, type GitSettings } from '../../../process/environment.ts';
-import { isInside } from '../files/confine.ts';
+import { isInside } from '../../../process/places.ts';
 
 export type TreeEnd =
   { readonly kind: 'exit'; readonly exit: TreeExit } | { readonly kind: 'timeout' } | { readonly kind: 'stopped' };

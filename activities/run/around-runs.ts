@@ -1,12 +1,13 @@
 // Hooks that are told of prompts before the model sees them (L41): what they add to the conversation, and whether the run ends.
-import type { CallModel, OpenRun, Notice } from '../../workflows/contract/activities.ts';
+import { RecentMap } from '../recent-map.ts';
+import type { CallModel, OpenRun } from '../../workflows/contract/activities.ts';
 import { type Attempt, givenUp } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
 import type { LiveWriter } from '../live/events.ts';
-import { type RunConfig, queryName } from '../run/configuration.ts';
+import { type RunConfig, queryName } from '../configuration.ts';
 import type { Entry } from '../transcript/log/entries.ts';
 import type { Extended } from '../transcript/transcripts.ts';
-import type { PromptVerdict, HookFailure, HookText, HookContext, HookEvent } from './hooks.ts';
+import { type PromptVerdict, type HookFailure, type HookText, hookContext, hookFailed } from '../hooks/hooks.ts';
 import { queryIdOf } from '../../workflows/contract/ids.ts';
 import { stepRecord } from '../step-record.ts';
 
@@ -27,7 +28,7 @@ const KEPT = 256;
 
 /** A request that is made again (a retry, a recovery) asks no hook again, unless on another worker. Throws StoreError. */
 export function promptHooks(deps: Pick<Deps, 'hooks' | 'store'>): PromptHooks {
-  const done = new Map<string, PromptVerdict>();
+  const done = new RecentMap<string, PromptVerdict>(KEPT);
   return async ({ session, signal }, { iteration }, config, given, live) => {
     const prompts = deps.hooks.has('promptSubmitted') ? newPrompts(given) : [];
     if (prompts.length === 0) return { entries: [], stop: null };
@@ -39,10 +40,6 @@ export function promptHooks(deps: Pick<Deps, 'hooks' | 'store'>): PromptHooks {
     // A hook that was stopped has said nothing.
     if (signal.aborted) return { entries: [], stop: null };
     done.set(key, verdict);
-    for (const oldest of done.keys()) {
-      if (done.size <= KEPT) break;
-      done.delete(oldest);
-    }
     return { entries: entriesOf(verdict), stop: verdict.stop };
   };
 }
@@ -118,29 +115,4 @@ export async function sessionEnd(
   };
   const { failed } = await deps.hooks.sessionEnd({ ...about, signal });
   for (const { hook, detail } of failed) deps.warn(`hook ${hook} at the end of ${queryName(about)}: ${detail}`);
-}
-
-// What every hook of a run is told, and how its failures are told to people.
-
-/** With `live`, watchers see each hook start and end (L60). */
-export function hookContext(
-  { session, queryId, depth, cwd }: Pick<RunConfig, 'session' | 'queryId' | 'depth' | 'cwd'>,
-  { iteration, signal }: Pick<HookContext, 'iteration' | 'signal'>,
-  live?: Pick<LiveWriter, 'write'>,
-): HookContext {
-  const told = { session, queryId, depth, iteration, cwd, signal };
-  return live ? { ...told, watch: watchHooks(live, iteration) } : told;
-}
-
-export function hookFailed({ hook, detail }: HookFailure): { readonly kind: 'notice'; readonly notice: Notice } {
-  return { kind: 'notice', notice: { kind: 'hook_failed', hook, detail } };
-}
-
-// Shows watchers each hook as it starts and ends (L60).
-
-function watchHooks(live: Pick<LiveWriter, 'write'>, iteration: number): (event: HookEvent) => void {
-  return (event) => {
-    if (event.type === 'start') live.write({ type: 'hook_start', iteration, hook: event.hook });
-    else live.write({ type: 'hook_end', iteration, hook: event.hook, result: event.result });
-  };
 }

@@ -1,8 +1,8 @@
 // Whether a call may run (L55): deny > ask > allow, of the tool's own rule and the run's, and the mode for the rest. Mode `bypass`
 // asks nothing: in it only what denies holds.
-import type { PermissionMode, PermissionRules } from '../../workflows/contract/session.ts';
-import { allowedByRules, touchingRule } from './rules/match-rules.ts';
-import type { PermissionDecision, Risk, Tool } from './tool.ts';
+import type { PermissionMode, PermissionRules } from '../../../workflows/contract/session.ts';
+import { allowedByRules, touchingRule } from './match-rules.ts';
+import type { PermissionDecision, Risk, Tool } from '../tool.ts';
 
 type Asks = Extract<PermissionDecision, { kind: 'ask' }>;
 

@@ -1,5 +1,17 @@
-// The runtime limit of a run (L51): an absolute deadline that stands still while the run is parked and survives a handover.
+// What a run performs its moves with; and its runtime limit (L51): an absolute deadline that stands still while the run is parked and survives a handover.
 import { CancellationScope, isCancellation, sleep } from '@temporalio/workflow';
+import type { Session } from './session.ts';
+import type { RunSnapshot } from './contract/loop.ts';
+import type { RunState } from './machine/state.ts';
+import type { Held, RunCarry } from './session-state.ts';
+
+/** Shared by the model call, the tools and the approvals of one run. */
+export type RunBench = {
+  readonly session: Session;
+  readonly snapshot: RunSnapshot;
+  readonly clock: RunClock;
+  readonly carried: (state: RunState, held: Held) => RunCarry;
+};
 
 export class RunClock {
   private timer: CancellationScope | null = null;

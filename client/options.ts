@@ -1,9 +1,9 @@
 // A program in JavaScript may misspell an option. Passed over in silence, a guard that was meant would not be there: it is refused.
 import { didYouMean, RUN_OPTIONS } from '../workflows/contract/options-problem.ts';
-import type { ClientOptions, SendOptions, StartOptions } from './client.ts';
 import type { ApproveOptions, DenyOptions } from './sessions/decide.ts';
 import type { FollowOptions } from './follow/follow.ts';
 import { ClientProblem } from './problem.ts';
+import type { ClientOptions, StartOptions, SendOptions } from './sessions/start.ts';
 
 /** Every key of a type, and only those. */
 export type KeysOf<T> = Readonly<Record<keyof T, true>>;

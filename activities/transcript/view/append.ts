@@ -2,9 +2,9 @@
 // never on the time or the attempt: a second attempt makes the same segment with the same hash.
 import type { Append, OutcomeItem } from '../../../workflows/contract/activities.ts';
 import type { CallKey } from '../../../workflows/contract/ids.ts';
-import type { Entry, Outcome, ReplyEntry } from './entries.ts';
+import type { Entry, Outcome, ReplyEntry } from '../log/entries.ts';
 import { type Store, StoreError } from '../store/store.ts';
-import { lastReply, type View } from '../view/shared-view.ts';
+import { lastReply, type View } from './shared-view.ts';
 import { preview, PREVIEW_LIMIT, resultName } from '../preview.ts';
 
 export type AppendDeps = {

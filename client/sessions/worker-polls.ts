@@ -2,7 +2,7 @@
 import type { Client } from '@temporalio/client';
 import { isAlive, parseIdentity } from '../../activities/process/identity.ts';
 import { TASK_QUEUE, type Configuration } from '../../workflows/contract/session.ts';
-import { pause } from '../async.ts';
+import { pause } from '../../activities/async.ts';
 import { type ForWorkers, forAnyWorker } from '../../worker/config/queue.ts';
 import { ClientProblem } from '../problem.ts';
 

@@ -1,7 +1,7 @@
 // What the built-in tools are made with, once per worker.
-import type { Sandbox } from '../sandbox.ts';
-import { ToolFailure } from '../tool.ts';
-import { shown } from './files/confine.ts';
+import type { Sandbox } from '../../sandbox.ts';
+import { ToolFailure } from '../../tool.ts';
+import { shown } from './confine.ts';
 
 export type BuiltinOptions = {
   readonly sandbox: Sandbox;

@@ -1,12 +1,9 @@
 // The snapshot a run works with from its first iteration to its last (L57, L58): stored once, referred to by hash.
-import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
-import type { Rules } from '../../workflows/contract/loop.ts';
-import type { PermissionMode, PermissionRules } from '../../workflows/contract/session.ts';
-import type { Backoff } from '../model/classify.ts';
-import type { ModelFacts } from '../model/request.ts';
-import { StoreError, type Store } from '../transcript/store/store.ts';
-import { newerValue, newerVersion, parseStored } from '../json.ts';
-import type { JsonSchema } from '../model/answer-schema.ts';
+import { RecentMap } from './recent-map.ts';
+import type { Hash, SessionId } from '../workflows/contract/ids.ts';
+import type { Rules, Price } from '../workflows/contract/loop.ts';
+import type { PermissionMode, PermissionRules } from '../workflows/contract/session.ts';
+import { StoreError, type Store, newerValue, newerVersion, parseStored } from './transcript/store/store.ts';
 
 /** A model as a run knows it. Window and maximum output in tokens. */
 export type RunModel = ModelFacts & { readonly name: string };
@@ -51,16 +48,12 @@ export type ConfigReader = (hash: Hash) => Promise<RunConfig>;
 
 /** Reads each configuration once; they are immutable and small. Throws StoreError. */
 export function configReader(store: Store, kept = 256): ConfigReader {
-  const cache = new Map<Hash, RunConfig>();
+  const cache = new RecentMap<Hash, RunConfig>(kept);
   return async (hash) => {
     const cached = cache.get(hash);
     if (cached) return cached;
     const config = decode(await store.get(hash), hash);
     cache.set(hash, config);
-    for (const oldest of cache.keys()) {
-      if (cache.size <= kept) break;
-      cache.delete(oldest);
-    }
     return config;
   };
 }
@@ -107,3 +100,22 @@ function answerRule(schema: JsonSchema): string {
 export function queryName({ session, queryId, depth }: Pick<RunConfig, 'session' | 'queryId' | 'depth'>): string {
   return `session ${session}, query ${queryId}, depth ${depth}`;
 }
+
+/** Window and maximum output in tokens; prices in US dollars per million tokens, null when they are not known. */
+export type ModelFacts = { readonly window: number; readonly maxOutput: number; readonly price: Price | null };
+
+/** By prefix, the longest that fits wins. */
+export type ModelTable = Readonly<Record<string, ModelFacts>>;
+
+/** How long to wait before the next attempt of a model call (L14). */
+export type Backoff = {
+  /** Failed attempts after which the call is given up: 10 retries. */
+  readonly maxRetries: number;
+  /** Milliseconds before the first retry; doubled each time up to `maxMs`. */
+  readonly firstMs: number;
+  readonly maxMs: number;
+  /** A longer wait asked for by the provider parks the session. */
+  readonly parkOverMs: number;
+};
+
+export type JsonSchema = Readonly<Record<string, unknown>>;

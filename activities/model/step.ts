@@ -1,0 +1,27 @@
+// One attempt of a model call, as the files of this room pass it on.
+import type { Deps } from '../deps.ts';
+import type { Attempt } from '../attempt.ts';
+import type { CallModel, ModelResult } from '../../workflows/contract/activities.ts';
+import type { RunConfig } from '../configuration.ts';
+import type { ChosenModel } from './request.ts';
+import type { AnswerCheck } from './answer-schema.ts';
+import type { LiveWriter } from '../live/events.ts';
+import type { Extended } from '../transcript/transcripts.ts';
+import type { StepRecord } from '../step-record.ts';
+import type { Tries } from './failed-attempt.ts';
+
+/** One attempt of one model call, and what it works on. */
+export type ModelStep = {
+  readonly deps: Deps;
+  readonly attempt: Attempt;
+  readonly input: CallModel;
+  readonly config: RunConfig;
+  readonly chosen: ChosenModel;
+  /** What is wrong with a final answer; undefined for one that will do (L53). */
+  readonly answer: AnswerCheck;
+  readonly live: LiveWriter;
+  readonly base: Extended;
+  readonly record: StepRecord<ModelResult>;
+  /** Of the attempts before this one. */
+  readonly tries: Tries;
+};

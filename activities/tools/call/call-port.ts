@@ -1,0 +1,73 @@
+// What the loop sees of tool calls: their traits, and the runner that carries L33 out.
+import type { Outcome } from '../../transcript/log/entries.ts';
+import type { OutcomeFacts, ToolContextState, Ask, Decision } from '../../../workflows/contract/activities.ts';
+import type { Tool as ApiTool } from '@anthropic-ai/sdk/resources/messages';
+import type { RunConfig } from '../../configuration.ts';
+import type { CallKey } from '../../../workflows/contract/ids.ts';
+import type { Attempt } from '../../attempt.ts';
+import type { LiveEvent } from '../../live/events.ts';
+
+export type CallBlock = {
+  readonly index: number;
+  readonly id: string;
+  readonly name: string;
+  readonly input: unknown;
+};
+
+export type EarlyOutcome = { readonly outcome: Outcome; readonly facts: OutcomeFacts };
+
+export type EarlyTraits = {
+  readonly safe: boolean;
+  /** Safe, allowed without asking, and no pre-tool hook. */
+  readonly early: boolean;
+};
+
+export type CallTraits = EarlyTraits & {
+  readonly signature: string;
+  /** Claimed when it runs, allowed without asking, and no pre-tool hook: it may run as soon as its reply is stored. */
+  readonly atOnce: boolean;
+};
+
+/** Runs one call with L33 in full. `context` is what earlier calls have modified (L38). */
+export type CallRunner = {
+  /** As of the last refresh. */
+  readonly definitions: readonly ApiTool[];
+  /** Asks what offers the tools for its list (L44). Bounded in time, never throws: the last good list stays. */
+  refresh(): Promise<void>;
+  traits(config: RunConfig, call: CallBlock, context?: ToolContextState): CallTraits;
+  /** What observers may see of a call's input (L18): a copy, perhaps enriched. Never throws. */
+  observable(call: CallBlock): unknown;
+  /** Beside the stream: no claim, nothing recorded. Null when it was given up. */
+  early(
+    config: RunConfig,
+    call: CallBlock,
+    id: string,
+    port: EarlyPort,
+    context?: ToolContextState,
+  ): Promise<EarlyOutcome | null>;
+  /**
+   * At most once for what may not be repeated, whatever dies; the outcome is recorded under `key` (L40). Or nothing has run and
+   * nothing is recorded: someone must be asked first (L55).
+   */
+  claimed(
+    config: RunConfig,
+    call: CallBlock,
+    key: CallKey,
+    attempt: Attempt,
+    port: CallPort,
+    given: CallGiven,
+  ): Promise<EarlyOutcome | { readonly ask: Ask }>;
+};
+
+/** `safe`: as it was judged with its reply. `begun`: an earlier activity may have begun the call. */
+export type CallGiven = {
+  readonly safe: boolean;
+  readonly context?: ToolContextState | undefined;
+  readonly decision?: Decision | undefined;
+  readonly begun?: boolean;
+};
+
+export type CallPort = { readonly iteration: number; say(event: LiveEvent): void };
+
+/** Aborted with an AbortCause. */
+export type EarlyPort = CallPort & { readonly signal: AbortSignal };
