@@ -25,17 +25,27 @@ type Failure = Parameters<DefaultFailureConverter['failureToError']>[0];
 type Context = Parameters<DefaultFailureConverter['failureToError']>[2];
 
 /**
- * Messages and stacks travel as a payload, so that a codec encodes them too. One that comes without was made by no worker, but by
- * whoever can reach the server: it says so, and its type, which would mean something to us, does not count.
+ * Messages and stacks travel as a payload, so that a codec encodes them too, and the type of a failure travels with them: it tells the
+ * loop what to do. A failure without such a payload, or whose type is another one, was made by no worker, but by whoever can reach the
+ * server: it says so, and its type does not count.
  */
 class Failures extends DefaultFailureConverter {
   constructor() {
     super({ encodeCommonAttributes: true });
   }
 
+  override errorToFailure(error: unknown, converter: PayloadConverter, context?: Context): Failure {
+    const failure = super.errorToFailure(error, converter, context);
+    const { applicationFailureInfo, encodedAttributes } = failure;
+    if (!applicationFailureInfo || !encodedAttributes) return failure;
+    const attributes: object = { ...converter.fromPayload(encodedAttributes, context), type: typeOf(failure) };
+    return { ...failure, encodedAttributes: converter.toPayload(attributes, context) };
+  }
+
   override failureToError(failure: Failure, converter: PayloadConverter, context?: Context): Error {
     try {
-      return super.failureToError(byHand(failure), converter, context);
+      const known = isOfWorker(failure, converter, context) ? failure : asByHand(failure);
+      return super.failureToError(known, converter, context);
     } catch {
       // An enum that nobody knows, an attribute that is missing: the SDK throws, and would throw again on every try.
       return ApplicationFailure.nonRetryable('it failed, and its failure cannot be read', 'UnreadableFailure');
@@ -43,11 +53,19 @@ class Failures extends DefaultFailureConverter {
   }
 }
 
-function byHand(failure: Failure): Failure {
-  const { applicationFailureInfo, encodedAttributes, message } = failure;
-  if (!applicationFailureInfo || encodedAttributes) return failure;
-  const said = `not said by a worker: ${message ?? 'no message'}`;
-  return { ...failure, message: said, applicationFailureInfo: { ...applicationFailureInfo, type: 'ByHand' } };
+function isOfWorker(failure: Failure, converter: PayloadConverter, context?: Context): boolean {
+  const { applicationFailureInfo, encodedAttributes } = failure;
+  if (!applicationFailureInfo) return true;
+  if (!encodedAttributes) return false;
+  const attributes = converter.fromPayload<{ readonly type?: unknown } | null>(encodedAttributes, context);
+  return attributes?.type === typeOf(failure);
+}
+
+const typeOf = ({ applicationFailureInfo }: Failure): string => applicationFailureInfo?.type ?? '';
+
+function asByHand({ encodedAttributes, ...failure }: Failure): Failure {
+  const said = `not said by a worker: ${encodedAttributes ? 'what it says cannot be trusted' : (failure.message ?? 'no message')}`;
+  return { ...failure, message: said, applicationFailureInfo: { ...failure.applicationFailureInfo, type: 'ByHand' } };
 }
 
 export const failureConverter = new Failures();

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import { accumulator, type BlockState } from './accumulate.ts';
 import { callBlocks, interruptedPart, judge, type Judged } from './judge.ts';
-import type { CallBlock, EarlyOutcome, EarlyTraits } from '../tools/call/call-port.ts';
+import type { CallBlock, CallTraits, EarlyOutcome } from '../tools/call/call-port.ts';
 import type { ModelRequest, ModelPort } from '../deps.ts';
 import { streamReply } from './stream.ts';
 import { callKey } from '../../workflows/contract/ids.ts';
@@ -34,7 +34,7 @@ type ReplyPort = {
   readonly stallMs: number;
   /** How long an early call may outlast the stream (L37). */
   readonly graceMs: number;
-  readonly traits: (call: CallBlock) => EarlyTraits;
+  readonly traits: (call: CallBlock) => PlannedCall;
   readonly run: (call: CallBlock, signal: AbortSignal) => Promise<EarlyOutcome | null>;
   readonly say: {
     start(usage: Message['usage']): void;
@@ -87,7 +87,7 @@ function handlers(offer: (call: CallBlock) => void, { say }: ReplyPort) {
 const EARLY_GRACE_MS = 500;
 
 /** Nothing runs any more (L51). */
-const NEVER = { safe: false, early: false };
+const NEVER = { safe: false, plan: 'regular' } as const;
 
 export function replyPort({ deps, attempt, config, chosen, live, input, tries }: ModelStep): ReplyPort {
   const { tools } = deps;
@@ -126,6 +126,8 @@ export function replyPort({ deps, attempt, config, chosen, live, input, tries }:
 // Safe calls start while the reply still streams (L37). Their outcomes are adopted only with the stored reply: whoever drops this
 // runner drops them, and a safe call that is run again has changed nothing.
 
+type PlannedCall = Pick<CallTraits, 'safe' | 'plan'>;
+
 type EarlyCalls = {
   /** At the end of its block, in the model's order. */
   offer(call: CallBlock): void;
@@ -136,7 +138,7 @@ type EarlyCalls = {
 };
 
 function earlyCalls(
-  traits: (call: CallBlock) => EarlyTraits,
+  traits: (call: CallBlock) => PlannedCall,
   run: (call: CallBlock, signal: AbortSignal) => Promise<EarlyOutcome | null>,
 ): EarlyCalls {
   const abort = new AbortController();
@@ -159,9 +161,9 @@ function earlyCalls(
   };
   return {
     offer(call) {
-      const { safe, early } = traits(call);
+      const { safe, plan } = traits(call);
       if (!safe) open = false;
-      if (!open || !early) return;
+      if (!open || plan !== 'early') return;
       // What fails here runs the regular way, where the failure is reported: a reply that is paid for is not thrown away for it.
       running.push(start(call).catch(() => {}));
     },

@@ -60,11 +60,8 @@ async function runCall(
   }
 }
 
-/** Whether the budget still allows it is for the loop to say (L51): with one, calls run the regular way. */
 function mayRun({ deps, attempt, config, input }: ModelStep, block: CallBlock): boolean {
-  const { maxBudgetUsd, maxTokens } = config.rules;
-  if (attempt.signal.aborted || maxBudgetUsd !== null || maxTokens !== null) return false;
-  return deps.tools.traits(config, block, input.context).atOnce;
+  return !attempt.signal.aborted && deps.tools.traits(config, block, input.context).plan === 'with_reply';
 }
 
 function leavesFree({ cancelsSiblings, modify, fatal, stop }: OutcomeFacts): boolean {

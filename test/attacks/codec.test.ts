@@ -1,28 +1,21 @@
 // What a holder of the key did not write is refused or passed over; what was captured opens in no other place. The attacker reaches
 // the server with a client of its own, and can read every history.
+import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { activity } from '../../activities/attempt.ts';
 import { createActivities } from '../../activities/index.ts';
 import { clientConverter } from '../../worker/payloads/data-converter.ts';
-import { makeKeyFile, openKeyRing, type KeyRing } from '../../worker/payloads/key-ring.ts';
 import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
 import type { CallModel, ModelResult } from '../../workflows/contract/activities.ts';
 import { MEMO_KEY, SIGNALS, UPDATES, WORKFLOW_TYPE } from '../../workflows/contract/session.ts';
 import { harness, once, userMessage, type Harness, type OpenSession } from '../support/harness.ts';
 import { workerWith } from '../support/own-activities.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { newKeys } from '../support/new-keys.ts';
 import { until } from '../support/until.ts';
-
-function newKeys(): KeyRing {
-  const path = join(tempDir(), 'payload-keys.json');
-  makeKeyFile(path);
-  return openKeyRing(path, 'missing');
-}
 
 const script = { replies: [{ ...reply('Yes.'), times: 'any' as const }] };
 const sealed = () => harness({ script, keys: newKeys() });

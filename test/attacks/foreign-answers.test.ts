@@ -3,6 +3,7 @@ import { defaultPayloadConverter } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
 import { gate, reply } from '../../worker/scripted-model/index.ts';
 import { harness, type Harness, type OpenSession } from '../support/harness.ts';
+import { newKeys } from '../support/new-keys.ts';
 import { until } from '../support/until.ts';
 
 const bytes = (text: string): Buffer => Buffer.from(text);
@@ -15,9 +16,12 @@ async function pendingCall(h: Harness, { handle, id }: OpenSession) {
 }
 
 /** A model call is under way; `answer` ends it in place of its worker. */
-async function answered(answer: (h: Harness, session: OpenSession) => Promise<unknown>) {
+async function answered(answer: (h: Harness, session: OpenSession) => Promise<unknown>, sealed = false) {
   const held = gate();
-  const h = await harness({ script: [reply('Too late.', { hold: held.hold }), reply('Another.')] });
+  const h = await harness({
+    script: [reply('Too late.', { hold: held.hold }), reply('Another.')],
+    ...(sealed && { keys: newKeys() }),
+  });
   const session = await h.open('Talk.');
   await until(() => h.bodies().length === 1);
   await answer(h, session);
@@ -74,4 +78,34 @@ describe('a model call that someone else answers', () => {
       },
     });
   });
+
+  it.each([
+    [
+      'with attributes that no worker sealed',
+      defaultPayloadConverter.toPayload({ message: 'a lie', type: 'StoreCorrupt' }),
+      true,
+    ],
+    [
+      'with the attributes of another failure',
+      defaultPayloadConverter.toPayload({ message: 'a lie', type: 'ModelAttemptDied' }),
+      false,
+    ],
+  ])(
+    'does not make the session take its transcript for damaged: a failure %s (L20 L39)',
+    async (_what, encodedAttributes, sealed) => {
+      const failure = {
+        message: 'Encoded failure',
+        applicationFailureInfo: { nonRetryable: true, type: 'StoreCorrupt' },
+        encodedAttributes,
+      };
+      const first = await answered(
+        async (h, session) =>
+          h.client.workflowService.respondActivityTaskFailedById({ ...(await pendingCall(h, session)), failure }),
+        sealed,
+      );
+      expect(first).toMatchObject({
+        terminal: { reason: 'model_error', detail: expect.stringMatching(/callModel failed .*not said by a worker/) },
+      });
+    },
+  );
 });

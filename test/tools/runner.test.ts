@@ -19,6 +19,7 @@ const config = {
   depth: 0,
   cwd: '/',
   mode: 'default',
+  rules: { maxBudgetUsd: null, maxTokens: null },
 } as unknown as RunConfig;
 const key = 'chain.head.0' as CallKey;
 
@@ -41,23 +42,30 @@ function runner(tools: readonly Tool[], hooks: HookRunner = noHooks) {
   return { calls: callRunner(memoryStore(), createRegistry(tools), hooks), events, port };
 }
 
-test('L35 L37 traits are judged per call: one that cannot run is safe, one that asks or has a hook is not early', () => {
+test('a call is planned by what is known of it: one that cannot run, asks or has a hook goes the regular way (L35 L37)', () => {
   const tools = [simpleTool({ name: 'look', risk: 'read' }), simpleTool({ name: 'act' })];
-  const traits = (name: string, input?: unknown, hooks?: HookRunner): unknown => {
-    const { safe, early } = runner(tools, hooks).calls.traits(config, block(name, input));
-    return { safe, early };
+  const preToolHook: HookRunner = { ...noHooks, has: (name) => name === 'preTool' };
+  const bypass: RunConfig = { ...config, mode: 'bypass' };
+  const budgeted: RunConfig = { ...bypass, rules: { ...bypass.rules, maxTokens: 1_000 } };
+  const plan = (name: string, input: unknown = {}, run = config, hooks?: HookRunner): unknown => {
+    const { safe, plan: way } = runner(tools, hooks).calls.traits(run, block(name, input));
+    return [safe ? 'safe' : 'effectful', way];
   };
-  expect(traits('look')).toEqual({ safe: true, early: true });
-  expect(traits('act')).toEqual({ safe: false, early: false });
-  expect(traits('act', { bad: 1 })).toEqual({ safe: true, early: false });
-  expect(traits('absent')).toEqual({ safe: true, early: false });
-  expect(traits('look', {}, { ...noHooks, has: (name) => name === 'preTool' })).toEqual({ safe: true, early: false });
+  expect(plan('look')).toEqual(['safe', 'early']);
+  expect(plan('act')).toEqual(['effectful', 'regular']);
+  expect(plan('act', {}, bypass)).toEqual(['effectful', 'with_reply']);
+  expect(plan('act', {}, budgeted)).toEqual(['effectful', 'regular']);
+  expect(plan('look', {}, budgeted)).toEqual(['safe', 'early']);
+  expect(plan('act', { bad: 1 })).toEqual(['safe', 'regular']);
+  expect(plan('absent')).toEqual(['safe', 'regular']);
+  expect(plan('look', {}, config, preToolHook)).toEqual(['safe', 'regular']);
+  expect(plan('act', {}, bypass, preToolHook)).toEqual(['effectful', 'regular']);
 });
 
 test('L38 what earlier calls changed counts for traits and for the call', async () => {
   const { calls, port } = runner([simpleTool({ name: 'look', risk: 'read' })]);
   const context = { allowedTools: ['other'] };
-  expect(calls.traits(config, block('look'), context).early).toBe(false);
+  expect(calls.traits(config, block('look'), context).plan).toBe('regular');
   const early = await calls.early(config, block('look'), 'id', { ...port, signal: attempt.signal }, context);
   expect(early?.outcome.content).toContain('not among the tools');
   expect(await calls.claimed(config, block('look'), key, attempt, port, { safe: true, context })).toMatchObject({
@@ -135,5 +143,5 @@ test('L18 an unknown tool, an input that does not fit and one too deep to copy t
   let deep: unknown = [];
   for (let depth = 0; depth < 100_000; depth++) deep = [deep];
   expect(() => calls.observable(block('simple', deep))).not.toThrow();
-  expect(calls.traits(config, block('simple', deep))).toMatchObject({ safe: true, early: false });
+  expect(calls.traits(config, block('simple', deep))).toMatchObject({ safe: true, plan: 'regular' });
 });

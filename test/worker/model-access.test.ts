@@ -16,7 +16,7 @@ async function answers(env: NodeJS.ProcessEnv): Promise<boolean> {
       signal: new AbortController().signal,
       stallMs: 10_000,
       graceMs: 0,
-      traits: () => ({ safe: false, early: false }),
+      traits: () => ({ safe: false, plan: 'regular' as const }),
       run: () => Promise.resolve(null),
       say: { start: nothing, text: nothing, thinking: nothing, call: nothing },
     },

@@ -1,4 +1,5 @@
 // What the loop sees of tool calls: their traits, and the runner that carries L33 out.
+import type { CallPlan } from './prepare.ts';
 import type { Outcome } from '../../transcript/log/entries.ts';
 import type { OutcomeFacts, ToolContextState, Ask, Decision } from '../../../workflows/contract/activities.ts';
 import type { Tool as ApiTool } from '@anthropic-ai/sdk/resources/messages';
@@ -16,16 +17,11 @@ export type CallBlock = {
 
 export type EarlyOutcome = { readonly outcome: Outcome; readonly facts: OutcomeFacts };
 
-export type EarlyTraits = {
+export type CallTraits = {
+  /** It changes nothing. */
   readonly safe: boolean;
-  /** Safe, allowed without asking, and no pre-tool hook. */
-  readonly early: boolean;
-};
-
-export type CallTraits = EarlyTraits & {
+  readonly plan: CallPlan;
   readonly signature: string;
-  /** Claimed when it runs, allowed without asking, and no pre-tool hook: it may run as soon as its reply is stored. */
-  readonly atOnce: boolean;
 };
 
 /** Runs one call with L33 in full. `context` is what earlier calls have modified (L38). */

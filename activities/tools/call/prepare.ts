@@ -71,6 +71,19 @@ function judge(tool: Tool, input: unknown, context: JudgeContext): Traits {
   return { risk, safe: tool.safe?.(input, context) ?? risk === 'read' };
 }
 
+/** Beside the stream (L37), right after its reply in the same activity, or as an activity of its own (L33). */
+export type CallPlan = 'early' | 'with_reply' | 'regular';
+
+/** `hooked`: a hook is asked before the call runs. `budgeted`: the loop looks at what is left before each effect (L51). */
+export function planCall(
+  call: PreparedCall,
+  { hooked, budgeted }: { readonly hooked: boolean; readonly budgeted: boolean },
+): CallPlan {
+  if (call.kind !== 'ready' || call.permission.kind !== 'allow' || hooked) return 'regular';
+  if (call.safe) return 'early';
+  return budgeted ? 'regular' : 'with_reply';
+}
+
 function notAllowed(name: string, allowed: readonly string[]): string {
   const rest =
     allowed.length === 0 ? 'No tool may be called now' : `Now only these may be called: ${allowed.join(', ')}`;

@@ -12,7 +12,7 @@ import type { Store } from '../../transcript/store/store.ts';
 import { deeperThan, MAX_DEPTH } from '../../json.ts';
 import { executeCall, executeEarly, type Done } from './execute.ts';
 import { observable } from './check-call.ts';
-import { prepareCall, type CallSettings } from './prepare.ts';
+import { planCall, prepareCall, type CallSettings } from './prepare.ts';
 import type { ToolRegistry } from '../registry.ts';
 import type { Asked, CallRequest, EarlyRun, Void, Workbench } from './workbench.ts';
 import type { AbortCause } from '../tool.ts';
@@ -37,8 +37,10 @@ export function callRunner(
       const ready = prepared.kind === 'ready';
       // A call that its name or input keeps from running changes nothing.
       const safe = !ready || prepared.safe;
-      const unasked = ready && prepared.permission.kind === 'allow' && !hooks.has('preTool', call.name);
-      return { safe, early: unasked && safe, atOnce: unasked && !safe, signature: signature(call) };
+      const { maxBudgetUsd, maxTokens } = config.rules;
+      const budgeted = maxBudgetUsd !== null || maxTokens !== null;
+      const plan = planCall(prepared, { hooked: hooks.has('preTool', call.name), budgeted });
+      return { safe, plan, signature: signature(call) };
     },
     observable: ({ name, input }) => observable(registry.get(name), input),
     async early(config, call, id, port, context) {
