@@ -119,3 +119,5 @@ export type Backoff = {
 };
 
 export type JsonSchema = Readonly<Record<string, unknown>>;
+
+export const defaultBackoff: Backoff = { maxRetries: 10, firstMs: 500, maxMs: 32_000, parkOverMs: 60_000 };

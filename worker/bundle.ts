@@ -2,14 +2,15 @@
 // Run as a program it writes the bundle beside the built sources.
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 
 /** Where the build puts it: dist/workflow-bundle.js. */
 export function bundlePath(): string {
   return builtFile('workflow-bundle.js');
 }
 
+/** Loads Temporal's worker only now: a command that needs a path of this file does without. */
 export async function bundleWorkflows(): Promise<string> {
+  const { bundleWorkflowCode, DefaultLogger } = await import('@temporalio/worker');
   const path = (file: string): string => fileURLToPath(new URL(`../workflows/${file}`, import.meta.url));
   const { code } = await bundleWorkflowCode({
     workflowsPath: path('index.js'),

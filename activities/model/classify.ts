@@ -132,8 +132,6 @@ function connectionDetail(error: APIConnectionError): string {
   return `no answer from the model API: ${inner ?? error.message}`;
 }
 
-export const defaultBackoff: Backoff = { maxRetries: 10, firstMs: 500, maxMs: 32_000, parkOverMs: 60_000 };
-
 /** `failures` so far, at least 1; `random` in [0, 1) adds up to a quarter. */
 export function backoffMs({ firstMs, maxMs }: Backoff, failures: number, random: number): number {
   const base = Math.min(maxMs, firstMs * 2 ** (failures - 1));

@@ -1,8 +1,7 @@
 // From a configuration to what a run gets when its caller did not choose (L57).
 import type { RunDefaults } from '../../activities/deps.ts';
 import { modelTable, DEFAULT_MODEL, SMALL_MODEL } from '../../activities/model/request.ts';
-import { defaultBackoff } from '../../activities/model/classify.ts';
-import { DEFAULT_SYSTEM_PROMPT } from '../../activities/configuration.ts';
+import { defaultBackoff, DEFAULT_SYSTEM_PROMPT } from '../../activities/configuration.ts';
 
 // What a run gets when neither its caller nor its worker chose (L57).
 
