@@ -24,19 +24,19 @@ export default defineConfig({
           ...shared,
           name: 'server',
           include: ['test/server/**/*.test.ts'],
+          setupFiles: [...shared.setupFiles, 'test/support/replay-after-file.ts'],
+          provide: { replays: true as const },
           globalSetup: ['test/support/temporal-server.ts'],
           testTimeout: 300_000,
           hookTimeout: 300_000,
         },
       },
       {
-        // The same once more, with no workflow kept between two tasks: each task replays the session from its start.
+        // Races, scenarios and handovers once more, with no workflow kept between two tasks: each task replays the session from its start.
         test: {
           ...shared,
           name: 'uncached',
-          include: ['test/server/**/*.test.ts'],
-          // Long histories, replayed for each task, prove nothing more and take minutes; the others are about activities.
-          exclude: ['test/server/{full-queue,context,tools,extensions,permissions,damage,first-run,newer}.test.ts'],
+          include: ['test/server/{races,scenarios,carried}.test.ts'],
           globalSetup: ['test/support/temporal-server.ts'],
           provide: { maxCachedWorkflows: 0 },
           testTimeout: 300_000,

@@ -158,7 +158,7 @@ it.each([
   ['no turns at all', (client: PerdureClient) => client.start('do it', { maxTurns: 0 }), 'max turns is 0'],
   [
     'an output schema that cannot be used',
-    (client: PerdureClient) => client.start('do it', { outputSchema: { type: 'object', required: ['n'] } }),
+    (client: PerdureClient) => client.start('do it', { outputSchema: { type: 'object', requried: ['n'] } }),
     'the output schema cannot be used',
   ],
   ['a relative folder', (client: PerdureClient) => client.start('do it', { cwd: 'here' }), 'not an absolute path'],

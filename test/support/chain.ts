@@ -1,12 +1,13 @@
 // A session is a chain of workflow runs, each continued as new by the next (L4).
-import type { Client } from '@temporalio/client';
+import type { Client, WorkflowHandle } from '@temporalio/client';
 import type { temporal } from '@temporalio/proto';
-import type { OpenSession } from './harness.ts';
+
+export type Chained = { readonly id: string; readonly handle: WorkflowHandle };
 
 /** The history of each run of the chain, from the first on. */
 export async function* chainOf(
   client: Client,
-  { id, handle }: Pick<OpenSession, 'id' | 'handle'>,
+  { id, handle }: Chained,
 ): AsyncGenerator<temporal.api.history.v1.IHistory> {
   let runId: string | null | undefined = (await handle.describe()).raw.workflowExecutionInfo?.firstRunId;
   while (runId) {

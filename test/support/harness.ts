@@ -32,6 +32,7 @@ import { join } from 'node:path';
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { tempDir } from './temp-dir.ts';
 import { oneRuntime } from './one-runtime.ts';
+import { gatherChain } from './replay-histories.ts';
 import { until } from './until.ts';
 
 export type HarnessOptions = {
@@ -141,7 +142,10 @@ export async function openSession(
     workflowTaskTimeout: '5s',
   });
   const handleOfChain: WorkflowHandle = client.workflow.getHandle(handle.workflowId);
-  onTestFinished(() => endSession(handleOfChain));
+  onTestFinished(async () => {
+    await endSession(handleOfChain);
+    if (inject('replays') && !keys) await gatherChain(client, { id, handle: handleOfChain });
+  });
   const memo = async (): Promise<SessionMemo | undefined> =>
     (await handleOfChain.describe()).memo?.[MEMO_KEY] as SessionMemo | undefined;
   const entries = async (): Promise<readonly Entry[]> =>

@@ -12,6 +12,8 @@ declare module 'vitest' {
     temporalAddress: string;
     /** Of the tier's workers; absent: the product's own. */
     maxCachedWorkflows?: number;
+    /** The tier's sessions are replayed after each file. */
+    replays?: true;
   }
 }
 

@@ -74,10 +74,10 @@ it('refuses standard input that is not UTF-8, and changes nothing in what is', a
 
 it('L53 refuses an output schema that no answer can be held to, and starts nothing', async () => {
   const cwd = tempDir();
-  writeFileSync(join(cwd, 'schema.json'), '{"type":"object","required":["sum"]}');
+  writeFileSync(join(cwd, 'schema.json'), '{"type":"object","requried":["sum"]}');
   const { status, err, data } = await perdure(['run', '--output-schema', 'schema.json', 'do it'], { cwd });
   expect(err).toBe(
-    'perdure: the output schema cannot be used: $ requires "sum", which is not in its properties: add it\n',
+    'perdure: the output schema cannot be used: $ has "requried", which is not enforced: correct it or leave it out\n',
   );
   expect({ status, started: existsSync(data) }).toEqual({ status: 2, started: false });
 });

@@ -70,8 +70,8 @@ it.each([
   ['is far too large', 'x'.repeat(2_000_000), 'has 2000000 bytes'],
   [
     'no answer can be held to',
-    '{"type":"object","properties":{},"required":["sum"]}',
-    'the output schema cannot be used: $ requires "sum", which is not in its properties: add it',
+    '{"type":"object","properties":{},"requried":["sum"]}',
+    'the output schema cannot be used: $ has "requried", which is not enforced: correct it or leave it out',
   ],
 ])('L53 refuses an output schema that %s with a sentence', (_what, content, sentence) => {
   const dir = tempDir();

@@ -1,0 +1,75 @@
+// The schemas within a JSON schema, and references among them that lead back to themselves.
+
+export type SchemaNode = Readonly<Record<string, unknown>>;
+type Subschema = { readonly path: string; readonly node: SchemaNode };
+
+const words = (text: string): readonly string[] => text.split(' ');
+const BY_NAME = words('properties patternProperties $defs definitions dependentSchemas dependencies');
+const LISTS = words('anyOf oneOf allOf prefixItems items');
+const SINGLE = words(
+  'items additionalItems additionalProperties propertyNames contains not if then else unevaluatedItems unevaluatedProperties',
+);
+
+/** The schema and all within it. `schema` must not be nested without end. */
+export function* subschemas(schema: unknown, path = '$'): Generator<Subschema> {
+  if (!isNode(schema)) return;
+  yield { path, node: schema };
+  for (const key of BY_NAME) {
+    const named = schema[key];
+    if (!isNode(named)) continue;
+    for (const [name, inner] of Object.entries(named)) yield* subschemas(inner, `${path}.${key}.${name}`);
+  }
+  for (const key of LISTS) {
+    const listed = schema[key];
+    if (!Array.isArray(listed)) continue;
+    for (const [index, inner] of listed.entries()) yield* subschemas(inner, `${path}.${key}[${index}]`);
+  }
+  for (const key of SINGLE) yield* subschemas(schema[key], `${path}.${key}`);
+}
+
+function isNode(value: unknown): value is SchemaNode {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
+ * The path of a schema with a reference that leads back to it without going into the value (L53), or undefined. Such a schema says
+ * nothing, and whoever checks an answer by it never comes to an end. `schema` must not be nested without end.
+ */
+export function schemaLoop(schema: unknown): string | undefined {
+  const clear = new Set<unknown>();
+  for (const { path, node } of subschemas(schema)) if (loops(node, schema, new Set(), clear)) return path;
+  return undefined;
+}
+
+function loops(node: unknown, root: unknown, above: ReadonlySet<unknown>, clear: Set<unknown>): boolean {
+  if (!isNode(node) || clear.has(node)) return false;
+  if (above.has(node)) return true;
+  const within = new Set([...above, node]);
+  const found = sameValue(node, root).some((next) => loops(next, root, within, clear));
+  if (!found) clear.add(node);
+  return found;
+}
+
+/** Schemas that are about the same value. */
+function sameValue(node: SchemaNode, root: unknown): readonly unknown[] {
+  const listed = ['anyOf', 'oneOf', 'allOf'].flatMap((key) => node[key] ?? []);
+  const single = ['not', 'if', 'then', 'else'].map((key) => node[key]);
+  const byName = ['dependentSchemas', 'dependencies'].flatMap((key) => Object.values(node[key] ?? {}));
+  const references = [node['$ref'], node['$dynamicRef']].map((ref) => target(ref, root));
+  return [...listed, ...single, ...byName, ...references];
+}
+
+/** The schema that a reference within the document leads to; undefined for any other. */
+function target(ref: unknown, root: unknown): unknown {
+  if (typeof ref !== 'string' || !/^(#|$)/.test(ref)) return undefined;
+  const named = /^#([^/].*)$/.exec(ref)?.[1];
+  if (named !== undefined) {
+    return [...subschemas(root)].find(({ node }) => node['$anchor'] === named || node['$dynamicAnchor'] === named)
+      ?.node;
+  }
+  const steps = ref.split('/').slice(1);
+  return steps.reduce<unknown>((at, step) => {
+    const key = decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~');
+    return typeof at === 'object' && at !== null && Object.hasOwn(at, key) ? (at as SchemaNode)[key] : undefined;
+  }, root);
+}
