@@ -157,7 +157,7 @@ type Fence = {
   isLost(): boolean;
 };
 
-/** Of the heartbeat timeout: two thirds are left for clocks that differ between machines. */
+/** A share of the heartbeat timeout: two thirds are left for clocks that differ between machines. */
 const LEASE = 1 / 3;
 
 const AGAIN_MS = 250;

@@ -1,7 +1,7 @@
-// What one step came to, created by condition before the step returns. If its completion is lost, the next attempt finds the
-// record and pays for no second call; of two attempts that both finish, the first counts and the other's segment is an orphan.
-// A step that a reset schedules again finds the record too. One with a head is what happened, and stays; one without (it failed,
-// it was stopped) is over with the run it ended, and the step gets another try under the next number.
+// A step record holds the result of one step. It is created once, before the step returns. If the completion is lost, the next attempt
+// finds the record and pays for no second call. If two attempts finish, the first counts and the other's segment is an orphan.
+// A step that a reset schedules again finds the record too. A record with a head happened, and stays. A record without one (it failed,
+// it was stopped) ended with its run, and the step gets another try under the next number.
 import { createHash, randomUUID } from 'node:crypto';
 import type { Attempt } from './attempt.ts';
 import { keySegment, type Created, type Store } from './transcript/store/store.ts';

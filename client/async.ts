@@ -1,4 +1,4 @@
-// What is on its way when its sender leaves has a while to arrive: the server may be gone, or the worker that would answer.
+// Gives a message on its way time to arrive when its sender leaves: the server may be gone, or the worker that would answer.
 import { inTime } from '../activities/async.ts';
 import { reasonOf } from '../activities/text.ts';
 

@@ -64,7 +64,7 @@ export type PerdureClient = {
   describe(session: string): Promise<SessionDescription>;
   /** Events as they come, then the run's result. */
   follow(session: string, options?: FollowOptions): AsyncIterable<Followed>;
-  /** Of run `run`, or the last that ended; null when none has. */
+  /** The outcome of run `run`, or of the last that ended; null when none has. */
   result(session: string, run?: number): Promise<RunOutcome | null>;
   transcript(session: string): Promise<readonly Entry[]>;
 };

@@ -1,4 +1,4 @@
-// What a program gets from `perdure`: a prompt run with query(), and the typed client for durable sessions.
+// The exports of `perdure`: `query()` runs a prompt, the typed client works with durable sessions.
 export { createClient } from './client.ts';
 export type { PerdureClient } from './client.ts';
 export type { ClientOptions, SendOptions, Sent, StartOptions } from './sessions/start.ts';

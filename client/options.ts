@@ -44,7 +44,7 @@ const denyKeys: KeysOf<DenyOptions> = { interrupt: true };
 const listKeys: KeysOf<{ open?: boolean }> = { open: true };
 const followKeys: KeysOf<FollowOptions> = { messageId: true, after: true, signal: true, onTrouble: true };
 
-/** Of the client's methods. */
+/** The options of the client's methods. */
 export const known = {
   client: clientKeys,
   start: startKeys,

@@ -1,4 +1,4 @@
-// What a caller of the client has to know or put right: a sentence, no stack needed.
+// A problem that the caller of the client has to know or put right: a sentence, without a stack.
 
 /** `no_session`, `no_call`, `closed`, `no_worker`: as it says. `refused`: what was asked for will not do. `unanswered`: the server did not. */
 export type ProblemKind = 'no_session' | 'no_call' | 'closed' | 'no_worker' | 'refused' | 'unanswered';

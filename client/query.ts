@@ -16,7 +16,7 @@ import type { RunOutcome } from './sessions/outcome.ts';
 export type Query = {
   readonly prompt: string;
   readonly options?: OptionChanges & {
-    /** Of a session that is there: the prompt is its next, and what is given holds from then on. Absent: a new one. */
+    /** An open session: the prompt is its next message, and the options given hold from then on. Absent: a new one. */
     readonly session?: string;
     /**
      * Decides about calls that wait for it (L55). Absent: a session that is opened here asks nobody and denies what would ask

@@ -1,4 +1,4 @@
-// What a program gets from `perdure/worker`: a worker of its own, and the types of what it is configured with.
+// The exports of `perdure/worker`: a worker of one's own, and the types of its configuration.
 export { openWorker as createWorker } from './open-worker.ts';
 export type { OpenWorker as CreateWorker } from './open-worker.ts';
 export { startWorker } from './start-worker.ts';

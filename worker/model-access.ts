@@ -101,7 +101,7 @@ function credential(env: Readonly<Record<string, string | undefined>>): Omit<Mod
   return { apiKey: key || 'none', authToken: null };
 }
 
-/** Of a header that cannot be sent, the failure has the value in it: it would be stored with every run. */
+/** The failure of a header that cannot be sent contains its value, and would be stored with every run. */
 function sendable(name: string, value: string | undefined): string | undefined {
   if (value === undefined || /^[\x21-\x7e]*$/.test(value)) return value;
   throw new SetupProblem(`${name} has a space, a line end or a letter that no key has: set it to the key alone`);

@@ -40,7 +40,7 @@ type StartReaper = {
   readonly client: Client;
   /** The sessions of these queues are looked after, no others: only their workers are sure to share the lock. */
   readonly taskQueues: readonly string[];
-  /** Of this machine's workers: one of them looks at a time. */
+  /** Shared by this machine's workers: one of them looks at a time. */
   readonly lockDir: string;
   /** Where the machine's workers of this data folder are known. */
   readonly workersDir: string;

@@ -9,12 +9,12 @@ const LEAST = 6;
 
 const INSTEAD = '[redacted]';
 
-/** Of a worker or a command with this environment. */
+/** Hides the secrets of a worker or a command with this environment. */
 export function redactor(env: Env): Redact {
   const spellings = secretsOf(env)
     .filter((secret) => secret.length >= LEAST)
     .flatMap((secret) => [secret, ...inBase64(secret)])
-    // Of two that begin alike the longer one goes first.
+    // The longer one of two that begin alike goes first.
     .toSorted((one, other) => other.length - one.length);
   if (spellings.length === 0) return (text) => text;
   const any = new RegExp([...new Set(spellings)].map(inAnyEscape).join('|'), 'giu');
@@ -29,7 +29,7 @@ function secretsOf(env: Env): readonly string[] {
   return [key, token, ...bare, ...inAddress(url.trim())].map((secret) => secret.trim());
 }
 
-/** Of one that cannot be read, everything. */
+/** Takes all of an address that cannot be read. */
 function inAddress(address: string): readonly string[] {
   if (!URL.canParse(address)) return [address];
   const { username, password, searchParams, hash } = new URL(address);

@@ -15,7 +15,7 @@ export type Batch = {
   readonly cut: boolean;
   readonly batch: readonly Call[];
   readonly results: Map<number, CallResult>;
-  /** Of before a handover, by the call's index. */
+  /** Asked before a handover, by the call's index. */
   readonly asked: ReadonlyMap<number, PendingApproval>;
   /** How many of the batch have neither an outcome nor wait for a decision. */
   running: number;

@@ -1,4 +1,4 @@
-// What runs beside the loop and never holds it up: the summary of the last batch (L42) and the handlers after a natural end (L56).
+// Runs work beside the loop that never holds it up: the summary of the last batch (L42) and the handlers after a natural end (L56).
 import {
   ActivityFailure,
   CancellationScope,

@@ -1,4 +1,4 @@
-// What the bundle puts around the workflow: what any client can send must not fail a workflow task, for it would on every try.
+// The bundle's guards around the workflow: nothing that a client can send may fail a workflow task, for it would fail on every try.
 import { ApplicationFailure, DefaultFailureConverter, type PayloadConverter } from '@temporalio/common';
 import type { WorkflowInterceptors } from '@temporalio/workflow';
 

@@ -26,7 +26,7 @@ type Waiting = { readonly message: UserMessage; readonly size: number };
 export class Inbox {
   /** Grows in place: what is handed out is a copy, which stays as it was. */
   private queue: Waiting[];
-  /** Of all that wait. */
+  /** Characters of all that wait. */
   private size: number;
   private readonly seen: Set<string>;
 

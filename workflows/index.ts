@@ -1,2 +1,2 @@
-// What the worker bundles: the one workflow type.
+// The worker bundles this file: it exports the one workflow type.
 export { agentSession as 'perdure.agentSession' } from './agent-session.ts';

@@ -106,7 +106,7 @@ type Instead<Result> = {
   readonly failed: (problem: ActivityProblem) => Result | Promise<Result>;
 };
 
-/** Of what asks a model: nothing was spent that is known of. */
+/** The result of a step that asks a model, when no spending of it is known. */
 const noResult = {
   stopped: () => ({ kind: 'nothing', spend: noSpend }) as const,
   failed: ({ detail }: ActivityProblem) => ({ kind: 'failed', detail, spend: noSpend }) as const,

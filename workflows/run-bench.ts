@@ -1,4 +1,5 @@
-// What a run performs its moves with; and its runtime limit (L51): an absolute deadline that stands still while the run is parked and survives a handover.
+// A run performs its moves with a bench, and under a clock: its runtime limit (L51) is an absolute deadline that stands still while the
+// run is parked and survives a handover.
 import { CancellationScope, isCancellation, sleep } from '@temporalio/workflow';
 import type { Session } from './session.ts';
 import type { RunSnapshot } from './contract/loop.ts';

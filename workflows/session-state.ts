@@ -31,7 +31,7 @@ export type Carry = {
   readonly accepted?: RunOptions | null;
   /** Why the next run cannot open: options that a message brought are too large to be carried. */
   readonly refused?: string | null;
-  /** Of the workspace, as the last run that opened found it. */
+  /** The workspace's, as the last run that opened found it. */
   readonly place?: Place | null;
   /** Runs opened so far, those that were refused with them. */
   readonly runs: number;

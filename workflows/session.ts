@@ -57,7 +57,7 @@ export class Session {
   private interrupted = 0;
   /** Set by the `resume` signal, cleared by whoever waits for it. */
   resumed = false;
-  /** Of this workflow run, for the handover's limits. */
+  /** Counted in this workflow run, for the handover's limits. */
   signals = 0;
   iterations = 0;
   /** Measured once: whether a handover is due is asked after every signal of a burst. */

@@ -1,5 +1,5 @@
-// What is attached before a model call, after the outcomes and the messages of users: notifications and memories that have
-// settled, then files that someone else has changed (L43).
+// Attaches texts before a model call, after the outcomes and the messages of users: notifications and memories that have settled,
+// then files that someone else has changed (L43).
 import { relative } from 'node:path';
 import type { Notice, SeenFile } from '../../workflows/contract/activities.ts';
 import { CONTEXT_LIMIT } from '../hooks/run-hook.ts';

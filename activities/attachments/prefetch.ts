@@ -1,5 +1,5 @@
-// What configured providers have to tell the model between iterations (L43): collected ahead, while tools run, and taken only
-// when it has settled, so that nothing ever waits for it. Lives in the worker: what one knows is lost with it, and asked again.
+// Collects the texts of configured providers ahead, while tools run (L43). The loop takes only texts that have settled, so it never
+// waits for one. The worker keeps them in memory: texts lost with it are asked for again.
 import { within } from '../async.ts';
 import { reasonOf } from '../text.ts';
 import { RecentMap } from '../recent-map.ts';

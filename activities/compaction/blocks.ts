@@ -1,5 +1,5 @@
-// What is in view, in blocks that compaction and collapse take whole or leave (L10, L59): a reply with its outcomes; a whole
-// trajectory when there is signed thinking in it; each thing said between replies.
+// Groups the entries in view into blocks that compaction and collapse take whole or leave (L10, L59): a reply with its outcomes, a
+// whole trajectory if it holds signed thinking, each message between replies.
 import type { Entry } from '../transcript/log/entries.ts';
 import { hasCalls, hasThinking, type Shown } from '../transcript/view/in-view.ts';
 import { type Bodies, wordsOf } from '../transcript/view/project.ts';

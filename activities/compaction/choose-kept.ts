@@ -1,5 +1,5 @@
-// What a compaction keeps as it is and what it summarises (L10): the prompts of the run, the newest rounds that fit, and never a
-// part of a trajectory with signed thinking (L59).
+// Chooses what a compaction keeps and what it summarises (L10). It keeps the prompts of the run and the newest rounds that fit, and
+// never a part of a trajectory with signed thinking (L59).
 import type { Entry } from '../transcript/log/entries.ts';
 import { inView } from '../transcript/view/in-view.ts';
 import { type Bodies, project } from '../transcript/view/project.ts';
@@ -98,9 +98,9 @@ function promptsOf(blocks: readonly Block[], runStart: number, most: number): nu
 // for thinking: the count of the last reply, set against the estimate of the same view, says by how much.
 
 export type Scale = {
-  /** Of a model's window. */
+  /** In a model's window. */
   readonly charactersPerToken: number;
-  /** Of a whole request with these entries. */
+  /** Tokens of a whole request with these entries. */
   tokens(entries: readonly Entry[], bodies: Bodies): number;
 };
 

@@ -17,9 +17,9 @@ export type SummaryDeps = Pick<
 export type SmallModel = {
   /** Once. `aborted`: a stop. Throws when the attempt is no longer ours (L50). */
   ask(question: Question): Promise<Asked>;
-  /** Of all calls of all attempts so far. */
+  /** The cost of all calls of all attempts so far. */
   spend(): Spend;
-  /** Of the attempts before this one, with what was spent since. */
+  /** The attempts before this one, with what was spent since. */
   tries(): Tries;
   /** Characters of a question that leave room for an answer of `maxTokens`. */
   room(maxTokens: number, charactersPerToken: number): number;

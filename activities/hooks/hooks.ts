@@ -83,7 +83,7 @@ export type HookRunner = {
       readonly isError: boolean;
     },
   ): Promise<PostToolVerdict>;
-  /** Of a stored reply, inputs as observers see them (L18, L21). */
+  /** Tells a stored reply, with inputs as observers see them (L18, L21). */
   postSampling(context: HookContext, message: Message): Promise<{ readonly failed: readonly HookFailure[] }>;
   preCompact(
     context: HookContext,

@@ -153,11 +153,11 @@ const failedHook = (why: string): Failed => ({ kind: 'failed', detail: `its answ
 // only says what went wrong.
 
 export const CONTEXT_LIMIT = 10_000;
-/** Of texts that become part of the workflow's history. */
+/** Characters of a text that becomes part of the workflow's history. */
 export const WORKFLOW_LIMIT = 4_000;
 const DETAIL_LIMIT = 500;
 
-/** Of whatever a function threw, which need not be an error. */
+/** A function may throw anything, not only errors. */
 function thrownText(error: unknown): string {
   try {
     return String(error instanceof Error ? error.message : error);

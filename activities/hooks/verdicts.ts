@@ -1,4 +1,5 @@
-// What pre-tool hooks think of a call: asked in order, each about the input the last one left; deny > ask > allow (L33, L55).
+// Pre-tool hooks judge a call one after the other, each with the input the last one left. The strictest verdict counts: deny > ask >
+// allow (L33, L55).
 import type { Hook, HookContext, PreToolVerdict, HookPayload, HookFailure, HookName, HookText } from './hooks.ts';
 import type { StopHooksRan } from '../../workflows/contract/activities.ts';
 import { clip } from '../text.ts';
@@ -36,7 +37,7 @@ function decisionOf({ hook, end }: HookRan<'preTool'>): Decision {
 
 const strictness = { allow: 1, ask: 2, deny: 3 };
 
-/** Of two equally strict ones the first, with its reason. */
+/** The first of two equally strict ones, with its reason. */
 function stricter(one: Decision, other: Decision): Decision {
   if (one === null || other === null) return one ?? other;
   return strictness[other.kind] > strictness[one.kind] ? other : one;
@@ -77,7 +78,7 @@ export function failures(ran: readonly HookRan<HookName>[]): HookFailure[] {
   return ran.flatMap(({ hook, end }) => (end.kind === 'failed' ? [{ hook, detail: end.detail }] : []));
 }
 
-/** Of each hook that said something, what it said, bounded. */
+/** The words of each hook that said something, bounded. */
 export function texts<Name extends HookName>(
   ran: readonly HookRan<Name>[],
   pick: (answer: Answer<Name>) => string | undefined,

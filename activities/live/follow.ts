@@ -1,5 +1,5 @@
-// What watchers of a session see, as it happens: the live channel on files, read. An attempt that was void before anything of it
-// was given out is never seen; what was given out of an attempt that becomes void is taken back by a tombstone (L16).
+// Reads the live channel from files, for watchers of a session. Watchers never see an attempt that became void before any of it was
+// given out. If some of it was given out, a tombstone takes it back (L16).
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { attemptReader, type AttemptReader } from './attempt-reader.ts';
 import {

@@ -109,7 +109,7 @@ function sayErrors(errors: readonly ErrorObject[] | null | undefined, value: unk
   return [...new Set(nearest(errors ?? []).map((error) => sayError(error, value)))].join('; ');
 }
 
-/** Of alternatives, what the nearest one lacks: the one with the fewest complaints. */
+/** Keeps the complaints about the nearest of several alternatives: the one with the fewest. */
 function nearest(errors: readonly ErrorObject[]): readonly ErrorObject[] {
   const union = errors.find(({ keyword, schemaPath }) => {
     const isUnion = keyword === 'anyOf' || keyword === 'oneOf';

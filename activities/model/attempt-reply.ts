@@ -69,7 +69,7 @@ function handlers(offer: (call: CallBlock) => void, { say }: ReplyPort) {
     onText: say.text,
     onThinking: say.thinking,
     onBlock: (index: number, { block, brokenInput }: BlockState): void => {
-      // Of duplicate ids only the first counts (L39).
+      // Only the first of duplicate ids counts (L39).
       if (block.type !== 'tool_use' || seen.has(block.id)) return;
       seen.add(block.id);
       // A broken input is judged when the stream ends: under max_tokens it is no call at all.

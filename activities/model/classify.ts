@@ -1,4 +1,4 @@
-// What a failed attempt of a model call means: a value the loop acts on, or another attempt after a wait (L14, L20).
+// Classifies a failed attempt of a model call: a value the loop acts on, or another attempt after a wait (L14, L20).
 import { toUSVString } from 'node:util';
 import { AnthropicError, APIConnectionError, APIError } from '@anthropic-ai/sdk';
 import type { Redact } from '../text.ts';

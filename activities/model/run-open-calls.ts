@@ -30,7 +30,7 @@ export async function runOpenCalls(
   return { ...result, calls: result.calls.map((call) => ({ ...call, ...ran.get(call) })) };
 }
 
-/** Of a reply that an attempt stored and died: what it had begun of its open calls is not known here. */
+/** An attempt stored this reply and died: which of its open calls it had begun is not known here. */
 export function inDoubt(found: ModelResult): ModelResult {
   if (found.kind !== 'message') return found;
   return { ...found, calls: found.calls.map((call) => (call.outcome ? call : { ...call, doubtful: true as const })) };

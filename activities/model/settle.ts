@@ -1,4 +1,4 @@
-// What becomes of an attempt at a reply: stored, given up with a value, parked, or thrown for another attempt (L14–L16, L19).
+// Settles an attempt at a reply: stores it, gives it up with a value, parks, or throws for another attempt (L14–L16, L19).
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { ModelResult } from '../../workflows/contract/activities.ts';
 import { addSpend, spentLimit } from '../../workflows/contract/loop.ts';
@@ -21,7 +21,7 @@ import { spendOf, MOST_NAME, storeReply, UnwritableReply } from './store-reply.t
 import type { ModelStep } from './step.ts';
 import { queryName } from '../configuration.ts';
 
-/** Of an abandoned attempt the model is told this many calls. */
+/** The model is told at most this many calls of an abandoned attempt. */
 const MOST_CALLS = 20;
 
 export async function settle(step: ModelStep, attempted: Attempted): Promise<ModelResult> {

@@ -22,6 +22,6 @@ export type ModelStep = {
   readonly live: LiveWriter;
   readonly base: Extended;
   readonly record: StepRecord<ModelResult>;
-  /** Of the attempts before this one. */
+  /** The attempts before this one. */
   readonly tries: Tries;
 };

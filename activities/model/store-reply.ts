@@ -46,7 +46,7 @@ export async function storeReply(step: ModelStep, storing: Storing): Promise<Sto
     if (error instanceof StoreError) throw error;
     throw new UnwritableReply('the reply cannot be written', { cause: error });
   });
-  // Of a worker that was frozen until now, and whose call was given to another, nothing is stored.
+  // A worker that was frozen until now, and whose call was given to another, stores nothing.
   if (!(await attempt.fence())) throw givenUp(attempt);
   const { result, first } = await record.record(written.result, written.next.bytes);
   if (first) {

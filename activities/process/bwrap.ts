@@ -21,7 +21,7 @@ type Mount = { readonly kind: Kind; readonly path: string; readonly from?: strin
 /** What root keeps: enough to work on files of any owner, nothing that could undo a mount or make a device. */
 const ROOT_CAPABILITIES = ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID', 'KILL', 'SETGID', 'SETUID'];
 
-/** Of what the system runs on, all that commands need: how names are looked up, where NixOS keeps programs, other disks. */
+/** The parts of /run that commands need: how names are looked up, where NixOS keeps programs, other disks. */
 const KEPT_OF_RUN = ['systemd/resolve', 'resolvconf', 'NetworkManager', 'current-system', 'opengl-driver', 'media'];
 
 /** Everything between bubblewrap and the command itself. */
@@ -85,7 +85,7 @@ function asItIs(path: string): Mount {
 }
 
 /**
- * Of what can be written: what an agent must not change (places.ts). What is mounted cannot be renamed, so the folders on the way to
+ * Protects writable places that an agent must not change (places.ts). A mount cannot be renamed, so the folders on the way to
  * it are mounted as well, as they are: nobody can put another folder in their place.
  */
 function guards(places: Places, roots: readonly [string, ...string[]], dataDir: string | null): readonly Mount[] {

@@ -1,4 +1,4 @@
-// What a child process gets to see of our environment: allow-lists, so that no key or token can leak by being forgotten.
+// Builds the environment of child processes from allow-lists, so that no key or token can leak by being forgotten.
 import { createHash } from 'node:crypto';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -15,7 +15,7 @@ const NETWORK =
 
 export type EnvironmentOptions = {
   readonly cwd: string;
-  /** Of the call, for CALL_VARIABLE. */
+  /** The call's, for CALL_VARIABLE. */
   readonly callId: string;
   /** Names to pass on besides the allowed ones. */
   readonly pass?: readonly string[];

@@ -12,7 +12,7 @@ export type Places = {
   readonly own: readonly string[];
   /** A person may want them edited. What has a dot in the home folder belongs to them as well. */
   readonly startup: readonly string[];
-  /** Of both, the folders that Perdure looks into by name: nobody may put one there that is not. */
+  /** The folders in both that Perdure looks into by name: an agent may not add one that is missing. */
   readonly named: readonly string[];
   /** Caches that every command may write, since without them each install starts anew. */
   readonly caches: readonly Cache[];

@@ -10,7 +10,7 @@ import type { Programs } from './programs.ts';
 
 export type ProcessTree = {
   readonly leader: ChildRecord;
-  /** Of the leader, once it is reaped. */
+  /** The leader's, once it is reaped. */
   readonly exit: Promise<TreeExit>;
   /** When nobody holds the output open any more, or after `stopReading`. */
   readonly drained: Promise<void>;

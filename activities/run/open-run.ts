@@ -182,7 +182,7 @@ function thinkingProblem({ name, maxOutput }: RunModel, { thinkingTokens }: RunO
   return `thinking tokens are ${thinkingTokens}, and all that ${name} may answer with is ${maxOutput} tokens: give fewer`;
 }
 
-/** Of all that may be asked: what has no price would count for nothing. */
+/** Every model that may be asked needs a price: one without would count for nothing. */
 function priceProblem(models: readonly RunModel[], { maxBudgetUsd }: RunOptions): string | undefined {
   const unpriced = models.find(({ price }) => price === null);
   if (maxBudgetUsd === undefined || unpriced === undefined) return undefined;

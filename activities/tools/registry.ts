@@ -14,7 +14,7 @@ export type ToolRegistry = {
   get(name: string): Tool | undefined;
   /** Ordered by name whatever the order of registration, so that the prompt cache stays valid (L22). */
   definitions(): readonly ToolDefinition[];
-  /** Of a list that changes (L44). Never throws. */
+  /** Asks for a list that changes (L44). Never throws. */
   refresh?(): Promise<void>;
 };
 

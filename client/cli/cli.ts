@@ -1,4 +1,4 @@
-// What a command sees of the process it runs in. Standard output carries what was asked for, standard error everything else.
+// A command's view of its process. Standard output carries the answer, standard error everything else.
 import { createInterface } from 'node:readline';
 import type { Env } from '../../worker/embedded/data-folder.ts';
 import { reasonOf } from '../../activities/text.ts';

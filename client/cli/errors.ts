@@ -1,4 +1,4 @@
-// What a person is told when a command fails, and the status it fails with. A stack only when asked for, with --verbose.
+// Tells a person why a command failed, and gives the exit status. A stack is shown only with --verbose.
 import { plain } from '../paint.ts';
 
 /** What was asked for cannot be: status 2. */

@@ -1,4 +1,4 @@
-// What `run`, `watch` and `npm start` share once the session has its message: show what happens, heed Ctrl-C, end with the run.
+// Follows a session for `run`, `watch` and `npm start`, once it has its message: shows what happens, heeds Ctrl-C, ends with the run.
 import { reasonOf } from '../../activities/text.ts';
 import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import { SCRIPTED_NOTICE } from '../../worker/keyless.ts';

@@ -25,7 +25,7 @@ export async function workerConfig(cli: Pick<Cli, 'env' | 'cwd'>, file?: string)
   return chooseConfig(file === undefined ? undefined : resolve(cli.cwd(), file), cli.env);
 }
 
-/** Of a session that is begun with it, or is there. */
+/** The workers of a session that is begun with it, or is there. */
 export async function workersOfNew(
   { env }: Pick<Cli, 'env'>,
   chosen: ChosenConfig,

@@ -21,7 +21,7 @@ export type OpenServer = {
   readonly role: Role;
   /** This process will poll for tasks. */
   readonly worker: boolean;
-  /** Of these queues; absent: of the one that every worker that stays polls. */
+  /** It works on these queues; absent: on the one that every worker that stays polls. */
   readonly queues?: readonly string[];
   /** Progress for a person, one line each. */
   readonly say: (line: string) => void;

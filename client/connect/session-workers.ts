@@ -35,7 +35,7 @@ export async function chooseConfig(file: string | undefined, env: Env): Promise<
   return { config, source, explicit: file !== undefined };
 }
 
-/** Of a session that is begun with the configuration. */
+/** The workers for a session that is begun with the configuration. */
 export async function workersFor(
   { config, source }: ChosenConfig,
   { storeDir }: DataFolder,
@@ -87,7 +87,7 @@ type Held = { readonly config: PerdureConfig; workers: number };
 const held = new Map<string, Held>();
 
 /**
- * Of a queue that is one session's own: nobody else may work on it meanwhile with a configuration that is not known to be the same. Call it
+ * Takes a queue that is one session's own: nobody else may work on it meanwhile with a configuration not known to be the same. Call it
  * when this process counts as one that works. Throws ClientProblem; returns how to let go.
  */
 export async function workAlone(
@@ -120,7 +120,7 @@ function isElsewhere({ identity }: { readonly identity: string }): boolean {
 
 // How many workers there are that stay, without joining or starting anything.
 
-/** Of the queue, on the embedded server; null when the server is not ours: its workers are not known yet. Throws SetupProblem. */
+/** Counts the queue's workers on the embedded server. Null when the server is not ours: its workers are not known yet. Throws SetupProblem. */
 export function stayingWorkers(env: Env, taskQueue: string = TASK_QUEUE): number | null {
   if (resolveConnection(env).kind === 'external') return null;
   return workersOf(dataFolder(env), taskQueue).filter(({ role }) => role !== 'command').length;

@@ -22,7 +22,7 @@ export type OpenWorkplace = {
   readonly env: Env;
   /** A worker of ours also on a server that is not: else its workers are its own affair. */
   readonly anywhere: boolean;
-  /** Of a worker of ours, and of the session if it is begun here. */
+  /** The configuration of a worker of ours, and of the session if it is begun here. */
   readonly chosen: ChosenConfig;
   /** The one that is waited for; absent: a new one. */
   readonly session?: string | undefined;

@@ -1,6 +1,6 @@
-// What a follower has shown, less what was taken back, held against the transcript: the live channel is best effort, the store is the
-// truth. What differs is taken back, and what is missing is told, so that both are the same after each comparison, whatever the
-// channel has lost, doubled, or kept of an attempt that did not count (L16).
+// The ledger records what a follower has shown, less what was taken back, and compares it with the transcript. The live channel is best
+// effort; the store is the truth. Each comparison takes back what differs and tells what is missing, so that both are the same after it,
+// whatever the channel has lost, doubled, or kept of an attempt that did not count (L16).
 import type { LiveEvent, Watched } from '../../activities/live/events.ts';
 import { contentEvents, outcomeEvents, replyEvent, SHOWN_OF_OUTCOME } from '../../activities/live/tell.ts';
 import { type Outcome, type ReplyEntry, isRepeated } from '../../activities/transcript/log/entries.ts';
@@ -17,7 +17,7 @@ export type Ledger = {
 };
 
 type Place = { readonly step: number; readonly attempt: number };
-/** Of one reply, each with where it was shown. */
+/** The parts of one reply, each with where it was shown. */
 type Shown = {
   texts: (Place & { text: string })[];
   calls: (Place & { readonly index: number; readonly id: string })[];

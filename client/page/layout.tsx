@@ -1,4 +1,4 @@
-// What every page has around it.
+// The frame around every page.
 import { raw } from 'hono/html';
 import type { Child } from 'hono/jsx';
 import type { TerminalReason } from '../../workflows/contract/loop.ts';

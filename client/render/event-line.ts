@@ -60,14 +60,14 @@ export function eventLine(paint: Paint, event: LineEvent, full: string): string 
 // result that does not come under its call names it again.
 
 export type ShownCalls = {
-  /** Of an event that takes a line: the one to go above it, or null. */
+  /** The line to go above an event that takes one, or null. */
   above(event: LineEvent): string | null;
   /** Something else was written. */
   between(): void;
 };
 
 export function shownCalls(paint: Paint): ShownCalls {
-  /** Of the last iteration that made any, by their blocks. */
+  /** The calls of the last iteration that made any, by their blocks. */
   const calls = new Map<number, string>();
   let iteration = 0;
   let under: number | null = null;

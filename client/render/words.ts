@@ -1,4 +1,4 @@
-// What the loop says of itself, for people: transitions, notices, endings.
+// Words the loop for people: transitions, notices, endings.
 import type { Notice, RunEnded } from '../../workflows/contract/activities.ts';
 import type { RunLimit, TerminalReason, TransitionReason } from '../../workflows/contract/loop.ts';
 import { type RunOutcome, terminalDetail } from '../sessions/outcome.ts';

@@ -1,4 +1,4 @@
-// What can be known of a session from the server alone, with no worker alive: its memo and its workflow's status.
+// Reads a session from the server alone, with no worker alive: its memo and its workflow's status.
 import { randomInt } from 'node:crypto';
 import type { WorkflowExecutionDescription, WorkflowExecutionInfo } from '@temporalio/client';
 import { z } from 'zod';

@@ -1,4 +1,4 @@
-// What a run came to, as the last event of a followed session and the last line of `--json`.
+// The outcome of a run, as the last event of a followed session and the last line of `--json`.
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Terminal, TerminalReason, TransitionReason, Usage } from '../../workflows/contract/loop.ts';
 import { type RunResult, structuredOutput } from '../../activities/transcript/view/result.ts';
@@ -10,7 +10,7 @@ import { isDamage, type Store } from '../../activities/transcript/store/store.ts
 export type RunOutcome = {
   readonly type: 'result';
   readonly sessionId: SessionId;
-  /** Of the session, from 1. */
+  /** Its number in the session, from 1. */
   readonly run: number;
   readonly reason: TerminalReason;
   readonly turns: number;

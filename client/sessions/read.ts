@@ -17,7 +17,7 @@ import { waitingApproval, type WaitingApproval } from './decide.ts';
 
 export type SessionReading = {
   readonly description: SessionDescription;
-  /** Of the runs that ended, oldest first. */
+  /** The runs that ended, oldest first. */
   readonly runs: readonly RunOutcome[];
   /** Oldest first; empty when they cannot be read. */
   readonly entries: readonly Entry[];
@@ -123,10 +123,10 @@ const PAGE = 100;
 const hash = z.custom<Hash>(isHash).nullable();
 /** An activity's input. */
 const withHead = z.object({ head: hash });
-/** Of an update that was accepted. */
+/** The argument of an update that was accepted. */
 const withRepair = z.object({ to: hash }).transform(({ to: head }) => ({ head }));
 const answered = z.object({ done: withHead });
-/** Of the workflow's argument: where a session goes on after a handover. */
+/** The part of the workflow's argument that says where a session goes on after a handover. */
 const withCarry = z.object({
   carry: z.object({ head: hash, run: z.object({ state: withHead }).nullable() }),
 });

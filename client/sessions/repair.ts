@@ -101,7 +101,7 @@ function headsIn(value: unknown): Hash[] {
   return [...new Set([...found].map(([, head]) => head))].filter(isHash);
 }
 
-/** Of all segments that `heads` lead to, the newest from which every one to the first can be read. */
+/** Finds the newest of all segments that `heads` lead to from which every one to the first can be read. */
 async function lastWhole(store: Store, session: SessionId, heads: readonly Hash[]): Promise<View | null> {
   const found = new Map<Hash, StoredSegment>();
   const seen = new Set<Hash>();
@@ -133,7 +133,7 @@ async function readable(store: Store, session: SessionId, hash: Hash): Promise<S
   }
 }
 
-/** Of at most LONGEST_LOSS characters. */
+/** Takes at most LONGEST_LOSS characters. */
 export function lossOf(
   whole: Pick<View, 'entries' | 'length'>,
   given: readonly Given[],

@@ -1,5 +1,5 @@
-// What a person takes out of the model's sight, by position; it stays in the transcript (L7). The session passes over positions it
-// does not have and those that a snip cannot mean, so whoever asks is told here.
+// Takes entries out of the model's sight, by position; they stay in the transcript (L7). The session passes over positions it does not
+// have and those that a snip cannot mean, so the caller is told here.
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { MOST_SNIPS } from '../../workflows/contract/session.ts';
 import type { Entry } from '../../activities/transcript/log/entries.ts';
@@ -109,7 +109,7 @@ type SnipEffect =
   /** No snip means it. */
   | { readonly kind: 'never' };
 
-/** Of the entry at each position of `named`, when they are snipped together. Positions beyond the entries are `never`. */
+/** The effect on the entry at each position of `named`, when they are snipped together. Positions beyond the entries are `never`. */
 function snipEffects(entries: readonly Entry[], named: readonly number[]): readonly SnipEffect[] {
   const { shown, marks } = inView(entries);
   const before = new Set(shown.flatMap((each) => (each.kind === 'entry' ? [each.position] : [])));

@@ -157,11 +157,11 @@ export type ClientOptions = {
   readonly live: (session: SessionId, signal: AbortSignal) => AsyncIterable<Told>;
   /** Whether the server has the phase registered as a search attribute. */
   readonly visibility: () => Promise<boolean>;
-  /** Of sessions that it begins. */
+  /** For sessions that it begins. */
   readonly taskQueue?: string;
   /** The store's own id: a session of another one, or one that cannot be read, is refused. Absent: not checked. */
   readonly storeId?: () => Promise<string>;
-  /** Of the sessions that are opened here; absent: `machine`. */
+  /** For sessions that are opened here; absent: `machine`. */
   readonly profile?: Profile;
   /** Whether the payloads of sessions that are opened here are sealed. */
   readonly sealed?: boolean;
@@ -176,7 +176,7 @@ export type StartOptions = OptionChanges & {
   readonly messageId?: MessageId;
   /** What is not given, or null, of a session that is opened by this: one that is open keeps its own. */
   readonly ifNew?: Partial<RunOptions>;
-  /** Of a session that is opened by this, where `session` names none: made with newSessionId(). */
+  /** For a session that is opened by this, where `session` names none: made with newSessionId(). */
   readonly newId?: string;
   /** Which workers a session that is opened by this is for; absent: those of the client's task queue. */
   readonly workers?: ForWorkers;

@@ -31,7 +31,7 @@ export async function lastPoll(polls: WorkerPolls): Promise<number | null> {
 /** Those that count, each with its identity and when its last poll began. */
 export async function pollersOf({ temporal, taskQueue = TASK_QUEUE }: WorkerPolls) {
   const { namespace } = temporal.options;
-  // Of its queue for workflow tasks, unless another is asked for.
+  // The server means the queue's workflow tasks, unless another kind is asked for.
   const request = { namespace, taskQueue: { name: taskQueue } };
   const { pollers } = await temporal.withDeadline(Date.now() + CALL_MS, () =>
     temporal.workflowService.describeTaskQueue(request),

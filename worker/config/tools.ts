@@ -48,7 +48,7 @@ const recoveries = ['rerun', 'verify', 'ask', 'report'] as const satisfies reado
 
 const nameRight = 'give 1 to 64 letters, digits, "_" or "-"';
 
-/** Of whatever copy of zod the file imports. */
+/** The file may import any copy of zod. */
 const inputSchema = z.custom<z.ZodType>(
   (value) => typeof value === 'object' && value !== null && '_zod' in value && 'safeParse' in value,
   'give a schema of zod 4, such as z.strictObject({ … })',

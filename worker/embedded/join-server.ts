@@ -15,7 +15,7 @@ export type JoinServer = {
   readonly role: Role;
   /** This process polls for tasks. */
   readonly worker: boolean;
-  /** Of these queues; absent: of the one that every worker that stays polls. */
+  /** It works on these queues; absent: on the one that every worker that stays polls. */
   readonly queues?: readonly string[];
   readonly env: Env;
   /** Called only when a server has to be started. `wanted` is the version that made the database, null for a new one. */

@@ -1,5 +1,5 @@
-// What is known of the server of a data folder: server.json says which process it is, the file beside the database which
-// version made it. A server is found again although server.json is lost, by its command line: it names our database.
+// Finds the server of a data folder. server.json names its process; the file beside the database names the version that made it.
+// If server.json is lost, the server is found by its command line, which names our database.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { z } from 'zod';

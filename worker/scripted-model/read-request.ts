@@ -1,4 +1,4 @@
-// What scripts ask about a request: its last user message, and what that says. Works on validated requests.
+// Reads requests for scripts: the last user message, and what it says. Works on validated requests.
 import type { IncomingMessage } from 'node:http';
 import type { ContentBlockParam, ToolResultBlockParam } from '@anthropic-ai/sdk/resources/messages';
 import type { ParsedRequest } from './script.ts';

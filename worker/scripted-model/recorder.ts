@@ -14,7 +14,7 @@ export type RecordedRequest = {
   readonly headers: Readonly<Record<string, string>>;
   /** As sent; null until it is read, and when it is not JSON. */
   body: unknown;
-  /** Of the status line; null until there is one. */
+  /** From the status line; null until there is one. */
   status: number | null;
   /** Position of the reply in the script, from 0; null when a function gave it, or when none was given. */
   step: number | null;

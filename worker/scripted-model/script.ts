@@ -1,4 +1,4 @@
-// What a script may say: replies, faults and the conditions under which a reply is given. The file format is this, as JSON
+// The words of a script: replies, faults and the conditions under which a reply is given. The file format is the same, as JSON
 // (docs/scripted-model.md); a script written in TypeScript may also hold a stream open, or be a function.
 import type { MessageCreateParamsBase } from '@anthropic-ai/sdk/resources/messages';
 

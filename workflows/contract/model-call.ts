@@ -100,7 +100,7 @@ export type Call = {
   readonly name: string;
   /** Running it beside others, or twice, changes nothing (L35). */
   readonly safe: boolean;
-  /** Of name and input: tells the same call made again (L34). */
+  /** A digest of name and input: tells the same call made again (L34). */
   readonly signature: string;
   /** Present when the outcome is stored with the reply already: it ran early (L37), or is a duplicate id (L39). */
   readonly outcome?: OutcomeFacts;
@@ -161,7 +161,7 @@ export type OutcomeItem = {
   readonly index: number;
   readonly key?: CallKey;
   readonly note?: string;
-  /** Of the note: it may have taken effect. */
+  /** The note says that it may have taken effect. */
   readonly unknown?: true;
 };
 

@@ -93,7 +93,7 @@ function unaskedProblem({ permissionMode, permissions }: Partial<RunOptions>): s
   return 'permission mode "bypass" asks about nothing, and there are rules that ask: give the rules again without those, deny instead, or choose another mode';
 }
 
-/** Of all options together. */
+/** Says why all options together are too large; undefined when they are not. */
 export function sizeProblem(options: Partial<RunOptions>): string | undefined {
   const { length } = JSON.stringify(options);
   if (length <= MOST.together) return undefined;

@@ -9,7 +9,7 @@ export type Rule = {
 };
 
 const LISTS: readonly string[] = ['allow', 'deny', 'ask'] satisfies (keyof PermissionRules)[];
-/** Of all lists together; characters of one. */
+/** All lists together have at most so many rules, and one rule so many characters. */
 const MOST_RULES = 1_000;
 const MOST_CHARACTERS = 500;
 /** What one glob may stand for, once its braces are expanded. */

@@ -1,4 +1,4 @@
-// What goes into a session and what can be seen of it from outside: its input, messages, view, names.
+// The public face of a session: its input, its messages, its view from outside, its names.
 import type { Profile } from './profiles.ts';
 import type { Hash, MessageId, SessionId } from './ids.ts';
 import type { Terminal, TerminalReason, TransitionReason } from './loop.ts';
@@ -154,10 +154,10 @@ export type HandoverLimits = {
 /** What a worker that takes over has to replay: after a kill it does so for all its sessions at once. */
 export const defaultHandover: HandoverLimits = { events: 400, betweenRuns: 300, signals: 5_000 };
 
-/** Of a run's messages, its summary and what is handed over name so many: payloads stay small. */
+/** A run's summary and its handover name at most this many of its messages: payloads stay small. */
 export const LISTED_MESSAGES = 200;
 
-/** Of the calls that wait for a decision the memo lists so many, the oldest. */
+/** The memo lists at most this many of the calls that wait for a decision, the oldest. */
 export const LISTED_APPROVALS = 20;
 
 /** Characters of a message's id. */
@@ -184,7 +184,7 @@ export type RunSummary = {
 
 export type SessionMemo = {
   readonly phase: Phase;
-  /** Of the transcript, when the phase last changed. */
+  /** The transcript's, when the phase last changed. */
   readonly head: Hash | null;
   readonly cwd: string;
   /** First 120 characters of the first prompt. */

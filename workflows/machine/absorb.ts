@@ -1,4 +1,4 @@
-// What an event leaves in the state before anything is decided: the new head, what was spent, who keeps failing.
+// Absorbs an event into the state before anything is decided: the new head, what was spent, who keeps failing.
 import type { Append, BatchSummary, ModelResult, Collapsed, Compacted, ShrunkResults } from '../contract/activities.ts';
 import { addSpend, type Rules } from '../contract/loop.ts';
 import type { Event, ModelEnded, ToolsRan } from './events.ts';

@@ -1,4 +1,4 @@
-// What to do next: the recovery ladder of the loop. Pure: state and event in, move out. Each rung is a row in its tests.
+// Decides the next move: the recovery ladder of the loop. Pure: state and event in, move out. Each rung is a row in its tests.
 import type { Append, ModelResult, StopHooksRan } from '../contract/activities.ts';
 import type { Rules, StopCause, Terminal } from '../contract/loop.ts';
 import { cutOff, endOn, refusedCap } from './cut-off.ts';

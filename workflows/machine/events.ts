@@ -1,4 +1,4 @@
-// What can happen to a run, and what the machine then wants done. `perform` turns a move into the next event.
+// Events happen to a run; moves are what the machine then wants done. `perform` turns a move into the next event.
 import type {
   Append,
   BatchSummary,
@@ -54,7 +54,7 @@ export type ToolsRan = {
   readonly snips: readonly number[];
   /** Milliseconds left of the runtime limit; null without one (L51). */
   readonly leftMs: number | null;
-  /** Of the batch before, when it was made while these ran (L42). */
+  /** Summarises the batch before, if it was made while these ran (L42). */
   readonly summary?: BatchSummary;
   readonly overtaken?: Spend;
 };

@@ -1,4 +1,4 @@
-// What a run may use up: turns (L45), money, tokens and time (L51), and how the run ends when it has.
+// The limits of a run: turns (L45), money, tokens and time (L51), and how the run ends at one.
 import {
   type Left,
   type ModelLimits,
@@ -62,7 +62,7 @@ export function leftOf({ spend }: RunState, { maxBudgetUsd, maxTokens }: Rules):
   };
 }
 
-/** Of the model that is called now (L19). */
+/** The limits of the model that is called now (L19). */
 export function modelLimits({ modelPosition }: RunState, { models }: Rules): ModelLimits {
   return models[modelPosition] ?? models[0];
 }

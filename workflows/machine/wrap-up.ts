@@ -11,7 +11,7 @@ import type { RunState } from './state.ts';
 
 /** Tokens that a reply is taken to have: what the last ones had says nothing of the next. */
 const REPLY_TOKENS = 1_000;
-/** Of a runtime limit: a tenth, at most a minute. */
+/** The share of a runtime limit that is kept: a tenth, at most a minute. */
 const SHARE_KEPT = 0.1;
 const MOST_KEPT_MS = 60_000;
 

@@ -53,7 +53,7 @@ export function askAgain(
   return { kind: 'ask', ask: { tool: name, reason: clip(reason, MAX_REASON), inputHash: asked } };
 }
 
-/** Of a heading and a list, or any lines. */
+/** Takes a heading and a list, or any lines. */
 function onOneLine(text: string): string {
   const lines = text.split('\n').map((line) =>
     line

@@ -1,4 +1,4 @@
-// What the loop sees of tool calls: their traits, and the runner that carries L33 out.
+// The loop's side of tool calls: their traits, and the runner that carries out L33.
 import type { CallPlan } from './prepare.ts';
 import type { Outcome } from '../../transcript/log/entries.ts';
 import type { OutcomeFacts, ToolContextState, Ask, Decision } from '../../../workflows/contract/activities.ts';

@@ -1,4 +1,4 @@
-// What comes before anything runs, in the order of L33: name and schema, the tool's own check, pre-tool hooks, permission.
+// Checks a call before anything runs, in the order of L33: name and schema, the tool's own check, pre-tool hooks, permission.
 import { realpath, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { HookOpinion } from '../rules/permission.ts';
@@ -124,7 +124,7 @@ async function askPreTool(
   });
 }
 
-/** Of a call that has run and come to an end by itself. */
+/** Asks the post-tool hooks about a call that has run and ended by itself. */
 export async function withPostTool(
   bench: Workbench,
   run: HookedRun,

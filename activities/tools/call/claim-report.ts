@@ -1,4 +1,4 @@
-// What the model is told about a call that was started once and has no result (L40): what is known, and no more.
+// Tells the model about a call that was started once and has no result (L40): what is known, and no more.
 import type { Host } from '../../host.ts';
 import type { Stopped, Taken } from './journal.ts';
 import type { Killed } from '../../process/kill-tree.ts';
@@ -49,7 +49,7 @@ export function reportTaken(taken: Taken, left: Leftovers, extra = ''): TakenRep
   return { ran: true, text: joined(known, remains(left), extra, advice) };
 }
 
-/** Of a call that was started once only: it has done nothing for certain. */
+/** The call was started once only, and has certainly done nothing. */
 export function neverBegan({ stopped, generation }: Taken): boolean {
   return stopped?.began === false && generation === 1;
 }

@@ -73,7 +73,7 @@ async function attemptCall(bench: Workbench, call: CallRequest, run: CallRun): P
   return verdict.kind === 'verdict' ? withApproval(verdict, chosen) : verdict;
 }
 
-/** Of a call that has no claim nobody knows whether an earlier attempt began it: then it is not said that it never did. */
+/** Without a claim it is unknown whether an earlier attempt began the call; the model is not told that it never did. */
 function doubted(
   bench: Workbench,
   call: CallRequest,

@@ -74,7 +74,7 @@ export async function readCall(store: Store, call: JournaledCall): Promise<CallS
   return (await findClaim(store, call)) ?? { kind: 'open' };
 }
 
-/** Of all attempts ever, one gets `mine` of a generation, once. Throws StoreError. */
+/** One of all attempts ever gets `mine` for a generation, once. Throws StoreError. */
 export async function claimCall(
   store: Store,
   call: JournaledCall,

@@ -55,7 +55,7 @@ async function withModifier(verdict: Verdict, context: ToolContext, { modify }: 
 
 export type Claimable = { readonly ready: ReadyCall; readonly byHook: boolean; readonly chosen: Chosen };
 
-/** Of all attempts ever, one runs the call under this generation of its claim. */
+/** One of all attempts ever runs the call under this generation of its claim. */
 export async function runClaimed(
   bench: Workbench,
   run: CallRun,

@@ -1,4 +1,4 @@
-// What a call came to, before it is measured and stored: the words the model reads, and the facts the loop acts on. Pure.
+// A verdict is the end of a call before it is measured and stored: the words the model reads and the facts the loop acts on. Pure.
 import { toUSVString } from 'node:util';
 import type { Decision, OutcomeFacts, SeenFile } from '../../../workflows/contract/activities.ts';
 import type { CallLog, Outcome } from '../../transcript/log/entries.ts';

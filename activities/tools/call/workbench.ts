@@ -1,4 +1,4 @@
-// What executing a call works with: what the calls of a run share, the call itself, and one run of it.
+// The workbench holds what the calls of a run share; beside it stand the call itself and one run of it.
 import type { Ask, Decision } from '../../../workflows/contract/activities.ts';
 import { type CallKey, type SessionId, type Hash, keyHead } from '../../../workflows/contract/ids.ts';
 import type { HookRunner } from '../../hooks/hooks.ts';

@@ -69,7 +69,7 @@ type CommandSubject2 = Extract<RuleSubject, { kind: 'command' }>;
 /** Where a command may begin. */
 type Place = { readonly words: readonly Word[]; readonly at: number };
 
-/** Of all rules together. A command that would take more, which nobody writes by hand, is touched by the rest of them. */
+/** The bound for all rules together. A command that would take more counts as touched by the remaining rules; no person writes one. */
 const MOST_STEPS = 1_000_000;
 
 /** Tells it of one pattern after the other. */

@@ -1,4 +1,4 @@
-// What the rules of a run say about one call (L55). Pure but for links, which are looked up where a rule is about a path.
+// Matches the rules of a run against one call (L55). Pure but for links, which are looked up where a rule is about a path.
 import { lstatSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { parseRule, type Rule } from '../../../workflows/contract/permission-rules.ts';
@@ -11,7 +11,7 @@ import { isInside } from '../../process/places.ts';
 type RuledCall = {
   readonly tool: Tool;
   readonly cwd: string;
-  /** Of its input; undefined when the tool does not say what a pattern is about. Looked up when a rule needs it. */
+  /** The subject of its input; undefined when the tool does not say what a pattern is about. Looked up when a rule needs it. */
   readonly subject: () => RuleSubject | null | undefined;
 };
 

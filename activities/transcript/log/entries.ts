@@ -1,5 +1,5 @@
-// What a transcript is made of. A segment is what one step wrote: some entries and the hash of the segment before it.
-// The hash of the last segment is the session's head. Entries are never changed; what the model sees is computed from them.
+// A transcript is a chain of segments. A segment holds the entries that one step wrote and the hash of the segment before it.
+// The hash of the last segment is the session's head. Entries are never changed; the model's view is computed from them.
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { CallKey, Hash, MessageId, SessionId } from '../../../workflows/contract/ids.ts';
 import type { Notice, RunEnded, SeenFile } from '../../../workflows/contract/activities.ts';
@@ -21,7 +21,7 @@ export type Segment = {
   readonly entries: readonly Entry[];
 };
 
-/** Of the entries before `from`: those that still count, with as little of each as counts. See `behindOf`. */
+/** The entries before `from` that still count, each with as little as counts. See `behindOf`. */
 export type Behind = {
   readonly from: number;
   readonly entries: readonly (readonly [position: number, entry: Entry])[];
@@ -176,7 +176,7 @@ export function kindOf(value: unknown): string | undefined {
 /** Every how many segments one lists the hashes of those before it. */
 export const PAGE = 64;
 
-/** Of calls with the same id in one reply only the first counts (L39): the others have no outcome, ever. */
+/** Only the first of several calls with the same id in one reply counts (L39): the others never have an outcome. */
 export function isRepeated({ message: { content } }: ReplyEntry, index: number): boolean {
   const block = content[index];
   if (block?.type !== 'tool_use') return false;

@@ -1,4 +1,5 @@
-// What a store folder says about itself, written once: a folder of another version is refused before anything is read or written.
+// A store folder names its version in a file that is written once. A folder of another version is refused before anything is read or
+// written.
 import { randomUUID } from 'node:crypto';
 import { dirname } from 'node:path';
 import { z } from 'zod';

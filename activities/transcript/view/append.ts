@@ -99,7 +99,7 @@ type Beside = {
 };
 
 /**
- * Of `outcomes`, the largest that are not previews yet are stored whole and replaced by a preview, until all fit or none is
+ * Stores the largest of `outcomes` that are not previews yet whole and replaces them by a preview, until all fit or none is
  * left. Depends on its arguments alone, so that the choice is the same on every attempt; stored with the entry, it never changes.
  */
 export async function fitOutcomes(store: Store, outcomes: readonly Outcome[], beside: Beside): Promise<Outcome[]> {

@@ -38,7 +38,7 @@ export function microcompact(
 
 type Round = { readonly position: number; readonly results: [Outcome, number][] };
 
-/** Of replies in view, oldest first; those without a result are left out. */
+/** The rounds of the replies in view, oldest first. Those without a result are left out. */
 function roundsWithResults(shown: readonly Shown[]): Round[] {
   const rounds: Round[] = [];
   for (const each of shown) {

@@ -1,4 +1,4 @@
-// What the loop says to the model in its own words. Fixed sentences: the prompt cache depends on them.
+// The loop's own sentences to the model. They are fixed: the prompt cache depends on them.
 import type { Notice } from '../../../workflows/contract/activities.ts';
 import type { RunLimit } from '../../../workflows/contract/loop.ts';
 import { entryName, type EntryRange } from '../log/entries.ts';

@@ -1,5 +1,5 @@
-// What the model sees of a transcript: a pure function of its entries. Whatever they are, the request has a shape that the API
-// accepts (L58): roles alternate from user to user, and every call is followed by its one outcome (L39).
+// Projects the entries of a transcript onto the messages of a request. Pure. For any entries the request has a shape that the API
+// accepts (L58): roles alternate from user to user, and one outcome follows every call (L39).
 import type { ContentBlockParam, MessageParam, ToolResultBlockParam } from '@anthropic-ai/sdk/resources/messages';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import { preview } from '../preview.ts';
@@ -18,7 +18,7 @@ export type ProjectMemo = {
   readonly replies: ReplyMemo;
   readonly results: WeakMap<Outcome, string>;
   readonly texts: WeakMap<Entry, readonly ContentBlockParam[]>;
-  /** Of messages that are shown in part. */
+  /** The blocks of messages that are shown in part. */
   readonly cuts: WeakMap<Entry, readonly ContentBlockParam[]>;
 };
 

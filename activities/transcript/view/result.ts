@@ -1,4 +1,4 @@
-// What a run came to, from its entries alone: what the result of a query, `show` and the page say.
+// Reads the result of a run from its entries alone, for the result of a query, for `show` and for the page.
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { Terminal, TerminalReason, TransitionReason, Usage } from '../../../workflows/contract/loop.ts';
 import type { MessageId } from '../../../workflows/contract/ids.ts';
@@ -57,7 +57,7 @@ function entriesOf(entries: readonly Entry[], run: number): readonly Entry[] {
 /** A view of a transcript, or the entries of a run. */
 type Entries = { readonly length: number; at(position: number): Entry | undefined };
 
-/** Of the last reply and of the pieces before it that it continues (L27). Reads no further back than the first of them. */
+/** Joins the last reply with the pieces before it that it continues (L27). Reads no further back than the first of them. */
 export function finalText(entries: Entries): string {
   return finalPieces(entries)
     .map((position) => messageText((entries.at(position) as ReplyEntry).message))

@@ -1,5 +1,5 @@
-// What is sent of a stored reply (L16, L39, L58, L59). Blocks go back as they came; what the API would
-// refuse is left out or mended, and stays in the transcript as it came.
+// Turns a stored reply into the blocks that are sent (L16, L39, L58, L59). Blocks go back as they came. A block that the API would
+// refuse is left out or mended here; the transcript keeps it as it came.
 import { isDeepStrictEqual } from 'node:util';
 import type { ContentBlock, ContentBlockParam, ToolUseBlockParam } from '@anthropic-ai/sdk/resources/messages';
 import { z } from 'zod';

@@ -12,7 +12,7 @@ export type View = {
   /** Segments, and entries, up to the head. */
   readonly segments: number;
   readonly length: number;
-  /** Of what comes before this position, only what still counts was read: 0 for a whole view. */
+  /** Before this position only the entries that still count were read. 0 for a whole view. */
   readonly begin: number;
   /** Size of the segments that were read in bytes, as stored. */
   readonly bytes: number;

@@ -1,4 +1,4 @@
-// What `npm start -- "task"` runs: server, worker and page, and the task in the folder it was called in.
+// `npm start -- "task"` starts server, worker and page, and runs the task in the folder it was called in.
 import type { Command } from 'commander';
 import type { Opened } from '../../connect/open-server.ts';
 import { stayingWorkers } from '../../connect/session-workers.ts';

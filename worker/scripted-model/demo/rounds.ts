@@ -1,4 +1,4 @@
-// What has happened since the demo task was given, read from the request alone: the server keeps nothing of a demo.
+// Reads from the request alone how far the demo task has come: the server keeps nothing of a demo.
 import type { MessageParam } from '@anthropic-ai/sdk/resources/messages';
 import { blocksOf, toolResultsIn } from '../read-request.ts';
 import type { ParsedRequest } from '../script.ts';

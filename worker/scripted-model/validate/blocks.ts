@@ -1,4 +1,4 @@
-// What the API refuses of one content block of a message: its kind, its fields, the role it stands under.
+// Checks one content block of a message as the API does: its kind, its fields, the role it stands under.
 import { extraKey, firstProblem, isObject, stringProblem, type Json, textProblem, userTextProblem } from './shape.ts';
 
 type Verify = (thinking: string, signature: string) => boolean;

@@ -1,4 +1,4 @@
-// What can be wrong with the bytes of a body before it is JSON, and with its JSON before it is a request.
+// Checks the bytes of a body before they are parsed as JSON, and the JSON before it counts as a request.
 import { isUtf8 } from 'node:buffer';
 import type { IncomingHttpHeaders } from 'node:http';
 import { apiError, invalidRequest, type ApiError } from '../read-request.ts';

@@ -1,4 +1,4 @@
-// What the API refuses of cache_control: more than four, or of a wrong kind. Where it may not stand is checked with the block.
+// Checks cache_control as the API does: at most four, and of a known kind. The check of its block says where it may stand.
 import { isObject, type Json } from './shape.ts';
 
 const MOST = 4;

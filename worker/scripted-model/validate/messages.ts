@@ -1,4 +1,4 @@
-// What the API refuses of the messages as a conversation: roles, empty contents, a wrong first or last one.
+// Checks the messages as a conversation, as the API does: roles, empty contents, the first and the last one.
 import { blockProblem } from './blocks.ts';
 import { type RequestRules, extraKey, firstProblem, isObject, type Json, sayingProblem } from './shape.ts';
 

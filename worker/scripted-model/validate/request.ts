@@ -1,4 +1,4 @@
-// What the API refuses of a request's top level. The messages, tools and breakpoints have checks of their own.
+// Checks a request's top level as the API does. The messages, tools and breakpoints have checks of their own.
 import { breakpointsProblem } from './breakpoints.ts';
 import { messagesProblem } from './messages.ts';
 import { extraKey, firstProblem, isObject, stringProblem, type Json, textProblem, type RequestRules } from './shape.ts';

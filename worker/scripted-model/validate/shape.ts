@@ -55,7 +55,7 @@ export function sayingProblem(text: string, path: string): string | undefined {
 }
 
 export type RequestRules = {
-  /** Of the anthropic-beta header. */
+  /** From the anthropic-beta header. */
   readonly betas: readonly string[];
   /** The API version still takes temperature, top_p and top_k. */
   readonly sampling: boolean;

@@ -1,4 +1,4 @@
-// What the built-in tools are made with, once per worker.
+// The options of the built-in tools, given once per worker.
 import type { Sandbox } from '../../sandbox.ts';
 import { ToolFailure } from '../../tool.ts';
 import { shown } from './confine.ts';

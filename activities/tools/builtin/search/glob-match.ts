@@ -148,7 +148,7 @@ export function expandBraces(pattern: string): readonly string[] {
 /** Characters of all alternatives: what matching one name may take, and a search matches thousands between two looks at other work. */
 const MAX_CHARACTERS = 4_000;
 
-/** Of a pattern that a model wrote. Throws ToolFailure. */
+/** Refuses a pattern of a model that would cost too much to match. Throws ToolFailure. */
 export function refuseCostly(pattern: string): void {
   const characters = expandBraces(pattern).reduce((sum, { length }) => sum + length, 0);
   if (characters <= MAX_CHARACTERS) return;

@@ -1,4 +1,4 @@
-// What ripgrep prints as what the model reads: bounded, and closed by a count of all there was.
+// Reports ripgrep's output to the model: bounded, with a count of all matches at the end.
 import { withoutDot, topOf, type SearchPlace } from './ripgrep.ts';
 import { count, shownName } from '../files/options.ts';
 import { refuseCostly, globMatcher } from './glob-match.ts';
@@ -9,7 +9,7 @@ export type Report = {
   lines(): readonly string[];
 };
 
-/** Of paths relative to the workspace. */
+/** Both take paths relative to the workspace. */
 export type ReportPaths = {
   /** Whether it was asked for. */
   readonly accepts: (path: string) => boolean;
@@ -121,7 +121,7 @@ function withoutTrailing(lines: readonly string[]): readonly string[] {
 
 type FileFilter = {
   readonly arguments: readonly string[];
-  /** Of a path relative to the workspace. */
+  /** Takes a path relative to the workspace. */
   accepts(path: string): boolean;
 };
 

@@ -1,4 +1,4 @@
-// What a command's end means, in the words of an answer (L36).
+// Words the end of a command as an answer for the model (L36).
 import { constants } from 'node:os';
 import type { TreeExit } from '../../../process/spawner.ts';
 import type { ToolOutput, SimpleCommand } from '../../tool.ts';

@@ -11,7 +11,7 @@ export type TreeEnd =
   { readonly kind: 'exit'; readonly exit: TreeExit } | { readonly kind: 'timeout' } | { readonly kind: 'stopped' };
 
 type Supervision = {
-  /** Of the environment the tree was started with. */
+  /** As in the environment the tree was started with. */
   readonly callId: string;
   /** A pid namespace ends with its first process: what it leaves behind needs no search, and its leader is not the command. */
   readonly held: boolean;
@@ -75,7 +75,7 @@ const READING: GitSettings = [
 const LOCALE = process.platform === 'darwin' ? 'en_US.UTF-8' : 'C.UTF-8';
 
 /**
- * Of a command that does more than read. A rule that allows `git commit` means the repository that is there, with its hooks and
+ * The environment of a command that does more than read. A rule that allows `git commit` means the repository that is there, with its hooks and
  * filters, and the PATH that is there.
  */
 export function changingEnvironment(base: Environment): Environment {
