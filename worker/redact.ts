@@ -9,6 +9,9 @@ const LEAST = 6;
 
 const INSTEAD = '[redacted]';
 
+/** JSON within JSON doubles a backslash each time. Bounded: a run of them must not be looked at again from each. */
+const ESCAPE = String.raw`\\{1,8}`;
+
 /** Hides the secrets of a worker or a command with this environment. */
 export function redactor(env: Env): Redact {
   const spellings = secretsOf(env)
@@ -65,16 +68,16 @@ function anyEscape(character: string): string {
   const literal = character.replace(/[\\^$.*+?()[\]{}|/]/u, String.raw`\$&`);
   const percent = [...Buffer.from(character)].map((byte) => `%(?:25)?${hex(byte, 2)}`).join('');
   const units = Array.from({ length: character.length }, (_, at) => hex(character.charCodeAt(at), 4));
-  const unicode = units.map((unit) => String.raw`\\+u${unit}`).join('');
+  const unicode = units.map((unit) => `${ESCAPE}u${unit}`).join('');
   return `(?:${[literal, percent, unicode, ...(others[character] ?? [])].join('|')})`;
 }
 
 /** What else stands for it: base64 for URLs, a blank in a query, JSON's short escapes. */
 const others: Readonly<Record<string, readonly string[]>> = {
   '+': ['-'],
-  '/': ['_', String.raw`\\+/`],
+  '/': ['_', `${ESCAPE}/`],
   ' ': [String.raw`\+`],
-  '"': [String.raw`\\+"`],
+  '"': [`${ESCAPE}"`],
   '\\': [String.raw`\\\\`],
 };
 

@@ -23,6 +23,8 @@ import { queryName } from '../configuration.ts';
 
 /** The model is told at most this many calls of an abandoned attempt. */
 const MOST_CALLS = 20;
+/** Characters of a name that are searched for secrets: what lies beyond is not told. */
+const MOST_REDACTED = 2_000;
 
 export async function settle(step: ModelStep, attempted: Attempted): Promise<ModelResult> {
   try {
@@ -97,7 +99,7 @@ function abandoned({ deps, chosen: { model, next } }: ModelStep, message: Messag
   return {
     from: model.name,
     to: next,
-    calls: calls.slice(0, MOST_CALLS).map((name) => deps.redact(name).slice(0, MOST_NAME)),
+    calls: calls.slice(0, MOST_CALLS).map((name) => deps.redact(name.slice(0, MOST_REDACTED)).slice(0, MOST_NAME)),
   };
 }
 

@@ -61,6 +61,9 @@ const pending = z.object({
   deadline: z.number(),
 });
 
+/** Any client can write a memo: one that is not ours shows nothing rather than fail. */
+const lastRun = z.looseObject({ run: z.number(), terminal: z.looseObject({ reason: z.string() }) });
+
 const memoSchema = z.object({
   phase: z.enum(['running', 'waiting_approval', 'parked', 'idle', 'closed']),
   cwd: z.string(),
@@ -68,6 +71,8 @@ const memoSchema = z.object({
   runs: z.number(),
   approvals: z.array(pending).optional(),
   parkedUntil: z.number().optional(),
+  head: z.string().nullable().catch(null),
+  last: lastRun.nullable().catch(null),
 });
 const configuration = z.object({ name: z.string().optional(), file: z.string().optional() });
 const noMemo: SessionMemo = { phase: 'running', head: null, cwd: '', title: '', runs: 0, last: null };
@@ -75,7 +80,8 @@ const noMemo: SessionMemo = { phase: 'running', head: null, cwd: '', title: '', 
 export function sessionInfo(execution: WorkflowExecutionInfo | WorkflowExecutionDescription): SessionInfo {
   const { workflowId, status, memo, startTime, closeTime } = execution;
   const value = memo?.[MEMO_KEY];
-  const facts = memoSchema.safeParse(value).success ? (value as SessionMemo) : noMemo;
+  const known = memoSchema.safeParse(value).data;
+  const facts = known ? { ...(value as SessionMemo), ...(known as Pick<SessionMemo, 'head' | 'last'>) } : noMemo;
   const { [STARTED_KEY]: started, [STORE_KEY]: store } = memo ?? {};
   const unread = undecodable(value);
   const state = statuses[status.name] ?? 'open';

@@ -7,7 +7,7 @@ import type { Entry } from '../../activities/transcript/log/entries.ts';
 import { readSegment, type StoredSegment } from '../../activities/transcript/log/read-chain.ts';
 import { clip } from '../../activities/text.ts';
 import { isDamage, type Store } from '../../activities/transcript/store/store.ts';
-import { loadView, type View } from '../../activities/transcript/view/view.ts';
+import { loadView, loadWorkingView, type View } from '../../activities/transcript/view/view.ts';
 import { type Hash, isHash, type SessionId } from '../../workflows/contract/ids.ts';
 import { contextOf, headOf } from './read.ts';
 import { count, moment } from '../units.ts';
@@ -60,7 +60,8 @@ export async function examineDamage(ports: RepairPorts, description: SessionDesc
 
 async function problemOf(store: Store, session: SessionId, head: Hash | null): Promise<string | null> {
   try {
-    await loadView(store, session, head);
+    // What a worker needs to go on: an old part that is damaged is no reason to lose what came after it.
+    await loadWorkingView(store, session, head);
     return null;
   } catch (error) {
     if (isDamage(error)) return error.message;

@@ -119,3 +119,26 @@ test('L55 whatever a configuration looks like, git finds no harmful key in one t
   fc.assert(fc.property(fc.oneof(config, likely), compare), { numRuns: 1_500 });
   expect(compared).toBeGreaterThan(20);
 });
+
+const INNOCENT = `${BEGIN}echo '*.txt filter=x' > .gitattributes; echo a > f.txt; git add .; `;
+const GUILTY = 'printf \'[filter "x"]\\nclean = touch made; cat\\n\' >> ';
+
+test.each([
+  [
+    'a blank at the end of where .git leads',
+    `mv .git repo; cp -r repo 'repo '; ${GUILTY}'repo /config'; echo 'gitdir: repo ' > .git`,
+  ],
+  [
+    'a blank at the end of its common folder',
+    `mv .git repo; cp -r repo 'repo '; ${GUILTY}'repo /config'; mkdir wt; cp repo/HEAD repo/index wt; echo '../repo ' > wt/commondir; echo 'gitdir: wt' > .git`,
+  ],
+  [
+    'a byte that is no text',
+    `mv .git $'r\\ufffd'; cp -r $'r\\ufffd' $'r\\xff'; ${GUILTY}$'r\\xff/config'; printf 'gitdir: r\\xff\\n' > .git`,
+  ],
+])('git is read only where it reads what was judged: %s (L55)', (_what, setUp) => {
+  const cwd = workspace(`${INNOCENT}${setUp}; echo b > f.txt`);
+  expect(gitMayDoMore(cwd, cwd)).toBe(true);
+  spawnSync('git', ['status'], { cwd });
+  expect(made(cwd)).not.toEqual([]);
+});

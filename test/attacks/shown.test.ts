@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import type { WaitingApproval } from '../../client/sessions/decide.ts';
 import { approvalsTable, sessionTable } from '../../client/render/tables.ts';
 import { approvalText } from '../../client/render/approval-text.ts';
+import { sessionInfo } from '../../client/sessions/info.ts';
 import { painter, plain } from '../../client/paint.ts';
 import { callLine, compactInput } from '../../client/render/tool-lines.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
@@ -127,3 +128,14 @@ it('lists sessions of foreign workflows without letting their ids, titles and re
   expect(listed.split('\n')).toHaveLength(3);
   expect(listed.match(/\\x1b\]0;x\\x07\\u202e next/g)).toHaveLength(3);
 });
+
+it.each([{}, 5, { run: 1 }, { run: 1, terminal: { reason: { a: 1 } } }])(
+  'a memo of somebody else, whose last run is %j, leaves the list of all sessions whole',
+  (last) => {
+    const memo = { perdure: { phase: 'parked', cwd: '/', title: 't', runs: 1, head: null, last } };
+    const execution = { workflowId: 's-1', status: { name: 'RUNNING' }, memo, startTime: new Date(), taskQueue: 'q' };
+    const info = sessionInfo(execution as never);
+    expect(info).toMatchObject({ title: 't', last: null });
+    expect(sessionTable(painter(false), [info], Date.now())).toContain('s-1');
+  },
+);

@@ -11,6 +11,7 @@ import { grepTool } from '../../activities/tools/builtin/grep.ts';
 import { replaceText } from '../../activities/tools/builtin/files/replace-text.ts';
 import { decide } from '../../activities/tools/rules/permission.ts';
 import { probeSandbox } from '../../activities/tools/sandbox.ts';
+import { redactor } from '../../worker/redact.ts';
 import { tempFolder, toolContext } from '../tools/support.ts';
 
 const sandbox = await probeSandbox({ kinds: ['group'] });
@@ -146,3 +147,15 @@ function sourcesIn(folder: string): string[] {
   const names = readdirSync(folder, { recursive: true }).map(String);
   return names.filter((name) => name.endsWith('.ts')).map((name) => join(folder, name));
 }
+
+const redact = redactor({
+  ANTHROPIC_API_KEY: 'sk-ant-"0123456789/abcdef',
+  ANTHROPIC_AUTH_TOKEN: 'back\\slash/"quoted"',
+});
+
+test.each(['\\', '\\u', '%', '%25', '"'])(
+  'a text of n times %j is searched for secrets in time in proportion to n',
+  (piece) => {
+    expect(growth((n) => redact(piece.repeat(n)), 20_000)).toBeLessThan(QUADRATIC);
+  },
+);

@@ -10,15 +10,15 @@ const BEFORE_COMMAND = /^(?:\w+(?:\[.*\])?\+?=|\d+$|\{\w+\}$)/s;
 /** Run the command that stands after their options. */
 const PREFIXES = new Set(
   (
-    'builtin busybox command coproc doas env eval exec ionice linux32 linux64 ltrace nice nohup nsenter numactl parallel pkexec ' +
-    'prlimit runuser setpriv setsid stdbuf strace sudo systemd-run time unbuffer unshare watch xargs'
+    'builtin busybox choom command coproc dbus-run-session doas env eval exec fakeroot i386 ionice linux32 linux64 ltrace nice nohup nsenter numactl parallel pkexec ' +
+    'prlimit runuser setpriv setsid stdbuf strace sudo systemd-run time unbuffer unshare watch x86_64 xargs'
   ).split(' '),
 );
 /** The same with something else before it: a time, a folder, a file. */
-const PREFIXES_OF_TWO = new Set('chroot chrt flock setarch taskset timeout'.split(' '));
-const SHELLS = new Set('bash dash ksh sh zsh'.split(' '));
+const PREFIXES_OF_TWO = new Set('chroot chrt flock setarch sg taskset timeout'.split(' '));
+const SHELLS = new Set('ash bash dash fish ksh lksh mksh posh rbash rksh rzsh sh yash zsh'.split(' '));
 /** Take a command as a text. */
-const TEXT_RUNNERS = new Set([...SHELLS, ...'env eval flock parallel runuser script su trap watch'.split(' ')]);
+const TEXT_RUNNERS = new Set([...SHELLS, ...'env eval flock parallel runuser script sg su trap watch'.split(' ')]);
 const OTHERS = new Set('. find function source ssh'.split(' '));
 /** Texts within texts. */
 const MOST_NESTED = 5;

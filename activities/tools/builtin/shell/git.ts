@@ -30,9 +30,9 @@ function repositoriesOf(folder: string): readonly string[] {
 
 /** `git` is a folder, or a file or link that says where it is. */
 function isHarmless(git: string, cwd: string): boolean {
-  const pointer = kindOf(git) === 'file' ? textOf(git)?.trimEnd() : undefined;
+  const pointer = kindOf(git) === 'file' ? pathIn(git) : undefined;
   const repository = realpathSync.native(pointer ? resolve(dirname(git), pointer.replace(/^gitdir: /, '')) : git);
-  const named = textOf(join(repository, 'commondir'))?.trim();
+  const named = pathIn(join(repository, 'commondir'));
   const common = named === undefined ? repository : realpathSync.native(resolve(repository, named));
   if (isInside(cwd, git) && !(isInside(cwd, repository) || leadsBack(repository, git))) return false;
   // What lies in the workspace an agent may have written; what lies outside says itself where it belongs.
@@ -47,8 +47,20 @@ function isHarmless(git: string, cwd: string): boolean {
 
 /** A worktree's folder in the repository it belongs to names its `.git`. */
 function leadsBack(repository: string, git: string): boolean {
-  const named = textOf(join(repository, 'gitdir'))?.trim();
+  const named = pathIn(join(repository, 'gitdir'));
   return named !== undefined && basename(named) === '.git' && realpathSync.native(named) === realpathSync.native(git);
+}
+
+/**
+ * The path that a file of git's holds; undefined without the file. Git takes off line ends alone: where a blank is left, or bytes that are
+ * no text, it would look elsewhere than we do. Throws for those.
+ */
+function pathIn(file: string): string | undefined {
+  const path = textOf(file)?.replace(/\r?\n$/, '');
+  if (path === undefined) return undefined;
+  const hasOddEnds = path !== path.trim() || /[\r\n]/.test(path);
+  if (hasOddEnds || path.includes('\ufffd')) throw new Error(`${file} names a folder that git may read in another way`);
+  return path;
 }
 
 /** Whether the objects it shows may be those of a repository elsewhere. */
