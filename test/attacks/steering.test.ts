@@ -1,11 +1,15 @@
 // What is said to a session from another terminal is worked on, or whoever says it is told that nobody does.
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { LiveEvent } from '../../activities/live/events.ts';
 import type { Cli } from '../../client/cli/cli.ts';
 import { textsLast } from '../../client/cli/main.ts';
 import { program } from '../../client/cli/program.ts';
-import { gate, reply } from '../../worker/scripted-model/index.ts';
-import { cliPlace, jsonLines, modelFor } from '../support/cli.ts';
+import { dataFolder } from '../../worker/embedded/data-folder.ts';
+import { livingMembers } from '../../worker/embedded/members.ts';
+import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { cliPlace, jsonLines, modelFor, type Result } from '../support/cli.ts';
 import { until } from '../support/until.ts';
 import { all, description, ended, followed, looking, message } from '../client/support.ts';
 
@@ -35,6 +39,67 @@ it.each([[['run', '--json', '- begin']], [['watch', '--json']]])(
     expect(jsonLines((await place.run('list', '--json')).out)).toMatchObject([{ session: id, phase: 'idle', runs: 2 }]);
   },
 );
+
+type Place = ReturnType<typeof cliPlace>;
+
+const begin = { ...reply('First.'), when: { lastUserText: 'begin' } };
+const late = { ...reply('Late.'), when: { lastUserText: 'too late?' } };
+
+const sendLate = (place: Place, session: string): Promise<Result> => place.run('send', session, 'too late?');
+
+/** Beside it, a server that takes long to start says so. */
+const isTold = (session: string) => ({
+  status: 0,
+  err: expect.stringContaining(
+    `no worker runs: \`perdure watch ${session}\` starts one and follows the session, \`perdure worker\` starts one that stays\n`,
+  ) as string,
+});
+
+const listed = async (place: Place, session: string) =>
+  jsonLines((await place.run('list', '--json')).out).find((each) => each['session'] === session);
+
+/** As the user's own configuration: a worker that is told to stop finishes what it runs, however long the machine takes. */
+function drainsForLong(place: Place): { readonly XDG_CONFIG_HOME: string } {
+  const folder = join(place.root, 'config', 'perdure');
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, 'perdure.config.mjs'), 'export default { drainMs: 600_000 };\n');
+  return { XDG_CONFIG_HOME: join(place.root, 'config') };
+}
+
+it('L32 L61 `send` after a `run` that took the only worker along says so, and the `watch` that it names works on the message', async () => {
+  const place = cliPlace(await modelFor({ replies: [begin, late] }));
+  const ran = await place.run('run', '--json', 'begin');
+  const session = String(jsonLines(ran.out)[0]?.['sessionId']);
+  expect(await sendLate(place, session)).toMatchObject(isTold(session));
+  expect(await listed(place, session)).toMatchObject({ phase: 'idle', runs: 1 });
+  const watched = await place.run('watch', '--json', session);
+  expect(jsonLines(watched.out).at(-1)).toMatchObject({ run: 2, reason: 'completed', text: 'Late.' });
+});
+
+it('L32 L61 `send` beside a `run` that is over and only finishes a call of another session says so, and the `worker` that it names works on the message', async () => {
+  const held = gate();
+  const command = 'touch begun; until [ -e go ]; do sleep 0.05; done';
+  const other = { ...reply([toolUse('bash', { command })]), when: { lastUserText: 'wait', hasToolResult: false } };
+  const first = { ...reply('First.', { hold: held.hold, holdAfterEvent: 4 }), when: begin.when };
+  const rest = { ...reply('Done.'), when: { hasToolResult: true } };
+  const model = await modelFor({ replies: [first, late, other, rest] });
+  const place = cliPlace(model);
+  const run = place.start(['run', '--json', 'begin'], { env: drainsForLong(place) });
+  await until(() => run.out().includes('text_delta'));
+  const session = String(jsonLines(run.out())[0]?.['sessionId']);
+  await place.run('start', '--permission-mode', 'bypass', 'wait');
+  await until(() => existsSync(join(place.cwd, 'begun')));
+  held.release();
+  await until(() => run.err().includes('ends when its worker has finished what it runs'));
+  expect(await sendLate(place, session)).toMatchObject(isTold(session));
+  expect(livingMembers(dataFolder({ PERDURE_DATA: place.data }))).toMatchObject([{ role: 'command', worker: false }]);
+  writeFileSync(join(place.cwd, 'go'), '');
+  expect(await run.status).toBe(0);
+  place.start(['worker']);
+  await until(async () => (await listed(place, session))?.['runs'] === 2);
+  const sentToModel = model.requests.filter(({ body }) => JSON.stringify(body).includes('too late?'));
+  expect(sentToModel).toHaveLength(1);
+});
 
 it.each([
   [
