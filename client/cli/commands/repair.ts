@@ -24,7 +24,7 @@ async function repair(cli: Cli, opened: Opened, session: SessionId, apply: boole
   const damage = await opened.sessions.damage(session);
   if (damage.kind === 'whole') {
     cli.say(
-      `the steps of session ${session} are whole; \`${cli.self} show ${session}\` names what else is damaged, if anything is`,
+      `session ${session} needs no repair: it can continue as it is. \`${cli.self} show ${session}\` names what is damaged, if anything is`,
     );
     return STATUS.ok;
   }
