@@ -7,8 +7,8 @@ const root = new URL('../../', import.meta.url).pathname;
 
 type Proof = { readonly file: string; readonly title: string };
 
-/** A string literal in a test that begins with rule ids is a title, unless it names a kept history. */
-const titles = /(?<=[\s(,[])(?<!keepHistory\()(['"`])((?:L\d+ )+(?:(?!\1)[^\n])+)\1/g;
+/** A string literal in a test that begins with rule ids, or ends with them in brackets, is a title, unless it names a kept history. */
+const titles = /(?<=[\s(,[])(?<!keepHistory\()(['"`])((?:L\d+ )+(?:(?!\1)[^\n])+|(?:(?!\1)[^\n])+ \((?:L\d+ ?)+\))\1/g;
 
 function proofs(): ReadonlyMap<string, readonly Proof[]> {
   const found = new Map<string, Proof[]>();
@@ -18,7 +18,7 @@ function proofs(): ReadonlyMap<string, readonly Proof[]> {
   for (const file of files.sort().map((name) => `test/${name}`)) {
     const source = readFileSync(`${root}${file}`, 'utf8');
     for (const [, , title = ''] of source.matchAll(titles)) {
-      for (const [id] of title.matchAll(/L\d+(?= )/g)) {
+      for (const [id] of title.matchAll(/L\d+(?=[ )])/g)) {
         const known = found.get(id) ?? [];
         found.set(id, [...known, { file, title }]);
       }
