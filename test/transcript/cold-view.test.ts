@@ -219,19 +219,3 @@ test('a cold view is as good as a whole one for all that a worker makes of it', 
   // It compares two different things.
   expect(partial).toBeGreaterThan(0);
 });
-
-test.each([10, 20, 40, 80])(
-  'a cold view begins with a boundary also where there is one every %i turns',
-  async (every) => {
-    const TURNS = 600;
-    const entries: Entry[] = [user('go')];
-    for (let turn = 1; turn <= TURNS; turn += 1) {
-      entries.push(withCost);
-      if (turn % every === 0) entries.push(boundary('so far', entries.length - 3, [0]));
-    }
-    const store = memoryStore();
-    const { head, length } = await stored(store, ...[...entries, withCost].map((entry) => [entry]));
-    const cold = await loadWorkingView(store, session, head);
-    expect(cold.begin).toBeGreaterThan(length - 3 * (every + 3));
-  },
-);

@@ -14,9 +14,7 @@ export async function loadView(store: Store, session: SessionId, head: Hash | nu
   const cached = cache?.find(session, head);
   if (cached) return cached;
   const chain = await readChain(store, session, head, (hash) => cache?.find(session, hash) !== undefined);
-  const base = cachedParent(session, chain, cache) ?? emptyView(session);
-  // A view that was to be grown from may have left the cache meanwhile.
-  const view = continues(base, chain) ? grown(base, chain) : await loadView(store, session, head);
+  const view = grown(cachedParent(session, chain, cache) ?? emptyView(session), chain);
   cache?.keep(view);
   return view;
 }
@@ -37,12 +35,8 @@ export async function loadWorkingView(
   const start = findStart();
   const known = (hash: Hash): boolean => cache?.find(session, hash) !== undefined;
   const chain = await readChain(store, session, head, known, start.isRead);
-  const cachedBase = cachedParent(session, chain, cache);
-  const base = cachedBase ?? start.view(chain) ?? emptyView(session);
-  // Boundaries before the one that the view begins with count no longer.
-  const newer = cachedBase ? chain : chain.filter(({ segment }) => segment.n > start.at());
-  const isEnough = continues(base, chain) && !reachesBehind(base, newer);
-  const view = isEnough ? grown(base, chain) : await loadView(store, session, head);
+  const base = cachedParent(session, chain, cache) ?? start.view(chain) ?? emptyView(session);
+  const view = reachesBehind(base, chain) ? await loadView(store, session, head) : grown(base, chain);
   cache?.keep(view);
   return view;
 }
@@ -51,9 +45,6 @@ function cachedParent(session: SessionId, chain: readonly StoredSegment[], cache
   const parent = chain[0]?.segment.parent;
   return parent ? cache?.find(session, parent) : undefined;
 }
-
-const continues = (base: View, [oldest]: readonly StoredSegment[]): boolean =>
-  (oldest?.segment.first ?? base.length) === base.length;
 
 function grown(base: View, chain: readonly StoredSegment[]): View {
   let view = base;
@@ -68,19 +59,13 @@ function grown(base: View, chain: readonly StoredSegment[]): View {
 function findStart(): {
   isRead(chunk: readonly StoredSegment[]): boolean;
   view(chain: readonly StoredSegment[]): View | null;
-  /** The number of its segment; -1 without one. */
-  at(): number;
 } {
   let counted = false;
   let behind: Behind | undefined;
-  let number = -1;
   return {
     isRead(chunk) {
       for (const { segment } of chunk.toReversed()) {
-        if (counted && behind === undefined && segment.behind !== undefined) {
-          behind = segment.behind;
-          number = segment.n;
-        }
+        if (counted) behind ??= segment.behind;
         counted ||= segment.entries.some((entry) => entry.kind === 'reply' && totalTokens(entry.spend.usage) > 0);
       }
       const first = chunk[0]?.segment.first ?? 0;
@@ -90,7 +75,6 @@ function findStart(): {
       const oldest = chain[0]?.segment;
       return behind && oldest && oldest.n > 0 ? partialView(oldest, behind) : null;
     },
-    at: () => number,
   };
 }
 
