@@ -116,7 +116,7 @@ function shell(entry: ReplyEntry): ReplyEntry {
 
 /**
  * L6: with whom a prompt was too large for its run decides how much of it is shown. Each group begins after a reply and ends with
- * one; the last may go on.
+ * one, and both are kept, so that nothing else that is kept joins it; the last may go on.
  */
 function unanswered(old: readonly Entry[], prompts: ReadonlySet<number>): Placed[] {
   const kept: Placed[] = [];
@@ -130,8 +130,10 @@ function unanswered(old: readonly Entry[], prompts: ReadonlySet<number>): Placed
     if (entry.kind === 'user' || entry.kind === 'notice') group.push(position);
     else if (entry.kind === 'run_ended' && endedTooLong(entry)) ends.push([position, entry]);
     else if (entry.kind === 'reply') {
-      if (ends.length > 0 && group.some((each) => prompts.has(each))) keep();
+      const isKept = ends.length > 0 && group.some((each) => prompts.has(each));
+      if (isKept) keep();
       [group, ends, reply] = [[], [], [[position, shell(entry)]]];
+      if (isKept) kept.push(...reply);
     }
   }
   keep();

@@ -1,7 +1,8 @@
 // A transcript up to one head: immutable to whoever holds it. Successive views of a session share one growing array, so that
 // an append costs what is appended and not what is there (L4: the 5,000th turn costs what the 10th does).
 import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
-import { type Behind, type Entry, type ReplyEntry, type Segment, PAGE } from '../log/entries.ts';
+import { type Behind, type Entry, type ReplyEntry, PAGE } from '../log/entries.ts';
+import type { StoredSegment } from '../log/read-chain.ts';
 
 /** Stands for an entry that was not read: it commits no short form, and changes nothing. */
 export const UNREAD: Entry = { kind: 'collapse_committed', count: 0 };
@@ -34,15 +35,22 @@ export function emptyView(session: SessionId): View {
   return viewOf({ session, head: null, segments: 0, length: 0, begin: 0, bytes: 0, recent: [] }, []);
 }
 
-/** Up to the segment before `next`: what `behind` keeps of it. */
-export function partialView(next: Segment, behind: Behind): View {
-  const { session, parent, n, first } = next;
-  const shared = Array.from({ length: first }, () => UNREAD);
-  for (const [position, entry] of behind.entries) if (position < first) shared[position] = entry;
-  return viewOf(
-    { session, head: parent, segments: n, length: first, begin: behind.from, bytes: 0, recent: [] },
-    shared,
-  );
+/**
+ * Of a boundary that keeps `behind`: before its `from` only what it keeps counts, though `chain`, which ends with the head, begins with
+ * some of those entries. They would count twice: what is kept says what they have changed.
+ */
+export function partialView(chain: readonly StoredSegment[], behind: Behind): View {
+  const [oldest] = chain;
+  if (!oldest || oldest.segment.first > behind.from)
+    throw new RangeError('a partial view needs all that is not behind it');
+  const { session, parent, n, first } = oldest.segment;
+  const shared = Array.from({ length: behind.from }, () => UNREAD);
+  for (const [position, entry] of behind.entries) shared[position] = entry;
+  const read = chain.flatMap(({ segment }) => segment.entries);
+  for (const entry of read.slice(behind.from - first)) shared.push(entry);
+  let facts: Facts = { session, head: parent, segments: n, length: first, begin: behind.from, bytes: 0, recent: [] };
+  for (const segment of chain) facts = grown(facts, added(segment));
+  return viewOf(facts, shared);
 }
 
 /** `shared` may hold more than `facts.length` entries: those of views that grew from this one. */
@@ -64,6 +72,10 @@ function viewOf(facts: Facts, shared: Entry[]): View {
   };
 }
 
+function added({ hash, bytes, segment: { entries } }: StoredSegment): AddedSegment {
+  return { hash, bytes, entries };
+}
+
 function grown(facts: Facts, { hash, bytes, entries }: AddedSegment): Facts {
   return {
     session: facts.session,
@@ -74,6 +86,10 @@ function grown(facts: Facts, { hash, bytes, entries }: AddedSegment): Facts {
     bytes: facts.bytes + bytes,
     recent: facts.segments % PAGE === 0 ? [hash] : [...facts.recent, hash],
   };
+}
+
+export function growAll(view: View, chain: readonly StoredSegment[]): View {
+  return chain.reduce((grownView, segment) => grownView.grow(added(segment)), view);
 }
 
 /** The last reply and the position of its entry, or null. */

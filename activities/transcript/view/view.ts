@@ -4,7 +4,7 @@ import { totalTokens } from '../../../workflows/contract/loop.ts';
 import type { Behind, BoundaryEntry } from '../log/entries.ts';
 import { readChain, type StoredSegment } from '../log/read-chain.ts';
 import type { Store } from '../store/store.ts';
-import { emptyView, partialView, UNREAD, type View } from './shared-view.ts';
+import { emptyView, growAll, partialView, UNREAD, type View } from './shared-view.ts';
 
 export { emptyView, lastReply, type View } from './shared-view.ts';
 
@@ -13,8 +13,9 @@ export async function loadView(store: Store, session: SessionId, head: Hash | nu
   if (head === null) return emptyView(session);
   const cached = cache?.find(session, head);
   if (cached) return cached;
-  const chain = await readChain(store, session, head, (hash) => cache?.find(session, hash) !== undefined);
-  const view = grown(cachedParent(session, chain, cache) ?? emptyView(session), chain);
+  const base = findBase(session, cache);
+  const chain = await readChain(store, session, head, base.isKnown);
+  const view = growAll(base.view() ?? emptyView(session), chain);
   cache?.keep(view);
   return view;
 }
@@ -32,24 +33,27 @@ export async function loadWorkingView(
   if (head === null) return emptyView(session);
   const cached = cache?.find(session, head);
   if (cached) return cached;
+  const base = findBase(session, cache);
   const start = findStart();
-  const known = (hash: Hash): boolean => cache?.find(session, hash) !== undefined;
-  const chain = await readChain(store, session, head, known, start.isRead);
-  const base = cachedParent(session, chain, cache) ?? start.view(chain) ?? emptyView(session);
-  const view = reachesBehind(base, chain) ? await loadView(store, session, head) : grown(base, chain);
-  cache?.keep(view);
-  return view;
+  const chain = await readChain(store, session, head, base.isKnown, start.isRead);
+  const from = base.view();
+  const view = from ? growAll(from, chain) : (start.view(chain) ?? growAll(emptyView(session), chain));
+  const added = from ? chain : start.after(chain);
+  const enough = reachesBehind(view, added) ? await loadView(store, session, head) : view;
+  cache?.keep(enough);
+  return enough;
 }
 
-function cachedParent(session: SessionId, chain: readonly StoredSegment[], cache?: ViewCache): View | undefined {
-  const parent = chain[0]?.segment.parent;
-  return parent ? cache?.find(session, parent) : undefined;
-}
-
-function grown(base: View, chain: readonly StoredSegment[]): View {
-  let view = base;
-  for (const { hash, bytes, segment } of chain) view = view.grow({ hash, bytes, entries: segment.entries });
-  return view;
+/** The cached view to grow from: held from when it is found, for the cache may forget it while segments are read. */
+function findBase(session: SessionId, cache?: ViewCache): { isKnown(parent: Hash): boolean; view(): View | undefined } {
+  let view: View | undefined;
+  return {
+    isKnown(parent) {
+      view = cache?.find(session, parent);
+      return view !== undefined;
+    },
+    view: () => view,
+  };
 }
 
 /**
@@ -59,27 +63,31 @@ function grown(base: View, chain: readonly StoredSegment[]): View {
 function findStart(): {
   isRead(chunk: readonly StoredSegment[]): boolean;
   view(chain: readonly StoredSegment[]): View | null;
+  /** The segments after that boundary's. */
+  after(chain: readonly StoredSegment[]): readonly StoredSegment[];
 } {
   let counted = false;
-  let behind: Behind | undefined;
+  let start: { readonly n: number; readonly behind: Behind } | undefined;
   return {
     isRead(chunk) {
       for (const { segment } of chunk.toReversed()) {
-        if (counted) behind ??= segment.behind;
-        counted ||= segment.entries.some((entry) => entry.kind === 'reply' && totalTokens(entry.spend.usage) > 0);
+        const { n, behind, entries } = segment;
+        if (counted && behind) start ??= { n, behind };
+        counted ||= entries.some((entry) => entry.kind === 'reply' && totalTokens(entry.spend.usage) > 0);
       }
       const first = chunk[0]?.segment.first ?? 0;
-      return behind !== undefined && first <= behind.from;
+      return start !== undefined && first <= start.behind.from;
     },
     view(chain) {
-      const oldest = chain[0]?.segment;
-      return behind && oldest && oldest.n > 0 ? partialView(oldest, behind) : null;
+      const isPartial = (chain[0]?.segment.n ?? 0) > 0;
+      return start && isPartial ? partialView(chain, start.behind) : null;
     },
+    after: (chain) => chain.filter(({ segment }) => !start || segment.n > start.n),
   };
 }
 
 /** Such a boundary was never written after a partial view: only a whole one says what it shows. */
-function reachesBehind(view: View, chain: readonly StoredSegment[]): boolean {
+function reachesBehind(view: View, added: readonly StoredSegment[]): boolean {
   const isUnread = (position: number): boolean => {
     const entry = view.at(position);
     const isWordless = entry?.kind === 'user' && entry.body.kind === 'text' && entry.body.text === '';
@@ -88,7 +96,7 @@ function reachesBehind(view: View, chain: readonly StoredSegment[]): boolean {
   const reaches = ({ from, prompts }: BoundaryEntry): boolean => !(from >= view.begin) || prompts.some(isUnread);
   return (
     view.begin > 0 &&
-    chain.some(({ segment }) => segment.entries.some((entry) => entry.kind === 'boundary' && reaches(entry)))
+    added.some(({ segment }) => segment.entries.some((entry) => entry.kind === 'boundary' && reaches(entry)))
   );
 }
 

@@ -1,0 +1,41 @@
+// All that a worker makes of a view, in one value: two views that are as good as each other have the same.
+import { seenFiles } from '../../activities/transcript/view/seen-files.ts';
+import { chooseKept, scaleOf } from '../../activities/compaction/choose-kept.ts';
+import { oldStretches } from '../../activities/compaction/collapse.ts';
+import type { RunConfig, RunModel } from '../../activities/configuration.ts';
+import { behindOf } from '../../activities/transcript/view/behind.ts';
+import type { Entry } from '../../activities/transcript/log/entries.ts';
+import { finalText } from '../../activities/transcript/view/result.ts';
+import { inView } from '../../activities/transcript/view/in-view.ts';
+import { microcompact } from '../../activities/transcript/view/microcompact.ts';
+import { project } from '../../activities/transcript/view/project.ts';
+import { lastReply, type View } from '../../activities/transcript/view/view.ts';
+import { nextBoundary } from './any-transcript.ts';
+
+const model = { name: 'claude-test', window: 20_000 } as RunModel;
+const config = { rules: { fixedTokens: 5 } } as RunConfig;
+
+/** `added`: what comes after it. */
+export async function known(view: View, added: readonly Entry[]): Promise<unknown> {
+  const entries = [...view.entries, ...added];
+  const { shown, marks: seen } = inView(entries);
+  const bodies = new Map();
+  const scale = await scaleOf({ bodies: async () => bodies }, entries, model, config);
+  const { boundary: last, shrunkBefore, committed, staged } = seen;
+  return {
+    shown,
+    marks: { last, shrunkBefore, committed, staged },
+    sent: project(entries, bodies),
+    kept: [20_000, 2_000, 200].flatMap((characters) =>
+      (['auto', 'reactive'] as const).map((trigger) => chooseKept(entries, bodies, { characters, trigger })),
+    ),
+    stretches: [20_000, 2_000].map((window) => oldStretches(entries, bodies, window, 4)),
+    shrunk: microcompact(entries, 1e12),
+    tokens: [scale.charactersPerToken, scale.tokens(entries, bodies)],
+    files: [...seenFiles()(view, added).values()],
+    final: [finalText(view), finalText(entries)],
+    reply: lastReply(view),
+    run: entries.findLast(({ kind }) => kind === 'run_started'),
+    behind: behindOf([...entries, ...nextBoundary(entries)], view.begin),
+  };
+}
