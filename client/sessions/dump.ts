@@ -5,13 +5,13 @@ import { isDamage, type Store } from '../../activities/transcript/store/store.ts
 
 /** `whole`: fills in what is stored apart, prompts and whole results; null: leaves them as hashes. */
 export async function* sessionJson(
-  { description, runs, entries, bodies, problems }: SessionReading,
+  { description, runs, entries, first, bodies, problems }: SessionReading,
   whole: ((outcome: Outcome) => Promise<string>) | null,
 ): AsyncIterable<object> {
   const { session, ...rest } = description;
   yield { kind: 'session', sessionId: session, ...rest, results: runs };
-  for (const [position, entry] of entries.entries())
-    yield { position, ...(whole ? await filled(entry, bodies, whole) : entry) };
+  for (const [index, entry] of entries.entries())
+    yield { position: first + index, ...(whole ? await filled(entry, bodies, whole) : entry) };
   for (const { entry, problem } of problems) yield { kind: 'problem', position: entry, problem };
 }
 

@@ -8,7 +8,13 @@ import { bodyReader } from '../../activities/transcript/log/bodies.ts';
 import type { Entry } from '../../activities/transcript/log/entries.ts';
 import { resultOf } from '../../activities/transcript/view/result.ts';
 import { isDamage, type Store, StoreError } from '../../activities/transcript/store/store.ts';
-import { loadView, createViewCache, type View } from '../../activities/transcript/view/view.ts';
+import {
+  createViewCache,
+  loadRun,
+  loadView,
+  loadWorkingView,
+  type View,
+} from '../../activities/transcript/view/view.ts';
 import { type Hash, type SessionId, isHash } from '../../workflows/contract/ids.ts';
 import { outputReader, runOutcome, type RunOutcome } from './outcome.ts';
 import type { SessionDescription } from './info.ts';
@@ -19,8 +25,10 @@ export type SessionReading = {
   readonly description: SessionDescription;
   /** The runs that ended, oldest first. */
   readonly runs: readonly RunOutcome[];
-  /** Oldest first; empty when they cannot be read. */
+  /** Oldest first; empty when they cannot be read. Where an old part is damaged, those that the session goes on with. */
   readonly entries: readonly Entry[];
+  /** Position of the first of them in the transcript. */
+  readonly first: number;
   /** Texts of the messages that are stored by hash. */
   readonly bodies: ReadonlyMap<Hash, string>;
   readonly problems: readonly Problem[];
@@ -40,7 +48,10 @@ export async function readSession(
   const description = await sessions.describe(session);
   const head = await headOf(temporal.client, session);
   const { problems } = await verifyTranscript(store, session, head);
-  const entries = (await readable(loadView(store, session, head)))?.entries ?? [];
+  const view =
+    (await readable(loadView(store, session, head))) ?? (await readable(loadWorkingView(store, session, head)));
+  const first = view?.begin ?? 0;
+  const entries = view?.from(first) ?? [];
   const bodies = (await readable(bodyReader(store)(entries))) ?? new Map<Hash, string>();
   const output = outputReader(store);
   const runs: RunOutcome[] = [];
@@ -48,7 +59,7 @@ export async function readSession(
     const result = entry.kind === 'run_ended' ? resultOf({ entries }, entry.ended.run) : null;
     if (result) runs.push(runOutcome(session, result, await output(entries, result)));
   }
-  return { description, runs, entries, bodies, problems };
+  return { description, runs, entries, first, bodies, problems };
 }
 
 /** Null for what is damaged: `problems` has the sentence. */
@@ -84,7 +95,7 @@ export function transcriptReader(store: Store): TranscriptReader {
   return {
     entries,
     since: async (session, head, run, mark) => {
-      const read = await view(session, head);
+      const read = await loadRun(store, session, head, run, cache);
       if (mark && read.at(mark.position) === mark.entry)
         return { run: mark.run, first: mark.position, entries: read.from(mark.position) };
       const first = startOf(read, run);
@@ -92,7 +103,7 @@ export function transcriptReader(store: Store): TranscriptReader {
     },
     waiting: (session, pending) => waitingApproval(store, () => view(session, pending.head), session, pending),
     outcome: async (session, head, run) => {
-      const read = await entries(session, head);
+      const read = head === null ? [] : (await loadRun(store, session, head, run, cache)).entries;
       const result = resultOf({ entries: read }, run);
       if (result) return runOutcome(session, result, await output(read, result));
       const sentence = `the end of run ${run} of session ${session} is not in the store: is this the data folder its worker uses?`;

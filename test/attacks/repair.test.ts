@@ -4,8 +4,12 @@ import { expect, it } from 'vitest';
 import { fileLayout } from '../../activities/transcript/store/key-record.ts';
 import { fileStore } from '../../activities/transcript/store/file-store.ts';
 import { createClient } from '../../client/client.ts';
+import { readSession } from '../../client/sessions/read.ts';
 import { lossOf } from '../../client/sessions/repair.ts';
-import { reply } from '../../worker/scripted-model/index.ts';
+import { readChain } from '../../activities/transcript/log/read-chain.ts';
+import { type ParsedRequest, reply, type Reply, toolUse } from '../../worker/scripted-model/index.ts';
+import type { Hash } from '../../workflows/contract/ids.ts';
+import { fillWorkspace } from '../support/scenarios.ts';
 import { LONGEST_ID, LONGEST_LOSS, UPDATES } from '../../workflows/contract/session.ts';
 import { harness, type Harness, type OpenSession } from '../support/harness.ts';
 import { until } from '../support/until.ts';
@@ -95,6 +99,44 @@ it('a session that is whole is left alone, and what does not fit it is refused w
   expect(await ask({ from: head, to: head })).toContain('does not say what is lost');
   expect((await idle(session)).head).toBe(head);
 });
+
+it('L3 L20 an old step is damaged, and a boundary came after it: the session goes on, and what is newer is shown', async () => {
+  const { h, session, heads } = await boundedSession();
+  await h.worker.stop();
+  flip(fileLayout(h.storeDir).blob(heads[1] as Hash));
+  await h.startWorker();
+  await session.send('Once more.');
+  expect((await session.ended(2)).terminal).toEqual({ reason: 'completed' });
+  await idle(session);
+  const sessions = clientOf(h);
+  expect(await sessions.damage(session.id)).toEqual({ kind: 'whole' });
+  expect(await sessions.result(session.id)).toMatchObject({ run: 2, text: 'Done.', turns: 1 });
+  const store = fileStore({ dir: h.storeDir });
+  const reading = await readSession({ temporal: { client: h.client }, store, sessions }, session.id);
+  expect(reading.problems).toMatchObject([{ problem: expect.stringContaining(heads[1] as string) }]);
+  expect(reading.first).toBeGreaterThan(0);
+  expect(reading.entries.at(-1)).toMatchObject({ kind: 'run_ended', ended: { run: 2 } });
+  expect(reading.runs.map(({ run }) => run)).toContain(2);
+});
+
+/** A run that was compacted has ended. `heads`: of its segments, oldest first. */
+async function boundedSession(): Promise<{ h: Harness; session: OpenSession; heads: readonly Hash[] }> {
+  let read = 0;
+  const script = (request: ParsedRequest): Reply => {
+    if (request.model.startsWith('claude-haiku')) return reply('Files were read.');
+    if (read > 90) return reply('Done.');
+    read += 1;
+    return reply([toolUse('read', { path: 'large.txt', offset: 1, limit: 200 })]);
+  };
+  const models = { 'claude-sonnet-': { window: 16_000, maxOutput: 8_000, price: null } };
+  const h = await harness({ script, worker: { config: { models } } });
+  fillWorkspace(h.cwd);
+  const session = await h.open('Read a lot.', { maxTurns: 1_000 });
+  await session.ended(1);
+  const { head } = await idle(session);
+  const chain = await readChain(fileStore({ dir: h.storeDir }), session.id, head as Hash);
+  return { h, session, heads: chain.map(({ hash }) => hash) };
+}
 
 it('a closed session is only looked at', async () => {
   const { h, session } = await damaged(flip);

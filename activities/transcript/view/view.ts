@@ -1,7 +1,7 @@
 // A view of a transcript, from the cache or from the store: whole, or what a worker needs of it.
 import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
 import { totalTokens } from '../../../workflows/contract/loop.ts';
-import type { Behind, BoundaryEntry } from '../log/entries.ts';
+import type { Behind, BoundaryEntry, Entry } from '../log/entries.ts';
 import { readChain, type StoredSegment } from '../log/read-chain.ts';
 import type { Store } from '../store/store.ts';
 import { emptyView, growAll, partialView, UNREAD, type View } from './shared-view.ts';
@@ -11,18 +11,49 @@ export { emptyView, lastReply, type View } from './shared-view.ts';
 /** All of it. Throws StoreError when a stored segment is missing, damaged or not in its place. */
 export async function loadView(store: Store, session: SessionId, head: Hash | null, cache?: ViewCache): Promise<View> {
   if (head === null) return emptyView(session);
+  const isWhole = (view: View): boolean => view.begin === 0;
   const cached = cache?.find(session, head);
-  if (cached) return cached;
-  const base = findBase(session, cache);
+  if (cached && isWhole(cached)) return cached;
+  const base = findBase(session, cache, isWhole);
   const chain = await readChain(store, session, head, base.isKnown);
   const view = growAll(base.view() ?? emptyView(session), chain);
   cache?.keep(view);
   return view;
 }
 
+/** Read back to the end of the run before `run`, which is the first entry then. Throws as `loadView` does. */
+export async function loadRun(
+  store: Store,
+  session: SessionId,
+  head: Hash,
+  run: number,
+  cache?: ViewCache,
+): Promise<View> {
+  const isBefore = (entry: Entry): boolean => entry.kind === 'run_ended' && entry.ended.run < run;
+  const reaches = (view: View): boolean => view.begin === 0 || view.from(view.begin).some(isBefore);
+  const cached = cache?.find(session, head);
+  if (cached && reaches(cached)) return cached;
+  const base = findBase(session, cache, reaches);
+  const isRead = (chunk: readonly StoredSegment[]): boolean =>
+    chunk.some(({ segment }) => segment.entries.some(isBefore));
+  const chain = await readChain(store, session, head, base.isKnown, isRead);
+  const from = base.view();
+  const view = from ? growAll(from, chain) : viewSince(session, chain, isBefore);
+  cache?.keep(view);
+  return view;
+}
+
+/** From the last entry of which `isFirst` holds; whole where `chain` is, or without such an entry. */
+function viewSince(session: SessionId, chain: readonly StoredSegment[], isFirst: (entry: Entry) => boolean): View {
+  const { n = 0, first = 0 } = chain[0]?.segment ?? {};
+  const at = chain.flatMap(({ segment }) => segment.entries).findLastIndex(isFirst);
+  if (n === 0 || at < 0) return growAll(emptyView(session), chain);
+  return partialView(chain, { from: first + at, entries: [] });
+}
+
 /**
- * Read back to a boundary that keeps what still counts of what was before; all of it where none does. Give it a cache of its own: its
- * views may be partial. Throws as `loadView` does.
+ * Read back to a boundary that keeps what still counts of what was before; all of it where none does. Give it a cache of its own:
+ * what other partial views keep does not do for a worker. Throws as `loadView` does.
  */
 export async function loadWorkingView(
   store: Store,
@@ -33,7 +64,7 @@ export async function loadWorkingView(
   if (head === null) return emptyView(session);
   const cached = cache?.find(session, head);
   if (cached) return cached;
-  const base = findBase(session, cache);
+  const base = findBase(session, cache, () => true);
   const start = findStart();
   const chain = await readChain(store, session, head, base.isKnown, start.isRead);
   const from = base.view();
@@ -45,11 +76,16 @@ export async function loadWorkingView(
 }
 
 /** The cached view to grow from: held from when it is found, for the cache may forget it while segments are read. */
-function findBase(session: SessionId, cache?: ViewCache): { isKnown(parent: Hash): boolean; view(): View | undefined } {
+function findBase(
+  session: SessionId,
+  cache: ViewCache | undefined,
+  fits: (view: View) => boolean,
+): { isKnown(parent: Hash): boolean; view(): View | undefined } {
   let view: View | undefined;
   return {
     isKnown(parent) {
-      view = cache?.find(session, parent);
+      const found = cache?.find(session, parent);
+      view = found && fits(found) ? found : undefined;
       return view !== undefined;
     },
     view: () => view,

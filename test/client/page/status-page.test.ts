@@ -26,6 +26,7 @@ const reading = (entries: readonly Entry[], changes: Partial<SessionReading> = {
   runs: [],
   entries,
   bodies: new Map(),
+  first: 0,
   problems: [],
   ...changes,
 });

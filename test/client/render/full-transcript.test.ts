@@ -31,6 +31,7 @@ function reading(entries: readonly Entry[], changes: Partial<SessionReading> = {
     runs: [],
     entries,
     bodies: new Map(),
+    first: 0,
     problems: [],
     ...changes,
   };

@@ -27,6 +27,7 @@ const show = (entries: readonly Entry[], changes: Partial<SessionReading> = {}):
     runs: [],
     entries,
     bodies: new Map(),
+    first: 0,
     problems: [],
     ...changes,
   });
