@@ -10,15 +10,18 @@ const BEFORE_COMMAND = /^(?:\w+(?:\[.*\])?\+?=|\d+$|\{\w+\}$)/s;
 /** Run the command that stands after their options. */
 const PREFIXES = new Set(
   (
-    'builtin busybox choom command coproc dbus-run-session doas env eval exec fakeroot i386 ionice linux32 linux64 ltrace nice nohup nsenter numactl parallel pkexec ' +
-    'prlimit runuser setpriv setsid stdbuf strace sudo systemd-run time unbuffer unshare watch x86_64 xargs'
+    'builtin busybox choom command coproc dbus-run-session doas env eval exec fakeroot i386 ionice jobs linux32 linux64 ltrace nice nohup npx nsenter numactl ' +
+    'parallel pkexec prlimit runuser setpriv setsid stdbuf strace sudo systemd-run time unbuffer unshare watch x86_64 xargs'
   ).split(' '),
 );
 /** The same with something else before it: a time, a folder, a file. */
 const PREFIXES_OF_TWO = new Set('chroot chrt flock setarch sg taskset timeout'.split(' '));
 const SHELLS = new Set('ash bash dash fish ksh lksh mksh posh rbash rksh rzsh sh yash zsh'.split(' '));
 /** Take a command as a text. */
-const TEXT_RUNNERS = new Set([...SHELLS, ...'env eval flock parallel runuser script sg su trap watch'.split(' ')]);
+const TEXT_RUNNERS = new Set([
+  ...SHELLS,
+  ...'compgen complete env eval flock mapfile npx parallel readarray runuser script sg su trap watch'.split(' '),
+]);
 const OTHERS = new Set('. find function source ssh'.split(' '));
 /** Texts within texts. */
 const MOST_NESTED = 5;
@@ -43,7 +46,7 @@ function textsIn(words: readonly Word[], starts: ReadonlySet<number>): readonly 
   const first = [...starts].sort((a, b) => a - b).find((at) => TEXT_RUNNERS.has(nameAt(words, at)));
   if (first === undefined) return [];
   const after = words.slice(first + 1);
-  const option = after.findIndex(({ text }) => /^-\w*c$/.test(text));
+  const option = after.findIndex(({ text }) => /^-\w*[cC]$/.test(text));
   // A shell runs a text when an option says so, else a file.
   return option === -1 && SHELLS.has(nameAt(words, first)) ? [] : after.slice(option + 1);
 }
