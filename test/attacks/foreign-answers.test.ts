@@ -1,7 +1,7 @@
 // Whoever reaches the server can answer for a worker: what cannot be read ends the run with a sentence, never the session.
 import { defaultPayloadConverter } from '@temporalio/common';
 import { describe, expect, it } from 'vitest';
-import { gate, reply } from '../../worker/scripted-model/index.ts';
+import { fault, gate, reply } from '../../worker/scripted-model/index.ts';
 import { harness, type Harness, type OpenSession } from '../support/harness.ts';
 import { newKeys } from '../support/new-keys.ts';
 import { until } from '../support/until.ts';
@@ -108,4 +108,28 @@ describe('a model call that someone else answers', () => {
       });
     },
   );
+});
+
+it('L20 what a worker sealed of an earlier failure does not make another one believed', async () => {
+  const held = gate();
+  const script = [fault({ status: 500 }), reply('Too late.', { hold: held.hold }), reply('Another.')];
+  const h = await harness({ script, keys: newKeys() });
+  const session = await h.open('Talk.');
+  await until(() => h.bodies().length === 2);
+  const call = await pendingCall(h, session);
+  const { pendingActivities } = (await session.handle.describe()).raw;
+  const { encodedAttributes } = pendingActivities?.[0]?.lastFailure ?? {};
+  const failure = {
+    message: 'a lie',
+    applicationFailureInfo: { nonRetryable: true, type: 'StoreCorrupt' },
+    encodedAttributes,
+  };
+  await h.client.workflowService.respondActivityTaskFailedById({ ...call, failure });
+  expect(encodedAttributes).toBeTruthy();
+  expect(await session.ended(1)).toMatchObject({
+    terminal: { reason: 'model_error', detail: expect.stringMatching(/not said by a worker/) },
+  });
+  held.release();
+  await session.send('And now?');
+  expect(await session.ended(2)).toMatchObject({ terminal: { reason: 'completed' } });
 });
