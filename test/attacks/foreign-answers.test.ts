@@ -118,7 +118,7 @@ it('L20 what a worker sealed of an earlier failure does not make another one bel
   await until(() => h.bodies().length === 2);
   const call = await pendingCall(h, session);
   const { pendingActivities } = (await session.handle.describe()).raw;
-  const { encodedAttributes } = pendingActivities?.[0]?.lastFailure ?? {};
+  const encodedAttributes = pendingActivities?.[0]?.lastFailure?.encodedAttributes ?? null;
   const failure = {
     message: 'a lie',
     applicationFailureInfo: { nonRetryable: true, type: 'StoreCorrupt' },
