@@ -95,12 +95,6 @@ function answerRule(schema: JsonSchema): string {
   ].join('\n');
 }
 
-// How a line of the log names the run it is about (L13).
-
-export function queryName({ session, queryId, depth }: Pick<RunConfig, 'session' | 'queryId' | 'depth'>): string {
-  return `session ${session}, query ${queryId}, depth ${depth}`;
-}
-
 /** Window and maximum output in tokens; prices in US dollars per million tokens, null when they are not known. */
 export type ModelFacts = { readonly window: number; readonly maxOutput: number; readonly price: Price | null };
 

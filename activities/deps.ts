@@ -3,6 +3,7 @@ import type { Attachments } from './attachments/attachments.ts';
 import type { Backoff, ModelTable, ConfigReader } from './configuration.ts';
 import type { HookRunner } from './hooks/hooks.ts';
 import type { LiveChannel } from './live/events.ts';
+import type { Log } from './log.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import type { PermissionMode, PermissionRules } from '../workflows/contract/session.ts';
 import type { CompactionRules } from '../workflows/contract/loop.ts';
@@ -33,7 +34,7 @@ export type Deps = {
   readonly defaults: RunDefaults;
   /** Perdure's own data, which no workspace may hold or lie in. */
   readonly dataDir?: string;
-  readonly warn: (message: string) => void;
+  readonly log: Log;
   /** For texts of others that are shown or stored: failures of the model API above all. */
   readonly redact: Redact;
   readonly now: () => number;
@@ -41,7 +42,7 @@ export type Deps = {
   readonly random: () => number;
 };
 
-/** Runs once after a run's natural end; `timeoutMs` bounds it (L56). What it throws is reported to `warn`. */
+/** Runs once after a run's natural end; `timeoutMs` bounds it (L56). What it throws is logged. */
 export type AfterStopHandler = {
   readonly name: string;
   readonly timeoutMs: number;

@@ -6,7 +6,7 @@ import { hookContext } from './hooks/hooks.ts';
 import { refuseWithoutHooks } from './guards.ts';
 import { orDied } from './live/tell.ts';
 import { finalText } from './transcript/view/result.ts';
-import { queryName } from './configuration.ts';
+import { aboutRun } from './log.ts';
 import { TimedOut, within } from './async.ts';
 import { reasonOf } from './text.ts';
 
@@ -33,16 +33,16 @@ export function runStopHooks(deps: Deps): (attempt: Attempt, input: RunStopHooks
 
 /**
  * All handlers side by side, each once in an attempt; one whose attempt died with its worker is run again by the next. A handler
- * that throws or is out of time is reported to `warn`; one that does not heed its signal is no longer waited for.
+ * that throws or is out of time is logged; one that does not heed its signal is no longer waited for.
  */
 export function afterStop(deps: Deps): (attempt: Attempt, input: AfterStop) => Promise<void> {
   return async (attempt, { head, config: hash, run }) => {
-    const { session, signal } = attempt;
+    const { session } = attempt;
     const { queryId, depth, cwd } = await deps.config(hash);
     if (deps.afterStop.length === 0) return;
     const { entries } = await deps.transcripts.whole(session, head);
     const ended = { session, queryId, depth, run, cwd, entries };
-    await Promise.all(deps.afterStop.map((handler) => runHandler(handler, ended, signal, deps.warn)));
+    await Promise.all(deps.afterStop.map((handler) => runHandler(handler, ended, attempt, deps.log)));
     if (isGivenUp(attempt)) throw givenUp(attempt);
   };
 }
@@ -50,13 +50,13 @@ export function afterStop(deps: Deps): (attempt: Attempt, input: AfterStop) => P
 async function runHandler(
   { name, timeoutMs, run }: AfterStopHandler,
   ended: Omit<EndedRun, 'signal'>,
-  stopped: AbortSignal,
-  warn: Deps['warn'],
+  { signal: stopped, number }: Attempt,
+  log: Deps['log'],
 ): Promise<void> {
   try {
     await within(timeoutMs, stopped, (signal) => run({ ...ended, signal }));
   } catch (error) {
     const what = stopped.aborted && !(error instanceof TimedOut) ? 'was stopped' : reasonOf(error);
-    warn(`after-stop handler ${name} of ${queryName(ended)}: ${what}`);
+    log('warn', `after-stop handler ${name}: ${what}`, { ...aboutRun(ended), attempt: number });
   }
 }

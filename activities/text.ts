@@ -55,3 +55,43 @@ export function codeOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error)) return undefined;
   return typeof error.code === 'string' ? error.code : undefined;
 }
+
+// Text from a model, a tool, a file or another workflow is not allowed to drive a person's terminal, and not allowed to hide: control
+// characters, marks that turn the direction of text around, and what no one sees are shown by their names, and nothing is left out. Line
+// breaks and tabs stay.
+
+/** What acts on a terminal, and what takes no room: also lone halves of characters. */
+const UNSEEN = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
+/** Joiners and variation selectors that make one picture of two, and joiners of scripts that are written with them. */
+const JOINED =
+  /(?<=\p{Extended_Pictographic}|\p{Emoji_Modifier}|\ufe0f)\u200d(?=\p{Extended_Pictographic})|(?<=\p{Emoji})\ufe0f|(?<=[\p{scx=Arab}\p{scx=Deva}\p{scx=Beng}\p{scx=Mlym}\p{scx=Sinh}])[\u200c\u200d]/gu;
+
+export function plain(text: string): string {
+  const joined = new Set([...text.matchAll(JOINED)].map(({ index }) => index));
+  return text.replace(UNSEEN, (character, at: number) =>
+    character === '\n' || character === '\t' || joined.has(at) ? character : nameOf(character),
+  );
+}
+
+/** \r, \x1b, \u202e, \u{e0041} */
+function nameOf(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  if (character === '\r') return '\\r';
+  const hex = code.toString(16);
+  if (code <= 0xff) return `\\x${hex.padStart(2, '0')}`;
+  return code <= 0xffff ? `\\u${hex.padStart(4, '0')}` : `\\u{${hex}}`;
+}
+
+/** JSON that no terminal acts on, and that reads back the same: what JSON leaves as it is although nobody sees it. */
+export function jsonLine(value: unknown): string {
+  return escapeUnseen(JSON.stringify(value));
+}
+
+/** `json`: on one line. */
+export function escapeUnseen(json: string): string {
+  const escape = (character: string): string =>
+    Array.from({ length: character.length }, (_, at) => character.charCodeAt(at))
+      .map((unit) => `\\u${unit.toString(16).padStart(4, '0')}`)
+      .join('');
+  return json.replace(UNSEEN, escape);
+}

@@ -8,6 +8,7 @@ import { Client, Connection } from '@temporalio/client';
 import { dataFolder } from '../worker/embedded/data-folder.ts';
 import { findBinary } from '../worker/embedded/find-binary.ts';
 import { joinServer } from '../worker/embedded/join-server.ts';
+import { logText } from '../activities/log.ts';
 import { installRuntime } from '../worker/install-runtime.ts';
 import type { MessageId } from '../workflows/contract/ids.ts';
 import {
@@ -44,7 +45,7 @@ export type BenchServer = {
 };
 
 export async function benchServer(say: (line: string) => void): Promise<BenchServer> {
-  installRuntime(say);
+  installRuntime((_, message, fields) => say(logText(message, fields)));
   const root = await mkdtemp(join(tmpdir(), 'perdure-bench-'));
   const folder = dataFolder({ PERDURE_DATA: join(root, 'data') });
   const { env } = process;

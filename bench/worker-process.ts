@@ -9,6 +9,7 @@ import { bundleWorkflowCode, DefaultLogger, NativeConnection, Worker } from '@te
 import { z } from 'zod';
 import { defineTool } from '../activities/tools/tool.ts';
 import { installRuntime } from '../worker/install-runtime.ts';
+import { workerLog } from '../worker/log.ts';
 import { startWorker } from '../worker/start-worker.ts';
 
 export type WorkerJob = {
@@ -58,8 +59,8 @@ const note = defineTool({
 type Running = { stop(): Promise<unknown> };
 
 function start(job: WorkerJob): Promise<Running> {
-  const warn = (line: string): void => void process.stderr.write(`${line}\n`);
-  installRuntime(warn);
+  const log = workerLog(process.stderr, {});
+  installRuntime(log);
   const { address, taskQueue, model, folders } = job;
   if (model === null) return startFloor(job);
   return startWorker({
@@ -67,7 +68,7 @@ function start(job: WorkerJob): Promise<Running> {
     namespace: 'default',
     ...folders,
     env: { PATH: process.env['PATH'], ANTHROPIC_API_KEY: 'bench', ANTHROPIC_BASE_URL: model },
-    warn,
+    log,
     taskQueue,
     tools: [note],
     defaults: { permissionMode: 'bypass', maxTurns: 1_000_000 },

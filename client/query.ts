@@ -1,4 +1,5 @@
 // A prompt run for a program (L52): one loop, the same as a durable session's. Brings up what it needs and leaves it as it was.
+import { type Log, logText } from '../activities/log.ts';
 import type { Watched } from '../activities/live/events.ts';
 import { checkConfig, type PerdureConfig } from '../worker/config/config.ts';
 import { type ChosenConfig, chooseConfig } from './connect/session-workers.ts';
@@ -62,8 +63,9 @@ export async function* query(asked: Query): AsyncGenerator<Watched | ApprovalEve
   const { signal, env = process.env, say = () => undefined, config: given, onApproval, ...run } = options;
   const chosen = given ? givenConfig(given) : await chooseConfig(undefined, env);
   const { config } = chosen;
+  const log: Log = (_, message, fields) => say(logText(message, fields));
 
-  const workplace = await openWorkplace({ env, chosen, session: run.session, anywhere: false, say, warn: say });
+  const workplace = await openWorkplace({ env, chosen, session: run.session, anywhere: false, say, log });
   const { sessions, workers } = workplace;
   const answers = onApproval && answerApprovals(sessions, onApproval);
   const failed = answers ? AbortSignal.any([workplace.failed, answers.failed]) : workplace.failed;

@@ -1,4 +1,6 @@
 // From what a worker is configured with to what its activities need.
+import type { Log, LogFields } from '../activities/log.ts';
+import type { Redact } from '../activities/text.ts';
 import { createAttachments } from '../activities/attachments/attachments.ts';
 import type { AttachmentProvider } from '../activities/attachments/prefetch.ts';
 import type { AfterStopHandler, Deps, RunDefaults } from '../activities/deps.ts';
@@ -34,23 +36,23 @@ export type DepsSettings = {
   readonly attachments?: readonly AttachmentProvider[] | undefined;
   /** Hook commands get an allow-listed part of it. */
   readonly env: NodeJS.ProcessEnv;
-  readonly warn: (message: string) => void;
+  readonly log: Log;
 };
 
 export async function createDeps(settings: DepsSettings): Promise<Deps & { readonly sandbox: Sandbox }> {
   const { storeDir, liveDir, dataDir, access, defaults, tools = [], env } = settings;
   const redact = redactor(env);
-  const warn = (line: string): void => settings.warn(redact(line));
+  const log: Log = (level, message, fields) => settings.log(level, redact(message), redacted(fields, redact));
   const store = fileStore({ dir: storeDir });
   const sandbox = await probeSandbox({ places: findPlaces(env) });
-  const registry = await registryOf(builtinTools({ sandbox, dataDir }), tools, warn);
+  const registry = await registryOf(builtinTools({ sandbox, dataDir }), tools, log);
   const hooks = hookRunner(settings.hooks ?? {}, {
     env,
     hold: { spares: sandbox.kind !== 'group', wrap: (argv, cwd) => sandbox.wrap(argv, { cwd, dataDir }) },
   });
   return {
     store,
-    live: fileLive({ dir: liveDir, warn }),
+    live: fileLive({ dir: liveDir, log }),
     transcripts: createTranscripts(
       store,
       async (session, key) => (await readOutcome(store, { session, key }))?.outcome ?? null,
@@ -60,9 +62,9 @@ export async function createDeps(settings: DepsSettings): Promise<Deps & { reado
     scripted: access.scripted,
     tools: callRunner(store, registry, hooks),
     hooks,
-    attachments: createAttachments(settings.attachments ?? [], warn),
+    attachments: createAttachments(settings.attachments ?? [], log),
     afterStop: settings.afterStop ?? [],
-    warn,
+    log,
     redact,
     dataDir,
     defaults: { ...runDefaults, ...defaults },
@@ -73,13 +75,13 @@ export async function createDeps(settings: DepsSettings): Promise<Deps & { reado
 }
 
 /** The first list of a changing one is there before the first run opens. */
-async function registryOf(
-  own: readonly Tool[],
-  others: ToolSource,
-  warn: (message: string) => void,
-): Promise<ToolRegistry> {
+async function registryOf(own: readonly Tool[], others: ToolSource, log: Log): Promise<ToolRegistry> {
   if (typeof others !== 'function') return createRegistry([...own, ...others]);
-  const changing = changingRegistry(async () => [...own, ...(await others())], { initial: own, warn });
+  const changing = changingRegistry(async () => [...own, ...(await others())], { initial: own, log });
   await changing.refresh();
   return changing;
+}
+
+function redacted({ stack, ...fields }: LogFields = {}, redact: Redact): LogFields {
+  return stack === undefined ? fields : { ...fields, stack: redact(stack) };
 }

@@ -1,4 +1,5 @@
 // The workers of one process: connection, activities, bundled workflow, and the option values that were measured for one machine.
+import type { Log } from '../activities/log.ts';
 import { Worker, type NativeConnection, type WorkerOptions } from '@temporalio/worker';
 import { formatIdentity, processIdentity } from '../activities/process/identity.ts';
 import { activityType, type Activities, type Registered, type Scheduled } from '../workflows/contract/activities.ts';
@@ -13,7 +14,7 @@ export type WorkerSettings = {
   readonly connection: NativeConnection;
   readonly namespace: string;
   readonly activities: Scheduled;
-  readonly warn: (line: string) => void;
+  readonly log: Log;
   /** Payloads are sealed with these; plain without. */
   readonly keys?: KeyRing;
   readonly taskQueue?: string;
@@ -69,7 +70,7 @@ export async function createWorker(settings: WorkerSettings): Promise<PairedWork
     connection,
     namespace,
     identity: formatIdentity(processIdentity()),
-    dataConverter: workerConverter(settings.keys, settings.warn),
+    dataConverter: workerConverter(settings.keys, settings.log),
     activities: registered(activities),
   };
   const works = (): Promise<Worker> =>

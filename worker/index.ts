@@ -7,6 +7,7 @@ export { checkConfig, ConfigProblem, defineConfig } from './config/config.ts';
 export type { PerdureConfig, ToolSource } from './config/config.ts';
 export { loadConfig } from './config/load-config.ts';
 export type { LoadedConfig } from './config/load-config.ts';
+export type { Log, LogFields, LogLevel } from '../activities/log.ts';
 export type { AttachmentContext, AttachmentProvider } from '../activities/attachments/prefetch.ts';
 export type { AfterStopHandler, EndedRun } from '../activities/deps.ts';
 export type {

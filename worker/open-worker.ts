@@ -1,5 +1,6 @@
 // A worker for programs: finds or brings up the server as every command does, and works until it is stopped.
 import { IllegalStateError } from '@temporalio/common';
+import type { Log } from '../activities/log.ts';
 import { TASK_QUEUE } from '../workflows/contract/session.ts';
 import { didYouMean } from '../workflows/contract/options-problem.ts';
 import { checkConfig, ConfigProblem, type PerdureConfig } from './config/config.ts';
@@ -9,6 +10,7 @@ import { findBinary } from './embedded/find-binary.ts';
 import { joinServer, type Embedded, type JoinServer } from './embedded/join-server.ts';
 import { resolveConnection } from './embedded/resolve-connection.ts';
 import { installRuntime } from './install-runtime.ts';
+import { workerLog } from './log.ts';
 import { startWorker, type RunningWorker } from './start-worker.ts';
 
 export type OpenWorker = {
@@ -16,35 +18,36 @@ export type OpenWorker = {
   /** Where the data folder is, which server, which key. Absent: of this process. */
   readonly env?: Env;
   readonly taskQueue?: string;
-  /** One line each. Absent: to standard error. */
-  readonly warn?: (line: string) => void;
+  /** Absent: to standard error, JSON lines, on a terminal text. */
+  readonly log?: Log;
 };
 
-const KEYS: Readonly<Record<keyof OpenWorker, true>> = { config: true, env: true, taskQueue: true, warn: true };
+const KEYS: Readonly<Record<keyof OpenWorker, true>> = { config: true, env: true, taskQueue: true, log: true };
 
 /**
  * Resolves when it polls. The server is the one that the environment names, else the one on the data folder, started if need be; the
  * last to leave stops it. Throws ConfigProblem and SetupProblem: one line for people.
  */
 export async function openWorker(options: OpenWorker = {}): Promise<RunningWorker> {
-  const { env = process.env, taskQueue, warn = (line) => void process.stderr.write(`${line}\n`) } = options;
+  const { env = process.env, taskQueue, log = workerLog(process.stderr, env) } = options;
+  const say = (line: string): void => log('info', line);
   const unknown = Object.keys(options).find((key) => !Object.hasOwn(KEYS, key));
   if (unknown !== undefined)
     throw new ConfigProblem(`createWorker() has no option "${unknown}": ${didYouMean(unknown, Object.keys(KEYS))}`);
   const config = checkConfig(options.config ?? {}, 'the configuration');
   // Known by its name alone: a value has no file.
   const ownQueue = forWorkersOf(config, { kind: 'given' }, '')?.taskQueue;
-  ownRuntime(warn);
+  ownRuntime(log);
   const folder = dataFolder(env);
   const resolved = resolveConnection(env);
   const join: JoinServer = {
     folder,
     env,
-    say: warn,
+    say,
     role: 'worker',
     worker: true,
     queues: taskQueue === undefined ? [TASK_QUEUE, ...(ownQueue === undefined ? [] : [ownQueue])] : [taskQueue],
-    binary: (wanted) => findBinary({ env, wanted, say: warn }),
+    binary: (wanted) => findBinary({ env, wanted, say }),
   };
   const embedded = resolved.kind === 'embedded' ? await joinServer(join) : null;
   try {
@@ -58,7 +61,7 @@ export async function openWorker(options: OpenWorker = {}): Promise<RunningWorke
       liveDir,
       dataDir,
       env: { ...env },
-      warn,
+      log,
       config,
     });
     return leaving(worker, embedded);
@@ -74,9 +77,9 @@ function queues(taskQueue: string | undefined, ownQueue: string | undefined) {
 }
 
 /** A program that has set up Temporal's runtime keeps its own. */
-function ownRuntime(warn: (line: string) => void): void {
+function ownRuntime(log: Log): void {
   try {
-    installRuntime(warn);
+    installRuntime(log);
   } catch (error) {
     if (!(error instanceof IllegalStateError)) throw error;
   }

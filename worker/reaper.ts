@@ -1,6 +1,7 @@
 // Gives the work of provably dead workers on this host back at once, instead of waiting for their heartbeats to time out, and ends
 // what their hook commands left running.
 // First the sticky queue, then the activity: the other order stalled for ten seconds.
+import type { Log } from '../activities/log.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -44,15 +45,15 @@ type StartReaper = {
   readonly lockDir: string;
   /** Where the machine's workers of this data folder are known. */
   readonly workersDir: string;
-  readonly warn: (message: string) => void;
+  readonly log: Log;
 };
 
 /** Best effort: what is missed here times out by itself. */
 export function startReaper(options: StartReaper): Reaper {
   const stopped = new AbortController();
-  const warn = (message: string): void => (stopped.signal.aborted ? undefined : options.warn(message));
+  const log: Log = (...line) => (stopped.signal.aborted ? undefined : options.log(...line));
   const workers = options.taskQueues.map((taskQueue) => joinWorkers(options.workersDir, taskQueue));
-  const round = (): Promise<void> => reap({ ...options, warn });
+  const round = (): Promise<void> => reap({ ...options, log });
   const first = round();
   const rounds = async (): Promise<void> => {
     await first;
@@ -75,14 +76,17 @@ export function startReaper(options: StartReaper): Reaper {
 }
 
 /** An activity is failed by its id alone: by another that looked at the same time, an attempt that has just begun elsewhere would be. */
-async function reap({ client, taskQueues, lockDir, warn }: StartReaper): Promise<void> {
+async function reap({ client, taskQueues, lockDir, log }: StartReaper): Promise<void> {
   try {
     await withLock(lockDir, { doing: "taking over dead workers' work", waitMs: LOCK_MS }, () =>
       look(client, taskQueues),
     );
   } catch (error) {
     if (error instanceof LockHeld) return;
-    warn(`work of dead workers could not be taken over at once: ${String(error)}; their heartbeat timeouts will do it`);
+    log(
+      'warn',
+      `work of dead workers could not be taken over at once: ${String(error)}; their heartbeat timeouts will do it`,
+    );
   }
 }
 

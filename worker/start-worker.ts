@@ -1,4 +1,5 @@
 // Starts one worker in this process and says when it polls. `perdure worker`, `dev`, `run` and tests all start theirs here.
+import type { Log } from '../activities/log.ts';
 import { join } from 'node:path';
 import { IllegalStateError, NativeConnection } from '@temporalio/worker';
 import { createActivities } from '../activities/index.ts';
@@ -21,7 +22,7 @@ export type StartWorker = Target & {
   /** Hidden from tools. */
   readonly dataDir: string;
   readonly env: NodeJS.ProcessEnv;
-  readonly warn: (message: string) => void;
+  readonly log: Log;
   /** As checkConfig accepted it. */
   readonly config?: PerdureConfig;
   /** Goes before `config`, and has what no configuration chooses. */
@@ -66,9 +67,9 @@ export async function startWorker(settings: StartWorker): Promise<RunningWorker>
   const finished = worker.run().catch((error: unknown) => {
     if (!told) throw error;
   });
-  const { taskQueue = TASK_QUEUE, dataDir, warn } = settings;
+  const { taskQueue = TASK_QUEUE, dataDir, log } = settings;
   const dirs = { lockDir: join(dataDir, 'reaper'), workersDir: join(dataDir, 'workers') };
-  const reaper = startReaper({ client, taskQueues: queuesOf(settings), ...dirs, warn });
+  const reaper = startReaper({ client, taskQueues: queuesOf(settings), ...dirs, log });
   const done = ended(finished, [deps.hooks.close, reaper.stop, ...opened]);
   // Whoever started the worker awaits `done` or `stop`; until then its end must not count as unhandled.
   done.catch(() => undefined);

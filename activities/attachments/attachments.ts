@@ -1,5 +1,6 @@
 // Attaches texts before a model call, after the outcomes and the messages of users: notifications and memories that have settled,
 // then files that someone else has changed (L43).
+import type { Log } from '../log.ts';
 import { relative } from 'node:path';
 import type { Notice, SeenFile } from '../../workflows/contract/activities.ts';
 import { CONTEXT_LIMIT } from '../hooks/run-hook.ts';
@@ -23,11 +24,8 @@ export type Attachments = {
 /** Files in one notice. */
 const MOST_FILES = 50;
 
-export function createAttachments(
-  providers: readonly AttachmentProvider[],
-  warn: (message: string) => void,
-): Attachments {
-  const ahead = prefetch(providers, { warn });
+export function createAttachments(providers: readonly AttachmentProvider[], log: Log): Attachments {
+  const ahead = prefetch(providers, { log });
   const seen = seenFiles();
   return {
     prefetch: ({ session, queryId, depth, run, cwd }) => ahead.start({ session, queryId, depth, run, cwd }),

@@ -3,7 +3,7 @@
 import { within } from '../async.ts';
 import { reasonOf } from '../text.ts';
 import { RecentMap } from '../recent-map.ts';
-import { queryName } from '../configuration.ts';
+import { aboutRun, type Log } from '../log.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 
 /** Notifications, memory: a text for the model, or null when there is nothing new. */
@@ -37,7 +37,7 @@ export type Prefetch = {
 };
 
 export type PrefetchOptions = {
-  readonly warn: (message: string) => void;
+  readonly log: Log;
   /** Sessions remembered; the one asked for longest ago is forgotten first. */
   readonly sessions?: number;
 };
@@ -54,7 +54,7 @@ const SESSIONS = 256;
 
 export function prefetch(
   providers: readonly AttachmentProvider[],
-  { warn, sessions = SESSIONS }: PrefetchOptions,
+  { log, sessions = SESSIONS }: PrefetchOptions,
 ): Prefetch {
   const all = new RecentMap<SessionId, Asked>(sessions, forget);
   return {
@@ -64,7 +64,7 @@ export function prefetch(
       const asked = all.get(session) ?? newlyAsked();
       all.set(session, asked);
       for (const provider of providers) {
-        if (!asked.pending.has(provider.name)) void ask(provider, context, asked, warn);
+        if (!asked.pending.has(provider.name)) void ask(provider, context, asked, log);
       }
     },
     take(session, since) {
@@ -89,7 +89,7 @@ async function ask(
   { name, timeoutMs = TIMEOUT_MS, collect }: AttachmentProvider,
   context: Omit<AttachmentContext, 'signal'>,
   { pending, settled }: Asked,
-  warn: (message: string) => void,
+  log: Log,
 ): Promise<void> {
   const given = new AbortController();
   pending.set(name, given);
@@ -98,7 +98,7 @@ async function ask(
     if (text !== null && text.trim() !== '') settled.set(name, text);
   } catch (error) {
     if (given.signal.reason === FORGOTTEN) return;
-    warn(`attachment ${name} of ${queryName(context)}: ${reasonOf(error)}`);
+    log('warn', `attachment ${name}: ${reasonOf(error)}`, aboutRun(context));
   } finally {
     pending.delete(name);
   }

@@ -1,5 +1,6 @@
 // Reads the files of a session's attempts. A file that was read stays open until it is let go: what its writer says last can be
 // read even if the file is forgotten meanwhile.
+import type { Log } from '../log.ts';
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
 import type { LiveHeader } from './events.ts';
 import { type AttemptName, attemptFile, isMissing, listAttempts, type FoundLines, isHeader, linesIn } from './files.ts';
@@ -19,7 +20,7 @@ export type AttemptReader = {
   close(): void;
 };
 
-export function attemptReader(folder: string, warn: (message: string) => void): AttemptReader {
+export function attemptReader(folder: string, log: Log): AttemptReader {
   const open = openFiles();
   const headers = new Map<string, LiveHeader>();
   const pathOf = (name: AttemptName): string => attemptFile(folder, name);
@@ -44,7 +45,7 @@ export function attemptReader(folder: string, warn: (message: string) => void): 
       if (descriptor === null) return { lines: [], end: from, garbage: 0 };
       const found = linesIn(bytesOf(descriptor, from, to), from);
       if (found.garbage > 0) {
-        warn(`${path} has ${found.garbage} unreadable lines from byte ${from} on: they are left out`);
+        log('warn', `${path} has ${found.garbage} unreadable lines from byte ${from} on: they are left out`);
       }
       return found;
     },

@@ -2,26 +2,27 @@
 // disk: lines go to the page cache, a few at a time, with calls that take microseconds.
 import { closeSync, mkdirSync, openSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import type { Log } from '../log.ts';
 import type { LiveChannel, LiveFate, LiveLine, LiveWriter } from './events.ts';
 import { attemptFile, isMissing, listAttempts, sessionFolder } from './files.ts';
 
 export type FileLiveOptions = {
   readonly dir: string;
   /** Told once when the channel goes quiet, and again only after it has worked in between. */
-  readonly warn?: (message: string) => void;
+  readonly log?: Log;
 };
 
 /** A line waits for others this long (milliseconds), or until this much (characters) is waiting. */
 const BATCH_MS = 15;
 const BATCH_SIZE = 16 * 1024;
 
-export function fileLive({ dir, warn = () => undefined }: FileLiveOptions): LiveChannel {
+export function fileLive({ dir, log = () => undefined }: FileLiveOptions): LiveChannel {
   let warned = false;
   const report: Report = (error) => {
     if (!(error instanceof Error)) warned = false;
     else if (!warned) {
       warned = true;
-      warn(`watchers of running sessions see nothing for now, ${dir} cannot be written: ${error.message}`);
+      log('warn', `watchers of running sessions see nothing for now, ${dir} cannot be written: ${error.message}`);
     }
   };
   return {

@@ -1,5 +1,6 @@
 // Reads the live channel from files, for watchers of a session. Watchers never see an attempt that became void before any of it was
 // given out. If some of it was given out, a tombstone takes it back (L16).
+import type { Log } from '../log.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { attemptReader, type AttemptReader } from './attempt-reader.ts';
 import {
@@ -29,14 +30,14 @@ type FollowLiveOptions = {
   /** Go on after this item; absent: from the first file there is. */
   readonly from?: Cursor | undefined;
   /** Told of files that cannot be read. */
-  readonly warn?: ((message: string) => void) | undefined;
+  readonly log?: Log | undefined;
 };
 
 /** Waits for a session that is not there yet. Best effort: what was forgotten before it was read is a gap. */
 export async function* followLive(options: FollowLiveOptions): AsyncGenerator<LiveItem, void> {
-  const { dir, session, signal, from, warn = () => undefined } = options;
+  const { dir, session, signal, from, log = () => undefined } = options;
   const folder = sessionFolder(dir, session);
-  const reader = attemptReader(folder, warn);
+  const reader = attemptReader(folder, log);
   const look = sessionFollower(reader, from);
   const changes = folderChanges(folder, signal);
   try {
@@ -46,7 +47,7 @@ export async function* followLive(options: FollowLiveOptions): AsyncGenerator<Li
         look(items);
       } catch (error) {
         if (!(error instanceof Error && 'syscall' in error)) throw error;
-        warn(`the live channel in ${folder} cannot be read now: ${error.message}`);
+        log('warn', `the live channel in ${folder} cannot be read now: ${error.message}`);
       }
       for (const item of items) {
         yield item;

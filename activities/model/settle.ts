@@ -19,7 +19,7 @@ import {
 import { runOpenCalls } from './run-open-calls.ts';
 import { spendOf, MOST_NAME, storeReply, UnwritableReply } from './store-reply.ts';
 import type { ModelStep } from './step.ts';
-import { queryName } from '../configuration.ts';
+import { aboutRun } from '../log.ts';
 
 /** The model is told at most this many calls of an abandoned attempt. */
 const MOST_CALLS = 20;
@@ -141,14 +141,15 @@ export async function died(dying: Dying, tries: Tries, after: AfterFailure): Pro
 
 /** Said in the worker's log with where it was thrown, and to whoever reads why the call failed. */
 function defect(
-  { deps, config, input }: Pick<ModelStep, 'deps' | 'config' | 'input'>,
+  { deps, config, input, attempt }: Pick<ModelStep, 'deps' | 'config' | 'input' | 'attempt'>,
   error: unknown,
 ): Extract<Verdict, { kind: 'retry' }> {
   const detail = brief(
     `a reply could not be taken: ${String(error)} (a defect of Perdure: please report it)`,
     deps.redact,
   );
-  const where = error instanceof Error ? `\n${error.stack ?? ''}` : '';
-  deps.warn(`${queryName(config)}, iteration ${input.iteration}: ${detail}${where}`);
+  const stack = error instanceof Error && error.stack !== undefined ? { stack: error.stack } : {};
+  const { iteration } = input;
+  deps.log('error', detail, { ...aboutRun(config), iteration, attempt: attempt.number, ...stack });
   return { kind: 'retry', detail };
 }

@@ -8,7 +8,8 @@ import { givenUp, isGivenUp } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
 import type { CallRunner, EarlyOutcome, CallBlock } from '../tools/call/call-port.ts';
 import type { LiveWriter } from '../live/events.ts';
-import { type RunConfig, queryName } from '../configuration.ts';
+import type { RunConfig } from '../configuration.ts';
+import { aboutRun } from '../log.ts';
 import type { Entry, ReplyEntry } from '../transcript/log/entries.ts';
 import { finalText } from '../transcript/view/result.ts';
 import { fitOutcomes } from '../transcript/view/append.ts';
@@ -159,7 +160,7 @@ function describe({ deps, config, input }: ModelStep, call: CallBlock, done: Ear
 
 /** Returns at once. A reply that is stored just before a crash may go untold. */
 function observe(
-  { hooks, warn, tools }: Pick<Deps, 'hooks' | 'warn' | 'tools'>,
+  { hooks, log, tools }: Pick<Deps, 'hooks' | 'log' | 'tools'>,
   config: RunConfig,
   iteration: number,
   message: Message,
@@ -171,7 +172,7 @@ function observe(
   setImmediate(() => {
     void hooks.postSampling(hookContext(config, { iteration, signal }), seen).then(({ failed }) => {
       for (const { hook, detail } of failed) {
-        warn(`post-sampling hook ${hook} of ${queryName(config)}, iteration ${iteration}: ${detail}`);
+        log('warn', `post-sampling hook ${hook}: ${detail}`, { ...aboutRun(config), iteration });
       }
     });
   });

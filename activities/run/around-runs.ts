@@ -4,7 +4,8 @@ import type { CallModel, OpenRun } from '../../workflows/contract/activities.ts'
 import { type Attempt, givenUp } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
 import type { LiveWriter } from '../live/events.ts';
-import { type RunConfig, queryName } from '../configuration.ts';
+import type { RunConfig } from '../configuration.ts';
+import { aboutRun } from '../log.ts';
 import type { Entry } from '../transcript/log/entries.ts';
 import type { Extended } from '../transcript/transcripts.ts';
 import { type PromptVerdict, type HookFailure, type HookText, hookContext, hookFailed } from '../hooks/hooks.ts';
@@ -97,10 +98,10 @@ export function withContext(system: string, context: readonly HookText[]): strin
 
 // Hooks at the end of a session, told after its end is stored. A second attempt may tell them again.
 
-/** Failures go to `warn`: there is no conversation left to put them into. Throws StoreError. */
+/** Failures are logged: there is no conversation left to put them into. Throws StoreError. */
 export async function sessionEnd(
-  deps: Pick<Deps, 'hooks' | 'config' | 'warn'>,
-  { session, signal }: Attempt,
+  deps: Pick<Deps, 'hooks' | 'config' | 'log'>,
+  { session, signal, number }: Attempt,
   { view, added }: Extended,
 ): Promise<void> {
   if (!deps.hooks.has('sessionEnd') || !added.some(({ kind }) => kind === 'session_closed')) return;
@@ -114,5 +115,6 @@ export async function sessionEnd(
     cwd: run?.cwd ?? null,
   };
   const { failed } = await deps.hooks.sessionEnd({ ...about, signal });
-  for (const { hook, detail } of failed) deps.warn(`hook ${hook} at the end of ${queryName(about)}: ${detail}`);
+  const fields = { ...aboutRun(run ?? about), attempt: number };
+  for (const { hook, detail } of failed) deps.log('warn', `hook ${hook} at the end of the session: ${detail}`, fields);
 }

@@ -15,7 +15,8 @@ import { schemaProblem } from '../model/answer-schema.ts';
 import { hookFailed } from '../hooks/hooks.ts';
 import { sessionStart, withContext, type SessionStarted } from './around-runs.ts';
 import { modelFacts } from '../model/request.ts';
-import { queryName, type RunConfig, type RunModel, systemPrompt } from '../configuration.ts';
+import { aboutRun } from '../log.ts';
+import { type RunConfig, type RunModel, systemPrompt } from '../configuration.ts';
 import { rulesOf } from './rules.ts';
 import { namesSome } from '../tools/rules/match-rules.ts';
 
@@ -88,7 +89,7 @@ function snapshot(
 }
 
 async function announceRun(
-  { live: channel, warn }: Deps,
+  { live: channel, log }: Deps,
   { session, number }: Attempt,
   step: number,
   config: RunConfig,
@@ -98,7 +99,8 @@ async function announceRun(
   const live = channel.open({ session, step, attempt: number, activity: 'openRun' });
   live.write({ type: 'run_start', run, queryId: query, depth, cwd, model: models[0].name, scripted });
   announce(live, failed.map(hookFailed));
-  for (const { hook, detail } of failed) warn(`hook ${hook} at the start of ${queryName(config)}: ${detail}`);
+  const about = { ...aboutRun(config), attempt: number };
+  for (const { hook, detail } of failed) log('warn', `hook ${hook} at the start of the session: ${detail}`, about);
   await live.end({ type: 'fate', fate: 'done' });
 }
 
@@ -120,7 +122,7 @@ function runModel({ defaults, scripted }: Deps, name: string): RunModel {
  * A rule that is about no tool guards nothing. Where a tool has nearly its name, it is a mistake; else the tool may come later, or be
  * one of other workers.
  */
-function rulesWithoutTool({ defaults, tools, warn }: Deps, options: RunOptions): { readonly mistaken?: string } {
+function rulesWithoutTool({ defaults, tools, log }: Deps, options: RunOptions): { readonly mistaken?: string } {
   const names = tools.definitions.map(({ name }) => name);
   const { deny = [], ask = [], allow = [] } = joined(defaults.permissions, options.permissions);
   const idle = [...deny, ...ask, ...allow].filter((rule) => !namesSome(rule, names));
@@ -129,7 +131,7 @@ function rulesWithoutTool({ defaults, tools, warn }: Deps, options: RunOptions):
     const there = `there are ${names.join(', ')}`;
     const about = `permission rule ${JSON.stringify(rule.slice(0, 80))} names no tool`;
     if (near !== undefined) return { mistaken: `${about}: did you mean ${near}? (${there})` };
-    warn(`${about} of this worker, so that it does nothing: ${there}`);
+    log('warn', `${about} of this worker, so that it does nothing: ${there}`);
   }
   return {};
 }

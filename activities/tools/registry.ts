@@ -1,4 +1,5 @@
 // The tools of a run by name, and their definitions as the API wants them.
+import type { Log } from '../log.ts';
 import { z } from 'zod';
 import { inTime } from '../async.ts';
 import { reasonOf, wellFormed } from '../text.ts';
@@ -59,7 +60,7 @@ export type ToolProvider = () => readonly Tool[] | Promise<readonly Tool[]>;
 type ChangingOptions = {
   /** What there is until the provider has answered. Throws as createRegistry does. */
   readonly initial: readonly Tool[];
-  readonly warn: (message: string) => void;
+  readonly log: Log;
   /** Milliseconds a refresh waits. A provider that takes longer is not waited for again until it has answered. */
   readonly boundMs?: number;
 };
@@ -69,13 +70,13 @@ const BOUND_MS = 5_000;
 /** `provider` answers the whole list, the built-in tools included. */
 export function changingRegistry(
   provider: ToolProvider,
-  { initial, warn, boundMs = BOUND_MS }: ChangingOptions,
+  { initial, log, boundMs = BOUND_MS }: ChangingOptions,
 ): ToolRegistry & { refresh(): Promise<void> } {
   let current = { tools: initial, registry: createRegistry(initial) };
   let asking: { readonly answered: Promise<void>; late: boolean } | null = null;
   let warned = '';
   const complain = (message: string): void => {
-    if (message !== warned) warn(`The list of tools stays as it was: ${message}`);
+    if (message !== warned) log('warn', `the list of tools stays as it was: ${message}`);
     warned = message;
   };
   const ask = async (): Promise<void> => {

@@ -1,10 +1,10 @@
 // A command's view of its process. Standard output carries the answer, standard error everything else.
 import { createInterface } from 'node:readline';
 import type { Env } from '../../worker/embedded/data-folder.ts';
-import { reasonOf } from '../../activities/text.ts';
+import { reasonOf, plain } from '../../activities/text.ts';
 import { redactor } from '../../worker/redact.ts';
 import { utf8Text } from '../../worker/config/read-named-file.ts';
-import { plain, type Paint, paint } from '../paint.ts';
+import { type Paint, paint } from '../paint.ts';
 import { UsageError } from './errors.ts';
 
 export type Cli = {

@@ -7,7 +7,7 @@ import type { Opened } from '../connect/open-server.ts';
 import { oneLine } from '../paint.ts';
 import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';
-import { sayIfNobodyWorks, withServer } from './with-server.ts';
+import { saidLog, sayIfNobodyWorks, withServer } from './with-server.ts';
 
 export type DecideSession = {
   readonly session: SessionId;
@@ -55,6 +55,6 @@ async function takerFor(cli: Cli, opened: Opened, taskQueue: string): Promise<Ke
   const { startDecidingWorker } = await import('../connect/own-worker.ts');
   return keepWorker({
     others: () => workersOf(opened.folder, taskQueue).length,
-    start: () => startDecidingWorker(opened, taskQueue, cli.verbose ? cli.say : () => undefined),
+    start: () => startDecidingWorker(opened, taskQueue, cli.verbose ? saidLog(cli) : () => undefined),
   });
 }

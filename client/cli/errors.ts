@@ -1,5 +1,5 @@
 // Tells a person why a command failed, and gives the exit status. A stack is shown only with --verbose.
-import { plain } from '../paint.ts';
+import { plain } from '../../activities/text.ts';
 
 /** What was asked for cannot be: status 2. */
 export class UsageError extends Error {

@@ -1,9 +1,8 @@
 // Follows a session for `run`, `watch` and `npm start`, once it has its message: shows what happens, heeds Ctrl-C, ends with the run.
-import { reasonOf } from '../../activities/text.ts';
+import { reasonOf, jsonLine } from '../../activities/text.ts';
 import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import { SCRIPTED_NOTICE } from '../../worker/keyless.ts';
 import { eventRenderer } from '../render/events.ts';
-import { jsonLine } from '../paint.ts';
 import type { Workplace } from '../connect/workplace.ts';
 import type { Followed, FollowOptions } from '../follow/follow.ts';
 import { isAtRest } from '../follow/goal.ts';

@@ -105,7 +105,7 @@ async function stopper(cli: Cli, opened: Opened, stops: Stops): Promise<RunningW
   // What it is cut off in when the session is stopped is nobody's who waits here.
   const brief = { ...config, drainMs: 1 };
   const { taskQueue } = workers;
-  return startOwnWorker(opened, { env: stopperEnv(cli.env), warn: () => undefined, config: brief, taskQueue, stops });
+  return startOwnWorker(opened, { env: stopperEnv(cli.env), log: () => undefined, config: brief, taskQueue, stops });
 }
 
 /** A worker that is there to stop something must not answer with the scripted model what a real one began. */

@@ -1,4 +1,5 @@
 // For commands that need a server and nobody who works: opens it, does the work, leaves.
+import { type Log, logText } from '../../activities/log.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Opened } from '../connect/open-server.ts';
 import type { Cli } from './cli.ts';
@@ -81,7 +82,7 @@ export async function withinWorkplace(
 ): Promise<number> {
   const signals = listenForSignals(process, (status) => process.exit(status));
   const { openWorkplace } = await import('../connect/workplace.ts');
-  const opening = openWorkplace({ ...open, env: cli.env, say: cli.say, warn: warnings(cli) });
+  const opening = openWorkplace({ ...open, env: cli.env, say: cli.say, log: saidLog(cli) });
   const workplace = await openUnlessTold(signals, opening);
   if (workplace === null) return signals.status();
   try {
@@ -98,13 +99,14 @@ async function inAHurry({ abandon }: Signals, workplace: Workplace): Promise<voi
   await Promise.race([workplace.leave(), pause(HURRY_MS, new AbortController().signal)]);
 }
 
-/** Each once: an activity that fails is tried again and again, with the same words. */
-function warnings(cli: Cli): (line: string) => void {
+/** The log of a worker that goes with its command. Each line once: an activity that fails is tried again and again, with the same words. */
+export function saidLog(cli: Cli): Log {
   const said = new Set<string>();
-  return (line) => {
+  return (_, message, { attempt, ...fields } = {}) => {
+    const line = logText(message, fields);
     if (said.has(line) && !cli.verbose) return;
     said.add(line);
-    cli.say(line);
+    cli.say(attempt === undefined || !cli.verbose ? line : logText(message, { ...fields, attempt }));
   };
 }
 

@@ -1,4 +1,5 @@
 // For `worker` and `dev`: a server and a worker, until a signal or until the worker dies of something.
+import { workerLog } from '../../worker/log.ts';
 import { superviseServer } from '../../worker/embedded/supervise-server.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
 import { TASK_QUEUE } from '../../workflows/contract/session.ts';
@@ -29,12 +30,14 @@ export async function withStayingWorker(
   const { config } = chosen;
   const signals = listenForSignals(process, (status) => process.exit(status));
   const { taskQueue: ownQueue } = await workersOfNew(cli, chosen, '');
-  const own = { env: cli.env, warn: cli.say, config, taskQueue: TASK_QUEUE, ownQueue } as const;
+  const log = workerLog(process.stderr, cli.env);
+  const say = (line: string): void => log('info', line);
+  const own = { env: cli.env, log, config, taskQueue: TASK_QUEUE, ownQueue } as const;
   await prepareWorker(own);
   const queues = [TASK_QUEUE, ownQueue];
-  const opened = await openUnlessTold(signals, openServer({ env: cli.env, role, worker: true, queues, say: cli.say }));
+  const opened = await openUnlessTold(signals, openServer({ env: cli.env, role, worker: true, queues, say }));
   if (opened === null) return STATUS.ok;
-  const endSupervision = opened.embedded && superviseServer(opened.embedded, supervision(cli.say));
+  const endSupervision = opened.embedded && superviseServer(opened.embedded, supervision(say));
   try {
     await refuseToSpoil(cli.env, opened.sessions);
     const worker = await startOwnWorker(opened, own);

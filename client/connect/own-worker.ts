@@ -1,4 +1,5 @@
 // A worker in this process. What it needs is loaded only now: a command that finds a worker running starts faster without.
+import type { Log } from '../../activities/log.ts';
 import type { Env } from '../../worker/embedded/data-folder.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
@@ -10,7 +11,7 @@ import { workflowTime } from '../../worker/workflow-time.ts';
 
 export type OwnWorker = {
   readonly env: Env;
-  readonly warn: (message: string) => void;
+  readonly log: Log;
   /** What a person configured of it; absent: the defaults. */
   readonly config?: PerdureConfig | undefined;
   readonly taskQueue: string;
@@ -21,14 +22,14 @@ export type OwnWorker = {
 };
 
 /** Loads it while the server starts. A program that set up Temporal's runtime already keeps its own. */
-export async function prepareWorker({ warn }: Pick<OwnWorker, 'warn'>): Promise<void> {
+export async function prepareWorker({ log }: Pick<OwnWorker, 'log'>): Promise<void> {
   const [{ installRuntime }, { IllegalStateError }] = await Promise.all([
     import('../../worker/install-runtime.ts'),
     import('@temporalio/common'),
     import('../../worker/start-worker.ts'),
   ]);
   try {
-    installRuntime(warn);
+    installRuntime(log);
   } catch (error) {
     if (!(error instanceof IllegalStateError)) throw error;
   }
@@ -36,7 +37,7 @@ export async function prepareWorker({ warn }: Pick<OwnWorker, 'warn'>): Promise<
 
 /** Resolves when it polls. */
 export async function startOwnWorker({ target, folder, embedded }: Opened, own: OwnWorker): Promise<RunningWorker> {
-  const { env, warn, config, taskQueue, ownQueue, stops } = own;
+  const { env, log, config, taskQueue, ownQueue, stops } = own;
   await prepareWorker(own);
   const { startWorker } = await import('../../worker/start-worker.ts');
   const { storeDir, liveDir, root } = folder;
@@ -46,7 +47,7 @@ export async function startOwnWorker({ target, folder, embedded }: Opened, own: 
     ...folders,
     profile: embedded ? 'machine' : 'fleet',
     env: { ...env },
-    warn,
+    log,
     taskQueue,
     ...(ownQueue !== undefined && { ownQueue }),
     ...(config && { config }),
@@ -112,9 +113,9 @@ export function keepWorker({ others, start, everyMs = LOOK_MS }: KeepWorker): Ke
 export async function startDecidingWorker(
   { target }: Pick<Opened, 'target'>,
   taskQueue: string,
-  warn: (line: string) => void,
+  log: Log,
 ): Promise<Pick<RunningWorker, 'done' | 'stop'>> {
-  await prepareWorker({ warn });
+  await prepareWorker({ log });
   const [{ NativeConnection, Worker }, { bundlePath }, { workerConverter }, { formatIdentity, processIdentity }] =
     await Promise.all([
       import('@temporalio/worker'),
@@ -130,7 +131,7 @@ export async function startDecidingWorker(
     taskQueue,
     identity: formatIdentity(processIdentity()),
     workflowBundle: { codePath: bundlePath() },
-    dataConverter: workerConverter(target.keys, warn),
+    dataConverter: workerConverter(target.keys, log),
     // No session sticks to it: the next worker need not wait for one that is gone.
     maxCachedWorkflows: 0,
   });

@@ -1,4 +1,5 @@
 // A server, and somebody who works there for as long as it is needed: what `run`, `watch` and query() wait in.
+import type { Log } from '../../activities/log.ts';
 import {
   stayingWorkers,
   type ChosenConfig,
@@ -31,7 +32,7 @@ export type OpenWorkplace = {
   /** Progress for a person, one line each. */
   readonly say: (line: string) => void;
   /** What goes wrong in our worker and is tried again. */
-  readonly warn: (line: string) => void;
+  readonly log: Log;
 };
 
 export type Workplace = Opened & {
@@ -60,12 +61,12 @@ const FINISHING = 'this process ends when its worker has finished what it runs; 
  * resolves: sessions can be sent to already.
  */
 export async function openWorkplace(open: OpenWorkplace): Promise<Workplace> {
-  const { env, chosen, say, warn, session = newSessionId() } = open;
+  const { env, chosen, say, log, session = newSessionId() } = open;
   const mine = await workersFor(chosen, dataFolder(env), session);
   const first = isOurs(open, session, mine);
   // Before anything is started or sent: a session of a run that cannot begin would wait for the next worker.
   if (first) modelSettings(env);
-  const loading = first ? prepareWorker({ warn }) : undefined;
+  const loading = first ? prepareWorker({ log }) : undefined;
   loading?.catch(() => undefined);
   const opened = await openServer({ env, role: 'command', worker: first, queues: [mine.taskQueue], say });
   let letGo = (): void => undefined;
@@ -127,7 +128,7 @@ function theirs({ temporal, embedded }: Opened, { say }: OpenWorkplace, { sessio
 }
 
 function own(opened: Opened, open: OpenWorkplace, { session, staffing, ours, failure }: At): Staff {
-  const { env, say, warn } = open;
+  const { env, say, log } = open;
   const { embedded } = opened;
   const { taskQueue } = staffing.workers;
   const config = staffing.config ?? {};
@@ -140,7 +141,7 @@ function own(opened: Opened, open: OpenWorkplace, { session, staffing, ours, fai
     if (!ours) say('the worker has ended, or finishes and takes no more: this process goes on with its work');
     started = true;
     if (!ending) embedded?.works(true, [taskQueue]);
-    return startOwnWorker(opened, { env, warn, config, taskQueue });
+    return startOwnWorker(opened, { env, log, config, taskQueue });
   };
   const kept = keepWorker({ others, start });
   kept.ended.catch((error: unknown) => failure.abort(error));

@@ -3,7 +3,7 @@ import { type Entry, type Outcome, type ReplyEntry, isRepeated } from '../../act
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { contextText, noticeText, reasonText, transitionText } from '../render/words.ts';
 import { type PairedOutcomes, REPEATED, compactInput } from '../render/tool-lines.ts';
-import { plain } from '../paint.ts';
+import { plain } from '../../activities/text.ts';
 
 type Props = { readonly entry: Entry; readonly bodies: ReadonlyMap<Hash, string>; readonly paired: PairedOutcomes };
 

@@ -1,5 +1,5 @@
 // All sessions, newest first.
-import { plain } from '../paint.ts';
+import { plain } from '../../activities/text.ts';
 import { shortAge } from '../units.ts';
 import type { SessionInfo } from '../sessions/info.ts';
 import { Layout, Phase, Reason } from './layout.tsx';

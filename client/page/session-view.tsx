@@ -1,6 +1,6 @@
 // One session: its runs with what they came to and cost, then its transcript.
 import { pairedOutcomes } from '../render/tool-lines.ts';
-import { plain } from '../paint.ts';
+import { plain } from '../../activities/text.ts';
 import { money, shortAge, shortTime } from '../units.ts';
 import type { RunOutcome } from '../sessions/outcome.ts';
 import { isUnderWay } from '../sessions/info.ts';

@@ -1,7 +1,7 @@
 // The status page: the sessions there are, and one session's runs and messages. Text only, no script, read only.
 import { Hono } from 'hono';
 import { ClientProblem } from '../problem.ts';
-import { plain } from '../paint.ts';
+import { plain } from '../../activities/text.ts';
 import { sessionIdProblem, type SessionInfo } from '../sessions/info.ts';
 import type { SessionReading } from '../sessions/read.ts';
 import { type Access, guard } from './guard.ts';

@@ -1,6 +1,7 @@
 // A call that waits for a decision, as a person needs to see it to decide: what, with which input, why, until when (L55).
 import type { WaitingApproval } from '../sessions/decide.ts';
-import { type Paint, measuredLine, oneLine, plain } from '../paint.ts';
+import { type Paint, measuredLine, oneLine } from '../paint.ts';
+import { plain } from '../../activities/text.ts';
 import { compactInput, inputFields } from './tool-lines.ts';
 import { count, moment } from '../units.ts';
 

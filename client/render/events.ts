@@ -8,7 +8,8 @@ import type { RunOutcome } from '../sessions/outcome.ts';
 import { approvalText } from './approval-text.ts';
 import { fullCommand, errorOf, unlessSaid, outcomeText } from './words.ts';
 import { eventLine, type LineEvent, type ShownCalls, shownCalls } from './event-line.ts';
-import { type Paint, oneLine, plain } from '../paint.ts';
+import { type Paint, oneLine } from '../paint.ts';
+import { plain } from '../../activities/text.ts';
 
 type Screen = {
   readonly write: (text: string) => void;

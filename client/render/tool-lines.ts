@@ -1,5 +1,6 @@
 // Tool calls and their results, each on a line or three: enough to see what happens, never all of it.
-import { measuredLine, oneLine, plain, type Paint } from '../paint.ts';
+import { measuredLine, oneLine, type Paint } from '../paint.ts';
+import { plain } from '../../activities/text.ts';
 import { count, shortTime } from '../units.ts';
 import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/log/entries.ts';
 

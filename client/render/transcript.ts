@@ -8,7 +8,8 @@ import { isUnderWay, phaseText } from '../sessions/info.ts';
 import type { SessionReading } from '../sessions/read.ts';
 import { contextText, fullCommand, endingText, noticeText, reasonText, transitionText } from './words.ts';
 import { outcomeWords, type PairedOutcomes, pairedOutcomes, REPEATED, callLine, resultLines } from './tool-lines.ts';
-import { type Paint, oneLine, plain } from '../paint.ts';
+import { type Paint, oneLine } from '../paint.ts';
+import { plain } from '../../activities/text.ts';
 import { count } from '../units.ts';
 
 /** Characters of one message. */

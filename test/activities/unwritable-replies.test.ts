@@ -98,7 +98,7 @@ it.each([
   expect('detail' in result && result.detail).toContain(why);
   expect('detail' in result && result.detail).toContain('a defect of Perdure');
   expect(warnings).toHaveLength(1 + RETRIES);
-  expect(warnings[0]).toMatch(/^session s-test, .*a defect of Perdure.*\n[^]*at /);
+  expect(warnings[0]).toMatch(/a defect of Perdure.* \(session s-test, .*iteration 1, attempt 1\)\n[^]*at /);
 });
 
 it('L16 L47 L51 an interrupted reply that cannot be written is not kept, and what it was billed counts', async () => {

@@ -1,4 +1,5 @@
 // Providers of attachments: asked ahead, never waited for, and what they say is lost only with the worker.
+import { type Log, logText } from '../../activities/log.ts';
 import { expect, test } from 'vitest';
 import { prefetch, type AttachmentProvider } from '../../activities/attachments/prefetch.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
@@ -15,8 +16,8 @@ function deferred() {
 
 function ahead(providers: readonly AttachmentProvider[], sessions?: number) {
   const warnings: string[] = [];
-  const warn = (message: string): void => void warnings.push(message);
-  return { ...prefetch(providers, { warn, ...(sessions === undefined ? {} : { sessions }) }), warnings };
+  const log: Log = (_, message, fields) => void warnings.push(logText(message, fields));
+  return { ...prefetch(providers, { log, ...(sessions === undefined ? {} : { sessions }) }), warnings };
 }
 
 test('L43 only what has settled is taken, and what is slow is not asked twice meanwhile', async () => {
@@ -57,8 +58,8 @@ test('L13 a provider that fails, takes too long or has nothing new adds nothing;
   start(run());
   await until(() => warnings.length === 2);
   expect(warnings).toEqual([
-    'attachment bad of session s-1, query chain.1, depth 0: boom',
-    'attachment late of session s-1, query chain.1, depth 0: timed out after 10 ms',
+    'attachment bad: boom (session s-1, query chain.1, depth 0, run 1)',
+    'attachment late: timed out after 10 ms (session s-1, query chain.1, depth 0, run 1)',
   ]);
   expect(take(session, 0)).toEqual([]);
 });

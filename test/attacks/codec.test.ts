@@ -179,7 +179,7 @@ describe('a worker without the key', () => {
     await session.ended(1);
     await h.worker.stop();
     const warned: string[] = [];
-    const wrong = await h.startWorker({ keys: newKeys(), warn: (line) => void warned.push(line) });
+    const wrong = await h.startWorker({ keys: newKeys(), log: (_, line) => void warned.push(line) });
     await session.send('Second.');
     await until(async () => {
       const { events } = await session.handle.fetchHistory();

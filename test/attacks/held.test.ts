@@ -31,7 +31,7 @@ async function hooksOf(config: PerdureConfig) {
     liveDir: join(dataDir, 'live'),
     dataDir,
     env,
-    warn: () => undefined,
+    log: () => undefined,
     access: await modelAccess({ ...env, ANTHROPIC_BASE_URL: 'http://127.0.0.1:9' }),
     hooks: checkConfig(config, 'a test').hooks,
   });

@@ -110,7 +110,7 @@ test('what is stored and what is shown live is readable for its owner alone, wha
   const before = process.umask(0);
   try {
     const hash: Hash = await fileStore({ dir: join(root, 'store') }).put(Buffer.from('secret'));
-    const channel = fileLive({ dir: join(root, 'live'), warn: () => undefined });
+    const channel = fileLive({ dir: join(root, 'live'), log: () => undefined });
     const live = channel.open({ session: 's-1' as SessionId, step: 1, attempt: 1, activity: 'commit' });
     await live.end({ type: 'fate', fate: 'done' });
     expect(hash).toHaveLength(64);

@@ -110,7 +110,10 @@ describe('a model server repeats the key that it was sent', () => {
     const query = new URLSearchParams({ key: QUERY });
     const env = { PATH: process.env.PATH, ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: `${url}/?${query.toString()}` };
     const defaults = { fallbackModels: ['claude-haiku-4-5'] };
-    const h = await harness({ script: [], worker: { env, defaults, warn: (line) => void warnings.push(line) } });
+    const h = await harness({
+      script: [],
+      worker: { env, defaults, log: (...line) => void warnings.push(JSON.stringify(line)) },
+    });
     const session = await h.open('Do it.');
     const run = await session.ended(1);
     expect(['completed', 'blocking_limit']).not.toContain(run.terminal.reason);

@@ -19,7 +19,7 @@ function place() {
   const listening = (): number => process.getActiveResourcesInfo().filter((what) => what === 'TCPServerWrap').length;
   const before = listening();
   return {
-    open: () => createWorker({ env, warn: () => {} }),
+    open: () => createWorker({ env, log: () => {} }),
     members: () => livingMembers(dataFolder({ PERDURE_DATA: data })),
     left: () => ({
       listening: listening() - before,

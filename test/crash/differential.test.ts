@@ -85,7 +85,7 @@ async function memoryDeps(url: string) {
     env,
     ...folders,
     access,
-    warn: () => {},
+    log: () => {},
     defaults: { backoff: fastBackoff },
   });
   return { ...deps, random: () => 0 };

@@ -31,7 +31,9 @@ test('L13 L58 what a hook says when a session starts is in the system prompt of 
   });
   const first = await systemOf({ ...deps, hooks }, 1);
   expect(first).toMatch(/\n\nAdded by the hook rules:\nrules 1$/);
-  expect(warnings).toEqual(['hook bad at the start of session s-test, query other.1, depth 0: boom']);
+  expect(warnings).toEqual([
+    'hook bad at the start of the session: boom (session s-test, query other.1, depth 0, run 1, attempt 1)',
+  ]);
   expect(lines).toContainEqual({ type: 'notice', notice: { kind: 'hook_failed', hook: 'bad', detail: 'boom' } });
   expect(await systemOf({ ...deps, hooks }, 1, fakeAttempt(2))).toContain('rules 1');
   expect(await systemOf({ ...deps, hooks }, 2)).toContain('rules 1');
@@ -65,7 +67,9 @@ test('L13 a hook is told that the session ends, once its end is stored, in its w
   await end(fakeAttempt(), { head, append: [{ kind: 'session_closed', notTaken: [] }], step: 5 });
   expect(told).toEqual([(await bench.deps.config(bench.opened.config)).cwd, 'chain.1']);
   expect(bench.warnings).toEqual([
-    expect.stringMatching(/^hook function at the end of session s-test, query chain.1, depth 0: /),
+    expect.stringMatching(
+      /^hook function at the end of the session: .* \(session s-test, query chain.1, depth 0, run 1, attempt 1\)$/,
+    ),
   ]);
 });
 
@@ -132,7 +136,7 @@ test('L13 L56 each after-stop handler runs once with the transcript; what fails 
   await afterStop({ ...deps, afterStop: handlers })(fakeAttempt(), { head, config: opened.config, step: 9, run: 1 });
   expect(ran).toEqual(['user', 'reply', '1', 'told']);
   expect(warnings).toEqual([
-    'after-stop handler broken of session s-test, query chain.1, depth 0: boom',
-    'after-stop handler slow of session s-test, query chain.1, depth 0: timed out after 20 ms',
+    'after-stop handler broken: boom (session s-test, query chain.1, depth 0, run 1, attempt 1)',
+    'after-stop handler slow: timed out after 20 ms (session s-test, query chain.1, depth 0, run 1, attempt 1)',
   ]);
 });

@@ -63,7 +63,7 @@ test('a folder that cannot be written is said once, and never thrown', async () 
   const dir = `${tempDir()}/file`;
   writeFileSync(dir, 'in the way');
   const warnings: string[] = [];
-  const live = fileLive({ dir, warn: (message) => warnings.push(message) });
+  const live = fileLive({ dir, log: (_, message) => warnings.push(message) });
   for (const step of [1, 2, 3]) {
     const writer = live.open(header(step));
     writer.write(delta('a'.repeat(20_000)));
@@ -83,7 +83,7 @@ test('a folder that cannot be written is said once, and never thrown', async () 
 test('an event that is no JSON ends the attempt’s output, not the attempt', async () => {
   const dir = tempDir();
   const warnings: string[] = [];
-  const writer = fileLive({ dir, warn: (message) => warnings.push(message) }).open(header(1));
+  const writer = fileLive({ dir, log: (_, message) => warnings.push(message) }).open(header(1));
   const loop: { self?: unknown } = {};
   loop.self = loop;
   writer.write({ type: 'tool_use', iteration: 1, index: 0, id: 'a', name: 'b', input: loop });

@@ -1,5 +1,6 @@
 // Any history of attempts, written in any pieces and looked at at any moments: nothing void is given out, nothing is lost,
 // nothing comes twice, also over reconnects.
+import type { Log } from '../../activities/log.ts';
 import { appendFileSync, mkdirSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -96,8 +97,8 @@ const histories = fc.record({
 type Given = typeof histories extends fc.Arbitrary<infer T> ? T : never;
 
 /** Something is written whenever the watcher has looked at something. */
-function busyReader(folder: string, warn: (message: string) => void, write: () => void): AttemptReader {
-  const reader = attemptReader(folder, warn);
+function busyReader(folder: string, log: Log, write: () => void): AttemptReader {
+  const reader = attemptReader(folder, log);
   const after = <T>(value: T): T => {
     write();
     return value;
@@ -118,7 +119,7 @@ function run(given: Given, { reconnect = false, during = true } = {}) {
   const open = (): AttemptReader =>
     busyReader(
       folder,
-      (message) => warnings.push(message),
+      (_, message) => warnings.push(message),
       () => (during && given.looks.next().value > 1 ? write() : undefined),
     );
   let reader = open();

@@ -20,7 +20,7 @@ import { until } from '../support/until.ts';
 async function startOldWorker({ storeDir, liveDir, cwd, taskQueue }: Harness): Promise<{ stop(): Promise<void> }> {
   const env = { PATH: process.env['PATH'] };
   const access = await modelAccess({ ANTHROPIC_API_KEY: 'test' });
-  const own = await createDeps({ storeDir, liveDir, dataDir: join(cwd, '..', 'data'), access, env, warn: () => {} });
+  const own = await createDeps({ storeDir, liveDir, dataDir: join(cwd, '..', 'data'), access, env, log: () => {} });
   const store = newerWrote(fileStore({ dir: storeDir }));
   const deps = {
     ...own,
@@ -30,7 +30,7 @@ async function startOldWorker({ storeDir, liveDir, cwd, taskQueue }: Harness): P
   };
   const connection = await NativeConnection.connect({ address: inject('temporalAddress') });
   const worker = await createWorker({
-    warn: () => {},
+    log: () => {},
     connection,
     namespace: 'default',
     taskQueue,

@@ -1,4 +1,5 @@
 // Activities without a server: the real bodies on a memory store, a recorded live channel, and the scripted model over HTTP.
+import { logText } from '../../activities/log.ts';
 import Anthropic from '@anthropic-ai/sdk';
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
@@ -148,7 +149,7 @@ export async function benchDeps({
     hooks: hookRunner(hooks, { env: {} }),
     attachments: { prefetch: () => undefined, collect: () => Promise.resolve([]) },
     afterStop: [],
-    warn: (line) => void warnings.push(line),
+    log: (_, message, fields) => void warnings.push(logText(message, fields)),
     redact: (text) => text,
   };
   const opened = await openRun(deps)(fakeAttempt(), {

@@ -68,7 +68,7 @@ async function harnessOn(model: ScriptedModel, { worker: settings, handover, key
       ...folders,
       dataDir: join(root, 'data'),
       env,
-      warn: () => {},
+      log: () => {},
       taskQueue,
       ...(maxCachedWorkflows === undefined ? {} : { maxCachedWorkflows }),
       ...settings,

@@ -3,7 +3,7 @@ import { fileLive } from '../../activities/live/file-live.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 
 const [, , dir = '', session = '', step = '0', deltas = '0'] = process.argv;
-const live = fileLive({ dir, warn: console.error });
+const live = fileLive({ dir, log: (_, message) => console.error(message) });
 const writer = live.open({ session: session as SessionId, step: Number(step), attempt: 1, activity: 'runTool' });
 for (let n = 0; n < Number(deltas); n += 1) {
   writer.write({ type: 'text_delta', iteration: 1, index: 0, text: `${step}:${n}` });

@@ -21,7 +21,7 @@ export async function workerWith(
   const connection = await NativeConnection.connect({ address: inject('temporalAddress') });
   const { taskQueue } = h;
   const own = { connection, namespace: 'default', taskQueue, activities, ...(keys && { keys }) };
-  const worker = await createWorker({ warn: () => {}, ...own });
+  const worker = await createWorker({ log: () => {}, ...own });
   const done = worker.run();
   let over: Promise<void> | undefined;
   const end = async (): Promise<void> => {
@@ -37,6 +37,6 @@ export async function workerWith(
 async function depsOf({ storeDir, liveDir, model }: Harness): Promise<Deps> {
   const env = { PATH: process.env.PATH, ANTHROPIC_API_KEY: 'test', ANTHROPIC_BASE_URL: model.url };
   const defaults = { backoff: fastBackoff, permissionMode: 'bypass' } as const;
-  const settings = { storeDir, liveDir, dataDir: join(storeDir, '..', 'data'), env, defaults, warn: () => {} };
+  const settings = { storeDir, liveDir, dataDir: join(storeDir, '..', 'data'), env, defaults, log: () => {} };
   return createDeps({ ...settings, access: await modelAccess(env) });
 }

@@ -22,7 +22,7 @@ export function watcher(dir: string, session: string, from?: Cursor): Watcher {
   const abort = new AbortController();
   const options = { dir, session: session as SessionId, signal: abort.signal, from };
   const following = (async () => {
-    for await (const item of followLive({ ...options, warn: (message) => warnings.push(message) }))
+    for await (const item of followLive({ ...options, log: (_, message) => warnings.push(message) }))
       if (item.type !== 'stored') items.push(item);
   })();
   const stop = async (): Promise<void> => {

@@ -2,11 +2,13 @@
 // it polls. `configFile` is a module with a configuration that JSON cannot hold. Ends by SIGTERM (drain) or with its standard input.
 import { startWorker } from '../../dist/worker/start-worker.js';
 import { installRuntime } from '../../dist/worker/install-runtime.js';
+import { workerLog } from '../../dist/worker/log.js';
 
 const { configFile, ...settings } = JSON.parse(process.argv[2]);
 if (configFile) settings.config = (await import(configFile)).default;
-installRuntime((line) => process.stderr.write(`${line}\n`));
-const worker = await startWorker({ ...settings, warn: (line) => process.stderr.write(`${line}\n`) });
+const log = workerLog(process.stderr, settings.env);
+installRuntime(log);
+const worker = await startWorker({ ...settings, log });
 const stop = () => void worker.stop().then(() => process.exit(0));
 process.once('SIGTERM', stop);
 process.stdin.resume().once('end', () => process.exit(1));

@@ -15,7 +15,7 @@ export type WorkerProcess = {
   drain(): Promise<void>;
 };
 
-export type ProcessSettings = Omit<StartWorker, 'warn' | 'tools' | 'env'> & {
+export type ProcessSettings = Omit<StartWorker, 'log' | 'tools' | 'env'> & {
   readonly env: Record<string, string | undefined>;
   /** A module whose default export is the configuration, instead of `config`. */
   readonly configFile?: string;

@@ -8,7 +8,7 @@ const [a, b] = [simpleTool({ name: 'a' }), simpleTool({ name: 'b' })];
 
 function changing(provider: ToolProvider) {
   const warnings: string[] = [];
-  const registry = changingRegistry(provider, { initial: [a], warn: (line) => void warnings.push(line) });
+  const registry = changingRegistry(provider, { initial: [a], log: (_, line) => void warnings.push(line) });
   const names = (): string[] => registry.definitions().map(({ name }) => name);
   return { registry, names, warnings };
 }
@@ -43,7 +43,7 @@ test.each<[string, ToolProvider, string]>([
     },
     'broken',
   ],
-  ['no list', () => undefined as never, 'The list of tools stays as it was'],
+  ['no list', () => undefined as never, 'the list of tools stays as it was'],
 ])('L44 a bad list keeps the last good one and is said once: %s', async (_, bad, sentence) => {
   let provider = bad;
   const { registry, names, warnings } = changing(() => provider());

@@ -91,8 +91,8 @@ test('L60 watchers see the start before what the call says, and once', async () 
 });
 
 test('L44 definitions are those of the last refresh', async () => {
-  const warn = (): void => undefined;
-  const registry = changingRegistry(() => [simpleTool({ name: 'came' })], { initial: [], warn });
+  const log = (): void => undefined;
+  const registry = changingRegistry(() => [simpleTool({ name: 'came' })], { initial: [], log });
   const calls = callRunner(memoryStore(), registry, noHooks);
   expect(calls.definitions).toEqual([]);
   await calls.refresh();

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { thisHost, type Host } from '../../activities/host.ts';
+import { thisHost, type Host } from '../../activities/process/host.ts';
 import type { Done } from '../../activities/tools/call/execute.ts';
 import { createRegistry } from '../../activities/tools/registry.ts';
 import { defineTool, type Tool, type ToolContext, type ToolOutput } from '../../activities/tools/tool.ts';

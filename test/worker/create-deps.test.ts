@@ -24,7 +24,7 @@ async function deps(config: PerdureConfig) {
   onTestFinished(() => access.close());
   const folders = { storeDir: join(dir, 'store'), liveDir: join(dir, 'live'), dataDir: dir };
   const env = { PATH: process.env['PATH'] };
-  return createDeps({ ...config, ...folders, access, env, defaults: configDefaults(config), warn: () => {} });
+  return createDeps({ ...config, ...folders, access, env, defaults: configDefaults(config), log: () => {} });
 }
 
 test('hooks, handlers and defaults of a configuration reach the activities', async () => {

@@ -1,10 +1,13 @@
 // Where a configuration comes from, and how one that cannot be used is told.
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { z } from 'zod';
 import { ConfigProblem } from '../../worker/config/config.ts';
 import { loadConfig } from '../../worker/config/load-config.ts';
+import { importTypeScript } from '../../worker/config/typescript-loader.ts';
 import { compiled, outputOf, startNode } from '../support/compiled.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
@@ -86,5 +89,61 @@ test('a configuration in TypeScript is loaded by plain Node, with what it import
     JSON.stringify({ path: good, config: { model: 'typed', maxTurns: 3 } }),
   ]);
   const [said = ''] = await outputOf(startNode(script, broken));
-  expect(said).toMatch(/^the configuration .*broken\.ts cannot be loaded: ./);
+  expect(said).toMatch(/^the configuration .*broken\.ts cannot be loaded: Unexpected token \(.*broken\.ts:2:9\)$/);
+});
+
+test.each([
+  ['that is not there', 'import x from "./none.ts";\nexport default x;', /^Cannot find module '\.\/none\.ts'$/],
+  [
+    'without what is imported',
+    'import { guard } from "./hooks.ts";\nexport default { guard };',
+    /^\.\/hooks\.ts has no export for guard$/,
+  ],
+  ['that throws', 'throw new Error("no luck");', /^no luck$/],
+])('a configuration in TypeScript with a module %s is told in one line', async (_, text, told) => {
+  const dir = tempDir();
+  written(dir, 'hooks.ts', 'export type guard = string;\nexport const guards: number = 1;');
+  const file = written(dir, 'c.ts', text);
+  const error = (await loadConfig(file, {}).catch((thrown: unknown) => thrown)) as Error;
+  expect(error).toBeInstanceOf(ConfigProblem);
+  const start = `the configuration ${file} cannot be loaded: `;
+  expect(error.message.slice(0, start.length)).toBe(start);
+  expect(error.message.slice(start.length)).toMatch(told);
+});
+
+test('a configuration in TypeScript has the packages that lie beside it once, as the worker has them, enums, and waits', async () => {
+  const dir = tempDir();
+  symlinkSync(fileURLToPath(new URL('../../node_modules', import.meta.url)), join(dir, 'node_modules'));
+  const file = written(
+    dir,
+    'c.ts',
+    `import { z } from 'zod';
+    import { hostname } from 'node:os';
+    import type { Stats } from 'node:fs';
+    enum Model { Own = 'own' }
+    const { rest } = await import('./rest.ts');
+    export const inputSchema = z.strictObject({});
+    export const stats = (of: Stats) => [of, hostname(), import.meta.url];
+    export default { model: Model.Own, ...rest };`,
+  );
+  written(dir, 'rest.ts', 'export const rest: object = { maxTurns: 3 };');
+  expect((await loadConfig(file, {})).config).toEqual({ model: 'own', maxTurns: 3 });
+  const { inputSchema } = (await importTypeScript(file)) as { inputSchema: unknown };
+  expect(inputSchema).toBeInstanceOf(z.ZodObject);
+});
+
+test('what is compiled of a configuration in TypeScript lies nowhere: another could put a file of his in its place', async () => {
+  const file = written(tempDir(), 'c.ts', 'export default { maxTurns: 4 as number };');
+  const dir = tempDir();
+  const before = process.env['TMPDIR'];
+  process.env['TMPDIR'] = dir;
+  process.env['JITI_FS_CACHE'] = 'true';
+  try {
+    expect((await loadConfig(file, {})).config).toEqual({ maxTurns: 4 });
+    expect(readdirSync(dir)).toEqual([]);
+  } finally {
+    delete process.env['JITI_FS_CACHE'];
+    if (before === undefined) delete process.env['TMPDIR'];
+    else process.env['TMPDIR'] = before;
+  }
 });

@@ -8,7 +8,7 @@ import { tempDir } from '../support/temp-dir.ts';
 test('a configuration that is wrong is refused before anything is made or connected', async () => {
   const PERDURE_DATA = join(tempDir(), 'data');
   const config = { modle: 'x' } as PerdureConfig;
-  const opening = createWorker({ config, env: { PERDURE_DATA }, warn: () => {} });
+  const opening = createWorker({ config, env: { PERDURE_DATA }, log: () => {} });
   await expect(opening).rejects.toThrow(ConfigProblem);
   await expect(opening).rejects.toThrow(
     'the configuration: "modle" is no key of the configuration: remove it or correct its name',

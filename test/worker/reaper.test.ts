@@ -52,7 +52,7 @@ it('L50 sessions that run are looked at, and no others', async () => {
   const phases = { 's-1': 'running', 's-2': 'waiting_approval', 's-3': 'parked', 's-4': 'idle' };
   const { client, failed } = server({ 's-1': ['1'], 's-2': ['2'], 's-3': ['3'], 's-4': ['4'] }, [], undefined, phases);
   const dirs = { lockDir: tempDir(), workersDir: tempDir() };
-  const reaper = startReaper({ client, taskQueues: ['own'], ...dirs, warn: () => {} });
+  const reaper = startReaper({ client, taskQueues: ['own'], ...dirs, log: () => {} });
   await reaper.first;
   await reaper.stop();
   expect(failed.map(({ activityId }) => activityId)).toEqual(['1']);
@@ -66,7 +66,7 @@ it('L50 what another worker has taken over already keeps none of the rest from b
     taskQueues: ['own'],
     lockDir: tempDir(),
     workersDir: tempDir(),
-    warn: (line) => warnings.push(line),
+    log: (_, line) => warnings.push(line),
   });
   await reaper.first;
   await reaper.stop();
@@ -83,7 +83,7 @@ it('L30 L50 what a hook command of a dead worker left running is ended before it
     taskQueues: ['own'],
     lockDir: tempDir(),
     workersDir: tempDir(),
-    warn: () => {},
+    log: () => {},
   });
   await reaper.first;
   await reaper.stop();
@@ -94,7 +94,7 @@ it("L3 L50 two that start at once give work back once: the attempt that then beg
   const { client, failed } = server({ 's-1': ['1', '2'], 's-2': ['3'] }, []);
   const lockDir = tempDir();
   const reapers = [1, 2].map(() =>
-    startReaper({ client, taskQueues: ['own'], lockDir, workersDir: tempDir(), warn: () => {} }),
+    startReaper({ client, taskQueues: ['own'], lockDir, workersDir: tempDir(), log: () => {} }),
   );
   await Promise.all(reapers.map(({ first }) => first));
   await Promise.all(reapers.map(({ stop }) => stop()));
@@ -111,7 +111,7 @@ it('L50 while another worker of the machine looks, it looks for this one as well
     taskQueues: ['own'],
     lockDir,
     workersDir: tempDir(),
-    warn: (line) => warnings.push(line),
+    log: (_, line) => warnings.push(line),
   });
   await reaper.first;
   await reaper.stop();

@@ -13,7 +13,7 @@ test('a server that does not answer is told in one line with its address, and no
   const before = held();
   const folders = { storeDir: join(dir, 'store'), liveDir: join(dir, 'live'), dataDir: dir };
   // Without a key: the scripted model listens by then.
-  const starting = startWorker({ address: '127.0.0.1:1', namespace: 'default', ...folders, env: {}, warn: () => {} });
+  const starting = startWorker({ address: '127.0.0.1:1', namespace: 'default', ...folders, env: {}, log: () => {} });
   await expect(starting).rejects.toThrow(SetupProblem);
   await expect(starting).rejects.toThrow(
     /^no Temporal server answers at 127\.0\.0\.1:1: [^\n]*correct TEMPORAL_ADDRESS/,

@@ -7,7 +7,7 @@ import { checkConfig, ConfigProblem, type PerdureConfig } from './config.ts';
 import { type Env, xdgFolder } from '../embedded/data-folder.ts';
 import { reasonOf } from '../../activities/text.ts';
 import { readNamedFile } from './read-named-file.ts';
-import { readTypeScript } from './typescript-loader.ts';
+import { importTypeScript } from './typescript-loader.ts';
 
 /** `path`: absolute, null when there is none and everything is the default. */
 export type LoadedConfig = { readonly path: string | null; readonly config: PerdureConfig };
@@ -52,8 +52,8 @@ function checkFile(file: string, source: string): void {
 /** Whatever the file throws while it is loaded is its own mistake. */
 async function importFile(file: string, source: string): Promise<{ readonly default?: unknown }> {
   try {
-    if (extname(file) === '.ts') readTypeScript(file);
-    return await inTime(import(/* @vite-ignore */ pathToFileURL(file).href), source);
+    const url = pathToFileURL(file).href;
+    return await inTime(extname(file) === '.ts' ? importTypeScript(file) : import(/* @vite-ignore */ url), source);
   } catch (error) {
     if (error instanceof ConfigProblem) throw error;
     const hint = extname(file) === '.js' && error instanceof SyntaxError ? '; name it .mjs if it is an ES module' : '';

@@ -1,5 +1,6 @@
 // The one place that says how payloads are written and read: every client and every worker takes its converter from here, by the
 // keys of the server that it talks to.
+import type { Log } from '../../activities/log.ts';
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import {
   defaultFailureConverter,
@@ -15,13 +16,11 @@ import { builtFile } from '../bundle.ts';
 import type { KeyRing } from './key-ring.ts';
 import { markUndecodable, type Undecodable } from '../../workflows/contract/failures.ts';
 
-type Warn = (line: string) => void;
-
-const codecs = (keys: KeyRing | undefined, warn: Warn) => [keys ? sealingCodec(keys, warn) : readableCodec];
+const codecs = (keys: KeyRing | undefined, log: Log) => [keys ? sealingCodec(keys, log) : readableCodec];
 
 /** For `Worker.create`. Failures are written by the same converter as in the bundle. */
-export function workerConverter(keys: KeyRing | undefined, warn: Warn): NonNullable<WorkerOptions['dataConverter']> {
-  return { failureConverterPath: builtFile('workflows/bundled.js'), payloadCodecs: codecs(keys, warn) };
+export function workerConverter(keys: KeyRing | undefined, log: Log): NonNullable<WorkerOptions['dataConverter']> {
+  return { failureConverterPath: builtFile('workflows/bundled.js'), payloadCodecs: codecs(keys, log) };
 }
 
 /** For `new Client`, which takes it loaded as well: a client needs no built file. */
@@ -120,13 +119,13 @@ const sealedMetadata = { [METADATA_ENCODING_KEY]: Buffer.from(SEALED) };
 /** Ids that are told of: anyone can send what is sealed with keys that do not exist. */
 const MOST_TOLD = 20;
 
-/** `warn` is told of each key that is missing, once. */
-export function sealingCodec(keys: KeyRing, warn: (line: string) => void): PayloadCodec {
+/** Each key that is missing is logged once. */
+export function sealingCodec(keys: KeyRing, log: Log): PayloadCodec {
   const told = new Set<string>();
   const missing = (id: string): string => {
     const why = `is sealed with key ${id}, which is not in ${keys.path}`;
     if (!told.has(id) && told.size < MOST_TOLD)
-      warn(`a payload ${why}: what needs it waits for a worker that has the key`);
+      log('warn', `a payload ${why}: what needs it waits for a worker that has the key`);
     told.add(id);
     return why;
   };

@@ -1,5 +1,5 @@
 // Tells the model about a call that was started once and has no result (L40): what is known, and no more.
-import type { Host } from '../../host.ts';
+import type { Host } from '../../process/host.ts';
 import type { Stopped, Taken } from './journal.ts';
 import type { Killed } from '../../process/kill-tree.ts';
 import type { AbortCause } from '../tool.ts';

@@ -5,7 +5,7 @@ import type { ToolContextState } from '../../../workflows/contract/activities.ts
 import { givenUp, type AbortedBy, type Attempt } from '../../attempt.ts';
 import type { CallPort, CallRunner, CallBlock } from './call-port.ts';
 import type { HookRunner } from '../../hooks/hooks.ts';
-import { thisHost, type Host } from '../../host.ts';
+import { thisHost, type Host } from '../../process/host.ts';
 import { toolEnd } from '../../live/tell.ts';
 import type { RunConfig } from '../../configuration.ts';
 import type { Store } from '../../transcript/store/store.ts';

@@ -4,7 +4,7 @@ import { type CallKey, type SessionId, type Hash, keyHead } from '../../../workf
 import type { HookRunner } from '../../hooks/hooks.ts';
 import type { LiveEvent } from '../../live/events.ts';
 import type { Attempt } from '../../attempt.ts';
-import type { Host } from '../../host.ts';
+import type { Host } from '../../process/host.ts';
 import { type Store, isDamage } from '../../transcript/store/store.ts';
 import type { CallSettings, NamedInput } from './prepare.ts';
 import type { ToolRegistry } from '../registry.ts';

@@ -1,7 +1,7 @@
 // perdure approvals: the calls that wait for a decision, from the memo and the store alone (L55).
 import type { Command } from 'commander';
 import { approvalsTable } from '../../render/tables.ts';
-import { jsonLine } from '../../paint.ts';
+import { jsonLine } from '../../../activities/text.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
 import { sessionArgument } from '../arguments.ts';

@@ -1,7 +1,7 @@
 // perdure list: the sessions there are, newest first. From visibility alone.
 import { type Command, InvalidArgumentError } from 'commander';
 import type { SessionInfo } from '../../sessions/info.ts';
-import { jsonLine } from '../../paint.ts';
+import { jsonLine } from '../../../activities/text.ts';
 import { sessionTable } from '../../render/tables.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';

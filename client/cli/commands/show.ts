@@ -1,7 +1,7 @@
 // perdure show: a session's transcript, its runs and what they came to, and whether all of it is sound. No worker is needed.
 import type { Command } from 'commander';
 import type { Opened } from '../../connect/open-server.ts';
-import { jsonLine, plain } from '../../paint.ts';
+import { jsonLine, plain } from '../../../activities/text.ts';
 import type { SessionReading } from '../../sessions/read.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';

@@ -3,7 +3,8 @@ import { expect, it } from 'vitest';
 import type { WaitingApproval } from '../../../client/sessions/decide.ts';
 import { approvalsTable } from '../../../client/render/tables.ts';
 import { approvalText } from '../../../client/render/approval-text.ts';
-import { painter, plain } from '../../../client/paint.ts';
+import { painter } from '../../../client/paint.ts';
+import { plain } from '../../../activities/text.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import { session } from '../support.ts';
 

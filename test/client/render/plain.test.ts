@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { jsonLine, oneLine, plain } from '../../../client/paint.ts';
+import { oneLine } from '../../../client/paint.ts';
+import { jsonLine, plain } from '../../../activities/text.ts';
 
 it.each([
   ['a colour', '\u001b[31mred\u001b[0m', String.raw`\x1b[31mred\x1b[0m`],

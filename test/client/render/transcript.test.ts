@@ -2,7 +2,8 @@
 import { expect, it } from 'vitest';
 import type { CallLog, Entry } from '../../../activities/transcript/log/entries.ts';
 import { hashOf } from '../../../activities/transcript/store/store.ts';
-import { painter, plain } from '../../../client/paint.ts';
+import { painter } from '../../../client/paint.ts';
+import { plain } from '../../../activities/text.ts';
 import { transcriptText } from '../../../client/render/transcript.ts';
 import { sessionTable } from '../../../client/render/tables.ts';
 import type { SessionReading } from '../../../client/sessions/read.ts';

@@ -1,6 +1,6 @@
 // This machine as calls and hooks see it: who we are, whether another process still lives, and ending the processes of a call.
-import { bootId, isAlive, processIdentity, type Liveness, type ProcessIdentity } from './process/identity.ts';
-import { killTree, type Killed, type KillTarget } from './process/kill-tree.ts';
+import { bootId, isAlive, processIdentity, type Liveness, type ProcessIdentity } from './identity.ts';
+import { killTree, type Killed, type KillTarget } from './kill-tree.ts';
 
 export type Host = {
   /** This process: written into claims. */

@@ -1,0 +1,30 @@
+// The port of a worker's log. Who writes the lines, and in which form, is the worker's affair.
+
+export type LogLevel = 'info' | 'warn' | 'error';
+
+/** What a line is about, as far as it is known. */
+export type LogFields = {
+  readonly session?: string;
+  readonly query?: string;
+  readonly depth?: number;
+  readonly run?: number;
+  readonly iteration?: number;
+  readonly attempt?: number;
+  readonly activity?: string;
+  readonly stack?: string;
+};
+
+export type Log = (level: LogLevel, message: string, fields?: LogFields) => void;
+
+type Run = { readonly session: string; readonly queryId: string; readonly depth: number; readonly run?: number };
+
+/** How a line names the run it is about (L13). */
+export function aboutRun({ session, queryId: query, depth, run }: Run): LogFields {
+  return { session, query, depth, ...(run !== undefined && { run }) };
+}
+
+/** For people: the message and what it is about; a stack on lines of its own. */
+export function logText(message: string, { stack, ...about }: LogFields = {}): string {
+  const named = Object.entries(about).map(([name, value]) => `${name} ${value}`);
+  return `${message}${named.length === 0 ? '' : ` (${named.join(', ')})`}${stack === undefined ? '' : `\n${stack}`}`;
+}
