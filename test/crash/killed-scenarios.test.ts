@@ -2,7 +2,8 @@
 // configuration are played at once: one worker dies under all of them, and another one takes them all over.
 import { describe, expect, it } from 'vitest';
 import { gate, text, type Reply } from '../../worker/scripted-model/index.ts';
-import { crashHarness, replays } from '../support/crash-harness.ts';
+import { crashHarness } from '../support/crash-harness.ts';
+import { gatherChain, replayGathered } from '../support/replay-histories.ts';
 import { crowdOf, eachOnce, playedTogether, scenarios, type Scenario } from '../support/scenarios.ts';
 import { until } from '../support/until.ts';
 
@@ -31,6 +32,8 @@ async function killed(group: readonly Scenario[]): Promise<readonly Promise<void
   const second = await h.worker();
   for (const { session } of playing) await session.ended(1);
   held.release();
+  for (const { session } of playing) await gatherChain(h.client, session);
+  const broken = await replayGathered();
   const checked = playing.map(async ({ scenario, session, early }) => {
     const { reason, turns, transitions, requests } = scenario;
     const ended = await session.ended(1);
@@ -45,7 +48,7 @@ async function killed(group: readonly Scenario[]): Promise<readonly Promise<void
     expect(new Set(effects).size).toBe(effects.length);
     await early.converges();
     await h.follow(session).converges();
-    await replays(h.client, session);
+    expect(broken.get(session.id)).toBeUndefined();
   });
   await Promise.allSettled(checked);
   await second.kill();
