@@ -1,4 +1,4 @@
-// Tests in tiers: `fast` needs no server, `server` shares one embedded Temporal server, `crash` kills what it started.
+// Tests in tiers: `fast` needs no server, `process` starts processes, `server` shares one embedded Temporal server, `crash` kills what it started.
 import { defineConfig } from 'vitest/config';
 
 /** Test files of a tier share a process: they keep nothing global, and loading the tree for each took a third of the time. */
@@ -15,7 +15,15 @@ export default defineConfig({
           ...shared,
           name: 'fast',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/{server,crash,cli,attacks,measured}/**'],
+          exclude: ['test/{server,crash,cli,attacks,measured}/**', 'test/**/*.process.test.ts'],
+          testTimeout: 300_000,
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: 'process',
+          include: ['test/**/*.process.test.ts'],
           testTimeout: 300_000,
         },
       },

@@ -1,10 +1,65 @@
-import { describe, it } from 'vitest';
-import { killedInModelCall } from '../support/killed-scenario.ts';
-import { scenarios } from '../support/scenarios.ts';
+// Every scenario's last model call is cut by SIGKILL of the worker: another worker must bring it to the same end. Those of one
+// configuration are played at once: one worker dies under all of them, and another one takes them all over.
+import { describe, expect, it } from 'vitest';
+import { gate, text, type Reply } from '../../worker/scripted-model/index.ts';
+import { crashHarness } from '../support/crash-harness.ts';
+import { gatherChain, replayGathered } from '../support/replay-histories.ts';
+import { crowdOf, eachOnce, playedTogether, scenarios, type Scenario } from '../support/scenarios.ts';
+import { until } from '../support/until.ts';
+
+/** The scenario's replies, its last request held mid-stream the first time it comes. */
+function heldAtTheLast({ replies, requests }: Scenario, hold: Promise<void>): readonly Reply[] {
+  const flat = eachOnce(replies);
+  const held: Reply = { content: [text('This attempt dies.')], hold, holdAfterEvent: 4 };
+  return [...flat.slice(0, requests - 1), held, ...flat.slice(requests - 1)];
+}
+
+async function killed(group: readonly Scenario[]): Promise<readonly Promise<void>[]> {
+  const held = gate();
+  const crowd = crowdOf(group, (scenario) => heldAtTheLast(scenario, held.hold));
+  const config = group[0]?.config;
+  const h = await crashHarness({ script: crowd.script, ...(config ? { config } : {}) });
+  const first = await h.worker();
+  const playing = await Promise.all(
+    group.map(async (scenario) => {
+      const { text: prompt, options } = crowd.opening(scenario, h.cwd);
+      const session = await h.open(prompt, options);
+      return { scenario, session, early: h.follow(session) };
+    }),
+  );
+  await until(() => group.every((scenario) => crowd.asked(scenario).length === scenario.requests));
+  await first.kill();
+  const second = await h.worker();
+  for (const { session } of playing) await session.ended(1);
+  held.release();
+  for (const { session } of playing) await gatherChain(h.client, session);
+  const broken = await replayGathered();
+  const checked = playing.map(async ({ scenario, session, early }) => {
+    const { reason, turns, transitions, requests } = scenario;
+    const ended = await session.ended(1);
+    expect(ended, JSON.stringify(ended)).toMatchObject({ terminal: { reason }, turns });
+    const entries = await session.entries();
+    expect(entries.flatMap((entry) => (entry.kind === 'transition' ? [entry.reason] : []))).toEqual(transitions);
+    // The attempt that died left no trace in what the model was asked: the last two requests are the same.
+    const asked = crowd.asked(scenario);
+    expect(asked).toHaveLength(requests + 1);
+    expect(asked.at(-1)).toEqual(asked.at(-2));
+    const effects = crowd.effects(scenario, h.cwd);
+    expect(new Set(effects).size).toBe(effects.length);
+    await early.converges();
+    await h.follow(session).converges();
+    expect(broken.get(session.id)).toBeUndefined();
+  });
+  await Promise.allSettled(checked);
+  await second.kill();
+  expect(h.bodies()).toHaveLength(group.reduce((sum, { requests }) => sum + requests + 1, 0));
+  return checked;
+}
+
+const outcomeOf = playedTogether(scenarios, killed);
 
 describe('a worker killed in the middle of a model call', () => {
-  it.each(scenarios.filter((_, n) => n % 2 === 0).map((scenario) => [scenario.name, scenario] as const))(
-    '%s',
-    (_name, scenario) => killedInModelCall(scenario),
+  it.each(scenarios.map((scenario) => [scenario.name, scenario] as const))('%s', (_name, scenario) =>
+    outcomeOf(scenario),
   );
 });

@@ -1,56 +1,61 @@
 import { describe, expect, inject, it } from 'vitest';
 import type { Entry } from '../../activities/transcript/log/entries.ts';
-import { defaultHandover } from '../../workflows/contract/session.ts';
-import { harness, type Harness } from '../support/harness.ts';
+import { defaultHandover, type HandoverLimits } from '../../workflows/contract/session.ts';
+import { harness } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';
-import { fillWorkspace, scenarios, type Scenario } from '../support/scenarios.ts';
+import { crowdOf, playedTogether, scenarios, type Scenario } from '../support/scenarios.ts';
 
 const uncached = inject('maxCachedWorkflows') === 0;
 const goesRound = ({ transitions }: Scenario): boolean => transitions.length > 0;
 
+/** Those of one configuration at once, on one worker. */
+async function plays(group: readonly Scenario[], handover?: HandoverLimits) {
+  const crowd = crowdOf(group);
+  const config = group[0]?.config;
+  const h = await harness({
+    script: crowd.script,
+    ...(handover ? { handover } : {}),
+    ...(config ? { worker: { config } } : {}),
+  });
+  const playing = group.map(async (scenario) => {
+    const { text, options } = crowd.opening(scenario, h.cwd);
+    const session = await h.open(text, options);
+    const { reason, transitions, turns, requests } = scenario;
+    const ended = await session.ended(1);
+    expect(ended.terminal.reason).toBe(reason);
+    expect(ended).toMatchObject({ turns, iterations: transitions.length + 1 });
+    const entries = await session.entries();
+    expect(entries.flatMap((entry) => (entry.kind === 'transition' ? [entry.reason] : []))).toEqual(transitions);
+    expect(crowd.asked(scenario)).toHaveLength(requests);
+    answersEveryCall(entries);
+    const { raw } = await session.handle.describe();
+    const handed = raw.workflowExecutionInfo?.firstRunId !== raw.workflowExecutionInfo?.execution?.runId;
+    if (!handover) await keepHistory(scenario.name, session.handle);
+    return { handed };
+  });
+  await Promise.allSettled(playing);
+  expect(h.model.problems).toEqual([]);
+  expect(h.bodies()).toHaveLength(group.reduce((sum, { requests }) => sum + requests, 0));
+  return playing;
+}
+
 describe('on a real server', () => {
   // Where no workflow is kept in memory, those that go round are played below.
   const played = scenarios.filter((scenario) => !uncached || !goesRound(scenario));
+  const outcomeOf = playedTogether(played, plays);
   it.each(played.map((scenario) => [scenario.name, scenario] as const))('%s', async (_name, scenario) => {
-    const h = await harness({ script: { replies: scenario.replies }, ...configured(scenario) });
-    const session = await plays(h, scenario);
-    await keepHistory(scenario.name, session.handle);
+    await outcomeOf(scenario);
   });
 });
 
 /** Where no workflow is kept in memory: nothing that a handover forgets can hide there. */
 describe.runIf(uncached)('L4 continued as new at every iteration', () => {
-  it.each(scenarios.filter(goesRound).map((scenario) => [scenario.name, scenario] as const))(
-    '%s',
-    async (_name, scenario) => {
-      const h = await harness({
-        script: { replies: scenario.replies },
-        handover: { ...defaultHandover, iterations: 1 },
-        ...configured(scenario),
-      });
-      const session = await plays(h, scenario);
-      const { raw } = await session.handle.describe();
-      const handed = raw.workflowExecutionInfo?.firstRunId !== raw.workflowExecutionInfo?.execution?.runId;
-      expect(handed).toBe(true);
-    },
-  );
+  const played = scenarios.filter(goesRound);
+  const outcomeOf = playedTogether(played, (group) => plays(group, { ...defaultHandover, iterations: 1 }));
+  it.each(played.map((scenario) => [scenario.name, scenario] as const))('%s', async (_name, scenario) => {
+    expect((await outcomeOf(scenario)).handed).toBe(true);
+  });
 });
-
-async function plays(h: Harness, { options, reason, transitions, turns, requests }: Scenario) {
-  fillWorkspace(h.cwd);
-  const session = await h.open('Do it.', options);
-  const ended = await session.ended(1);
-  expect(ended.terminal.reason).toBe(reason);
-  expect(ended).toMatchObject({ turns, iterations: transitions.length + 1 });
-  const entries = await session.entries();
-  expect(entries.flatMap((entry) => (entry.kind === 'transition' ? [entry.reason] : []))).toEqual(transitions);
-  expect(h.bodies()).toHaveLength(requests);
-  expect(h.model.problems).toEqual([]);
-  answersEveryCall(entries);
-  return session;
-}
-
-const configured = ({ config }: Scenario) => (config ? { worker: { config } } : {});
 
 /** L39: also when no model call follows. */
 function answersEveryCall(entries: readonly Entry[]): void {

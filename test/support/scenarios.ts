@@ -5,5 +5,6 @@ import { plainScenarios } from './scenarios/plain.ts';
 import type { Scenario } from './scenarios/scenario.ts';
 
 export { fillWorkspace, type Scenario } from './scenarios/scenario.ts';
+export { crowdOf, eachOnce, playedTogether } from './scenarios/crowd.ts';
 
 export const scenarios: readonly Scenario[] = [...plainScenarios, ...contextScenarios, ...endScenarios];

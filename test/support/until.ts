@@ -1,13 +1,18 @@
 // Waiting for a state. The test's own timeout ends a wait that never comes true.
 import { setTimeout as sleep } from 'node:timers/promises';
 
-const tick = (): Promise<void> => sleep(10);
+const TICK_MS = 10;
+/** A probe takes at most this share of the time: one that asks a server is made less often than one that looks at an array. */
+const SHARE = 0.1;
+
+const tick = (): Promise<void> => sleep(TICK_MS);
 
 export async function until<T>(probe: () => T | Promise<T>): Promise<Exclude<T, false | null | undefined>> {
   for (;;) {
+    const began = performance.now();
     const found = await probe();
     if (found !== false && found !== null && found !== undefined) return found as Exclude<T, false | null | undefined>;
-    await tick();
+    await sleep(Math.max(TICK_MS, (performance.now() - began) / SHARE));
   }
 }
 

@@ -39,6 +39,8 @@ const files: Readonly<Record<string, string>> = {
   ),
 };
 
-export function fillWorkspace(cwd: string): void {
+/** `heading`: begins the large file. */
+export function fillWorkspace(cwd: string, heading = ''): void {
   for (const [name, content] of Object.entries(files)) writeFileSync(join(cwd, name), content);
+  if (heading !== '') writeFileSync(join(cwd, 'large.txt'), `${heading}\n${files['large.txt']}`);
 }

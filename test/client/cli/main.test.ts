@@ -1,36 +1,22 @@
-// The command line as people call it, as far as it gets without a server: what it refuses, how it ends, what it prints where.
-import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+// The command line as people call it, as far as it gets without a server: what it refuses, how it ends, what it prints where. Its main
+// function runs in this process; what is a matter of the process itself is in a file of its own.
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { DEMO_TASK } from '../../../worker/scripted-model/index.ts';
+import { mainHere } from '../../support/cli-here.ts';
 import { tempDir } from '../../support/temp-dir.ts';
-
-const script = fileURLToPath(new URL('../perdure.mjs', import.meta.url));
 
 type Call = {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   readonly input?: string | Buffer;
-  /** Called when the process runs. */
-  readonly begun?: (pid: number) => void;
 };
 
-async function perdure(args: readonly string[], { env = {}, cwd = tempDir(), input = '', begun }: Call = {}) {
+async function perdure(args: readonly string[], { env = {}, cwd = tempDir(), input = '' }: Call = {}) {
   const data = join(tempDir(), 'data');
-  const child = spawn(process.execPath, [script, ...args], {
-    cwd,
-    env: { PATH: process.env['PATH'], HOME: tempDir(), PERDURE_DATA: data, ANTHROPIC_API_KEY: 'key', ...env },
-  });
-  onTestFinished(() => void child.kill('SIGKILL'));
-  begun?.(child.pid ?? 0);
-  child.stdin.end(input);
-  let [out, err] = ['', ''];
-  child.stdout.on('data', (text) => (out += String(text)));
-  child.stderr.on('data', (text) => (err += String(text)));
-  const status = await new Promise<number | null>((resolve) => child.once('close', resolve));
-  return { status, out, err, data };
+  const own = { PATH: process.env['PATH'], HOME: tempDir(), PERDURE_DATA: data, ANTHROPIC_API_KEY: 'key', ...env };
+  return { ...(await mainHere(args, { cwd: () => cwd, env: own, input })), data };
 }
 
 it.each<[string, readonly string[], string]>([
@@ -126,16 +112,6 @@ it('shows the stack only to those who ask for it', async () => {
   expect((await perdure(['list', '--verbose'], call)).err).toMatch(/\n +at /);
 });
 
-it('says that the current folder is gone', async () => {
-  const cwd = join(tempDir(), 'here');
-  mkdirSync(cwd);
-  const { status, err } = await perdure(['run', 'do it'], { cwd, begun: () => rmSync(cwd, { recursive: true }) });
-  expect({ status, err }).toEqual({
-    status: 2,
-    err: 'perdure: the current directory no longer exists: change to another one\n',
-  });
-});
-
 it('prints its version and its help to standard output', async () => {
   expect(await perdure(['--version'])).toMatchObject({
     status: 0,
@@ -167,33 +143,10 @@ it('prints its version and its help to standard output', async () => {
   expect(help.out).not.toContain('start-here');
 });
 
-it('serves a scripted model at the address it prints, until it is stopped', async () => {
-  const dir = tempDir();
-  writeFileSync(join(dir, 'script.json'), '{"replies":[]}');
-  const child = spawn(process.execPath, [script, 'scripted-model', '--script', 'script.json'], { cwd: dir });
-  const url = await new Promise<string>((resolve) => child.stdout.once('data', (text) => resolve(String(text).trim())));
-  expect(
-    (await fetch(`${url}/v1/models/any`, { headers: { 'x-api-key': 'k', 'anthropic-version': '2023-06-01' } })).status,
-  ).toBe(200);
-  child.kill('SIGTERM');
-  expect(await new Promise((resolve) => child.once('exit', resolve))).toBe(0);
-});
-
 it('starts nothing for a run whose model could not be reached: a session would wait for the next worker', async () => {
   const env = { ANTHROPIC_BASE_URL: 'not a url' };
   const { status, out, err, data } = await perdure(['run', 'do it'], { env });
   expect({ status, out }).toEqual({ status: 2, out: '' });
   expect(err).toMatch(/^perdure: ANTHROPIC_BASE_URL is no http or https address[^\n]*\n$/);
   expect(existsSync(join(data, 'server.json'))).toBe(false);
-});
-
-it('ends with status 2 and one line for a configuration that is never loaded, also when that holds a timer', async () => {
-  const load = async (first: string): Promise<void> => {
-    const cwd = tempDir();
-    writeFileSync(join(cwd, 'c.mjs'), `${first} await new Promise(() => {}); export default {};`);
-    const { status, out, err, data } = await perdure(['run', '--config', 'c.mjs', 'do it'], { cwd });
-    expect(err).toMatch(/^perdure: the configuration [^\n]*c\.mjs was not loaded within 5000 ms: [^\n]*\n$/);
-    expect({ status, out, started: existsSync(data) }).toEqual({ status: 2, out: '', started: false });
-  };
-  await Promise.all([load(''), load('setInterval(() => {}, 1_000);')]);
 });
