@@ -14,6 +14,7 @@ export default defineConfig({
         test: {
           ...shared,
           name: 'fast',
+          setupFiles: [...shared.setupFiles, 'test/support/no-processes.ts'],
           include: ['test/**/*.test.ts'],
           exclude: ['test/{server,crash,cli,attacks,measured}/**', 'test/**/*.process.test.ts'],
           testTimeout: 300_000,

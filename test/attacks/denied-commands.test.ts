@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { bashTool } from '../../activities/tools/builtin/bash.ts';
 import { decide } from '../../activities/tools/rules/permission.ts';
 import { probeSandbox } from '../../activities/tools/sandbox.ts';
-import { tempFolder } from '../tools/support.ts';
+import { tempFolder } from '../activities/tools/support.ts';
 
 const bash = bashTool({ sandbox: await probeSandbox({ kinds: ['group'] }) });
 

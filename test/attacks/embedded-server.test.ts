@@ -9,7 +9,7 @@ import { findPlaces } from '../../activities/process/places.ts';
 import { bwrapArguments } from '../../activities/process/bwrap.ts';
 import { confine } from '../../activities/tools/builtin/files/confine.ts';
 import { Client } from '@temporalio/client';
-import { hostEnv, serverOf, temporaryData } from '../embedded/support.ts';
+import { hostEnv, serverOf, temporaryData } from '../worker/embedded/support.ts';
 import type { DataFolder } from '../../worker/embedded/data-folder.ts';
 
 const say = () => undefined;

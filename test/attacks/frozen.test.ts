@@ -12,7 +12,15 @@ import { reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { UPDATES } from '../../workflows/contract/session.ts';
 import { crashHarness } from '../support/crash-harness.ts';
 import { until } from '../support/until.ts';
-import { bench, callRun, processesWith, request, simpleTool, tempFolder, toolContext } from '../tools/support.ts';
+import {
+  bench,
+  callRun,
+  processesWith,
+  request,
+  simpleTool,
+  tempFolder,
+  toolContext,
+} from '../activities/tools/support.ts';
 
 const configFile = new URL('../support/crash-config.mjs', import.meta.url).href;
 

@@ -9,7 +9,7 @@ import { runCommand } from '../../activities/hooks/run-command.ts';
 import { bashTool } from '../../activities/tools/builtin/bash.ts';
 import { holdsOnlyHarmless, gitMayDoMore } from '../../activities/tools/builtin/shell/git.ts';
 import { probeSandbox } from '../../activities/tools/sandbox.ts';
-import { tempFolder, toolContext } from '../tools/support.ts';
+import { tempFolder, toolContext } from '../activities/tools/support.ts';
 
 const group = await probeSandbox({ kinds: ['group'] });
 

@@ -12,9 +12,9 @@ import { probeSandbox, type Sandbox } from '../../activities/tools/sandbox.ts';
 import { createDeps } from '../../worker/create-deps.ts';
 import { modelAccess } from '../../worker/model-access.ts';
 import { type PerdureConfig, checkConfig } from '../../worker/config/config.ts';
-import { hookContext } from '../hooks/support.ts';
-import { workingSandboxes } from '../tools/sandboxes.ts';
-import { tempFolder, toolContext } from '../tools/support.ts';
+import { hookContext } from '../activities/hooks/support.ts';
+import { workingSandboxes } from '../activities/tools/sandboxes.ts';
+import { tempFolder, toolContext } from '../activities/tools/support.ts';
 
 const works = (await workingSandboxes()).some(({ kind }) => kind === 'bwrap');
 const stopped = { text: 'done', active: false };

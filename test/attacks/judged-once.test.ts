@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { executeCall, executeEarly } from '../../activities/tools/call/execute.ts';
 import { findClaim } from '../../activities/tools/call/journal.ts';
-import { bench, callRun, request, simpleTool } from '../tools/support.ts';
+import { bench, callRun, request, simpleTool } from '../activities/tools/support.ts';
 
 function shifting({ safe }: { safe: boolean }) {
   let ran = 0;

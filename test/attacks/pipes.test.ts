@@ -7,7 +7,7 @@ import { openPipe } from '../../activities/process/spawn-tree.ts';
 import { findPrograms, type Programs } from '../../activities/process/programs.ts';
 import { startCommand } from '../../activities/process/spawner.ts';
 import { probeSandbox, type Sandbox } from '../../activities/tools/sandbox.ts';
-import { tempFolder, toolContext } from '../tools/support.ts';
+import { tempFolder, toolContext } from '../activities/tools/support.ts';
 
 const programs = findPrograms(process.env);
 const sandbox = await probeSandbox({ programs });

@@ -13,7 +13,7 @@ import { fileStore } from '../../activities/transcript/store/file-store.ts';
 import { dataFolder } from '../../worker/embedded/data-folder.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import type { PermissionMode } from '../../workflows/contract/session.ts';
-import { tempFolder, toolContext } from '../tools/support.ts';
+import { tempFolder, toolContext } from '../activities/tools/support.ts';
 
 async function homeAsWorkspace() {
   const home = tempFolder();

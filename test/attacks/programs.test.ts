@@ -7,9 +7,9 @@ import { builtinTools } from '../../activities/tools/builtin/builtin-tools.ts';
 import { findPrograms } from '../../activities/process/programs.ts';
 import { probeSandbox } from '../../activities/tools/sandbox.ts';
 import { findBinary } from '../../worker/embedded/find-binary.ts';
-import { hookContext } from '../hooks/support.ts';
-import { workingSandboxes } from '../tools/sandboxes.ts';
-import { tempFolder, toolContext } from '../tools/support.ts';
+import { hookContext } from '../activities/hooks/support.ts';
+import { workingSandboxes } from '../activities/tools/sandboxes.ts';
+import { tempFolder, toolContext } from '../activities/tools/support.ts';
 
 const NAMES = ['mkfifo', 'bwrap', 'setpriv', 'unshare', 'sh', 'bash', 'temporal', 'go', 'ps', 'git', 'rg', 'npm'];
 

@@ -7,8 +7,8 @@ import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { findPlaces } from '../../activities/process/places.ts';
 import { probeSandbox, type Sandbox } from '../../activities/tools/sandbox.ts';
-import { tempFolder } from '../tools/support.ts';
-import { workingSandboxes } from '../tools/sandboxes.ts';
+import { tempFolder } from '../activities/tools/support.ts';
+import { workingSandboxes } from '../activities/tools/sandboxes.ts';
 
 const works = (await workingSandboxes()).some(({ kind }) => kind === 'bwrap');
 

@@ -14,7 +14,7 @@ import { expect, it } from 'vitest';
 import { findPrograms } from '../../activities/process/programs.ts';
 import type { BinarySource } from '../../worker/embedded/fetch-binary.ts';
 import { findBinary } from '../../worker/embedded/find-binary.ts';
-import { temporaryFolder } from '../embedded/support.ts';
+import { temporaryFolder } from '../worker/embedded/support.ts';
 
 /** A cache with a server that notes in `started` that it ran. */
 function machine() {

@@ -9,7 +9,7 @@ import { decide } from '../../activities/tools/rules/permission.ts';
 import { prepareCall } from '../../activities/tools/call/prepare.ts';
 import { createRegistry } from '../../activities/tools/registry.ts';
 import { probeSandbox } from '../../activities/tools/sandbox.ts';
-import { tempFolder, toolContext } from '../tools/support.ts';
+import { tempFolder, toolContext } from '../activities/tools/support.ts';
 
 const group = await probeSandbox({ kinds: ['group'] });
 const bash = bashTool({ sandbox: group });

@@ -12,7 +12,7 @@ import { replaceText } from '../../activities/tools/builtin/files/replace-text.t
 import { decide } from '../../activities/tools/rules/permission.ts';
 import { probeSandbox } from '../../activities/tools/sandbox.ts';
 import { redactor } from '../../worker/redact.ts';
-import { tempFolder, toolContext } from '../tools/support.ts';
+import { tempFolder, toolContext } from '../activities/tools/support.ts';
 
 const sandbox = await probeSandbox({ kinds: ['group'] });
 const bash = bashTool({ sandbox });

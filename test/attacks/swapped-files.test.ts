@@ -8,7 +8,7 @@ import { builtinTools } from '../../activities/tools/builtin/builtin-tools.ts';
 import { executeCall } from '../../activities/tools/call/execute.ts';
 import { probeSandbox } from '../../activities/tools/sandbox.ts';
 import type { PermissionRules } from '../../workflows/contract/session.ts';
-import { bench, callRun, request, tempFolder } from '../tools/support.ts';
+import { bench, callRun, request, tempFolder } from '../activities/tools/support.ts';
 
 const tools = builtinTools({ sandbox: await probeSandbox({ kinds: ['group'] }) });
 

@@ -1,0 +1,138 @@
+// What a model call attaches: texts of providers, and files that someone else has changed, as the built-in tools have seen them.
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { createAttachments } from '../../../activities/attachments/attachments.ts';
+import { callModel } from '../../../activities/call-model.ts';
+import { builtinTools } from '../../../activities/tools/builtin/builtin-tools.ts';
+import { createRegistry } from '../../../activities/tools/registry.ts';
+import { callRunner } from '../../../activities/tools/call/runner.ts';
+import { probeSandbox } from '../../../activities/tools/sandbox.ts';
+import { memoryStore } from '../../../activities/transcript/store/memory-store.ts';
+import { reply, toolUse, type ScriptedModelOptions } from '../../../worker/scripted-model/index.ts';
+import { callKey, type Hash } from '../../../workflows/contract/ids.ts';
+import type { AttachmentProvider } from '../../../activities/attachments/prefetch.ts';
+import type { Append } from '../../../workflows/contract/activities.ts';
+import { benchDeps, fakeAttempt, prompt } from '../../support/bench-deps.ts';
+import { noHooks } from '../../support/no-hooks.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+import { until } from '../../support/until.ts';
+
+type Setup = { readonly script: ScriptedModelOptions['script']; readonly providers?: readonly AttachmentProvider[] };
+
+/** A session whose iterations are made one by one: the calls of a reply run before the next. */
+async function session({ script, providers = [] }: Setup) {
+  const [store, cwd] = [memoryStore(), join(tempDir(), 'workspace')];
+  mkdirSync(cwd);
+  const sandbox = await probeSandbox({ kinds: ['group'] });
+  const bench = await benchDeps({ script, store, run: { cwd } });
+  const tools = callRunner(store, createRegistry(builtinTools({ sandbox })), noHooks);
+  const attachments = createAttachments(providers, () => {});
+  const deps = { ...bench.deps, tools, attachments };
+  const model = callModel(deps);
+  let [head, append, step]: [Hash | null, readonly Append[], number] = [null, [prompt('Do it.')], 2];
+  const turn = async (): Promise<readonly unknown[]> => {
+    const result = await model(fakeAttempt(), bench.input({ head, append, step: step++, iteration: step }));
+    if (result.kind !== 'message') throw new Error(JSON.stringify(result));
+    const before = head === null ? 0 : (await bench.entries(head)).length;
+    const added = (await bench.entries(result.head)).slice(before);
+    const items = [];
+    for (const { index } of result.calls.filter(({ outcome }) => outcome === undefined)) {
+      const key = callKey('chain', result.head, index);
+      const config = await deps.config(bench.opened.config);
+      const call = (await bench.entries(result.head)).findLast((entry) => entry.kind === 'reply')?.message.content[
+        index
+      ];
+      if (call?.type !== 'tool_use') throw new Error('no call');
+      await tools.claimed(
+        config,
+        { ...call, index },
+        key,
+        fakeAttempt(),
+        { iteration: 1, say: () => {} },
+        { safe: false },
+      );
+      items.push({ index, key });
+    }
+    [head, append] = [result.head, items.length > 0 ? [{ kind: 'outcomes', items }] : [prompt(`More ${step}.`)]];
+    return added.flatMap((entry) => (entry.kind === 'notice' ? [entry.notice] : []));
+  };
+  return { ...bench, cwd, turn, attachments, head: () => head, file: (name: string) => join(cwd, name) };
+}
+
+const changed = (...paths: readonly string[]) => expect.objectContaining({ kind: 'files_changed', paths });
+
+test('L43 a file that was read and then changed by someone else is told once, and again when it changes again', async () => {
+  const { turn, file, bodies } = await session({
+    script: [reply([toolUse('read', { path: 'a.txt' })]), reply('1'), reply('2'), reply('3'), reply('4'), reply('5')],
+  });
+  writeFileSync(file('a.txt'), 'one');
+  writeFileSync(file('b.txt'), 'never read');
+  await turn();
+  expect(await turn()).toEqual([]);
+  writeFileSync(file('a.txt'), 'two, longer');
+  writeFileSync(file('b.txt'), 'changed');
+  expect(await turn()).toEqual([changed('a.txt')]);
+  expect(JSON.stringify(bodies().at(-1))).toContain('a.txt');
+  expect(await turn()).toEqual([]);
+  rmSync(file('a.txt'));
+  expect(await turn()).toEqual([changed('a.txt (deleted)')]);
+  expect(await turn()).toEqual([]);
+});
+
+test("L43 what the agent's own file tools change is not told, what another changes after them is", async () => {
+  const { turn, file } = await session({
+    script: [
+      reply([toolUse('write', { path: 'sub/new.txt', content: 'one' })]),
+      reply([toolUse('edit', { path: 'sub/new.txt', old_string: 'one', new_string: 'three' })]),
+      reply('1'),
+      reply('2'),
+    ],
+  });
+  await turn();
+  expect(await turn()).toEqual([]);
+  expect(await turn()).toEqual([]);
+  writeFileSync(file('sub/new.txt'), 'by someone else');
+  expect(await turn()).toEqual([changed('sub/new.txt')]);
+});
+
+test('L43 a worker that takes a session over finds in the transcript what was seen and told', async () => {
+  const { turn, file, deps, opened, head } = await session({
+    script: [reply([toolUse('read', { path: 'a.txt' })]), reply('1'), reply('2')],
+  });
+  writeFileSync(file('a.txt'), 'one');
+  await turn();
+  await turn();
+  const config = await deps.config(opened.config);
+  const seen = await deps.transcripts.view(config.session, head());
+  writeFileSync(file('a.txt'), 'two, longer');
+  expect(await turn()).toEqual([changed('a.txt')]);
+  const told = await deps.transcripts.view(config.session, head());
+  const other = createAttachments([], () => {});
+  const notice = { kind: 'notice', notice: changed('a.txt') };
+  expect(await other.collect(config, { view: seen, added: [] })).toEqual([notice]);
+  expect(await other.collect(config, { view: told, added: [] })).toEqual([]);
+});
+
+test('L43 what a provider says is attached once until it says something else', async () => {
+  let said = 'remember the milk';
+  let asked = 0;
+  const collect = (): string => (asked++, said);
+  const { turn, attachments, deps, opened, bodies } = await session({
+    script: [reply('1'), reply('2'), reply('3')],
+    providers: [{ name: 'memory', collect }],
+  });
+  const config = await deps.config(opened.config);
+  attachments.prefetch(config);
+  await until(() => asked === 1);
+  expect(await turn()).toEqual([{ kind: 'attachment', source: 'memory', text: 'remember the milk' }]);
+  expect(JSON.stringify(bodies()[0])).toContain('remember the milk');
+  await until(() => asked === 2);
+  expect(await turn()).toEqual([]);
+  said = 'and the bread';
+  await until(() => {
+    attachments.prefetch(config);
+    return asked > 3;
+  });
+  expect(await turn()).toEqual([{ kind: 'attachment', source: 'memory', text: 'and the bread' }]);
+});

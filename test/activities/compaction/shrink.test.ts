@@ -1,0 +1,96 @@
+// L8 before L9 and L10: old results are shrunk first, and when that is enough the small model is not asked.
+import { expect, test } from 'vitest';
+import { collapse } from '../../../activities/compaction/collapse.ts';
+import { compact } from '../../../activities/compaction/compact.ts';
+import type { Entry } from '../../../activities/transcript/log/entries.ts';
+import type { Append, Compact } from '../../../workflows/contract/activities.ts';
+import type { MessageId } from '../../../workflows/contract/ids.ts';
+import { callBlock, outcome, outcomes, reply, runStarted, session, textBlock, user } from '../../support/transcript.ts';
+import { attemptOf, compactionBench, type Answer } from './support.ts';
+
+const COLD = 6 * 60_000;
+
+const round = (n: number, size: number): Entry[] => [
+  reply([textBlock(`Round ${n}.`), callBlock(`c${n}`)]),
+  outcomes(outcome(1, 'x'.repeat(size))),
+];
+const rounds = (count: number, size = 8_000): Entry[] => Array.from({ length: count }, (_, n) => round(n, size)).flat();
+const prompt = { kind: 'user', id: 'm-new' as MessageId, body: { kind: 'text', text: 'And now?' } } as const;
+
+/** Seven results of which the two oldest may go, with a cold cache. */
+async function bench(answers: readonly Answer[] = [], entries: readonly Entry[] = rounds(7), now = COLD) {
+  const made = await compactionBench({ entries: [runStarted(1), user('Go.'), ...entries], answers, window: 20_000 });
+  const deps = { ...made.deps, now: () => now };
+  const input = { ...made.request, append: [prompt] as readonly Append[], trigger: 'auto' } as const;
+  const go = (more: Partial<Compact> = {}, attempt = attemptOf()) => compact(deps)(attempt, { ...input, ...more });
+  const stage = (unlessFreed: number) => collapse(deps)(attemptOf(), { ...made.request, unlessFreed });
+  const kinds = async (head: unknown) => {
+    const all = await made.entries(head as never);
+    return all.slice(2 + entries.length).map(({ kind }) => kind);
+  };
+  return { ...made, go, stage, kinds };
+}
+
+test('L8 L10 when they free enough that is all that is done: recorded as a model call records it, and no compaction', async () => {
+  const { go, kinds, asked, lines, deps } = await bench();
+  const result = await go({ unlessFreed: 3_000 });
+  if (result.kind !== 'shrunk') throw new Error(result.kind);
+  expect(result.freed).toBeGreaterThan(3_000);
+  expect(await kinds(result.head)).toEqual(['user', 'microcompact']);
+  const after = await deps.transcripts.extend(session, result.head, []);
+  expect(deps.transcripts.prepared(after, COLD)).toBe(after);
+  expect(asked).toHaveLength(0);
+  expect(lines.map(({ type }) => type)).toEqual(['user', 'fate']);
+  expect(lines.at(-1)).toMatchObject({ fate: 'stored' });
+  expect(await go({ unlessFreed: 3_000 }, attemptOf(2))).toEqual(result);
+});
+
+test('L8 L10 when they free too little a summary is made of what that leaves, by the same activity', async () => {
+  const { go, kinds, texts } = await bench(['They went round.']);
+  const result = await go({ unlessFreed: 5_000 });
+  if (result.kind !== 'compacted') throw new Error(result.kind);
+  expect(await kinds(result.head)).toEqual(['user', 'microcompact', 'boundary']);
+  expect(texts()[0]).toContain('An older result, about 8000 characters');
+});
+
+test('L9 L10 before a summary is made, what is staged is committed', async () => {
+  const staged: Entry = { kind: 'collapse_staged', from: 2, to: 4, short: 'Round 0 in short.' };
+  const { go, kinds, texts } = await bench(['They went round.'], [...rounds(7), staged], 0);
+  const result = await go({ unlessFreed: 5_000 });
+  if (result.kind !== 'compacted') throw new Error(result.kind);
+  expect(await kinds(result.head)).toEqual(['user', 'collapse_committed', 'boundary']);
+  expect(texts()[0]).toContain('Round 0 in short.');
+});
+
+test.each([
+  ['a warm cache', rounds(7), 0],
+  ['few results', rounds(5), COLD],
+])(
+  'L8 L12 when nothing can be freed and nothing else is wanted, nothing is stored, told or asked: %s',
+  async (_, entries, now) => {
+    const { go, asked, lines } = await bench([], entries, now);
+    expect(await go({ unlessFreed: -1 })).toMatchObject({ kind: 'unshrunk' });
+    expect(asked).toHaveLength(0);
+    expect(lines.map(({ type }) => type)).toEqual(['fate']);
+  },
+);
+
+test('L8 L10 a summary that fails leaves them shrunk', async () => {
+  const { go, kinds } = await bench(['blah '.repeat(60_000)]);
+  const result = await go({ unlessFreed: 5_000 });
+  if (result.kind !== 'failed') throw new Error(result.kind);
+  expect(result.freed).toBeGreaterThan(3_000);
+  expect(await kinds(result.head)).toEqual(['user', 'microcompact']);
+});
+
+test('L8 L9 they are shrunk before short forms are staged; when that is enough none is made', async () => {
+  const enough = await bench();
+  const shrunk = await enough.stage(3_000);
+  if (shrunk.kind !== 'shrunk') throw new Error(shrunk.kind);
+  expect(await enough.kinds(shrunk.head)).toEqual(['microcompact']);
+  const more = await bench(['One.', 'Two.', 'Three.', 'Four.'], rounds(9));
+  const staged = await more.stage(1_000_000);
+  if (staged.kind !== 'staged') throw new Error(staged.kind);
+  expect(staged.freed).toBeGreaterThan(3_000);
+  expect((await more.kinds(staged.head)).slice(0, 2)).toEqual(['microcompact', 'collapse_staged']);
+});

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { childEnvironment } from '../../../../activities/process/environment.ts';
+
+const secrets = {
+  ANTHROPIC_API_KEY: 'canary',
+  ANTHROPIC_AUTH_TOKEN: 'canary',
+  TEMPORAL_API_KEY: 'canary',
+  TEMPORAL_ADDRESS: 'canary',
+  AWS_SECRET_ACCESS_KEY: 'canary',
+  GITHUB_TOKEN: 'canary',
+  NODE_OPTIONS: '--require=./canary.js',
+  BASH_ENV: './canary.sh',
+  LD_PRELOAD: './canary.so',
+  HTTPS_PROXY: 'http://user:canary@proxy',
+  'BASH_FUNC_ls%%': '() { canary; }',
+};
+
+test('a child gets the ordinary variables, its mark, and nothing else', () => {
+  const ordinary = {
+    PATH: '/bin',
+    HOME: '/home/me',
+    LANG: 'C.UTF-8',
+    LC_ALL: 'C',
+    TZ: 'UTC',
+    TERM: 'xterm',
+    PWD: '/elsewhere',
+  };
+  expect(childEnvironment({ ...secrets, ...ordinary }, { cwd: '/workspace', callId: 'abc' })).toEqual({
+    ...ordinary,
+    TERM: 'dumb',
+    PWD: '/workspace',
+    PERDURE_CALL: 'abc',
+  });
+});
+
+test('what is named is passed on', () => {
+  const env = childEnvironment({ ...secrets, CI: '1' }, { cwd: '/', callId: 'abc', pass: ['CI', 'ABSENT'] });
+  expect(env).toEqual({ CI: '1', TERM: 'dumb', PWD: '/', PERDURE_CALL: 'abc' });
+});

@@ -1,0 +1,86 @@
+// The process that starts commands on behalf of a worker: what becomes of them when one of the two is gone.
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { procStat, processInfo } from '../../../../activities/process/proc.ts';
+import { SPAWNER_GONE, startCommand } from '../../../../activities/process/spawner.ts';
+import { until } from '../../../support/until.ts';
+import { tempFolder } from '../support.ts';
+
+const sleeping = { argv: ['sleep', '1000'], cwd: '/', env: { PATH: process.env['PATH'] ?? '' } };
+const spawnerOf = (pid: number): number => procStat(pid)?.parent ?? 0;
+
+test('a command leads its own group and session, and its end is told', async () => {
+  const { pid, startTime, exit } = await startCommand(sleeping, {});
+  expect(processInfo(pid)).toMatchObject({ group: pid, session: pid, startTime });
+  process.kill(pid, 'SIGTERM');
+  expect(await exit).toEqual({ code: null, signal: 'SIGTERM' });
+});
+
+test('commands are started by one process, which is not the worker', async () => {
+  const all = await Promise.all([1, 2, 3].map(() => startCommand(sleeping, {})));
+  const parents = new Set(all.map(({ pid }) => spawnerOf(pid)));
+  expect(parents.size).toBe(1);
+  expect(parents).not.toContain(process.pid);
+  for (const { pid } of all) process.kill(pid, 'SIGKILL');
+  await Promise.all(all.map(({ exit }) => exit));
+});
+
+test('when that process is killed what it had started counts as killed, and the next command finds another', async () => {
+  const running = await startCommand(sleeping, {});
+  const spawner = spawnerOf(running.pid);
+  process.kill(spawner, 'SIGSTOP');
+  const unheard = startCommand(sleeping, {});
+  process.kill(spawner, 'SIGKILL');
+  expect(await running.exit).toEqual({ code: null, signal: 'SIGKILL' });
+  await expect(unheard).rejects.toMatchObject({ code: SPAWNER_GONE });
+  process.kill(running.pid, 'SIGKILL');
+  const next = await startCommand({ ...sleeping, argv: ['true'] }, {});
+  expect(await next.exit).toEqual({ code: 0, signal: null });
+});
+
+/** A worker of its own, whose spawner has started a command; `then` runs in it with `spawner` and says more on its output. */
+async function workerThat(then = '') {
+  const script = fileURLToPath(new URL('../../../../activities/process/spawner-process.mjs', import.meta.url));
+  const program = `
+    import { fork } from 'node:child_process';
+    const stdio = ['ignore', 'ignore', 'inherit', 'ipc'];
+    const spawner = fork(${JSON.stringify(script)}, [String(process.pid)], { detached: true, execArgv: [], stdio });
+    spawner.on('message', ({ pid }) => { ${then} console.log(pid); });
+    spawner.send(${JSON.stringify({ ...sleeping, id: 1 })});`;
+  const worker = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const [line] = (await once(worker.stdout, 'data')) as [Buffer];
+  const command = Number(line.toString());
+  const spawner = spawnerOf(command);
+  expect(procStat(spawner)?.parent).toBe(worker.pid);
+  return { worker, command, spawner };
+}
+
+test('that process ends with its worker, however the worker ends', async () => {
+  const { worker, command, spawner } = await workerThat();
+  worker.kill('SIGKILL');
+  await until(() => processInfo(spawner) === null);
+  process.kill(command, 'SIGKILL');
+});
+
+test('a command that a worker had sent when it was killed is not started, and nobody waits for its pipe to be read', async () => {
+  const folder = tempFolder();
+  const [path, made] = [join(folder, 'fifo'), join(folder, 'made')];
+  execFileSync('mkfifo', [path]);
+  const late = { ...sleeping, id: 2, argv: ['touch', made], output: { path, inode: statSync(path).ino } };
+  const { worker, command, spawner } = await workerThat(
+    `process.kill(spawner.pid, 'SIGSTOP'); spawner.send(${JSON.stringify(late)});`,
+  );
+  const over = once(worker, 'exit');
+  worker.kill('SIGKILL');
+  await over;
+  process.kill(spawner, 'SIGCONT');
+  await until(() => processInfo(spawner) === null);
+  expect(existsSync(made)).toBe(false);
+  process.kill(command, 'SIGKILL');
+});

@@ -1,0 +1,109 @@
+// Rules for paths, held against what the built-in file tools say of their inputs.
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { builtinTools } from '../../../../activities/tools/builtin/builtin-tools.ts';
+import { prepareCall } from '../../../../activities/tools/call/prepare.ts';
+import { createRegistry } from '../../../../activities/tools/registry.ts';
+import { probeSandbox } from '../../../../activities/tools/sandbox.ts';
+import type { PermissionRules } from '../../../../workflows/contract/session.ts';
+import { simpleTool, tempFolder } from '../support.ts';
+
+const sandbox = await probeSandbox({ kinds: ['group'] });
+const registry = createRegistry([...builtinTools({ sandbox }), simpleTool({ name: 'mcp__web', risk: 'external' })]);
+
+/** With `src/out` → other, `in` → src, `src/away` → /etc, `src/none` → nothing. */
+function workspace(): string {
+  const cwd = join(tempFolder(), 'ws');
+  for (const folder of ['src/deep', 'other', 'secrets']) mkdirSync(join(cwd, folder), { recursive: true });
+  writeFileSync(join(cwd, 'secrets/.env'), '');
+  symlinkSync('../other', join(cwd, 'src/out'));
+  symlinkSync('src', join(cwd, 'in'));
+  symlinkSync('/etc', join(cwd, 'src/away'));
+  symlinkSync('nothing', join(cwd, 'src/none'));
+  return cwd;
+}
+
+function judged(permissions: PermissionRules, cwd: string, name: string, input: object): string {
+  const prepared = prepareCall(registry, { mode: 'default', permissions, cwd }, { name, input });
+  return prepared.kind === 'ready' ? prepared.permission.kind : prepared.text;
+}
+
+test.each([
+  ['src/**', 'src/a.ts', 'allow'],
+  ['src/**', 'src/deep/new/a.ts', 'allow'],
+  ['./src/', 'src/a.ts', 'allow'],
+  ['src/**', '$CWD/src/a.ts', 'allow'],
+  ['src/**', './src//deep/../a.ts', 'allow'],
+  ['src/**', 'in/a.ts', 'allow'],
+  ['src/*.ts', 'src/deep/a.ts', 'ask'],
+  ['src/**', 'srcs/a.ts', 'ask'],
+  ['src/**', 'src/../other/a.ts', 'ask'],
+  ['src/**', 'src/out/a.ts', 'ask'],
+  ['src/**', 'src/away/passwd', 'ask'],
+  ['src/**', 'src/none', 'ask'],
+  ['**', '.git/config', 'ask'],
+  ['**', '../x', 'ask'],
+  ['**', '', 'allow'],
+  ['.', 'src/a.ts', 'allow'],
+])('L55 allow write(%s): %j → %s', (pattern, path, decision) => {
+  const cwd = workspace();
+  const input = { path: path.replace('$CWD', cwd), content: '' };
+  expect(judged({ allow: [`write(${pattern})`] }, cwd, 'write', input)).toBe(decision);
+  // A rule is for the tool it names.
+  expect(judged({ allow: [`edit(${pattern})`] }, cwd, 'write', input)).toBe('ask');
+});
+
+test.each([
+  ['secrets/**', 'read', 'secrets/.env', 'deny'],
+  ['secrets', 'read', 'secrets/.env', 'deny'],
+  ['**/.env', 'read', 'src/../secrets/.env', 'deny'],
+  ['other/**', 'read', 'src/out/a.ts', 'deny'],
+  ['src/out/**', 'read', 'src/out/a.ts', 'deny'],
+  ['.', 'read', 'secrets/.env', 'deny'],
+  ['./', 'read', 'src/a.ts', 'deny'],
+  ['.', 'grep', undefined, 'deny'],
+  ['secrets/**', 'read', 'src/a.ts', 'allow'],
+  ['**', 'read', 'perdure:result/x', 'allow'],
+  ['secrets/**', 'grep', 'secrets', 'deny'],
+  ['secrets/**', 'grep', undefined, 'deny'],
+  ['secrets/**', 'glob', '.', 'deny'],
+  ['secrets/*.key', 'grep', 'secrets/deep', 'allow'],
+  ['{secrets,other/deep}/**', 'grep', 'other', 'deny'],
+  ['{secrets,other/deep}/**', 'grep', 'src', 'allow'],
+  ['src/{deep,away}', 'write', 'src/deep/a.ts', 'deny'],
+  ['{src/deep,x}', 'write', 'src/deep/more/a.ts', 'deny'],
+  ['src/{*.md,deep}', 'write', 'src/deep/a.ts', 'deny'],
+  ['src/{*.md,deep}', 'write', 'src/a.ts', 'ask'],
+  ['secrets/**', 'grep', 'src', 'allow'],
+])('L55 deny with pattern %s: %s of %s → %s', (pattern, tool, path, decision) => {
+  const more = { read: {}, write: { content: '' } }[tool] ?? { pattern: 'x' };
+  const input = { ...(path === undefined ? {} : { path }), ...more };
+  expect(judged({ deny: [`${tool}(${pattern})`] }, workspace(), tool, input)).toBe(decision);
+});
+
+test('L55 who denies or asks about write means edit too; who allows it does not', () => {
+  const edit = (permissions: PermissionRules): string =>
+    judged(permissions, '/workspace', 'edit', { path: 'src/a.ts', old_string: 'a', new_string: 'b' });
+  expect(edit({ allow: ['edit'], deny: ['write(src/**)'] })).toBe('deny');
+  expect(edit({ allow: ['edit'], deny: ['write'] })).toBe('deny');
+  expect(edit({ allow: ['edit'], ask: ['write(src/**)'] })).toBe('ask');
+  expect(edit({ allow: ['edit'], deny: ['write(other/**)'] })).toBe('allow');
+  expect(edit({ allow: ['write(src/**)'] })).toBe('ask');
+  const written = { path: 'src/a.ts', content: '' };
+  expect(judged({ allow: ['write'], deny: ['edit'] }, '/workspace', 'write', written)).toBe('allow');
+});
+
+test('L55 rules name tools exactly, or by a glob', () => {
+  const web = (permissions: PermissionRules): string => judged(permissions, '/workspace', 'mcp__web', {});
+  expect(web({ allow: ['mcp__*'] })).toBe('allow');
+  expect(web({ allow: ['*'] })).toBe('allow');
+  expect(web({ allow: ['mcp__w', 'MCP__*', 'web'] })).toBe('ask');
+  expect(web({ allow: ['*'], deny: ['mcp__*'] })).toBe('deny');
+});
+
+test('L55 where a tool does not say what a pattern is about, it denies and allows nothing', () => {
+  const web = (permissions: PermissionRules): string => judged(permissions, '/workspace', 'mcp__web', {});
+  expect(web({ allow: ['mcp__web(example.com)'] })).toBe('ask');
+  expect(web({ allow: ['*'], deny: ['mcp__web(example.com)'] })).toBe('deny');
+});

@@ -1,0 +1,147 @@
+// The calls of the loop as the activities make them: traits, what watchers see, what comes back.
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import type { Attempt } from '../../../activities/attempt.ts';
+import type { HookRunner } from '../../../activities/hooks/hooks.ts';
+import type { LiveEvent } from '../../../activities/live/events.ts';
+import type { RunConfig } from '../../../activities/configuration.ts';
+import { changingRegistry, createRegistry } from '../../../activities/tools/registry.ts';
+import { callRunner } from '../../../activities/tools/call/runner.ts';
+import type { Tool } from '../../../activities/tools/tool.ts';
+import { memoryStore } from '../../../activities/transcript/store/memory-store.ts';
+import type { CallKey, SessionId } from '../../../workflows/contract/ids.ts';
+import { noHooks } from '../../support/no-hooks.ts';
+import { simpleTool } from './support.ts';
+
+const config = {
+  session: 's-1' as SessionId,
+  queryId: 'q',
+  depth: 0,
+  cwd: '/',
+  mode: 'default',
+  rules: { maxBudgetUsd: null, maxTokens: null },
+} as unknown as RunConfig;
+const key = 'chain.head.0' as CallKey;
+
+const attempt: Attempt = {
+  session: config.session,
+  number: 1,
+  signal: new AbortController().signal,
+  abortedBy: () => null,
+  run: 'run',
+  fence: () => Promise.resolve(true),
+  remembered: undefined,
+  remember: () => undefined,
+};
+
+const block = (name: string, input: unknown = {}) => ({ index: 0, id: 'toolu_1', name, input });
+
+function runner(tools: readonly Tool[], hooks: HookRunner = noHooks) {
+  const events: LiveEvent[] = [];
+  const port = { iteration: 3, say: (event: LiveEvent): void => void events.push(event) };
+  return { calls: callRunner(memoryStore(), createRegistry(tools), hooks), events, port };
+}
+
+test('a call is planned by what is known of it: one that cannot run, asks or has a hook goes the regular way (L35 L37)', () => {
+  const tools = [simpleTool({ name: 'look', risk: 'read' }), simpleTool({ name: 'act' })];
+  const preToolHook: HookRunner = { ...noHooks, has: (name) => name === 'preTool' };
+  const bypass: RunConfig = { ...config, mode: 'bypass' };
+  const budgeted: RunConfig = { ...bypass, rules: { ...bypass.rules, maxTokens: 1_000 } };
+  const plan = (name: string, input: unknown = {}, run = config, hooks?: HookRunner): unknown => {
+    const { safe, plan: way } = runner(tools, hooks).calls.traits(run, block(name, input));
+    return [safe ? 'safe' : 'effectful', way];
+  };
+  expect(plan('look')).toEqual(['safe', 'early']);
+  expect(plan('act')).toEqual(['effectful', 'regular']);
+  expect(plan('act', {}, bypass)).toEqual(['effectful', 'with_reply']);
+  expect(plan('act', {}, budgeted)).toEqual(['effectful', 'regular']);
+  expect(plan('look', {}, budgeted)).toEqual(['safe', 'early']);
+  expect(plan('act', { bad: 1 })).toEqual(['safe', 'regular']);
+  expect(plan('absent')).toEqual(['safe', 'regular']);
+  expect(plan('look', {}, config, preToolHook)).toEqual(['safe', 'regular']);
+  expect(plan('act', {}, bypass, preToolHook)).toEqual(['effectful', 'regular']);
+});
+
+test('L38 what earlier calls changed counts for traits and for the call', async () => {
+  const { calls, port } = runner([simpleTool({ name: 'look', risk: 'read' })]);
+  const context = { allowedTools: ['other'] };
+  expect(calls.traits(config, block('look'), context).plan).toBe('regular');
+  const early = await calls.early(config, block('look'), 'id', { ...port, signal: attempt.signal }, context);
+  expect(early?.outcome.content).toContain('not among the tools');
+  expect(await calls.claimed(config, block('look'), key, attempt, port, { safe: true, context })).toMatchObject({
+    outcome: { isError: true },
+  });
+});
+
+test('L55 a call that waits for a decision is not shown to have started', async () => {
+  const { calls, events, port } = runner([simpleTool({})]);
+  const asked = await calls.claimed(config, block('simple'), key, attempt, port, { safe: false });
+  if (!('ask' in asked)) throw new Error('not asked');
+  expect(events).toEqual([]);
+  const decision = { kind: 'allow', inputHash: asked.ask.inputHash } as const;
+  await calls.claimed(config, block('simple'), key, attempt, port, { safe: false, decision });
+  expect(events.map(({ type }) => type)).toEqual(['tool_start', 'tool_end']);
+});
+
+test('L60 watchers see the start before what the call says, and once', async () => {
+  const tool = simpleTool({ risk: 'read', call: async (_, { progress }) => (progress('half'), { content: 'done' }) });
+  const { calls, events, port } = runner([tool]);
+  await calls.claimed(config, block('simple'), key, attempt, port, { safe: true });
+  expect(events.map(({ type }) => type)).toEqual(['tool_start', 'tool_progress', 'tool_end']);
+});
+
+test('L44 definitions are those of the last refresh', async () => {
+  const log = (): void => undefined;
+  const registry = changingRegistry(() => [simpleTool({ name: 'came' })], { initial: [], log });
+  const calls = callRunner(memoryStore(), registry, noHooks);
+  expect(calls.definitions).toEqual([]);
+  await calls.refresh();
+  expect(calls.definitions.map(({ name }) => name)).toEqual(['came']);
+  await expect(runner([]).calls.refresh()).resolves.toBeUndefined();
+});
+
+const enriching = (backfill: (input: Record<string, unknown>) => unknown): Tool =>
+  simpleTool({ inputSchema: z.looseObject({}), backfillObservableInput: (input) => backfill(input as never) });
+
+test('L18 observers see an enriched copy, and the input stays as it was', () => {
+  const tool = enriching((input) => {
+    (input['list'] as string[]).push('added');
+    return { ...input, path: '/workspace/a' };
+  });
+  const input = { list: ['own'] };
+  expect(runner([tool]).calls.observable(block('simple', input))).toEqual({
+    list: ['own', 'added'],
+    path: '/workspace/a',
+  });
+  expect(input).toEqual({ list: ['own'] });
+});
+
+const loop: Record<string, unknown> = {};
+loop['self'] = loop;
+
+test.each<[string, (input: Record<string, unknown>) => unknown]>([
+  [
+    'throws',
+    () => {
+      throw new TypeError('broken');
+    },
+  ],
+  ['answers nothing', () => undefined],
+  ['answers with what is no JSON', () => loop],
+  ['answers with a function', () => () => 1],
+])('L18 where the tool %s, observers see a copy of the input', (_, backfill) => {
+  const input = { a: { b: 1 } };
+  const seen = runner([enriching(backfill)]).calls.observable(block('simple', input));
+  expect(seen).toEqual(input);
+  expect((seen as typeof input).a).not.toBe(input.a);
+});
+
+test('L18 an unknown tool, an input that does not fit and one too deep to copy throw nothing', () => {
+  const { calls } = runner([simpleTool({ backfillObservableInput: () => ({ enriched: true }) })]);
+  expect(calls.observable(block('absent', { a: 1 }))).toEqual({ a: 1 });
+  expect(calls.observable(block('simple', { text: 3 }))).toEqual({ text: 3 });
+  let deep: unknown = [];
+  for (let depth = 0; depth < 100_000; depth++) deep = [deep];
+  expect(() => calls.observable(block('simple', deep))).not.toThrow();
+  expect(calls.traits(config, block('simple', deep))).toMatchObject({ safe: true, plan: 'regular' });
+});

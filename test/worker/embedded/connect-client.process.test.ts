@@ -1,0 +1,91 @@
+import { createServer } from 'node:net';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { msToTs } from '@temporalio/common/lib/time.js';
+import { connectClient } from '../../../worker/embedded/connect-client.ts';
+import { dataFolder } from '../../../worker/embedded/data-folder.ts';
+import { ensurePhaseAttribute } from '../../../client/connect/open-server.ts';
+import { freePort } from '../../../worker/embedded/server-args.ts';
+import { type Embedded, joinServer } from '../../../worker/embedded/join-server.ts';
+import { stopServer } from '../../../worker/embedded/start-server.ts';
+import { joining, serverOf, temporaryData, until } from './support.ts';
+
+const root = mkdtempSync(join(tmpdir(), 'perdure-'));
+let server: Embedded;
+
+beforeAll(async () => {
+  server = await joinServer(joining(dataFolder({ PERDURE_DATA: root })));
+});
+afterAll(async () => {
+  await server.leave();
+  rmSync(root, { recursive: true, force: true });
+});
+
+async function connected() {
+  const found = await connectClient({ address: server.address, namespace: 'default' });
+  onTestFinished(found.close);
+  return found;
+}
+
+test('the embedded server knows the phase attribute', async () => {
+  const { client, connection } = await connected();
+  expect(await ensurePhaseAttribute(connection, 'default')).toBe(true);
+  const start = { workflowId: 'w', taskQueue: 'none', searchAttributes: { PerdurePhase: ['idle'] } };
+  await client.workflow.start('anyType', start);
+});
+
+test('a namespace without the phase attribute gets it, and is asked once', async () => {
+  const { connection } = await connected();
+  const namespace = 'other';
+  const workflowExecutionRetentionPeriod = msToTs('1 day');
+  await connection.workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod });
+  const asked = ensurePhaseAttribute(connection, namespace);
+  expect(ensurePhaseAttribute(connection, namespace)).toBe(asked);
+  expect(await asked).toBe(true);
+  const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
+  expect(Object.keys(customAttributes)).toContain('PerdurePhase');
+});
+
+test('a missing namespace is named, with what to do', async () => {
+  const { address } = server;
+  await expect(connectClient({ address, namespace: 'nowhere' })).rejects.toThrow(
+    `the Temporal server at ${address} has no namespace nowhere: create it with \`temporal operator namespace create -n nowhere\``,
+  );
+});
+
+test('an address where nothing listens, or something else, is named within 5 s', async () => {
+  const other = createServer((socket) => void socket.on('error', () => undefined).end('hello'));
+  const address = `127.0.0.1:${await freePort()}`;
+  const otherAddress = `127.0.0.1:${await freePort()}`;
+  await new Promise<void>((resolve) => other.listen(Number(otherAddress.split(':')[1]), '127.0.0.1', resolve));
+  onTestFinished(() => void other.close());
+  const started = performance.now();
+  await Promise.all([
+    expect(connectClient({ address, namespace: 'default' })).rejects.toThrow(
+      `no Temporal server answers at ${address}: nothing listens there; start it, or correct TEMPORAL_ADDRESS`,
+    ),
+    expect(connectClient({ address: otherAddress, namespace: 'default' })).rejects.toThrow(
+      `no Temporal server answers at ${otherAddress}: something listens there, but does not speak gRPC`,
+    ),
+  ]);
+  expect(performance.now() - started).toBeLessThan(5_500);
+});
+
+test('a call that waits to be tried again when its connection closes fails, and ends nothing else', async () => {
+  const folder = temporaryData();
+  const { address, leave } = await joinServer(joining(folder));
+  onTestFinished(leave);
+  const { client, close } = await connectClient({ address, namespace: 'default' });
+  await stopServer(serverOf(folder));
+  let refused = 0;
+  const nobody = createServer((socket) => void (refused++, socket.on('error', () => undefined).destroy()));
+  onTestFinished(() => void nobody.close());
+  const calls = Array.from({ length: 50 }, () => client.workflow.getHandle('any').describe());
+  const ends = Promise.allSettled(calls);
+  nobody.listen(Number(address.split(':')[1]), '127.0.0.1');
+  await until(() => refused > 2);
+  await close();
+  expect((await ends).map(({ status }) => status)).toEqual(calls.map(() => 'rejected'));
+});

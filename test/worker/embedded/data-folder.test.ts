@@ -1,0 +1,62 @@
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { dataFolder } from '../../../worker/embedded/data-folder.ts';
+import { SetupProblem } from '../../../worker/setup-problem.ts';
+import { temporaryFolder } from './support.ts';
+
+test('the data folder is PERDURE_DATA, else in XDG_DATA_HOME, else in ~/.local/share', () => {
+  const at = temporaryFolder();
+  const env = { PERDURE_DATA: join(at, 'named'), XDG_DATA_HOME: join(at, 'xdg'), HOME: join(at, 'home') };
+  expect(dataFolder(env).root).toBe(join(at, 'named'));
+  expect(dataFolder({ ...env, PERDURE_DATA: '' }).root).toBe(join(at, 'xdg/perdure'));
+  expect(dataFolder({ HOME: env.HOME, XDG_DATA_HOME: 'relative' }).root).toBe(join(at, 'home/.local/share/perdure'));
+});
+
+test('it is made for its owner alone and opens again', () => {
+  const env = { PERDURE_DATA: join(temporaryFolder(), 'a/b') };
+  const made = dataFolder(env);
+  expect(statSync(made.root).mode & 0o777).toBe(0o700);
+  expect(JSON.parse(readFileSync(join(made.root, 'data.json'), 'utf8'))).toEqual({ version: 1 });
+  expect(dataFolder(env)).toEqual(made);
+});
+
+test('the folder of another version is refused and left as it is', () => {
+  const root = temporaryFolder();
+  writeFileSync(join(root, 'data.json'), '{"version": 2}');
+  expect(() => dataFolder({ PERDURE_DATA: root })).toThrow(
+    /another version of perdure made .* version 2.*PERDURE_DATA/,
+  );
+  expect(existsSync(join(root, 'store'))).toBe(false);
+});
+
+test.each(['', '{"vers', 'null', '{"version":"1"}'])('a damaged data.json (%j) is named and left as it is', (text) => {
+  const root = temporaryFolder();
+  const path = join(root, 'data.json');
+  writeFileSync(path, text);
+  expect(() => dataFolder({ PERDURE_DATA: root })).toThrow(/data\.json is damaged .* write \{"version":1\} there/);
+  expect(readFileSync(path, 'utf8')).toBe(text);
+});
+
+test('a path that is a file, or leads through one, is refused in one line', () => {
+  const file = join(temporaryFolder(), 'file');
+  writeFileSync(file, '');
+  for (const path of [file, join(file, 'data'), join(file, 'a/b')]) {
+    expect(() => dataFolder({ PERDURE_DATA: path })).toThrow(SetupProblem);
+    expect(() => dataFolder({ PERDURE_DATA: path })).toThrow(
+      /^cannot use the data folder .* is a file; .*PERDURE_DATA.*$/,
+    );
+  }
+});
+
+test.runIf(existsSync('/proc/self'))('a path where nothing can be made is refused in one line, at once', () => {
+  expect(() => dataFolder({ PERDURE_DATA: '/proc/nowhere/data' })).toThrow(
+    /^cannot use the data folder .* it cannot be made there; .*PERDURE_DATA.*$/,
+  );
+});
+
+test('a data.json that cannot be read is refused in one line', () => {
+  const root = temporaryFolder();
+  mkdirSync(join(root, 'data.json'));
+  expect(() => dataFolder({ PERDURE_DATA: root })).toThrow(/^cannot use the data folder .*$/);
+});

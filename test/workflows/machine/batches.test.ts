@@ -1,0 +1,45 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { batches, LARGEST_BATCH } from '../../../workflows/machine/calls.ts';
+import { call } from '../../support/machine.ts';
+
+const plan = (pattern: string): string[] =>
+  batches(
+    pattern
+      .split('')
+      .map((kind, index) => call(index, { safe: kind !== 'u', ...(kind === 'd' ? { outcome: {} } : {}) })),
+  ).map((batch) => batch.map(({ index }) => index).join('+'));
+
+describe('batches', () => {
+  it.each([
+    ['sss', ['0+1+2']],
+    ['u', ['0']],
+    ['ssuss', ['0+1', '2', '3+4']],
+    ['uu', ['0', '1']],
+    ['dsds', ['1+3']],
+    ['ddd', []],
+    ['', []],
+  ])('L35 %s runs as %j', (pattern, expected) => {
+    expect(plan(pattern)).toEqual(expected);
+  });
+
+  it('L35 more safe calls than a server takes at once run a hundred at a time', () => {
+    const calls = Array.from({ length: 2_100 }, (_, index) => call(index));
+    const planned = batches(calls);
+    expect(planned.flat()).toEqual(calls);
+    expect(Math.max(...planned.map((batch) => batch.length))).toBe(LARGEST_BATCH);
+  });
+
+  it('L35 every open call is in exactly one batch, in the model order, and no unsafe call has company', () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom('s', 'u', 'd')), (pattern) => {
+        const calls = pattern.map((kind, index) =>
+          call(index, { safe: kind !== 'u', ...(kind === 'd' ? { outcome: {} } : {}) }),
+        );
+        const planned = batches(calls);
+        expect(planned.flat()).toEqual(calls.filter(({ outcome }) => !outcome));
+        for (const batch of planned) if (batch.some(({ safe }) => !safe)) expect(batch).toHaveLength(1);
+      }),
+    );
+  });
+});

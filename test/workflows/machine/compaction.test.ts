@@ -1,0 +1,164 @@
+// L8 before L9, L10 and L12: what old results free, which only an activity can say; and what each end of a compaction leaves.
+import { describe, expect, it } from 'vitest';
+import type { Compacted } from '../../../workflows/contract/activities.ts';
+import { noSpend, type Rules } from '../../../workflows/contract/loop.ts';
+import { absorb } from '../../../workflows/machine/absorb.ts';
+import { collapseInput, compactInput } from '../../../workflows/machine/context.ts';
+import { decide } from '../../../workflows/machine/decide.ts';
+import type { Event, Move, Performed } from '../../../workflows/machine/events.ts';
+import { loop } from '../../../workflows/machine/loop.ts';
+import type { RunState } from '../../../workflows/machine/state.ts';
+import { hash, model, modelEvent, replied, rules, state, usd, userMessage } from '../../support/machine.ts';
+
+const off: Partial<Rules> = { compaction: { ...rules.compaction, enabled: false } };
+const tracking = state().compaction;
+
+const shrunk = (freed: number): Compacted => ({ kind: 'shrunk', head: hash('marked'), freed, spend: noSpend });
+const unshrunk: Compacted = { kind: 'unshrunk', tokens: 1_000_000, spend: noSpend };
+const done: Compacted = { kind: 'compacted', head: hash('short'), before: 180_000, after: 20_000, spend: noSpend };
+const failed: Compacted = { kind: 'failed', detail: 'no summary', spend: noSpend };
+
+type Because = Extract<Move, { do: 'compact' }>['because'];
+
+function compacted(result: Compacted, because: Because = null): Event {
+  return { kind: 'compacted', result, move: { do: 'compact', trigger: 'auto', because }, stop: null };
+}
+
+/** What is done until the model is called, or the run ends; `answers` to compactions, in order. */
+async function before(from: Partial<RunState>, answers: readonly Compacted[], limits: Partial<Rules> = {}) {
+  const moves: unknown[] = [];
+  const left = [...answers];
+  let called: RunState | null = null;
+  const perform = (move: Performed, at: RunState): Promise<Event> => {
+    if (move.do === 'call_model') {
+      called = at;
+      return Promise.resolve(modelEvent(replied()));
+    }
+    moves.push(move.do === 'compact' ? (move.unlessFreed ?? 'summary') : move.do);
+    const result = left.shift();
+    if (move.do !== 'compact' || !result) throw new Error(`no answer to ${JSON.stringify(move)}`);
+    return Promise.resolve({ kind: 'compacted', result, move, stop: null });
+  };
+  const limited = { ...rules, ...limits, compaction: { ...(limits.compaction ?? rules.compaction), collapse: false } };
+  const { terminal } = await loop(state(from), limited, { perform, wentRound: () => null });
+  return { moves, called: called as RunState | null, reason: terminal.reason, left };
+}
+
+describe('old results are shrunk before anything else is done', () => {
+  it('L8 L10 what they free can make a summary unnecessary: it is no compaction, and the call follows', async () => {
+    const pending = [{ kind: 'user', ...userMessage('p'), body: { kind: 'text', text: 'x'.repeat(8_000) } }] as const;
+    const compaction = { ...tracking, failures: 1, close: 2, lastTurn: 1 };
+    const from = { contextTokens: 190_000, newerTokens: 1_000, pending, compaction, taskRemaining: 70_000 };
+    const { moves, called } = await before(from, [shrunk(40_000)], { taskBudget: 100_000 });
+    expect(moves).toEqual([23_000]);
+    expect(called).toMatchObject({ head: hash('marked'), contextTokens: 150_000, newerTokens: 3_000, pending: [] });
+    expect(called).toMatchObject({ compaction: { ...compaction, shrunkIn: 1 }, taskRemaining: 70_000 });
+  });
+
+  it.each<[string, Partial<RunState>, readonly Compacted[], readonly unknown[], number]>([
+    ['alone they do', { staged: [9_000] }, [shrunk(30_000)], [11_000], 0],
+    ['with what is staged', { staged: [9_000, 9_000] }, [shrunk(5_000)], [2_000], 2],
+    ['what is staged does alone', { staged: [30_000] }, [unshrunk], [-10_000], 1],
+    ['neither does', { staged: [9_000] }, [done], [11_000], 0],
+    ['a summary fails: what is staged is committed', { staged: [9_000] }, [failed], [11_000], 1],
+  ])('L8 L9 what is staged is committed after them, and only then: %s', async (_, from, answers, moves, count) => {
+    const walked = await before({ contextTokens: 190_000, ...from }, answers);
+    const committed = walked.called?.pending.flatMap((append) =>
+      append.kind === 'collapse_committed' ? [append.count] : [],
+    );
+    expect([walked.moves, walked.reason]).toEqual([moves, 'completed']);
+    expect(committed).toEqual(count > 0 ? [count] : []);
+  });
+
+  it('L8 L12 with compaction off they are asked once before the limit, which comes when they free too little', async () => {
+    const full = { contextTokens: 205_000 };
+    expect(await before(full, [shrunk(21_000)], off)).toMatchObject({ moves: [-1], reason: 'completed' });
+    for (const answer of [shrunk(1_000), unshrunk, failed]) {
+      expect(await before(full, [answer], off)).toMatchObject({ moves: [-1], reason: 'blocking_limit' });
+    }
+    expect(await before({ contextTokens: 199_000 }, [], off)).toMatchObject({ moves: [], reason: 'completed' });
+  });
+
+  it('L8 L12 and so they are when compaction is spent', async () => {
+    const spent = { contextTokens: 205_000, compaction: { ...tracking, failures: 3 } };
+    expect(await before(spent, [shrunk(21_000)])).toMatchObject({ moves: [-1], reason: 'completed' });
+    expect(await before(spent, [unshrunk])).toMatchObject({ moves: [-1], reason: 'blocking_limit' });
+  });
+
+  it('L8 L10 a summary that fails may leave them shrunk, which can be room enough', async () => {
+    const marked: Compacted = { ...failed, head: hash('marked'), freed: 21_000 };
+    const { moves, called } = await before({ contextTokens: 205_000 }, [marked]);
+    expect(moves).toEqual([35_000]);
+    expect(called).toMatchObject({ head: hash('marked'), contextTokens: 184_000, compaction: { failures: 1 } });
+    expect(called?.pending).toMatchObject([{ notice: { kind: 'compaction_failed' } }]);
+  });
+
+  it('L10 L12 each iteration asks once: in a full window failures lead on to the limit', async () => {
+    const { moves, reason } = await before({ contextTokens: 205_000 }, [failed, failed, failed]);
+    expect([moves, reason]).toEqual([[35_000, 'summary', 'summary'], 'blocking_limit']);
+  });
+
+  it('L8 L9 what they free can make staging unnecessary', () => {
+    const event: Event = {
+      kind: 'collapsed',
+      result: shrunk(20_000) as Extract<Compacted, { kind: 'shrunk' }>,
+      stop: null,
+    };
+    const next = absorb(state({ contextTokens: 150_000 }), rules, event);
+    expect(next).toMatchObject({ head: hash('marked'), contextTokens: 130_000, staged: [] });
+    expect(decide(next, rules, event)).toEqual({ do: 'call_model' });
+  });
+
+  it('L9 what was pending is stored with what is staged, and still counted', () => {
+    const pending = [{ kind: 'user', ...userMessage('p'), body: { kind: 'text', text: 'x'.repeat(8_000) } }] as const;
+    const result = { kind: 'staged', head: hash('s'), savings: [5_000], freed: 20_000, spend: noSpend } as const;
+    const from = state({ contextTokens: 160_000, newerTokens: 1_000, pending });
+    const next = absorb(from, rules, { kind: 'collapsed', result, stop: null });
+    expect(next).toMatchObject({ contextTokens: 140_000, newerTokens: 3_000, pending: [], staged: [5_000] });
+  });
+});
+
+describe('the end of a compaction', () => {
+  it('L10 one that worked leaves nothing of what was before', () => {
+    const from = {
+      failures: 4,
+      newerTokens: 9_000,
+      staged: [1_000],
+      pending: [{ kind: 'snip', entries: [1] }],
+    } as const;
+    const compaction = { ...tracking, failures: 2, stagedAt: 150_000 };
+    const after = absorb(state({ contextTokens: 180_000, ...from, compaction }), rules, compacted(done));
+    expect(after).toMatchObject({ contextTokens: 20_000, newerTokens: 0, staged: [], pending: [], failures: 0 });
+    expect(after.compaction).toEqual({ failures: 0, close: 1, lastTurn: 1, triedIn: 1, shrunkIn: 1, stagedAt: null });
+  });
+
+  it('L10 L24 three close ones end the run, also when the API asked for the third', () => {
+    const because = { reason: 'prompt_too_long', detail: 'big' } as const;
+    const compaction = { ...tracking, close: 2, lastTurn: 5 };
+    const next = (turn: number) => {
+      const event = compacted(done, because);
+      return decide(absorb(state({ turn, compaction }), rules, event), rules, event);
+    };
+    expect(next(7)).toMatchObject({ terminal: { reason: 'blocking_limit' } });
+    expect(next(8)).toMatchObject({ transition: { reason: 'reactive_compact_retry' } });
+  });
+
+  it('L14 a long wait of the small model parks the run, is no failure, and its count goes into the next attempt', () => {
+    const parked: Compacted = { kind: 'parked', waitMs: 90_000, failures: 2, detail: '429', spend: usd(1) };
+    const event = compacted(parked);
+    const waiting = absorb(state({ contextTokens: 205_000 }), rules, event);
+    expect(decide(waiting, rules, event)).toEqual({ do: 'park', waitMs: 90_000 });
+    expect(waiting).toMatchObject({ pending: [], compaction: { failures: 0 }, spend: { usd: 1 } });
+    const again = decide(waiting, rules, { kind: 'ready' });
+    if (again.do !== 'compact') throw new Error(again.do);
+    expect(compactInput(waiting, rules, again)).toMatchObject({ trigger: 'auto', failures: 2, unlessFreed: 35_000 });
+    expect(absorb(waiting, rules, compacted(failed)).failures).toBe(0);
+  });
+
+  it('L9 L10 L19 it is made for the window of the model in use', () => {
+    const limits = { ...rules, models: [model, { ...model, window: 100_000 }] as const };
+    const move = decide(state({ contextTokens: 75_000, modelPosition: 1 }), limits, { kind: 'ready' });
+    if (move.do !== 'collapse') throw new Error(move.do);
+    expect(collapseInput(state({ modelPosition: 1 }), rules, move)).toEqual({ model: 1, unlessFreed: 5_000 });
+  });
+});

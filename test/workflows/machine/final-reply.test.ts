@@ -1,0 +1,156 @@
+import { describe, expect, it } from 'vitest';
+import type { StopHooksRan } from '../../../workflows/contract/activities.ts';
+import { noSpend } from '../../../workflows/contract/loop.ts';
+import { absorb } from '../../../workflows/machine/absorb.ts';
+import type { Event } from '../../../workflows/machine/events.ts';
+import type { RunState } from '../../../workflows/machine/state.ts';
+import { apply } from '../../../workflows/machine/transitions.ts';
+import { call, model, modelEvent, output, replied, rules, state, toolsRan, next } from '../../support/machine.ts';
+
+const answer = modelEvent(replied());
+const hooks = (verdict: StopHooksRan['verdict'], failed: StopHooksRan['failed'] = []): Event => {
+  return { kind: 'hooks_ran', ran: { verdict, failed }, stop: null };
+};
+
+describe('structured output', () => {
+  const structured = { structured: true };
+  const bad = modelEvent(replied([], { problem: 'name: missing' }));
+
+  it('L53 a bad answer goes back with the reason, five times at most', () => {
+    expect(next(bad, {}, structured)).toEqual({
+      do: 'go_round',
+      transition: {
+        reason: 'structured_output_retry',
+        append: [{ kind: 'notice', notice: { kind: 'structured_output', problem: 'name: missing' } }],
+      },
+    });
+    expect(next(bad, { structuredRetries: 5 }, structured)).toMatchObject({
+      terminal: { reason: 'structured_output_failed', detail: expect.stringContaining('name: missing') },
+    });
+  });
+
+  it('L53 is checked before stop hooks', () => {
+    expect(next(bad, {}, { ...structured, stopHooks: true })).toMatchObject({ do: 'go_round' });
+    expect(next(answer, {}, { ...structured, stopHooks: true })).toMatchObject({ do: 'run_stop_hooks' });
+  });
+});
+
+describe('stop hooks', () => {
+  it('L30 a blocking error goes back to the model, at most eight times a run', () => {
+    const blocked = hooks({ kind: 'blocked', text: 'tests fail' });
+    expect(next(blocked)).toMatchObject({
+      do: 'go_round',
+      transition: { reason: 'stop_hook_blocking', append: [{ notice: { kind: 'stop_hook', text: 'tests fail' } }] },
+    });
+    expect(next(blocked, { stopHookRounds: 8 })).toMatchObject({
+      terminal: { reason: 'stop_hook_prevented', detail: 'tests fail' },
+    });
+  });
+
+  it('L30 rounds are not reset by the next turn', () => {
+    const round = apply(state({ stopHookRounds: 7 }), { reason: 'stop_hook_blocking', append: [] });
+    const turn = apply(round, { reason: 'next_turn', messages: [], snips: [], summarize: false });
+    expect(turn).toMatchObject({ stopHookRounds: 8, stopHookActive: true });
+  });
+
+  it('L30 preventing ends the run; a hook that crashed is reported and is no block', () => {
+    expect(next(hooks({ kind: 'prevented', detail: 'no' }))).toMatchObject({
+      terminal: { reason: 'stop_hook_prevented', detail: 'no' },
+    });
+    const crashed = hooks({ kind: 'passed' }, [{ hook: 'lint', detail: 'exit 127' }]);
+    expect(next(crashed)).toMatchObject({ terminal: { reason: 'completed' } });
+    expect(absorb(state(), rules, crashed).pending).toEqual([
+      { kind: 'notice', notice: { kind: 'hook_failed', hook: 'lint', detail: 'exit 127' } },
+    ]);
+  });
+});
+
+describe('token budget', () => {
+  const budget = { tokenBudget: 10_000 };
+  const spent = (tokens: number, tracker: Partial<RunState['tokenBudget']> = {}): Partial<RunState> => {
+    return { spend: output(tokens), tokenBudget: { continuations: 0, lastDelta: 0, lastTotal: 0, ...tracker } };
+  };
+
+  it('L31 below ninety per cent the run continues', () => {
+    expect(next(answer, spent(100), budget)).toMatchObject({
+      transition: {
+        reason: 'token_budget_continuation',
+        append: [{ notice: { kind: 'token_budget', spent: 100, budget: 10_000 } }],
+      },
+    });
+    expect(next(answer, spent(9_000), budget)).toMatchObject({ terminal: { reason: 'completed' } });
+  });
+
+  it('L31 stops when three continuations and two small deltas show no progress', () => {
+    const idle = { continuations: 3, lastTotal: 4_000, lastDelta: 499 };
+    expect(next(answer, spent(4_499, idle), budget)).toMatchObject({ terminal: { reason: 'completed' } });
+    expect(next(answer, spent(4_500, idle), budget)).toMatchObject({ do: 'go_round' });
+    expect(next(answer, spent(4_499, { ...idle, lastDelta: 500 }), budget)).toMatchObject({ do: 'go_round' });
+    expect(next(answer, spent(4_499, { ...idle, continuations: 2 }), budget)).toMatchObject({ do: 'go_round' });
+  });
+
+  it('L2 L31 the tracker follows each continuation', () => {
+    const after = apply(state(spent(4_500, { continuations: 1, lastTotal: 4_000, lastDelta: 9 })), {
+      reason: 'token_budget_continuation',
+      append: [],
+    });
+    expect(after.tokenBudget).toEqual({ continuations: 2, lastDelta: 500, lastTotal: 4_500 });
+  });
+});
+
+describe('fallback', () => {
+  const fallback = modelEvent({ kind: 'fallback', from: 'a', to: 'b', calls: ['read'], detail: '529', spend: noSpend });
+
+  it('L19 goes round on the next model with a notice that lists the calls that are not sent', () => {
+    const limits = { models: [model, model] as const };
+    const notice = { kind: 'model_switched', from: 'a', to: 'b', calls: ['read'], detail: '529' };
+    expect(next(fallback, {}, limits)).toMatchObject({
+      transition: { reason: 'model_fallback', append: [{ kind: 'notice', notice }] },
+    });
+    expect(next(fallback, { modelPosition: 1 }, limits)).toMatchObject({ terminal: { reason: 'model_error' } });
+  });
+});
+
+describe('what ends or changes a run after its tools', () => {
+  it('L41 a hook or a tool ends the run after its result', () => {
+    const event = toolsRan([call(0), call(1)], { facts: [{}, { stop: 'enough' }] });
+    expect(next(event)).toMatchObject({ terminal: { reason: 'hook_stopped', detail: 'enough' } });
+    expect(next({ ...(event as object), stop: 'interrupt' } as Event)).toMatchObject({
+      terminal: { reason: 'aborted_tools' },
+    });
+  });
+
+  it('L41 a prompt hook ends the run before the model is called', () => {
+    const event = modelEvent({ kind: 'hook_stopped', detail: 'no such task', spend: noSpend });
+    expect(next(event)).toMatchObject({ terminal: { reason: 'hook_stopped', detail: 'no such task' } });
+  });
+
+  it('L38 context modifiers take effect in the order of the model', () => {
+    const facts = [{ modify: { cwd: '/w/a' } }, { modify: { cwd: '/w/b', allowedTools: ['read'] } }, {}];
+    const after = absorb(state(), rules, toolsRan([call(0), call(1), call(2)], { facts }));
+    expect(after.toolContext).toEqual({ cwd: '/w/b', allowedTools: ['read'] });
+  });
+
+  it('L42 the summary of a batch joins what comes next, and its failure changes nothing', () => {
+    const pendingSummary = { head: state().head!, append: [], iteration: 1 };
+    const made = { ...answer, summary: { text: 'read two files', spend: output(7) } } as Event;
+    const after = absorb(state({ pendingSummary }), rules, made);
+    expect(after.pending).toEqual([{ kind: 'notice', notice: { kind: 'batch_summary', text: 'read two files' } }]);
+    expect(after).toMatchObject({ pendingSummary: null, spend: { usage: { output: 7 } } });
+    const failed = { ...answer, summary: { text: null, spend: noSpend } } as Event;
+    expect(absorb(state({ pendingSummary }), rules, failed)).toMatchObject({ pending: [], pendingSummary: null });
+    expect(absorb(state({ pendingSummary }), rules, answer)).toMatchObject({ pendingSummary });
+  });
+
+  it('L7 entries to be snipped leave with the next turn', () => {
+    const move = next(toolsRan([call(0)], { snips: [3, 4] }));
+    if (move.do !== 'go_round') throw new Error(move.do);
+    expect(apply(state(), move.transition).pending).toContainEqual({ kind: 'snip', entries: [3, 4] });
+  });
+
+  it('L51 a limit of tokens ends the run like one of money', () => {
+    expect(next({ kind: 'ready' }, { spend: output(500) }, { maxTokens: 500 })).toMatchObject({
+      terminal: { reason: 'budget_exceeded', limitTokens: 500, spentTokens: 500 },
+    });
+  });
+});

@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import type { Event, Performed } from '../../../workflows/machine/events.ts';
+import { loop } from '../../../workflows/machine/loop.ts';
+import { initialState, type RunState } from '../../../workflows/machine/state.ts';
+import { call, cutOff, modelEvent, replied, rules, toolsRan } from '../../support/machine.ts';
+
+/** Runs the loop with `answer` for the world; stops a test that would never end. */
+async function walk(answer: (move: Performed, state: RunState) => Event, limits = rules) {
+  const states: RunState[] = [];
+  const end = await loop(initialState(null, []), limits, {
+    perform: (move, state) => {
+      if (states.length > 5_000) throw new Error('the walk does not end');
+      states.push(state);
+      return Promise.resolve(answer(move, state));
+    },
+    wentRound: () => null,
+  });
+  return { ...end, states };
+}
+
+describe('the loop with scripted dependencies', () => {
+  it('L54 reads, answers and completes in two turns without a server', async () => {
+    let calls = 0;
+    const { state, terminal } = await walk((move) => {
+      if (move.do === 'run_tools') return toolsRan(move.calls);
+      calls += 1;
+      return modelEvent(replied(calls === 1 ? [call(0)] : []));
+    });
+    expect(terminal).toEqual({ reason: 'completed' });
+    expect(state).toMatchObject({ turn: 2, iteration: 2, counts: { next_turn: 1 } });
+  });
+
+  it('L26 L27 L28 a model that is always cut escalates once, recovers three times, then says so', async () => {
+    const { state, terminal } = await walk(() => modelEvent(cutOff()));
+    expect(terminal.reason).toBe('max_output_tokens');
+    expect(state.counts).toEqual({ max_output_tokens_escalate: 1, max_output_tokens_recovery: 3 });
+    expect(state.turn).toBe(1);
+  });
+
+  it('L45 the same call for ever ends at a named reason', async () => {
+    const { terminal, state } = await walk(
+      (move) =>
+        move.do === 'run_tools' ? toolsRan(move.calls) : modelEvent(replied([call(0, { signature: 'same' })])),
+      { ...rules, maxTurns: 50 },
+    );
+    expect(terminal).toMatchObject({ reason: 'max_turns', limit: 50, turnNotTaken: 51 });
+    expect(state.turn).toBe(50);
+  });
+});
+
+it('L3 the same events lead to the same states', async () => {
+  const script = [replied([call(0)]), replied([call(0), call(1, { safe: false })]), replied()];
+  const once = () => {
+    let n = 0;
+    return walk((move) => (move.do === 'run_tools' ? toolsRan(move.calls) : modelEvent(script[n++] ?? replied())));
+  };
+  expect(await once()).toEqual(await once());
+});

@@ -1,0 +1,156 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Append } from '../../../workflows/contract/activities.ts';
+import type { Rules } from '../../../workflows/contract/loop.ts';
+import type { Event, Performed } from '../../../workflows/machine/events.ts';
+import { loop, type LoopEnd } from '../../../workflows/machine/loop.ts';
+import { initialState, KEPT_TRANSITIONS, type RunState } from '../../../workflows/machine/state.ts';
+import { anyEvent, anyRules } from '../../support/any-event.ts';
+import { random } from '../../support/random.ts';
+
+type Walk = LoopEnd & { readonly events: readonly Event[]; readonly states: readonly RunState[] };
+
+/** A bound that no walk may reach: a loop that does not end would. */
+const MOST = 20_000;
+
+async function walk(
+  rules: Rules,
+  answer: (move: Performed, n: number) => Event,
+  from: RunState = initialState(null, []),
+  wentRound: (state: RunState, performed: number) => void = () => {},
+): Promise<Walk> {
+  const events: Event[] = [];
+  const states: RunState[] = [];
+  const end = await loop(from, rules, {
+    perform: (move, state) => {
+      if (events.length >= MOST) throw new Error('the walk does not end');
+      const event = answer(move, events.length);
+      events.push(event);
+      states.push(state);
+      return Promise.resolve(event);
+    },
+    wentRound: (state) => {
+      wentRound(state, events.length);
+      return null;
+    },
+  });
+  return { ...end, events, states };
+}
+
+/** As continue-as-new carries it. */
+const carried = (state: RunState): RunState => JSON.parse(JSON.stringify(state)) as RunState;
+
+describe('random walks', () => {
+  it('L1 L3 L39 L45 a hundred thousand steps: every walk ends, counters keep their bounds, every call is answered', async () => {
+    const seen = { steps: 0 };
+    const one = fc.asyncProperty(fc.integer(), async (seed) => {
+      const from = random(seed);
+      const rules = anyRules(from);
+      const done = await walk(rules, (move) => anyEvent(from, move));
+      seen.steps += done.events.length;
+      for (const each of [...done.states, done.state]) withinBounds(each, rules);
+      nothingAfterWrapUp(done);
+      roundsBetweenTurns(done.state);
+      answered(done);
+    });
+    while (seen.steps < 100_000) await fc.assert(one, { numRuns: 500 });
+  }, 120_000);
+
+  it('L3 after a crash at any step a replay reaches the same state', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer(), fc.nat(), async (seed, at) => {
+        const from = random(seed);
+        const rules = anyRules(from);
+        const once = await walk(rules, (move) => anyEvent(from, move));
+        const crash = at % Math.max(1, once.events.length);
+        const again = await walk(rules, (_move, n) => once.events[n]!);
+        expect(again.states[crash]).toEqual(once.states[crash]);
+        expect(again.terminal).toEqual(once.terminal);
+        expect(again.state).toEqual(once.state);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('L4 a run that is handed over between any two iterations ends as it would have', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.integer(), fc.nat(), async (seed, at) => {
+        const from = random(seed);
+        const rules = anyRules(from);
+        const rounds: { readonly state: RunState; readonly performed: number }[] = [];
+        const once = await walk(
+          rules,
+          (move) => anyEvent(from, move),
+          initialState(null, []),
+          (state, performed) => rounds.push({ state, performed }),
+        );
+        const handover = rounds[at % Math.max(1, rounds.length)];
+        if (!handover) return;
+        const rest = once.events.slice(handover.performed);
+        const resumed = await walk(rules, (_move, n) => rest[n]!, carried(handover.state));
+        expect(resumed.terminal).toEqual(once.terminal);
+        expect(resumed.state).toEqual(once.state);
+        expect(JSON.stringify(handover.state).length).toBeLessThan(32_000);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+function withinBounds(state: RunState, rules: Rules): void {
+  const ok =
+    state.turn <= rules.maxTurns &&
+    state.recoveries <= rules.maxOutputRecoveries &&
+    state.stopHookRounds <= rules.maxStopHookRounds &&
+    state.structuredRetries <= rules.maxStructuredRetries &&
+    state.modelPosition < rules.models.length &&
+    state.transitions.length <= KEPT_TRANSITIONS &&
+    (state.taskRemaining ?? 0) >= 0 &&
+    state.contextTokens >= 0 &&
+    state.iteration === 1 + Object.values(state.counts).reduce((sum, count) => sum + count, 0);
+  if (!ok) expect.fail(`out of bounds: ${JSON.stringify(state)}`);
+}
+
+/** L51: once it is asked for, only the model is called, and waited for. */
+function nothingAfterWrapUp({ events, states }: Walk): void {
+  const last = states.findIndex(({ wrapUp }) => wrapUp !== null);
+  const after = last < 0 ? [] : events.slice(last).map(({ kind }) => kind);
+  if (after.some((kind) => !['model', 'ready', 'stopped'].includes(kind))) expect.fail(`after it: ${after.join()}`);
+}
+
+/** No loop of recoveries: what is no turn is bounded by what bounds each of its kinds. */
+function roundsBetweenTurns({ counts, turn }: RunState): void {
+  const continued = counts.token_budget_continuation ?? 0;
+  const fresh = turn + (counts.stop_hook_blocking ?? 0) + continued;
+  expect(counts.collapse_drain_retry ?? 0).toBeLessThanOrEqual(turn + continued);
+  expect(counts.reactive_compact_retry ?? 0).toBeLessThanOrEqual(turn + continued);
+  expect(counts.max_output_tokens_recovery ?? 0).toBeLessThanOrEqual(3 * fresh);
+  // A second one of a turn follows one that the API refused, which was a recovery.
+  expect(counts.max_output_tokens_escalate ?? 0).toBeLessThanOrEqual(turn + (counts.max_output_tokens_recovery ?? 0));
+}
+
+/** Each call of each reply has one outcome: early with the reply, or after the tools, or noted at the end. */
+function answered({ events, append, state }: Walk): void {
+  let open: readonly number[] = [];
+  for (const event of events) {
+    if (event.kind === 'model' && 'calls' in event.result && event.result.kind !== 'fallback') {
+      same(open, []);
+      open = event.result.calls.filter((call) => !call.outcome).map((call) => call.index);
+    } else if (event.kind === 'tools_ran') {
+      const items = event.results.flatMap(({ item }) => (item ? [item.index] : []));
+      same(items, open);
+      open = [];
+    }
+  }
+  const noted = append.flatMap((each: Append) =>
+    each.kind === 'outcomes' ? each.items.map((item) => item.index) : [],
+  );
+  same(noted, open);
+  const pending = state.pending.filter(({ kind }) => kind === 'outcomes').length;
+  expect(pending).toBeLessThanOrEqual(1);
+}
+
+/** `expect` is too slow for a hundred thousand of them. */
+function same(found: readonly number[], wanted: readonly number[]): void {
+  if (found.join() !== wanted.join()) expect.fail(`calls ${wanted.join()} were to be answered, were ${found.join()}`);
+}
