@@ -21,6 +21,8 @@ const OPTIONS: JitiOptions = {
   transformOptions: { babel: { plugins: [requireImports] } },
 };
 
+const PARSE = 'ParseError: ';
+
 /** `file`: absolute. Throws what the file throws; for one that is no TypeScript, with the place in the first line. */
 export async function importTypeScript(file: string): Promise<{ readonly default?: unknown }> {
   // Loaded here alone: most configurations need none of it.
@@ -28,9 +30,15 @@ export async function importTypeScript(file: string): Promise<{ readonly default
   try {
     return await createJiti(import.meta.url, OPTIONS).import(file);
   } catch (error) {
-    const [, what, where] = error instanceof Error ? (/^ParseError: (.*?)\s*\n\s*(.*)/.exec(error.message) ?? []) : [];
-    throw what === undefined ? error : new SyntaxError(`${what} (${where})`, { cause: error });
+    throw syntaxError(error) ?? error;
   }
+}
+
+/** From jiti's message, whose second line is the place; null for what is none. */
+function syntaxError(error: unknown): SyntaxError | null {
+  if (!(error instanceof Error) || !error.message.startsWith(PARSE)) return null;
+  const [what = '', where = ''] = error.message.slice(PARSE.length).split('\n');
+  return new SyntaxError(`${what.trim()} (${where.trim()})`, { cause: error });
 }
 
 type Imported = { readonly type: string; readonly importKind?: string; readonly local: { readonly name: string } };
