@@ -1,4 +1,4 @@
-// Tests in tiers: `fast` needs no server, `process` starts processes, `server` shares one embedded Temporal server, `crash` kills what it started.
+// Tests in tiers: `fast` starts no process, `process` does, `server` shares one embedded Temporal server, `crash` kills what it started.
 import { defineConfig } from 'vitest/config';
 
 /** Test files of a tier share a process: they keep nothing global, and loading the tree for each took a third of the time. */
