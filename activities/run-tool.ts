@@ -12,7 +12,7 @@ import { lastReply, type View } from './transcript/view/view.ts';
 export function runTool(deps: Deps): (attempt: Attempt, input: RunTool) => Promise<ToolResult> {
   return async (
     attempt,
-    { head, config: hash, step, iteration, index, safe, context, decision, stopped: isStopped, doubtful },
+    { head, config: hash, step, iteration, index, safe, context, decision, stopped: isStopped, mayHaveBegun },
   ) => {
     const { session, number } = attempt;
     const config = await deps.config(hash);
@@ -22,7 +22,12 @@ export function runTool(deps: Deps): (attempt: Attempt, input: RunTool) => Promi
     return orDied(live, async () => {
       const key = callKey(config.chain, head, index);
       const port = { iteration, say: live.write };
-      const given = { safe: safe === true, context, decision, begun: isStopped === true || doubtful === true };
+      const given = {
+        safe: safe === true,
+        context,
+        decision,
+        mayHaveBegun: isStopped === true || mayHaveBegun === true,
+      };
       const own = isStopped ? stopped(attempt) : attempt;
       const done = await deps.tools.claimed(config, call, key, own, port, given);
       await live.end({ type: 'fate', fate: 'done' });

@@ -116,8 +116,8 @@ async function runBatch(bench: RunBench, state: RunState, batch: Batch): Promise
   await session.runScope.run(async () => {
     const siblings = new CancellationScope();
     const one = async (call: Call): Promise<void> => {
-      const { index, doubtful } = call;
-      const judged = { ...(call.safe ? { safe: true as const } : {}), ...(doubtful ? { doubtful } : {}) };
+      const { index, mayHaveBegun } = call;
+      const judged = { ...(call.safe ? { safe: true as const } : {}), ...(mayHaveBegun ? { mayHaveBegun } : {}) };
       const item = itemOf(session, state, index);
       const run = (more: Pick<RunTool, 'decision'>) =>
         session.ports.runTool({ ...common, step: session.facts.nextStep(), index, ...judged, ...more });
@@ -167,9 +167,9 @@ async function leftOver(
   asked: PendingApproval | undefined,
   why: string,
 ): Promise<CallResult> {
-  const { index, doubtful } = call;
+  const { index, mayHaveBegun } = call;
   if (asked) return withdrawn(asked);
-  if (!doubtful) return notRun(index, why);
+  if (!mayHaveBegun) return notRun(index, why);
   return settleCall(bench.session, callsOf(bench, state, []), itemOf(bench.session, state, index), call);
 }
 

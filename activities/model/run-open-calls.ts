@@ -33,10 +33,13 @@ export async function runOpenCalls(
 /** An attempt stored this reply and died: which of its open calls it had begun is not known here. */
 export function inDoubt(found: ModelResult): ModelResult {
   if (found.kind !== 'message') return found;
-  return { ...found, calls: found.calls.map((call) => (call.outcome ? call : { ...call, doubtful: true as const })) };
+  return {
+    ...found,
+    calls: found.calls.map((call) => (call.outcome ? call : { ...call, mayHaveBegun: true as const })),
+  };
 }
 
-type Ran = Pick<Call, 'ran' | 'doubtful'>;
+type Ran = Pick<Call, 'ran' | 'mayHaveBegun'>;
 
 /** Null: the regular way. */
 async function runCall(
@@ -55,7 +58,7 @@ async function runCall(
     return 'ask' in done ? null : { ran: done.facts };
   } catch (error) {
     // What is damaged is one call's, not the reply's: the regular way meets it again and says so.
-    if (isDamage(error)) return { doubtful: true };
+    if (isDamage(error)) return { mayHaveBegun: true };
     throw error;
   }
 }

@@ -29,7 +29,7 @@ it('L39 L47 a stored reply is found, told again in the place of what was shown, 
   if (before.kind !== 'message' || after.kind !== 'message') throw new Error(after.kind);
   expect(after).toEqual({
     ...before,
-    calls: [before.calls[0], { ...before.calls[1], ran: undefined, doubtful: true }],
+    calls: [before.calls[0], { ...before.calls[1], ran: undefined, mayHaveBegun: true }],
   });
   expect(effects).toHaveLength(1);
   expect(model.requests).toHaveLength(1);

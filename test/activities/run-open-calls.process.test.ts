@@ -54,11 +54,11 @@ describe('what a stored reply leaves open', () => {
     void bench.call();
     await until(() => effects.length === 1);
     const found = message(await bench.call(fakeAttempt(2)));
-    expect(found.calls).toMatchObject([{ doubtful: true }]);
+    expect(found.calls).toMatchObject([{ mayHaveBegun: true }]);
     const env = { PATH: process.env['PATH'] ?? '', [CALL_VARIABLE]: callIdOf(callKey('chain', found.head, 0)) };
     const left = await startCommand({ argv: ['sleep', '1000'], cwd: '/', env }, env);
     const input = { head: found.head, config: bench.opened.config, step: 3, iteration: 1, index: 0 };
-    expect(await runTool(bench.deps)(fakeAttempt(), { ...input, doubtful: true })).toEqual({});
+    expect(await runTool(bench.deps)(fakeAttempt(), { ...input, mayHaveBegun: true })).toEqual({});
     expect(await left.exit).toEqual({ code: null, signal: 'SIGKILL' });
     expect(effects).toHaveLength(2);
     never.release();
@@ -129,7 +129,7 @@ describe('what a stored reply leaves open', () => {
       const found = message(await later);
       begun.release();
       expect(found.head).toBe(message(await first).head);
-      expect(found.calls).toMatchObject([{ index: 0, doubtful: true }]);
+      expect(found.calls).toMatchObject([{ index: 0, mayHaveBegun: true }]);
       expect(effects).toEqual(['begun']);
     },
   );

@@ -5,6 +5,7 @@ import { extname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { checkConfig, ConfigProblem, type PerdureConfig } from './config.ts';
 import { type Env, xdgFolder } from '../embedded/data-folder.ts';
+import { inTime } from '../../activities/async.ts';
 import { reasonOf } from '../../activities/text.ts';
 import { readNamedFile } from './read-named-file.ts';
 import { importTypeScript } from './typescript-loader.ts';
@@ -53,24 +54,14 @@ function checkFile(file: string, source: string): void {
 async function importFile(file: string, source: string): Promise<{ readonly default?: unknown }> {
   try {
     const url = pathToFileURL(file).href;
-    return await inTime(extname(file) === '.ts' ? importTypeScript(file) : import(/* @vite-ignore */ url), source);
+    const loading = extname(file) === '.ts' ? importTypeScript(file) : import(/* @vite-ignore */ url);
+    // What a file awaits may never come.
+    const loaded = await inTime(loading, null, LOAD_MS);
+    if (loaded !== null) return loaded;
+    throw new ConfigProblem(`${source} was not loaded within ${LOAD_MS} ms: correct what it awaits before it exports`);
   } catch (error) {
     if (error instanceof ConfigProblem) throw error;
     const hint = extname(file) === '.js' && error instanceof SyntaxError ? '; name it .mjs if it is an ES module' : '';
     throw new ConfigProblem(`${source} cannot be loaded: ${reasonOf(error)}${hint}`, { cause: error });
-  }
-}
-
-/** What a file awaits may never come. The timer also keeps a process alive that has nothing else to wait for. */
-async function inTime<Loaded>(loading: Promise<Loaded>, source: string): Promise<Loaded> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    const why = `${source} was not loaded within ${LOAD_MS} ms: correct what it awaits before it exports`;
-    timer = setTimeout(() => reject(new ConfigProblem(why)), LOAD_MS);
-  });
-  try {
-    return await Promise.race([loading, late]);
-  } finally {
-    clearTimeout(timer);
   }
 }

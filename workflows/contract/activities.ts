@@ -78,7 +78,7 @@ export type RunTool = {
   /** The call was stopped and did not say what had become of it: that is found out, and nothing begins any more (L48). */
   readonly stopped?: true;
   /** An attempt of the model call that died may have begun it: what it left running is ended first. */
-  readonly doubtful?: true;
+  readonly mayHaveBegun?: true;
 };
 
 /** The outcome is recorded under the call's key and these are its facts; or nothing has run, and someone must be asked first. */

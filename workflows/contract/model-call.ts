@@ -107,7 +107,7 @@ export type Call = {
   /** Present when it ran after the reply was stored, in the same activity: its outcome is recorded under its key. */
   readonly ran?: OutcomeFacts;
   /** Open, and its reply was found by a later attempt: the one that died may have begun it. */
-  readonly doubtful?: true;
+  readonly mayHaveBegun?: true;
 };
 
 /** What the loop needs to know of an outcome. Absent fields are false. */

@@ -55,12 +55,12 @@ export type CallRunner = {
   ): Promise<EarlyOutcome | { readonly ask: Ask }>;
 };
 
-/** `safe`: as it was judged with its reply. `begun`: an earlier activity may have begun the call. */
+/** `safe`: as it was judged with its reply. `mayHaveBegun`: an earlier activity may have. */
 export type CallGiven = {
   readonly safe: boolean;
   readonly context?: ToolContextState | undefined;
   readonly decision?: Decision | undefined;
-  readonly begun?: boolean;
+  readonly mayHaveBegun?: boolean;
 };
 
 export type CallPort = { readonly iteration: number; say(event: LiveEvent): void };

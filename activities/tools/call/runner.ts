@@ -49,8 +49,9 @@ export function callRunner(
       );
       return done.kind === 'done' ? { outcome: done.outcome, facts: done.facts } : null;
     },
-    async claimed(config, call, key, attempt, port, { safe, context, decision, begun = false }) {
-      const mayHaveBegun = begun || attempt.number > 1;
+    async claimed(config, call, key, attempt, port, given) {
+      const { safe, context, decision } = given;
+      const mayHaveBegun = given.mayHaveBegun === true || attempt.number > 1;
       const signal = attemptSignal(attempt);
       const own = { key, safe, fence: attempt.fence, mayHaveBegun, signal, ...(decision && { decision }) };
       const done = await watched(call, port, false, (watching) =>
