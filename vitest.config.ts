@@ -6,8 +6,8 @@ const shared = { setupFiles: ['test/support/clean-env.ts'], pool: 'forks' as con
 
 export default defineConfig({
   test: {
-    // Two cores, and tests that mostly wait.
-    maxWorkers: 2,
+    // Two cores, and tests that mostly wait for servers and workers.
+    maxWorkers: 4,
     reporters: ['default', './test/support/closing-line.ts'],
     projects: [
       {

@@ -10,6 +10,7 @@ import {
   type Reply,
   type ReplyUsage,
 } from '../../worker/scripted-model/index.ts';
+import { persist } from '../../client/sessions/persist.ts';
 import { UPDATES, type PendingApproval } from '../../workflows/contract/session.ts';
 import { crashHarness, replays } from '../support/crash-harness.ts';
 import { fillWorkspace } from '../support/scenarios.ts';
@@ -94,7 +95,9 @@ describe('a worker killed while a call waits for approval', () => {
     const second = await h.worker();
     expect((await waiting()).call).toBe(name);
     expect(h.effects()).toEqual([]);
-    await session.handle.executeUpdate(UPDATES.approve, { args: [{ call: name, inputHash }] });
+    // As the client decides: a session whose task failed refuses updates until another worker has taken it.
+    const asked = { args: [{ call: name, inputHash }] as [unknown], updateId: name };
+    await persist(h.client, 'approve', () => session.handle.executeUpdate<void, [unknown]>(UPDATES.approve, asked));
     expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
     expect(h.effects()).toEqual(['effect']);
     await replays(h.client, session);

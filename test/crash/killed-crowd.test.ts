@@ -1,5 +1,7 @@
 // A worker that is killed among ten sessions at once: every call that is to wait for a decision shows, late at worst.
+import type { Client } from '@temporalio/client';
 import { expect, it } from 'vitest';
+import { persist } from '../../client/sessions/persist.ts';
 import { UPDATES, type PendingApproval } from '../../workflows/contract/session.ts';
 import { reply, text, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
 import { crashHarness } from '../support/crash-harness.ts';
@@ -23,7 +25,7 @@ const script = (request: ParsedRequest): Reply => {
 type Seen = { readonly session: number; readonly index: number };
 
 /** Allows what shows; a call that a dead worker may have begun is not run again. Returns when no session goes on. */
-async function decideAll(sessions: readonly OpenSession[], saw: (seen: Seen) => void): Promise<void> {
+async function decideAll(client: Client, sessions: readonly OpenSession[], saw: (seen: Seen) => void): Promise<void> {
   const decided = new Set<string>();
   const decide = async (session: OpenSession, { call, inputHash, index }: PendingApproval): Promise<void> => {
     saw({ session: sessions.indexOf(session), index });
@@ -32,7 +34,9 @@ async function decideAll(sessions: readonly OpenSession[], saw: (seen: Seen) => 
     decided.add(question);
     const again = inputHash.includes('.');
     const [update, answer] = again ? [UPDATES.deny, { reason: 'it may have run' }] : [UPDATES.approve, {}];
-    await session.handle.executeUpdate(update, { args: [{ call, inputHash, ...answer }] });
+    // As the client decides: a session whose task failed refuses updates until another worker has taken it.
+    const asked = { args: [{ call, inputHash, ...answer }] as [unknown], updateId: question };
+    await persist(client, 'decide', () => session.handle.executeUpdate<void, [unknown]>(update, asked));
   };
   const isOver = async (session: OpenSession): Promise<boolean> => {
     const memo = await session.memo();
@@ -49,7 +53,7 @@ it('shows all 120 calls of ten sessions, late at worst, when the worker dies ami
     h.open(`This is session ${session}.`, { permissionMode: 'default', permissions: { ask: ['bash'] } });
   const sessions = await Promise.all(Array.from({ length: SESSIONS }, (_, session) => open(session)));
   const seen = new Set<string>();
-  const deciding = decideAll(sessions, ({ session, index }) => seen.add(`${session}-${index}`));
+  const deciding = decideAll(h.client, sessions, ({ session, index }) => seen.add(`${session}-${index}`));
   await until(() => seen.size >= everyCall.length / 3);
   await first.kill();
   const second = await h.worker();
