@@ -1,5 +1,5 @@
 // How often activities beside the loop are tried.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { atMost } from '../../activities/guards.ts';
 import { type Attempt, forAnotherWorker } from '../../activities/attempt.ts';
 import { StoreError } from '../../activities/transcript/store/store.ts';
@@ -38,11 +38,11 @@ async function tried(ends: readonly End[], remembers = true) {
 
 const broken = new Error('broken');
 
-it.each<[string, readonly End[]]>([
+test.each<[string, readonly End[]]>([
   ['fails', [broken, broken, broken]],
   ['dies with its worker', ['died', 'died', 'died']],
   ['does now this, now that', ['died', broken, 'died at once']],
-])('L42 L56 what %s each time is begun three times', async (_what, ends) => {
+])('what %s each time is begun three times (L42 L56)', async (_what, ends) => {
   for (const remembers of [true, false])
     expect(await tried([...ends, broken], remembers)).toMatchObject({
       began: [1, 2, 3],
@@ -50,17 +50,18 @@ it.each<[string, readonly End[]]>([
     });
 });
 
-it('L42 L56 what kills its worker before a heartbeat is not begun for ever', async () => {
+test('what kills its worker before a heartbeat is not begun for ever (L42 L56)', async () => {
   const deaths = Array.from({ length: 9 }, () => 'died at once' as const);
   for (const remembers of [true, false]) expect((await tried(deaths, remembers)).began).toEqual([1, 2, 3, 4]);
 });
 
-it.each([forAnotherWorker('StopsOnly', 'no'), forAnotherWorker('NoRealModel', 'no'), new StoreError('newer', 'newer')])(
-  'L56 an attempt that leaves it to another worker is no try: %s',
-  async (left) => {
-    expect(await tried([left, left, broken, left, left, broken, left])).toEqual({
-      began: [1, 2, 3, 4, 5, 6, 7, 8],
-      left: expect.arrayContaining([7]),
-    });
-  },
-);
+test.each([
+  forAnotherWorker('StopsOnly', 'no'),
+  forAnotherWorker('NoRealModel', 'no'),
+  new StoreError('newer', 'newer'),
+])('an attempt that leaves it to another worker is no try: %s (L56)', async (left) => {
+  expect(await tried([left, left, broken, left, left, broken, left])).toEqual({
+    began: [1, 2, 3, 4, 5, 6, 7, 8],
+    left: expect.arrayContaining([7]),
+  });
+});

@@ -1,6 +1,6 @@
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import { afterEach, expect, it, vi } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { activity } from '../../activities/attempt.ts';
 import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
 import { StoreError, type Store, type StoreProblem } from '../../activities/transcript/store/store.ts';
@@ -19,7 +19,7 @@ async function failureOf(problem: StoreProblem): Promise<unknown> {
   return failing({}).catch((error: unknown) => error);
 }
 
-it('L50 what a newer Perdure wrote is tried again in a while, until a worker takes it; damage is not', async () => {
+test('what a newer Perdure wrote is tried again in a while, until a worker takes it; damage is not (L50)', async () => {
   const newer = await failureOf('newer');
   expect(newer).toBeInstanceOf(ApplicationFailure);
   expect(newer).toMatchObject({
@@ -33,7 +33,7 @@ it('L50 what a newer Perdure wrote is tried again in a while, until a worker tak
   expect(await failureOf('unavailable')).toMatchObject({ problem: 'unavailable' });
 });
 
-it('L14 L50 a worker that is too old asks no model and leaves the counts of failures as they were', async () => {
+test('a worker that is too old asks no model and leaves the counts of failures as they were (L14 L50)', async () => {
   const inner = memoryStore();
   let old = false;
   const store: Store = { ...inner, get: (hash) => (old ? newerWrote(inner) : inner).get(hash) };

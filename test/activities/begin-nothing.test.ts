@@ -1,5 +1,5 @@
 import { Context } from '@temporalio/activity';
-import { afterEach, expect, it, vi } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { createActivities } from '../../activities/index.ts';
 import type { Activities } from '../../workflows/contract/activities.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
@@ -20,7 +20,7 @@ async function refusal(name: keyof Activities, session: string, input: object): 
   return type === 'StopsOnly' ? nextRetryDelay : null;
 }
 
-it.each<[keyof Activities, object, string | null]>([
+test.each<[keyof Activities, object, string | null]>([
   ['openRun', { run: 2, options: {} }, null],
   ['openRun', { run: 2, options: {}, begins: true }, '5s'],
   ['openRun', { run: 3, options: {} }, '5s'],
@@ -35,13 +35,13 @@ it.each<[keyof Activities, object, string | null]>([
   ['summarizeBatch', {}, '5s'],
   ['afterStop', {}, null],
 ])(
-  'L47 L49 of the session that it stops, a worker asked for %s (%j) leaves it to another after: %s',
+  'of the session that it stops, a worker asked for %s (%j) leaves it to another after: %s (L47 L49)',
   async (name, input, again) => {
     expect(await refusal(name, 'mine', input)).toBe(again);
   },
 );
 
-it.each<[keyof Activities, object, string | null]>([
+test.each<[keyof Activities, object, string | null]>([
   ['openRun', { run: 2, options: {} }, '5s'],
   ['callModel', {}, '5s'],
   ['runTool', {}, '5s'],
@@ -50,7 +50,7 @@ it.each<[keyof Activities, object, string | null]>([
   ['summarizeBatch', {}, '5s'],
   ['afterStop', {}, '5s'],
 ])(
-  'L47 L56 of another session, a worker asked for %s (%j) leaves it to another after: %s',
+  'of another session, a worker asked for %s (%j) leaves it to another after: %s (L47 L56)',
   async (name, input, again) => {
     expect(await refusal(name, 'another', input)).toBe(again);
   },

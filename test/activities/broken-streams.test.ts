@@ -1,7 +1,7 @@
 // A reply that does not arrive as it should: whatever its bytes, nothing partial is stored as whole, and the attempt can be made
 // again. Through the official SDK, without a socket.
 import Anthropic from '@anthropic-ai/sdk';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { callModel } from '../../activities/call-model.ts';
 import { anthropicModel } from '../../activities/model/stream.ts';
 import type { Store } from '../../activities/transcript/store/store.ts';
@@ -75,12 +75,12 @@ describe('a reply of 4 KB', () => {
     expect(whole.length).toBeGreaterThan(4_000);
   });
 
-  it.each(ENDINGS)('L16 that is whole is stored, also when a %s follows its last byte', async (ending) => {
+  test.each(ENDINGS)('that is whole is stored, also when a %s follows its last byte (L16)', async (ending) => {
     const bench = await byteBench();
     expect(await bench.served(whole, ending, 5)).toMatchObject({ kind: 'message' });
   });
 
-  it('L14 L16 cut at any byte, by a reset, an end or an error, dies and stores nothing; only with its last event it is whole', async () => {
+  test('cut at any byte, by a reset, an end or an error, dies and stores nothing; only with its last event it is whole (L14 L16)', async () => {
     const bench = await byteBench();
     const last = Buffer.from(whole).lastIndexOf('event: message_stop');
     let wholes = 0;
@@ -108,7 +108,7 @@ describe('a stream that is not one', () => {
   const stop = event('message_delta', { type: 'message_delta', delta: { stop_reason: 'end_turn' } });
   const end = event('message_stop', { type: 'message_stop' });
 
-  it.each<[string, string]>([
+  test.each<[string, string]>([
     ['nothing', ''],
     ['HTML', '<html><body>502 Bad Gateway</body></html>'],
     ['bytes that are no text', '\u0000\ufffd\u0007\n\n\n\ndata'],
@@ -134,13 +134,13 @@ describe('a stream that is not one', () => {
       start + textBlock + event('content_block_stop', { type: 'content_block_stop', index: '__proto__' }) + end,
     ],
     ['an error that is no JSON', `${start}event: error\ndata: <html>\n\n`],
-  ])('L14 of %s died, and stores nothing', async (_name, bytes) => {
+  ])('of %s died, and stores nothing (L14)', async (_name, bytes) => {
     const bench = await byteBench();
     expect(await thrown(bench.served(Buffer.from(bytes), 'end', 5))).toMatchObject({ type: MODEL_ATTEMPT_DIED });
     expect(bench.stored()).toBe(0);
   });
 
-  it('L15 L58 events and deltas of kinds that nobody knows are passed over', async () => {
+  test('events and deltas of kinds that nobody knows are passed over (L15 L58)', async () => {
     const bench = await byteBench();
     const odd = event('novelty', { type: 'novelty' }) + event('ping', { type: 'ping' });
     const said = textBlock + delta({ type: 'novel_delta', x: 1 }) + delta({ type: 'text_delta', text: 'Yes.' });
@@ -151,7 +151,7 @@ describe('a stream that is not one', () => {
     expect((await bench.entries(result.head)).at(-1)).toMatchObject({ message: { content: [{ text: 'Yes.' }] } });
   });
 
-  it('L15 L16 a call that begins without an input has the one that its deltas say', async () => {
+  test('a call that begins without an input has the one that its deltas say (L15 L16)', async () => {
     const bench = await byteBench();
     const began = block({ type: 'tool_use', id: 'a', name: 'look' });
     const input = delta({ type: 'input_json_delta', partial_json: '{"n":1}' });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { fault, gate, reply, text, thinking, toolUse } from '../../worker/scripted-model/index.ts';
 import type { Tool } from '../../activities/tools/tool.ts';
 import type { Append } from '../../workflows/contract/activities.ts';
@@ -7,13 +7,13 @@ import { thrown } from '../support/thrown.ts';
 import { until } from '../support/until.ts';
 
 describe('an empty reply', () => {
-  it.each([
+  test.each([
     ['no block', reply([], { stop_reason: 'end_turn' })],
     ['stop_reason tool_use without a call', reply('Hm.', { stop_reason: 'tool_use' })],
     ['white space only', reply(' \n')],
     ['thinking only', reply([thinking('Hm.')])],
     ['hidden thinking and white space', reply([{ type: 'redacted_thinking', data: 'x' }, text(' ')])],
-  ])('L15 L60 %s is a failed attempt, announced as one, the third in a row an error', async (_name, empty) => {
+  ])('%s is a failed attempt, announced as one, the third in a row an error (L15 L60)', async (_name, empty) => {
     const bench = await benchDeps({ script: [{ ...empty, times: 'any' as const }] });
     let left: unknown;
     for (let n = 1; n <= 2; n += 1) {
@@ -27,7 +27,7 @@ describe('an empty reply', () => {
 });
 
 describe('an empty reply where a run is to be summed up', () => {
-  it('L15 L51 is a failure at once: what was kept back is what one call takes', async () => {
+  test('is a failure at once: what was kept back is what one call takes (L15 L51)', async () => {
     const bench = await benchDeps({ script: [reply([], { stop_reason: 'end_turn', times: 'any' })] });
     expect(await bench.call(fakeAttempt(), { wrapUp: true })).toMatchObject({ kind: 'failed' });
     expect(bench.bodies()).toHaveLength(1);
@@ -35,7 +35,7 @@ describe('an empty reply where a run is to be summed up', () => {
 });
 
 describe('a reply cut by max output tokens', () => {
-  it('L15 complete calls before a truncated one are run, and the truncated one is no call', async () => {
+  test('complete calls before a truncated one are run, and the truncated one is no call (L15)', async () => {
     const blocks = [toolUse('look', { n: 1 }, 'toolu_a'), toolUse('look', { long: 'x'.repeat(500) }, 'toolu_b')];
     const bench = await benchDeps({ script: [fault({ maxTokensAfter: { block: 1, chars: 40 } }, blocks)] });
     const result = await bench.call();
@@ -45,7 +45,7 @@ describe('a reply cut by max output tokens', () => {
     expect(stored).toMatchObject({ fate: 'cut', message: { content: [{ id: 'toolu_a' }] } });
   });
 
-  it('L26 L28 without a complete call it is a cut reply, kept without a truncated call or trailing thinking', async () => {
+  test('without a complete call it is a cut reply, kept without a truncated call or trailing thinking (L26 L28)', async () => {
     const blocks = [text('I will'), thinking('so'), toolUse('look', { long: 'x'.repeat(500) })];
     const bench = await benchDeps({ script: [fault({ maxTokensAfter: { block: 2, chars: 40 } }, blocks)] });
     const result = await bench.call();
@@ -55,7 +55,7 @@ describe('a reply cut by max output tokens', () => {
     expect(stored).toMatchObject({ fate: 'cut', message: { content: [{ type: 'text', text: 'I will' }] } });
   });
 
-  it('L15 a call whose input is not JSON, in a reply that was not cut, is answered with an error', async () => {
+  test('a call whose input is not JSON, in a reply that was not cut, is answered with an error (L15)', async () => {
     const bench = await benchDeps({
       script: [reply([{ type: 'tool_use', name: 'read', inputJson: '{"path": ' }], { stop_reason: 'tool_use' })],
     });
@@ -64,13 +64,13 @@ describe('a reply cut by max output tokens', () => {
 });
 
 describe('what a model may write', () => {
-  it('L15 an input nested too deep to be stored is answered with an error, and the loop goes on', async () => {
+  test('an input nested too deep to be stored is answered with an error, and the loop goes on (L15)', async () => {
     const inputJson = `{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}`;
     const bench = await benchDeps({ script: [reply([{ type: 'tool_use', name: 'look', inputJson }])] });
     expect(await bench.call()).toMatchObject({ kind: 'message', calls: [{ name: 'look' }] });
   });
 
-  it('L15 L58 unknown stop reasons and block types are kept, and five hundred calls all run', async () => {
+  test('unknown stop reasons and block types are kept, and five hundred calls all run (L15 L58)', async () => {
     const many = Array.from({ length: 500 }, () => toolUse('look', {}));
     const odd = { type: 'raw', block: { type: 'novelty', value: 1 } } as const;
     const bench = await benchDeps({ script: [reply([odd, ...many], { stop_reason: 'surprise' })] });
@@ -78,19 +78,19 @@ describe('what a model may write', () => {
     expect(result.kind === 'message' && result.calls.filter((call) => call.outcome).length).toBe(500);
   });
 
-  it('L15 a call cut before the first byte of its input is no call', async () => {
+  test('a call cut before the first byte of its input is no call (L15)', async () => {
     const blocks = [text('I will look.'), toolUse('look', {})];
     const bench = await benchDeps({ script: [fault({ maxTokensAfter: { block: 1, chars: 0 } }, blocks)] });
     expect(await bench.call()).toMatchObject({ kind: 'cut_off' });
     expect(bench.lines.some((line) => line.type === 'tool_start')).toBe(false);
   });
 
-  it('L51 missing usage counts as nothing', async () => {
+  test('missing usage counts as nothing (L51)', async () => {
     const bench = await benchDeps({ script: [reply('Hi.', { usage: null })] });
     expect(await bench.call()).toMatchObject({ kind: 'message', spend: { usd: 0 } });
   });
 
-  it('L6 early outcomes that together are too large for one message are previews', async () => {
+  test('early outcomes that together are too large for one message are previews (L6)', async () => {
     const big: Tool = { ...look, name: 'big', call: () => Promise.resolve({ content: 'x'.repeat(49_000) }) };
     const bench = await benchDeps({
       script: [reply(Array.from({ length: 6 }, () => toolUse('big', {})))],
@@ -106,7 +106,7 @@ describe('what a model may write', () => {
 });
 
 describe('recoverable errors', () => {
-  it('L17 are values, and nothing of them is shown', async () => {
+  test('are values, and nothing of them is shown (L17)', async () => {
     const bench = await benchDeps({
       script: [fault({ too_long: true }), fault({ status: 413 }), fault({ media_too_large: true })],
     });
@@ -116,7 +116,7 @@ describe('recoverable errors', () => {
     expect(bench.lines.some((line) => line.type === 'notice')).toBe(false);
   });
 
-  it('L15 a refusal is a value that runs no call', async () => {
+  test('a refusal is a value that runs no call (L15)', async () => {
     const bench = await benchDeps({
       script: [reply([text('I cannot.'), toolUse('touch', {})], { stop_reason: 'refusal' })],
     });
@@ -125,7 +125,7 @@ describe('recoverable errors', () => {
 });
 
 describe('early calls', () => {
-  it('L37 a safe call runs while the reply still streams, and its outcome is stored with the reply', async () => {
+  test('a safe call runs while the reply still streams, and its outcome is stored with the reply (L37)', async () => {
     const held = gate();
     const blocks = [toolUse('look', {}, 'toolu_1'), text('tail')];
     const bench = await benchDeps({ script: [reply(blocks, { hold: held.hold, holdAfterEvent: 6 })] });
@@ -139,7 +139,7 @@ describe('early calls', () => {
     expect(entries.map((entry) => entry.kind)).toEqual(['user', 'reply', 'outcomes']);
   });
 
-  it('L37 nothing starts early after an unsafe call', async () => {
+  test('nothing starts early after an unsafe call (L37)', async () => {
     const { tool, effects } = touching();
     const bench = await benchDeps({
       script: [reply([toolUse('look', {}), toolUse('touch', {}), toolUse('look', {})])],
@@ -156,7 +156,7 @@ describe('early calls', () => {
     expect(result.kind === 'message' && result.calls[2]?.ran).toBeUndefined();
   });
 
-  it('L37 L55 a call that would have to ask does not start early', async () => {
+  test('a call that would have to ask does not start early (L37 L55)', async () => {
     const { tool } = touching();
     const bench = await benchDeps({
       script: [reply([toolUse('touch', {})])],
@@ -168,7 +168,7 @@ describe('early calls', () => {
 });
 
 describe('an interrupt', () => {
-  it('L16 L47 keeps complete blocks and partial text, and drops what was open', async () => {
+  test('keeps complete blocks and partial text, and drops what was open (L16 L47)', async () => {
     const held = gate();
     const blocks = [text('I will look. '), toolUse('look', { n: 1 }, 'toolu_1'), toolUse('look', { n: 2 }, 'toolu_2')];
     const bench = await benchDeps({ script: [reply(blocks, { hold: held.hold, holdAfterEvent: 11 })] });
@@ -184,7 +184,7 @@ describe('an interrupt', () => {
     expect(stored).toMatchObject({ fate: 'interrupted', message: { content: [{ type: 'text' }, { id: 'toolu_1' }] } });
   });
 
-  it('L50 a deploy is not a stop: nothing is stored and the attempt is thrown', async () => {
+  test('a deploy is not a stop: nothing is stored and the attempt is thrown (L50)', async () => {
     const held = gate();
     const bench = await benchDeps({
       script: [reply('Going on', { hold: held.hold, holdAfterEvent: 4 }), reply('Done.')],
@@ -200,7 +200,7 @@ describe('an interrupt', () => {
 });
 
 describe('a request that replaces another', () => {
-  it('L26 tells watchers its transition, and not again what the first had told', async () => {
+  test('tells watchers its transition, and not again what the first had told (L26)', async () => {
     const bench = await benchDeps({ script: [reply('All of it.')] });
     bench.lines.length = 0;
     const again: Append = { kind: 'transition', iteration: 2, reason: 'max_output_tokens_escalate' };
@@ -210,7 +210,7 @@ describe('a request that replaces another', () => {
 });
 
 describe('post-sampling hooks', () => {
-  it('L21 are told of each stored reply, and one that throws, hangs or edits changes nothing', async () => {
+  test('are told of each stored reply, and one that throws, hangs or edits changes nothing (L21)', async () => {
     const seen: unknown[] = [];
     const bench = await benchDeps({
       script: [reply([text('Hello.'), toolUse('look', {})])],
@@ -236,7 +236,7 @@ describe('post-sampling hooks', () => {
 });
 
 describe('what watchers see', () => {
-  it('L60 a request start with its attempt and model, and each retry before its wait', async () => {
+  test('a request start with its attempt and model, and each retry before its wait (L60)', async () => {
     const bench = await benchDeps({ script: [fault({ status: 500 }), reply('Fine.')] });
     const attempt = fakeAttempt(1);
     await thrown(bench.call(attempt));

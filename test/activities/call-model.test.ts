@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { MODEL_ATTEMPT_DIED } from '../../workflows/contract/failures.ts';
 import { fault, gate, reply, text, thinking, toolUse } from '../../worker/scripted-model/index.ts';
 import { callModel } from '../../activities/call-model.ts';
@@ -7,7 +7,7 @@ import { thrown } from '../support/thrown.ts';
 import { until } from '../support/until.ts';
 
 describe('a whole reply', () => {
-  it('L16 is stored equal as JSON to what the API sent', async () => {
+  test('is stored equal as JSON to what the API sent (L16)', async () => {
     const bench = await benchDeps({
       script: [
         reply([thinking('Let me see.'), text('Reading.'), toolUse('look', { deep: [1, { x: null }] }, 'toolu_1')]),
@@ -30,7 +30,7 @@ describe('a whole reply', () => {
     });
   });
 
-  it('L14 L16 a completion that was lost is found by the next attempt, which pays for no second call', async () => {
+  test('a completion that was lost is found by the next attempt, which pays for no second call (L14 L16)', async () => {
     const bench = await benchDeps({ script: [reply('Once.')] });
     const first = await bench.call(fakeAttempt(1));
     const second = await bench.call(fakeAttempt(2));
@@ -38,7 +38,7 @@ describe('a whole reply', () => {
     expect(bench.model.requests).toHaveLength(1);
   });
 
-  it('L16 watchers get the reply of an attempt that died before it could say that it was stored', async () => {
+  test('watchers get the reply of an attempt that died before it could say that it was stored (L16)', async () => {
     const bench = await benchDeps({ script: [reply([text('Once.'), toolUse('look', {})])] });
     await bench.call(fakeAttempt(1));
     bench.lines.length = 0;
@@ -50,7 +50,7 @@ describe('a whole reply', () => {
     expect(bench.lines.at(-1)).toMatchObject({ fate: 'stored' });
   });
 
-  it('L16 of two attempts that both finish, the first to record its step counts for both', async () => {
+  test('of two attempts that both finish, the first to record its step counts for both (L16)', async () => {
     const [one, two] = [gate(), gate()];
     const bench = await benchDeps({
       script: [reply('First.', { hold: one.hold }), reply('Second.', { hold: two.hold })],
@@ -68,7 +68,7 @@ describe('a whole reply', () => {
 });
 
 describe('a worker without a real model', () => {
-  it('leaves a run that was begun with one to others', async () => {
+  test('leaves a run that was begun with one to others', async () => {
     const bench = await benchDeps({ script: [reply('Hi.')], scripted: false });
     const scripted = { ...bench.deps, scripted: true };
     expect(await thrown(callModel(scripted)(fakeAttempt(), bench.input()))).toMatchObject({ nonRetryable: false });
@@ -78,7 +78,7 @@ describe('a worker without a real model', () => {
 });
 
 describe('a failed attempt', () => {
-  it.each([
+  test.each([
     ['408', { status: 408 }],
     ['409', { status: 409 }],
     ['429', { status: 429 }],
@@ -89,7 +89,7 @@ describe('a failed attempt', () => {
     ['garbage in the stream', { garbageAfterEvent: 2 }],
     ['an overloaded error inside a 200', { errorEvent: 'overloaded_error' }],
     ['400 with x-should-retry: true', { status: 400, xShouldRetry: true }],
-  ] as const)('L14 %s is tried again after a wait that holds no slot, announced before it', async (_name, what) => {
+  ] as const)('%s is tried again after a wait that holds no slot, announced before it (L14)', async (_name, what) => {
     const bench = await benchDeps({ script: [fault(what), reply('Fine.')] });
     const attempt = fakeAttempt();
     const failure = await thrown(bench.call(attempt));
@@ -101,18 +101,18 @@ describe('a failed attempt', () => {
     expect(await bench.call(fakeAttempt(2, attempt.left))).toMatchObject({ kind: 'message' });
   });
 
-  it.each([
+  test.each([
     ['400', { status: 400 }],
     ['401', { status: 401 }],
     ['403', { status: 403 }],
     ['404', { status: 404 }],
     ['500 with x-should-retry: false', { status: 500, xShouldRetry: false }],
-  ] as const)('L14 L20 %s is not tried again', async (_name, what) => {
+  ] as const)('%s is not tried again (L14 L20)', async (_name, what) => {
     const bench = await benchDeps({ script: [fault(what)] });
     expect(await bench.call()).toMatchObject({ kind: 'failed', status: what.status });
   });
 
-  it('L14 waits double from the first to the cap, and the eleventh failure is the end', async () => {
+  test('waits double from the first to the cap, and the eleventh failure is the end (L14)', async () => {
     const bench = await benchDeps({ script: [fault({ status: 500 }, '', { times: 'any' })] });
     let left: unknown;
     const waits: unknown[] = [];
@@ -126,21 +126,21 @@ describe('a failed attempt', () => {
     expect(bench.model.requests).toHaveLength(11);
   });
 
-  it('L14 a worker that died costs none of the retries', async () => {
+  test('a worker that died costs none of the retries (L14)', async () => {
     const bench = await benchDeps({ script: [fault({ status: 500 })] });
     const attempt = fakeAttempt(40);
     await thrown(bench.call(attempt));
     expect(attempt.left).toMatchObject({ failures: 1 });
   });
 
-  it('L14 retry-after is waited in full, and over a minute the call is parked', async () => {
+  test('retry-after is waited in full, and over a minute the call is parked (L14)', async () => {
     const short = await benchDeps({ script: [fault({ status: 429, retryAfter: 7 })] });
     expect(await thrown(short.call())).toMatchObject({ nextRetryDelay: 7_000 });
     const long = await benchDeps({ script: [fault({ status: 429, retryAfter: 61 })] });
     expect(await long.call()).toMatchObject({ kind: 'parked', failures: 1, waitMs: 61_000 });
   });
 
-  it('L14 a parking is announced to watchers before its wait, as every retry is', async () => {
+  test('a parking is announced to watchers before its wait, as every retry is (L14)', async () => {
     const bench = await benchDeps({ script: [fault({ status: 429, retryAfter: 90 })] });
     await bench.call();
     const [announced] = bench.lines.filter((line) => line.type === 'retry');
@@ -148,7 +148,7 @@ describe('a failed attempt', () => {
     expect(announced?.type === 'retry' && announced.delayMs).toBeGreaterThan(60_000);
   });
 
-  it('L14 silence is given up by a timer that pings do not reset', async () => {
+  test('silence is given up by a timer that pings do not reset (L14)', async () => {
     const bench = await benchDeps({
       script: [fault({ silence: true }), fault({ pingsAfterEvent: 2, pingMs: 5 })],
       defaults: { stallMs: 150 },
@@ -157,7 +157,7 @@ describe('a failed attempt', () => {
     expect((await thrown(bench.call())).message).toContain('no event from the model');
   });
 
-  it('L16 stores nothing, voids early outcomes, and tells watchers', async () => {
+  test('stores nothing, voids early outcomes, and tells watchers (L16)', async () => {
     const bench = await benchDeps({ script: [fault({ cutAfterEvent: 8 }, [toolUse('look', {}), text('and')])] });
     await thrown(bench.call());
     expect(bench.lines.map((line) => line.type)).toEqual(expect.arrayContaining(['tool_end', 'retry', 'fate']));
@@ -167,7 +167,7 @@ describe('a failed attempt', () => {
     expect((await again.entries(result.head)).map((entry) => entry.kind)).toEqual(['user', 'reply']);
   });
 
-  it('L51 what a died attempt was billed is in the spend of the call', async () => {
+  test('what a died attempt was billed is in the spend of the call (L51)', async () => {
     const usage = {
       input_tokens: 1_000_000,
       output_tokens: 0,
@@ -183,11 +183,11 @@ describe('a failed attempt', () => {
     expect(result.spend).toMatchObject({ usage: { input: 2_000_000 }, usd: expect.closeTo(6, 3) });
   });
 
-  it.each([
+  test.each([
     ['tokens', { tokens: 2_000_000 }],
     ['US dollars', { usd: 6 }],
   ] as const)(
-    'L51 no further attempt is made when those before it have spent what was left in %s',
+    'no further attempt is made when those before it have spent what was left in %s (L51)',
     async (_unit, left) => {
       const usage = {
         input_tokens: 1_000_000,

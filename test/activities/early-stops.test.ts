@@ -1,5 +1,5 @@
 // What becomes of calls that started early when their attempt, or they themselves, come to no good end.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { callModel } from '../../activities/call-model.ts';
 import { defineTool, type Tool } from '../../activities/tools/tool.ts';
@@ -18,7 +18,7 @@ function safeTool(call: Tool['call']): Tool {
   });
 }
 
-it('L37 L50 a deploy that meets one after the stream leaves it to run the regular way, not interrupted', async () => {
+test('a deploy that meets one after the stream leaves it to run the regular way, not interrupted (L37 L50)', async () => {
   const until = (signal: AbortSignal): Promise<void> =>
     new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
   const tool = safeTool(async (_input, { signal }) => {
@@ -43,7 +43,7 @@ it('L37 L50 a deploy that meets one after the stream leaves it to run the regula
   expect(bench.model.requests).toHaveLength(1);
 });
 
-it('L37 one whose outcome cannot be stored runs the regular way, and the reply is kept', async () => {
+test('one whose outcome cannot be stored runs the regular way, and the reply is kept (L37)', async () => {
   const full = safeTool(() => Promise.reject(new StoreError('unavailable', 'no space is left on the disk')));
   const bench = await benchDeps({ script: [reply([toolUse('look', {})])], tools: [full] });
   const result = await bench.call();

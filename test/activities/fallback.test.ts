@@ -1,5 +1,5 @@
 // When a model is given up for the next in the list (L19), and what the next one is sent.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { fault, reply, text, thinking, toolUse } from '../../worker/scripted-model/index.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { benchDeps, fakeAttempt, prompt, type BenchOptions } from '../support/bench-deps.ts';
@@ -11,7 +11,7 @@ const bench = (script: BenchOptions['script'], more: Partial<BenchOptions> = {})
 const switched = { kind: 'fallback', from: FIRST, to: SECOND };
 
 describe('a model that is overloaded', () => {
-  it('L19 is given up at the third 529, and the count survives attempts and their workers', async () => {
+  test('is given up at the third 529, and the count survives attempts and their workers (L19)', async () => {
     const { call, lines } = await bench([fault({ status: 529 }, '', { times: 3 })]);
     let left: unknown;
     for (let n = 1; n <= 2; n += 1) {
@@ -28,7 +28,7 @@ describe('a model that is overloaded', () => {
     expect(lines.at(-1)).toMatchObject({ type: 'fate', fate: 'died' });
   });
 
-  it('L19 other failures between do not count, and do not hide, its 529s', async () => {
+  test('other failures between do not count, and do not hide, its 529s (L19)', async () => {
     const statuses = [529, 500, 529, 503, 529];
     const { call } = await bench(statuses.map((status) => fault({ status })));
     let left: unknown;
@@ -40,19 +40,19 @@ describe('a model that is overloaded', () => {
     expect(await call(fakeAttempt(5, left))).toMatchObject(switched);
   });
 
-  it('L14 L19 is counted over parkings', async () => {
+  test('is counted over parkings (L14 L19)', async () => {
     const { call } = await bench([fault({ status: 529, retryAfter: 90 }), fault({ status: 529 })]);
     expect(await call()).toMatchObject({ kind: 'parked', failures: 1, overloads: 1 });
     expect(await call(fakeAttempt(), { step: 3, failures: 2, overloads: 2 })).toMatchObject(switched);
   });
 
-  it('L14 L19 is tried to the end when there is no other', async () => {
+  test('is tried to the end when there is no other (L14 L19)', async () => {
     const { call } = await bench([fault({ status: 529 })], { run: { model: FIRST } });
     const tries = { failures: 10, overloads: 10, empties: 0 };
     expect(await call(fakeAttempt(11, tries))).toMatchObject({ kind: 'failed', status: 529 });
   });
 
-  it('L16 L19 L51 the attempt is billed, and the calls it had begun are named, twenty at most', async () => {
+  test('the attempt is billed, and the calls it had begun are named, twenty at most (L16 L19 L51)', async () => {
     const calls = Array.from({ length: 30 }, () => toolUse('look', {}));
     const { call } = await bench([fault({ errorEvent: 'overloaded_error', afterEvent: 100 }, calls)]);
     const result = await call(fakeAttempt(3, { failures: 2, overloads: 2, empties: 0 }));
@@ -62,43 +62,43 @@ describe('a model that is overloaded', () => {
 });
 
 describe('other reasons to give a model up', () => {
-  it.each([
+  test.each([
     ['500', { status: 500 }],
     ['a cut connection', { cutAfterEvent: 3 }],
-  ] as const)('L19 %s, when its retries are spent', async (_name, what) => {
+  ] as const)('%s, when its retries are spent (L19)', async (_name, what) => {
     const { call } = await bench([fault(what, [text('Hm'), toolUse('look', {})])]);
     expect(await call(fakeAttempt(11, { failures: 10 }))).toMatchObject(switched);
   });
 
-  it('L19 404, at once', async () => {
+  test('404, at once (L19)', async () => {
     const { call } = await bench([fault({ status: 404 })]);
     expect(await call()).toMatchObject(switched);
   });
 
-  it('L15 L19 a refusal, whose calls are not run', async () => {
+  test('a refusal, whose calls are not run (L15 L19)', async () => {
     const { call } = await bench([reply([text('I cannot.'), toolUse('look', {})], { stop_reason: 'refusal' })]);
     expect(await call()).toMatchObject({ ...switched, calls: ['look'], detail: expect.stringContaining('I cannot.') });
   });
 
-  it('L19 never 429, however often', async () => {
+  test('never 429, however often (L19)', async () => {
     const { call } = await bench([fault({ status: 429 }, '', { times: 'any' })]);
     await thrown(call(fakeAttempt(4, { failures: 3, overloads: 2, empties: 0 })));
     expect(await call(fakeAttempt(11, { failures: 10 }))).toMatchObject({ kind: 'failed', status: 429 });
   });
 
-  it.each([400, 401, 403])('L19 L20 never %i: another model would be refused as well', async (status) => {
+  test.each([400, 401, 403])('never %i: another model would be refused as well (L19 L20)', async (status) => {
     const { call } = await bench([fault({ status })]);
     expect(await call()).toMatchObject({ kind: 'failed', status });
   });
 
-  it('L19 the last in the list has none after it', async () => {
+  test('the last in the list has none after it (L19)', async () => {
     const { call } = await bench([fault({ status: 404 }, '', { times: 2 })]);
     expect(await call(fakeAttempt(), { model: 1 })).toMatchObject({ kind: 'failed', status: 404 });
   });
 });
 
 describe('after the switch', () => {
-  it('L19 L51 L60 the model of the position is asked, named to watchers, and paid at its own price', async () => {
+  test('the model of the position is asked, named to watchers, and paid at its own price (L19 L51 L60)', async () => {
     const usage = { input_tokens: 1_000_000, output_tokens: 0 };
     const { call, lines, model } = await bench([reply('Yes.', { usage, expect: { model: SECOND } })]);
     expect(await call(fakeAttempt(), { model: 1 })).toMatchObject({
@@ -109,7 +109,7 @@ describe('after the switch', () => {
     expect(model.problems).toEqual([]);
   });
 
-  it('L19 L59 thinking signed by another model is not sent, and the request asks for none', async () => {
+  test('thinking signed by another model is not sent, and the request asks for none (L19 L59)', async () => {
     const script = [
       reply([thinking('Let me see.'), text('Looking.'), toolUse('look', {}, 'toolu_1')]),
       reply('Done.', { expect: { model: SECOND } }),
@@ -124,7 +124,7 @@ describe('after the switch', () => {
     expect(model.problems).toEqual([]);
   });
 
-  it('L59 the next prompt, on the primary, sends its thinking back unchanged and thinks again', async () => {
+  test('the next prompt, on the primary, sends its thinking back unchanged and thinks again (L59)', async () => {
     const script = [reply([thinking('Let me see.'), text('Yes.')]), reply('Again.', { expect: { model: FIRST } })];
     const { call, bodies, model } = await bench(script, { run: { ...run, thinkingTokens: 2_000 } });
     const { head } = (await call()) as { head: Hash };

@@ -1,6 +1,6 @@
 // Whether an attempt is still the one that counts (L50), by what the server answers to a heartbeat.
 import { ActivityCancelledError, ActivityNotFoundError, ActivityPausedError } from '@temporalio/client';
-import { expect, it, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { createFence } from '../../activities/attempt.ts';
 
 const heartbeatTimeoutMs = 30_000;
@@ -15,7 +15,7 @@ function fenceOf(answers: readonly (Error | null)[], scheduledAgoMs = 0, signal 
   return { beat, ...createFence({ beat, signal, currentAttemptScheduledTimestampMs, heartbeatTimeoutMs }) };
 }
 
-it('costs nothing while the server cannot have given the attempt up, and little after', async () => {
+test('costs nothing while the server cannot have given the attempt up, and little after', async () => {
   const young = fenceOf([]);
   expect(await young.check()).toBe(true);
   expect(young.beat).not.toHaveBeenCalled();
@@ -24,7 +24,7 @@ it('costs nothing while the server cannot have given the attempt up, and little 
   expect(old.beat).toHaveBeenCalledTimes(2);
 });
 
-it.each([new ActivityNotFoundError('gone'), new ActivityPausedError('paused')])(
+test.each([new ActivityNotFoundError('gone'), new ActivityPausedError('paused')])(
   'is lost for good with %s',
   async (error) => {
     const fence = fenceOf([error], heartbeatTimeoutMs);
@@ -33,11 +33,11 @@ it.each([new ActivityNotFoundError('gone'), new ActivityPausedError('paused')])(
   },
 );
 
-it('an attempt that is to be cancelled is still ours', async () => {
+test('an attempt that is to be cancelled is still ours', async () => {
   expect(await fenceOf([new ActivityCancelledError('stop')], heartbeatTimeoutMs).check()).toBe(true);
 });
 
-it('a server that does not answer is asked again, until the attempt ends otherwise', async () => {
+test('a server that does not answer is asked again, until the attempt ends otherwise', async () => {
   const fence = fenceOf([new Error('unavailable'), null], heartbeatTimeoutMs);
   expect(await fence.check()).toBe(true);
   expect(fence.beat).toHaveBeenCalledTimes(2);

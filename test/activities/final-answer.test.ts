@@ -1,6 +1,6 @@
 // The final answer of a run that was cut and continued: what is held against the schema, what stop hooks see and what is the result
 // are the same text.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { resultOf } from '../../activities/transcript/view/result.ts';
 import { outputReader } from '../../client/sessions/outcome.ts';
 import { fault, reply, type Reply } from '../../worker/scripted-model/index.ts';
@@ -25,7 +25,7 @@ async function played(script: readonly Reply[], options: Partial<RunOptions>, ho
 const recovery = 'max_output_tokens_recovery';
 const again = 'structured_output_retry';
 
-it.each<[string, readonly Reply[], readonly string[]]>([
+test.each<[string, readonly Reply[], readonly string[]]>([
   ['in two pieces', [cut('{"a":"once'), reply(' upon"}')], [recovery]],
   ['in four', [cut('{"a"'), cut(':"'), cut('once'), reply(' upon"}')], [recovery, recovery, recovery]],
   [
@@ -38,13 +38,13 @@ it.each<[string, readonly Reply[], readonly string[]]>([
     [cut('{"a": "x'), reply('{"a":"once upon"}'), cut('{"a":"once'), reply(' upon"}')],
     [recovery, again, recovery],
   ],
-])('L27 L53 an answer %s is judged as what it joins to, and is the output', async (_how, script, went) => {
+])('an answer %s is judged as what it joins to, and is the output (L27 L53)', async (_how, script, went) => {
   const run = await played(script, { outputSchema });
   expect(run.result.reason).toBe('completed');
   expect(run).toMatchObject({ went, output: { a: 'once upon' } });
 });
 
-it('L27 L30 L53 stop hooks see the whole of a continued answer, as the result has it', async () => {
+test('stop hooks see the whole of a continued answer, as the result has it (L27 L30 L53)', async () => {
   const seen: string[] = [];
   const stop = [({ text }: { readonly text: string }) => void seen.push(text)];
   const { result } = await played([cut('Once '), cut('upon '), reply('a time.')], {}, { stop });
@@ -52,7 +52,7 @@ it('L27 L30 L53 stop hooks see the whole of a continued answer, as the result ha
   expect(result.text).toBe('Once upon a time.');
 });
 
-it('L27 L30 L53 what follows a stop hook that blocked is an answer of its own', async () => {
+test('what follows a stop hook that blocked is an answer of its own (L27 L30 L53)', async () => {
   const seen: string[] = [];
   const stop = [({ text }: { readonly text: string }) => (seen.push(text), seen.length > 1 ? {} : { block: 'more' })];
   const script = [cut('{"a":"once'), reply(' upon"}'), reply('{"a":"a time"}')];

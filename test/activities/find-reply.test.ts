@@ -1,4 +1,4 @@
-import { expect, it, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { findReply } from '../../activities/call-model.ts';
 import type { ModelResult } from '../../workflows/contract/activities.ts';
 import { fault, gate, reply, text, toolUse } from '../../worker/scripted-model/index.ts';
@@ -14,7 +14,7 @@ async function bench(script: BenchOptions['script'], tool = touching().tool, hoo
   return { ...made, found };
 }
 
-it('L39 L47 a stored reply is found, told again in the place of what was shown, and its open calls are in doubt', async () => {
+test('a stored reply is found, told again in the place of what was shown, and its open calls are in doubt (L39 L47)', async () => {
   const { tool, effects } = touching();
   const { call, found, lines, model, deps, input } = await bench(
     [reply([text('I begin.'), toolUse('look', {}), touch])],
@@ -37,7 +37,7 @@ it('L39 L47 a stored reply is found, told again in the place of what was shown, 
   expect(lines.at(-1)).toMatchObject({ type: 'fate', fate: 'stored' });
 });
 
-it('L47 where nothing was stored there is nothing, and an attempt that is still alive stores and begins nothing any more', async () => {
+test('where nothing was stored there is nothing, and an attempt that is still alive stores and begins nothing any more (L47)', async () => {
   const held = gate();
   const { tool, effects } = touching();
   const { call, found, model, deps } = await bench([reply([touch], { hold: held.hold, holdAfterEvent: 2 })], tool);
@@ -50,11 +50,11 @@ it('L47 where nothing was stored there is nothing, and an attempt that is still 
   expect((await deps.transcripts.view(session, null)).entries).toEqual([]);
 });
 
-it.each<[string, (later: FakeAttempt) => void, ReturnType<typeof fault>, object]>([
+test.each<[string, (later: FakeAttempt) => void, ReturnType<typeof fault>, object]>([
   ['is stopped', (later) => later.abort('stop'), reply('Never.'), { kind: 'nothing' }],
   ['is refused', () => {}, fault({ status: 400 }), { kind: 'failed' }],
 ])(
-  'L40 L47 when an attempt ends without a reply, for it %s, a frozen one before it stores and begins nothing any more',
+  'when an attempt ends without a reply, for it %s, a frozen one before it stores and begins nothing any more (L40 L47)',
   async (_what, end, answer, value) => {
     const [frozen, held] = [gate(), gate()];
     const { tool, effects } = touching();
@@ -74,7 +74,7 @@ it.each<[string, (later: FakeAttempt) => void, ReturnType<typeof fault>, object]
   },
 );
 
-it('L30 L40 L47 when a hook stops a later attempt, a frozen one before it stores and begins nothing any more', async () => {
+test('when a hook stops a later attempt, a frozen one before it stores and begins nothing any more (L30 L40 L47)', async () => {
   const frozen = gate();
   const { tool, effects } = touching();
   let asked = 0;
@@ -90,7 +90,7 @@ it('L30 L40 L47 when a hook stops a later attempt, a frozen one before it stores
   expect(effects).toEqual([]);
 });
 
-it('L16 L50 an attempt that was given up, and comes to no reply, leaves it to the one in its place', async () => {
+test('an attempt that was given up, and comes to no reply, leaves it to the one in its place (L16 L50)', async () => {
   const usage = { input_tokens: 10, output_tokens: 5 };
   const { call } = await bench([reply('No.', { stop_reason: 'refusal', usage }), reply('Done.', { usage })]);
   // Its heartbeat has told it, and what it waited for was there at the same moment.

@@ -53,7 +53,7 @@ async function looking({
   return { ...run, bodies: bench.bodies(), marks, problems: bench.model.problems };
 }
 
-test('L8 a model call shows old results as markers, recorded with its reply', async () => {
+test('a model call shows old results as markers, recorded with its reply (L8)', async () => {
   const { bodies, marks, terminal, problems } = await looking({ turns: 4, window: 1_000_000 });
   const shown = bodies.map((body) => JSON.stringify(body).split(SHRUNK).length - 1);
   expect([shown, marks]).toEqual([
@@ -63,19 +63,19 @@ test('L8 a model call shows old results as markers, recorded with its reply', as
   expect([terminal.reason, problems]).toEqual(['completed', []]);
 });
 
-test('L8 L10 what they free makes a compaction unnecessary', async () => {
+test('what they free makes a compaction unnecessary (L8 L10)', async () => {
   const { marks, terminal, bodies } = await looking({ turns: 5, prompt: 24_000 });
   expect(marks).toEqual(['microcompact', 'microcompact', 'microcompact']);
   expect(bodies.some((body) => isSummary(body as ParsedRequest))).toBe(false);
   expect(terminal.reason).toBe('completed');
 });
 
-test('L8 L12 with compaction off a run does not end for a limit that they keep it from', async () => {
+test('with compaction off a run does not end for a limit that they keep it from (L8 L12)', async () => {
   const { marks, terminal } = await looking({ turns: 5, prompt: 30_000, compaction: { enabled: false } });
   expect([marks.length, terminal.reason]).toEqual([3, 'completed']);
 });
 
-test('L10 L14 a short rate limit of the small model is waited out, also in a full window, and is no failure of compaction', async () => {
+test('a short rate limit of the small model is waited out, also in a full window, and is no failure of compaction (L10 L14)', async () => {
   let asked = 0;
   const summary = (): Reply => ((asked += 1) > 4 ? reply('They looked.') : fault({ status: 429, retryAfter: 6 }));
   const { terminal, marks, entries } = await looking({ turns: 2, prompt: 81_000, summary });

@@ -1,5 +1,5 @@
 // Which models a run may ask, and what it may ask of each, decided once when it opens (L19, L26, L57, L59); and whom it may ask (L55).
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import type { RunDefaults } from '../../activities/deps.ts';
 import { openRun } from '../../activities/run/open-run.ts';
 import type { PermissionMode, RunOptions } from '../../workflows/contract/session.ts';
@@ -17,7 +17,7 @@ async function opened(options: Partial<RunOptions>, own: Partial<RunDefaults> = 
   return openRun(deps)(fakeAttempt(), { chain: 'c', run: 1, step: 1, options: { cwd: tempDir(), ...options } });
 }
 
-it('L26 L57 each model has its own window, cap and raised cap, of 64,000 at most', async () => {
+test('each model has its own window, cap and raised cap, of 64,000 at most (L26 L57)', async () => {
   expect(await opened({})).toMatchObject({
     rules: {
       models: [
@@ -28,7 +28,7 @@ it('L26 L57 each model has its own window, cap and raised cap, of 64,000 at most
   });
 });
 
-it('L59 the primary gets room for its thinking beside its answer, and the others, which do not think, none', async () => {
+test('the primary gets room for its thinking beside its answer, and the others, which do not think, none (L59)', async () => {
   const wide = await opened({ thinkingTokens: 70_000, fallbackModels: ['big-2'] });
   expect(wide).toMatchObject({
     rules: {
@@ -40,17 +40,17 @@ it('L59 the primary gets room for its thinking beside its answer, and the others
   });
 });
 
-it.each<[string, Partial<RunOptions>, string]>([
+test.each<[string, Partial<RunOptions>, string]>([
   ['more thinking than its model can say', { model: 'small-1', thinkingTokens: 4_000 }, 'thinking tokens are 4000'],
   ['a budget and a fallback without a price', { maxBudgetUsd: 1, fallbackModels: ['other-1'] }, 'other-1'],
-])('L51 L59 a run with %s is refused in a sentence', async (_name, options, sentence) => {
+])('a run with %s is refused in a sentence (L51 L59)', async (_name, options, sentence) => {
   expect(await opened(options)).toMatchObject({ kind: 'refused', detail: expect.stringContaining(sentence) });
 });
 
-it.each<[string, PermissionMode, Partial<RunOptions>]>([
+test.each<[string, PermissionMode, Partial<RunOptions>]>([
   ['beside rules given before', 'default', { permissionMode: 'bypass', permissions: { ask: ['bash'] } }],
   ['of the worker beside rules of a caller', 'bypass', { permissions: { ask: ['bash'] } }],
-])('L55 mode bypass %s that ask is refused, for nobody would be asked', async (_how, permissionMode, options) => {
+])('mode bypass %s that ask is refused, for nobody would be asked (L55)', async (_how, permissionMode, options) => {
   expect(await opened(options, { permissionMode })).toMatchObject({
     kind: 'refused',
     detail: expect.stringMatching(/^permission mode "bypass" asks about nothing, and there are rules that ask/),
@@ -59,25 +59,25 @@ it.each<[string, PermissionMode, Partial<RunOptions>]>([
   expect(await opened(unasked, { permissionMode })).toMatchObject({ kind: 'opened' });
 });
 
-it('L51 a budget is refused where the small model, which is asked as well, has no price', async () => {
+test('a budget is refused where the small model, which is asked as well, has no price (L51)', async () => {
   const { deps } = await benchDeps({ script: [], defaults: { models, model: 'big-1', smallModel: 'local-llm' } });
   const options = { cwd: tempDir(), maxBudgetUsd: 1 };
   const run = await openRun(deps)(fakeAttempt(), { chain: 'c', run: 1, step: 1, options });
   expect(run).toMatchObject({ kind: 'refused', detail: expect.stringContaining('local-llm') });
 });
 
-it('L19 a fallback of the worker that is the model the caller chose is left out', async () => {
+test('a fallback of the worker that is the model the caller chose is left out (L19)', async () => {
   const run = await opened({ model: 'small-1' });
   expect(run.kind === 'opened' && run.rules.models.length).toBe(1);
 });
 
-it('L19 L58 a cap that the caller chose for the primary asks no fallback for more than it can say', async () => {
+test('a cap that the caller chose for the primary asks no fallback for more than it can say (L19 L58)', async () => {
   expect(await opened({ maxOutputTokens: 100_000 })).toMatchObject({
     rules: { models: [{ outputCap: 100_000 }, { outputCap: 4_000, raisedOutputCap: 4_000 }] },
   });
 });
 
-it('L58 a lone surrogate in what the caller says to the model does not make requests unreadable', async () => {
+test('a lone surrogate in what the caller says to the model does not make requests unreadable (L58)', async () => {
   const { deps } = await benchDeps({ script: [] });
   const options = { cwd: tempDir(), systemPrompt: 'half \ud83d of a pair' };
   const run = await openRun(deps)(fakeAttempt(), { chain: 'c', run: 2, step: 1, options });

@@ -1,5 +1,5 @@
 // What a request says beside the messages: thinking, task budget, tools.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { thinkingFor } from '../../activities/model/request.ts';
 import type { Tool } from '../../activities/tools/tool.ts';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
@@ -7,14 +7,14 @@ import { benchDeps, fakeAttempt, look, touching } from '../support/bench-deps.ts
 import { until } from '../support/until.ts';
 
 describe('thinking', () => {
-  it('L59 a budget is less than max_tokens, whatever the cap, and at least what the API takes', () => {
+  test('a budget is less than max_tokens, whatever the cap, and at least what the API takes (L59)', () => {
     expect(thinkingFor('claude-sonnet-4-5', 4_000, 8_000)).toEqual({ type: 'enabled', budget_tokens: 4_000 });
     expect(thinkingFor('claude-sonnet-4-5', 4_000, 4_000)).toEqual({ type: 'enabled', budget_tokens: 3_999 });
     expect(thinkingFor('claude-sonnet-4-5', 4_000, 1_024)).toBeUndefined();
     expect(thinkingFor('claude-sonnet-4-5', null, 8_000)).toBeUndefined();
   });
 
-  it.each([
+  test.each([
     ['claude-sonnet-5-5', 'adaptive'],
     ['claude-opus-4-7', 'adaptive'],
     ['claude-fable-5-1', 'adaptive'],
@@ -23,11 +23,11 @@ describe('thinking', () => {
     ['claude-opus-4-20250514', 'enabled'],
     ['claude-3-7-sonnet-20250219', 'enabled'],
     ['my-model', 'enabled'],
-  ])('L58 L59 %s gets the form it knows, %s', (model, type) => {
+  ])('%s gets the form it knows, %s (L58 L59)', (model, type) => {
     expect(thinkingFor(model, 2_000, 8_000)).toMatchObject({ type });
   });
 
-  it.each(['claude-sonnet-5-5', 'claude-haiku-4-5'])('L58 L59 the API takes what is sent to %s', async (model) => {
+  test.each(['claude-sonnet-5-5', 'claude-haiku-4-5'])('the API takes what is sent to %s (L58 L59)', async (model) => {
     const { call, model: server } = await benchDeps({ script: [reply('Yes.')], run: { model, thinkingTokens: 9_000 } });
     expect(await call()).toMatchObject({ kind: 'message' });
     expect(server.problems).toEqual([]);
@@ -35,7 +35,7 @@ describe('thinking', () => {
 });
 
 describe('the call that sums up a run', () => {
-  it('L22 L51 is like any other: what is cached of the conversation is read', async () => {
+  test('is like any other: what is cached of the conversation is read (L22 L51)', async () => {
     const { call, bodies } = await benchDeps({ script: [reply('One.', { times: 2 })], tools: [look] });
     await call();
     await call(fakeAttempt(), { step: 3, wrapUp: true });
@@ -44,7 +44,7 @@ describe('the call that sums up a run', () => {
 });
 
 describe('a task budget', () => {
-  it('L11 is sent whole until the first compaction, then with what remains', async () => {
+  test('is sent whole until the first compaction, then with what remains (L11)', async () => {
     const { call, bodies, model } = await benchDeps({
       script: [reply('One.', { times: 3 })],
       run: { taskBudget: 50_000 },
@@ -63,7 +63,7 @@ describe('a task budget', () => {
     expect(model.problems).toEqual([]);
   });
 
-  it('L11 without one the request has neither field nor beta', async () => {
+  test('without one the request has neither field nor beta (L11)', async () => {
     const { call, bodies, model } = await benchDeps({ script: [reply('One.')] });
     await call();
     expect(bodies()[0]).not.toHaveProperty('output_config');
@@ -72,7 +72,7 @@ describe('a task budget', () => {
 });
 
 describe('the tools', () => {
-  it('L38 L44 are those of now, and of them those that are still allowed', async () => {
+  test('are those of now, and of them those that are still allowed (L38 L44)', async () => {
     const bench = await benchDeps({ script: [reply('One.', { times: 3 })], tools: [look, touching().tool] });
     const named = () =>
       bench.bodies().map((body) => (body as { tools?: { name: string }[] }).tools?.map(({ name }) => name));
@@ -82,7 +82,7 @@ describe('the tools', () => {
     expect(named()).toEqual([['look', 'touch'], ['look'], undefined]);
   });
 
-  it('L18 watchers and observers see the observable input, and what is stored and sent is untouched', async () => {
+  test('watchers and observers see the observable input, and what is stored and sent is untouched (L18)', async () => {
     const secret: Tool = { ...look, name: 'secret', backfillObservableInput: () => ({ shown: true }) };
     const observed: unknown[] = [];
     const bench = await benchDeps({

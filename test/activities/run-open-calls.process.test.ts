@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { runTool } from '../../activities/run-tool.ts';
 import { callIdOf, CALL_VARIABLE } from '../../activities/process/environment.ts';
 import { startCommand } from '../../activities/process/spawner.ts';
@@ -22,7 +22,7 @@ function message(result: ModelResult): Extract<ModelResult, { kind: 'message' }>
 const touch = () => toolUse('touch', { file: 'a' });
 
 describe('what a stored reply leaves open', () => {
-  it('L33 L40 an effect runs at once when its reply is stored, and its outcome is recorded under its key', async () => {
+  test('an effect runs at once when its reply is stored, and its outcome is recorded under its key (L33 L40)', async () => {
     const { bench, effects, result } = await called([toolUse('look', {}), touch()]);
     expect(effects).toEqual([{ file: 'a' }]);
     expect(result.calls).toMatchObject([
@@ -34,7 +34,7 @@ describe('what a stored reply leaves open', () => {
     expect(effects).toHaveLength(1);
   });
 
-  it('L40 a call that may be repeated runs at once too, and its outcome is recorded under its key', async () => {
+  test('a call that may be repeated runs at once too, and its outcome is recorded under its key (L40)', async () => {
     const { tool, effects } = touching();
     const { bench, result } = await called([touch()], { tools: [{ ...tool, recovery: 'rerun' }] });
     expect(result.calls).toMatchObject([{ ran: {} }]);
@@ -42,7 +42,7 @@ describe('what a stored reply leaves open', () => {
     expect(effects).toHaveLength(1);
   });
 
-  it('L40 when its attempt died in it, what that left running is ended before it runs again', async () => {
+  test('when its attempt died in it, what that left running is ended before it runs again (L40)', async () => {
     const { tool, effects } = touching();
     const never = gate();
     const call = async () => {
@@ -64,14 +64,14 @@ describe('what a stored reply leaves open', () => {
     never.release();
   });
 
-  it('L35 several effects run one after the other, in the order of the model', async () => {
+  test('several effects run one after the other, in the order of the model (L35)', async () => {
     const files = ['a', 'b', 'c'];
     const { effects, result } = await called(files.map((file) => toolUse('touch', { file })));
     expect(effects).toEqual(files.map((file) => ({ file })));
     expect(result.calls).toMatchObject([{ ran: {} }, { ran: {} }, { ran: {} }]);
   });
 
-  it('L51 in the reply that sums up a run nothing runs, neither early nor with it', async () => {
+  test('in the reply that sums up a run nothing runs, neither early nor with it (L51)', async () => {
     const { tool, effects } = touching();
     const bench = await benchDeps({ script: [reply([toolUse('look', {}), touch()])], tools: [tool, look] });
     const result = message(await bench.call(fakeAttempt(), { wrapUp: true }));
@@ -79,7 +79,7 @@ describe('what a stored reply leaves open', () => {
     expect(effects).toEqual([]);
   });
 
-  it('L36 L41 what one of them says of the others holds: they are left to the regular way', async () => {
+  test('what one of them says of the others holds: they are left to the regular way (L36 L41)', async () => {
     const failing = {
       ...touching().tool,
       name: 'fail',
@@ -93,7 +93,7 @@ describe('what a stored reply leaves open', () => {
     expect(result.calls[2]?.ran).toBeUndefined();
   });
 
-  it('L40 an attempt that died after it is not made again: the next finds the reply, and the regular way the outcome', async () => {
+  test('an attempt that died after it is not made again: the next finds the reply, and the regular way the outcome (L40)', async () => {
     const { bench, effects, result } = await called([touch()]);
     const again = message(await bench.call(fakeAttempt(2)));
     expect(again.head).toBe(result.head);
@@ -103,11 +103,11 @@ describe('what a stored reply leaves open', () => {
     expect(effects).toHaveLength(1);
   });
 
-  it.each<[string, (later: FakeAttempt) => void]>([
+  test.each<[string, (later: FakeAttempt) => void]>([
     ['comes to a reply too', () => {}],
     ['is stopped, and has a part of one', (later) => later.abort('stop')],
   ])(
-    'L16 L40 a frozen attempt stored its reply first and has begun its effect: a later one that %s leaves the call in doubt',
+    'a frozen attempt stored its reply first and has begun its effect: a later one that %s leaves the call in doubt (L16 L40)',
     async (_what, end) => {
       const { tool, effects } = touching();
       const [frozen, held, begun] = [gate(), gate(), gate()];
@@ -134,11 +134,11 @@ describe('what a stored reply leaves open', () => {
     },
   );
 
-  it.each<[string, ReturnType<typeof toolUse>[], Partial<BenchOptions>]>([
+  test.each<[string, ReturnType<typeof toolUse>[], Partial<BenchOptions>]>([
     ['it must be asked about', [touch()], { run: { permissionMode: 'default' } }],
     ['a pre-tool hook is about it', [touch()], { hooks: { preTool: [() => undefined] } }],
     ['the budget may be spent (L51)', [touch()], { run: { maxTokens: 1_000_000 } }],
-  ])('L33 waits for the regular way when %s', async (_why, calls, options) => {
+  ])('waits for the regular way when %s (L33)', async (_why, calls, options) => {
     const { effects, result } = await called(calls, options);
     expect(effects).toEqual([]);
     expect(result.calls.every(({ ran }) => ran === undefined)).toBe(true);

@@ -1,5 +1,5 @@
 // What a step came to, found again: by another attempt, by its own repeated write, and after a reset.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { isForgotten, stepRecord } from '../../activities/step-record.ts';
 import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
 import type { Store } from '../../activities/transcript/store/store.ts';
@@ -14,14 +14,14 @@ const steps = (store: Store = memoryStore()) => ({
   of: (run: string) => stepRecord<Result>(store, { ...fakeAttempt(), run }, 'chain', ['a request']),
 });
 
-it('L16 of two attempts the first counts, and both get its result', async () => {
+test('of two attempts the first counts, and both get its result (L16)', async () => {
   const { of } = steps();
   expect(await of('r1').record(message)).toEqual({ result: message, first: true });
   expect(await of('r1').record({ ...message, n: 2 })).toEqual({ result: message, first: false });
   expect(await of('r1').read()).toEqual(message);
 });
 
-it('L16 a write that took effect while its answer was lost, and is repeated by the store, is its own', async () => {
+test('a write that took effect while its answer was lost, and is repeated by the store, is its own (L16)', async () => {
   const store = memoryStore();
   const twice: Store = {
     ...store,
@@ -30,7 +30,7 @@ it('L16 a write that took effect while its answer was lost, and is repeated by t
   expect(await steps(twice).of('r1').record(message)).toEqual({ result: message, first: true });
 });
 
-it('L14 after a reset a reply that was stored is found, and a failure is not', async () => {
+test('after a reset a reply that was stored is found, and a failure is not (L14)', async () => {
   const { of } = steps();
   await of('r1').record(failed);
   expect(await of('r1').read()).toEqual(failed);
@@ -41,7 +41,7 @@ it('L14 after a reset a reply that was stored is found, and a failure is not', a
   expect(await of('r1').record({ ...message, n: 1 })).toEqual({ result: failed, first: false });
 });
 
-it('L47 an attempt that nobody stops passes over the stop that its server has lost', async () => {
+test('an attempt that nobody stops passes over the stop that its server has lost (L47)', async () => {
   const { of } = steps();
   const attempt = fakeAttempt();
   await of('r1').record({ kind: 'nothing' });

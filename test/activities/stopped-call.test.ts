@@ -1,5 +1,5 @@
 // A call that was stopped and whose activity did not say what had become of it (L48): looked up, and never begun.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import type { ModelResult } from '../../workflows/contract/activities.ts';
 import { runTool } from '../../activities/run-tool.ts';
 import { readOutcome } from '../../activities/tools/call/journal.ts';
@@ -25,7 +25,7 @@ async function waiting(tool: Tool, more: Partial<BenchOptions> = {}) {
   };
 }
 
-it('L39 L48 has the outcome it came to', async () => {
+test('has the outcome it came to (L39 L48)', async () => {
   const { tool, effects } = touching();
   const { regular, stopped, outcome } = await waiting(tool);
   const facts = await regular();
@@ -34,7 +34,7 @@ it('L39 L48 has the outcome it came to', async () => {
   expect(effects).toHaveLength(1);
 });
 
-it('L40 L48 is unknown when it was begun, and what comes late does not count', async () => {
+test('is unknown when it was begun, and what comes late does not count (L40 L48)', async () => {
   const { tool, effects } = touching();
   const hangs = gate();
   const hanging = { ...tool, call: async () => (effects.push('begun'), await hangs.hold, { content: 'late' }) };
@@ -50,7 +50,7 @@ it('L40 L48 is unknown when it was begun, and what comes late does not count', a
   });
 });
 
-it('L40 L48 was not run when it was not begun, and an attempt that is still alive cannot begin it any more', async () => {
+test('was not run when it was not begun, and an attempt that is still alive cannot begin it any more (L40 L48)', async () => {
   const { tool, effects } = touching();
   const [asked, answer] = [gate(), gate()];
   const preTool = async () => (asked.release(), await answer.hold, {});
@@ -65,7 +65,7 @@ it('L40 L48 was not run when it was not begun, and an attempt that is still aliv
   expect(await outcome()).toMatchObject({ content: expect.stringContaining('Not run') as string });
 });
 
-it('L40 L48 is unknown too when it leaves no claim, for it may be repeated', async () => {
+test('is unknown too when it leaves no claim, for it may be repeated (L40 L48)', async () => {
   const { tool } = touching();
   const { stopped, outcome } = await waiting({ ...tool, recovery: 'rerun' });
   await stopped();

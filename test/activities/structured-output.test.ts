@@ -1,6 +1,6 @@
 // A run whose final answer must satisfy a JSON schema (L53): what the model is told, what is said of an answer, which schemas are
 // refused.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { answerChecks, schemaProblem } from '../../activities/model/answer-schema.ts';
 import { openRun } from '../../activities/run/open-run.ts';
 import { structuredOutput } from '../../activities/transcript/view/result.ts';
@@ -24,21 +24,21 @@ const conditional = (branch: object, more: object = {}): Record<string, unknown>
 const bench = (script: BenchOptions['script']) => benchDeps({ script, run: { outputSchema: schema } });
 
 describe('the value in a final answer', () => {
-  it.each([
+  test.each([
     ['is the whole text', ` \n${good}\n`],
     ['is the one fenced block', `Here it is:\n\n\`\`\`json\n${good}\n\`\`\`\nDone.`],
     ['is the one fenced block, whatever the case and the line ends', `\`\`\`JSON\r\n${good}\r\n\`\`\``],
-  ])('L53 %s', (_name, said) => {
+  ])('%s (L53)', (_name, said) => {
     expect(structuredOutput(said)).toEqual({ kind: 'value', value: JSON.parse(good) });
   });
 
-  it.each([
+  test.each([
     ['nothing', '', 'no text'],
     ['words', 'It is done.', 'not one JSON value'],
     ['two values', `${good}\n${good}`, 'not one JSON value'],
     ['two blocks', `\`\`\`json\n1\n\`\`\`\n\`\`\`json\n2\n\`\`\``, '2 fenced blocks'],
     ['a value that ends too soon', good.slice(0, -1), 'not one JSON value'],
-  ])('L53 is not in %s', (_name, said, problem) => {
+  ])('is not in %s (L53)', (_name, said, problem) => {
     expect(structuredOutput(said)).toMatchObject({ kind: 'none', problem: expect.stringContaining(problem) });
   });
 });
@@ -46,7 +46,7 @@ describe('the value in a final answer', () => {
 describe('what is wrong with an answer', () => {
   const problem = (value: unknown, of: object = schema) => answerChecks()(of as typeof schema)(JSON.stringify(value));
 
-  it('L53 names each path, and none for an answer that will do', () => {
+  test('names each path, and none for an answer that will do (L53)', () => {
     expect(problem(JSON.parse(good))).toBeUndefined();
     const said = problem({ name: 5, sizes: [{ w: 1 }, { w: 'x' }], more: true });
     expect(said).toContain('$.name: ');
@@ -54,7 +54,7 @@ describe('what is wrong with an answer', () => {
     expect(said).toContain('more');
   });
 
-  it('L53 of alternatives, the nearest is spoken of', () => {
+  test('of alternatives, the nearest is spoken of (L53)', () => {
     const tagged = (tag: string, required: string[]) => ({
       type: 'object',
       properties: { tag: { const: tag }, a: { type: 'string' }, b: { type: 'string' } },
@@ -63,17 +63,17 @@ describe('what is wrong with an answer', () => {
     expect(problem({ tag: 'y', b: 5 }, { anyOf: [tagged('x', ['a', 'b']), tagged('y', ['b'])] })).toContain('$.b: ');
   });
 
-  it('L53 has at most a thousand characters', () => {
+  test('has at most a thousand characters (L53)', () => {
     const said = problem({ name: 'a', sizes: Array.from({ length: 500 }, () => ({})) });
     expect(said?.length).toBeLessThanOrEqual(1_000);
   });
 
-  it('L53 a default makes no property complete', () => {
+  test('a default makes no property complete (L53)', () => {
     const named = { type: 'object', properties: { name: { type: 'string', default: 'x' } }, required: ['name'] };
     expect(problem({}, named)).toContain('$.name: ');
   });
 
-  it('L53 an answer nested without end is refused, not walked', () => {
+  test('an answer nested without end is refused, not walked (L53)', () => {
     const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
     expect(answerChecks()({ type: 'array', items: {} })(deep)).toContain('nested');
   });
@@ -86,7 +86,7 @@ describe('a schema', () => {
   const draft7 = 'http://json-schema.org/draft-07/schema#';
   const unread = ['$recursiveRef', 'extends', 'additionalproperties', 'minlength'];
 
-  it.each<[string, object, string]>([
+  test.each<[string, object, string]>([
     ['a type that is none', { type: 'strng' }, '$.type: must be one of'],
     [
       'a reference to elsewhere',
@@ -126,7 +126,7 @@ describe('a schema', () => {
     expect(schemaProblem(refused as Record<string, unknown>)).not.toContain('\n');
   });
 
-  it.each<[string, Record<string, unknown>, unknown, unknown]>([
+  test.each<[string, Record<string, unknown>, unknown, unknown]>([
     [
       'a mark of what tells the alternatives apart',
       {
@@ -191,14 +191,14 @@ describe('a schema', () => {
     expect(check(JSON.stringify(wrong))).toBeDefined();
   });
 
-  it('L53 that could not be held to refuses the run, in a sentence', async () => {
+  test('that could not be held to refuses the run, in a sentence (L53)', async () => {
     const { deps } = await bench([]);
     const options = { cwd: tempDir(), outputSchema: { type: 'strng' } };
     const opened = await openRun(deps)(fakeAttempt(), { chain: 'chain', run: 2, step: 9, options });
     expect(opened).toMatchObject({ kind: 'refused', detail: expect.stringContaining('output schema') });
   });
 
-  it.each<[string, object]>([
+  test.each<[string, object]>([
     ['alternatives', { anyOf: [{ type: 'string' }, { type: 'null' }] }],
     [
       'definitions that refer to themselves',
@@ -214,13 +214,13 @@ describe('a schema', () => {
     ['values of its types', { type: ['integer', 'null'], enum: [1, null] }],
     ['a tuple', { type: 'array', prefixItems: [{ const: 1 }, { const: 2 }], minItems: 2, maxItems: 2, items: false }],
     ['a property named like a keyword', { type: 'object', properties: { required: { type: 'string' }, default: {} } }],
-  ])('L53 with %s will do', (_name, accepted) => {
+  ])('with %s will do (L53)', (_name, accepted) => {
     expect(schemaProblem(accepted as Record<string, unknown>)).toBeUndefined();
   });
 });
 
 describe('a model call', () => {
-  it('L53 tells the model the schema, and to answer with one JSON value', async () => {
+  test('tells the model the schema, and to answer with one JSON value (L53)', async () => {
     const { call, model, bodies } = await bench([reply(good, { expect: { system: JSON.stringify(schema) } })]);
     const result = await call();
     expect(result).toMatchObject({ kind: 'message', calls: [] });
@@ -229,7 +229,7 @@ describe('a model call', () => {
     expect(model.problems).toEqual([]);
   });
 
-  it('L53 says what is wrong with a final answer, stored all the same, and says it again when asked again', async () => {
+  test('says what is wrong with a final answer, stored all the same, and says it again when asked again (L53)', async () => {
     const { call, entries } = await bench([reply([thinking('Hm.'), text('{"name":1,'), text('"sizes":[]}')])]);
     const result = await call();
     expect(result).toMatchObject({ kind: 'message', problem: expect.stringContaining('$.name: ') });
@@ -238,7 +238,7 @@ describe('a model call', () => {
     expect(await call(fakeAttempt(2))).toEqual(result);
   });
 
-  it('L53 asks nothing of a reply with calls, nor of one that was cut', async () => {
+  test('asks nothing of a reply with calls, nor of one that was cut (L53)', async () => {
     const script = [
       reply([text('Looking.'), toolUse('look', {})]),
       fault({ maxTokensAfter: { block: 0, chars: 3 } }, good),

@@ -1,7 +1,7 @@
 // Replies that cannot be taken or written: each attempt counts, with what it was billed, and there are only so many of them.
 import { ApplicationFailure } from '@temporalio/common';
 import type { RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { callModel } from '../../activities/call-model.ts';
 import type { ModelPort } from '../../activities/deps.ts';
 import { benchDeps, fakeAttempt } from '../support/bench-deps.ts';
@@ -54,7 +54,7 @@ async function attempts(events: readonly object[], onEvent: () => void = () => u
   throw new Error(`${requests} requests and no end`);
 }
 
-it.each<[string, readonly object[], string]>([
+test.each<[string, readonly object[], string]>([
   [
     'a block of a kind that nobody knows, too deep',
     [start(), ...block({ type: 'novelty', value: DEEP }), ...end],
@@ -80,7 +80,7 @@ it.each<[string, readonly object[], string]>([
     [start(), ...block(said), { type: 'message_delta', delta: { stop_reason: 'end_turn', model: 5 } }, ...end],
     'model',
   ],
-])('L14 L51 a reply with %s is asked for eleven times, and each is counted', async (_name, events, why) => {
+])('a reply with %s is asked for eleven times, and each is counted (L14 L51)', async (_name, events, why) => {
   const { result, requests, warnings } = await attempts(events);
   expect(requests).toBe(1 + RETRIES);
   expect(result).toMatchObject({ kind: 'failed', detail: expect.stringContaining(why) });
@@ -88,10 +88,10 @@ it.each<[string, readonly object[], string]>([
   expect(warnings).toEqual([]);
 });
 
-it.each([
+test.each([
   ['taken', [start(), untakable], 'TypeError: unforeseen'],
   ['written', unwritable, 'BigInt'],
-])('L14 L51 so is one that a defect keeps from being %s, and the log says where', async (_what, events, why) => {
+])('so is one that a defect keeps from being %s, and the log says where (L14 L51)', async (_what, events, why) => {
   const { result, requests, warnings } = await attempts(events);
   expect(requests).toBe(1 + RETRIES);
   expect(result).toMatchObject({ kind: 'failed', spend: { usage: { input: 100 * (1 + RETRIES) } } });
@@ -101,7 +101,7 @@ it.each([
   expect(warnings[0]).toMatch(/a defect of Perdure.* \(session s-test, .*iteration 1, attempt 1\)\n[^]*at /);
 });
 
-it('L16 L47 L51 an interrupted reply that cannot be written is not kept, and what it was billed counts', async () => {
+test('an interrupted reply that cannot be written is not kept, and what it was billed counts (L16 L47 L51)', async () => {
   const attempt = fakeAttempt();
   let left = unwritable.length - 1;
   const stopBeforeTheEnd = (): void => {

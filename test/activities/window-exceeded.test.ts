@@ -1,8 +1,8 @@
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { benchDeps } from '../support/bench-deps.ts';
 
-it('L15 L24 a reply that stops because the window is full is a prompt too long: none of its calls is run', async () => {
+test('a reply that stops because the window is full is a prompt too long: none of its calls is run (L15 L24)', async () => {
   const full = reply([toolUse('look', { n: 1 })], { stop_reason: 'model_context_window_exceeded' });
   const bench = await benchDeps({ script: [full] });
   const result = await bench.call();

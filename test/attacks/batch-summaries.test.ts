@@ -1,7 +1,7 @@
 // Summaries of batches that come too late for anyone: nobody reads them, and they are billed all the same.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { summarySpend } from '../../activities/compaction/summarize.ts';
 import { gate, reply, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
 import { harness, type Harness, type OpenSession } from '../support/harness.ts';
@@ -15,7 +15,7 @@ async function summariesAtWork({ client }: Harness, { id }: OpenSession): Promis
   return (pendingActivities ?? []).filter(({ activityType }) => activityType?.name === 'perdure.summarizeBatch').length;
 }
 
-it('L42 L51 a summary that the next batch overtakes counts as billed, one that the run leaves behind as an estimate', async () => {
+test('a summary that the next batch overtakes counts as billed, one that the run leaves behind as an estimate (L42 L51)', async () => {
   const never = gate();
   const [second, third] = [gate(), gate()];
   const look = toolUse('read', { path: 'a.txt' });

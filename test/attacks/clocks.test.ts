@@ -1,5 +1,5 @@
 // A worker's clock is not the server's: how long something waits does not depend on which of them is right.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { createActivities } from '../../activities/index.ts';
 import { reply } from '../../worker/scripted-model/index.ts';
 import { harness } from '../support/harness.ts';
@@ -9,10 +9,10 @@ import { until } from '../support/until.ts';
 const DAY = 24 * 3_600_000;
 const HOUR = 3_600_000;
 
-it.each([
+test.each([
   ['a day ahead', DAY],
   ['a day behind', -DAY],
-])('L14 a worker whose clock is %s parks a run for as long as the provider asked', async (_, skew) => {
+])('a worker whose clock is %s parks a run for as long as the provider asked (L14)', async (_, skew) => {
   const h = await harness({ script: [{ fault: { status: 429, retryAfter: HOUR / 1_000 } }, reply('Done.')] });
   const { stop } = await workerWith(h, (deps) => createActivities({ ...deps, now: () => Date.now() + skew }));
   const before = Date.now();

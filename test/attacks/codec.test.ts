@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { Client } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { activity } from '../../activities/attempt.ts';
 import { createActivities } from '../../activities/index.ts';
 import { clientConverter } from '../../worker/payloads/data-converter.ts';
@@ -49,7 +49,7 @@ async function replay({ client }: Harness, workflowId: string, signalName: strin
 }
 
 describe('a session that is sealed', () => {
-  it('L55 L61 takes no message, interrupt or decision that is not', async () => {
+  test('takes no message, interrupt or decision that is not (L55 L61)', async () => {
     const held = gate();
     const first = reply([toolUse('bash', { command: 'touch made' })], { hold: held.hold });
     const h = await harness({ script: [first, reply('Done.')], keys: newKeys() });
@@ -70,7 +70,7 @@ describe('a session that is sealed', () => {
     expect(await textsOf(session)).toEqual(['First.']);
   });
 
-  it('L61 takes no message of another session, none as another signal, and its own once', async () => {
+  test('takes no message of another session, none as another signal, and its own once (L61)', async () => {
     const h = await sealed();
     const [one, other] = [await h.open('One.'), await h.open('Other.')];
     await one.ended(1);
@@ -87,7 +87,7 @@ describe('a session that is sealed', () => {
     expect(await textsOf(other)).toEqual(['Other.', 'Two.']);
   });
 
-  it('L20 takes no result of another step, and goes on', async () => {
+  test('takes no result of another step, and goes on (L20)', async () => {
     const held = gate();
     const h = await harness({
       script: [reply('One.'), reply('Late.', { hold: held.hold }), reply('Three.')],
@@ -117,7 +117,7 @@ describe('a session that is sealed', () => {
     expect(await session.ended(3)).toMatchObject({ terminal: { reason: 'completed' } });
   });
 
-  it('L50 an attempt that has asked whether it still counts leaves what it remembers to the next one', async () => {
+  test('an attempt that has asked whether it still counts leaves what it remembers to the next one (L50)', async () => {
     const keys = newKeys();
     const h = await harness({ script, keys });
     const seen: unknown[] = [];
@@ -134,7 +134,7 @@ describe('a session that is sealed', () => {
     expect(seen).toEqual([undefined, { failures: 1 }]);
   });
 
-  it('shows nothing of what it holds to whoever reads the history, the memo or a failure', async () => {
+  test('shows nothing of what it holds to whoever reads the history, the memo or a failure', async () => {
     const canary = 'canary-8c1f';
     const h = await harness({
       script: [reply([toolUse('bash', { command: `echo ${canary}` })]), reply(canary)],
@@ -156,7 +156,7 @@ describe('a session that is sealed', () => {
 });
 
 describe('a start that is not sealed', () => {
-  it('fails with a sentence, and asks no model', async () => {
+  test('fails with a sentence, and asks no model', async () => {
     const h = await sealed();
     const handle = await attacker(h).workflow.signalWithStart(WORKFLOW_TYPE, {
       workflowId: `t-${randomUUID()}`,
@@ -173,7 +173,7 @@ describe('a start that is not sealed', () => {
 });
 
 describe('a worker without the key', () => {
-  it('L50 leaves a session alone, and the next one with it goes on', async () => {
+  test('leaves a session alone, and the next one with it goes on (L50)', async () => {
     const h = await sealed();
     const session = await h.open('First.');
     await session.ended(1);

@@ -1,7 +1,7 @@
 // A configuration guards the sessions that are begun with it: no other worker of the data folder works on them.
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { query, type Query } from '../../client/query.ts';
 import { workAlone } from '../../client/connect/session-workers.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
@@ -48,8 +48,8 @@ async function ended(asking: Query) {
 const deny = { name: 'guard', run: () => ({ decision: 'deny', reason: 'the guard says no' }) as const };
 const guarded = (): PerdureConfig => ({ permissionMode: 'bypass', hooks: { preTool: [deny] } });
 
-it.each(['--config', 'PERDURE_CONFIG'])(
-  'L33 L57 hooks of `run` with %s are asked beside a worker that stays without them',
+test.each(['--config', 'PERDURE_CONFIG'])(
+  'hooks of `run` with %s are asked beside a worker that stays without them (L33 L57)',
   async (how) => {
     const { worker, start, config, made, denied } = await guardedPlace([touch, reply('Denied.')]);
     await worker();
@@ -63,7 +63,7 @@ it.each(['--config', 'PERDURE_CONFIG'])(
   },
 );
 
-it('L33 L52 hooks of query({ config }) are asked beside a worker that stays without them, and those of a later one in another object', async () => {
+test('hooks of query({ config }) are asked beside a worker without them, and so are those of a later query (L33 L52)', async () => {
   oneRuntime();
   const { worker, cwd, env, made, denied } = await guardedPlace([
     touch,
@@ -82,7 +82,7 @@ it('L33 L52 hooks of query({ config }) are asked beside a worker that stays with
   expect(made()).toBe(false);
 });
 
-it('L33 L57 a session waits for a worker with its configuration, says so, can be decided about and stopped meanwhile, and goes on with one', async () => {
+test('a session waits for a worker with its configuration, says so, can be decided and stopped, and goes on (L33 L57)', async () => {
   const { worker, start, run, config, made, denied } = await guardedPlace([touch, reply('Denied.')]);
   const begun = start(['start', '--config', config, 'Go.']);
   expect(await begun.status).toBe(0);
@@ -103,7 +103,7 @@ it('L33 L57 a session waits for a worker with its configuration, says so, can be
   expect(made()).toBe(false);
 });
 
-it('L47 L49 a session that waits for its configuration is cancelled without it, beside a worker that stays', async () => {
+test('a session that waits for its configuration is cancelled without it, beside a worker that stays (L47 L49)', async () => {
   const { worker, start, run, config, made } = await guardedPlace([touch, reply('Denied.')]);
   const begun = start(['start', '--config', config, 'Go.']);
   await begun.status;
@@ -114,7 +114,7 @@ it('L47 L49 a session that waits for its configuration is cancelled without it, 
   expect(made()).toBe(false);
 });
 
-it('L57 a configuration that could not hold for a session is refused, not passed over', async () => {
+test('a configuration that could not hold for a session is refused, not passed over (L57)', async () => {
   oneRuntime();
   const { run, start, config, root, cwd, env } = await guardedPlace([reply('Done.')]);
   const other = join(root, 'other.mjs');
@@ -132,7 +132,7 @@ it('L57 a configuration that could not hold for a session is refused, not passed
   );
 });
 
-it('L33 L57 workers of a name share sessions: one from a program goes on with `perdure worker --config` of that name', async () => {
+test('workers of a name share sessions: one from a program goes on with `perdure worker --config` of that name (L33 L57)', async () => {
   oneRuntime();
   const { worker, run, root, cwd, env, made, denied } = await guardedPlace([touch, reply('Denied.'), reply('Later.')]);
   const config = join(root, 'named.mjs');
@@ -147,7 +147,7 @@ it('L33 L57 workers of a name share sessions: one from a program goes on with `p
   expect(made()).toBe(false);
 });
 
-it('L52 L57 of two that give a session a nameless configuration at once, one is refused: theirs need not be the same', async () => {
+test('of two that give a session a nameless configuration at once, one is refused: theirs need not be the same (L52 L57)', async () => {
   const session = 's-1';
   const workers = forItsProgram(session);
   const [mine, other] = [guarded(), guarded()];

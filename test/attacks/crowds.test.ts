@@ -1,5 +1,5 @@
 // Many sessions on one worker: what one of them holds must not be in the way of another's end.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { gate, reply, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
 import { createClient } from '../../client/client.ts';
 import { fileStore } from '../../activities/transcript/store/file-store.ts';
@@ -36,7 +36,7 @@ async function queues(h: Harness, session: OpenSession, activity: string): Promi
 }
 
 describe('while long calls of other sessions hold every slot', () => {
-  it('L47 an interrupt ends a run whose model call has not begun, and one that was not opened yet', async () => {
+  test('an interrupt ends a run whose model call has not begun, and one that was not opened yet (L47)', async () => {
     const { h, fill, release } = await fullWorker();
     const known = await h.open('Hello.');
     await known.ended(1);
@@ -51,7 +51,7 @@ describe('while long calls of other sessions hold every slot', () => {
     release();
   });
 
-  it('L48 L49 a cancel ends a session whose call waits for a decision', async () => {
+  test('a cancel ends a session whose call waits for a decision (L48 L49)', async () => {
     const { h, fill, release } = await fullWorker();
     const asking = await h.open('Ask.', { permissionMode: 'default' });
     await until(async () => (await asking.memo())?.phase === 'waiting_approval');
@@ -63,7 +63,7 @@ describe('while long calls of other sessions hold every slot', () => {
   });
 });
 
-it("a fleet's session heartbeats seldom and may take longer over a workflow task, whatever worker runs it", async () => {
+test("a fleet's session heartbeats seldom and may take longer over a workflow task, whatever worker runs it", async () => {
   const h = await harness({ script: [reply('Done.')] });
   const store = fileStore({ dir: h.storeDir });
   const sessions = createClient({

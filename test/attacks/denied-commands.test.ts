@@ -83,7 +83,7 @@ const around: readonly ((command: string) => string)[] = [
   (command) => `X=1; while ${command}; do break; done`,
 ];
 
-test('L55 a command that bash runs was denied, in each spelling, behind each prefix, and within each text of one', () => {
+test('a command that bash runs was denied, in each spelling, behind each prefix, and within each text of one (L55)', () => {
   const cwd = withVictim();
   let ran = 0;
   const one = fc

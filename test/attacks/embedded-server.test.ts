@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { openServer, type Opened } from '../../client/connect/open-server.ts';
 import { clientConverter } from '../../worker/payloads/data-converter.ts';
 import { findPlaces } from '../../activities/process/places.ts';
@@ -66,7 +66,7 @@ async function post(port: number): Promise<number> {
   }
 }
 
-it("refuses what a web page sends to the server's HTTP API, and gRPC goes on", async () => {
+test("refuses what a web page sends to the server's HTTP API, and gRPC goes on", async () => {
   const folder = temporaryData();
   const { sessions, temporal } = await opened(folder);
   const answers = await Promise.all(portsOf(serverOf(folder).pid).map(post));
@@ -78,7 +78,7 @@ it("refuses what a web page sends to the server's HTTP API, and gRPC goes on", a
   expect(await sessions.describe(session)).toMatchObject({ title: 'Do it.' });
 });
 
-it('seals what commands send, with keys that only the owner reads, and a plain client sees none of it', async () => {
+test('seals what commands send, with keys that only the owner reads, and a plain client sees none of it', async () => {
   const folder = temporaryData();
   const { sessions, temporal } = await opened(folder);
   expect(statSync(folder.payloadKeys).mode & 0o777).toBe(0o600);
@@ -88,7 +88,7 @@ it('seals what commands send, with keys that only the owner reads, and a plain c
   expect(JSON.stringify(memo)).not.toContain('Do it.');
 });
 
-it('hides the keys from shell commands and from file tools, also where the data folder lies in the workspace', async () => {
+test('hides the keys from shell commands and from file tools, also where the data folder lies in the workspace', async () => {
   const folder = temporaryData();
   await opened(folder);
   const cwd = join(folder.root, '..');
@@ -98,7 +98,7 @@ it('hides the keys from shell commands and from file tools, also where the data 
   await expect(confine({ root: cwd, hidden: folder.root }, folder.payloadKeys)).rejects.toThrow("Perdure's own data");
 });
 
-it('does not begin without the keys to what a data folder holds, and says so', async () => {
+test('does not begin without the keys to what a data folder holds, and says so', async () => {
   const folder = temporaryData();
   const server = await opened(folder);
   await server.close();

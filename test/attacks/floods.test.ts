@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import Anthropic from '@anthropic-ai/sdk';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { accumulator, MOST_BLOCKS, MOST_OF_INPUT } from '../../activities/model/accumulate.ts';
 import { boundedFetch, MOST_OF_ANSWER, MOST_OF_EVENT } from '../../worker/model-access.ts';
 import { classify } from '../../activities/model/classify.ts';
@@ -63,20 +63,20 @@ function* endless(first: readonly string[], next: (n: number) => string): Genera
 }
 
 describe('a stream without an end', () => {
-  it.each([
+  test.each([
     ['text', () => said({ type: 'text_delta', text: 'x'.repeat(60_000) })],
     ['pings', () => event({ type: 'ping' }).repeat(1_000)],
-  ])('L14 L15 of %s is a failed attempt, and is not read further than its limit', async (_, next) => {
+  ])('of %s is a failed attempt, and is not read further than its limit (L14 L15)', async (_, next) => {
     const { run, sent } = await flooding(() => endless([START, block(0)], next));
     expect(await run()).toMatchObject({ kind: 'retry', detail: expect.stringContaining('larger than 32 MiB') });
     // What lies in buffers of the sockets was sent as well.
     expect(sent()).toBeLessThan(MOST_OF_ANSWER + 32 * MIB);
   });
 
-  it.each([
+  test.each([
     ['a reply', 200, 'retry'],
     ['an error', 400, 'failed'],
-  ])('L14 that unpacks from a few bytes, as %s, is not unpacked further than its limit', async (_, status, kind) => {
+  ])('that unpacks from a few bytes, as %s, is not unpacked further than its limit (L14)', async (_, status, kind) => {
     const zeros = ' '.repeat(MIB);
     const { run, sent } = await flooding(() => endless(status === 200 ? [START] : [], () => zeros), {
       status,
@@ -88,14 +88,14 @@ describe('a stream without an end', () => {
     expect(MOST_OF_EVENT).toBeLessThan(MOST_OF_ANSWER);
   });
 
-  it('L15 of blocks is a failed attempt', async () => {
+  test('of blocks is a failed attempt (L15)', async () => {
     const { run } = await flooding(() =>
       endless([START], (n) => block(n) + event({ type: 'content_block_stop', index: n })),
     );
     expect(await run()).toMatchObject({ kind: 'retry', detail: expect.stringContaining(`${MOST_BLOCKS} blocks`) });
   });
 
-  it("L15 of one call's input is a failed attempt", async () => {
+  test("of one call's input is a failed attempt (L15)", async () => {
     const call = block(0, { type: 'tool_use', id: 't', name: 'write', input: {} });
     const more = (): string => said({ type: 'input_json_delta', partial_json: 'x'.repeat(60_000) });
     const { run } = await flooding(() => endless([START, call], more));
@@ -103,7 +103,7 @@ describe('a stream without an end', () => {
   });
 });
 
-it('L14 a long reply whose lines a proxy sends one by one is read to its end', async () => {
+test('a long reply whose lines a proxy sends one by one is read to its end (L14)', async () => {
   const line = new TextEncoder().encode(`data: ${'x'.repeat(1_000_000)}\n`);
   const newline = new TextEncoder().encode('\n');
   const chunks = Array.from({ length: 8 }, () => [line, newline]).flat();
@@ -113,13 +113,13 @@ it('L14 a long reply whose lines a proxy sends one by one is read to its end', a
 });
 
 describe('a final answer of 400 KB', () => {
-  it('L53 with thousands of fences that nothing closes is looked at once', () => {
+  test('with thousands of fences that nothing closes is looked at once (L53)', () => {
     const lines = (n: number): string => '```json\n'.repeat(n);
     // A thousand times as many as took a second when the end was looked for from each of them.
     expect(structuredOutput(lines(1_000_000))).toMatchObject({ kind: 'none' });
   });
 
-  it('L53 with one block among much text is read', () => {
+  test('with one block among much text is read (L53)', () => {
     const text = `${'So it is.\n'.repeat(40_000)}\`\`\`json\n{"a":1}\r\n\`\`\`\n${'And so on.\n'.repeat(40_000)}`;
     expect(structuredOutput(text)).toEqual({ kind: 'value', value: { a: 1 } });
     expect(structuredOutput(`${text}\n\`\`\`\n1\n\`\`\``)).toMatchObject({

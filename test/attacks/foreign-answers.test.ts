@@ -1,6 +1,6 @@
 // Whoever reaches the server can answer for a worker: what cannot be read ends the run with a sentence, never the session.
 import { defaultPayloadConverter } from '@temporalio/common';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { fault, gate, reply } from '../../worker/scripted-model/index.ts';
 import { harness, type Harness, type OpenSession } from '../support/harness.ts';
 import { newKeys } from '../support/new-keys.ts';
@@ -55,7 +55,7 @@ const failures = {
 };
 
 describe('a model call that someone else answers', () => {
-  it.each(Object.entries(results))('L20 ends its run, and the session goes on: %s', async (_what, payloads) => {
+  test.each(Object.entries(results))('ends its run, and the session goes on: %s (L20)', async (_what, payloads) => {
     const first = await answered(async (h, session) =>
       h.client.workflowService.respondActivityTaskCompletedById({
         ...(await pendingCall(h, session)),
@@ -67,7 +67,7 @@ describe('a model call that someone else answers', () => {
     });
   });
 
-  it.each(Object.entries(failures))('L20 ends its run, and the session goes on: %s', async (_what, failure) => {
+  test.each(Object.entries(failures))('ends its run, and the session goes on: %s (L20)', async (_what, failure) => {
     const first = await answered(async (h, session) =>
       h.client.workflowService.respondActivityTaskFailedById({ ...(await pendingCall(h, session)), failure }),
     );
@@ -79,7 +79,7 @@ describe('a model call that someone else answers', () => {
     });
   });
 
-  it.each([
+  test.each([
     [
       'with attributes that no worker sealed',
       defaultPayloadConverter.toPayload({ message: 'a lie', type: 'StoreCorrupt' }),
@@ -110,7 +110,7 @@ describe('a model call that someone else answers', () => {
   );
 });
 
-it('L20 what a worker sealed of an earlier failure does not make another one believed', async () => {
+test('what a worker sealed of an earlier failure does not make another one believed (L20)', async () => {
   const held = gate();
   const script = [fault({ status: 500 }), reply('Too late.', { hold: held.hold }), reply('Another.')];
   const h = await harness({ script, keys: newKeys() });

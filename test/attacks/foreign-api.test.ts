@@ -1,6 +1,6 @@
 // Model servers that are not what we know: other counts of tokens, other words, no small model, no usage at all.
 import { APIError } from '@anthropic-ai/sdk';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { chooseKept } from '../../activities/compaction/choose-kept.ts';
 import { classify, maxOutputIn } from '../../activities/model/classify.ts';
 import {
@@ -23,7 +23,7 @@ const models = { 'claude-sonnet-': { window: 16_000, maxOutput: 8_000, price: nu
 const isSummary = ({ model }: ParsedRequest): boolean => model.startsWith('claude-haiku');
 
 describe('a count that four characters to a token do not come to', () => {
-  it('L10 L59 a trajectory of Chinese with thinking is summarised, and no try is used up', async () => {
+  test('a trajectory of Chinese with thinking is summarised, and no try is used up (L10 L59)', async () => {
     let reads = 0;
     const script = (request: ParsedRequest): Reply => {
       if (isSummary(request)) return reply('讀過檔案。');
@@ -42,7 +42,7 @@ describe('a count that four characters to a token do not come to', () => {
     expect(h.model.problems).toEqual([]);
   });
 
-  it('L24 what an API with an unknown, small window refuses is summarised down to a part of what is there', async () => {
+  test('what an API with an unknown, small window refuses is summarised down to a part of what is there (L24)', async () => {
     const script = (request: ParsedRequest, n: number): Reply => {
       if (isSummary(request)) return reply('The file was read.');
       if (JSON.stringify(request.messages).length > 40_000) {
@@ -58,7 +58,7 @@ describe('a count that four characters to a token do not come to', () => {
     expect((await session.entries()).filter((entry) => entry.kind === 'boundary').length).toBeGreaterThan(0);
   });
 
-  it('L10 a server that counts nothing does not keep the window from being seen to fill', async () => {
+  test('a server that counts nothing does not keep the window from being seen to fill (L10)', async () => {
     let reads = 0;
     const script = (request: ParsedRequest): Reply => {
       if (isSummary(request)) return reply('The file was read.', { usage: null });
@@ -73,7 +73,7 @@ describe('a count that four characters to a token do not come to', () => {
     expect((await session.entries()).some((entry) => entry.kind === 'boundary')).toBe(true);
   });
 
-  it('L24 of what was refused less stays, whatever the window is said to be', () => {
+  test('of what was refused less stays, whatever the window is said to be (L24)', () => {
     const round = (size: number): Entry[] => [
       stored([textBlock('So.'), callBlock('c')]),
       outcomes(outcome(1, 'x'.repeat(size))),
@@ -86,7 +86,7 @@ describe('a count that four characters to a token do not come to', () => {
 });
 
 describe('a server without our small model', () => {
-  it('L9 L10 the run goes on with summaries of its own model', async () => {
+  test('the run goes on with summaries of its own model (L9 L10)', async () => {
     let reads = 0;
     const script = (request: ParsedRequest): Reply => {
       if (isSummary(request)) return fault({ status: 404, message: 'model: claude-haiku-5' });
@@ -103,7 +103,7 @@ describe('a server without our small model', () => {
 });
 
 describe('a cap that the server refuses', () => {
-  it('L26 L27 the reply that was cut is kept and continued, and the cap is raised no further than the server says', async () => {
+  test('the reply that was cut is kept and continued, and the cap is raised no further than the server says (L26 L27)', async () => {
     const cut = fault({ maxTokensAfter: { block: 0, chars: 8 } }, 'One two three four.');
     const replies = [cut, reply([text('three.'), toolUse('read', { path: 'a.txt' })]), cut, reply('three four.')];
     const h = await harness({ script: { maxOutputTokens: 10_000, replies } });
@@ -120,23 +120,23 @@ describe('a cap that the server refuses', () => {
     expect(h.liveText(session.id).split('"One two "').length - 1).toBeGreaterThanOrEqual(3);
   });
 
-  it('L26 the default is lowered to what the server names', async () => {
+  test('the default is lowered to what the server names (L26)', async () => {
     const h = await harness({ script: { maxOutputTokens: 4_096, replies: [reply('Hello.')] } });
     const session = await h.open('Hi.');
     expect((await session.ended(1)).terminal).toEqual({ reason: 'completed' });
     expect(h.bodies().map((body) => body.max_tokens)).toEqual([8_000, 4_096]);
   });
 
-  it.each([
+  test.each([
     ['max_tokens: 64000 > 32000, which is the maximum allowed number of output tokens for claude-x-20250514', 32_000],
     ['max_tokens is too large: 64000. This model supports at most 16384 completion tokens', 16_384],
     ['The maximum tokens you requested exceeds the model limit of 8,192.', 8_192],
     ['tools.0.name: string is too long, at most 1024 characters', undefined],
-  ])('L26 %s', (message, most) => {
+  ])('%s (L26)', (message, most) => {
     expect(maxOutputIn({ kind: 'failed', status: 400, detail: `400: ${message}` }, 64_000)).toBe(most);
   });
 
-  it('L14 retry-after-ms is kept as retry-after is', () => {
+  test('retry-after-ms is kept as retry-after is (L14)', () => {
     const waits = (headers: Record<string, string>) =>
       classify(APIError.generate(429, undefined, 'slow down', new Headers(headers)), 0, (said) => said);
     expect(waits({ 'retry-after-ms': '1500', 'retry-after': '2' })).toMatchObject({ afterMs: 1_500 });
@@ -145,7 +145,7 @@ describe('a cap that the server refuses', () => {
 });
 
 describe('other words for "too long"', () => {
-  it.each([
+  test.each([
     [400, 'prompt is too long: 210000 tokens > 200000 maximum'],
     [400, 'Input is too long for requested model.'],
     [400, "This model's maximum context length is 32768 tokens. However, you requested 40000 tokens."],
@@ -155,16 +155,16 @@ describe('other words for "too long"', () => {
     [400, 'The context window of this model was exceeded'],
     [413, 'Request exceeds the maximum size'],
     [422, 'inputs: too many input tokens'],
-  ])('L23 L24 %i %s', (status, message) => {
+  ])('%i %s (L23 L24)', (status, message) => {
     expect(verdict(status, message)).toBe('too_long');
   });
 
-  it.each([
+  test.each([
     [400, 'tools.0.name: string is too long'],
     [400, 'messages.0.content.0.image: image exceeds 5 MB maximum', 'media_too_large'],
     [401, 'invalid x-api-key'],
     [400, 'max_tokens: 70000 > 64000, which is the maximum allowed number of output tokens'],
-  ])('L20 and not %i %s', (status, message, kind = 'failed') => {
+  ])('and not %i %s (L20)', (status, message, kind = 'failed') => {
     expect(verdict(status, message)).toBe(kind);
   });
 });

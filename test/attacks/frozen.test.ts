@@ -2,7 +2,7 @@
 // the same machine: the effect happens once at most. The cases wait for the same 30 s, so they wait together.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { executeCall } from '../../activities/tools/call/execute.ts';
 import { bashTool } from '../../activities/tools/builtin/bash.ts';
 import { findClaim } from '../../activities/tools/call/journal.ts';
@@ -43,7 +43,7 @@ async function frozenIn(tool: 'deliver_verify' | 'deliver_ask') {
   return { h, session, asked, thaws };
 }
 
-it('L40 a check that finds nothing done does not run a call again whose worker is only frozen, and a person is told of it', async () => {
+test('a check that finds nothing done does not run a call again whose worker is only frozen, and a person is told of it (L40)', async () => {
   const [verified, asking] = await Promise.all([frozenIn('deliver_verify'), frozenIn('deliver_ask')]);
   const { session, asked } = asking;
   const { call, reason } = await asked();
@@ -62,7 +62,7 @@ it('L40 a check that finds nothing done does not run a call again whose worker i
   expect(told).toMatch(/Its check found nothing done, but the worker that started it .* is not known to be gone/);
 });
 
-it('L40 L50 an attempt that finds itself given up claims nothing, calls no tool and starts no process', async () => {
+test('an attempt that finds itself given up claims nothing, calls no tool and starts no process (L40 L50)', async () => {
   const ran: unknown[] = [];
   const shared = bench([simpleTool({ call: async (input) => (ran.push(input), { content: '' }) })]);
   const call = { session: shared.session, key: callRun().key };

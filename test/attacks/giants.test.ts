@@ -1,5 +1,5 @@
 // A message that is too large for the model ends its own run, and no later one.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { fault, reply, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
 import { SIGNALS } from '../../workflows/contract/session.ts';
 import { fileStore } from '../../activities/transcript/store/file-store.ts';
@@ -33,7 +33,7 @@ async function begun(h: Harness): Promise<OpenSession> {
 }
 
 describe('a message that is larger than the window', () => {
-  it('L6 L12 ends its run, and the next prompts are answered without a summary', async () => {
+  test('ends its run, and the next prompts are answered without a summary (L6 L12)', async () => {
     const h = await harness({ script: () => reply('Hello.'), worker: { config: { models } } });
     const session = await begun(h);
     await sendStored(h, session, GIANT);
@@ -53,7 +53,7 @@ describe('a message that is larger than the window', () => {
     expect(h.model.problems).toEqual([]);
   });
 
-  it('L6 the read tool opens the whole of it', async () => {
+  test('the read tool opens the whole of it (L6)', async () => {
     let name = '';
     const script = (request: ParsedRequest, n: number): Reply => {
       if (n !== 2) return reply('Yes.');
@@ -74,7 +74,7 @@ describe('a message that is larger than the window', () => {
 });
 
 describe('a message that only the API finds too large', () => {
-  it('L6 L25 ends its run, and the next prompts are answered', async () => {
+  test('ends its run, and the next prompts are answered (L6 L25)', async () => {
     const h = await harness({ script: refusing(100_000, () => reply('Hello.')) });
     const session = await begun(h);
     await sendStored(h, session, GIANT);
@@ -86,7 +86,7 @@ describe('a message that only the API finds too large', () => {
     expect(h.model.problems).toEqual([]);
   });
 
-  it('L6 stays in sight as it was while its own run goes on, and after a run that ended in another way', async () => {
+  test('stays in sight as it was while its own run goes on, and after a run that ended in another way (L6)', async () => {
     const h = await harness({ script: () => reply('Hello.') });
     const session = await begun(h);
     await sendStored(h, session, GIANT);
@@ -98,7 +98,7 @@ describe('a message that only the API finds too large', () => {
 });
 
 describe('a message that fills most of the window', () => {
-  it.each([true, false])('L7 no longer counts once it is snipped (compaction: %s)', async (enabled) => {
+  test.each([true, false])('no longer counts once it is snipped (compaction: %s) (L7)', async (enabled) => {
     const h = await harness({
       script: () => reply('Hello.'),
       worker: { config: { models, compaction: { enabled } } },

@@ -31,7 +31,7 @@ const HIDDEN =
   'fsmonitor = "touch made; false"\\n\' > fake/config';
 
 test.each(['sh -c "cd fake; git status"', 'sh run.sh', 'env -C fake git status', 'cd fake && git status'])(
-  'L55 a repository in plain files of the workspace is not used: %s',
+  'a repository in plain files of the workspace is not used: %s (L55)',
   async (command) => {
     const cwd = workspace(HIDDEN, 'echo "cd fake; git status" > run.sh');
     const { content } = await bashTool({ sandbox: group }).call({ command }, toolContext(cwd));
@@ -80,13 +80,13 @@ test.each([
   ['all of it elsewhere', 'mv .git ../git; ln -s ../git .git'],
   ['a file that says so', 'mv .git ../git; echo gitdir: ../git > .git'],
   ['what is common to worktrees elsewhere', 'cp -r .git ../git; echo ../../git > .git/commondir'],
-])('L55 a git that reads is in doubt where the repository has %s', (_, change) => {
+])('a git that reads is in doubt where the repository has %s (L55)', (_, change) => {
   expect(gitMayDoMore(workspace(BEGIN), '/')).toBe(false);
   const cwd = workspace(BEGIN, change);
   expect(gitMayDoMore(cwd, cwd)).toBe(true);
 });
 
-test('L55 a git that reads is not in doubt in an ordinary repository', () => {
+test('a git that reads is not in doubt in an ordinary repository (L55)', () => {
   const cwd = workspace(
     'git init -q ../up; git clone -q ../up . 2>/dev/null; git config user.email a@b; git config user.name "a # b"',
     'git config core.hooksPath .husky; git config pull.rebase true; git config branch.main.vscode-merge-base origin/main',
@@ -103,7 +103,7 @@ const PIECES =
   '⏎ ⏎ ⏎ ⏎ \t \r abbrev=7 worktree=/etc worktree␣=␣x path=x bare external=x process merge=a\\ x=" a "#" \\␣';
 const pieces = PIECES.split(' ').map((piece) => piece.replaceAll('␣', ' ').replaceAll('⏎', '\n'));
 
-test('L55 whatever a configuration looks like, git finds no harmful key in one that was found harmless', () => {
+test('whatever a configuration looks like, git finds no harmful key in one that was found harmless (L55)', () => {
   const file = join(tempFolder(), 'config');
   let compared = 0;
   const compare = (config: string): void => {

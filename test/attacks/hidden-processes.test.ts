@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { tempDir } from '../support/temp-dir.ts';
 
 const PROCESS = new URL('../../activities/process/', import.meta.url);
@@ -26,8 +26,8 @@ const looking = `
   const of = (pid) => isAlive({ ...self, pid });
   console.log([of(self.pid), of(process.ppid), of(2 ** 22 + 1)].join(' '));`;
 
-it.skipIf(process.platform !== 'linux')(
-  'L40 L50 a living process that /proc hides is not known to be dead, and one that is gone is',
+test.skipIf(process.platform !== 'linux')(
+  'a living process that /proc hides is not known to be dead, and one that is gone is (L40 L50)',
   () => {
     const dir = tempDir();
     const files = {

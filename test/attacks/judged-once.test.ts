@@ -12,7 +12,7 @@ function shifting({ safe }: { safe: boolean }) {
   return { shared, claim, ran: () => ran };
 }
 
-test('L35 a call that was let run beside others and would now change something is not run', async () => {
+test('a call that was let run beside others and would now change something is not run (L35)', async () => {
   const { shared, claim, ran } = shifting({ safe: false });
   const done = await executeCall(shared, request('simple'), callRun({ safe: true }));
   expect(done).toMatchObject({ outcome: { isError: true, log: { outcome: 'not_run' } } });
@@ -21,7 +21,7 @@ test('L35 a call that was let run beside others and would now change something i
   expect(await claim()).toBeNull();
 });
 
-test('L40 a call that was to be claimed is claimed though it would now change nothing', async () => {
+test('a call that was to be claimed is claimed though it would now change nothing (L40)', async () => {
   const { shared, claim, ran } = shifting({ safe: true });
   expect(await executeCall(shared, request('simple'), callRun({ safe: false }))).toMatchObject({
     outcome: { content: 'run 1' },
@@ -30,7 +30,7 @@ test('L40 a call that was to be claimed is claimed though it would now change no
   expect(await claim()).not.toBeNull();
 });
 
-test('L35 a call that began while the reply was streamed does not run once it would change something', async () => {
+test('a call that began while the reply was streamed does not run once it would change something (L35)', async () => {
   const { shared, ran } = shifting({ safe: false });
   expect(await executeEarly(shared, request('simple'), { ...callRun(), id: 'early' })).toMatchObject({ kind: 'void' });
   expect(ran()).toBe(0);

@@ -1,5 +1,5 @@
 // A session of many turns: whoever takes it over replays what its workflow run holds, so that must stay small.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { defaultHandover } from '../../workflows/contract/session.ts';
 import { chainOf } from '../support/chain.ts';
@@ -12,7 +12,7 @@ const EVENTS = 12;
 const MORE = 30;
 const { events: most, betweenRuns = most } = defaultHandover;
 
-it('L4 a workflow run is handed over at a few hundred events, and earlier when a run has ended', async () => {
+test('a workflow run is handed over at a few hundred events, and earlier when a run has ended (L4)', async () => {
   const turns = { first: Math.ceil(most / EVENTS) + 2, second: Math.ceil(betweenRuns / EVENTS) };
   let n = 0;
   const script = () => {

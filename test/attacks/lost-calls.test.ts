@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { cliPlace, jsonLines, modelFor } from '../support/cli.ts';
 import { until } from '../support/until.ts';
@@ -11,7 +11,7 @@ const config = fileURLToPath(new URL('../support/crash-config.mjs', import.meta.
 const input = { hangs: 'before' };
 const script = [reply([toolUse('deliver_ask', input)]), reply('Done.')];
 
-it('L40 L55 a question about a lost call is watched, listed and decided with the input that would run', async () => {
+test('a question about a lost call is watched, listed and decided with the input that would run (L40 L55)', async () => {
   const place = cliPlace(await modelFor(script));
   const path = (file: string): string => join(place.cwd, file);
   const lost = place.start(['run', '--config', config, '--allow', 'deliver_ask', '--json', 'make it']);

@@ -2,7 +2,7 @@
 // gRPC as they are, for no client of ours would send them.
 import { randomUUID } from 'node:crypto';
 import { defaultPayloadConverter } from '@temporalio/common';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { gate, reply } from '../../worker/scripted-model/index.ts';
 import { SIGNALS, UPDATES, WORKFLOW_TYPE } from '../../workflows/contract/session.ts';
 import { harness, userMessage, type Harness, type OpenSession } from '../support/harness.ts';
@@ -49,7 +49,7 @@ const textsOf = async (session: OpenSession): Promise<readonly string[]> =>
 const script = { replies: [{ ...reply('Yes.'), times: 'any' as const }] };
 
 describe('a signal that cannot be read', () => {
-  it.each(Object.entries(unreadable))('L61 L49 is passed over: %s', async (_what, sent) => {
+  test.each(Object.entries(unreadable))('is passed over: %s (L61 L49)', async (_what, sent) => {
     const h = await harness({ script });
     const session = await h.open('First.');
     await session.ended(1);
@@ -62,8 +62,8 @@ describe('a signal that cannot be read', () => {
     expect(await textsOf(session)).toEqual(['First.', 'Second.']);
   });
 
-  it.each(['__temporal_x', '__temporal_workflow_stream_publish', 'anything'])(
-    'L61 L49 is passed over under the name %s',
+  test.each(['__temporal_x', '__temporal_workflow_stream_publish', 'anything'])(
+    'is passed over under the name %s (L61 L49)',
     async (name) => {
       const h = await harness({ script });
       const session = await h.open('First.');
@@ -77,7 +77,7 @@ describe('a signal that cannot be read', () => {
     },
   );
 
-  it('L47 counts all the same when it is an interrupt without an argument, where payloads are plain', async () => {
+  test('counts all the same when it is an interrupt without an argument, where payloads are plain (L47)', async () => {
     const held = gate();
     const h = await harness({ script: { replies: [reply('One.', { hold: held.hold })] } });
     const session = await h.open('First.');
@@ -87,7 +87,7 @@ describe('a signal that cannot be read', () => {
     held.release();
   });
 
-  it('L61 leaves those around it in order, also when all wait for the first worker', async () => {
+  test('leaves those around it in order, also when all wait for the first worker (L61)', async () => {
     const held = gate();
     const h = await harness({
       script: { replies: [reply('One.', { hold: held.hold }), { ...reply('On.'), times: 'any' }] },
@@ -113,7 +113,7 @@ describe('a signal that cannot be read', () => {
 });
 
 describe('an update or a query that cannot be read', () => {
-  it('L55 is refused with a sentence, and the session goes on', async () => {
+  test('is refused with a sentence, and the session goes on (L55)', async () => {
     const h = await harness({ script });
     const session = await h.open('First.');
     await session.ended(1);
@@ -133,7 +133,7 @@ describe('an update or a query that cannot be read', () => {
 });
 
 describe('a session whose argument cannot be read', () => {
-  it.each([
+  test.each([
     ...Object.entries(unreadable),
     ['an argument that is none of ours', payload('json/plain', '"go"')] as const,
   ])('fails with a sentence: %s', async (_what, sent) => {

@@ -1,6 +1,6 @@
 // Options and rules that nobody reads: a guard that was meant and misspelled is refused, not passed over.
 import { Client, Connection } from '@temporalio/client';
-import { describe, expect, inject, it } from 'vitest';
+import { describe, expect, inject, test } from 'vitest';
 import { openRun } from '../../activities/run/open-run.ts';
 import { createClient } from '../../client/client.ts';
 import type { ClientOptions } from '../../client/sessions/start.ts';
@@ -29,8 +29,8 @@ async function sessions(more: object = {}) {
   return createClient({ ...options, ...more });
 }
 
-describe('L57 an option that is not known is refused by name, with the one that was meant', () => {
-  it('of query()', async () => {
+describe('an option that is not known is refused by name, with the one that was meant (L57)', () => {
+  test('of query()', async () => {
     const ask = (given: object) => query(misspelled(given)).next();
     await expect(ask({ prompt: 'Go.', option: {} })).rejects.toThrow(
       'query() has no option "option": did you mean options?',
@@ -41,7 +41,7 @@ describe('L57 an option that is not known is refused by name, with the one that 
     await expect(ask({ prompt: 'Go.', options: { hooks: {} } })).rejects.toThrow(/no option "hooks": use cwd, /);
   });
 
-  it('of createClient() and what it returns', async () => {
+  test('of createClient() and what it returns', async () => {
     await expect(sessions({ lokMs: 1 })).rejects.toThrow('createClient() has no option "lokMs": did you mean lookMs?');
     const client = await sessions();
     await expect(client.start('Go.', misspelled({ permissionsMode: 'plan' }))).rejects.toThrow(
@@ -60,7 +60,7 @@ describe('L57 an option that is not known is refused by name, with the one that 
     expect(() => client.list(misspelled({ opened: true }))).toThrow('did you mean open?');
   });
 
-  it('of createWorker(), a configuration and a tool in it', async () => {
+  test('of createWorker(), a configuration and a tool in it', async () => {
     await expect(openWorker(misspelled({ configs: {} }))).rejects.toThrow(
       'createWorker() has no option "configs": did you mean config?',
     );
@@ -73,7 +73,7 @@ describe('L57 an option that is not known is refused by name, with the one that 
     expect(checkConfig({ tools: [own] }, 'the configuration')).toEqual({ tools: [own] });
   });
 
-  it('of a run that any other client asks for: it does not begin', async () => {
+  test('of a run that any other client asks for: it does not begin', async () => {
     const h = await harness({ script: [] });
     const session = await h.open('Go.', misspelled({ permisionMode: 'plan' }));
     expect(await session.ended(1)).toMatchObject({
@@ -84,7 +84,7 @@ describe('L57 an option that is not known is refused by name, with the one that 
   });
 });
 
-describe('L55 a permission rule that names no tool', () => {
+describe('a permission rule that names no tool (L55)', () => {
   async function opened(permissions: PermissionRules) {
     const bench = await benchDeps({ script: [], tools: ['bash', 'edit', 'read'].map((name) => simpleTool({ name })) });
     const options = { cwd: tempDir(), permissionMode: 'default', permissions } as const;
@@ -92,7 +92,7 @@ describe('L55 a permission rule that names no tool', () => {
     return { result, warnings: bench.warnings };
   }
 
-  it.each<PermissionRules>([{ deny: ['Bsh(*)'] }, { deny: ['bahs'] }, { ask: ['raed(x)'] }, { allow: ['EDIT2'] }])(
+  test.each<PermissionRules>([{ deny: ['Bsh(*)'] }, { deny: ['bahs'] }, { ask: ['raed(x)'] }, { allow: ['EDIT2'] }])(
     'is refused where a tool has nearly its name, and says which tools there are: %j',
     async (permissions) => {
       const { result } = await opened(permissions);
@@ -101,7 +101,7 @@ describe('L55 a permission rule that names no tool', () => {
     },
   );
 
-  it('is warned of where a tool may still come with that name', async () => {
+  test('is warned of where a tool may still come with that name', async () => {
     const { result, warnings } = await opened({ deny: ['deploy'], allow: ['mcp__files__read', 'web_*'] });
     expect(result.kind).toBe('opened');
     expect(warnings).toEqual([
@@ -110,7 +110,7 @@ describe('L55 a permission rule that names no tool', () => {
   });
 });
 
-it.each([
+test.each([
   ['cofnig', 'config'],
   ['CONFIG', 'config'],
   ['confg', 'config'],

@@ -1,6 +1,6 @@
 // Several data folders on one Temporal server: a client that has not what a session says is told who has, and nothing it sends is lost.
 import { join } from 'node:path';
-import { expect, inject, it, onTestFinished } from 'vitest';
+import { expect, inject, onTestFinished, test } from 'vitest';
 import { openServer, type Opened } from '../../client/connect/open-server.ts';
 import { makeKeyFile } from '../../worker/payloads/key-ring.ts';
 import { dataFolder } from '../../worker/embedded/data-folder.ts';
@@ -19,7 +19,7 @@ async function started({ sessions, temporal }: Opened): Promise<string> {
   return session;
 }
 
-it('names the store of a session that another data folder has, and sends nothing there', async () => {
+test('names the store of a session that another data folder has, and sends nothing there', async () => {
   const [own, other] = [await opened(tempDir()), await opened(tempDir())];
   const session = await started(own);
   expect(await own.sessions.describe(session)).toMatchObject({ title: 'Do it.' });
@@ -31,7 +31,7 @@ it('names the store of a session that another data folder has, and sends nothing
   await own.sessions.send(session, 'More.');
 });
 
-it('tells a client without the key of a sealed session, and one with a key of a plain one', async () => {
+test('tells a client without the key of a sealed session, and one with a key of a plain one', async () => {
   const root = tempDir();
   const keys = join(dataFolder({ PERDURE_DATA: root }).root, 'keys.json');
   makeKeyFile(keys);
@@ -42,7 +42,7 @@ it('tells a client without the key of a sealed session, and one with a key of a 
   await sealed.sessions.send(closed, 'More.');
 });
 
-it('refuses keys that commands of the agent could read, and a file that is not there', async () => {
+test('refuses keys that commands of the agent could read, and a file that is not there', async () => {
   const root = tempDir();
   const outside = join(tempDir(), 'keys.json');
   makeKeyFile(outside);

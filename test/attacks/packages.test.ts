@@ -1,6 +1,6 @@
 // What is installed is what was looked at: every package of the product is known by a checksum, on every platform.
 import { readFileSync } from 'node:fs';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { z } from 'zod';
 
 const lockSchema = z.object({
@@ -18,13 +18,13 @@ const lockFile = new URL('../../package-lock.json', import.meta.url);
 const { packages } = lockSchema.parse(JSON.parse(readFileSync(lockFile, 'utf8')));
 const installed = Object.entries(packages).filter(([path]) => path !== '');
 
-it('knows every package that the product runs with by its checksum, those of other platforms too', () => {
+test('knows every package that the product runs with by its checksum, those of other platforms too', () => {
   const production = installed.filter(([, { dev }]) => dev !== true);
   expect(production.length).toBeGreaterThan(100);
   const unchecked = production.filter(([, { integrity }]) => !/^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity ?? ''));
   expect(unchecked.map(([path]) => path)).toEqual([]);
 });
 
-it('takes no package from a place of its own: all come from the registry that is configured', () => {
+test('takes no package from a place of its own: all come from the registry that is configured', () => {
   expect(installed.filter(([, { resolved }]) => resolved !== undefined).map(([path]) => path)).toEqual([]);
 });

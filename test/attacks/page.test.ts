@@ -1,7 +1,7 @@
 // The status page over real HTTP: asked under other names, with other cookies, and for paths that lead away.
 import { request } from 'node:http';
 import { createServer } from 'node:net';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ServedPage, servePage } from '../../client/page/serve-page.ts';
 
 const ports = {
@@ -35,7 +35,7 @@ function ask(path: string, { host = url.host, cookie, address = '127.0.0.1' }: A
   });
 }
 
-it('has a name of its own, so that its cookie goes to no other port of this machine', async () => {
+test('has a name of its own, so that its cookie goes to no other port of this machine', async () => {
   expect(url.hostname).toMatch(/^perdure-[0-9a-f]{16}\.localhost$/);
   const other = await servePage(ports);
   expect(new URL(other.url).hostname).not.toBe(url.hostname);
@@ -47,7 +47,7 @@ it('has a name of its own, so that its cookie goes to no other port of this mach
   expect((await ask('/', { cookie: `perdure=${token()}` })).status).toBe(200);
 });
 
-it('gives nothing under any other name, not even to who has the token: no cookie, no redirect, not its own name', async () => {
+test('gives nothing under any other name, not even to who has the token: no cookie, no redirect, not its own name', async () => {
   const { port, hostname } = url;
   const others = ['127.0.0.1', 'localhost', '[::1]', 'x.localhost', `x.${hostname}`, `${hostname}.`, 'evil.example'];
   const hosts = [...others.map((name) => `${name}:${port}`), hostname, `${hostname}:1`, `${url.host}.evil.example`, ''];
@@ -64,7 +64,7 @@ it('gives nothing under any other name, not even to who has the token: no cookie
   }
 });
 
-it.each([
+test.each([
   '//evil.example/',
   '/%09/evil.example/',
   '/%0a/evil.example',
@@ -87,12 +87,12 @@ it.each([
   else expect([[400, 421].includes(status), headers['location']]).toEqual([true, undefined]);
 });
 
-it('leads to the session that was asked for', async () => {
+test('leads to the session that was asked for', async () => {
   const { headers } = await ask(`/sessions/s-1?token=${token()}`);
   expect(headers['location']).toBe('/sessions/s-1');
 });
 
-it('leaves nobody the same port of the other loopback address, which a browser may try first', async () => {
+test('leaves nobody the same port of the other loopback address, which a browser may try first', async () => {
   const taken = await new Promise<string>((resolve) => {
     const other = createServer();
     other.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));

@@ -41,7 +41,7 @@ const STARTS = [
   'bin/ls',
 ];
 
-test('L55 a file that shells and programs start from is asked about in acceptEdits, also where a rule allows it', async () => {
+test('a file that shells and programs start from is asked about in acceptEdits, also where a rule allows it (L55)', async () => {
   const { home, decided } = await homeAsWorkspace();
   for (const path of [...STARTS, join(home, '.PROFILE'), 'project/../.profile']) {
     expect(decided('acceptEdits', path), path).toBe('ask');
@@ -53,7 +53,7 @@ test('L55 a file that shells and programs start from is asked about in acceptEdi
     expect(decided('acceptEdits', path), path).toBe('allow');
 });
 
-test('L55 what Perdure itself runs from is not written by a tool in any mode', async () => {
+test('what Perdure itself runs from is not written by a tool in any mode (L55)', async () => {
   const { decided } = await homeAsWorkspace();
   for (const mode of ['default', 'acceptEdits', 'bypass'] as const)
     expect(decided(mode, '.cache/perdure/bin/temporal')).toBe('deny');

@@ -1,6 +1,6 @@
 // What is read of a large session is what is needed.
 import { appendFileSync, writeFileSync } from 'node:fs';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { attemptReader } from '../../activities/live/attempt-reader.ts';
 import { folderChanges } from '../../activities/live/folder-changes.ts';
 import { attemptFile } from '../../activities/live/files.ts';
@@ -37,8 +37,8 @@ async function grown(turns: number) {
   return { read, store, head: view.head as Hash, whole: view.bytes };
 }
 
-it.each([0, 1, 2_501, 4_999, 9_998, 9_999])(
-  'L8 opens entry %d of 10,000 without reading the transcript',
+test.each([0, 1, 2_501, 4_999, 9_998, 9_999])(
+  'opens entry %d of 10,000 without reading the transcript (L8)',
   async (position) => {
     const { read, store, head, whole } = await grown(5_000);
     const text = Buffer.from((await readEntries(store, session, head, `perdure:entry/${position}`)) ?? []).toString();
@@ -51,7 +51,7 @@ it.each([0, 1, 2_501, 4_999, 9_998, 9_999])(
   },
 );
 
-it('L10 opens a range as it did, across segments and pages, to the end and beyond', async () => {
+test('opens a range as it did, across segments and pages, to the end and beyond (L10)', async () => {
   const { store, head } = await grown(200);
   const open = async (name: string) => Buffer.from((await readEntries(store, session, head, name)) ?? []).toString();
   const positions = (text: string) => [...text.matchAll(/^--- entry (\d+) ---$/gm)].map(([, at]) => Number(at));
@@ -69,7 +69,7 @@ it('L10 opens a range as it did, across segments and pages, to the end and beyon
   expect(await readEntries(store, session, head, 'perdure:entry/400')).toBeNull();
 });
 
-it('L16 a watcher lists the files of a run again when one has come or gone, not when one has grown', async () => {
+test('a watcher lists the files of a run again when one has come or gone, not when one has grown (L16)', async () => {
   const dir = tempDir();
   const reader = attemptReader(dir, () => {});
   const [stop, path] = [new AbortController(), (step: number) => attemptFile(dir, { step, attempt: 1 })];

@@ -1,6 +1,6 @@
 // The newest stored step of a session is damaged: it is said, what is lost is said, and the session goes on.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { fileLayout } from '../../activities/transcript/store/key-record.ts';
 import { fileStore } from '../../activities/transcript/store/file-store.ts';
 import { createClient } from '../../client/client.ts';
@@ -51,8 +51,8 @@ const idle = (session: OpenSession) =>
     return memo?.phase === 'idle' ? memo : null;
   });
 
-it.each(damages)(
-  'L20 %s: runs fail and name the command; what is lost is said, and the session goes on',
+test.each(damages)(
+  '%s: runs fail and name the command; what is lost is said, and the session goes on (L20)',
   async (_, damage) => {
     const { h, session } = await damaged(damage);
     const worker = await h.startWorker();
@@ -81,7 +81,7 @@ it.each(damages)(
   },
 );
 
-it('a session that is whole is left alone, and what does not fit it is refused with a sentence', async () => {
+test('a session that is whole is left alone, and what does not fit it is refused with a sentence', async () => {
   const h = await harness({ script: () => reply('Noted.') });
   const session = await h.open('The first.');
   await session.ended(1);
@@ -100,7 +100,7 @@ it('a session that is whole is left alone, and what does not fit it is refused w
   expect((await idle(session)).head).toBe(head);
 });
 
-it('L3 L20 an old step is damaged, and a boundary came after it: the session goes on, and what is newer is shown', async () => {
+test('an old step is damaged, and a boundary came after it: the session goes on, and what is newer is shown (L3 L20)', async () => {
   const { h, session, heads } = await boundedSession();
   await h.worker.stop();
   flip(fileLayout(h.storeDir).blob(heads[1] as Hash));
@@ -138,7 +138,7 @@ async function boundedSession(): Promise<{ h: Harness; session: OpenSession; hea
   return { h, session, heads: chain.map(({ hash }) => hash) };
 }
 
-it('a closed session is only looked at', async () => {
+test('a closed session is only looked at', async () => {
   const { h, session } = await damaged(flip);
   const worker = await h.startWorker();
   await session.handle.cancel();
@@ -149,7 +149,7 @@ it('a closed session is only looked at', async () => {
   await worker.stop();
 });
 
-it('what is lost is said in as many characters as a session takes, however long the names of messages are', () => {
+test('what is lost is said in as many characters as a session takes, however long the names of messages are', () => {
   const messages = Array.from({ length: 300 }, (_, n) => `${n}`.padEnd(LONGEST_ID, 'x'));
   const lost = lossOf({ entries: [], length: 0 }, [{ heads: [], messages }], { last: null });
   expect(lost).toContain('300 messages: 0xxx');

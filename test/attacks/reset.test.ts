@@ -2,7 +2,7 @@
 // history then: what happened happened, and what only ended an attempt does not end the next.
 import { copyFileSync, existsSync, rmSync } from 'node:fs';
 import proto from '@temporalio/proto';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../activities/tools/tool.ts';
 import { dataFolder } from '../../worker/embedded/data-folder.ts';
@@ -69,7 +69,7 @@ function delivering() {
 
 const told = (h: { bodies: Harness['bodies'] }): string => JSON.stringify(h.bodies().at(-1)?.messages.at(-1));
 
-it('L40 a call that was claimed by a later step than a reset goes back to is reported, and the run goes on', async () => {
+test('a call that was claimed by a later step than a reset goes back to is reported, and the run goes on (L40)', async () => {
   const { tool, effects } = delivering();
   const h = await harness({ script: [reply([toolUse('deliver', {})]), reply('Done.')], worker: { tools: [tool] } });
   const session = await h.open('Deliver.', asking);
@@ -81,7 +81,7 @@ it('L40 a call that was claimed by a later step than a reset goes back to is rep
   expect(effects).toHaveLength(1);
 });
 
-it('L47 L49 an interrupt and a cancel get through where a reset meets such a claim', async () => {
+test('an interrupt and a cancel get through where a reset meets such a claim (L47 L49)', async () => {
   const { tool, effects } = delivering();
   const script = [reply([toolUse('deliver', {})]), reply('x', { hold: gate().hold }), reply('Done.')];
   const h = await harness({ script, worker: { tools: [tool] } });
@@ -96,7 +96,7 @@ it('L47 L49 an interrupt and a cancel get through where a reset meets such a cla
   expect(effects).toHaveLength(1);
 });
 
-it('L14 a model call that failed, or was interrupted, before a reset is made anew after it; a reply is not', async () => {
+test('a model call that failed, or was interrupted, before a reset is made anew after it; a reply is not (L14)', async () => {
   const held = gate();
   const script = [fault({ status: 401 }), reply('x', { hold: held.hold }), reply('Done.')];
   const h = await harness({ script });
@@ -115,7 +115,7 @@ it('L14 a model call that failed, or was interrupted, before a reset is made ane
   expect(h.model.requests).toHaveLength(3);
 });
 
-it('L40 a claim that the server’s database has forgotten with its last moments is reported as any other', async () => {
+test('a claim that the server’s database has forgotten with its last moments is reported as any other (L40)', async () => {
   const root = tempDir();
   const folder = dataFolder({ PERDURE_DATA: root });
   const binary = (wanted: string | null) => findBinary({ env: process.env, wanted, say: () => {} });

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { main } from '../../client/cli/main.ts';
 import type { Io } from '../../client/cli/cli.ts';
 import { redactor } from '../../worker/redact.ts';
@@ -104,7 +104,7 @@ const echoes: Readonly<Record<string, Answer>> = {
 };
 
 describe('a model server repeats the key that it was sent', () => {
-  it.each(Object.entries(echoes))('in %s, and it is neither shown nor stored', async (_what, answer) => {
+  test.each(Object.entries(echoes))('in %s, and it is neither shown nor stored', async (_what, answer) => {
     const url = await serverThat(answer);
     const warnings: string[] = [];
     const query = new URLSearchParams({ key: QUERY });
@@ -127,7 +127,7 @@ describe('a model server repeats the key that it was sent', () => {
 describe('an address with credentials', () => {
   const address = `https://user-${CANARY}:${encodeURIComponent(KEY)}@127.0.0.1:9/v1?key=${CANARY}-${CANARY}&k=${CANARY}#${CANARY}`;
 
-  it.each([
+  test.each([
     ['with a password', address, /missing +model +ANTHROPIC_BASE_URL has a name or password in it/],
     ['with a key in its query', address.replace(/\/\/.*@/, '//'), /ok +model +.* at https:\/\/127\.0\.0\.1:9\/v1\?…\n/],
     ['that is none', `${CANARY} ${address}`, /missing +model +ANTHROPIC_BASE_URL is no http or https address/],
@@ -137,14 +137,14 @@ describe('an address with credentials', () => {
     expect(leaks(out + err)).toBe(false);
   });
 
-  it('is not in what a command that fails says', async () => {
+  test('is not in what a command that fails says', async () => {
     const { err } = await perdure(['show', `../${KEY}`, '--verbose'], { ANTHROPIC_API_KEY: KEY });
     expect(err).toContain('[redacted]');
     expect(leaks(err)).toBe(false);
   });
 });
 
-it('what is no secret, or too short for one, stays as it is', () => {
+test('what is no secret, or too short for one, stays as it is', () => {
   const redact = redactor({ ANTHROPIC_API_KEY: 'key', ANTHROPIC_BASE_URL: 'http://127.0.0.1:9/v1?v=1' });
   expect(redact('400: the key at http://127.0.0.1:9/v1?v=1 is wrong')).toBe(
     '400: the key at http://127.0.0.1:9/v1?v=1 is wrong',

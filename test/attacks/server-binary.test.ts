@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { findPrograms } from '../../activities/process/programs.ts';
 import type { BinarySource } from '../../worker/embedded/fetch-binary.ts';
 import { findBinary } from '../../worker/embedded/find-binary.ts';
@@ -34,7 +34,7 @@ function machine() {
   return { path, record, started, put, find };
 }
 
-it('does not start a server that was changed, not even to ask its version, and says what to do', async () => {
+test('does not start a server that was changed, not even to ask its version, and says what to do', async () => {
   const { path, record, started, put, find } = machine();
   put();
   await find();
@@ -48,7 +48,7 @@ it('does not start a server that was changed, not even to ask its version, and s
   expect(existsSync(started)).toBe(false);
 });
 
-it('does not start one whose record is damaged', async () => {
+test('does not start one whose record is damaged', async () => {
   const { record, started, put, find } = machine();
   put();
   await find();
@@ -58,7 +58,7 @@ it('does not start one whose record is damaged', async () => {
   expect(existsSync(started)).toBe(false);
 });
 
-it('goes on with the same server when only its times differ, as after a copy', async () => {
+test('goes on with the same server when only its times differ, as after a copy', async () => {
   const { path, put, find } = machine();
   put();
   await find();
@@ -69,7 +69,7 @@ it('goes on with the same server when only its times differ, as after a copy', a
   expect((await find()).path).toBe(path);
 });
 
-it('records one that lay there without a checksum once it says a version that will do, and only then', async () => {
+test('records one that lay there without a checksum once it says a version that will do, and only then', async () => {
   const { path, record, put, find } = machine();
   put('1.22.4');
   await expect(find()).rejects.toThrow('holds server 1.22.4');
@@ -81,7 +81,7 @@ it('records one that lay there without a checksum once it says a version that wi
   await expect(find()).rejects.toThrow('another checksum');
 });
 
-it('records anew what is got in place of one that was removed, and leaves nothing else', async () => {
+test('records anew what is got in place of one that was removed, and leaves nothing else', async () => {
   const { path, record, put, find } = machine();
   put();
   await find();

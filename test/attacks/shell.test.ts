@@ -18,7 +18,7 @@ const options =
   '-l -a -R -L -H -LR -d -h -s -x -D -P -r -rn -nr -f --dereference --deref --follow --dereference-recursive --dereference-args ' +
   '--dereference-command-line -type f -name * -maxdepth 3 -print -follow . ./ in src src/* * ./* *.txt - -- --files -e x x';
 
-test('L55 nothing that is read without a question shows what a link in a folder leads to outside', () => {
+test('nothing that is read without a question shows what a link in a folder leads to outside (L55)', () => {
   const outer = tempFolder();
   const cwd = join(outer, 'ws');
   for (const folder of ['ws/src/deep', 'outside/canary-folder']) mkdirSync(join(outer, folder), { recursive: true });
@@ -50,7 +50,7 @@ test('L55 nothing that is read without a question shows what a link in a folder 
 
 const hasGbk = existsSync('/usr/share/i18n/charmaps/GBK.gz');
 
-test.runIf(hasGbk)('L55 a character of another encoding swallows no backslash that was judged', async () => {
+test.runIf(hasGbk)('a character of another encoding swallows no backslash that was judged (L55)', async () => {
   const locales = tempFolder();
   execFileSync('localedef', ['--no-archive', '-c', '-i', 'zh_CN', '-f', 'GBK', join(locales, 'zh_CN.GBK')], {
     stdio: 'ignore',

@@ -1,6 +1,6 @@
 // What a person is shown of a call before deciding about it, and of a session: nothing of it is hidden.
 import * as fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import type { WaitingApproval } from '../../client/sessions/decide.ts';
 import { approvalsTable, sessionTable } from '../../client/render/tables.ts';
 import { approvalText } from '../../client/render/approval-text.ts';
@@ -61,7 +61,7 @@ const texts = fc
   .array(fc.oneof(fc.constantFrom(...pieces), fc.string({ unit: 'binary', maxLength: 40 })), { maxLength: 60 })
   .map((parts) => parts.join(''));
 
-it('every printable character of an input is shown, in order, unless it is said how much is cut', () => {
+test('every printable character of an input is shown, in order, unless it is said how much is cut', () => {
   fc.assert(
     fc.property(texts, fc.nat(20), (text, times) => {
       const command = text.repeat(times);
@@ -78,7 +78,7 @@ it('every printable character of an input is shown, in order, unless it is said 
   );
 });
 
-it.each([
+test.each([
   ['an escape sequence with its content', 'ls # \u001b]0;\n rm -rf ~ \u0007', 'rm -rf ~'],
   ['a line that is written over', 'rm -rf ~ #\rls', 'rm -rf ~ #\\rls'],
   ['a text that is turned around', 'rm \u202ecod', 'rm \\u202ecod'],
@@ -89,7 +89,7 @@ it.each([
   expect(callLine(painter(false), 'bash', { command })).toContain(seen);
 });
 
-it('shows the command first, wherever the model put it, and lines of one value as such', () => {
+test('shows the command first, wherever the model put it, and lines of one value as such', () => {
   const input = { description: 'lists\ncommand: ls', timeout: 5, command: 'rm -rf ~' };
   expect(shown(input).split('\n').slice(1, 5)).toEqual([
     '  │ command: rm -rf ~',
@@ -100,18 +100,18 @@ it('shows the command first, wherever the model put it, and lines of one value a
   expect(compactInput(input)).toMatch(/^rm -rf ~ /);
 });
 
-it('says what is left of a text of letters that take two units each', () => {
+test('says what is left of a text of letters that take two units each', () => {
   const command = '💻'.repeat(5_000);
   expect(lost(command, shown({ command }))).toBeGreaterThan(0);
   expect(lost(command, shown({ command }))).toBeLessThanOrEqual(said(shown({ command })));
 });
 
-it('goes on with a line that is too long below it, marked', () => {
+test('goes on with a line that is too long below it, marked', () => {
   const lines = shown({ command: `ls${' '.repeat(600)}; rm -rf ~` }).split('\n');
   expect(lines.some((line) => /^ {2}↪ .*; rm -rf ~$/.test(line))).toBe(true);
 });
 
-it('lists sessions of foreign workflows without letting their ids, titles and reasons act', () => {
+test('lists sessions of foreign workflows without letting their ids, titles and reasons act', () => {
   const evil = '\u001b]0;x\u0007\u202e\nnext';
   const last = { run: 1, head: null, turns: 1, iterations: 1, messages: [], terminal: { reason: evil } };
   const listed = sessionTable(
@@ -130,7 +130,7 @@ it('lists sessions of foreign workflows without letting their ids, titles and re
   expect(listed.match(/\\x1b\]0;x\\x07\\u202e next/g)).toHaveLength(3);
 });
 
-it.each([{}, 5, { run: 1 }, { run: 1, terminal: { reason: { a: 1 } } }])(
+test.each([{}, 5, { run: 1 }, { run: 1, terminal: { reason: { a: 1 } } }])(
   'a memo of somebody else, whose last run is %j, leaves the list of all sessions whole',
   (last) => {
     const memo = { perdure: { phase: 'parked', cwd: '/', title: 't', runs: 1, head: null, last } };

@@ -86,7 +86,7 @@ test.each<[string, (n: number) => string]>([
   ['digits', (n) => `(${'1'.repeat(n)}`],
   ['tildes', (n) => `ls ${'~'.repeat(n)}`],
   ['assignments', (n) => `a[${']'.repeat(n)}`],
-])('L55 a command of n bytes with %s is judged by 600 rules in time in proportion to n', (_, command) => {
+])('a command of n bytes with %s is judged by 600 rules in time in proportion to n (L55)', (_, command) => {
   for (const kind of ['deny', 'allow']) {
     expect(
       growth((n) => judge({ [kind]: rules }, command(n)), 25_000),
@@ -95,7 +95,7 @@ test.each<[string, (n: number) => string]>([
   }
 });
 
-test('L55 a command that names too many paths, or is too long, is in doubt', () => {
+test('a command that names too many paths, or is too long, is in doubt (L55)', () => {
   const context = { cwd: '/workspace', dir: '/workspace' };
   const risk = (command: string): unknown =>
     typeof bash.risk === 'function' ? bash.risk({ command }, context) : bash.risk;

@@ -1,7 +1,7 @@
 // What is said to a session from another terminal is worked on, or whoever says it is told that nobody does.
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import type { LiveEvent } from '../../activities/live/events.ts';
 import type { Cli } from '../../client/cli/cli.ts';
 import { textsLast } from '../../client/cli/main.ts';
@@ -15,8 +15,8 @@ import { all, description, ended, followed, looking, message } from '../client/s
 
 const results = (out: string) => jsonLines(out).filter(({ type }) => type === 'result');
 
-it.each([[['run', '--json', '- begin']], [['watch', '--json']]])(
-  'L32 L61 `%s` with the only worker goes on with what was sent to its session meanwhile, until it is idle',
+test.each([[['run', '--json', '- begin']], [['watch', '--json']]])(
+  '`%s` with the only worker goes on with what was sent to its session meanwhile, until it is idle (L32 L61)',
   { timeout: 300_000 },
   async (args) => {
     const held = gate();
@@ -66,7 +66,7 @@ function drainsForLong(place: Place): { readonly XDG_CONFIG_HOME: string } {
   return { XDG_CONFIG_HOME: join(place.root, 'config') };
 }
 
-it('L32 L61 `send` after a `run` that took the only worker along says so, and the `watch` that it names works on the message', async () => {
+test('`send` after a `run` that took the only worker along names a `watch` that works on the message (L32 L61)', async () => {
   const place = cliPlace(await modelFor({ replies: [begin, late] }));
   const ran = await place.run('run', '--json', 'begin');
   const session = String(jsonLines(ran.out)[0]?.['sessionId']);
@@ -76,7 +76,7 @@ it('L32 L61 `send` after a `run` that took the only worker along says so, and th
   expect(jsonLines(watched.out).at(-1)).toMatchObject({ run: 2, reason: 'completed', text: 'Late.' });
 });
 
-it('L32 L61 `send` beside a `run` that is over and only finishes a call of another session says so, and the `worker` that it names works on the message', async () => {
+test('`send` beside a `run` that only finishes a call of another session names a `worker` that works on it (L32 L61)', async () => {
   const held = gate();
   const command = 'touch begun; until [ -e go ]; do sleep 0.05; done';
   const other = { ...reply([toolUse('bash', { command })]), when: { lastUserText: 'wait', hasToolResult: false } };
@@ -101,7 +101,7 @@ it('L32 L61 `send` beside a `run` that is over and only finishes a call of anoth
   expect(sentToModel).toHaveLength(1);
 });
 
-it.each([
+test.each([
   [
     ['send', 's-1', '-- text'],
     ['send', 's-1', '--', '-- text'],
@@ -145,8 +145,8 @@ async function endForgotten() {
   return { s, look };
 }
 
-it.each([[undefined], ['a']])(
-  'L61 a follower of run 1 (by message: %s) shows nothing of run 2 when the end of run 1 was forgotten before it was read',
+test.each([[undefined], ['a']])(
+  'a follower of run 1 (by message: %s) shows nothing of run 2 when the end of run 1 was forgotten before it was read (L61)',
   async (id) => {
     const { s, look } = await endForgotten();
     const events = await all(s.follow(look.at, id === undefined ? {} : { messageId: message(id) }));
@@ -159,7 +159,7 @@ it.each([[undefined], ['a']])(
   },
 );
 
-it('L61 a follower of the next message shows both runs, the second from the moment the first is known to have ended', async () => {
+test('a follower of the next message shows both runs, the second from the moment the first is known to have ended (L61)', async () => {
   const { s, look } = await endForgotten();
   const following = s.follow(look.at, { messageId: message('b') });
   const seen: string[] = [];

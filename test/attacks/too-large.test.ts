@@ -1,7 +1,7 @@
 // A signal cannot be refused. What is too large in one is not dropped either: the conversation, or the run, says what became of it.
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { defaultHandover } from '../../workflows/contract/session.ts';
 import { harness } from '../support/harness.ts';
@@ -9,7 +9,7 @@ import { until } from '../support/until.ts';
 
 const script = { replies: [{ ...reply('Yes.'), times: 'any' as const }] };
 
-it('L61 a text that is too long for a signal leaves a sentence in its place, for whoever sent it and for the model', async () => {
+test('a text that is too long for a signal leaves a sentence in its place, for whoever sent it and for the model (L61)', async () => {
   const h = await harness({ script });
   const session = await h.open('First.');
   await session.ended(1);
@@ -20,7 +20,7 @@ it('L61 a text that is too long for a signal leaves a sentence in its place, for
   );
 });
 
-it('L57 options that are too large are refused with a sentence, and the session goes on as before', async () => {
+test('options that are too large are refused with a sentence, and the session goes on as before (L57)', async () => {
   const h = await harness({ script });
   const session = await h.open('First.', { model: 'claude-haiku-4-5' });
   await session.ended(1);
@@ -33,7 +33,7 @@ it('L57 options that are too large are refused with a sentence, and the session 
   expect(h.bodies().at(-1)?.model).toBe('claude-haiku-4-5');
 });
 
-it('L4 L57 options that are too large only together never keep a run from being handed over, and are refused at the next', async () => {
+test('options that are too large only together never keep a run from being handed over, and are refused at the next (L4 L57)', async () => {
   const wait = reply([toolUse('bash', { command: 'touch begun; until [ -e go ]; do sleep 0.05; done' })]);
   const look = reply([toolUse('glob', { pattern: '*' })]);
   const h = await harness({

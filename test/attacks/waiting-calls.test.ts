@@ -1,7 +1,7 @@
 // A hundred calls that wait for a decision at once: what is seen of them from outside is written as often as it is worth.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { UPDATES } from '../../workflows/contract/session.ts';
 import { harness } from '../support/harness.ts';
@@ -11,7 +11,7 @@ const CALLS = 100;
 /** Decided at a time, as the client does it. */
 const FEW = 8;
 
-it('L55 a hundred waiting calls write the memo at most once in each workflow task', async () => {
+test('a hundred waiting calls write the memo at most once in each workflow task (L55)', async () => {
   const names = Array.from({ length: CALLS }, (_, n) => `f${n}`);
   const calls = names.map((path) => toolUse('read', { path }));
   const h = await harness({ script: [reply(calls), reply('Done.')] });

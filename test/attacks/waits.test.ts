@@ -1,5 +1,5 @@
 // A provider says how long to wait, and the worker dies right after it has told so: the wait is kept all the same.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { fault, reply } from '../../worker/scripted-model/index.ts';
 import { benchDeps, fakeAttempt } from '../support/bench-deps.ts';
 import { crashHarness } from '../support/crash-harness.ts';
@@ -8,7 +8,7 @@ import { until } from '../support/until.ts';
 
 const SECONDS = 4;
 
-it('L14 the next attempt waits for what is left of it, counts the failure, and asks nobody before', async () => {
+test('the next attempt waits for what is left of it, counts the failure, and asks nobody before (L14)', async () => {
   const bench = await benchDeps({ script: [fault({ status: 429, retryAfter: 50 }), reply('Done.')] });
   await thrown(bench.call(fakeAttempt(1)));
   // Killed before its heartbeat: nothing is remembered.
@@ -20,7 +20,7 @@ it('L14 the next attempt waits for what is left of it, counts the failure, and a
   expect(bench.model.requests).toHaveLength(1);
 });
 
-it('L14 a worker that is killed when it has announced a wait leaves it to the next one', async () => {
+test('a worker that is killed when it has announced a wait leaves it to the next one (L14)', async () => {
   const h = await crashHarness({ script: [fault({ status: 429, retryAfter: SECONDS }), reply('Done.')] });
   const first = await h.worker();
   const session = await h.open('Go.');

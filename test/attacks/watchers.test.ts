@@ -1,6 +1,6 @@
 // Watchers come to the same as the transcript, whatever the live channel has lost, doubled or kept.
 import * as fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Told, Watched } from '../../activities/live/events.ts';
 import { contentEvents, outcomeEvents, replyEvent } from '../../activities/live/tell.ts';
 import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/log/entries.ts';
@@ -127,7 +127,7 @@ async function watched(seed: number, channel: (steps: readonly Step[], from: Ran
   return { shown, entries: view.entries };
 }
 
-it('L16 what a watcher was shown, less what was taken back, is the transcript at the end, whatever the channel does', async () => {
+test('what a watcher was shown, less what was taken back, is the transcript at the end, whatever the channel does (L16)', async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat(), async (seed) => {
       const { shown, entries } = await watched(seed, disturbed);
@@ -137,7 +137,7 @@ it('L16 what a watcher was shown, less what was taken back, is the transcript at
   );
 });
 
-it('L16 of a channel that loses nothing, nothing is taken back, and calls that nobody ran are told besides', async () => {
+test('of a channel that loses nothing, nothing is taken back, and calls that nobody ran are told besides (L16)', async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat(), async (seed) => {
       const { shown, entries } = await watched(seed, whole);

@@ -9,7 +9,7 @@ import { tempDir } from '../support/temp-dir.ts';
 const hello = [reply('hello')];
 const script = [...hello, ...hello, ...hello];
 
-test('L57 a workspace that was redirected by a link, or replaced, is refused until it is given again', async () => {
+test('a workspace that was redirected by a link, or replaced, is refused until it is given again (L57)', async () => {
   const { open } = await harness({ script });
   const parent = tempDir();
   const [cwd, elsewhere] = [join(parent, 'workspace'), join(parent, 'elsewhere')];
@@ -33,7 +33,7 @@ test('L57 a workspace that was redirected by a link, or replaced, is refused unt
   expect((await session.ended(5)).terminal.reason).toBe('completed');
 });
 
-test('L57 a workspace that holds the data folder, or lies in it, is refused with a sentence', async () => {
+test('a workspace that holds the data folder, or lies in it, is refused with a sentence (L57)', async () => {
   const root = tempDir();
   const dataDir = join(root, 'a/b/data');
   mkdirSync(join(dataDir, 'inside'), { recursive: true });

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { cliPlace, jsonLines, modelFor } from '../support/cli.ts';
 import { until } from '../support/until.ts';
@@ -8,7 +8,7 @@ import { until } from '../support/until.ts';
 const bash = (command: string) => reply([toolUse('bash', { command })]);
 
 describe('a call that waits for a decision', () => {
-  it('L55 is shown by `run`, listed with its input, and approved from another terminal', async () => {
+  test('is shown by `run`, listed with its input, and approved from another terminal (L55)', async () => {
     const place = cliPlace(await modelFor([bash('echo effect >> effects.log'), reply('Done.')]));
     const run = place.start(['run', 'make it']);
     await until(() => run.err().includes('it waits for a decision'));
@@ -24,7 +24,7 @@ describe('a call that waits for a decision', () => {
     expect(again).toMatchObject({ status: 2, err: expect.stringContaining('none of its calls does') });
   });
 
-  it('L55 waits with no worker at all, takes an edited input with none that stays, and runs it once when one comes', async () => {
+  test('waits with no worker at all, takes an edited input with none that stays, and runs it once when one comes (L55)', async () => {
     const place = cliPlace(await modelFor([bash('echo model >> effects.log'), reply('Done.')]));
     const run = place.start(['run', '--json', 'make it']);
     const approval = await until(() => jsonLines(whole(run.out())).find(({ type }) => type === 'approval'));
@@ -41,7 +41,7 @@ describe('a call that waits for a decision', () => {
     expect(full.out).toContain('{"command":"echo model >> effects.log"}');
   });
 
-  it('L55 is asked about again when an edited input will not do, and says so and why wherever it is looked at', async () => {
+  test('is asked about again when an edited input will not do, and says so and why wherever it is looked at (L55)', async () => {
     const place = cliPlace(await modelFor([bash('echo effect >> effects.log'), reply('Done.')]));
     const run = place.start(['run', 'make it']);
     await until(() => run.err().includes('it waits for a decision'));
@@ -64,7 +64,7 @@ describe('a call that waits for a decision', () => {
     );
   });
 
-  it('L34 ends the run when it is denied with an interrupt', async () => {
+  test('ends the run when it is denied with an interrupt (L34)', async () => {
     const place = cliPlace(await modelFor([bash('rm -rf .')]));
     const run = place.start(['run', '--json', 'clean up']);
     const { session, call } = await until(() => jsonLines(whole(run.out())).find(({ type }) => type === 'approval'));

@@ -1,6 +1,6 @@
 // A worker for programs on a data folder of its own: what is left of it when it cannot start, or ends at once.
 import { NativeConnection, Worker } from '@temporalio/worker';
-import { afterEach, expect, it, vi } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { dataFolder } from '../../worker/embedded/data-folder.ts';
 import { livingMembers } from '../../worker/embedded/members.ts';
 import { runningServer } from '../../worker/embedded/server-record.ts';
@@ -30,7 +30,7 @@ function place() {
 
 const nothing = { listening: 0, server: false };
 
-it('a worker whose connection is refused says so in one line, and leaves nothing open', async () => {
+test('a worker whose connection is refused says so in one line, and leaves nothing open', async () => {
   const { open, left } = place();
   vi.spyOn(NativeConnection, 'connect').mockRejectedValue(new Error('tonic::transport::Error\n at x'));
   const opening = open();
@@ -41,7 +41,7 @@ it('a worker whose connection is refused says so in one line, and leaves nothing
   expect(left()).toEqual(nothing);
 });
 
-it('a worker that cannot be made leaves nothing open', async () => {
+test('a worker that cannot be made leaves nothing open', async () => {
   const { open, left } = place();
   const close = vi.spyOn(NativeConnection.prototype, 'close');
   vi.spyOn(Worker, 'create').mockRejectedValue(new Error('no bundle'));
@@ -50,7 +50,7 @@ it('a worker that cannot be made leaves nothing open', async () => {
   expect(left()).toEqual(nothing);
 });
 
-it('a worker whose second half cannot be made shuts the first one down, and leaves nothing open', async () => {
+test('a worker whose second half cannot be made shuts the first one down, and leaves nothing open', async () => {
   const { open, left } = place();
   const create = Worker.create.bind(Worker);
   const made: Worker[] = [];
@@ -68,7 +68,7 @@ it('a worker whose second half cannot be made shuts the first one down, and leav
   expect(left()).toEqual(nothing);
 });
 
-it('L50 a worker of a program that still finishes what it runs does not count as one that works', async () => {
+test('a worker of a program that still finishes what it runs does not count as one that works (L50)', async () => {
   const { open, members } = place();
   const finishes = gate();
   const worker = { run: () => finishes.hold, getState: () => 'RUNNING', shutdown: () => {} };
@@ -82,7 +82,7 @@ it('L50 a worker of a program that still finishes what it runs does not count as
   expect(members()).toEqual([]);
 });
 
-it('a worker that dies while it starts ends `done`, and no rejection goes unhandled', async () => {
+test('a worker that dies while it starts ends `done`, and no rejection goes unhandled', async () => {
   const { open, left } = place();
   const run = (): Promise<never> => Promise.reject(new Error('died'));
   vi.spyOn(Worker, 'create').mockResolvedValue({ run, getState: () => 'FAILED' } as unknown as Worker);

@@ -1,7 +1,7 @@
 // A worker that was told to stop and still finishes what it runs: what others can do meanwhile.
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { dataFolder } from '../../worker/embedded/data-folder.ts';
 import { livingMembers } from '../../worker/embedded/members.ts';
@@ -11,7 +11,7 @@ import { until } from '../support/until.ts';
 
 const membersOf = (place: { readonly data: string }) => () => livingMembers(dataFolder({ PERDURE_DATA: place.data }));
 
-it('L49 L50 beside a worker that drains for long, a run goes on elsewhere, a decision is taken, and a cancel ends what it runs', async () => {
+test('beside a worker that drains, a run goes on, a decision is taken, and a cancel ends what it runs (L49 L50)', async () => {
   const command = 'touch begun; until [ -e go ]; do sleep 0.05; done';
   const calls = [toolUse('bash', { command })];
   const asks = [toolUse('bash', { command: 'rm -r build' })];
@@ -37,7 +37,7 @@ it('L49 L50 beside a worker that drains for long, a run goes on elsewhere, a dec
   expect(await worker.status).toBe(0);
 });
 
-it('L47 L49 a cancel that is asked for just before its worker drains is taken by one that is brought up', async () => {
+test('a cancel that is asked for just before its worker drains is taken by one that is brought up (L47 L49)', async () => {
   const stubborn = `trap 'touch told' TERM; touch begun; while :; do sleep 0.1; done`;
   const other = 'touch other; until [ -e go ]; do sleep 0.05; done';
   const calls = [stubborn, other].map((command, n) => ({
@@ -62,7 +62,7 @@ it('L47 L49 a cancel that is asked for just before its worker drains is taken by
   expect(await worker.status).toBe(0);
 });
 
-it('L49 L50 a run that takes over counts as one that works, and finishes what it runs for others when it is over', async () => {
+test('a run that takes over counts as one that works, and finishes what it runs for others when it is over (L49 L50)', async () => {
   const waits = (begun: string, go: string) =>
     reply([toolUse('bash', { command: `touch ${begun}; until [ -e ${go} ]; do sleep 0.05; done` })]);
   const script = [waits('begun', 'go'), waits('other', 'on'), reply('Done.'), reply('Done, too.')];
@@ -89,7 +89,7 @@ it('L49 L50 a run that takes over counts as one that works, and finishes what it
   expect(jsonLines(watched.out).at(-1)).toMatchObject({ reason: 'completed' });
 });
 
-it('L50 a run that is told to go where the server does not answer goes, with the status of the signal', async () => {
+test('a run that is told to go where the server does not answer goes, with the status of the signal (L50)', async () => {
   const held = gate();
   const model = await modelFor([reply('Hi.', { hold: held.hold })]);
   const place = cliPlace(model);

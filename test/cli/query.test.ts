@@ -3,13 +3,13 @@ import { spawn } from 'node:child_process';
 import { getEventListeners, once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { query, type Query } from '../../client/query.ts';
 import { oneRuntime } from '../support/one-runtime.ts';
 import { cliPlace, jsonLines, modelFor } from '../support/cli.ts';
 import { reply, text, toolUse } from '../../worker/scripted-model/index.ts';
 
-it('L52 query() yields the events of a run and returns its result; the next prompt goes on with the session, and nothing is left on the signal', async () => {
+test('query() yields the events of a run and returns its result; the next prompt goes on with the session (L52)', async () => {
   oneRuntime();
   const model = await modelFor([
     reply([text('Making it.'), toolUse('bash', { command: 'echo hi > made.txt' })]),
@@ -58,8 +58,8 @@ async function asking(options: Query['options']) {
   return { ended, made: join(cwd, 'made.txt'), told: () => JSON.stringify(model.requests[1]?.body) };
 }
 
-it.each([{}, { permissionMode: null }])(
-  'L52 L55 without anyone to ask, query() denies what would ask, and comes to an end: %j',
+test.each([{}, { permissionMode: null }])(
+  'without anyone to ask, query() denies what would ask, and comes to an end: %j (L52 L55)',
   async (options) => {
     const { ended, made, told } = await asking(options);
     expect(await ended()).toMatchObject({ reason: 'completed', text: 'Done.' });
@@ -68,7 +68,7 @@ it.each([{}, { permissionMode: null }])(
   },
 );
 
-it('L52 L55 query() asks its `onApproval` about a call that waits, and does what it says', async () => {
+test('query() asks its `onApproval` about a call that waits, and does what it says (L52 L55)', async () => {
   const { ended, made } = await asking({
     onApproval: ({ tool, input }) => {
       expect({ tool, input }).toEqual({ tool: 'bash', input: { command: 'echo model > made.txt' } });
@@ -79,7 +79,7 @@ it('L52 L55 query() asks its `onApproval` about a call that waits, and does what
   expect(readFileSync(made, 'utf8')).toBe('program\n');
 });
 
-it('L52 L55 what `onApproval` throws ends query(), and decides nothing', async () => {
+test('what `onApproval` throws ends query(), and decides nothing (L52 L55)', async () => {
   const { ended, made } = await asking({
     onApproval: () => {
       throw new Error('my own mistake');
@@ -89,7 +89,7 @@ it('L52 L55 what `onApproval` throws ends query(), and decides nothing', async (
   expect(existsSync(made)).toBe(false);
 });
 
-it('L52 L55 an input from `onApproval` that the tool refuses ends query(), and is not asked for again', async () => {
+test('an input from `onApproval` that the tool refuses ends query(), and is not asked for again (L52 L55)', async () => {
   const onApproval = vi.fn(() => ({ kind: 'allow', input: {} }) as const);
   const { ended, made } = await asking({ onApproval });
   await expect(ended()).rejects.toThrow(
@@ -99,7 +99,7 @@ it('L52 L55 an input from `onApproval` that the tool refuses ends query(), and i
   expect(existsSync(made)).toBe(false);
 });
 
-it('L52 L55 a program that stops to listen while its answer is on its way ends in good order, and the call is decided', async () => {
+test('a program that stops to listen while its answer is on its way ends in good order, and the call is decided (L52 L55)', async () => {
   const model = await modelFor([reply([toolUse('bash', { command: 'echo hi > made.txt' })]), reply('Done.')]);
   const place = cliPlace(model);
   const script = join(import.meta.dirname, 'breaking-program.mjs');

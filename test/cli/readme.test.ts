@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { reply, text, toolUse } from '../../worker/scripted-model/index.ts';
 import { cliPlace, modelFor } from '../support/cli.ts';
 
@@ -22,7 +22,7 @@ function programIn(folder: string): string {
   return file;
 }
 
-it('L52 the tool and the query() in the README run as they stand there', async () => {
+test('the tool and the query() in the README run as they stand there (L52)', async () => {
   const model = await modelFor([
     reply([toolUse('stock', { article: 'lamps' })]),
     reply([text('There are 12 lamps left.')]),

@@ -1,12 +1,12 @@
 import { existsSync, readFileSync, writeFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { DEMO_TASK, fault, gate, reply, text, toolUse } from '../../worker/scripted-model/index.ts';
 import { cliPlace, jsonLines, modelFor } from '../support/cli.ts';
 import { until } from '../support/until.ts';
 
 describe('perdure run', () => {
-  it('L52 prints JSON events, first the session and last the result, and exits with 0', async () => {
+  test('prints JSON events, first the session and last the result, and exits with 0 (L52)', async () => {
     const model = await modelFor([
       reply([text('Looking.'), toolUse('bash', { command: 'echo hi > made.txt' })]),
       reply('Made.'),
@@ -34,7 +34,7 @@ describe('perdure run', () => {
     expect(readFileSync(join(place.cwd, 'made.txt'), 'utf8')).toBe('hi\n');
   });
 
-  it('L27 the text of a recovered reply joins its pieces', async () => {
+  test('the text of a recovered reply joins its pieces (L27)', async () => {
     const cut = fault({ maxTokensAfter: { block: 0, chars: 6 } }, 'First, and more');
     const place = cliPlace(await modelFor([fault({ status: 500 }), { ...cut, times: 2 }, reply('third.')]));
     const { out } = await place.run('run', '--json', 'tell');
@@ -44,14 +44,14 @@ describe('perdure run', () => {
     });
   });
 
-  it('L45 exits with 1 for any other terminal reason', async () => {
+  test('exits with 1 for any other terminal reason (L45)', async () => {
     const place = cliPlace(await modelFor([reply([toolUse('glob', { pattern: '*' })])]));
     const { status, out } = await place.run('run', '--json', '--max-turns', '1', 'look');
     expect(status).toBe(1);
     expect(jsonLines(out).at(-1)).toMatchObject({ reason: 'max_turns' });
   });
 
-  it('L47 Ctrl-C interrupts the run and exits with 130', async () => {
+  test('Ctrl-C interrupts the run and exits with 130 (L47)', async () => {
     const held = gate();
     const place = cliPlace(await modelFor([reply('Going on and on', { hold: held.hold, holdAfterEvent: 4 })]));
     const command = place.start(['run', '--json', 'talk']);
@@ -64,7 +64,7 @@ describe('perdure run', () => {
 
   const words = { input: 'word '.repeat(1_048_576) };
 
-  it('L61 a prompt of 5 MB is stored, sent by hash, and reaches a model whose window holds it whole', async () => {
+  test('a prompt of 5 MB is stored, sent by hash, and reaches a model whose window holds it whole (L61)', async () => {
     const model = await modelFor({ replies: [reply('Long.')], window: 10_000_000 });
     const place = cliPlace(model);
     const config = join(place.root, 'wide.mjs');
@@ -75,7 +75,7 @@ describe('perdure run', () => {
     expect(JSON.stringify(model.requests[0]?.body).length).toBeGreaterThan(5 * 1_048_576);
   });
 
-  it('L12 a prompt of 5 MB that no window holds ends with blocking_limit before any request, and is kept', async () => {
+  test('a prompt of 5 MB that no window holds ends with blocking_limit before any request, and is kept (L12)', async () => {
     const model = await modelFor([reply('Never asked.')]);
     const place = cliPlace(model);
     const command = place.start(['run', '--json', '-'], words);
@@ -84,7 +84,7 @@ describe('perdure run', () => {
     expect(model.requests).toHaveLength(0);
   });
 
-  it('a bad key ends with a reason, one line and no stack', async () => {
+  test('a bad key ends with a reason, one line and no stack', async () => {
     const place = cliPlace(await modelFor([fault({ status: 401 })]));
     const { status, out, err } = await place.run('run', '--json', 'look');
     expect(status).toBe(1);
@@ -94,7 +94,7 @@ describe('perdure run', () => {
 });
 
 describe('npm start', () => {
-  it('does the demo without a key, from the actual files, and says that the model is scripted', async () => {
+  test('does the demo without a key, from the actual files, and says that the model is scripted', async () => {
     const place = cliPlace(null);
     mkdirSync(join(place.cwd, 'src'));
     writeFileSync(join(place.cwd, 'src', 'a.ts'), 'one\ntwo\nthree\n');
@@ -105,7 +105,7 @@ describe('npm start', () => {
     expect(readFileSync(join(place.cwd, 'LINES.md'), 'utf8')).toMatch(/`src` \| 2 \| 4 \|/);
   });
 
-  it('refuses another task without a key, with what to set', async () => {
+  test('refuses another task without a key, with what to set', async () => {
     const place = cliPlace(null);
     const { status, err } = await place.run('start-here', 'write a novel');
     expect(status).toBe(2);

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { dataFolder } from '../../worker/embedded/data-folder.ts';
 import { runningServer } from '../../worker/embedded/server-record.ts';
 import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
@@ -6,7 +6,7 @@ import { cliPlace, jsonLines, modelFor, serverAlone } from '../support/cli.ts';
 import { until } from '../support/until.ts';
 
 describe('a session in the background', () => {
-  it('goes on with `watch` after worker and server were killed', async () => {
+  test('goes on with `watch` after worker and server were killed', async () => {
     const held = gate();
     const model = await modelFor([
       reply([toolUse('bash', { command: 'echo effect >> effects.log' })]),
@@ -37,7 +37,7 @@ describe('a session in the background', () => {
     expect(next).toBeGreaterThan(0);
   });
 
-  it('is listed, shown, sent to, interrupted and cancelled', async () => {
+  test('is listed, shown, sent to, interrupted and cancelled', async () => {
     const held = gate();
     const model = await modelFor([
       reply('Hello.'),
@@ -80,7 +80,7 @@ describe('a session in the background', () => {
 });
 
 describe('a server of one’s own', () => {
-  it('without a worker that polls: `run` says so and ends, and the prompt is kept', async () => {
+  test('without a worker that polls: `run` says so and ends, and the prompt is kept', async () => {
     const model = await modelFor([reply('Hello.')]);
     const place = cliPlace(model);
     const { address } = await serverAlone(place.data);
@@ -98,7 +98,7 @@ describe('a server of one’s own', () => {
     expect(await worker.status).toBe(0);
   });
 
-  it('that is not there: one line, exit 2', async () => {
+  test('that is not there: one line, exit 2', async () => {
     const place = cliPlace(await modelFor([]));
     const command = place.start(['run', 'hi'], { env: { TEMPORAL_ADDRESS: '127.0.0.1:1' } });
     expect(await command.status).toBe(2);

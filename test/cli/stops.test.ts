@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { cliPlace, jsonLines, modelFor } from '../support/cli.ts';
 import { until } from '../support/until.ts';
@@ -25,11 +25,11 @@ async function approvedSessions(place: ReturnType<typeof cliPlace>, tasks: reado
 }
 
 describe('a stop where no worker runs', () => {
-  it.each([
+  test.each([
     ['cancel', 'cancelled'],
     ['interrupt', 'interrupted'],
   ])(
-    'L47 L49 L55 %s begins nothing: neither what was approved, nor the work of another session',
+    '%s begins nothing: neither what was approved, nor the work of another session (L47 L49 L55)',
     async (stop, done) => {
       const place = cliPlace(await modelFor(made));
       const [first = '', second = ''] = await approvedSessions(place, ['one', 'two']);
@@ -45,7 +45,7 @@ describe('a stop where no worker runs', () => {
   );
 });
 
-it('L47 L56 a cancel does not hold up the handlers of another session, which then closes as soon', async () => {
+test('a cancel does not hold up the handlers of another session, which then closes as soon (L47 L56)', async () => {
   const place = cliPlace(await modelFor([reply('One.'), reply('Two.')]));
   const config = join(place.root, 'handlers.mjs');
   // Cut off with the `run` that it follows, and quick elsewhere.

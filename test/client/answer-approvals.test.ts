@@ -1,5 +1,5 @@
 // Calls that wait for a decision, as a program that runs a prompt answers them. The client is a fake.
-import { expect, it, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { answerApprovals, type ApprovalAnswer, type OnApproval } from '../../client/answer-approvals.ts';
 import { type WaitingApproval, reasonProblem } from '../../client/sessions/decide.ts';
 import type { PerdureClient } from '../../client/client.ts';
@@ -33,7 +33,7 @@ function answering(onApproval: OnApproval, fails?: Error) {
   return { sessions, answers: answerApprovals(sessions, onApproval) };
 }
 
-it('L55 an answer allows the call, allows it with another input, or denies it and says why', async () => {
+test('an answer allows the call, allows it with another input, or denies it and says why (L55)', async () => {
   const said: Readonly<Record<string, ApprovalAnswer>> = {
     '1.1.0': { kind: 'allow' },
     '1.1.1': { kind: 'allow', input: { command: 'ls' } },
@@ -57,7 +57,7 @@ it('L55 an answer allows the call, allows it with another input, or denies it an
   expect(answers.failed.aborted).toBe(false);
 });
 
-it('L55 an answer is not wanted any more once someone decided elsewhere, or the run is over', async () => {
+test('an answer is not wanted any more once someone decided elsewhere, or the run is over (L55)', async () => {
   const held = gate();
   const signals: AbortSignal[] = [];
   const { sessions, answers } = answering(async (_waiting, { signal }) => {
@@ -76,7 +76,7 @@ it('L55 an answer is not wanted any more once someone decided elsewhere, or the 
   expect(sessions.approve).not.toHaveBeenCalled();
 });
 
-it('L55 what the function throws is why it failed, and nothing is decided', async () => {
+test('what the function throws is why it failed, and nothing is decided (L55)', async () => {
   const mine = new Error('my own');
   const { sessions, answers } = answering(() => {
     throw mine;
@@ -90,14 +90,14 @@ it('L55 what the function throws is why it failed, and nothing is decided', asyn
 
 const refused = new ClientProblem('refused', 'the session says no');
 
-it('L55 an answer that is refused while the call still waits is why it failed', async () => {
+test('an answer that is refused while the call still waits is why it failed (L55)', async () => {
   const { answers } = answering(() => ({ kind: 'allow' }), refused);
   answers.hear(approval);
   await until(() => answers.failed.aborted);
   expect(answers.failed.reason).toBe(refused);
 });
 
-it('L55 an answer that comes after another’s is passed over', async () => {
+test('an answer that comes after another’s is passed over (L55)', async () => {
   const { sessions, answers } = answering(() => ({ kind: 'allow' }), refused);
   const looked = new Promise<void>((resolve) => {
     sessions.approvals.mockImplementation(() => (resolve(), Promise.resolve([])));
@@ -108,7 +108,7 @@ it('L55 an answer that comes after another’s is passed over', async () => {
   expect(answers.failed.aborted).toBe(false);
 });
 
-it('L55 an answer that is on its way when nobody listens any more is given to its end', async () => {
+test('an answer that is on its way when nobody listens any more is given to its end (L55)', async () => {
   const held = gate();
   const { sessions, answers } = answering(() => ({ kind: 'allow' }));
   sessions.approve.mockImplementation(async () => {
@@ -125,7 +125,7 @@ it('L55 an answer that is on its way when nobody listens any more is given to it
   await stopping;
 });
 
-it('L55 an answer that fails when nobody listens any more is told of', async () => {
+test('an answer that fails when nobody listens any more is told of (L55)', async () => {
   const held = gate();
   const { sessions, answers } = answering(() => ({ kind: 'allow' }));
   sessions.approve.mockImplementation(() => held.hold.then(() => Promise.reject(new Error('nobody has taken it'))));
@@ -139,7 +139,7 @@ it('L55 an answer that fails when nobody listens any more is told of', async () 
 
 const comesBack = { ...approval, call: '1.1.0+2', reason: 'the edited input will not do: no command' };
 
-it('L55 an input of the function that will not do is not asked for again and again', async () => {
+test('an input of the function that will not do is not asked for again and again (L55)', async () => {
   const { sessions, answers } = answering(() => ({ kind: 'allow', input: {} }));
   answers.hear(approval);
   await until(() => sessions.approve.mock.calls.length === 1);
@@ -153,7 +153,7 @@ it('L55 an input of the function that will not do is not asked for again and aga
   expect(sessions.approve).toHaveBeenCalledOnce();
 });
 
-it('L55 a question that comes back because of someone else’s input is asked', async () => {
+test('a question that comes back because of someone else’s input is asked (L55)', async () => {
   const { sessions, answers } = answering(() => ({ kind: 'allow', input: { command: 'ls' } }));
   sessions.approve.mockRejectedValueOnce(refused);
   sessions.approvals.mockResolvedValueOnce([]);
@@ -168,12 +168,12 @@ it('L55 a question that comes back because of someone else’s input is asked', 
 
 const right = "return { kind: 'allow' } or { kind: 'deny', reason: 'why' }";
 
-it.each<[unknown, string]>([
+test.each<[unknown, string]>([
   [undefined, `is undefined: ${right}`],
   [{ behavior: 'allow' }, `is { behavior: 'allow' }: ${right}`],
   [{ kind: 'deny' }, `is { kind: 'deny' }: ${right}`],
   [{ kind: 'deny', reason: ' ' }, `will not do: ${reasonProblem(' ') ?? ''}`],
-])('L55 %o is no answer: that it is none is why it failed, and nothing is decided', async (said, problem) => {
+])('%o is no answer: that it is none is why it failed, and nothing is decided (L55)', async (said, problem) => {
   const { sessions, answers } = answering(() => said as ApprovalAnswer);
   answers.hear(approval);
   await until(() => answers.failed.aborted);

@@ -1,5 +1,5 @@
 // Who works while a command waits, and how it is told when nobody does. No server, no worker: both are fakes.
-import { expect, it, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { Client } from '@temporalio/client';
 import { formatIdentity, processIdentity } from '../../activities/process/identity.ts';
 import { keepWorker } from '../../client/connect/own-worker.ts';
@@ -22,7 +22,7 @@ function worker() {
   };
 }
 
-it('starts no worker while another one stays, and starts one when it has gone', async () => {
+test('starts no worker while another one stays, and starts one when it has gone', async () => {
   let others = 1;
   const ours = worker();
   const start = vi.fn(() => Promise.resolve(ours.running));
@@ -39,7 +39,7 @@ it('starts no worker while another one stays, and starts one when it has gone', 
   expect(ours.stop).toHaveBeenCalledOnce();
 });
 
-it('is ready when its worker has started, and stops one that was still starting', async () => {
+test('is ready when its worker has started, and stops one that was still starting', async () => {
   const ours = worker();
   let started = (_running: RunningWorker): void => {};
   const start = () => new Promise<RunningWorker>((resolve) => (started = resolve));
@@ -55,7 +55,7 @@ it('is ready when its worker has started, and stops one that was still starting'
   expect(ours.stop).toHaveBeenCalledOnce();
 });
 
-it('tells when its worker cannot be started', async () => {
+test('tells when its worker cannot be started', async () => {
   const kept = keepWorker({ others: () => 0, start: () => Promise.reject(new Error('no memory')) });
   await expect(kept.ended).rejects.toThrow('no memory');
   await expect(kept.ready).rejects.toThrow('no memory');
@@ -83,7 +83,7 @@ function server(pollers: () => readonly Poller[]): Client {
 const here = processIdentity();
 const dead = formatIdentity({ ...here, startTime: '1' });
 
-it.each<[string, readonly Poller[], boolean]>([
+test.each<[string, readonly Poller[], boolean]>([
   ['nobody', [], false],
   ['this process', [{ identity: formatIdentity(here), ageMs: 0 }], true],
   ['a process of this host that is dead', [{ identity: dead, ageMs: 0 }], false],
@@ -103,7 +103,7 @@ it.each<[string, readonly Poller[], boolean]>([
 
 const patience = { first: 20, look: 1, later: 1 };
 
-it('says within 10 s that nobody polls', async () => {
+test('says within 10 s that nobody polls', async () => {
   const nobody = vi.fn();
   const temporal = server(() => []);
   const watching = watchPollers({ temporal, say: vi.fn(), onNobody: nobody, patience });
@@ -113,7 +113,7 @@ it('says within 10 s that nobody polls', async () => {
   expect(pollerPatience.first + pollerPatience.look).toBeLessThan(10_000);
 });
 
-it('does not fail when somebody comes in time, and says once when he goes', async () => {
+test('does not fail when somebody comes in time, and says once when he goes', async () => {
   const [nobody, say] = [vi.fn(), vi.fn()];
   let asked = 0;
   const pollers = () => ((asked += 1) > 2 && asked < 5 ? [{ identity: 'elsewhere', ageMs: 0 }] : []);

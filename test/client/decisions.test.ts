@@ -1,5 +1,5 @@
 // Calls that wait for a decision: how they are listed, and how a decision reaches its session. The server is a fake.
-import { expect, it, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import {
   type Client,
   WorkflowNotFoundError,
@@ -80,7 +80,7 @@ const grpc = (code: number, details: string): Error =>
 const accepted = () => vi.fn<Update>().mockResolvedValue(undefined);
 const refused = (why: string) => new WorkflowUpdateFailedError('failed', ApplicationFailure.create({ message: why }));
 
-it('L55 lists the calls of all open sessions that wait, each with its input, and those of one', async () => {
+test('lists the calls of all open sessions that wait, each with its input, and those of one (L55)', async () => {
   const { store, pending } = await waiting();
   const client = sessions(store, { approvals: [pending] });
   const expected = [{ ...pending, session: 's-1', input }];
@@ -88,7 +88,7 @@ it('L55 lists the calls of all open sessions that wait, each with its input, and
   expect(await client.approvals('s-1')).toEqual(expected);
 });
 
-it('L55 shows the input that a hook put in place, and says so when only the model’s own is there', async () => {
+test('shows the input that a hook put in place, and says so when only the model’s own is there (L55)', async () => {
   const edited = { command: 'ls' };
   const { store, pending } = await waiting({ inputHash: inputHashOf(edited) });
   const client = sessions(store, { approvals: [pending] });
@@ -99,13 +99,13 @@ it('L55 shows the input that a hook put in place, and says so when only the mode
   expect(shown).not.toHaveProperty('problem');
 });
 
-it('lists a call also when its transcript is not in the store, with what is wrong', async () => {
+test('lists a call also when its transcript is not in the store, with what is wrong', async () => {
   const { pending } = await waiting();
   const [shown] = await sessions(memoryStore(), { approvals: [pending] }).approvals('s-1');
   expect(shown).toMatchObject({ call: '1.1.1', input: null, problem: expect.stringContaining('cannot be read') });
 });
 
-it('L55 approves a call for the input that waits, and an edited one by the hash of what is stored', async () => {
+test('approves a call for the input that waits, and an edited one by the hash of what is stored (L55)', async () => {
   const { store, pending } = await waiting();
   const update = accepted();
   const client = sessions(store, { approvals: [pending], update });
@@ -117,7 +117,7 @@ it('L55 approves a call for the input that waits, and an edited one by the hash 
   expect(await store.has(inputHashOf({ command: 'ls' }) as Hash)).toBe(true);
 });
 
-it('L34 denies a call with a reason, and ends the run with it when asked to', async () => {
+test('denies a call with a reason, and ends the run with it when asked to (L34)', async () => {
   const { store, pending } = await waiting();
   const update = accepted();
   const client = sessions(store, { approvals: [pending], update });
@@ -129,7 +129,7 @@ it('L34 denies a call with a reason, and ends the run with it when asked to', as
   ]);
 });
 
-it('sends a decision again with the same id while the server cannot take it', async () => {
+test('sends a decision again with the same id while the server cannot take it', async () => {
   const { store, pending } = await waiting();
   const update = vi
     .fn<Update>()
@@ -143,7 +143,7 @@ it('sends a decision again with the same id while the server cannot take it', as
   expect(update).toHaveBeenCalledTimes(4);
 });
 
-it('never has more than eight decisions under way', async () => {
+test('never has more than eight decisions under way', async () => {
   const { store, pending } = await waiting();
   let [now, most] = [0, 0];
   const update: Update = async () => {
@@ -156,7 +156,7 @@ it('never has more than eight decisions under way', async () => {
   expect(most).toBe(8);
 });
 
-it('names the calls that wait when the one that is decided about does not', async () => {
+test('names the calls that wait when the one that is decided about does not', async () => {
   const { store, pending } = await waiting();
   const update = accepted();
   const client = sessions(store, { approvals: [pending], update });
@@ -168,7 +168,7 @@ it('names the calls that wait when the one that is decided about does not', asyn
   expect(update).not.toHaveBeenCalled();
 });
 
-it('L55 passes on what the session says of a decision that it refuses', async () => {
+test('passes on what the session says of a decision that it refuses (L55)', async () => {
   const { store, pending } = await waiting();
   const update = vi.fn<Update>().mockRejectedValue(refused('call 1.1.1 is decided already'));
   const deciding = sessions(store, { approvals: [pending], update }).approve('s-1', '1.1.1');
@@ -176,7 +176,7 @@ it('L55 passes on what the session says of a decision that it refuses', async ()
   await expect(deciding).rejects.toMatchObject({ kind: 'refused' });
 });
 
-it('says that a refusal may be due to its own lost try', async () => {
+test('says that a refusal may be due to its own lost try', async () => {
   const { store, pending } = await waiting();
   const update = vi
     .fn<Update>()
@@ -186,7 +186,7 @@ it('says that a refusal may be due to its own lost try', async () => {
   await expect(deciding).rejects.toThrow('it may be this decision');
 });
 
-it.each([
+test.each([
   [1, 'nobody polls', 1, /^no worker polls task queue perdure/],
   [1, 'one polled', 2, null],
   [3, 'one polled', 2, /^no worker answers for session s-1: one began to poll task queue perdure 2\d s ago, and none/],
@@ -215,13 +215,13 @@ it.each([
   },
 );
 
-it('says that the session is closed', async () => {
+test('says that the session is closed', async () => {
   const { store, pending } = await waiting();
   const client = sessions(store, { approvals: [pending], status: 'CANCELLED' });
   await expect(client.approve('s-1', '1.1.1')).rejects.toThrow('session s-1 was cancelled and takes nothing more');
 });
 
-it.each([
+test.each([
   ['an empty reason', (client: ReturnType<typeof sessions>) => client.deny('s-1', '1', ' '), 'the reason is empty'],
   [
     'an endless reason',

@@ -1,5 +1,5 @@
 // What a follower is told of calls that wait for a decision.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import type { PendingApproval } from '../../workflows/contract/session.ts';
 import { all, description, ended, followed, session } from './support.ts';
@@ -14,7 +14,7 @@ const pending = (head: Hash, call: string, inputHash = 'h'): PendingApproval => 
   deadline: 9,
 });
 
-it('L55 tells once that a call waits, and that it waits no more', async () => {
+test('tells once that a call waits, and that it waits no more (L55)', async () => {
   const s = await followed({ run: 1, messages: [], answers: false });
   const waits = description({ phase: 'waiting_approval', runs: 1, approvals: [pending(s.head, '1.1.0')] });
   const looks = [waits, waits, waits, description({ runs: 1 })];
@@ -25,7 +25,7 @@ it('L55 tells once that a call waits, and that it waits no more', async () => {
   expect(events[1]).toEqual({ type: 'approval_settled', session, call: '1.1.0' });
 });
 
-it('L55 tells of the same call again when it waits with another input', async () => {
+test('tells of the same call again when it waits with another input (L55)', async () => {
   const s = await followed({ run: 1, answers: false });
   const waits = (inputHash: string) =>
     description({ phase: 'waiting_approval', runs: 1, approvals: [pending(s.head, '1.1.0', inputHash)] });
@@ -41,7 +41,7 @@ it('L55 tells of the same call again when it waits with another input', async ()
   ]);
 });
 
-it('L55 shows a question that waits already below what was said before it', async () => {
+test('shows a question that waits already below what was said before it (L55)', async () => {
   const s = await followed({ run: 1 });
   const waits = description({ phase: 'waiting_approval', runs: 1, approvals: [pending(s.head, '1.1.0')] });
   const start = { run: 1, queryId: 'c.1', depth: 0, cwd: '/work', model: 'm', scripted: false };

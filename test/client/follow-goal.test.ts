@@ -1,10 +1,10 @@
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { goalOf, sighting } from '../../client/follow/goal.ts';
 import { description, ended, message } from './support.ts';
 
 const last = (run: number, ...messages: string[]) => ({ ...ended({ run, messages }), head: null });
 
-it.each([
+test.each([
   ['a new session', description(), null, { from: 1, underWay: true }],
   ['a run under way', description({ runs: 2, last: last(1) }), null, { from: 2, underWay: true }],
   ['a session at rest', description({ phase: 'idle', runs: 2, last: last(2) }), null, { from: 2, underWay: true }],
@@ -27,7 +27,7 @@ it.each([
   expect(goalOf(seen, id === null ? null : message(id))).toMatchObject(goal);
 });
 
-it('takes an interrupt that opened no run for no reason to wait', () => {
+test('takes an interrupt that opened no run for no reason to wait', () => {
   const goal = goalOf(description({ phase: 'idle', unseen: true, runs: 1, last: last(1) }), null);
   expect(sighting(goal, description({ phase: 'idle', runs: 1, last: last(1) }))).toMatchObject({ kind: 'ended' });
 });

@@ -1,5 +1,5 @@
 // Following a session to the end of a run, over a live channel that may be late, lost or of an earlier run.
-import { expect, it, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { LiveEvent } from '../../activities/live/events.ts';
 import type { Followed } from '../../client/follow/follow.ts';
 import { ClientProblem } from '../../client/problem.ts';
@@ -24,7 +24,7 @@ const end = (run: number, head: Hash, ...messages: string[]): LiveEvent => ({
 const texts = (events: readonly Followed[]): readonly string[] =>
   events.flatMap((event) => (event.type === 'text_delta' ? [event.text] : []));
 
-it('gives the events of the run as they come, and its result last', async () => {
+test('gives the events of the run as they come, and its result last', async () => {
   const s = await followed({ run: 1, messages: ['a'] });
   await s.tell(1, start(1));
   await s.tell(2, said('answer 1'));
@@ -36,7 +36,7 @@ it('gives the events of the run as they come, and its result last', async () => 
   expect(events.at(-1)).toMatchObject({ sessionId: session, reason: 'completed', text: 'answer 1', durationMs: 5 });
 });
 
-it('L16 passes tombstones on, so that nothing void is taken as said', async () => {
+test('passes tombstones on, so that nothing void is taken as said (L16)', async () => {
   const s = await followed({ run: 1, messages: ['a'] });
   const first = s.open(1);
   first.write(said('wrong'));
@@ -55,7 +55,7 @@ it('L16 passes tombstones on, so that nothing void is taken as said', async () =
   expect(seen).toEqual(['wrong', 'tombstone', 'answer 1', 'run_end', 'result']);
 });
 
-it('tells what is stored, and the result, when the live channel has nothing', async () => {
+test('tells what is stored, and the result, when the live channel has nothing', async () => {
   const s = await followed({ run: 1, messages: ['a'] });
   const look = looking(3, description(), description({ last: s.last, runs: 1, phase: 'idle' }));
   const events = await all(s.follow(look.at, { messageId: message('a') }));
@@ -67,7 +67,7 @@ it('tells what is stored, and the result, when the live channel has nothing', as
   ]);
 });
 
-it('finds the run that answered its message although later runs have ended since', async () => {
+test('finds the run that answered its message although later runs have ended since', async () => {
   const s = await followed({ run: 1, messages: ['a'] }, { run: 2, messages: ['b'] }, { run: 3, messages: ['c'] });
   const look = looking(2, description(), description({ last: s.last, runs: 3, phase: 'idle' }));
   const events = await all(s.follow(look.at, { messageId: message('a') }));
@@ -75,7 +75,7 @@ it('finds the run that answered its message although later runs have ended since
   expect(events.at(-1)).toMatchObject({ type: 'result', text: 'answer 1' });
 });
 
-it('L61 finds the run that took its message among more than a run lists, also when it is the last one', async () => {
+test('finds the run that took its message among more than a run lists, also when it is the last one (L61)', async () => {
   const s = await followed({ run: 1, messages: ['a'], unlisted: ['b'] }, { run: 2, messages: ['c'], unlisted: ['d'] });
   const rest = () => description({ last: s.last, runs: 2, phase: 'idle' });
   const found = async (id: string) => (await all(s.follow(rest, { messageId: message(id) }))).at(-1);
@@ -83,7 +83,7 @@ it('L61 finds the run that took its message among more than a run lists, also wh
   expect(await found('d')).toMatchObject({ type: 'result', text: 'answer 2' });
 });
 
-it('does not show what an earlier run said before the one it waits for', async () => {
+test('does not show what an earlier run said before the one it waits for', async () => {
   const s = await followed({ run: 1, messages: ['a'] }, { run: 2, messages: ['b'] });
   await s.tell(1, start(1), said('answer 1'), end(1, s.head, 'a'));
   await s.tell(4, start(2), said('answer 2'));
@@ -95,7 +95,7 @@ it('does not show what an earlier run said before the one it waits for', async (
   expect(events[1]).toMatchObject({ text: 'answer 2' });
 });
 
-it('does not show an earlier run either when its own has begun already', async () => {
+test('does not show an earlier run either when its own has begun already', async () => {
   const s = await followed({ run: 1, messages: ['a'] }, { run: 2, messages: ['b'] });
   await s.tell(1, start(1), said('answer 1'), end(1, s.head, 'a'));
   await s.tell(4, start(2), said('answer 2'), end(2, s.head, 'b'));
@@ -105,7 +105,7 @@ it('does not show an earlier run either when its own has begun already', async (
   expect(events.map(({ type }) => type)).toEqual(['run_start', 'text_delta', 'run_end', 'result']);
 });
 
-it('shows a run whose start was lost, from a moment after it looked', async () => {
+test('shows a run whose start was lost, from a moment after it looked', async () => {
   const s = await followed({ run: 1, messages: ['a'] });
   await s.tell(5, said('answer 1'));
   const look = looking(6, description({ runs: 1 }), description({ last: s.last, runs: 1, phase: 'idle' }));
@@ -113,7 +113,7 @@ it('shows a run whose start was lost, from a moment after it looked', async () =
   expect(events.map(({ type }) => type)).toEqual(['text_delta', 'result']);
 });
 
-it('shows why a run could not start, although it never had a start', async () => {
+test('shows why a run could not start, although it never had a start', async () => {
   const s = await followed({ run: 1 }, { run: 2, messages: ['b'], answers: false });
   await s.tell(1, start(1), end(1, s.head));
   await s.tell(4, { type: 'notice', notice: { kind: 'error', text: 'no such folder' } }, end(2, s.head, 'b'));
@@ -123,7 +123,7 @@ it('shows why a run could not start, although it never had a start', async () =>
   expect(events.map(({ type }) => type)).toEqual(['notice', 'run_end', 'result']);
 });
 
-it('goes on past the end of a run that did not answer its message', async () => {
+test('goes on past the end of a run that did not answer its message', async () => {
   const s = await followed({ run: 1, messages: ['a'] }, { run: 2, messages: ['b'] });
   await s.tell(1, start(1), said('answer 1'), end(1, s.head, 'a'));
   await s.tell(4, start(2), end(2, s.head, 'b'));
@@ -133,7 +133,7 @@ it('goes on past the end of a run that did not answer its message', async () => 
   expect(events.at(-1)).toMatchObject({ type: 'result', text: 'answer 2' });
 });
 
-it('without a message, gives the last run of a session at rest, and the current one of a session that works', async () => {
+test('without a message, gives the last run of a session at rest, and the current one of a session that works', async () => {
   const s = await followed({ run: 1 }, { run: 2 });
   const rest = description({ phase: 'idle', runs: 2, last: s.last });
   expect((await all(s.follow(() => rest))).at(-1)).toMatchObject({ type: 'result', text: 'answer 2' });
@@ -145,7 +145,7 @@ it('without a message, gives the last run of a session at rest, and the current 
   expect(look.times).toBeGreaterThan(3);
 });
 
-it('waits for the run of a message that no worker has seen yet, although the memo says idle', async () => {
+test('waits for the run of a message that no worker has seen yet, although the memo says idle', async () => {
   const s = await followed({ run: 1 }, { run: 2 });
   const unseen = description({ phase: 'idle', unseen: true, runs: 1, last: { ...ended({ run: 1 }), head: s.head } });
   const look = looking(3, unseen, description({ phase: 'idle', runs: 2, last: s.last }));
@@ -154,10 +154,10 @@ it('waits for the run of a message that no worker has seen yet, although the mem
   expect(events.at(-1)).toMatchObject({ type: 'result', text: 'answer 2' });
 });
 
-it.each([
+test.each([
   ['cancelled', 'session s-1 was cancelled and never took the message'],
   ['terminated', 'session s-1 was terminated and never took the message'],
-] as const)('L61 says that a session was %s before it took the message', async (status, sentence) => {
+] as const)('says that a session was %s before it took the message (L61)', async (status, sentence) => {
   const s = await followed({ run: 1, messages: ['a'] });
   const closed = description({ status, phase: 'closed', runs: 1, last: s.last });
   const following = all(s.follow(() => closed, { messageId: message('b') }));
@@ -165,7 +165,7 @@ it.each([
   await expect(following).rejects.toMatchObject({ kind: 'closed' });
 });
 
-it('says what the memo knows when not even the run’s start could be stored', async () => {
+test('says what the memo knows when not even the run’s start could be stored', async () => {
   const s = await followed();
   const terminal = { reason: 'model_error', detail: 'the store is full' } as const;
   const last = { ...ended({ run: 1, messages: ['a'], terminal }), head: null };
@@ -175,7 +175,7 @@ it('says what the memo knows when not even the run’s start could be stored', a
   ]);
 });
 
-it('tells once that the server does not answer, once that it does again, and goes on', async () => {
+test('tells once that the server does not answer, once that it does again, and goes on', async () => {
   const s = await followed({ run: 1, messages: ['a'] });
   let looks = 0;
   const look = () => {
@@ -188,7 +188,7 @@ it('tells once that the server does not answer, once that it does again, and goe
   expect(onTrouble.mock.calls).toEqual([['the server is away'], [null]]);
 });
 
-it('ends without a result when it is told to', async () => {
+test('ends without a result when it is told to', async () => {
   const s = await followed();
   const stop = new AbortController();
   await s.tell(1, start(1));
@@ -200,7 +200,7 @@ it('ends without a result when it is told to', async () => {
   expect(seen).toEqual(['run_start']);
 });
 
-it('gives the result only when the session says so too, so that whoever looks after it finds the run ended', async () => {
+test('gives the result only when the session says so too, so that whoever looks after it finds the run ended', async () => {
   const s = await followed({ run: 1, messages: ['a'] });
   await s.tell(1, start(1), end(1, s.head, 'a'));
   const look = looking(4, description({ runs: 1 }), description({ runs: 1, last: s.last }));

@@ -1,5 +1,5 @@
 // The newest head of a session, read from the events of its history, newest first.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Client } from '@temporalio/client';
 import { defaultDataConverter, defaultPayloadConverter } from '@temporalio/common';
 import { hashOf } from '../../activities/transcript/store/store.ts';
@@ -30,7 +30,7 @@ function server(...pages: readonly unknown[][]): Client {
   } as unknown as Client;
 }
 
-it.each([
+test.each([
   ['the last reply', [completed({ kind: 'message', head: hash('b') }), scheduled({ head: hash('a') })], hash('b')],
   [
     'what a running call was given',
@@ -54,7 +54,7 @@ it.each([
   expect(await headOf(server(events), session)).toBe(head);
 });
 
-it('passes over activities that know no head, signals and whole pages of them', async () => {
+test('passes over activities that know no head, signals and whole pages of them', async () => {
   const nothing = [signaled, scheduled({ chain: 'c', run: 1 }), completed({ error: true }), completed(undefined)];
   expect(await headOf(server(nothing, nothing, [completed({ head: hash('a') })]), session)).toBe(hash('a'));
 });

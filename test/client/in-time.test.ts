@@ -1,5 +1,5 @@
 // What has a while to arrive.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { arrival } from '../../client/async.ts';
 import { inTime } from '../../activities/async.ts';
 
@@ -8,7 +8,7 @@ const LONG_MS = 600_000;
 
 const never = new Promise<string>(() => undefined);
 
-it('is what arrives, or what is said of it when it is late or someone is in a hurry', async () => {
+test('is what arrives, or what is said of it when it is late or someone is in a hurry', async () => {
   expect(await inTime(Promise.resolve('arrived'), 'late', LONG_MS)).toBe('arrived');
   expect(await inTime(never, 'late', 1)).toBe('late');
   expect(await inTime(never, 'late', LONG_MS, AbortSignal.abort())).toBe('late');
@@ -17,7 +17,7 @@ it('is what arrives, or what is said of it when it is late or someone is in a hu
   await expect(inTime(Promise.reject(new Error('failed')), 'late', LONG_MS)).rejects.toThrow('failed');
 });
 
-it('says what may not have arrived, and why', async () => {
+test('says what may not have arrived, and why', async () => {
   expect(await arrival('the interrupt', Promise.resolve())).toBeNull();
   const failed = Promise.reject(new Error('the server is away'));
   expect(await arrival('the interrupt', failed)).toBe('the interrupt may not have arrived: the server is away');

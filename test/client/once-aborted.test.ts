@@ -1,10 +1,10 @@
 // What is done when a signal is aborted.
 import { getEventListeners } from 'node:events';
-import { expect, it, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { onceAborted } from '../../client/async.ts';
 import { gate } from '../../worker/scripted-model/index.ts';
 
-it('acts once, also when the signal was aborted before', async () => {
+test('acts once, also when the signal was aborted before', async () => {
   const act = vi.fn(() => Promise.resolve());
   const later = new AbortController();
   const ends = [onceAborted(AbortSignal.abort(), act), onceAborted(later.signal, act)];
@@ -15,7 +15,7 @@ it('acts once, also when the signal was aborted before', async () => {
   expect(act).toHaveBeenCalledTimes(2);
 });
 
-it('is over when what was begun is, and nothing is left on the signal', async () => {
+test('is over when what was begun is, and nothing is left on the signal', async () => {
   const { signal } = new AbortController();
   const [held, act, ended] = [gate(), vi.fn(() => Promise.resolve()), vi.fn()];
   const unused = onceAborted(signal, act);

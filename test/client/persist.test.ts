@@ -1,4 +1,4 @@
-import { expect, it, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { Client } from '@temporalio/client';
 import { persist } from '../../client/sessions/persist.ts';
 
@@ -7,7 +7,7 @@ const grpc = (code: number, details: string): Error =>
   Object.assign(new Error(details), { code, details, metadata: {} });
 const quick = { total: 60_000, oneCall: 100, pause: 1 };
 
-it.each([
+test.each([
   [4, 'Deadline exceeded'],
   [8, 'limit on number of concurrent in-flight updates'],
   [10, 'aborted'],
@@ -19,7 +19,7 @@ it.each([
   expect(await persist(client, 'do it', call, quick)).toBe('done');
 });
 
-it.each([
+test.each([
   [3, 'workflow id is too long'],
   [5, 'workflow not found'],
   [9, 'the namespace is being deleted'],
@@ -30,7 +30,7 @@ it.each([
   expect(call).toHaveBeenCalledOnce();
 });
 
-it('gives up with a sentence that says why and what to do', async () => {
+test('gives up with a sentence that says why and what to do', async () => {
   const call = vi.fn<() => Promise<string>>().mockRejectedValue(grpc(14, 'no connection'));
   const trying = persist(client, 'reach session s-1', call, { ...quick, total: 0 });
   await expect(trying).rejects.toThrow(

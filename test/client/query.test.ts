@@ -1,7 +1,7 @@
 // query() as far as it goes without a server.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { Workplace } from '../../client/connect/workplace.ts';
 import type { Followed } from '../../client/follow/follow.ts';
 import { query } from '../../client/query.ts';
@@ -12,7 +12,7 @@ import { simpleTool } from '../activities/tools/support.ts';
 const opened = vi.hoisted(() => vi.fn<() => Promise<Workplace>>());
 vi.mock('../../client/connect/workplace.ts', () => ({ openWorkplace: opened }));
 
-it('L47 L52 says before it ends that an interrupt may not have arrived', async () => {
+test('says before it ends that an interrupt may not have arrived (L47 L52)', async () => {
   const said: string[] = [];
   let fail = (_why: Error): void => {};
   const interrupt = vi.fn(() => new Promise<never>((_resolve, reject) => (fail = reject)));
@@ -38,7 +38,7 @@ it('L47 L52 says before it ends that an interrupt may not have arrived', async (
   expect(said).toEqual(['the interrupt may not have arrived: the server is away', 'closed']);
 });
 
-it('L52 a configuration that is wrong is refused before anything is made, connected or sent', async () => {
+test('a configuration that is wrong is refused before anything is made, connected or sent (L52)', async () => {
   const PERDURE_DATA = join(tempDir(), 'data');
   const config = { tools: [simpleTool({ name: 'bash' })] };
   const env = { PERDURE_DATA, ANTHROPIC_API_KEY: 'key' };

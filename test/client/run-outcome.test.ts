@@ -1,5 +1,5 @@
 // What a run came to, as programs read it.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { runOutcome } from '../../client/sessions/outcome.ts';
 import { noUsage } from '../../workflows/contract/loop.ts';
 import { session } from './support.ts';
@@ -15,7 +15,7 @@ const facts = {
   durationMs: 5,
 };
 
-it.each([
+test.each([
   [0.008591999999999999, 0.008592],
   [0.1 + 0.2, 0.3],
   [0.00000001, 0.00000001],

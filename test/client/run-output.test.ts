@@ -1,5 +1,5 @@
 // The value that a run with an output schema came to.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { resultOf, type RunResult } from '../../activities/transcript/view/result.ts';
 import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
 import { outputReader } from '../../client/sessions/outcome.ts';
@@ -15,13 +15,13 @@ async function outputOf(text: string, outputSchema: object | null | undefined, t
 
 const schema = { type: 'object' };
 
-it('L53 is the final answer, parsed, bare or in its fence', async () => {
+test('is the final answer, parsed, bare or in its fence (L53)', async () => {
   expect(await outputOf('{"n": 3}', schema)).toEqual({ output: { n: 3 } });
   expect(await outputOf('Here:\n```json\n{"n": 3}\n```', schema)).toEqual({ output: { n: 3 } });
   expect(await outputOf('null', schema)).toEqual({ output: null });
 });
 
-it.each<[string, string, object | null | undefined, Terminal | undefined]>([
+test.each<[string, string, object | null | undefined, Terminal | undefined]>([
   ['without a schema', '{"n": 3}', null, undefined],
   ['of a run before there were schemas', '{"n": 3}', undefined, undefined],
   ['of a run that did not complete', '{"n": 3}', schema, { reason: 'structured_output_failed', detail: 'no' }],
@@ -29,14 +29,14 @@ it.each<[string, string, object | null | undefined, Terminal | undefined]>([
   expect(await outputOf(text, given, terminal)).toEqual({});
 });
 
-it('is not taken for absent when a newer Perdure wrote the configuration of the run', async () => {
+test('is not taken for absent when a newer Perdure wrote the configuration of the run', async () => {
   const store = memoryStore();
   const entries = [runStarted(1, await store.put(Buffer.from('{"v":2}'))), reply([textBlock('{}')]), runEnded(1)];
   const read = outputReader(store)(entries, resultOf({ entries }, 1) as RunResult);
   await expect(read).rejects.toThrow('update this one');
 });
 
-it('is absent when the configuration of the run is lost', async () => {
+test('is absent when the configuration of the run is lost', async () => {
   const entries = [runStarted(1), reply([textBlock('{}')]), runEnded(1)];
   expect(await outputReader(memoryStore())(entries, resultOf({ entries }, 1) as RunResult)).toEqual({});
 });

@@ -1,5 +1,5 @@
 // What reaches the server when a session is started or written to, and how often it is tried. The server is a fake.
-import { expect, it, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { Client } from '@temporalio/client';
 import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/common';
 import { hashOf } from '../../activities/transcript/store/store.ts';
@@ -36,7 +36,7 @@ type StartCall = { readonly args: readonly unknown[]; readonly signalArgs: reado
 const startOf = (call: ReturnType<typeof vi.fn>, n = 0) =>
   call.mock.calls[n]?.[1] as StartCall & Record<string, unknown>;
 
-it('starts a session with its first message in one call, never with an execution timeout', async () => {
+test('starts a session with its first message in one call, never with an execution timeout', async () => {
   const signalWithStart = vi.fn(() => Promise.resolve());
   const { client } = sessions({ signalWithStart });
   const { session, messageId } = await client.start('  do\nit ', { cwd: '/work', maxTurns: 3 });
@@ -56,14 +56,14 @@ it('starts a session with its first message in one call, never with an execution
   expect(Object.keys(call)).not.toContain('workflowExecutionTimeout');
 });
 
-it('gives a session that may be there already the options with the message, but no folder that nobody chose', async () => {
+test('gives a session that may be there already the options with the message, but no folder that nobody chose', async () => {
   const signalWithStart = vi.fn(() => Promise.resolve());
   const { client } = sessions({ signalWithStart });
   await client.start('go on', { session: 'mine', maxTurns: 3 });
   expect(startOf(signalWithStart).signalArgs[0]?.options).toEqual({ maxTurns: 3 });
 });
 
-it('L57 options for a new session alone do not travel with its message; what is given goes before them, but for null', async () => {
+test('options for a new session alone do not travel with its message; what is given goes before them, but for null (L57)', async () => {
   const signalWithStart = vi.fn(() => Promise.resolve());
   const { client } = sessions({ signalWithStart });
   const ifNew = { permissionMode: 'dontAsk', model: 'm', maxTurns: 9 } as const;
@@ -73,7 +73,7 @@ it('L57 options for a new session alone do not travel with its message; what is 
   expect(signalArgs[0]?.options).toEqual({ cwd: '/work', maxTurns: 3, model: null });
 });
 
-it('L57 a workspace cannot be taken back', async () => {
+test('a workspace cannot be taken back (L57)', async () => {
   const signalWithStart = vi.fn(() => Promise.resolve());
   const { client } = sessions({ signalWithStart });
   const cwd = null as unknown as string;
@@ -81,7 +81,7 @@ it('L57 a workspace cannot be taken back', async () => {
   expect(signalWithStart).not.toHaveBeenCalled();
 });
 
-it('L61 sends the same message again, with the same id, when the server did not answer', async () => {
+test('sends the same message again, with the same id, when the server did not answer (L61)', async () => {
   const signalWithStart = vi
     .fn<Call>()
     .mockRejectedValueOnce(grpc(8, 'workflow operation can not be applied because workflow is closing'))
@@ -93,13 +93,13 @@ it('L61 sends the same message again, with the same id, when the server did not 
   expect(ids).toEqual([messageId, messageId, messageId]);
 });
 
-it('does not repeat what the server refuses', async () => {
+test('does not repeat what the server refuses', async () => {
   const signalWithStart = vi.fn<Call>().mockRejectedValue(grpc(7, 'permission denied'));
   await expect(sessions({ signalWithStart }).client.start('do it')).rejects.toThrow('the call failed');
   expect(signalWithStart).toHaveBeenCalledOnce();
 });
 
-it('sends a long prompt by its hash, after it is stored, and a short one as it is', async () => {
+test('sends a long prompt by its hash, after it is stored, and a short one as it is', async () => {
   const signal = vi.fn<Call>().mockResolvedValue(undefined);
   const { client, store } = sessions({ signal });
   const long = 'ü'.repeat(LARGEST_INLINE);
@@ -111,8 +111,8 @@ it('sends a long prompt by its hash, after it is stored, and a short one as it i
   expect(second).toMatchObject({ body: { kind: 'text' }, now: true });
 });
 
-it.each(['x', '"', '\u001b'])(
-  'L4 L61 what travels inline fits ten thousand times, twice each, into half of the history that the server keeps: %j',
+test.each(['x', '"', '\u001b'])(
+  'what travels inline fits ten thousand times, twice each, into half of the history that the server keeps: %j (L4 L61)',
   async (char) => {
     const signal = vi.fn<Call>().mockResolvedValue(undefined);
     const { client } = sessions({ signal });
@@ -125,7 +125,7 @@ it.each(['x', '"', '\u001b'])(
   },
 );
 
-it('L47 L61 sends an interrupt again under the same id when the server did not answer, the next one under another', async () => {
+test('sends an interrupt again under the same id when the server did not answer, the next one under another (L47 L61)', async () => {
   const signal = vi.fn<Call>().mockRejectedValueOnce(grpc(14, 'unavailable')).mockResolvedValue(undefined);
   const { client } = sessions({ signal });
   await client.interrupt('s-1');
@@ -136,7 +136,7 @@ it('L47 L61 sends an interrupt again under the same id when the server did not a
   expect(next).not.toEqual(lost);
 });
 
-it('says that there is no such session, or that it is closed', async () => {
+test('says that there is no such session, or that it is closed', async () => {
   const gone = new WorkflowNotFoundError('not found', 's-1', undefined);
   const signal = vi.fn<Call>().mockRejectedValue(gone);
   const nowhere = sessions({ signal, describe: vi.fn<Call>().mockRejectedValue(gone) });
@@ -146,13 +146,13 @@ it('says that there is no such session, or that it is closed', async () => {
   await expect(cancelled.client.send('s-1', 'hi')).rejects.toThrow('session s-1 was cancelled and takes nothing more');
 });
 
-it('does not open a closed session again under its id', async () => {
+test('does not open a closed session again under its id', async () => {
   const taken = new WorkflowExecutionAlreadyStartedError('taken', 'mine', 'perdure.agentSession');
   const { client } = sessions({ signalWithStart: vi.fn<Call>().mockRejectedValue(taken) });
   await expect(client.start('do it', { session: 'mine' })).rejects.toThrow('session mine is closed');
 });
 
-it.each([
+test.each([
   ['an empty prompt', (client: PerdureClient) => client.start(' \n\t'), 'the prompt is empty'],
   ['an id with a slash', (client: PerdureClient) => client.send('../x', 'hi'), 'is no session id'],
   ['no turns at all', (client: PerdureClient) => client.start('do it', { maxTurns: 0 }), 'max turns is 0'],
@@ -166,7 +166,7 @@ it.each([
   await expect(act(sessions({}).client)).rejects.toThrow(sentence);
 });
 
-it('L61 refuses an id that a session would pass over, before anything is sent', async () => {
+test('refuses an id that a session would pass over, before anything is sent (L61)', async () => {
   const signal = vi.fn(() => Promise.resolve());
   const { client } = sessions({ signal });
   for (const id of ['', 'm'.repeat(201)]) {

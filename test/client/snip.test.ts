@@ -1,6 +1,6 @@
 // Entries that a person takes out of the model's sight: whoever asks is told of positions that the session does not have,
 // and of entries that a snip would not take out.
-import { expect, it, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { Client } from '@temporalio/client';
 import { defaultDataConverter, defaultPayloadConverter } from '@temporalio/common';
 import type { Entry } from '../../activities/transcript/log/entries.ts';
@@ -57,13 +57,13 @@ async function refused(snipping: Promise<unknown>, sentence: string): Promise<vo
   await expect(snipping).rejects.toBeInstanceOf(ClientProblem);
 }
 
-it('L7 signals positions of entries to be snipped', async () => {
+test('signals positions of entries to be snipped (L7)', async () => {
   const { client, signal } = await three();
   expect(await client.snip(session, [2, 1])).toEqual({ later: [] });
   expect(signal.mock.calls).toEqual([['snip', { entries: [2, 1] }]]);
 });
 
-it('L7 refuses a position that the session does not have, and says which it has', async () => {
+test('refuses a position that the session does not have, and says which it has (L7)', async () => {
   const { client, signal } = await three();
   const has = `for it has 3 entries, the last at 2: \`perdure show ${session} --json\` lists them`;
   await refused(client.snip(session, [1, 3, 9]), `session ${session} has no entry at position 3, ${has}`);
@@ -90,19 +90,19 @@ async function having(...entries: readonly Entry[]) {
 
 const cannot = `which cannot be snipped; prompts, replies and notices to the model can be snipped: \`perdure show ${session} --json\` lists them`;
 
-it.each([
+test.each([
   [3, 'entry 3 is the results of calls, which go with the reply that made them: name entry 2'],
   [0, `entry 0 is the start of a run, ${cannot}`],
   [5, `entry 5 is a notice that only people see, ${cannot}`],
   [6, `entry 6 is a transition, ${cannot}`],
   [8, `entry 8 is the end of a run, ${cannot}`],
-])('L7 refuses position %i, which a snip cannot mean, and says what to name instead', async (position, sentence) => {
+])('refuses position %i, which a snip cannot mean, and says what to name instead (L7)', async (position, sentence) => {
   const { client, signal } = await having(...worked);
   await refused(client.snip(session, [1, position]), sentence);
   expect(signal).not.toHaveBeenCalled();
 });
 
-it.each([[[1, 2, 4, 7]], [[2, 3]]])('L7 takes what the model will no longer see: %j', async (positions) => {
+test.each([[[1, 2, 4, 7]], [[2, 3]]])('takes what the model will no longer see: %j (L7)', async (positions) => {
   const { client, signal } = await having(...worked);
   expect(await client.snip(session, positions)).toEqual({ later: [] });
   expect(signal).toHaveBeenCalledOnce();
@@ -110,14 +110,14 @@ it.each([[[1, 2, 4, 7]], [[2, 3]]])('L7 takes what the model will no longer see:
   expect(await again.client.snip(session, [positions[0] as number])).toEqual({ later: [] });
 });
 
-it('L5 L7 refuses what a summary stands for, and takes the prompt that was kept beside it', async () => {
+test('refuses what a summary stands for, and takes the prompt that was kept beside it (L5 L7)', async () => {
   const { client } = await having(...worked, boundary('S', 7, [1]));
   await refused(client.snip(session, [2]), 'entry 2 is a reply and out of the model’s sight already');
   await refused(client.snip(session, [9]), `entry 9 is a compaction, ${cannot}`);
   expect(await client.snip(session, [1, 7])).toEqual({ later: [] });
 });
 
-it('L7 L59 says which replies go only when the signed thinking they belong to is over', async () => {
+test('says which replies go only when the signed thinking they belong to is over (L7 L59)', async () => {
   const thinking = reply([thinkingBlock('Hm.'), callBlock('toolu_1')]);
   const open = [runStarted(1), user('count'), thinking, outcomes(outcome(1, 'one'))];
   expect(await (await having(...open)).client.snip(session, [1, 2, 3])).toEqual({ later: [2, 3] });
@@ -125,18 +125,18 @@ it('L7 L59 says which replies go only when the signed thinking they belong to is
   expect(await (await having(...over)).client.snip(session, [2])).toEqual({ later: [] });
 });
 
-it('L7 refuses every position of a session that has no entries yet', async () => {
+test('refuses every position of a session that has no entries yet (L7)', async () => {
   const { client, signal } = sessions(memoryStore(), null);
   await refused(client.snip(session, [0]), 'has no entry at position 0, for it has none yet');
   expect(signal).not.toHaveBeenCalled();
 });
 
-it('says first that a session is closed', async () => {
+test('says first that a session is closed', async () => {
   const { client } = await three('CANCELLED');
   await refused(client.snip(session, [9]), `session ${session} was cancelled and takes nothing more`);
 });
 
-it.each<[string, (client: PerdureClient) => Promise<unknown>, string]>([
+test.each<[string, (client: PerdureClient) => Promise<unknown>, string]>([
   ['no entries', (client) => client.snip(session, []), 'no entry is named'],
   ['a position that is none', (client) => client.snip(session, [1.5]), '1.5 is no position'],
   [
@@ -148,6 +148,6 @@ it.each<[string, (client: PerdureClient) => Promise<unknown>, string]>([
       ),
     'give at most 1000',
   ],
-])('L7 refuses %s whatever the session has', async (_what, act, sentence) => {
+])('refuses %s whatever the session has (L7)', async (_what, act, sentence) => {
   await refused(act(sessions(memoryStore(), null).client), sentence);
 });

@@ -2,7 +2,7 @@
 // over: transcript, transitions and reason must be the same. DIFFERENTIAL_COUNT sets how many, DIFFERENTIAL_SEED where they begin.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Entry } from '../../activities/transcript/log/entries.ts';
 import { createDeps } from '../../worker/create-deps.ts';
 import { modelAccess } from '../../worker/model-access.ts';
@@ -21,8 +21,8 @@ const FIRST_SEED = Number(process.env.DIFFERENTIAL_SEED ?? Date.now() % 1_000_00
 /** At once: what waits for a killed worker waits together. */
 const TOGETHER = 20;
 
-it(
-  `L3 L4 L54 ${HOW_MANY} random conversations come to the same in memory and through killed workers`,
+test(
+  `L54 ${HOW_MANY} random conversations come to the same in memory and through killed workers (L3 L4)`,
   { timeout: 60_000 + HOW_MANY * 4_000 },
   async () => {
     process.stdout.write(`differential: seeds from ${FIRST_SEED}\n`);

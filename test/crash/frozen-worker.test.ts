@@ -1,6 +1,6 @@
 // A worker frozen for longer than its heartbeat (SIGSTOP), whose run is stopped meanwhile. What it does when it comes back (SIGCONT)
 // has no effect. The cases wait for the same 30 s, so they wait together.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { gate, reply, text, toolUse, type Reply } from '../../worker/scripted-model/index.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
 import { crashHarness, replays } from '../support/crash-harness.ts';
@@ -39,7 +39,7 @@ async function frozen({ script, run = {}, effects }: Case) {
   return { terminal, told: outcomes.map(({ content }) => content), said: watching.said() };
 }
 
-it('L39 L40 L47 L48 L50 what a frozen worker had begun is found out and ended, and it can begin and store nothing more', async () => {
+test('what a frozen worker had begun is found out and ended, and it can begin and store nothing more (L39 L40 L47 L48 L50)', async () => {
   const calls = [text('I begin.'), toolUse('bash', { command })];
   const [withReply, regular, streaming] = await Promise.all([
     frozen({ script: reply(calls), effects: ['begun'] }),

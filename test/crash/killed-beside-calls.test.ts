@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   fault,
   gate,
@@ -10,9 +10,8 @@ import {
   type Reply,
   type ReplyUsage,
 } from '../../worker/scripted-model/index.ts';
-import { persist } from '../../client/sessions/persist.ts';
-import { UPDATES, type PendingApproval } from '../../workflows/contract/session.ts';
-import { crashHarness, replays } from '../support/crash-harness.ts';
+import type { PendingApproval } from '../../workflows/contract/session.ts';
+import { crashHarness, decidePatiently, replays } from '../support/crash-harness.ts';
 import { fillWorkspace } from '../support/scenarios.ts';
 import { until } from '../support/until.ts';
 
@@ -36,9 +35,9 @@ function reading(tokens: number, small: (n: number) => Reply): (request: ParsedR
 }
 
 describe('a worker killed while the context is made smaller', () => {
-  it.each([
-    ['L10 by a compaction: nothing of it is stored, and the next worker compacts once', 26_000, 'boundary', 1],
-    ['L9 by staging: nothing of it is stored, and the next worker stages', 19_500, 'collapse_staged', 2],
+  test.each([
+    ['by a compaction: nothing of it is stored, and the next worker compacts once (L10)', 26_000, 'boundary', 1],
+    ['by staging: nothing of it is stored, and the next worker stages (L9)', 19_500, 'collapse_staged', 2],
   ] as const)('%s', async (_name, tokens, kind, count) => {
     const held = gate();
     const script = reading(tokens, (n) =>
@@ -63,7 +62,7 @@ describe('a worker killed while the context is made smaller', () => {
 });
 
 describe('a worker killed in a hook', () => {
-  it('L30 the hook runs again elsewhere, and its answer counts once', async () => {
+  test('the hook runs again elsewhere, and its answer counts once (L30)', async () => {
     const command =
       'echo ran >> hooks.log; test -e go || sleep 60; test -e told || { touch told; echo "once more" >&2; exit 2; }';
     const h = await crashHarness({
@@ -84,7 +83,7 @@ describe('a worker killed in a hook', () => {
 });
 
 describe('a worker killed while a call waits for approval', () => {
-  it('L55 the question stays, is decided without any worker of before, and the effect happens once', async () => {
+  test('the question stays, is decided without any worker of before, and the effect happens once (L55)', async () => {
     const call = reply([toolUse('bash', { command: 'echo effect >> effects.log' })]);
     const h = await crashHarness({ script: [call, fault({ status: 529 }), reply('Done.')] });
     const first = await h.worker();
@@ -95,9 +94,7 @@ describe('a worker killed while a call waits for approval', () => {
     const second = await h.worker();
     expect((await waiting()).call).toBe(name);
     expect(h.effects()).toEqual([]);
-    // As the client decides: a session whose task failed refuses updates until another worker has taken it.
-    const asked = { args: [{ call: name, inputHash }] as [unknown], updateId: name };
-    await persist(h.client, 'approve', () => session.handle.executeUpdate<void, [unknown]>(UPDATES.approve, asked));
+    await decidePatiently(h.client, session, 'approve', { call: name, inputHash });
     expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
     expect(h.effects()).toEqual(['effect']);
     await replays(h.client, session);

@@ -1,10 +1,9 @@
 // A worker that is killed among ten sessions at once: every call that is to wait for a decision shows, late at worst.
 import type { Client } from '@temporalio/client';
-import { expect, it } from 'vitest';
-import { persist } from '../../client/sessions/persist.ts';
-import { UPDATES, type PendingApproval } from '../../workflows/contract/session.ts';
+import { expect, test } from 'vitest';
+import type { PendingApproval } from '../../workflows/contract/session.ts';
 import { reply, text, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
-import { crashHarness } from '../support/crash-harness.ts';
+import { crashHarness, decidePatiently } from '../support/crash-harness.ts';
 import type { OpenSession } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
@@ -32,11 +31,9 @@ async function decideAll(client: Client, sessions: readonly OpenSession[], saw: 
     const question = `${session.id} ${call} ${inputHash}`;
     if (decided.has(question)) return;
     decided.add(question);
-    const again = inputHash.includes('.');
-    const [update, answer] = again ? [UPDATES.deny, { reason: 'it may have run' }] : [UPDATES.approve, {}];
-    // As the client decides: a session whose task failed refuses updates until another worker has taken it.
-    const asked = { args: [{ call, inputHash, ...answer }] as [unknown], updateId: question };
-    await persist(client, 'decide', () => session.handle.executeUpdate<void, [unknown]>(update, asked));
+    if (inputHash.includes('.')) {
+      await decidePatiently(client, session, 'deny', { call, inputHash, reason: 'it may have run' });
+    } else await decidePatiently(client, session, 'approve', { call, inputHash });
   };
   const isOver = async (session: OpenSession): Promise<boolean> => {
     const memo = await session.memo();
@@ -46,7 +43,7 @@ async function decideAll(client: Client, sessions: readonly OpenSession[], saw: 
   await until(async () => (await Promise.all(sessions.map(isOver))).every(Boolean));
 }
 
-it('shows all 120 calls of ten sessions, late at worst, when the worker dies amid decisions (L3 L40 L55)', async () => {
+test('shows all 120 calls of ten sessions, late at worst, when the worker dies amid decisions (L3 L40 L55)', async () => {
   const h = await crashHarness({ script });
   const first = await h.worker();
   const open = (session: number) =>

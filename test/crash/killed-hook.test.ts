@@ -1,7 +1,7 @@
 // A worker killed while a hook command runs: what the command was is ended by another worker, asked again or not.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { processInfo } from '../../activities/process/proc.ts';
 import { reply } from '../../worker/scripted-model/index.ts';
 import { crashHarness } from '../support/crash-harness.ts';
@@ -10,8 +10,8 @@ import { until } from '../support/until.ts';
 /** The second time it is asked, a command finds `pids` and ends at once. */
 const command = 'test -e pids && exit 0; sleep 300 & echo $$ $! > pids.new; mv pids.new pids; wait';
 
-it.each(['stop', 'postSampling'] as const)(
-  'L21 L30 the processes of a %s command do not outlive a killed worker for long',
+test.each(['stop', 'postSampling'] as const)(
+  'the processes of a %s command do not outlive a killed worker for long (L21 L30)',
   async (kind) => {
     const h = await crashHarness({ script: [reply('Done.')], config: { hooks: { [kind]: [{ command }] } } });
     const first = await h.worker();

@@ -1,6 +1,6 @@
 // Every scenario's last model call is cut by SIGKILL of the worker: another worker must bring it to the same end. Those of one
 // configuration are played at once: one worker dies under all of them, and another one takes them all over.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { gate, text, type Reply } from '../../worker/scripted-model/index.ts';
 import { crashHarness } from '../support/crash-harness.ts';
 import { gatherChain, replayGathered } from '../support/replay-histories.ts';
@@ -59,7 +59,7 @@ async function killed(group: readonly Scenario[]): Promise<readonly Promise<void
 const outcomeOf = playedTogether(scenarios, killed);
 
 describe('a worker killed in the middle of a model call', () => {
-  it.each(scenarios.map((scenario) => [scenario.name, scenario] as const))('%s', (_name, scenario) =>
+  test.each(scenarios.map((scenario) => [scenario.name, scenario] as const))('%s', (_name, scenario) =>
     outcomeOf(scenario),
   );
 });

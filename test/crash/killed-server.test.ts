@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { dataFolder } from '../../worker/embedded/data-folder.ts';
 import { findBinary } from '../../worker/embedded/find-binary.ts';
 import { joinServer, type Embedded } from '../../worker/embedded/join-server.ts';
@@ -10,7 +10,7 @@ import { reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { crashHarness, replays } from '../support/crash-harness.ts';
 import { until } from '../support/until.ts';
 
-it('L61 L40 server and worker killed together: the accepted prompt is kept, the run goes on, one effect', async () => {
+test('server and worker killed together: the accepted prompt is kept, the run goes on, one effect (L61 L40)', async () => {
   const root = mkdtempSync(join(tmpdir(), 'perdure-crash-'));
   const folder = dataFolder({ PERDURE_DATA: root });
   const join_ = (): Promise<Embedded> => {

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { gate, reply, text, toolUse } from '../../worker/scripted-model/index.ts';
 import { crashHarness, replays } from '../support/crash-harness.ts';
 import { diedInTool } from '../support/died-in-tool.ts';
@@ -8,7 +8,7 @@ import { processesOf } from '../support/processes.ts';
 import { until } from '../support/until.ts';
 
 describe('a worker killed in the middle of a tool', () => {
-  it('L40 the effect happened once, its outcome is unknown, and another worker finishes the run', async () => {
+  test('the effect happened once, its outcome is unknown, and another worker finishes the run (L40)', async () => {
     const { h, session, second } = await diedInTool();
     expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
     expect(h.effects()).toEqual(['effect']);
@@ -17,11 +17,11 @@ describe('a worker killed in the middle of a tool', () => {
     await second.kill();
   });
 
-  it.each([
+  test.each([
     ['with its reply', {}],
     ['the regular way', { maxTokens: 1_000_000 }],
   ])(
-    'L39 L40 L47 L48 that ran %s: after an interrupt its outcome is unknown, and nothing of it is left',
+    'that ran %s: after an interrupt its outcome is unknown, and nothing of it is left (L39 L40 L47 L48)',
     async (_how, run) => {
       const h = await crashHarness({
         script: [reply([text('I begin.'), toolUse('bash', { command: 'echo effect >> effects.log; sleep 60' })])],
@@ -52,7 +52,7 @@ describe('a worker killed in the middle of a tool', () => {
     },
   );
 
-  it('L37 L40 a safe call that had run early runs again with the next attempt, and has one outcome', async () => {
+  test('a safe call that had run early runs again with the next attempt, and has one outcome (L37 L40)', async () => {
     const held = gate();
     const early = [toolUse('read', { path: 'a.txt' }, 'toolu_1'), text('and so on')];
     const h = await crashHarness({
@@ -79,7 +79,7 @@ describe('a worker killed in the middle of a tool', () => {
 });
 
 describe("a dead worker's call", () => {
-  it('L3 L50 is taken over once, by a worker of its own task queue', async () => {
+  test('is taken over once, by a worker of its own task queue (L3 L50)', async () => {
     const held = gate();
     const h = await crashHarness({ script: [reply('Dies.', { hold: held.hold, holdAfterEvent: 4 }), reply('Done.')] });
     const stranger = await crashHarness({ script: [] });
@@ -100,7 +100,7 @@ describe("a dead worker's call", () => {
 });
 
 describe('a worker killed between two steps', () => {
-  it('L3 L39 L61 nothing is lost or doubled, wherever it dies', async () => {
+  test('nothing is lost or doubled, wherever it dies (L3 L39 L61)', async () => {
     const turns = 6;
     const replies = Array.from({ length: turns }, (_, n) =>
       reply([toolUse('bash', { command: `echo ${n} >> effects.log` })]),
@@ -126,7 +126,7 @@ describe('a worker killed between two steps', () => {
 });
 
 describe('a worker that is told to go', () => {
-  it('L50 is not a stop: the run goes on elsewhere and nothing records an interruption', async () => {
+  test('is not a stop: the run goes on elsewhere and nothing records an interruption (L50)', async () => {
     const held = gate();
     const h = await crashHarness({
       script: [reply('Going on', { hold: held.hold, holdAfterEvent: 4 }), reply('Done.')],

@@ -1,7 +1,7 @@
 // A worker killed in the middle of a call that may run again when a check, or a person, says that it did nothing (L40).
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { fileStore } from '../../activities/transcript/store/file-store.ts';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { UPDATES } from '../../workflows/contract/session.ts';
@@ -30,7 +30,7 @@ async function killedIn(tool: 'deliver_verify' | 'deliver_ask', hangs: 'before' 
 }
 
 describe('a worker killed in the middle of a call', () => {
-  it('L40 that a check finds undone: it runs again under the same key, and its effect happened once', async () => {
+  test('that a check finds undone: it runs again under the same key, and its effect happened once (L40)', async () => {
     const { h, starts, completes } = await killedIn('deliver_verify', 'before');
     expect(await completes()).toContain('Delivered.');
     const [key] = starts();
@@ -38,15 +38,15 @@ describe('a worker killed in the middle of a call', () => {
     expect(h.effects()).toEqual([key]);
   });
 
-  it('L40 that a check finds done: the check gives its outcome, and it is not started again', async () => {
+  test('that a check finds done: the check gives its outcome, and it is not started again (L40)', async () => {
     const { h, starts, completes } = await killedIn('deliver_verify', 'after');
     expect(await completes()).toContain('It was delivered.');
     expect(starts()).toHaveLength(1);
     expect(h.effects()).toEqual(starts());
   });
 
-  it.each(['approve', 'deny'] as const)(
-    'L40 L55 that a person is asked about: it runs again only if they say so (%s)',
+  test.each(['approve', 'deny'] as const)(
+    'that a person is asked about: it runs again only if they say so (%s) (L40 L55)',
     async (answer) => {
       const { h, session, starts, completes } = await killedIn('deliver_ask', 'before');
       const [asked] = await until(async () => (await session.memo())?.approvals ?? null);

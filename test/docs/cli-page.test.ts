@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { cliOf } from '../../client/cli/cli.ts';
 import { STATUS } from '../../client/cli/errors.ts';
 import { program } from '../../client/cli/program.ts';
@@ -80,18 +80,18 @@ function variables(): readonly string[] {
 }
 
 describe('docs/cli.md', () => {
-  it('says of each command what its help says', async () => {
+  test('says of each command what its help says', async () => {
     expect(page).toMatch(made);
     await expect(page.replace(made, () => reference())).toMatchFileSnapshot('../../docs/cli.md');
   });
 
-  it('names each exit status of the program', () => {
+  test('names each exit status of the program', () => {
     const [, said = ''] = /## Exit status\n([\s\S]*?)\n## /.exec(page) ?? [];
     const named = [...said.matchAll(/^\| (\d+) \|/gm)].map(([, status]) => Number(status));
     expect(named).toEqual(expect.arrayContaining(Object.values(STATUS)));
   });
 
-  it('names each variable that the program reads, and no other', () => {
+  test('names each variable that the program reads, and no other', () => {
     const [, said = ''] = /## Environment\n([\s\S]*?)\n## /.exec(page) ?? [];
     const named = [...said.matchAll(/`([A-Z][A-Z_]+)`(?=[^\n]*\|[^\n]*\|)/g)].map(([, name = '']) => name);
     expect([...new Set(named)].toSorted()).toEqual(variables());

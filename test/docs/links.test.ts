@@ -1,7 +1,7 @@
 // What the documents point to is there: files, headings, and the commands of the README.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { DEMO_TASK } from '../../worker/scripted-model/index.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -31,16 +31,16 @@ function isThere(from: string, link: string): boolean {
 }
 
 describe('documents', () => {
-  it.each(documents)('%s links to what is there', (path) => {
+  test.each(documents)('%s links to what is there', (path) => {
     const links = [...read(path).matchAll(/\]\((?!\w+:)([^)\s]+)\)/g)].map(([, link = '']) => link);
     expect(links.filter((link) => !isThere(path, link))).toEqual([]);
   });
 
-  it('only CONTRIBUTING points to the generated index of tests', () => {
+  test('only CONTRIBUTING points to the generated index of tests', () => {
     expect(documents.filter((path) => read(path).includes('loop.md)'))).toEqual(['CONTRIBUTING.md']);
   });
 
-  it('the README shows the one task that needs no key', () => {
+  test('the README shows the one task that needs no key', () => {
     expect(read('README.md')).toContain(`npm ci && npm start -- "${DEMO_TASK}"`);
   });
 });

@@ -1,14 +1,14 @@
 // docs/loop.md is made here from the titles of the tests: it cannot name a test that is not there. `npx vitest -u` rewrites it.
 import { readdirSync, readFileSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { rules } from './rules.ts';
 
 const root = new URL('../../', import.meta.url).pathname;
 
 type Proof = { readonly file: string; readonly title: string };
 
-/** A string literal in a test that begins with rule ids, or ends with them in brackets, is a title, unless it names a kept history. */
-const titles = /(?<=[\s(,[])(?<!keepHistory\()(['"`])((?:L\d+ )+(?:(?!\1)[^\n])+|(?:(?!\1)[^\n])+ \((?:L\d+ ?)+\))\1/g;
+/** A string literal in a test that ends with rule ids in brackets is a title, unless it names a kept history. */
+const titles = /(?<=[\s(,[])(?<!keepHistory\()(['"`])((?:(?!\1)[^\n])+ \((?:[A-Z]\d+ ?)+\))\1/g;
 
 function proofs(): ReadonlyMap<string, readonly Proof[]> {
   const found = new Map<string, Proof[]>();
@@ -18,7 +18,7 @@ function proofs(): ReadonlyMap<string, readonly Proof[]> {
   for (const file of files.sort().map((name) => `test/${name}`)) {
     const source = readFileSync(`${root}${file}`, 'utf8');
     for (const [, , title = ''] of source.matchAll(titles)) {
-      for (const [id] of title.matchAll(/L\d+(?=[ )])/g)) {
+      for (const [id] of title.matchAll(/(?<=[( ])L\d+(?=[ )])/g)) {
         const known = found.get(id) ?? [];
         found.set(id, [...known, { file, title }]);
       }
@@ -40,11 +40,11 @@ function table(found: ReturnType<typeof proofs>): string {
 }
 
 describe('docs/loop.md', () => {
-  it('names the tests of each rule', async () => {
+  test('names the tests of each rule', async () => {
     await expect(table(proofs())).toMatchFileSnapshot('../../docs/loop.md');
   });
 
-  it.each(rules.map(({ id }) => id))('%s has a test', (id) => {
+  test.each(rules.map(({ id }) => id))('%s has a test', (id) => {
     expect(proofs().get(id) ?? []).not.toEqual([]);
   });
 });

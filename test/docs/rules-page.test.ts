@@ -1,6 +1,6 @@
 // docs/rules.md is written by hand: it says every rule once, and no more than the tests know.
 import { readFileSync } from 'node:fs';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { rules } from './rules.ts';
 
 const page = readFileSync(new URL('../../docs/rules.md', import.meta.url), 'utf8');
@@ -11,12 +11,12 @@ const said = [...page.matchAll(/^- \*\*(L\d+)\*\* ((?:.+\n)(?: {2}.+\n)*)/gm)].m
 const sorted = (ids: readonly string[]): readonly string[] =>
   ids.toSorted((a, b) => Number(a.slice(1)) - Number(b.slice(1)));
 
-it('docs/rules.md says each of the rules L1 to L61 once', () => {
+test('docs/rules.md says each of the rules L1 to L61 once', () => {
   expect(sorted(said.map(({ id }) => id))).toEqual(Array.from({ length: 61 }, (_, at) => `L${at + 1}`));
   expect(rules.map(({ id }) => id)).toEqual(Array.from({ length: 61 }, (_, at) => `L${at + 1}`));
 });
 
-it('docs/rules.md marks the rules that wait for something, and only those', () => {
+test('docs/rules.md marks the rules that wait for something, and only those', () => {
   const marked = said.filter(({ text }) => text.includes('*Not there yet:*')).map(({ id }) => id);
   expect(sorted(marked)).toEqual(rules.filter(({ later }) => later !== undefined).map(({ id }) => id));
 });

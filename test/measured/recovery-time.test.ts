@@ -1,5 +1,5 @@
 // How soon a run moves on after its worker was killed and another one is ready. Alone on the machine: it is a measurement.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { gate, reply } from '../../worker/scripted-model/index.ts';
 import { atBest } from '../support/at-best.ts';
 import { crashHarness } from '../support/crash-harness.ts';
@@ -9,7 +9,7 @@ import { until } from '../support/until.ts';
 /** From the new worker's ready line to the next request, in milliseconds. */
 const RECOVERY_MS = 2_000;
 
-it('L3 within two seconds when it died in a model call', async () => {
+test('within two seconds when it died in a model call (L3)', async () => {
   const recovery = async (): Promise<number> => {
     const held = gate();
     const h = await crashHarness({
@@ -30,7 +30,7 @@ it('L3 within two seconds when it died in a model call', async () => {
   expect(await atBest(RECOVERY_MS, 8, recovery)).toBeLessThanOrEqual(RECOVERY_MS);
 });
 
-it('L3 L40 within two seconds when it died in a tool', async () => {
+test('within two seconds when it died in a tool (L3 L40)', async () => {
   const recovery = async (): Promise<number> => {
     const { h, session, second } = await diedInTool();
     await until(() => h.bodies().length === 2);

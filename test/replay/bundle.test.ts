@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 
 const bundle = (path: string, logged: string[] = []): ReturnType<typeof bundleWorkflowCode> =>
   bundleWorkflowCode({
@@ -8,12 +8,12 @@ const bundle = (path: string, logged: string[] = []): ReturnType<typeof bundleWo
     logger: new DefaultLogger('ERROR', ({ message }) => void logged.push(message)),
   });
 
-it('the workflow passes the real bundler, and exports its one type', async () => {
+test('the workflow passes the real bundler, and exports its one type', async () => {
   const { code } = await bundle('../../dist/workflows/index.js');
   expect(code).toContain('agentSession');
 });
 
-it('a workflow that reached for the world would not', async () => {
+test('a workflow that reached for the world would not', async () => {
   const logged: string[] = [];
   await expect(bundle('./reaches-out.mjs', logged)).rejects.toThrow(/errors/);
   expect(logged.join('\n')).toContain('node:fs');

@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { historiesFolder, readHistory } from '../support/kept-history.ts';
 import { replayProblems } from '../support/replay-histories.ts';
 
@@ -11,15 +11,15 @@ describe('kept histories', () => {
     problems = await replayProblems(kept.map((name) => ({ workflowId: name, history: readHistory(name) })));
   });
 
-  it('are kept for every scenario', () => {
+  test('are kept for every scenario', () => {
     expect(kept.length).toBeGreaterThanOrEqual(14);
   });
 
-  it.each(kept)('L3 %s replays', (name) => {
+  test.each(kept)('%s replays (L3)', (name) => {
     expect(problems.get(name)).toBeUndefined();
   });
 
-  it('a changed order of activities is caught', async () => {
+  test('a changed order of activities is caught', async () => {
     const name = kept.find((each) => each.includes('next-turn')) ?? '';
     const history = readHistory(name);
     const scheduled = history.events.find(

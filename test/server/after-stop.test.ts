@@ -1,12 +1,12 @@
 // When handlers after a run's end are not called, and what waits for them (L56).
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { gate, reply } from '../../worker/scripted-model/index.ts';
 import { defaultHandover } from '../../workflows/contract/session.ts';
 import { harness } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
 describe('a handler after a natural end', () => {
-  it('L47 L56 is not told of a run that was interrupted', async () => {
+  test('is not told of a run that was interrupted (L47 L56)', async () => {
     const told: number[] = [];
     const afterStop = [
       { name: 'remember', timeoutMs: 10_000, run: async (ended: { run: number }) => void told.push(ended.run) },
@@ -29,7 +29,7 @@ describe('a handler after a natural end', () => {
     expect(told).toEqual([2]);
   });
 
-  it('L50 L56 is begun three times when it is cut off with its worker each time, and the session closes', async () => {
+  test('is begun three times when it is cut off with its worker each time, and the session closes (L50 L56)', async () => {
     let begun = 0;
     const run = async ({ signal }: { signal: AbortSignal }) => {
       begun += 1;
@@ -52,7 +52,7 @@ describe('a handler after a natural end', () => {
     expect(begun).toBe(3);
   });
 
-  it('L4 L56 is over before the session continues as new', async () => {
+  test('is over before the session continues as new (L4 L56)', async () => {
     const over: number[] = [];
     const hold = gate();
     const run = async (ended: { run: number }) => (await hold.hold, void over.push(ended.run));

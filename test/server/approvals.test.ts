@@ -1,7 +1,7 @@
 // Approvals on a real server (L55): a call that must be asked about waits in the workflow, with nothing running, until it is decided.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { fileStore } from '../../activities/transcript/store/file-store.ts';
 import { reply, toolUse, type Reply } from '../../worker/scripted-model/index.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
@@ -43,7 +43,7 @@ const toldTo = (h: Harness, n: number): string => JSON.stringify(h.bodies()[n]?.
 const playing = (...replies: readonly Reply[]) => harness({ script: [...replies, reply('Done.')] });
 
 describe('a call that must be asked about', () => {
-  it('L55 waits with nothing running, runs once when it is allowed, and the run goes on', async () => {
+  test('waits with nothing running, runs once when it is allowed, and the run goes on (L55)', async () => {
     const h = await playing(reply([touch('made')]));
     const session = await h.open('Go.', asking);
     const approval = await one(session);
@@ -59,10 +59,10 @@ describe('a call that must be asked about', () => {
     expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
     expect(existsSync(join(h.cwd, 'made'))).toBe(true);
     expect((await session.memo())?.approvals).toBeUndefined();
-    await keepHistory('L55 an approval', session.handle);
+    await keepHistory('an approval (L55)', session.handle);
   });
 
-  it('L55 a denial is an outcome that the model reads, with the reason', async () => {
+  test('a denial is an outcome that the model reads, with the reason (L55)', async () => {
     const h = await playing(reply([touch('made')]));
     const session = await h.open('Go.', asking);
     await deny(session, await one(session));
@@ -71,16 +71,16 @@ describe('a call that must be asked about', () => {
     expect(existsSync(join(h.cwd, 'made'))).toBe(false);
   });
 
-  it('L34 L55 a denial with interrupt ends the run with permission_denied', async () => {
+  test('a denial with interrupt ends the run with permission_denied (L34 L55)', async () => {
     const h = await playing(reply([touch('made')]));
     const session = await h.open('Go.', asking);
     await deny(session, await one(session), { interrupt: true });
     expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'permission_denied' } });
     expect(h.bodies()).toHaveLength(1);
-    await keepHistory('L34 permission_denied', session.handle);
+    await keepHistory('permission_denied (L34)', session.handle);
   });
 
-  it('L55 runs with the input that a person edited, and both hashes are recorded', async () => {
+  test('runs with the input that a person edited, and both hashes are recorded (L55)', async () => {
     const h = await playing(reply([touch('made')]));
     const session = await h.open('Go.', asking);
     const approval = await one(session);
@@ -94,7 +94,7 @@ describe('a call that must be asked about', () => {
     expect(outcomes[0]?.log.outcome).toBe('ok');
   });
 
-  it('L55 is asked about again after an edit that will not do; a right one then runs, once', async () => {
+  test('is asked about again after an edit that will not do; a right one then runs, once (L55)', async () => {
     const h = await playing(reply([touch('made')]));
     const session = await h.open('Go.', asking);
     const first = await one(session);
@@ -119,7 +119,7 @@ describe('a call that must be asked about', () => {
     expect(toldTo(h, 1)).not.toContain('will not do');
   });
 
-  it('L55 an approval for another input, of an unknown call, or a second one is refused with a sentence', async () => {
+  test('an approval for another input, of an unknown call, or a second one is refused with a sentence (L55)', async () => {
     const h = await playing(reply([touch('made')]));
     const session = await h.open('Go.', asking);
     const approval = await one(session);
@@ -138,7 +138,7 @@ describe('a call that must be asked about', () => {
     expect(await refusal(approve(session, approval))).toContain('none does');
   });
 
-  it('L55 nobody decides: when its time is over it counts as denied', async () => {
+  test('nobody decides: when its time is over it counts as denied (L55)', async () => {
     const h = await playing(reply([touch('made')]));
     const session = await h.open('Go.', { ...asking, approvalTimeoutMs: 300 });
     expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
@@ -146,7 +146,7 @@ describe('a call that must be asked about', () => {
     expect(existsSync(join(h.cwd, 'made'))).toBe(false);
   });
 
-  it('L48 L55 an interrupt withdraws what waits, and a late decision is refused', async () => {
+  test('an interrupt withdraws what waits, and a late decision is refused (L48 L55)', async () => {
     const h = await playing(reply([touch('made')]));
     const session = await h.open('Go.', asking);
     const approval = await one(session);
@@ -155,10 +155,10 @@ describe('a call that must be asked about', () => {
     const outcomes = (await session.entries()).flatMap((entry) => (entry.kind === 'outcomes' ? entry.outcomes : []));
     expect(outcomes).toMatchObject([{ isError: true, content: expect.stringContaining('waited for approval') }]);
     await expect(approve(session, approval)).rejects.toThrow();
-    await keepHistory('L48 an interrupt of an approval', session.handle);
+    await keepHistory('an interrupt of an approval (L48)', session.handle);
   });
 
-  it('L51 L55 the runtime limit stands still while only a decision is waited for', async () => {
+  test('the runtime limit stands still while only a decision is waited for (L51 L55)', async () => {
     const h = await playing(reply([touch('made')]));
     const session = await h.open('Go.', { ...asking, timeoutMs: 12_000 });
     const approval = await one(session);
@@ -168,7 +168,7 @@ describe('a call that must be asked about', () => {
     expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
   });
 
-  it('L35 L55 several calls of one reply are asked about and decided on their own', async () => {
+  test('several calls of one reply are asked about and decided on their own (L35 L55)', async () => {
     const h = await playing(reply([toolUse('read', { path: 'a/x' }), toolUse('read', { path: 'a/y' })]));
     mkdirSync(join(h.cwd, 'a'));
     for (const name of ['x', 'y']) writeFileSync(join(h.cwd, 'a', name), `content of ${name}`);
@@ -181,7 +181,7 @@ describe('a call that must be asked about', () => {
     expect(toldTo(h, 1)).not.toContain('content of x');
   });
 
-  it('L4 L55 waiting survives a handover, with what is done and what waits', async () => {
+  test('waiting survives a handover, with what is done and what waits (L4 L55)', async () => {
     const h = await harness({
       script: [reply([toolUse('read', { path: 'a.txt' }), touch('made')]), reply('Done.')],
       handover: { ...defaultHandover, signals: 3 },

@@ -1,7 +1,7 @@
 // What runs beside the loop on a real server: summaries of batches (L42) and handlers after a natural end (L56).
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { fault, gate, reply, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
 import { harness, type HarnessOptions } from '../support/harness.ts';
 import { until } from '../support/until.ts';
@@ -18,7 +18,7 @@ async function reading(options: HarnessOptions) {
 describe('the summary of a batch', () => {
   const batchSummaries = { worker: { config: { batchSummaries: true } } };
 
-  it('L42 is made while the next model call runs, and is shown after it', async () => {
+  test('is made while the next model call runs, and is shown after it (L42)', async () => {
     const summary = gate();
     let calls = 0;
     const script = async (request: ParsedRequest): Promise<Reply> => {
@@ -36,7 +36,7 @@ describe('the summary of a batch', () => {
     expect(JSON.stringify(h.bodies().filter((body) => !isSummary(body)))).not.toContain('Read a.txt');
   });
 
-  it('L42 its failure changes nothing', async () => {
+  test('its failure changes nothing (L42)', async () => {
     let calls = 0;
     const script = (request: ParsedRequest): Reply => {
       if (isSummary(request)) return fault({ status: 400 });
@@ -50,7 +50,7 @@ describe('the summary of a batch', () => {
 });
 
 describe('a handler after a natural end', () => {
-  it('L56 runs once, holds up neither the result nor the next run, and is over before the session closes', async () => {
+  test('runs once, holds up neither the result nor the next run, and is over before the session closes (L56)', async () => {
     const told: number[] = [];
     const hold = gate();
     const afterStop = [
@@ -78,7 +78,7 @@ describe('a handler after a natural end', () => {
     expect(told).toHaveLength(2);
   });
 
-  it('L56 one that never ends is left behind at its timeout', async () => {
+  test('one that never ends is left behind at its timeout (L56)', async () => {
     const afterStop = [{ name: 'endless', timeoutMs: 200, run: () => new Promise<void>(() => {}) }];
     const h = await reading({ script: [reply('One.')], worker: { afterStop } });
     const session = await h.open('First.');

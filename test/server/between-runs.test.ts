@@ -1,7 +1,7 @@
 // What one run leaves for the next: what was asked for and not done, options it was brought, handlers that still run.
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { DEFAULT_MODEL } from '../../activities/model/request.ts';
 import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { defaultHandover, SIGNALS } from '../../workflows/contract/session.ts';
@@ -15,7 +15,7 @@ const look = reply([toolUse('glob', { pattern: '*' })]);
 const begun = ({ cwd }: Harness): Promise<true> => until(() => existsSync(join(cwd, 'begun')));
 const go = ({ cwd }: Harness): void => writeFileSync(join(cwd, 'go'), '');
 
-it('L7 a snip that comes too late for a run is taken by the next', async () => {
+test('a snip that comes too late for a run is taken by the next (L7)', async () => {
   const h = await harness({ script: [waiting, reply('Hello.')] });
   const session = await h.open('Go.', { maxTurns: 1 });
   await begun(h);
@@ -27,7 +27,7 @@ it('L7 a snip that comes too late for a run is taken by the next', async () => {
   expect((await session.entries()).filter(({ kind }) => kind === 'snip')).toMatchObject([{ entries: [1] }]);
 });
 
-it('L57 options brought to a run under way, that no run can open with, are refused once', async () => {
+test('options brought to a run under way, that no run can open with, are refused once (L57)', async () => {
   const h = await harness({ script: [waiting, reply('Hello.'), reply('Back.')] });
   const session = await h.open('Go.');
   await begun(h);
@@ -40,7 +40,7 @@ it('L57 options brought to a run under way, that no run can open with, are refus
   expect(await session.ended(3)).toMatchObject({ terminal: { reason: 'completed' } });
 });
 
-it('L57 options can be taken back: null leaves it to the worker again, also for what follows', async () => {
+test('options can be taken back: null leaves it to the worker again, also for what follows (L57)', async () => {
   const h = await harness({ script: { replies: [{ ...reply('Done.'), times: 'any' }] } });
   const session = await h.open('Go.', { model: 'claude-haiku-4-5', maxTurns: 7 });
   await session.ended(1);
@@ -51,7 +51,7 @@ it('L57 options can be taken back: null leaves it to the worker again, also for 
   expect(h.bodies().map(({ model }) => model)).toEqual(['claude-haiku-4-5', DEFAULT_MODEL, DEFAULT_MODEL]);
 });
 
-it('L55 L57 mode bypass is refused to a session with rules that ask, which goes on as before, until they are taken back', async () => {
+test('mode bypass is refused to a session with rules that ask, which goes on as before, until they are taken back (L55 L57)', async () => {
   const h = await harness({ script: { replies: [{ ...reply('Done.'), times: 'any' }] } });
   const session = await h.open('Go.', { permissionMode: 'default', permissions: { ask: ['bash'] } });
   await session.ended(1);
@@ -69,7 +69,7 @@ it('L55 L57 mode bypass is refused to a session with rules that ask, which goes 
   expect(JSON.stringify(h.bodies().at(-1)?.messages).match(/Unasked\./g)).toHaveLength(2);
 });
 
-it('L4 L47 L56 a handler of an earlier run puts a handover off, and holds up neither the run nor a stop', async () => {
+test('a handler of an earlier run puts a handover off, and holds up neither the run nor a stop (L4 L47 L56)', async () => {
   const held = gate();
   const stream = gate();
   const told: number[] = [];
@@ -100,5 +100,5 @@ it('L4 L47 L56 a handler of an earlier run puts a handover off, and holds up nei
   await until(async () => (await session.handle.describe()).runId !== runId);
   expect(told).toEqual([1]);
   stream.release();
-  await keepHistory('L56 a handover after a handler', h.client.workflow.getHandle(session.id, runId));
+  await keepHistory('a handover after a handler (L56)', h.client.workflow.getHandle(session.id, runId));
 });

@@ -2,7 +2,7 @@
 // handed, so that the order of things is certain.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { WithStartWorkflowOperation } from '@temporalio/client';
 import type { temporal } from '@temporalio/proto';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
@@ -40,7 +40,7 @@ function inputOf({ client }: Harness, first: HistoryEvent | undefined): ResumedI
 }
 
 describe('a session handed over while a call waits for a decision', () => {
-  it('L4 L55 takes a decision that arrives with its first task', async () => {
+  test('takes a decision that arrives with its first task (L4 L55)', async () => {
     const h = await playing();
     const session = await h.open('Go.', { permissionMode: 'default' });
     const input = await handed(h, session);
@@ -59,10 +59,10 @@ describe('a session handed over while a call waits for a decision', () => {
     });
     expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
     expect(existsSync(join(h.cwd, 'made'))).toBe(true);
-    await keepHistory('L4 a decision that arrives during a handover', session.handle);
+    await keepHistory('a decision that arrives during a handover (L4)', session.handle);
   });
 
-  it('L4 L55 keeps the question as it was, with its deadline', async () => {
+  test('keeps the question as it was, with its deadline (L4 L55)', async () => {
     const h = await playing();
     const session = await h.open('Go.', { permissionMode: 'default' });
     const asked = await until(async () => (await session.memo())?.approvals ?? null);
@@ -70,7 +70,7 @@ describe('a session handed over while a call waits for a decision', () => {
     expect((await session.memo())?.approvals).toEqual(asked);
   });
 
-  it('L48 withdraws it at an interrupt that arrives with its first task, and refuses a late decision', async () => {
+  test('withdraws it at an interrupt that arrives with its first task, and refuses a late decision (L48)', async () => {
     const h = await playing();
     const session = await h.open('Go.', { permissionMode: 'default' });
     const input = await handed(h, session);
@@ -93,7 +93,7 @@ describe('a session handed over while a call waits for a decision', () => {
   });
 });
 
-it('L4 L51 a run that is handed over at every iteration keeps its deadline', async () => {
+test('a run that is handed over at every iteration keeps its deadline (L4 L51)', async () => {
   const look = reply([toolUse('glob', { pattern: '*' })]);
   const h = await harness({ script: [look, look, reply('Done.')], handover: { ...defaultHandover, iterations: 1 } });
   const session = await h.open('Go.', { timeoutMs: 60_000 });
@@ -106,7 +106,7 @@ it('L4 L51 a run that is handed over at every iteration keeps its deadline', asy
 });
 
 describe('a parked session', () => {
-  it('L4 L14 L61 is handed over when many messages arrive, stays parked, and takes each of them once', async () => {
+  test('is handed over when many messages arrive, stays parked, and takes each of them once (L4 L14 L61)', async () => {
     const replies = [{ fault: { status: 429, retryAfter: 3_600 } }, reply('Rested.'), reply('Read.')];
     const h = await harness({ script: { replies }, handover: { ...defaultHandover, signals: 3 } });
     const session = await h.open('Go.', { timeoutMs: 60_000 });
@@ -123,6 +123,6 @@ describe('a parked session', () => {
     expect(h.bodies().at(-1)?.messages.at(-1)).toMatchObject({
       content: [{ text: 'a' }, { text: 'b' }, { text: 'c' }],
     });
-    await keepHistory('L4 L14 a parked run that is taken up after a handover', session.handle);
+    await keepHistory('a parked run that is taken up after a handover (L4 L14)', session.handle);
   });
 });

@@ -1,5 +1,5 @@
 // Long conversations on a real server: what is taken out of view, and what stays in it.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { reply, text, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
 import { SIGNALS } from '../../workflows/contract/session.ts';
 import { harness, type Harness } from '../support/harness.ts';
@@ -16,8 +16,8 @@ async function withFiles(h: Harness): Promise<Harness> {
 }
 
 describe('a conversation that needs many windows', () => {
-  it(
-    'L5 L9 L10 completes after twenty of them, with the facts of its prompt still in view',
+  test(
+    'completes after twenty of them, with the facts of its prompt still in view (L5 L9 L10)',
     { timeout: 120_000 },
     async () => {
       let read = 0;
@@ -48,7 +48,7 @@ describe('a conversation that needs many windows', () => {
 });
 
 describe('snip', () => {
-  it('L7 what is named leaves the view with the next turn and stays in the transcript', async () => {
+  test('what is named leaves the view with the next turn and stays in the transcript (L7)', async () => {
     const look = reply([toolUse('read', { path: 'a.txt' })]);
     const h = await withFiles(await harness({ script: [reply('Ask me.'), look, reply('Done.')] }));
     const session = await h.open('The secret word is heliotrope.');

@@ -1,7 +1,7 @@
 // What is stored is damaged while a session lives: it is said, and the session stays usable as far as that can be.
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { fileLayout } from '../../activities/transcript/store/key-record.ts';
 import { harness } from '../support/harness.ts';
@@ -9,7 +9,7 @@ import { until } from '../support/until.ts';
 
 const waits = reply([toolUse('bash', { command: 'touch begun; until [ -e go ]; do sleep 0.05; done' })]);
 
-it('L39 L40 a damaged outcome of a call is an unknown outcome that the model can read', async () => {
+test('a damaged outcome of a call is an unknown outcome that the model can read (L39 L40)', async () => {
   const h = await harness({ script: [waits, reply('I will check.')] });
   const session = await h.open('Do it.');
   await until(() => existsSync(join(h.cwd, 'begun')));
@@ -23,7 +23,7 @@ it('L39 L40 a damaged outcome of a call is an unknown outcome that the model can
   });
 });
 
-it('L20 L49 a damaged transcript ends the run with a sentence, and the session can still be cancelled', async () => {
+test('a damaged transcript ends the run with a sentence, and the session can still be cancelled (L20 L49)', async () => {
   const h = await harness({ script: [reply('Hello.')] });
   const session = await h.open('Hi.');
   const { head } = await until(async () => {

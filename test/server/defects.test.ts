@@ -1,7 +1,7 @@
 // An activity fails in a way that nobody expects and says that it must not be retried: nothing is lost, and the session goes on.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { ApplicationFailure } from '@temporalio/common';
 import { createActivities } from '../../activities/index.ts';
 import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
@@ -12,8 +12,8 @@ import { workerWith } from '../support/own-activities.ts';
 import { until } from '../support/until.ts';
 
 describe('a defect that is not to be retried', () => {
-  it.each(['openRun', 'callModel'] as const)(
-    'L20 in %s ends the run with it, and the next worker goes on',
+  test.each(['openRun', 'callModel'] as const)(
+    'in %s ends the run with it, and the next worker goes on (L20)',
     async (broken) => {
       const h = await harness({ script: [reply('Both seen.')] });
       const defective = await workerWithout(h, broken);
@@ -25,11 +25,11 @@ describe('a defect that is not to be retried', () => {
       await session.send('Second.');
       expect(await session.ended(2)).toMatchObject({ terminal: { reason: 'completed' } });
       expect(JSON.stringify(h.bodies()[0]?.messages)).toMatch(/First\..*Second\./);
-      await keepHistory(`L20 a defect in ${broken}`, session.handle);
+      await keepHistory(`a defect in ${broken} (L20)`, session.handle);
     },
   );
 
-  it('L20 L57 in openRun says nothing about the options that a message brought: they hold for the next run', async () => {
+  test('in openRun says nothing about the options that a message brought: they hold for the next run (L20 L57)', async () => {
     const touch = reply([toolUse('bash', { command: 'touch made' })]);
     const h = await harness({ script: [reply('Hello.'), touch, reply('Done.')] });
     const session = await h.open('First.');
@@ -45,7 +45,7 @@ describe('a defect that is not to be retried', () => {
     expect(existsSync(join(h.cwd, 'made'))).toBe(false);
   });
 
-  it('L20 L39 a model call that an operator fails by hand ends its run, and what its worker still makes of it is not stored', async () => {
+  test('a model call that an operator fails by hand ends its run, and what its worker still makes of it is not stored (L20 L39)', async () => {
     const held = gate();
     const h = await harness({ script: [reply('Too late.', { hold: held.hold }), reply('Another.')] });
     const session = await h.open('Talk.');
@@ -60,7 +60,7 @@ describe('a defect that is not to be retried', () => {
     expect((await session.entries()).filter(({ kind }) => kind === 'reply')).toHaveLength(1);
   });
 
-  it('L39 L40 in a tool leaves a call whose outcome is unknown, which the model can read', async () => {
+  test('in a tool leaves a call whose outcome is unknown, which the model can read (L39 L40)', async () => {
     const h = await harness({ script: [reply([toolUse('bash', { command: 'touch made' })]), reply('I will check.')] });
     await workerWithout(h, 'runTool');
     const session = await h.open('Do it.', { permissionMode: 'default' });
@@ -68,10 +68,10 @@ describe('a defect that is not to be retried', () => {
     expect(h.bodies()[1]?.messages.at(-1)).toMatchObject({
       content: [{ type: 'tool_result', is_error: true, content: expect.stringMatching(/Outcome unknown.*a defect/s) }],
     });
-    await keepHistory('L40 a defect in runTool', session.handle);
+    await keepHistory('a defect in runTool (L40)', session.handle);
   });
 
-  it('L39 L61 in what stores the end of a run holds it up until a worker can store it', async () => {
+  test('in what stores the end of a run holds it up until a worker can store it (L39 L61)', async () => {
     const h = await harness({ script: [reply('One.'), reply('Two.')] });
     const defective = await workerWithout(h, 'commit');
     const session = await h.open('First.');
@@ -85,7 +85,7 @@ describe('a defect that is not to be retried', () => {
     expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, messages: [{}] });
     await session.send('Second.');
     expect(await session.ended(2)).toMatchObject({ terminal: { reason: 'completed' } });
-    await keepHistory('L39 a defect in commit', session.handle);
+    await keepHistory('a defect in commit (L39)', session.handle);
   });
 });
 

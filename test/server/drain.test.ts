@@ -1,7 +1,7 @@
 // A worker that is told to stop: how long what runs may finish, and what becomes of it when that was not enough.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
 import { harness } from '../support/harness.ts';
@@ -17,7 +17,7 @@ async function running(config: PerdureConfig) {
 }
 
 describe('an effectful call of a worker that is told to stop', () => {
-  it('L50 finishes within the drain, and the run goes on elsewhere with its result', async () => {
+  test('finishes within the drain, and the run goes on elsewhere with its result (L50)', async () => {
     const { h, session } = await running({});
     const stopped = h.worker.stop();
     writeFileSync(join(h.cwd, 'go'), '');
@@ -28,7 +28,7 @@ describe('an effectful call of a worker that is told to stop', () => {
     await second.stop();
   });
 
-  it('L40 L50 is cut off after `drainMs`, and not run again: its outcome is unknown', async () => {
+  test('is cut off after `drainMs`, and not run again: its outcome is unknown (L40 L50)', async () => {
     const { h, session } = await running({ drainMs: 1 });
     const began = Date.now();
     await h.worker.stop();

@@ -1,7 +1,7 @@
 // A batch of which one call changes what becomes of the others: it ends the run, or a person edited it.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { fileStore } from '../../activities/transcript/store/file-store.ts';
 import { defineTool } from '../../activities/tools/tool.ts';
@@ -32,7 +32,7 @@ const notes = async (session: OpenSession): Promise<readonly string[]> =>
   );
 
 describe('a call that ends the run', () => {
-  it('L34 L55 keeps the calls after it from running', async () => {
+  test('keeps the calls after it from running (L34 L55)', async () => {
     const h = await harness({ script: [reply([run('touch first'), run('touch second')])] });
     const session = await h.open('Go.', { permissionMode: 'default', permissions: { allow: ['bash(touch second)'] } });
     await deny(session, (await asked(session, 1))[0]!);
@@ -44,7 +44,7 @@ describe('a call that ends the run', () => {
     ]);
   });
 
-  it('L34 L48 L55 withdraws the decisions that others of its batch wait for', async () => {
+  test('withdraws the decisions that others of its batch wait for (L34 L48 L55)', async () => {
     const h = await harness({ script: [reply([run('ls'), run('pwd')])] });
     const session = await h.open('Go.', { permissionMode: 'default', permissions: { ask: ['bash'] } });
     const [first, second] = await asked(session, 2);
@@ -55,11 +55,11 @@ describe('a call that ends the run', () => {
       expect.stringContaining('stop it'),
     ]);
     await expect(approve(session, first!)).rejects.toThrow();
-    await keepHistory('L34 permission_denied while another call waits', session.handle);
+    await keepHistory('permission_denied while another call waits (L34)', session.handle);
   });
 });
 
-it('L35 L55 a call whose input a person edited runs when nothing runs beside it', async () => {
+test('a call whose input a person edited runs when nothing runs beside it (L35 L55)', async () => {
   const held = gate();
   const log: string[] = [];
   const probe = defineTool({
@@ -88,15 +88,15 @@ it('L35 L55 a call whose input a person edited runs when nothing runs beside it'
   held.release();
   expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
   expect(log).toEqual(['beside began', 'beside ended', 'edited began', 'edited ended']);
-  await keepHistory('L55 an edited call beside another', session.handle);
+  await keepHistory('an edited call beside another (L55)', session.handle);
 });
 
-it('L36 L51 L55 the runtime limit holds on after a call that waited for approval has failed', async () => {
+test('the runtime limit holds on after a call that waited for approval has failed (L36 L51 L55)', async () => {
   const held = gate();
   const h = await harness({ script: [reply([run('exit 1')]), reply('Never.', { hold: held.hold })] });
   const session = await h.open('Go.', { timeoutMs: 3_000, permissionMode: 'default' });
   await approve(session, (await asked(session, 1))[0]!);
   expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'timeout', limitMs: 3_000 }, turns: 2 });
   held.release();
-  await keepHistory('L51 timeout after an approval', session.handle);
+  await keepHistory('timeout after an approval (L51)', session.handle);
 });

@@ -2,7 +2,7 @@
 // the run's name as its parts are told it.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { processInfo } from '../../activities/process/proc.ts';
 import { defineTool, type Tool } from '../../activities/tools/tool.ts';
@@ -30,7 +30,7 @@ const offered = (body: ParsedRequest | undefined): readonly unknown[] =>
 const told = (body: ParsedRequest | undefined): string => JSON.stringify(body?.messages.at(-1));
 
 describe('tools of the configuration', () => {
-  it('L44 one that comes is offered from the next iteration on, and one that went is refused and offered no more', async () => {
+  test('one that comes is offered from the next iteration on, and one that went is refused and offered no more (L44)', async () => {
     let here = false;
     const later = simple('later', () => Promise.resolve({ content: 'It ran.' }));
     const script = (_request: ParsedRequest, n: number): Reply => {
@@ -49,7 +49,7 @@ describe('tools of the configuration', () => {
     expect(told(bodies[4])).toMatch(/"is_error":true.*later|later.*"is_error":true/);
   });
 
-  it('L4 L38 what one modifies holds for the calls after it, also of later turns and after a handover', async () => {
+  test('what one modifies holds for the calls after it, also of later turns and after a handover (L4 L38)', async () => {
     const modify = { cwd: 'sub', allowedTools: ['read', 'enter'] };
     const enter = simple('enter', () => Promise.resolve({ content: 'Entered.', modify }));
     const write = toolUse('bash', { command: 'touch made' });
@@ -77,7 +77,7 @@ describe('tools of the configuration', () => {
 });
 
 describe('what is attached', () => {
-  it('L43 outcomes come first, then queued messages, then files that someone else changed; what a provider knows is told once', async () => {
+  test('outcomes come first, then queued messages, then files changed by others; a provider’s facts are told once (L43)', async () => {
     const opened: { session?: OpenSession } = {};
     const script = async (_request: ParsedRequest, n: number): Promise<Reply> => {
       if (n === 1) return reply([readA]);
@@ -109,7 +109,7 @@ describe('what is attached', () => {
 });
 
 describe('a run', () => {
-  it('L13 has one query id and depth for its tools, hooks, providers, handlers and watchers', async () => {
+  test('has one query id and depth for its tools, hooks, providers, handlers and watchers (L13)', async () => {
     const seen: (readonly [string, string, number])[] = [];
     type Run = { readonly queryId: string; readonly depth: number };
     const hear = (who: string) => (given: Run) => {
@@ -155,7 +155,7 @@ describe('a run', () => {
 });
 
 describe('a worker that stops in a program that lives on', () => {
-  it('L21 ends the commands that nobody waits for', async () => {
+  test('ends the commands that nobody waits for (L21)', async () => {
     const command = 'echo $$ > new; mv new pid; sleep 300';
     const config = { hooks: { postSampling: [{ command }] } };
     const h = await harness({ script: [reply('Done.')], worker: { config } });
@@ -168,7 +168,7 @@ describe('a worker that stops in a program that lives on', () => {
   });
 });
 
-it('L33 L57 a run waits for a worker with the hooks that it was opened with', async () => {
+test('a run waits for a worker with the hooks that it was opened with (L33 L57)', async () => {
   const guard = { name: 'guard', run: () => undefined };
   const h = await harness({
     script: [reply([toolUse('bash', { command: 'touch made' })]), reply('Done.')],

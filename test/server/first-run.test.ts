@@ -1,10 +1,10 @@
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { harness } from '../support/harness.ts';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-it('L46 L32 reads a file and answers: two turns, one transition, both requests well-formed', async () => {
+test('reads a file and answers: two turns, one transition, both requests well-formed (L46 L32)', async () => {
   const h = await harness({
     script: { replies: [reply([toolUse('read', { path: 'a.txt' })]), reply('It says hello.')] },
   });

@@ -1,12 +1,12 @@
 // Megabytes of waiting messages. Not in the uncached tier: there each task fetches and replays all of them again.
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { reply, toolUse, type Reply } from '../../worker/scripted-model/index.ts';
 import { UPDATES, type Phase } from '../../workflows/contract/session.ts';
 import { update } from '../../client/sessions/start.ts';
 import { harness, type Harness, type OpenSession } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
-it('L4 L43 L61 takes more messages than one payload holds, each once and in order', async () => {
+test('takes more messages than one payload holds, each once and in order (L4 L43 L61)', async () => {
   const h = await harness({
     script: {
       replies: [reply([toolUse('glob', { pattern: '*' })]), { ...reply('Seen.'), times: 'any' }],
@@ -28,7 +28,7 @@ const waits: readonly (readonly [Phase, Reply, (session: OpenSession, h: Harness
   ['parked', { fault: { status: 429, retryAfter: 3_600 } }, (session) => session.resume()],
 ];
 
-it.each(waits)('L4 L14 L55 L61 takes thousands that arrive together while it is %s', async (phase, first, goOn) => {
+test.each(waits)('takes thousands that arrive together while it is %s (L4 L14 L55 L61)', async (phase, first, goOn) => {
   const h = await harness({ script: { replies: [first, { ...reply('Seen.'), times: 'any' }] } });
   const session = await h.open('0', { permissionMode: 'default' });
   await until(async () => (await session.memo())?.phase === phase);

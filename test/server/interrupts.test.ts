@@ -1,5 +1,5 @@
 // A stop from outside where nothing streams and no tool runs (L47, L49): during a compaction, a stop hook, a parking, an approval.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { PerdureConfig } from '../../worker/config/config.ts';
 import { gate, reply, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
 import { UPDATES } from '../../workflows/contract/session.ts';
@@ -31,7 +31,7 @@ async function compacting() {
 }
 
 describe('an interrupt', () => {
-  it('L47 of a compaction discards it whole, and the session takes the next prompt', async () => {
+  test('of a compaction discards it whole, and the session takes the next prompt (L47)', async () => {
     const { h, session, hold } = await compacting();
     await session.interrupt();
     expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'aborted_streaming', by: 'interrupt' } });
@@ -44,7 +44,7 @@ describe('an interrupt', () => {
     expect(h.model.problems).toEqual([]);
   });
 
-  it('L47 of a stop hook ends the run, and what the hook would say is not waited for', async () => {
+  test('of a stop hook ends the run, and what the hook would say is not waited for (L47)', async () => {
     const asked = gate();
     const stop = async (_input: unknown, { signal }: { readonly signal: AbortSignal }) => {
       asked.release();
@@ -63,7 +63,7 @@ describe('an interrupt', () => {
     expect(await noticesOf(session)).toEqual(['interrupted']);
   });
 
-  it('L47 of a parked run ends it at once', async () => {
+  test('of a parked run ends it at once (L47)', async () => {
     const h = await harness({ script: { replies: [{ fault: { status: 429, retryAfter: 3_600 } }] } });
     const session = await h.open('Go.');
     await until(async () => (await session.memo())?.phase === 'parked');
@@ -73,7 +73,7 @@ describe('an interrupt', () => {
 });
 
 describe('a cancel', () => {
-  it('L49 of a compaction closes the session with its transcript complete', async () => {
+  test('of a compaction closes the session with its transcript complete (L49)', async () => {
     const { session, hold } = await compacting();
     await session.handle.cancel();
     await until(async () => (await session.handle.describe()).status.name === 'CANCELLED');
@@ -84,7 +84,7 @@ describe('a cancel', () => {
     expect(entries.at(-1)).toMatchObject({ kind: 'session_closed', notTaken: [] });
   });
 
-  it('L49 L55 of a session that waits for a decision answers the call and closes it', async () => {
+  test('of a session that waits for a decision answers the call and closes it (L49 L55)', async () => {
     const h = await harness({ script: [reply([toolUse('bash', { command: 'touch made' })])] });
     const session = await h.open('Go.', { permissionMode: 'default' });
     const [asked] = await until(async () => (await session.memo())?.approvals ?? null);

@@ -1,5 +1,5 @@
 // What the server took without the client hearing of it is sent again, and counts once.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Client } from '@temporalio/client';
 import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
 import { createClient } from '../../client/client.ts';
@@ -8,7 +8,7 @@ import { defaultHandover, QUERIES } from '../../workflows/contract/session.ts';
 import { harness } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
-it('L4 L47 L61 an interrupt whose answer was lost leaves the next run alone, also after a handover', async () => {
+test('an interrupt whose answer was lost leaves the next run alone, also after a handover (L4 L47 L61)', async () => {
   const [held, second] = [gate(), gate()];
   const look = reply([toolUse('glob', { pattern: '*' })]);
   const h = await harness({

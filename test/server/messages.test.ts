@@ -1,6 +1,6 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { SIGNALS } from '../../workflows/contract/session.ts';
 import { chainOf } from '../support/chain.ts';
@@ -8,7 +8,7 @@ import { harness, userMessage } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
 describe('messages to a session that runs', () => {
-  it('L43 L61 ride with the outcomes of the tools, after them, each once and in order', async () => {
+  test('ride with the outcomes of the tools, after them, each once and in order (L43 L61)', async () => {
     const h = await harness({
       script: [
         reply([toolUse('bash', { command: 'touch begun; until [ -e go ]; do sleep 0.05; done' })]),
@@ -30,7 +30,7 @@ describe('messages to a session that runs', () => {
     });
   });
 
-  it('L32 one that arrives during the final reply opens the next run', async () => {
+  test('one that arrives during the final reply opens the next run (L32)', async () => {
     const held = gate();
     const h = await harness({ script: [reply('The end', { hold: held.hold, holdAfterEvent: 4 }), reply('Another.')] });
     const session = await h.open('Talk.');
@@ -41,7 +41,7 @@ describe('messages to a session that runs', () => {
     expect(h.bodies()[1]?.messages).toHaveLength(3);
   });
 
-  it('L61 L4 a thousand in a burst, over many handovers, arrive each once and in order', async () => {
+  test('a thousand in a burst, over many handovers, arrive each once and in order (L61 L4)', async () => {
     const h = await harness({
       script: {
         replies: [
@@ -69,7 +69,7 @@ describe('messages to a session that runs', () => {
 });
 
 describe('a session', () => {
-  it('L52 L2 takes further prompts; each run starts anew on turn 1 with its own spend', async () => {
+  test('takes further prompts; each run starts anew on turn 1 with its own spend (L52 L2)', async () => {
     const h = await harness({ script: [reply([toolUse('glob', { pattern: '*' })]), reply('One.'), reply('Two.')] });
     const session = await h.open('First.');
     expect(await session.ended(1)).toMatchObject({ run: 1, turns: 2, iterations: 2 });
@@ -81,7 +81,7 @@ describe('a session', () => {
     expect(spends[1]).toBeLessThan(spends[0] ?? 0);
   });
 
-  it('L57 a run works with the snapshot it opened with, the next with what its message asks for', async () => {
+  test('a run works with the snapshot it opened with, the next with what its message asks for (L57)', async () => {
     const h = await harness({ script: { replies: [{ ...reply('Hi.'), times: 'any' }] } });
     const session = await h.open('First.', { model: 'claude-haiku-4-5', systemPrompt: 'Be brief.' });
     await session.ended(1);
@@ -91,7 +91,7 @@ describe('a session', () => {
     expect(h.bodies().map((body) => JSON.stringify(body?.system).includes('Be brief.'))).toEqual([true, true]);
   });
 
-  it('L22 an unchanged prefix is read from the prompt cache on the next turn', async () => {
+  test('an unchanged prefix is read from the prompt cache on the next turn (L22)', async () => {
     const h = await harness({
       script: {
         replies: [
@@ -108,7 +108,7 @@ describe('a session', () => {
     for (const usage of usages.slice(1)) expect(usage.cache_read_input_tokens).toBeGreaterThan(2_000);
   });
 
-  it('L58 the system prompt is the same in every request of a run', async () => {
+  test('the system prompt is the same in every request of a run (L58)', async () => {
     const h = await harness({ script: [reply([toolUse('glob', { pattern: '*' })]), reply('Done.')] });
     const session = await h.open('Look.');
     await session.ended(1);

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { NativeConnection } from '@temporalio/worker';
-import { expect, inject, it, onTestFinished } from 'vitest';
+import { expect, inject, onTestFinished, test } from 'vitest';
 import { createActivities } from '../../activities/index.ts';
 import { configReader } from '../../activities/configuration.ts';
 import { fileStore } from '../../activities/transcript/store/file-store.ts';
@@ -49,7 +49,7 @@ async function startOldWorker({ storeDir, liveDir, cwd, taskQueue }: Harness): P
   return { stop };
 }
 
-it('L40 L50 a run waits while a worker is older than what is stored, says why, and goes on with a newer one', async () => {
+test('a run waits while a worker is older than what is stored, says why, and goes on with a newer one (L40 L50)', async () => {
   const h = await harness({
     script: [reply([toolUse('bash', { command: 'echo once >> made' })]), reply('Done.')],
   });

@@ -1,12 +1,12 @@
 // Permission rules and modes on a real server: what the run's options say reaches every call, early ones too.
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { reply, toolUse, type ScriptedModelOptions } from '../../worker/scripted-model/index.ts';
 import { harness } from '../support/harness.ts';
 
 describe('permissions', () => {
-  it('L55 a deny rule holds in bypass, names itself, and keeps a read from starting early', async () => {
+  test('a deny rule holds in bypass, names itself, and keeps a read from starting early (L55)', async () => {
     const calls = [toolUse('read', { path: 'secrets/key' }), toolUse('bash', { command: 'touch a && rm a' })];
     const h = await harness({ script: [reply(calls), reply('I cannot.')] });
     mkdirSync(join(h.cwd, 'secrets'));
@@ -22,7 +22,7 @@ describe('permissions', () => {
     expect(existsSync(join(h.cwd, 'a'))).toBe(false);
   });
 
-  it('L55 an allow rule runs what it names and nothing beside it', async () => {
+  test('an allow rule runs what it names and nothing beside it (L55)', async () => {
     const calls = [
       toolUse('bash', { command: 'mkdir made && echo done' }),
       toolUse('bash', { command: 'mkdir other && touch x' }),
@@ -35,7 +35,7 @@ describe('permissions', () => {
     expect(JSON.stringify(h.bodies()[1])).toContain('dontAsk');
   });
 
-  it('L55 the worker’s own rules hold beside the caller’s; in plan mode only reads run', async () => {
+  test('the worker’s own rules hold beside the caller’s; in plan mode only reads run (L55)', async () => {
     const calls = [
       toolUse('read', { path: 'a' }),
       toolUse('read', { path: 'b' }),
@@ -56,7 +56,7 @@ describe('permissions', () => {
     expect(existsSync(join(h.cwd, 'c'))).toBe(false);
   });
 
-  it('L57 a rule the worker gets while a run is under way holds from the next run on', async () => {
+  test('a rule the worker gets while a run is under way holds from the next run on (L57)', async () => {
     const deny: string[] = [];
     const look = reply([toolUse('read', { path: 'a' })]);
     const script: ScriptedModelOptions['script'] = (_request, n) => {

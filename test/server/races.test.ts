@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { defaultHandover, SIGNALS } from '../../workflows/contract/session.ts';
 import { harness, userMessage, type OpenSession } from '../support/harness.ts';
@@ -21,7 +21,7 @@ const handedOver = async (session: OpenSession): Promise<void> => {
 };
 
 describe('an interrupt', () => {
-  it('L4 L47 that arrives during a handover stops the run that was handed over', async () => {
+  test('that arrives during a handover stops the run that was handed over (L4 L47)', async () => {
     const held = gate();
     const h = await harness({
       script: [look, reply('On and on', { hold: held.hold })],
@@ -35,7 +35,7 @@ describe('an interrupt', () => {
     held.release();
   });
 
-  it('L47 L61 of a message that no run has taken yet ends its run at once; what is sent after it runs', async () => {
+  test('of a message that no run has taken yet ends its run at once; what is sent after it runs (L47 L61)', async () => {
     const h = await harness({ script: [reply('Second.')] });
     await h.worker.stop();
     const session = await h.open('First.');
@@ -48,7 +48,7 @@ describe('an interrupt', () => {
     await worker.stop();
   });
 
-  it('L47 L61 that arrives while the run before it is being stored ends the run of what waits', async () => {
+  test('that arrives while the run before it is being stored ends the run of what waits (L47 L61)', async () => {
     let store = '';
     const goneAway = (): string => join(store, 'gone');
     const h = await harness({
@@ -73,7 +73,7 @@ describe('an interrupt', () => {
     expect(h.bodies()).toHaveLength(1);
   });
 
-  it("L47 ends a hook of the session's start, which the next run asks again", async () => {
+  test("ends a hook of the session's start, which the next run asks again (L47)", async () => {
     const asked: AbortSignal[] = [];
     const rules = async (_: unknown, { signal }: { readonly signal: AbortSignal }) => {
       asked.push(signal);
@@ -96,7 +96,7 @@ describe('an interrupt', () => {
     for (const { system } of h.bodies()) expect(JSON.stringify(system)).toContain('Be brief.');
   });
 
-  it('L49 L61 and then a cancel: what is queued is not taken', async () => {
+  test('and then a cancel: what is queued is not taken (L49 L61)', async () => {
     const h = await harness({
       script: [reply([toolUse('bash', { command: 'trap "" TERM; touch begun; sleep 300' })])],
     });
@@ -112,7 +112,7 @@ describe('an interrupt', () => {
   });
 });
 
-it('L49 L61 a message that arrives together with a cancel is not taken', async () => {
+test('a message that arrives together with a cancel is not taken (L49 L61)', async () => {
   const h = await harness({ script: [reply('Hello.')] });
   const session = await h.open('Hi.');
   await session.ended(1);
@@ -128,7 +128,7 @@ it('L49 L61 a message that arrives together with a cancel is not taken', async (
 });
 
 describe('a session that is never left alone', () => {
-  it('L4 is handed over between two runs, although a message always waits', async () => {
+  test('is handed over between two runs, although a message always waits (L4)', async () => {
     const h = await harness({
       script: { replies: [{ ...reply('Yes.'), times: 'any' }] },
       handover: { events: 40, signals: 5_000 },
@@ -142,7 +142,7 @@ describe('a session that is never left alone', () => {
     await worker.stop();
   });
 
-  it('L4 is handed over while it is idle, whatever signals it gets', async () => {
+  test('is handed over while it is idle, whatever signals it gets (L4)', async () => {
     const h = await harness({ script: [reply('Yes.')], handover: { events: 40, signals: 5_000 } });
     const session = await h.open('Hello.');
     await session.ended(1);
@@ -150,7 +150,7 @@ describe('a session that is never left alone', () => {
     await handedOver(session);
   });
 
-  it('L61 passes over signals that are no messages of ours', async () => {
+  test('passes over signals that are no messages of ours (L61)', async () => {
     const h = await harness({ script: [reply('Hello.')] });
     await h.worker.stop();
     const session = await h.open('Hi.');
@@ -174,7 +174,7 @@ describe('a session that is never left alone', () => {
 });
 
 describe('options that a message brings', () => {
-  it('L57 to a run that is under way hold from the next run on', async () => {
+  test('to a run that is under way hold from the next run on (L57)', async () => {
     const h = await harness({
       script: [pause, reply('Seen.'), reply('Again.')],
     });
@@ -188,7 +188,7 @@ describe('options that a message brings', () => {
     expect(h.bodies().map((body) => body.model)).toEqual(['claude-haiku-4-5', 'claude-haiku-4-5', 'claude-opus-4-5']);
   });
 
-  it('L57 and that no run can open with are refused, and not kept for the next', async () => {
+  test('and that no run can open with are refused, and not kept for the next (L57)', async () => {
     const h = await harness({ script: [reply('Hello.'), reply('Back.')] });
     const session = await h.open('Hi.');
     await session.ended(1);
@@ -200,7 +200,7 @@ describe('options that a message brings', () => {
     expect(await session.ended(4)).toMatchObject({ terminal: { reason: 'completed' } });
   });
 
-  it('L4 L57 and that are too large together are refused with a sentence, and lose nothing', async () => {
+  test('and that are too large together are refused with a sentence, and lose nothing (L4 L57)', async () => {
     const h = await harness({
       script: { replies: [pause, { ...reply('Done.'), times: 'any' }] },
       handover: { ...defaultHandover, iterations: 1 },

@@ -1,5 +1,5 @@
 // What watchers and the prompt cache notice of a recovery, on a real server.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Entry } from '../../activities/transcript/log/entries.ts';
 import { fault, reply, text, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
@@ -24,7 +24,7 @@ const errorsOf = (entries: readonly Entry[]): readonly unknown[] =>
   entries.flatMap((entry) => (entry.kind === 'notice' && entry.notice.kind === 'error' ? [entry.notice.text] : []));
 
 describe('a prompt that is too long', () => {
-  it('L17 L24 L60 is not shown when a compaction helps; the compaction is', async () => {
+  test('is not shown when a compaction helps; the compaction is (L17 L24 L60)', async () => {
     const script = [look, look, look, look, fault({ too_long: true }), reply('They were read.'), reply('Done.')];
     const h = await withFiles(script, small);
     const session = await h.open('Read them.');
@@ -36,7 +36,7 @@ describe('a prompt that is too long', () => {
     expect(errorsOf(await session.entries())).toEqual([]);
   });
 
-  it('L17 L25 is shown once when nothing has helped, and no stop hook is asked', async () => {
+  test('is shown once when nothing has helped, and no stop hook is asked (L17 L25)', async () => {
     const asked: string[] = [];
     const hooks = { stop: [() => void asked.push('stop')] };
     const script = [
@@ -58,7 +58,7 @@ describe('a prompt that is too long', () => {
   });
 });
 
-it('L11 after a compaction the API is told what remains: less by what it had last counted in context', async () => {
+test('after a compaction the API is told what remains: less by what it had last counted in context (L11)', async () => {
   const script = [look, look, look, look, fault({ too_long: true }), reply('They were read.'), reply('Done.')];
   const h = await withFiles(script, small);
   const session = await h.open('Read them.', { taskBudget: 100_000 });
@@ -75,30 +75,34 @@ it('L11 after a compaction the API is told what remains: less by what it had las
 });
 
 describe('the prompt cache', () => {
-  it('L10 L22 what one request wrote the next one reads, also after a compaction', { timeout: 120_000 }, async () => {
-    let reads = 0;
-    const script = (request: ParsedRequest): Reply => {
-      if (isSummary(request)) return reply('They were read.');
-      reads += 1;
-      return reads > 12 ? reply('Done.') : reply([text(`Time ${reads}.`), toolUse('read', { path: 'large.txt' })]);
-    };
-    const h = await withFiles(script, small);
-    const session = await h.open(`Read them. ${'Take your time. '.repeat(300)}`);
-    await session.ended(1);
-    const entries = await session.entries();
-    expect(entries.some(({ kind }) => kind === 'boundary')).toBe(true);
-    let written: number | null = null;
-    for (const entry of entries) {
-      if (entry.kind === 'boundary') written = null;
-      if (entry.kind !== 'reply') continue;
-      const { cache_read_input_tokens: read, cache_creation_input_tokens: wrote } = entry.message.usage;
-      if (written !== null) expect(read).toBeGreaterThanOrEqual(written);
-      written = (read ?? 0) + (wrote ?? 0);
-      expect(written).toBeGreaterThan(0);
-    }
-  });
+  test(
+    'what one request wrote the next one reads, also after a compaction (L10 L22)',
+    { timeout: 120_000 },
+    async () => {
+      let reads = 0;
+      const script = (request: ParsedRequest): Reply => {
+        if (isSummary(request)) return reply('They were read.');
+        reads += 1;
+        return reads > 12 ? reply('Done.') : reply([text(`Time ${reads}.`), toolUse('read', { path: 'large.txt' })]);
+      };
+      const h = await withFiles(script, small);
+      const session = await h.open(`Read them. ${'Take your time. '.repeat(300)}`);
+      await session.ended(1);
+      const entries = await session.entries();
+      expect(entries.some(({ kind }) => kind === 'boundary')).toBe(true);
+      let written: number | null = null;
+      for (const entry of entries) {
+        if (entry.kind === 'boundary') written = null;
+        if (entry.kind !== 'reply') continue;
+        const { cache_read_input_tokens: read, cache_creation_input_tokens: wrote } = entry.message.usage;
+        if (written !== null) expect(read).toBeGreaterThanOrEqual(written);
+        written = (read ?? 0) + (wrote ?? 0);
+        expect(written).toBeGreaterThan(0);
+      }
+    },
+  );
 
-  it('L22 a turn of many calls reads what the turn before it wrote, however many blocks lie between', async () => {
+  test('a turn of many calls reads what the turn before it wrote, however many blocks lie between (L22)', async () => {
     const thirty = Array.from({ length: 30 }, () => toolUse('read', { path: 'large.txt', limit: 1 }));
     const h = await withFiles([look, reply(thirty), reply('Done.')], {});
     const session = await h.open('Read it.');
@@ -112,7 +116,7 @@ describe('the prompt cache', () => {
 });
 
 describe('what a run leaves in context', () => {
-  it('L10 counts for the next run: it compacts before it asks', async () => {
+  test('counts for the next run: it compacts before it asks (L10)', async () => {
     const full = reply('They were read.', { usage: { input_tokens: 27_000 } });
     const h = await withFiles([look, look, look, full, reply('A summary.'), reply('Here I am.')], small);
     const session = await h.open('Read them.');

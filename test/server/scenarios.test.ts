@@ -1,4 +1,4 @@
-import { describe, expect, inject, it } from 'vitest';
+import { describe, expect, inject, test } from 'vitest';
 import type { Entry } from '../../activities/transcript/log/entries.ts';
 import { defaultHandover, type HandoverLimits } from '../../workflows/contract/session.ts';
 import { harness } from '../support/harness.ts';
@@ -43,16 +43,16 @@ describe('on a real server', () => {
   // Where no workflow is kept in memory, those that go round are played below.
   const played = scenarios.filter((scenario) => !uncached || !goesRound(scenario));
   const outcomeOf = playedTogether(played, plays);
-  it.each(played.map((scenario) => [scenario.name, scenario] as const))('%s', async (_name, scenario) => {
+  test.each(played.map((scenario) => [scenario.name, scenario] as const))('%s', async (_name, scenario) => {
     await outcomeOf(scenario);
   });
 });
 
 /** Where no workflow is kept in memory: nothing that a handover forgets can hide there. */
-describe.runIf(uncached)('L4 continued as new at every iteration', () => {
+describe.runIf(uncached)('continued as new at every iteration (L4)', () => {
   const played = scenarios.filter(goesRound);
   const outcomeOf = playedTogether(played, (group) => plays(group, { ...defaultHandover, iterations: 1 }));
-  it.each(played.map((scenario) => [scenario.name, scenario] as const))('%s', async (_name, scenario) => {
+  test.each(played.map((scenario) => [scenario.name, scenario] as const))('%s', async (_name, scenario) => {
     expect((await outcomeOf(scenario)).handed).toBe(true);
   });
 });

@@ -1,12 +1,12 @@
 // A failing shell call beside calls that run (L36).
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../activities/tools/tool.ts';
 import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { harness } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
-it('L36 a failing call that is no shell call cancels nothing that runs beside it', async () => {
+test('a failing call that is no shell call cancels nothing that runs beside it (L36)', async () => {
   const held = gate();
   const common = {
     description: 'Beside others.',
@@ -38,7 +38,7 @@ it('L36 a failing call that is no shell call cancels nothing that runs beside it
   ]);
 });
 
-it('L36 cancels what runs beside it, and each outcome says whether it had started', async () => {
+test('cancels what runs beside it, and each outcome says whether it had started (L36)', async () => {
   const started = gate();
   const inputSchema = z.strictObject({});
   const common = { description: 'Beside others.', inputSchema, risk: 'execute', recovery: 'rerun' } as const;

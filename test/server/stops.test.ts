@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../activities/tools/tool.ts';
 import { gate, reply, text, toolUse } from '../../worker/scripted-model/index.ts';
@@ -10,7 +10,7 @@ import { processesOf } from '../support/processes.ts';
 import { until } from '../support/until.ts';
 
 describe('an interrupt while the reply streams', () => {
-  it('L47 L16 keeps the partial text, leaves a notice, and the session takes the next prompt', async () => {
+  test('keeps the partial text, leaves a notice, and the session takes the next prompt (L47 L16)', async () => {
     const held = gate();
     const h = await harness({
       script: [
@@ -25,7 +25,7 @@ describe('an interrupt while the reply streams', () => {
     held.release();
     await session.send('Go on.');
     expect(await session.ended(2)).toMatchObject({ terminal: { reason: 'completed' }, turns: 1 });
-    await keepHistory('L47 aborted_streaming and the next prompt', session.handle);
+    await keepHistory('aborted_streaming and the next prompt (L47)', session.handle);
     expect(h.bodies()[1]?.messages).toMatchObject([
       { role: 'user' },
       { role: 'assistant', content: [{ type: 'text', text: 'I was saying' }] },
@@ -33,7 +33,7 @@ describe('an interrupt while the reply streams', () => {
     ]);
   });
 
-  it('L47 a message sent with `now` interrupts for itself and leaves no notice', async () => {
+  test('a message sent with `now` interrupts for itself and leaves no notice (L47)', async () => {
     const held = gate();
     const h = await harness({ script: [reply('Slowly', { hold: held.hold, holdAfterEvent: 4 }), reply('Quickly.')] });
     const session = await h.open('Talk.');
@@ -43,10 +43,10 @@ describe('an interrupt while the reply streams', () => {
     expect(await session.ended(2)).toMatchObject({ terminal: { reason: 'completed' } });
     held.release();
     expect(JSON.stringify(h.bodies()[1])).not.toContain('interrupted');
-    await keepHistory('L47 aborted_streaming for a newer message', session.handle);
+    await keepHistory('aborted_streaming for a newer message (L47)', session.handle);
   });
 
-  it('L47 during the wait before a retry it ends the run at once', async () => {
+  test('during the wait before a retry it ends the run at once (L47)', async () => {
     const slow = { maxRetries: 10, firstMs: 600_000, maxMs: 600_000, parkOverMs: 1e9 };
     const h = await harness({
       script: { replies: [{ fault: { status: 500 } }] },
@@ -56,12 +56,12 @@ describe('an interrupt while the reply streams', () => {
     await until(() => h.liveText(session.id).includes('"type":"retry"'));
     await session.interrupt();
     expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'aborted_streaming' } });
-    await keepHistory('L47 aborted_streaming during a back-off', session.handle);
+    await keepHistory('aborted_streaming during a back-off (L47)', session.handle);
   });
 });
 
 describe('an interrupt while tools run', () => {
-  it('L48 kills the whole process tree, says what may have partly run, and answers every call', async () => {
+  test('kills the whole process tree, says what may have partly run, and answers every call (L48)', async () => {
     const h = await harness({
       script: [
         reply([
@@ -90,12 +90,12 @@ describe('an interrupt while tools run', () => {
       ],
     });
     expect(existsSync(join(h.cwd, 'never'))).toBe(false);
-    await keepHistory('L48 aborted_tools', session.handle);
+    await keepHistory('aborted_tools (L48)', session.handle);
   });
 });
 
 describe('cancelling the session', () => {
-  it('L49 L61 ends what runs, closes the session as Cancelled, and records what was not taken', async () => {
+  test('ends what runs, closes the session as Cancelled, and records what was not taken (L49 L61)', async () => {
     const h = await harness({ script: [reply([toolUse('bash', { command: 'touch begun; sleep 300' })])] });
     const session = await h.open('Do it.');
     await until(() => existsSync(join(h.cwd, 'begun')));
@@ -109,10 +109,10 @@ describe('cancelling the session', () => {
     expect(processesOf(h.cwd)).toEqual([]);
     const closed = (await session.entries()).at(-1);
     expect(closed).toMatchObject({ kind: 'session_closed', notTaken: [expect.any(String)] });
-    await keepHistory('L49 a cancel while tools run', session.handle);
+    await keepHistory('a cancel while tools run (L49)', session.handle);
   });
 
-  it('L49 closes an idle session', async () => {
+  test('closes an idle session (L49)', async () => {
     const h = await harness({ script: [reply('Hello.')] });
     const session = await h.open('Hi.');
     await session.ended(1);
@@ -123,15 +123,15 @@ describe('cancelling the session', () => {
 });
 
 describe('the runtime limit', () => {
-  it('L51 ends the run with timeout, whatever it is doing', async () => {
+  test('ends the run with timeout, whatever it is doing (L51)', async () => {
     const h = await harness({ script: [reply([toolUse('bash', { command: 'sleep 300' })])] });
     const session = await h.open('Do it.', { timeoutMs: 1_000 });
     expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'timeout', limitMs: 1_000 } });
     expect(processesOf(h.cwd)).toEqual([]);
-    await keepHistory('L51 timeout', session.handle);
+    await keepHistory('timeout (L51)', session.handle);
   });
 
-  it('L51 what is kept of it is enough to sum up, when that is wanted', async () => {
+  test('what is kept of it is enough to sum up, when that is wanted (L51)', async () => {
     const held = gate();
     const wait = defineTool({
       name: 'wait',
@@ -154,7 +154,7 @@ describe('the runtime limit', () => {
     expect((await session.entries()).findLast(({ kind }) => kind === 'reply')).toMatchObject({ fate: 'whole' });
   });
 
-  it('L51 L14 stands still while the run is parked, and parking can be ended early', async () => {
+  test('stands still while the run is parked, and parking can be ended early (L51 L14)', async () => {
     const h = await harness({ script: { replies: [{ fault: { status: 429, retryAfter: 3_600 } }, reply('Rested.')] } });
     const session = await h.open('Do it.', { timeoutMs: 12_000 });
     await until(async () => (await session.memo())?.phase === 'parked');
@@ -162,6 +162,6 @@ describe('the runtime limit', () => {
     await until(() => Date.now() - h.requestedAt(0) > 12_500);
     await session.resume();
     expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
-    await keepHistory('L14 parked and resumed', session.handle);
+    await keepHistory('parked and resumed (L14)', session.handle);
   });
 });

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineTool, FatalToolFailure, type Tool } from '../../activities/tools/tool.ts';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
@@ -30,7 +30,7 @@ function meeting(size: number): Tool {
 }
 
 describe('calls of one reply', () => {
-  it('L35 safe ones run together', async () => {
+  test('safe ones run together (L35)', async () => {
     const h = await harness({
       script: [reply([toolUse('meet', {}), toolUse('meet', {}), toolUse('meet', {})]), reply('Done.')],
       worker: { tools: [meeting(3)] },
@@ -39,7 +39,7 @@ describe('calls of one reply', () => {
     expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
   });
 
-  it('L35 unsafe ones run alone, in the model order', async () => {
+  test('unsafe ones run alone, in the model order (L35)', async () => {
     const append = (n: number) =>
       toolUse('bash', { command: `[ ! -e lock ] && touch lock && sleep 0.1 && echo ${n} >> order && rm lock` });
     const h = await harness({ script: [reply([append(1), append(2), append(3)]), reply('Done.')] });
@@ -48,7 +48,7 @@ describe('calls of one reply', () => {
     expect(readFileSync(join(h.cwd, 'order'), 'utf8')).toBe('1\n2\n3\n');
   });
 
-  it('L36 a failing shell call cancels the siblings after it, another failure does not', async () => {
+  test('a failing shell call cancels the siblings after it, another failure does not (L36)', async () => {
     const h = await harness({
       script: [
         reply([
@@ -70,7 +70,7 @@ describe('calls of one reply', () => {
     expect(existsSync(join(h.cwd, 'after'))).toBe(false);
   });
 
-  it('L34 a tool that says so ends the run', async () => {
+  test('a tool that says so ends the run (L34)', async () => {
     const broken = defineTool({
       name: 'vault',
       description: 'Needs credentials.',
@@ -86,7 +86,7 @@ describe('calls of one reply', () => {
     });
   });
 
-  it('L34 a denial with interrupt ends the run with permission_denied', async () => {
+  test('a denial with interrupt ends the run with permission_denied (L34)', async () => {
     const forbidden = defineTool({
       name: 'launch',
       description: 'Never.',
@@ -101,7 +101,7 @@ describe('calls of one reply', () => {
     expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'permission_denied' } });
   });
 
-  it('L55 in mode dontAsk what would ask is denied, says why, and the loop goes on', async () => {
+  test('in mode dontAsk what would ask is denied, says why, and the loop goes on (L55)', async () => {
     const h = await harness({ script: [reply([toolUse('bash', { command: 'touch x' })]), reply('I cannot.')] });
     const session = await h.open('Go.', { permissionMode: 'dontAsk' });
     expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
@@ -109,7 +109,7 @@ describe('calls of one reply', () => {
     expect(existsSync(join(h.cwd, 'x'))).toBe(false);
   });
 
-  it('L13 the query id and depth of the run reach its tools', async () => {
+  test('the query id and depth of the run reach its tools (L13)', async () => {
     const seen: unknown[] = [];
     const spy = defineTool({
       name: 'spy',
@@ -133,7 +133,7 @@ describe('calls of one reply', () => {
     expect(seen[0]).toMatchObject({ queryId: expect.stringMatching(/\.1$/), depth: 0 });
   });
 
-  it('L6 a huge result is stored whole, shown as the same preview ever after, and can be read', async () => {
+  test('a huge result is stored whole, shown as the same preview ever after, and can be read (L6)', async () => {
     const h = await harness({
       script: (request, n) => {
         const last = JSON.stringify(request.messages.at(-1));
@@ -153,7 +153,7 @@ describe('calls of one reply', () => {
     expect(strip(third?.messages[2])).toBe(strip(second?.messages[2]));
   });
 
-  it('L39 of duplicate ids only the first runs and is sent', async () => {
+  test('of duplicate ids only the first runs and is sent (L39)', async () => {
     const twice = [
       toolUse('bash', { command: 'echo 1 >> ran' }, 'toolu_same'),
       toolUse('bash', { command: 'echo 2 >> ran' }, 'toolu_same'),
@@ -167,7 +167,7 @@ describe('calls of one reply', () => {
 });
 
 describe('a working directory', () => {
-  it('that is not there ends the run with a sentence, and the session stays open', async () => {
+  test('that is not there ends the run with a sentence, and the session stays open', async () => {
     const h = await harness({ script: [reply('Here.')] });
     const session = await h.open('Go.', { cwd: join(h.cwd, 'nowhere') });
     expect(await session.ended(1)).toMatchObject({

@@ -1,6 +1,6 @@
 // A session that is opened for one run, as a child workflow is: its first message comes with its input, and it returns what came of it.
 import { randomUUID } from 'node:crypto';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { gate, reply, toolUse, type Reply } from '../../worker/scripted-model/index.ts';
 import {
   MEMO_KEY,
@@ -22,7 +22,7 @@ async function opened(h: Harness, more: Partial<SessionInput> = {}) {
   return { first, handle };
 }
 
-it('a session opened for one run takes the message of its input and returns the summary of the run', async () => {
+test('a session opened for one run takes the message of its input and returns the summary of the run', async () => {
   const h = await harness({ script: [reply('Done.')] });
   const { first, handle } = await opened(h);
   const result = (await handle.result()) as RunSummary;
@@ -33,7 +33,7 @@ it('a session opened for one run takes the message of its input and returns the 
   await keepHistory('a session opened for one run', handle);
 });
 
-it('what is sent to it meanwhile is worked on before it returns', async () => {
+test('what is sent to it meanwhile is worked on before it returns', async () => {
   const held = gate();
   const script: Reply[] = [reply('First.', { hold: held.hold }), reply('Second.')];
   const h = await harness({ script });
@@ -48,7 +48,7 @@ it('what is sent to it meanwhile is worked on before it returns', async () => {
   expect(JSON.stringify(h.bodies().at(-1))).toContain('And this.');
 });
 
-it('a handover in the middle loses neither its message nor what it is to return', async () => {
+test('a handover in the middle loses neither its message nor what it is to return', async () => {
   const h = await harness({ script: [reply([toolUse('glob', { pattern: '*' })]), reply('Done.')] });
   const { first, handle } = await opened(h, { handover: { events: 100_000, signals: 5_000, iterations: 1 } });
   expect(await handle.result()).toMatchObject({ run: 1, terminal: { reason: 'completed' }, messages: [first.id] });
@@ -56,7 +56,7 @@ it('a handover in the middle loses neither its message nor what it is to return'
   expect(runId).not.toBe(handle.firstExecutionRunId);
 });
 
-it('a cancel ends it as cancelled, and a first message that is none as failed', async () => {
+test('a cancel ends it as cancelled, and a first message that is none as failed', async () => {
   const held = gate();
   const h = await harness({ script: [reply('Held.', { hold: held.hold })] });
   const { handle } = await opened(h);

@@ -12,7 +12,8 @@ import {
   type ParsedRequest,
   type ScriptedModelOptions,
 } from '../../worker/scripted-model/index.ts';
-import type { HandoverLimits, RunOptions } from '../../workflows/contract/session.ts';
+import { UPDATES, type HandoverLimits, type RunOptions } from '../../workflows/contract/session.ts';
+import { patience, persist } from '../../client/sessions/persist.ts';
 import { chainOf } from './chain.ts';
 import { follower } from './follower.ts';
 import { fastBackoff, liveText, openSession, type OpenSession } from './harness.ts';
@@ -79,6 +80,21 @@ export async function crashHarness(options: CrashOptions) {
     /** Lines that effects left in the workspace. */
     effects: () => lines('effects.log'),
   };
+}
+
+/**
+ * Decides as the client does, however long a busy machine takes: a session whose task failed refuses updates until another worker
+ * has taken it. The answer is applied once for each question.
+ */
+export async function decidePatiently(
+  client: Client,
+  session: OpenSession,
+  decision: 'approve' | 'deny',
+  answer: { readonly call: string; readonly inputHash: string; readonly reason?: string },
+): Promise<void> {
+  const asked = { args: [answer] as [unknown], updateId: `${session.id} ${answer.call} ${answer.inputHash}` };
+  const decide = () => session.handle.executeUpdate<void, [unknown]>(UPDATES[decision], asked);
+  await persist(client, decision, decide, { ...patience, total: 240_000, oneCall: 60_000 });
 }
 
 let replayed: Promise<unknown> = Promise.resolve();

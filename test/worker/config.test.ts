@@ -45,7 +45,7 @@ test('everything that may be configured is accepted, and so is nothing', () => {
   expect(checkConfig({}, 'it')).toEqual({});
 });
 
-test('L57 what is configured goes before what is built in', () => {
+test('what is configured goes before what is built in (L57)', () => {
   expect({ ...runDefaults, ...configDefaults(everything) }).toMatchObject({
     model: 'own-1',
     fallbackModels: ['own-0'],
@@ -221,7 +221,7 @@ test.each<[string, readonly object[], string]>([
 test.each([
   ['the primary', { model: 'a', fallbackModels: ['a', 'b'] }, 'a'],
   ['the one before', { model: 'a', fallbackModels: ['b', 'b'] }, 'b'],
-])('L19 a fallback that is %s is told in the words of the check of a caller’s', (_, config, model) => {
+])('a fallback that is %s is told in the words of the check of a caller’s (L19)', (_, config, model) => {
   expect(() => checkConfig(config, 'the configuration f')).toThrow(
     `the configuration f: "fallbackModels" is wrong: ${optionsProblem(config) ?? ''}`,
   );

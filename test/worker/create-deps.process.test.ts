@@ -35,7 +35,7 @@ test('hooks, handlers and defaults of a configuration reach the activities', asy
   expect(made.afterStop).toBe(afterStop);
 });
 
-test('L44 tools given by a function are there when the worker starts, and what they become after a refresh', async () => {
+test('tools given by a function are there when the worker starts, and what they become after a refresh (L44)', async () => {
   let names = ['first'];
   const made = await deps({ tools: () => Promise.resolve(names.map(tool)) });
   const others = () =>

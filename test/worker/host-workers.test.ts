@@ -1,6 +1,6 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { processIdentity } from '../../activities/process/identity.ts';
 import { joinWorkers } from '../../worker/reaper.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -10,7 +10,7 @@ function died(dir: string, taskQueue: string): void {
   writeFileSync(join(dir, `${taskQueue}.json`), JSON.stringify({ ...processIdentity(), startTime: '1', taskQueue }));
 }
 
-it('L50 living workers, and those that ended in order, are nothing to look after', () => {
+test('living workers, and those that ended in order, are nothing to look after (L50)', () => {
   const dir = tempDir();
   const [own, other, gone] = [1, 2, 3].map(() => joinWorkers(dir, 'q'));
   gone?.leave();
@@ -18,7 +18,7 @@ it('L50 living workers, and those that ended in order, are nothing to look after
   expect(readdirSync(dir)).toHaveLength(2);
 });
 
-it('L50 one that died is looked after in three rounds, by workers of its queue', () => {
+test('one that died is looked after in three rounds, by workers of its queue (L50)', () => {
   const dir = tempDir();
   const own = joinWorkers(dir, 'q');
   died(dir, 'another');

@@ -1,5 +1,5 @@
 // The worker's log: JSON lines for programs, text for a person at a terminal, secrets and what acts on a terminal in neither.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { logText } from '../../activities/log.ts';
 import { workerLog } from '../../worker/log.ts';
 
@@ -10,7 +10,7 @@ function written(isTTY: boolean, env: Record<string, string> = {}) {
   return { lines, log: workerLog({ isTTY, write: (line: string) => lines.push(line) }, env) };
 }
 
-it('writes a JSON line with level, time and process, and what is known of the run', () => {
+test('writes a JSON line with level, time and process, and what is known of the run', () => {
   const { lines, log } = written(false);
   const about = { session: 's-1', query: 's-1.2', depth: 0, run: 2, iteration: 3, attempt: 1 };
   log('warn', 'a hook failed', about);
@@ -28,13 +28,13 @@ it('writes a JSON line with level, time and process, and what is known of the ru
   expect(lines.every((line) => line.endsWith('}\n') && line.indexOf('\n') === line.length - 1)).toBe(true);
 });
 
-it('writes text on a terminal: time, level, the message and what it is about, then the stack', () => {
+test('writes text on a terminal: time, level, the message and what it is about, then the stack', () => {
   const { lines, log } = written(true);
   log('error', 'a defect', { session: 's-1', iteration: 3, stack: 'Error: x\n  at y' });
   expect(lines[0]).toMatch(/^\d\d:\d\d:\d\d error a defect \(session s-1, iteration 3\)\nError: x\n {2}at y\n$/);
 });
 
-it.each([true, false])(
+test.each([true, false])(
   'takes secrets out of messages and fields, and escapes what a terminal would obey (%s)',
   (tty) => {
     const { lines, log } = written(tty, { ANTHROPIC_API_KEY: KEY });
@@ -46,6 +46,6 @@ it.each([true, false])(
   },
 );
 
-it('says of a line without fields the message alone', () => {
+test('says of a line without fields the message alone', () => {
   expect(logText('ready')).toBe('ready');
 });

@@ -1,4 +1,4 @@
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { attemptReply } from '../../activities/model/attempt-reply.ts';
 import { modelAccess } from '../../worker/model-access.ts';
 import { reply, startScriptedModel } from '../../worker/scripted-model/index.ts';
@@ -24,7 +24,7 @@ async function answers(env: NodeJS.ProcessEnv): Promise<boolean> {
   return attempted.kind === 'judged';
 }
 
-it.each([
+test.each([
   ['a key', { ANTHROPIC_API_KEY: 'key' }],
   ['a key with the line end of the file it was read from', { ANTHROPIC_API_KEY: 'key\n' }],
   ['a token', { ANTHROPIC_AUTH_TOKEN: 'token' }],
@@ -35,7 +35,7 @@ it.each([
   expect(await answers(env)).toBe(true);
 });
 
-it.each([
+test.each([
   ['a key of two lines', { ANTHROPIC_API_KEY: 'sk-CANARY\nmore' }],
   ['a key with a letter that no header has', { ANTHROPIC_API_KEY: 'sk-CANARY…' }],
   ['a token of two words', { ANTHROPIC_AUTH_TOKEN: 'Bearer CANARY' }],
@@ -48,7 +48,7 @@ it.each([
   expect(String(error)).not.toContain('CANARY');
 });
 
-it('blank variables are as good as none: the scripted model answers', async () => {
+test('blank variables are as good as none: the scripted model answers', async () => {
   const access = await modelAccess({ ANTHROPIC_API_KEY: ' ', ANTHROPIC_BASE_URL: '' });
   onTestFinished(() => access.close());
   expect(access.scripted).toBe(true);

@@ -1,5 +1,5 @@
 import { ActivityNotFoundError, type Client } from '@temporalio/client';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { formatIdentity, processIdentity } from '../../activities/process/identity.ts';
 import { fileLock } from '../../worker/embedded/file-lock.ts';
 import { startReaper } from '../../worker/reaper.ts';
@@ -48,7 +48,7 @@ function server(
 
 const memoOf = (phase: string | undefined) => (phase === undefined ? {} : { perdure: { phase } });
 
-it('L50 sessions that run are looked at, and no others', async () => {
+test('sessions that run are looked at, and no others (L50)', async () => {
   const phases = { 's-1': 'running', 's-2': 'waiting_approval', 's-3': 'parked', 's-4': 'idle' };
   const { client, failed } = server({ 's-1': ['1'], 's-2': ['2'], 's-3': ['3'], 's-4': ['4'] }, [], undefined, phases);
   const dirs = { lockDir: tempDir(), workersDir: tempDir() };
@@ -58,7 +58,7 @@ it('L50 sessions that run are looked at, and no others', async () => {
   expect(failed.map(({ activityId }) => activityId)).toEqual(['1']);
 });
 
-it('L50 what another worker has taken over already keeps none of the rest from being taken over, and is no warning', async () => {
+test('what another worker has taken over already keeps none of the rest from being taken over, and is no warning (L50)', async () => {
   const { client, failed } = server({ 's-1': ['1', '2'], 's-2': ['3'] }, ['1']);
   const warnings: string[] = [];
   const reaper = startReaper({
@@ -74,7 +74,7 @@ it('L50 what another worker has taken over already keeps none of the rest from b
   expect(failed.map(({ activityId }) => activityId).toSorted()).toEqual(['2', '3']);
 });
 
-it('L30 L50 what a hook command of a dead worker left running is ended before its work is given back', async () => {
+test('what a hook command of a dead worker left running is ended before its work is given back (L30 L50)', async () => {
   const { alive } = await processNamed(`hook/${dead}/1`);
   const seen: boolean[] = [];
   const { client } = server({ 's-1': ['1'] }, [], () => void seen.push(alive()));
@@ -90,7 +90,7 @@ it('L30 L50 what a hook command of a dead worker left running is ended before it
   expect(seen).toEqual([false]);
 });
 
-it("L3 L50 two that start at once give work back once: the attempt that then begins is no dead worker's", async () => {
+test("two that start at once give work back once: the attempt that then begins is no dead worker's (L3 L50)", async () => {
   const { client, failed } = server({ 's-1': ['1', '2'], 's-2': ['3'] }, []);
   const lockDir = tempDir();
   const reapers = [1, 2].map(() =>
@@ -101,7 +101,7 @@ it("L3 L50 two that start at once give work back once: the attempt that then beg
   expect(failed.map(({ activityId }) => activityId).toSorted()).toEqual(['1', '2', '3']);
 });
 
-it('L50 while another worker of the machine looks, it looks for this one as well', async () => {
+test('while another worker of the machine looks, it looks for this one as well (L50)', async () => {
   const { client, failed } = server({ 's-1': ['1'] }, []);
   const lockDir = tempDir();
   const release = await fileLock(lockDir, { doing: 'looking', waitMs: 0 });

@@ -62,7 +62,7 @@ async function session({ script, providers = [] }: Setup) {
 
 const changed = (...paths: readonly string[]) => expect.objectContaining({ kind: 'files_changed', paths });
 
-test('L43 a file that was read and then changed by someone else is told once, and again when it changes again', async () => {
+test('a file that was read and then changed by someone else is told once, and again when it changes again (L43)', async () => {
   const { turn, file, bodies } = await session({
     script: [reply([toolUse('read', { path: 'a.txt' })]), reply('1'), reply('2'), reply('3'), reply('4'), reply('5')],
   });
@@ -80,7 +80,7 @@ test('L43 a file that was read and then changed by someone else is told once, an
   expect(await turn()).toEqual([]);
 });
 
-test("L43 what the agent's own file tools change is not told, what another changes after them is", async () => {
+test("what the agent's own file tools change is not told, what another changes after them is (L43)", async () => {
   const { turn, file } = await session({
     script: [
       reply([toolUse('write', { path: 'sub/new.txt', content: 'one' })]),
@@ -96,7 +96,7 @@ test("L43 what the agent's own file tools change is not told, what another chang
   expect(await turn()).toEqual([changed('sub/new.txt')]);
 });
 
-test('L43 a worker that takes a session over finds in the transcript what was seen and told', async () => {
+test('a worker that takes a session over finds in the transcript what was seen and told (L43)', async () => {
   const { turn, file, deps, opened, head } = await session({
     script: [reply([toolUse('read', { path: 'a.txt' })]), reply('1'), reply('2')],
   });
@@ -114,7 +114,7 @@ test('L43 a worker that takes a session over finds in the transcript what was se
   expect(await other.collect(config, { view: told, added: [] })).toEqual([]);
 });
 
-test('L43 what a provider says is attached once until it says something else', async () => {
+test('what a provider says is attached once until it says something else (L43)', async () => {
   let said = 'remember the milk';
   let asked = 0;
   const collect = (): string => (asked++, said);

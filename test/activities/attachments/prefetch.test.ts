@@ -20,7 +20,7 @@ function ahead(providers: readonly AttachmentProvider[], sessions?: number) {
   return { ...prefetch(providers, { log, ...(sessions === undefined ? {} : { sessions }) }), warnings };
 }
 
-test('L43 only what has settled is taken, and what is slow is not asked twice meanwhile', async () => {
+test('only what has settled is taken, and what is slow is not asked twice meanwhile (L43)', async () => {
   const slow = deferred();
   let asked = 0;
   const { start, take } = ahead([
@@ -40,7 +40,7 @@ test('L43 only what has settled is taken, and what is slow is not asked twice me
   expect(asked).toBe(1);
 });
 
-test('L43 what was taken for a request that came to nothing is given again, and never for the next', async () => {
+test('what was taken for a request that came to nothing is given again, and never for the next (L43)', async () => {
   const { start, take } = ahead([{ name: 'fast', collect: () => 'news' }]);
   start(run());
   await until(() => take(session, 4).length > 0);
@@ -48,7 +48,7 @@ test('L43 what was taken for a request that came to nothing is given again, and 
   expect(take(session, 7)).toEqual([]);
 });
 
-test('L13 a provider that fails, takes too long or has nothing new adds nothing; the first two are reported', async () => {
+test('a provider that fails, takes too long or has nothing new adds nothing; the first two are reported (L13)', async () => {
   const { start, take, warnings } = ahead([
     { name: 'bad', collect: () => Promise.reject(new Error('boom')) },
     { name: 'late', timeoutMs: 10, collect: () => new Promise(() => {}) },

@@ -15,7 +15,7 @@ async function ask(answers: Answer[], attempt = attemptOf(), text = 'What?') {
   return { answer: await askModel(port, { system: 'Be brief.', text, maxTokens: 50 }), asked };
 }
 
-test('L10 the small model is asked without tools, and what it was billed is priced as the run says', async () => {
+test('the small model is asked without tools, and what it was billed is priced as the run says (L10)', async () => {
   const { answer, asked } = await ask(['This.']);
   expect(answer).toMatchObject({
     kind: 'text',
@@ -40,13 +40,13 @@ test.each([
   ['one that does not pass', status(401), { kind: 'failed', status: 401 }],
   ['a question that is too long', status(413), { kind: 'too_long' }],
   ['no words', '', { kind: 'empty', detail: 'claude-small answered with nothing' }],
-] as const)('L14 a failure is the answer at once, and says what may help: %s', async (_, failing, failure) => {
+] as const)('a failure is the answer at once, and says what may help: %s (L14)', async (_, failing, failure) => {
   const { answer, asked } = await ask([failing]);
   expect(answer).toMatchObject({ kind: 'failed', failure });
   expect(asked).toHaveLength(1);
 });
 
-test('L51 a try that failed half-way is in the spend', async () => {
+test('a try that failed half-way is in the spend (L51)', async () => {
   const broken: Answer = async function* () {
     for await (const event of saying('half')) {
       if (event.type === 'content_block_stop') return;
@@ -56,7 +56,7 @@ test('L51 a try that failed half-way is in the spend', async () => {
   expect((await ask([broken])).answer).toMatchObject({ kind: 'failed', spend: { usage: { input: 1_000 } } });
 });
 
-test('L47 an aborted signal ends it', async () => {
+test('an aborted signal ends it (L47)', async () => {
   const attempt = attemptOf();
   expect((await ask([hanging(() => attempt.abort('stop'))], attempt)).answer.kind).toBe('aborted');
 });
@@ -65,7 +65,7 @@ test('a text that reaches the limit says that it was cut', async () => {
   expect((await ask([() => saying('Half a', 'max_tokens')])).answer).toMatchObject({ kind: 'text', cut: true });
 });
 
-test('L58 a lone surrogate in what it is asked does not make the request unreadable', async () => {
+test('a lone surrogate in what it is asked does not make the request unreadable (L58)', async () => {
   const { asked } = await ask(['This.'], attemptOf(), 'half \ud83d of a pair, \ud83d\ude00 whole');
   expect(asked[0]?.messages).toEqual([{ role: 'user', content: 'half \ufffd of a pair, \ud83d\ude00 whole' }]);
 });

@@ -26,7 +26,7 @@ const call = (size: number, thinks = false): Entry[] => [
 ];
 const done = (thinks = false): Entry => reply([...(thinks ? [thinkingBlock('hm')] : []), textBlock('Done.')]);
 
-test('L59 an open trajectory with signed thinking that fits stays whole, however many rounds it has', () => {
+test('an open trajectory with signed thinking that fits stays whole, however many rounds it has (L59)', () => {
   const entries = [
     runStarted(1),
     user('Old.'),
@@ -42,22 +42,22 @@ test('L59 an open trajectory with signed thinking that fits stays whole, however
   expect(kept(entries)).toMatchObject({ from: 8, prompts: [7] });
 });
 
-test('L59 one that does not fit is summarised whole, its last round too; the prompt stays', () => {
+test('one that does not fit is summarised whole, its last round too; the prompt stays (L59)', () => {
   const entries = [runStarted(1), user('Go.'), ...call(900, true), ...call(900), ...call(100)];
   expect(kept(entries)).toMatchObject({ from: entries.length, prompts: [1] });
 });
 
-test('L10 without thinking the newest rounds that fit stay, and a round is never split', () => {
+test('without thinking the newest rounds that fit stay, and a round is never split (L10)', () => {
   const entries = [runStarted(1), user('Go.'), ...call(900), ...call(300), ...call(100)];
   expect(kept(entries)).toMatchObject({ from: 4, prompts: [1] });
 });
 
-test('L10 a newest round larger than the share of recent messages stays while two fifths of the window hold it', () => {
+test('a newest round larger than the share of recent messages stays while two fifths of the window hold it (L10)', () => {
   expect(kept([runStarted(1), user('Go.'), ...call(100), ...call(1_300)])).toMatchObject({ from: 4 });
   expect(kept([runStarted(1), user('Go.'), ...call(100), ...call(1_700)])).toMatchObject({ from: 6 });
 });
 
-test('L10 a message that has no answer yet stays, whatever its size', () => {
+test('a message that has no answer yet stays, whatever its size (L10)', () => {
   const entries = [
     runStarted(1),
     user('Old.'),
@@ -70,7 +70,7 @@ test('L10 a message that has no answer yet stays, whatever its size', () => {
   expect(kept(entries)?.from).toBeLessThanOrEqual(7);
 });
 
-test('L10 of very long prompts the first stays, and of the others the newest that fit a quarter of the window', () => {
+test('of very long prompts the first stays, and of the others the newest that fit a quarter of the window (L10)', () => {
   const entries = [
     runStarted(1),
     user('a'.repeat(300)),
@@ -83,13 +83,13 @@ test('L10 of very long prompts the first stays, and of the others the newest tha
   expect(kept(entries)).toMatchObject({ from: 8, prompts: [1, 7] });
 });
 
-test('L9 L10 a stretch that is shown short is kept short, or summarised, never cut', () => {
+test('a stretch that is shown short is kept short, or summarised, never cut (L9 L10)', () => {
   const entries = [runStarted(1), user('Go.'), ...call(900), ...call(900), ...collapsed(2, 4, 'Short.'), ...call(100)];
   expect(kept(entries, 10_000)).toBeNull();
   expect(kept(entries)).toMatchObject({ from: 8 });
 });
 
-test('L10 with the summary of a former compaction alone there is nothing to summarise', () => {
+test('with the summary of a former compaction alone there is nothing to summarise (L10)', () => {
   const entries = [runStarted(1), user('Go.'), ...call(900), boundary('Before.', 4, [1]), ...call(100)];
   expect(kept(entries)).toBeNull();
 });
@@ -104,7 +104,7 @@ const arbitrary = fc.array(
   { maxLength: 20 },
 );
 
-test('L59 no compaction cuts a trajectory with signed thinking, and none parts a reply from its outcomes', () => {
+test('no compaction cuts a trajectory with signed thinking, and none parts a reply from its outcomes (L59)', () => {
   fc.assert(
     fc.property(arbitrary, fc.constantFrom('auto' as const, 'reactive' as const), (parts, trigger) => {
       const entries = [runStarted(1), user('Go.'), ...parts.flat()];

@@ -35,7 +35,7 @@ async function run(options: Partial<BenchOptions> = {}) {
 
 const refused = (): Error => APIError.generate(400, { error: { message: 'no' } }, 'no', new Headers());
 
-test('L9 whole old rounds are staged, at most four stretches, the newest and the prompt left alone, and the view is unchanged', async () => {
+test('whole old rounds are staged, four stretches at most, the newest and the prompt left alone; the view is unchanged (L9)', async () => {
   const bench = await run();
   const result = await bench.collapse();
   if (result.kind !== 'staged') throw new Error(result.kind);
@@ -54,7 +54,7 @@ test('L9 whole old rounds are staged, at most four stretches, the newest and the
   expect(bench.lines).toMatchObject([{ type: 'collapse_staged', savings: result.savings }, { fate: 'stored' }]);
 });
 
-test('L9 committing them saves about what was said, and the short form names what the read tool opens', async () => {
+test('committing them saves about what was said, and the short form names what the read tool opens (L9)', async () => {
   const bench = await run();
   const result = await bench.collapse();
   if (result.kind !== 'staged') throw new Error(result.kind);
@@ -68,13 +68,13 @@ test('L9 committing them saves about what was said, and the short form names wha
   expect(JSON.stringify(project(committed, new Map())[0])).toMatch(/perdure:entry\/2-\d+.*Short one\./);
 });
 
-test('L9 L19 stretches are as large as the window of the model in use wants them', async () => {
+test('stretches are as large as the window of the model in use wants them (L9 L19)', async () => {
   const bench = await run({ window: 40_000, nextWindow: 1_000 });
   expect(await bench.collapse()).toMatchObject({ kind: 'failed', detail: expect.stringContaining('large enough') });
   expect(await bench.collapse(attemptOf(), { model: 1 })).toMatchObject({ kind: 'staged' });
 });
 
-test('L9 what is staged is not staged again', async () => {
+test('what is staged is not staged again (L9)', async () => {
   const bench = await run();
   const first = await bench.collapse();
   if (first.kind !== 'staged') throw new Error(first.kind);
@@ -85,13 +85,13 @@ test('L9 what is staged is not staged again', async () => {
   for (const [at, { from }] of ranges.entries()) expect(from).toBeGreaterThanOrEqual(ranges[at - 1]?.to ?? 0);
 });
 
-test('L59 an open trajectory with signed thinking is left whole', async () => {
+test('an open trajectory with signed thinking is left whole (L59)', async () => {
   const bench = await run({ entries: [runStarted(1), user('Go.'), ...rounds(20, true)] });
   expect(await bench.collapse()).toMatchObject({ kind: 'failed', detail: expect.stringContaining('nothing in view') });
   expect(bench.asked).toHaveLength(0);
 });
 
-test('L9 a stretch that the small model fails on is passed over; when all fail, nothing is stored', async () => {
+test('a stretch that the small model fails on is passed over; when all fail, nothing is stored (L9)', async () => {
   const bench = await run({ answers: [refused(), 'Short.', 'x'.repeat(9_000), refused()] });
   const result = await bench.collapse();
   if (result.kind !== 'staged') throw new Error(result.kind);
@@ -101,7 +101,7 @@ test('L9 a stretch that the small model fails on is passed over; when all fail, 
   expect(failing.lines.at(-1)).toMatchObject({ fate: 'died' });
 });
 
-test('L9 L47 a lost completion is found again, and a cancelled staging stores nothing', async () => {
+test('a lost completion is found again, and a cancelled staging stores nothing (L9 L47)', async () => {
   const bench = await run();
   expect(await bench.collapse(attemptOf(2))).toEqual(await bench.collapse(attemptOf(1)));
   expect(bench.asked).toHaveLength(4);
@@ -110,7 +110,7 @@ test('L9 L47 a lost completion is found again, and a cancelled staging stores no
   expect(await cancelled.collapse(attempt)).toMatchObject({ kind: 'nothing', spend: { usage: { input: 2_000 } } });
 });
 
-test('L51 what is left to spend ends the staging: what was made by then is staged', async () => {
+test('what is left to spend ends the staging: what was made by then is staged (L51)', async () => {
   const bench = await run();
   const result = await bench.collapse(attemptOf(), { left: { tokens: 2_000 } });
   expect(result).toMatchObject({ kind: 'staged', savings: { length: 2 }, spend: { usage: { input: 2_000 } } });

@@ -38,7 +38,7 @@ async function run(options: Partial<BenchOptions> = {}, trigger: 'auto' | 'react
   return { ...bench, input, compact: (attempt = attemptOf()) => compact(bench.deps)(attempt, input) };
 }
 
-test('L10 a boundary holds the summary; the prompt of the run and the newest round stay as they are; it is strictly smaller', async () => {
+test('a boundary holds the summary; the prompt of the run and the newest round stay as they are; it is strictly smaller (L10)', async () => {
   const { compact: go, entries, lines, texts } = await run();
   const result = await go();
   if (result.kind !== 'compacted') throw new Error(result.kind);
@@ -59,7 +59,7 @@ test('L10 a boundary holds the summary; the prompt of the run and the newest rou
   expect(lines.at(1)).toMatchObject({ before: result.before, after: result.after, kept: 3 });
 });
 
-test('L10 a summary that saves nothing is a failure, and nothing is stored', async () => {
+test('a summary that saves nothing is a failure, and nothing is stored (L10)', async () => {
   const { compact: go, lines, deps, input } = await run({ answers: ['blah '.repeat(2_000)] });
   expect(await go()).toMatchObject({ kind: 'failed', detail: expect.stringContaining('saves nothing') });
   expect(lines.at(-1)).toMatchObject({ fate: 'died' });
@@ -69,18 +69,18 @@ test('L10 a summary that saves nothing is a failure, and nothing is stored', asy
 test.each<[string, BenchOptions['answers'], RegExp]>([
   ['a refusal', [() => saying('I will not.', 'refusal')], /refused to answer/],
   ['an error', [APIError.generate(400, { error: { message: 'no' } }, 'no', new Headers())], /400/],
-])('L10 %s in the place of a summary is a failure', async (_, answers, detail) => {
+])('%s in the place of a summary is a failure (L10)', async (_, answers, detail) => {
   const { compact: go } = await run({ ...(answers && { answers }) });
   expect(await go()).toMatchObject({ kind: 'failed', detail: expect.stringMatching(detail) });
 });
 
-test('L10 when nothing older is in view it leaves it as it is, without asking the model', async () => {
+test('when nothing older is in view it leaves it as it is, without asking the model (L10)', async () => {
   const { compact: go, asked } = await run({ entries: [runStarted(1), user('Hello.')] });
   expect(await go()).toMatchObject({ kind: 'as_is', tokens: expect.any(Number) });
   expect(asked).toHaveLength(0);
 });
 
-test('L10 a second compaction summarises the summary of the first, and the prompt still stays', async () => {
+test('a second compaction summarises the summary of the first, and the prompt still stays (L10)', async () => {
   const bench = await run({ answers: ['Summary one.', 'Summary two.'] });
   const first = await bench.compact();
   if (first.kind !== 'compacted') throw new Error(first.kind);
@@ -106,17 +106,17 @@ async function keptFrom(more: Partial<Compact>, options: Partial<BenchOptions>):
   return ((await bench.entries(head)).at(-1) as BoundaryEntry).from;
 }
 
-test('L24 a reactive compaction keeps less of what is recent', async () => {
+test('a reactive compaction keeps less of what is recent (L24)', async () => {
   const entries = [...long, ...['r7', 'r8', 'r9'].flatMap((name) => round(name, 60))];
   expect(await keptFrom({ trigger: 'reactive' }, { entries })).toBeGreaterThan(await keptFrom({}, { entries }));
 });
 
-test('L10 L19 what stays is what fits the window of the model in use', async () => {
+test('what stays is what fits the window of the model in use (L10 L19)', async () => {
   const primary = await keptFrom({}, { nextWindow: 2_000 });
   expect(await keptFrom({ model: 1 }, { nextWindow: 2_000 })).toBeLessThan(primary);
 });
 
-test('L10 a completion that was lost is found by the next attempt, which asks nothing', async () => {
+test('a completion that was lost is found by the next attempt, which asks nothing (L10)', async () => {
   const bench = await run();
   const first = await bench.compact(attemptOf(1));
   bench.lines.length = 0;
@@ -125,14 +125,14 @@ test('L10 a completion that was lost is found by the next attempt, which asks no
   expect(bench.lines.map((line) => line.type)).toEqual(['compaction_start', 'compaction_end', 'fate']);
 });
 
-test('L47 a cancelled compaction is discarded whole, and what it cost is said', async () => {
+test('a cancelled compaction is discarded whole, and what it cost is said (L47)', async () => {
   const attempt = attemptOf();
   const bench = await run({ answers: [hanging(() => attempt.abort('stop'))] });
   expect(await bench.compact(attempt)).toMatchObject({ kind: 'nothing', spend: { usage: { input: 1_000 } } });
   expect(bench.lines.at(-1)).toMatchObject({ fate: 'died' });
 });
 
-test('L50 L51 an attempt that a deploy ends throws, and the next one counts what it had cost', async () => {
+test('an attempt that a deploy ends throws, and the next one counts what it had cost (L50 L51)', async () => {
   const attempt = attemptOf();
   const bench = await run({ answers: [hanging(() => attempt.abort('deploy')), 'Short.'] });
   await expect(bench.compact(attempt)).rejects.toThrow('deploy');
@@ -140,7 +140,7 @@ test('L50 L51 an attempt that a deploy ends throws, and the next one counts what
   expect(again).toMatchObject({ kind: 'compacted', spend: { usage: { input: 2_000 } } });
 });
 
-test('L10 what pre-compact hooks say joins the instructions; hooks that fail are reported in the segment', async () => {
+test('what pre-compact hooks say joins the instructions; hooks that fail are reported in the segment (L10)', async () => {
   const told: unknown[] = [];
   const bench = await run({
     hooks: {
@@ -165,7 +165,7 @@ test('L10 what pre-compact hooks say joins the instructions; hooks that fail are
   ]);
 });
 
-test('L60 watchers see the hooks of a compaction at work, also those after it is stored', async () => {
+test('watchers see the hooks of a compaction at work, also those after it is stored (L60)', async () => {
   const { preCompact, postCompact, has } = runner({
     preCompact: [{ name: 'before', run: () => ({ instructions: 'Keep the port number.' }) }],
     postCompact: [{ name: 'after', run: () => Promise.reject(new Error('boom')) }],
@@ -185,7 +185,7 @@ test('L60 watchers see the hooks of a compaction at work, also those after it is
   expect(lines).toContainEqual({ type: 'hook_end', iteration: 2, hook: 'after', result: 'failed: boom' });
 });
 
-test('L10 what does not fit the small model is shortened, oldest first', async () => {
+test('what does not fit the small model is shortened, oldest first (L10)', async () => {
   const entries = [runStarted(1), user('Go.'), ...round('old', 30_000), ...round('mid', 9_000), ...round('new', 300)];
   const bench = await run({ entries, window: 20_000, smallWindow: 12_000, answers: ['Short.'] }, 'reactive');
   await bench.compact();
@@ -195,7 +195,7 @@ test('L10 what does not fit the small model is shortened, oldest first', async (
   expect(text?.includes('mid'.repeat(3_000))).toBe(true);
 });
 
-test('L10 what the small model finds too long is shown to it once more at half the length', async () => {
+test('what the small model finds too long is shown to it once more at half the length (L10)', async () => {
   const tooLong = APIError.generate(413, { error: { message: 'too long' } }, 'too long', new Headers());
   const bench = await run({
     entries: [...long, ...round('r7', 9_000), ...round('r8')],
@@ -207,7 +207,7 @@ test('L10 what the small model finds too long is shown to it once more at half t
   expect(second).toBeLessThan((first ?? 0) * 0.7);
 });
 
-test('L10 prompts of earlier runs are summarised, those of this run stay', async () => {
+test('prompts of earlier runs are summarised, those of this run stay (L10)', async () => {
   const entries = [
     runStarted(1),
     user('Old task.'),
@@ -225,14 +225,14 @@ test('L10 prompts of earlier runs are summarised, those of this run stay', async
   expect(seen).not.toContain('Old task.');
 });
 
-test('L10 a worker with the scripted model does not summarise a run of a real one', async () => {
+test('a worker with the scripted model does not summarise a run of a real one (L10)', async () => {
   const bench = await run();
   const scripted = compact({ ...bench.deps, scripted: true });
   await expect(scripted(attemptOf(), bench.input)).rejects.toThrow('only the scripted model');
   expect(bench.asked).toHaveLength(0);
 });
 
-test('L10 a stored prompt that is no longer seen is not read again', async () => {
+test('a stored prompt that is no longer seen is not read again (L10)', async () => {
   const lost = { kind: 'stored', hash: hashOf(Buffer.from('lost')), bytes: 4 } as const;
   const old: Entry = { kind: 'user', id: 'm-lost' as MessageId, body: lost };
   const entries = [

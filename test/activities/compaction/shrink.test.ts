@@ -31,7 +31,7 @@ async function bench(answers: readonly Answer[] = [], entries: readonly Entry[] 
   return { ...made, go, stage, kinds };
 }
 
-test('L8 L10 when they free enough that is all that is done: recorded as a model call records it, and no compaction', async () => {
+test('when they free enough that is all that is done: recorded as a model call records it, and no compaction (L8 L10)', async () => {
   const { go, kinds, asked, lines, deps } = await bench();
   const result = await go({ unlessFreed: 3_000 });
   if (result.kind !== 'shrunk') throw new Error(result.kind);
@@ -45,7 +45,7 @@ test('L8 L10 when they free enough that is all that is done: recorded as a model
   expect(await go({ unlessFreed: 3_000 }, attemptOf(2))).toEqual(result);
 });
 
-test('L8 L10 when they free too little a summary is made of what that leaves, by the same activity', async () => {
+test('when they free too little a summary is made of what that leaves, by the same activity (L8 L10)', async () => {
   const { go, kinds, texts } = await bench(['They went round.']);
   const result = await go({ unlessFreed: 5_000 });
   if (result.kind !== 'compacted') throw new Error(result.kind);
@@ -53,7 +53,7 @@ test('L8 L10 when they free too little a summary is made of what that leaves, by
   expect(texts()[0]).toContain('An older result, about 8000 characters');
 });
 
-test('L9 L10 before a summary is made, what is staged is committed', async () => {
+test('before a summary is made, what is staged is committed (L9 L10)', async () => {
   const staged: Entry = { kind: 'collapse_staged', from: 2, to: 4, short: 'Round 0 in short.' };
   const { go, kinds, texts } = await bench(['They went round.'], [...rounds(7), staged], 0);
   const result = await go({ unlessFreed: 5_000 });
@@ -66,7 +66,7 @@ test.each([
   ['a warm cache', rounds(7), 0],
   ['few results', rounds(5), COLD],
 ])(
-  'L8 L12 when nothing can be freed and nothing else is wanted, nothing is stored, told or asked: %s',
+  'when nothing can be freed and nothing else is wanted, nothing is stored, told or asked: %s (L8 L12)',
   async (_, entries, now) => {
     const { go, asked, lines } = await bench([], entries, now);
     expect(await go({ unlessFreed: -1 })).toMatchObject({ kind: 'unshrunk' });
@@ -75,7 +75,7 @@ test.each([
   },
 );
 
-test('L8 L10 a summary that fails leaves them shrunk', async () => {
+test('a summary that fails leaves them shrunk (L8 L10)', async () => {
   const { go, kinds } = await bench(['blah '.repeat(60_000)]);
   const result = await go({ unlessFreed: 5_000 });
   if (result.kind !== 'failed') throw new Error(result.kind);
@@ -83,7 +83,7 @@ test('L8 L10 a summary that fails leaves them shrunk', async () => {
   expect(await kinds(result.head)).toEqual(['user', 'microcompact']);
 });
 
-test('L8 L9 they are shrunk before short forms are staged; when that is enough none is made', async () => {
+test('they are shrunk before short forms are staged; when that is enough none is made (L8 L9)', async () => {
   const enough = await bench();
   const shrunk = await enough.stage(3_000);
   if (shrunk.kind !== 'shrunk') throw new Error(shrunk.kind);

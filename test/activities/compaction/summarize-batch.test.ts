@@ -14,7 +14,7 @@ async function run(...answers: Answer[]) {
   return { ...bench, result: await summarizeBatch(bench.deps)(attemptOf(), bench.request) };
 }
 
-test('L42 the small model is shown the batch alone and its first line is the summary; nothing is stored or shown live', async () => {
+test('the small model is shown the batch alone and its first line is the summary; nothing is stored or shown live (L42)', async () => {
   const { result, texts, lines } = await run('Read a.ts\nand more');
   expect(result).toMatchObject({ text: 'Read a.ts', spend: { usage: { input: 1_000 } } });
   expect(texts()[0]).toContain('const a = 1');
@@ -22,11 +22,11 @@ test('L42 the small model is shown the batch alone and its first line is the sum
   expect(lines).toEqual([]);
 });
 
-test('L42 a line is at most 120 characters', async () => {
+test('a line is at most 120 characters (L42)', async () => {
   expect((await run('word '.repeat(100))).result.text?.length).toBe(120);
 });
 
-test('L42 a model that fails or says nothing leaves no summary', async () => {
+test('a model that fails or says nothing leaves no summary (L42)', async () => {
   const refused = APIError.generate(400, { error: { message: 'no' } }, 'no', new Headers());
   expect((await run(refused)).result.text).toBeNull();
   expect((await run('', '', '')).result.text).toBeNull();

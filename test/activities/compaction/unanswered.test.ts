@@ -38,7 +38,7 @@ test.each<[string, Answer, number]>([
   ['an overload', status(529), 1],
   ['an error of the server', status(500), 1],
   ['no words', '', 1],
-])('L14 L15 what may pass is another attempt after a wait that holds no slot: %s', async (_, answer, delay) => {
+])('what may pass is another attempt after a wait that holds no slot: %s (L14 L15)', async (_, answer, delay) => {
   const { compact: go, lines } = await run([answer, 'Short.']);
   const attempt = attemptOf();
   const failure = await thrown(go(attempt));
@@ -48,7 +48,7 @@ test.each<[string, Answer, number]>([
   expect((await go(attemptOf(2, attempt.left()), delay)).kind).toBe('compacted');
 });
 
-test('L14 L51 ten retries, then it has failed once; what was billed on the way is counted', async () => {
+test('ten retries, then it has failed once; what was billed on the way is counted (L14 L51)', async () => {
   const { compact: go, asked } = await run([broken, ...Array.from({ length: 10 }, () => status(500))]);
   let left: unknown;
   for (let number = 1; number <= 10; number += 1) {
@@ -62,7 +62,7 @@ test('L14 L51 ten retries, then it has failed once; what was billed on the way i
   expect(asked).toHaveLength(11);
 });
 
-test('L15 three empty texts in a row are a failure', async () => {
+test('three empty texts in a row are a failure (L15)', async () => {
   const { compact: go } = await run(['', '', '']);
   const first = attemptOf();
   await thrown(go(first));
@@ -72,7 +72,7 @@ test('L15 three empty texts in a row are a failure', async () => {
   expect(result).toMatchObject({ kind: 'failed', detail: expect.stringContaining('answered with nothing') });
 });
 
-test('L14 a wait of over a minute parks the run, announced, and the count goes on after it', async () => {
+test('a wait of over a minute parks the run, announced, and the count goes on after it (L14)', async () => {
   const { compact: go, lines } = await run([limited(90)], { failures: 2 });
   expect(await go()).toMatchObject({ kind: 'parked', waitMs: 90_000, failures: 3 });
   expect(lines).toContainEqual(expect.objectContaining({ type: 'retry', failures: 3, delayMs: 90_000 }));
@@ -80,7 +80,7 @@ test('L14 a wait of over a minute parks the run, announced, and the count goes o
   expect(await spent.compact()).toMatchObject({ kind: 'failed' });
 });
 
-test('L14 a wait that was announced and never reported is kept by the next attempt, which remembers nothing', async () => {
+test('a wait that was announced and never reported is kept by the next attempt, which remembers nothing (L14)', async () => {
   const { compact: go, asked } = await run([limited(6), 'Short.']);
   await thrown(go());
   expect(await thrown(go(attemptOf(2), 2_000))).toMatchObject({ nextRetryDelay: 4_000 });
@@ -88,19 +88,19 @@ test('L14 a wait that was announced and never reported is kept by the next attem
   expect((await go(attemptOf(3), 6_000)).kind).toBe('compacted');
 });
 
-test('L24 a reactive one does not park: it has failed, and the error that made it necessary is shown', async () => {
+test('a reactive one does not park: it has failed, and the error that made it necessary is shown (L24)', async () => {
   const { compact: go, lines } = await run([limited(90)], { trigger: 'reactive' });
   expect(await go()).toMatchObject({ kind: 'failed', detail: expect.stringContaining('429') });
   expect(lines.map(({ type }) => type)).not.toContain('retry');
 });
 
-test('L10 what does not pass fails at once', async () => {
+test('what does not pass fails at once (L10)', async () => {
   const { compact: go, asked } = await run([status(401)]);
   expect(await go()).toMatchObject({ kind: 'failed', detail: expect.stringMatching(/could not be made: 401/) });
   expect(asked).toHaveLength(1);
 });
 
-test('L51 there is no further attempt when what was left is spent', async () => {
+test('there is no further attempt when what was left is spent (L51)', async () => {
   const { compact: go } = await run([broken], { left: { tokens: 1_000 } });
   expect(await go()).toMatchObject({
     kind: 'failed',

@@ -9,7 +9,7 @@ import { compiled, startNode } from '../../support/compiled.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { until } from '../../support/until.ts';
 
-test('L21 a command that still runs when the worker exits dies with it, and all that it started', async () => {
+test('a command that still runs when the worker exits dies with it, and all that it started (L21)', async () => {
   const cwd = tempDir();
   await once(startNode(compiled('test/activities/hooks/exiting-process.ts'), cwd), 'exit');
   const pids = readFileSync(join(cwd, 'pids'), 'utf8').trim().split(' ').map(Number);

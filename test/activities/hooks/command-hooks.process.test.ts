@@ -55,7 +55,7 @@ test('a command sees no variable that is not on the list', async () => {
   expect(context).toEqual([{ hook: 'env', text: 'undefined string' }]);
 });
 
-test('L55 a command denies by status 2 with what it said on standard error', async () => {
+test('a command denies by status 2 with what it said on standard error (L55)', async () => {
   const hooks = runner({ preTool: [{ name: 'guard', command: 'echo not on my watch >&2; exit 2' }] });
   const { decision, failed } = await hooks.preTool(hookContext(), call);
   expect(decision).toEqual({ kind: 'deny', why: 'not on my watch' });
@@ -81,7 +81,7 @@ test.each([
   ['a key it may not have', `echo '{"desicion":"deny"}'`, /^its answer is not one of a preTool hook: .*desicion/],
   ['a wrong value', `echo '{"decision":"maybe"}'`, /^its answer is not one of a preTool hook: decision: /],
   ['too much', 'yes | head -c 1200000', 'printed more than 1 MiB'],
-])('L30 a hook with %s is a failure that is reported and changes nothing', async (_, command, detail) => {
+])('a hook with %s is a failure that is reported and changes nothing (L30)', async (_, command, detail) => {
   const { decision, input, stop, failed } = await runner({ preTool: [{ name: 'h', command }] }).preTool(
     hookContext(),
     call,
@@ -114,7 +114,7 @@ test('a command that does not read what it is told is no failure', async () => {
   expect({ decision, failed }).toEqual({ decision: { kind: 'allow' }, failed: [] });
 });
 
-test('L30 a command that is out of time dies with all it started', async () => {
+test('a command that is out of time dies with all it started (L30)', async () => {
   const context = hookContext();
   const command = 'sh -c "trap : TERM; sleep 300 & echo $! > child; wait" & while :; do sleep 1; done';
   const hooks = runner({ stop: [{ name: 'slow', command, timeoutMs: 1_000 }] });
@@ -126,7 +126,7 @@ test('L30 a command that is out of time dies with all it started', async () => {
   expect(processInfo(child)).toBeNull();
 });
 
-test('L21 a command that nobody waits for ends when the worker stops, and none begins any more', async () => {
+test('a command that nobody waits for ends when the worker stops, and none begins any more (L21)', async () => {
   const cwd = tempDir();
   const hooks = runner({ postSampling: [{ name: 'slow', command: 'echo $$ > new; mv new pid; sleep 300' }] });
   const told = hooks.postSampling(hookContext({ cwd }), {} as Message);
@@ -138,7 +138,7 @@ test('L21 a command that nobody waits for ends when the worker stops, and none b
   expect(late).toEqual({ failed: [{ hook: 'slow', detail: 'stopped before it ran' }] });
 });
 
-test('L47 a command that is stopped dies at once', async () => {
+test('a command that is stopped dies at once (L47)', async () => {
   const stopping = new AbortController();
   const cwd = tempDir();
   const running = runner({ preCompact: [{ name: 'slow', command: 'touch began; sleep 300' }] }).preCompact(

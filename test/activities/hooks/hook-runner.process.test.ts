@@ -5,7 +5,7 @@ import { hookContext, runner } from './support.ts';
 
 const call = { name: 'bash', input: { command: 'ls' } };
 
-test('L33 pre-tool hooks run in order, each on the input the last one left', async () => {
+test('pre-tool hooks run in order, each on the input the last one left (L33)', async () => {
   const seen: unknown[] = [];
   const add =
     (letter: string) =>
@@ -18,7 +18,7 @@ test('L33 pre-tool hooks run in order, each on the input the last one left', asy
   expect(input).toEqual({ command: 'ls a b' });
 });
 
-test('L55 of the answers of pre-tool hooks deny outweighs ask and ask outweighs allow', async () => {
+test('of the answers of pre-tool hooks deny outweighs ask and ask outweighs allow (L55)', async () => {
   const allow = () => ({ decision: 'allow' }) as const;
   const ask = () => ({ decision: 'ask', reason: 'look first' }) as const;
   const deny = () => ({ decision: 'deny', reason: 'no' }) as const;
@@ -54,14 +54,14 @@ test('a hook about some tools is not asked about others', async () => {
   ]);
 });
 
-test('L41 the first reason to stop is the one that is told', async () => {
+test('the first reason to stop is the one that is told (L41)', async () => {
   const { stop, context } = await runner({
     postTool: [() => ({ context: 'careful' }), () => ({ stop: 'enough' }), () => ({ stop: 'quite' })],
   }).postTool(hookContext(), { ...call, content: '', isError: false });
   expect({ stop, context }).toEqual({ stop: 'enough', context: [{ hook: 'function', text: 'careful' }] });
 });
 
-test('L30 a stop hook that prevents outweighs those that block, whose texts are told together', async () => {
+test('a stop hook that prevents outweighs those that block, whose texts are told together (L30)', async () => {
   const block = (text: string) => () => ({ block: text });
   const verdict = async (...stop: readonly (() => { block?: string; prevent?: string })[]) =>
     (await runner({ stop }).stop(hookContext(), { text: 'done', active: true })).verdict;
@@ -75,7 +75,7 @@ test('L30 a stop hook that prevents outweighs those that block, whose texts are 
   });
 });
 
-test('L30 a function that throws, answers nonsense or does not end is reported and is no vote', async () => {
+test('a function that throws, answers nonsense or does not end is reported and is no vote (L30)', async () => {
   const stop = [
     { name: 'throws', run: () => Promise.reject(new Error('boom')) },
     { name: 'nonsense', run: () => ({ blok: 'x' }) as object },
@@ -110,7 +110,7 @@ test.each([
     Object.defineProperty({}, 'value', { enumerable: true, get: () => nothing() }),
     /text/,
   ],
-])('L33 an input of %s is a failure that is told, and the next hook gets the one before', async (_, input, why) => {
+])('an input of %s is a failure that is told, and the next hook gets the one before (L33)', async (_, input, why) => {
   const next = {
     name: 'next',
     command: 'grep -q \'"input":{"command":"ls"}\' && exit 0; echo other input >&2; exit 2',
@@ -126,14 +126,14 @@ function nothing(): never {
   throw Object.create(null);
 }
 
-test('L33 what a hook answers is told to the next as JSON, and what it does to it later changes nothing', async () => {
+test('what a hook answers is told to the next as JSON, and what it does to it later changes nothing (L33)', async () => {
   const answered = { at: new Date(0), list: [undefined], gone: undefined };
   const { input } = await runner({ preTool: [() => ({ input: answered })] }).preTool(hookContext(), call);
   answered.list.push(undefined);
   expect(input).toEqual({ at: '1970-01-01T00:00:00.000Z', list: [null] });
 });
 
-test('L30 of every kind, a hook that throws what has no text is reported and changes nothing', async () => {
+test('of every kind, a hook that throws what has no text is reported and changes nothing (L30)', async () => {
   const hooks = runner({
     sessionStart: [nothing],
     promptSubmitted: [nothing],
@@ -160,7 +160,7 @@ test('texts are bounded: 10,000 characters for the model, 4,000 through the work
   expect(stop).toBe(`${'x'.repeat(3_998)}\uFFFD…`);
 });
 
-test('L60 whoever watches is told of each hook as it starts and ends', async () => {
+test('whoever watches is told of each hook as it starts and ends (L60)', async () => {
   const events: HookEvent[] = [];
   const watch = (event: HookEvent): void => void events.push(event);
   await runner({ sessionStart: [{ name: 'greet', run: () => ({ context: 'hello' }) }] }).sessionStart(

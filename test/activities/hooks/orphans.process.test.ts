@@ -14,7 +14,7 @@ test.each([
   ['of another boot or machine is left alone', `hook/${dead.replace(/\/[0-9a-f]{8}\//, '/00000000/')}/1`, true],
   ['of a call of a tool is left alone', '0'.repeat(64), true],
   ['with a name that nobody gave it is left alone', 'hook/who/knows', true],
-])('L30 a process %s', async (_, name, stays) => {
+])('a process %s (L30)', async (_, name, stays) => {
   const { alive } = await processNamed(name);
   await endOrphans();
   expect(alive()).toBe(stays);

@@ -37,7 +37,7 @@ test('what a hook says to a prompt follows the prompt, in the transcript and for
   expect(lines.filter(({ type }) => type === 'hook_start' || type === 'notice')).toHaveLength(4);
 });
 
-test('L16 what a hook said is shown again by an attempt that finds the reply stored', async () => {
+test('what a hook said is shown again by an attempt that finds the reply stored (L16)', async () => {
   const { model, input, lines } = await bench({ promptSubmitted: [() => ({ context: 'branch main' })] }, [
     reply('Done.'),
   ]);
@@ -48,7 +48,7 @@ test('L16 what a hook said is shown again by an attempt that finds the reply sto
   expect(lines.filter(({ type }) => type === 'notice')).toEqual([{ type: 'notice', notice }]);
 });
 
-test('L41 a hook that stops a prompt ends the run before the model is called', async () => {
+test('a hook that stops a prompt ends the run before the model is called (L41)', async () => {
   const { model, input, sent } = await bench({ promptSubmitted: [() => ({ stop: 'not on a Friday' })] }, []);
   expect(await model(fakeAttempt(), input())).toMatchObject({ kind: 'hook_stopped', detail: 'not on a Friday' });
   expect(sent.requests).toHaveLength(0);

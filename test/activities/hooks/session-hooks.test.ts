@@ -20,7 +20,7 @@ async function systemOf(deps: Deps, run: number, attempt = fakeAttempt()): Promi
   return (await deps.config(opened.config)).system;
 }
 
-test('L13 L58 what a hook says when a session starts is in the system prompt of all its runs, and is asked once', async () => {
+test('what a hook says when a session starts is in the system prompt of all its runs, and is asked once (L13 L58)', async () => {
   let asked = 0;
   const { deps, lines, warnings } = await benchDeps({ script: [] });
   const hooks = runner({
@@ -40,7 +40,7 @@ test('L13 L58 what a hook says when a session starts is in the system prompt of 
   expect(asked).toBe(1);
 });
 
-test('L50 hooks at a start that a deploy cut short are asked by the next attempt', async () => {
+test('hooks at a start that a deploy cut short are asked by the next attempt (L50)', async () => {
   const { deps } = await benchDeps({ script: [] });
   const attempt = fakeAttempt();
   const hooks = runner({ sessionStart: [() => (attempt.abort('deploy'), { context: 'rules' })] });
@@ -54,7 +54,7 @@ test('hooks that come with a later worker do not see the start of an old session
   expect(await systemOf({ ...deps, hooks }, 2)).not.toContain('too late');
 });
 
-test('L13 a hook is told that the session ends, once its end is stored, in its workspace', async () => {
+test('a hook is told that the session ends, once its end is stored, in its workspace (L13)', async () => {
   const bench = await benchDeps({ script: [] });
   const told: unknown[] = [];
   const hooks = runner({
@@ -85,7 +85,7 @@ async function stopping(hooks: HookConfig) {
   };
 }
 
-test('L30 L60 stop hooks get the last reply, and watchers see them at work', async () => {
+test('stop hooks get the last reply, and watchers see them at work (L30 L60)', async () => {
   const told: unknown[] = [];
   const { ask, lines } = await stopping({
     stop: [{ name: 'tests', run: ({ text, active }) => (told.push(text, active), { block: 'tests fail' }) }],
@@ -99,7 +99,7 @@ test('L30 L60 stop hooks get the last reply, and watchers see them at work', asy
   ]);
 });
 
-test('L50 stop hooks of an attempt that is lost say nothing; those of a stopped run are no failure', async () => {
+test('stop hooks of an attempt that is lost say nothing; those of a stopped run are no failure (L50)', async () => {
   let running = 0;
   const { ask, lines } = await stopping({ stop: [() => (running++, new Promise<void>(() => {}))] });
   const [lost, stopped] = [fakeAttempt(1), fakeAttempt(2)];
@@ -114,7 +114,7 @@ test('L50 stop hooks of an attempt that is lost say nothing; those of a stopped 
   expect(await second).toEqual({ verdict: { kind: 'passed' }, failed: [] });
 });
 
-test('L13 L56 each after-stop handler runs once with the transcript; what fails or takes too long is reported', async () => {
+test('each after-stop handler runs once with the transcript; what fails or takes too long is reported (L13 L56)', async () => {
   const { deps, call, opened, warnings } = await benchDeps({ script: [reply('All done.')] });
   const replied = await call();
   const ran: string[] = [];

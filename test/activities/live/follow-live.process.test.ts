@@ -41,7 +41,7 @@ test('a session that does not exist yet is waited for, and seen from its first l
   ]);
 });
 
-test('L16 what a watcher was given of an attempt that died is taken back, with the attempt’s number', async () => {
+test('what a watcher was given of an attempt that died is taken back, with the attempt’s number (L16)', async () => {
   const { dir, open, say } = channel();
   const seen = watcher(dir, session);
   const first = open(1);
@@ -56,7 +56,7 @@ test('L16 what a watcher was given of an attempt that died is taken back, with t
   expect(seen.said()).toEqual(['hello']);
 });
 
-test('L16 an attempt that ended without a word is taken back when the next one begins', async () => {
+test('an attempt that ended without a word is taken back when the next one begins (L16)', async () => {
   const { dir, open, say } = channel();
   const seen = watcher(dir, session);
   say(open(1), 'cut off by a crash');
@@ -66,7 +66,7 @@ test('L16 an attempt that ended without a word is taken back when the next one b
   expect(seen.items[1]).toMatchObject({ type: 'tombstone', step: 1, attempt: 1 });
 });
 
-test('L16 who joins late never sees what is void: died, replaced, superseded or given up', async () => {
+test('who joins late never sees what is void: died, replaced, superseded or given up (L16)', async () => {
   const { dir, open, say } = channel();
   const attempts: [number, Opening, string, LiveFate | null][] = [
     [1, { attempt: 1 }, 'died', died('overloaded')],
@@ -87,7 +87,7 @@ test('L16 who joins late never sees what is void: died, replaced, superseded or 
   expect(seen.items.map((item) => item.type === 'text_delta' && item.text.trim())).toEqual(['one', 'three', 'five']);
 });
 
-test('L14 the announcement of a retry is seen although its attempt has died', async () => {
+test('the announcement of a retry is seen although its attempt has died (L14)', async () => {
   const { dir, open, say } = channel();
   const seen = watcher(dir, session);
   const writer = open(1);
@@ -98,7 +98,7 @@ test('L14 the announcement of a retry is seen although its attempt has died', as
   expect(seen.said()).toEqual([]);
 });
 
-test('L26 the deltas of a reply that is asked for again are taken back', async () => {
+test('the deltas of a reply that is asked for again are taken back (L26)', async () => {
   const { dir, open, say } = channel();
   const seen = watcher(dir, session);
   const cut = open(1);
@@ -118,7 +118,7 @@ test.each<[string, number, Opening]>([
   ['the next attempt', 1, { attempt: 2, retells: 1 }],
   ['a later step', 2, { supersedes: 1, retells: 1 }],
 ])(
-  'L16 L39 what an attempt showed that died after it had stored it is no void, when %s tells it again',
+  'what an attempt showed that died after it had stored it is no void, when %s tells it again (L16 L39)',
   async (_, step, by) => {
     const { dir, open, say } = channel();
     const seen = watcher(dir, session);

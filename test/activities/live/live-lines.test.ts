@@ -6,7 +6,7 @@ import type { LiveEvent } from '../../../activities/live/events.ts';
 const bytes = (lines: readonly unknown[]): Uint8Array =>
   new TextEncoder().encode(lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
 
-test('L60 what is said of compactions, collapses and hooks reaches those who read', () => {
+test('what is said of compactions, collapses and hooks reaches those who read (L60)', () => {
   const events: readonly LiveEvent[] = [
     { type: 'compaction_start', iteration: 1, trigger: 'auto' },
     { type: 'compaction_end', iteration: 1, before: 9, after: 5, kept: 1, summary: 's' },

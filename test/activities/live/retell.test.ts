@@ -1,16 +1,16 @@
 // What watchers are told of the end of a call.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { toolEnd } from '../../../activities/live/tell.ts';
 import type { CallLog } from '../../../activities/transcript/log/entries.ts';
 import { outcome } from '../../support/transcript.ts';
 
-it.each<[CallLog['outcome'], true | undefined]>([
+test.each<[CallLog['outcome'], true | undefined]>([
   ['ok', undefined],
   ['error', undefined],
   ['cancelled', undefined],
   ['unknown', true],
   ['not_run', true],
-])('L40 says of the outcome %s whether its time is that of a tool', (how, untimed) => {
+])('says of the outcome %s whether its time is that of a tool (L40)', (how, untimed) => {
   const log: CallLog = { key: null, name: 'bash', decision: 'allowed', duration: 34, outcome: how };
   const end = toolEnd(1, outcome(0, 'it', { log }));
   expect(end.durationMs).toBe(34);

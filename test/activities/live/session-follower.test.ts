@@ -160,7 +160,7 @@ function run(given: Given, { reconnect = false, during = true } = {}) {
 }
 
 test.each([false, true])(
-  'L16 what a watcher is left with is what was stored, each once (reconnecting: %s)',
+  'what a watcher is left with is what was stored, each once (reconnecting: %s) (L16)',
   (reconnect) => {
     fc.assert(
       fc.property(histories, (given) => {
@@ -175,7 +175,7 @@ test.each([false, true])(
   },
 );
 
-test('L16 who looks only at the end is given what was stored, in order, and no tombstone', () => {
+test('who looks only at the end is given what was stored, in order, and no tombstone (L16)', () => {
   fc.assert(
     fc.property(histories, (given) => {
       const { items } = run(given, { during: false });

@@ -31,7 +31,7 @@ function askOf(executed: Executed): Ask {
   return executed.ask;
 }
 
-test('L55 a call that would ask runs nothing, claims nothing and records nothing', async () => {
+test('a call that would ask runs nothing, claims nothing and records nothing (L55)', async () => {
   const { ran, run, shared } = asking();
   const create = (): never => {
     throw new Error('nothing is created');
@@ -50,12 +50,12 @@ test('L55 a call that would ask runs nothing, claims nothing and records nothing
   expect(ran).toEqual([]);
 });
 
-test('L55 a reason stays within 500 characters', async () => {
+test('a reason stays within 500 characters (L55)', async () => {
   const { run } = asking({ canUse: () => ({ kind: 'ask', rule: 'y'.repeat(9_000) }) });
   expect(askOf(await run()).reason).toHaveLength(500);
 });
 
-test('L55 an allowed call runs, and its log says what was allowed', async () => {
+test('an allowed call runs, and its log says what was allowed (L55)', async () => {
   const { ran, run } = asking();
   const { outcome } = done(await run({ kind: 'allow', inputHash: inputOfX }));
   expect(outcome).toMatchObject({ content: 'done', log: { decision: 'allowed', approved: { inputHash: inputOfX } } });
@@ -63,7 +63,7 @@ test('L55 an allowed call runs, and its log says what was allowed', async () => 
 });
 
 test.each([hashOf({ text: 'y' }), '', `${inputOfX}.2`, '../../x'])(
-  'L55 a decision for another input runs nothing: %s',
+  'a decision for another input runs nothing: %s (L55)',
   async (hash) => {
     const { ran, run } = asking();
     expect(await run({ kind: 'allow', inputHash: hash })).toMatchObject({
@@ -73,7 +73,7 @@ test.each([hashOf({ text: 'y' }), '', `${inputOfX}.2`, '../../x'])(
   },
 );
 
-test('L55 an edited input runs instead; both hashes are recorded and the model is told', async () => {
+test('an edited input runs instead; both hashes are recorded and the model is told (L55)', async () => {
   const { ran, run, store } = asking();
   const edited = await store('{"text": "edited"}');
   const { outcome } = done(await run({ kind: 'allow', inputHash: inputOfX, edited }));
@@ -89,7 +89,7 @@ test.each([
   ['by the check of the tool', '{"text": "bad"}', 'That will not do.'],
   ['by a deny rule', '{"text": "never"}', 'simple was denied: the rule'],
   ['because it is no JSON', '{', 'is no JSON'],
-])('L55 an edited input is validated again, and refused %s: the question is put again', async (_, json, sentence) => {
+])('an edited input is validated again, and refused %s: the question is put again (L55)', async (_, json, sentence) => {
   const { ran, run, store } = asking(
     {
       validate: async (input) => ((input as { text?: string }).text === 'bad' ? BAD : undefined),
@@ -111,7 +111,7 @@ test.each([
   expect(ran).toEqual([{ text: 'right' }]);
 });
 
-test('L55 what is wrong with an edited input is said on one line', async () => {
+test('what is wrong with an edited input is said on one line (L55)', async () => {
   const { run, store } = asking();
   const edited = await store('{"text": 3, "other": 1}');
   const { reason } = askOf(await run({ kind: 'allow', inputHash: inputOfX, edited }));
@@ -119,7 +119,7 @@ test('L55 what is wrong with an edited input is said on one line', async () => {
   expect(reason).not.toMatch(/ - |\n/);
 });
 
-test('L34 L55 an edited input that a rule marks fatal ends the run, as the model’s own would', async () => {
+test('an edited input that a rule marks fatal ends the run, as the model’s own would (L34 L55)', async () => {
   const evil: PermissionDecision = { kind: 'deny', why: 'a security rule', fatal: true };
   const canUse = (input: unknown) =>
     (input as { text?: string }).text === 'evil' ? evil : { kind: 'ask' as const, rule: 'r' };
@@ -130,14 +130,14 @@ test('L34 L55 an edited input that a rule marks fatal ends the run, as the model
   expect(ran).toEqual([]);
 });
 
-test.each(['0'.repeat(64), '../x', ''])('L55 an edited input that is not stored runs nothing: %j', async (edited) => {
+test.each(['0'.repeat(64), '../x', ''])('an edited input that is not stored runs nothing: %j (L55)', async (edited) => {
   const { ran, run } = asking();
   const { reason } = askOf(await run({ kind: 'allow', inputHash: inputOfX, edited: edited as Hash }));
   expect(reason).toContain('it is not in the store');
   expect(ran).toEqual([]);
 });
 
-test('L55 after a wrong edit of an input that a hook had put in place, the decision is still about the hook’s', async () => {
+test('after a wrong edit of an input that a hook had put in place, the decision is still about the hook’s (L55)', async () => {
   const preTool = async () => ({ decision: null, input: { text: 'hooked' }, stop: null, failed: [] });
   const hooks = { ...noHooks, has: (name: string) => name === 'preTool', preTool };
   const { ran, run, store } = asking({}, { hooks });
@@ -149,7 +149,7 @@ test('L55 after a wrong edit of an input that a hook had put in place, the decis
   expect(ran).toEqual([{ text: 'hooked' }]);
 });
 
-test('L38 L55 a working directory that is gone is no fault of an edited input: the model is told, nobody is asked again', async () => {
+test('a working directory that is gone is no fault of an edited input: the model is told, nobody is asked again (L38 L55)', async () => {
   const cwd = tempFolder();
   const { ran, run, store } = asking({}, { cwd, dir: join(cwd, 'gone') });
   const moved = await run({ kind: 'allow', inputHash: inputOfX, edited: await store('{"text": "edited"}') });
@@ -157,7 +157,7 @@ test('L38 L55 a working directory that is gone is no fault of an edited input: t
   expect(ran).toEqual([]);
 });
 
-test('L55 L34 a denial says who and why, and ends the run when it interrupts', async () => {
+test('a denial says who and why, and ends the run when it interrupts (L55 L34)', async () => {
   const { ran, run } = asking();
   const content = 'Not run: simple was denied by a person: too risky';
   expect(done(await run({ kind: 'deny', reason: 'too risky' }))).toMatchObject({
@@ -172,7 +172,7 @@ test('L55 L34 a denial says who and why, and ends the run when it interrupts', a
   expect(ran).toEqual([]);
 });
 
-test('L55 the same decision used twice runs the call once', async () => {
+test('the same decision used twice runs the call once (L55)', async () => {
   const { ran, run, shared } = asking();
   const allow = { kind: 'allow', inputHash: inputOfX } as const;
   expect(await run(allow)).toEqual(await run(allow));
@@ -180,7 +180,7 @@ test('L55 the same decision used twice runs the call once', async () => {
   expect((await findClaim(shared.store, { session, key: callRun().key }))?.generation).toBe(1);
 });
 
-test('L40 L55 an edited call that died is reported with what was decided', async () => {
+test('an edited call that died is reported with what was decided (L40 L55)', async () => {
   const { run, shared, store } = asking({
     call: async () => {
       throw Object.assign(new Error('the worker died'), { name: 'Died' });
@@ -199,7 +199,7 @@ test('L40 L55 an edited call that died is reported with what was decided', async
   });
 });
 
-test('L37 an early call that would ask is given up, and nothing of it counts', async () => {
+test('an early call that would ask is given up, and nothing of it counts (L37)', async () => {
   const { ran, shared } = asking({ risk: 'read', canUse: () => ({ kind: 'ask' }) });
   expect(await executeEarly(shared, request('simple'), { ...callRun(), id: 'early' })).toMatchObject({ kind: 'void' });
   expect(ran).toEqual([]);

@@ -45,7 +45,7 @@ test('an output changes no prototype and carries nothing it should not', async (
   expect(({} as { polluted?: number }).polluted).toBeUndefined();
 });
 
-test('L34 the text of a fatal failure, and why a run ends, stay within 2,000 characters', async () => {
+test('the text of a fatal failure, and why a run ends, stay within 2,000 characters (L34)', async () => {
   const throws = (error: Error) => simpleTool({ call: () => Promise.reject(error) });
   const fatal = done(
     await executeCall(bench([throws(new FatalToolFailure('k'.repeat(9_000)))]), request('simple'), callRun()),
@@ -58,7 +58,7 @@ test('L34 the text of a fatal failure, and why a run ends, stay within 2,000 cha
   expect(denied.facts.fatal?.detail.length).toBeLessThanOrEqual(2_000);
 });
 
-test('L10 an outcome of 100 tokens or more says how many, by estimate', async () => {
+test('an outcome of 100 tokens or more says how many, by estimate (L10)', async () => {
   expect((await outcomeOf({ content: 'x'.repeat(396) })).facts).toEqual({});
   expect((await outcomeOf({ content: 'x'.repeat(397) })).facts).toEqual({ tokens: 100 });
   const failing = simpleTool({ call: () => Promise.reject(new ToolFailure('y'.repeat(4_000))) });

@@ -13,7 +13,7 @@ function changing(provider: ToolProvider) {
   return { registry, names, warnings };
 }
 
-test('L44 a tool that came is there after a refresh, and one that went is not', async () => {
+test('a tool that came is there after a refresh, and one that went is not (L44)', async () => {
   let list: readonly Tool[] = [a, b];
   const { registry, names } = changing(() => list);
   expect(names()).toEqual(['a']);
@@ -25,7 +25,7 @@ test('L44 a tool that came is there after a refresh, and one that went is not', 
   expect(registry.get('a')).toBeUndefined();
 });
 
-test('L22 a list that did not change keeps its definitions', async () => {
+test('a list that did not change keeps its definitions (L22)', async () => {
   const { registry } = changing(() => [a]);
   const before = registry.definitions();
   await registry.refresh();
@@ -44,7 +44,7 @@ test.each<[string, ToolProvider, string]>([
     'broken',
   ],
   ['no list', () => undefined as never, 'the list of tools stays as it was'],
-])('L44 a bad list keeps the last good one and is said once: %s', async (_, bad, sentence) => {
+])('a bad list keeps the last good one and is said once: %s (L44)', async (_, bad, sentence) => {
   let provider = bad;
   const { registry, names, warnings } = changing(() => provider());
   await registry.refresh();
@@ -56,7 +56,7 @@ test.each<[string, ToolProvider, string]>([
   expect(names()).toEqual(['b']);
 });
 
-test('L44 a provider that hangs is waited for once, 5 s, and its answer counts when it comes', async () => {
+test('a provider that hangs is waited for once, 5 s, and its answer counts when it comes (L44)', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   let answer: (tools: readonly Tool[]) => void = () => undefined;

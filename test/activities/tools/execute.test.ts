@@ -16,7 +16,7 @@ async function outcomeOf(tool: Tool, input: unknown = {}, more: Parameters<typeo
   return { content, isError, decision: log.decision, outcome: log.outcome, facts };
 }
 
-test('L33 a call that runs has an outcome with its log', async () => {
+test('a call that runs has an outcome with its log (L33)', async () => {
   const ran = await executeCall(bench([simpleTool({})]), request('simple', { text: 'hello' }), callRun());
   expect(ran).toEqual({
     kind: 'done',
@@ -37,7 +37,7 @@ test('L33 a call that runs has an outcome with its log', async () => {
   });
 });
 
-test('L33 every step can refuse, in order: schema, own check, permission', async () => {
+test('every step can refuse, in order: schema, own check, permission (L33)', async () => {
   const ran: string[] = [];
   const tool = simpleTool({
     validate: async (input) => (
@@ -68,12 +68,12 @@ test.each([
   [new TypeError('x is undefined'), 'simple failed: TypeError: x is undefined (a defect of the tool).', {}],
   ['a string', 'simple failed: a string (a defect of the tool).', {}],
   [new FatalToolFailure('no key'), 'no key', { fatal: { reason: 'fatal_tool_error', detail: 'no key' } }],
-])('L33 L34 what a tool throws is an outcome the model can read: %s', async (thrown, content, facts) => {
+])('what a tool throws is an outcome the model can read: %s (L33 L34)', async (thrown, content, facts) => {
   const expected = { content, isError: true, decision: 'allowed', outcome: 'error', facts: { error: true, ...facts } };
   expect(await outcomeOf(simpleTool(fails(thrown)))).toEqual(expected);
 });
 
-test('L34 a denial can end the run', async () => {
+test('a denial can end the run (L34)', async () => {
   const denying = (more: object): Tool => simpleTool({ canUse: () => ({ kind: 'deny', why: 'rule 7', ...more }) });
   const detail = 'Not run: simple was denied: rule 7';
   expect(await outcomeOf(denying({ fatal: true }))).toMatchObject({
@@ -84,7 +84,7 @@ test('L34 a denial can end the run', async () => {
   });
 });
 
-test('L36 a failing shell call says that it cancels its siblings', async () => {
+test('a failing shell call says that it cancels its siblings (L36)', async () => {
   const tool = simpleTool({ call: async () => ({ content: 'x', isError: true, cancelsSiblings: true }) });
   expect(await outcomeOf(tool)).toMatchObject({ facts: { error: true, cancelsSiblings: true } });
 });
@@ -103,7 +103,7 @@ test('a tool that returns no text has failed', async () => {
   expect(await outcomeOf(tool)).toMatchObject({ isError: true, outcome: 'error' });
 });
 
-test('L6 a result over 50,000 characters is stored whole and can be read back by the name in its preview', async () => {
+test('a result over 50,000 characters is stored whole and can be read back by the name in its preview (L6)', async () => {
   const text = 'ä😀\n'.repeat(20_000);
   const reader = simpleTool({
     name: 'reader',
@@ -130,14 +130,14 @@ test('L6 a result over 50,000 characters is stored whole and can be read back by
   });
 });
 
-test('L6 a result of exactly 50,000 characters is sent whole', async () => {
+test('a result of exactly 50,000 characters is sent whole (L6)', async () => {
   const tool = simpleTool({ call: async () => ({ content: 'x'.repeat(50_000) }) });
   const ran = await executeCall(bench([tool]), request('simple'), callRun());
   expect(ran).toMatchObject({ outcome: { content: 'x'.repeat(50_000) }, facts: { tokens: 12_500 } });
   expect(ran).not.toHaveProperty('outcome.whole');
 });
 
-test('L37 an early call runs without a claim and records nothing', async () => {
+test('an early call runs without a claim and records nothing (L37)', async () => {
   const tool = simpleTool({ risk: 'read', inputSchema: z.looseObject({}) });
   const shared = bench([tool]);
   const creating = {
@@ -148,7 +148,7 @@ test('L37 an early call runs without a claim and records nothing', async () => {
   expect(early).toMatchObject({ kind: 'done', outcome: { content: 'done', log: { key: null, outcome: 'ok' } } });
 });
 
-test('L40 the tool gets the call key as its idempotency key, the same on every attempt', async () => {
+test('the tool gets the call key as its idempotency key, the same on every attempt (L40)', async () => {
   const keys: string[] = [];
   const tool = simpleTool({
     recovery: 'rerun',

@@ -33,7 +33,7 @@ async function twoAttempts(more: Partial<Tool>): Promise<{ runs: number; second:
 test.each<[string, Partial<Tool>]>([
   ['report', { recovery: 'report' }],
   ['verify, which finds nothing out', { recovery: 'verify', verify: async () => ({ kind: 'unknown' }) }],
-])('L40 a claimed call with recovery %s is never run again: it is reported', async (_, more) => {
+])('a claimed call with recovery %s is never run again: it is reported (L40)', async (_, more) => {
   const { runs, second, shared } = await twoAttempts(more);
   expect(runs).toBe(1);
   expect(second).toMatchObject({
@@ -50,14 +50,14 @@ test.each<[string, Partial<Tool>]>([
 test.each([
   ['declared rerun', { recovery: 'rerun' } as const],
   ['safe', { risk: 'read' } as const],
-])('L40 a call that is %s runs again, without a claim', async (_, more) => {
+])('a call that is %s runs again, without a claim (L40)', async (_, more) => {
   const { runs, second, shared } = await twoAttempts(more);
   expect(runs).toBe(2);
   expect(second).toMatchObject({ outcome: { content: 'run 2' } });
   expect(await shared.store.read(`${path}.claim`)).toBeNull();
 });
 
-test('L40 a recorded outcome is returned as it is, and nothing runs', async () => {
+test('a recorded outcome is returned as it is, and nothing runs (L40)', async () => {
   let runs = 0;
   const shared = bench([
     simpleTool({ call: async () => ({ content: `run ${++runs}`, isError: true, cancelsSiblings: true }) }),
@@ -67,7 +67,7 @@ test('L40 a recorded outcome is returned as it is, and nothing runs', async () =
   expect(runs).toBe(1);
 });
 
-test('L40 the claim is durable before the tool runs, and says who made it', async () => {
+test('the claim is durable before the tool runs, and says who made it (L40)', async () => {
   const store = memoryStore();
   let claim: unknown;
   const tool = simpleTool({
@@ -86,7 +86,7 @@ test('L40 the claim is durable before the tool runs, and says who made it', asyn
   });
 });
 
-test('L40 a claim that cannot be written runs nothing', async () => {
+test('a claim that cannot be written runs nothing (L40)', async () => {
   let ran = false;
   const store = { ...memoryStore(), create: () => Promise.reject(new StoreError('unavailable', 'disk full')) };
   const shared = bench([simpleTool({ call: async () => ((ran = true), { content: '' }) })], { store });
@@ -94,7 +94,7 @@ test('L40 a claim that cannot be written runs nothing', async () => {
   expect(ran).toBe(false);
 });
 
-test('L40 of a hundred attempts at once, one runs', async () => {
+test('of a hundred attempts at once, one runs (L40)', async () => {
   let runs = 0;
   const shared = bench([simpleTool({ call: async () => ({ content: `run ${++runs}` }) })]);
   const all = await Promise.all(
@@ -115,7 +115,7 @@ test('a create that took effect while its answer was lost finds itself', async (
   });
 });
 
-test('L50 a call that a deploy stopped says so to the next attempt', async () => {
+test('a call that a deploy stopped says so to the next attempt (L50)', async () => {
   const { second } = await stoppedBy('deploy', true);
   expect(second).toMatchObject({ outcome: { log: { outcome: 'unknown' } } });
   expect(JSON.stringify(second)).toContain(
@@ -123,7 +123,7 @@ test('L50 a call that a deploy stopped says so to the next attempt', async () =>
   );
 });
 
-test('L50 a call that a deploy stopped between claim and start is known not to have run', async () => {
+test('a call that a deploy stopped between claim and start is known not to have run (L50)', async () => {
   const { second } = await stoppedBy('deploy', false);
   expect(second).toMatchObject({
     outcome: {
@@ -155,7 +155,7 @@ async function stoppedBy(cause: AbortCause, began: boolean): Promise<{ second: E
   return { second: await executeCall(shared, request('simple'), callRun({ mayHaveBegun: true })) };
 }
 
-test('L40 of two outcomes the first stays, and both writers return it', async () => {
+test('of two outcomes the first stays, and both writers return it (L40)', async () => {
   const store = memoryStore();
   const outcome = (content: string): RecordedOutcome => ({
     outcome: {
@@ -173,7 +173,7 @@ test('L40 of two outcomes the first stays, and both writers return it', async ()
   expect(await readOutcome(store, call)).toEqual(outcome('first'));
 });
 
-test('L40 a call that another activity started is not checked anew: what is wrong with it now may be what it did', async () => {
+test('a call that another activity started is not checked anew: what is wrong with it now may be what it did (L40)', async () => {
   const store = memoryStore();
   let written = false;
   const tool = simpleTool({

@@ -41,13 +41,13 @@ async function secondAttempt(prepare: (store: Store) => Promise<void>, host = pr
   return done.kind === 'done' ? done.outcome.content : done.kind;
 }
 
-test('L40 what is left of the first attempt is killed before it is reported: by its mark', async () => {
+test('what is left of the first attempt is killed before it is reported: by its mark (L40)', async () => {
   const { gone } = await leftover(true);
   expect(await secondAttempt(async () => undefined)).toContain('What was left of it (1 process) was ended just now.');
   expect(gone()).toBe(true);
 });
 
-test('L40 what is left of the first attempt is killed before it is reported: by the recorded child', async () => {
+test('what is left of the first attempt is killed before it is reported: by the recorded child (L40)', async () => {
   const { pid, gone } = await leftover(false);
   const { startTime = '' } = processInfo(pid) ?? {};
   const report = await secondAttempt((store) =>
@@ -57,14 +57,14 @@ test('L40 what is left of the first attempt is killed before it is reported: by 
   expect(gone()).toBe(true);
 });
 
-test('L40 a stranger that got the pid of a dead child is left alone', async () => {
+test('a stranger that got the pid of a dead child is left alone (L40)', async () => {
   const { pid, gone } = await leftover(false);
   const child = { pid, startTime: '1', bootId: processIdentity().bootId };
   expect(await secondAttempt((store) => recordChild(store, call, child))).toContain('No process of it is left');
   expect(gone()).toBe(false);
 });
 
-test('L40 processes of another boot or machine are not looked for here', async () => {
+test('processes of another boot or machine are not looked for here (L40)', async () => {
   const { pid, gone } = await leftover(true);
   const elsewhere = { ...processIdentity(), host: 'far-away', bootId: 'another boot' };
   const { startTime = '' } = processInfo(pid) ?? {};
@@ -88,7 +88,7 @@ test('a second attempt of a call without a claim first ends what the first left 
   await until(gone);
 });
 
-test('L40 what is left of the first attempt is ended before a check looks', async () => {
+test('what is left of the first attempt is ended before a check looks (L40)', async () => {
   const { gone } = await leftover(true);
   const store = memoryStore();
   await claimCall(store, call, { tool: 'simple', input: {}, host: processIdentity() });

@@ -12,7 +12,7 @@ function decided(mode: PermissionMode, risk: Risk, own?: PermissionDecision): st
   return decide({ mode, cwd: '/workspace' }, risk, tool, {}).kind;
 }
 
-test('L55 each mode allows what it says and asks for the rest', () => {
+test('each mode allows what it says and asks for the rest (L55)', () => {
   const table = modes.map((mode) => risks.map((risk) => decided(mode, risk)));
   expect(table).toEqual([
     ['allow', 'ask', 'ask', 'ask'],
@@ -23,7 +23,7 @@ test('L55 each mode allows what it says and asks for the rest', () => {
   ]);
 });
 
-test('L55 deny > ask > allow: a deny holds in every mode, also bypass', () => {
+test('deny > ask > allow: a deny holds in every mode, also bypass (L55)', () => {
   for (const mode of modes) {
     for (const risk of risks) {
       expect(decided(mode, risk, { kind: 'deny', why: 'never' })).toBe('deny');
@@ -42,14 +42,14 @@ test('a rule gets the input, the workspace and the mode', () => {
   expect(seen).toEqual([{ text: 'x' }, { cwd: '/workspace', dir: '/workspace', mode: 'acceptEdits' }]);
 });
 
-test('L55 who is asked reads what would happen, and which rule, hook or mode asks', () => {
+test('who is asked reads what would happen, and which rule, hook or mode asks (L55)', () => {
   const reason = (asks: object): string => askReason('default', 'write', 'edit', { kind: 'ask', ...asks });
   expect(reason({})).toBe('edit would change files in the workspace; permission mode "default" asks before that');
   expect(reason({ rule: 'e*' })).toBe('edit would change files in the workspace; the rule "e*" asks before it');
   expect(reason({ hook: 'why' })).toBe('edit would change files in the workspace; a hook asks before it: why');
 });
 
-test('L33 L55 a hook that allows spares what the mode or the tool asks, and opens no rule of the run nor plan mode; one that asks is a rule that asks', () => {
+test('a hook that allows overrules the mode and the tool, not a rule or plan mode; one that asks is a rule (L33 L55)', () => {
   const by = (hook: PermissionSettings['hook'] & object, permissions: PermissionRules = {}): readonly string[] =>
     modes.map(
       (mode) => decide({ mode, permissions, hook, cwd: '/workspace' }, 'execute', simpleTool({ name: 'act' }), {}).kind,
@@ -64,7 +64,7 @@ test('L33 L55 a hook that allows spares what the mode or the tool asks, and open
 const everyMode = (permissions: PermissionRules, risk: Risk): readonly string[] =>
   modes.map((mode) => decide({ mode, permissions, cwd: '/workspace' }, risk, simpleTool({ name: 'act' }), {}).kind);
 
-test('L55 the rules of a run: deny > ask > allow > mode; plan runs reads only, bypass asks nothing', () => {
+test('the rules of a run: deny > ask > allow > mode; plan runs reads only, bypass asks nothing (L55)', () => {
   const [allow, deny, ask] = [['act'], ['act'], ['act']];
   // In the order of the modes: default, acceptEdits, plan, dontAsk, bypass.
   expect(everyMode({ allow, deny, ask }, 'read')).toEqual(['deny', 'deny', 'deny', 'deny', 'deny']);
@@ -73,7 +73,7 @@ test('L55 the rules of a run: deny > ask > allow > mode; plan runs reads only, b
   expect(everyMode({ allow }, 'execute')).toEqual(['allow', 'allow', 'deny', 'allow', 'allow']);
 });
 
-test('L55 rules beside the tool’s own: either denies, either asks, either allows', () => {
+test('rules beside the tool’s own: either denies, either asks, either allows (L55)', () => {
   const allow = { permissions: { allow: ['act'] } };
   const beside = (own: PermissionDecision, more: Partial<PermissionSettings>): PermissionDecision =>
     decide({ mode: 'default', cwd: '/', ...more }, 'write', simpleTool({ name: 'act', canUse: () => own }), {});
@@ -87,7 +87,7 @@ test('L55 rules beside the tool’s own: either denies, either asks, either allo
   expect(beside({ kind: 'allow' }, { permissions: { deny: ['a*'] } })).toMatchObject({ kind: 'deny' });
 });
 
-test('L55 a refusal names its rule or its mode', () => {
+test('a refusal names its rule or its mode (L55)', () => {
   const whyIn = (mode: PermissionMode, permissions: PermissionRules): unknown =>
     decide({ mode, permissions, cwd: '/' }, 'write', simpleTool({ name: 'act' }), {});
   expect(whyIn('bypass', { deny: ['a*'] })).toEqual({ kind: 'deny', why: 'the rule "a*" denies it' });

@@ -21,12 +21,12 @@ function refusal(name: string, input: unknown): string {
   return prepared.kind === 'invalid' ? prepared.text : `ready: ${JSON.stringify(prepared.input)}`;
 }
 
-test('L33 an unknown tool is refused with the names of those there are', () => {
+test('an unknown tool is refused with the names of those there are (L33)', () => {
   expect(refusal('serach', {})).toBe('There is no tool named "serach". The tools are: act, any, look.');
   expect(refusal('x'.repeat(10_000), {}).length).toBeLessThan(300);
 });
 
-test('L33 an input that does not fit names the path of each problem', () => {
+test('an input that does not fit names the path of each problem (L33)', () => {
   expect(refusal('look', { text: 3, other: 1 })).toBe(
     'The input of look is not valid:\n- text: Invalid input: expected string, received number\n- input: Unrecognized key: "other"',
   );
@@ -55,7 +55,7 @@ test('many problems are cut to the first five', () => {
   expect(refusal('look', input).length).toBeLessThan(700);
 });
 
-test('L33 a rule of a tool that throws refuses the call', () => {
+test('a rule of a tool that throws refuses the call (L33)', () => {
   const broken = simpleTool({
     canUse: () => {
       throw new TypeError('no such rule');
@@ -72,7 +72,7 @@ test('L33 a rule of a tool that throws refuses the call', () => {
   });
 });
 
-test('L38 a call of a tool that an earlier call left out is refused with the names of those left', () => {
+test('a call of a tool that an earlier call left out is refused with the names of those left (L38)', () => {
   const left = { ...settings, allowedTools: ['look', 'any'] };
   expect(prepareCall(registry, left, { name: 'look', input: {} })).toMatchObject({ kind: 'ready' });
   const text =
@@ -83,13 +83,13 @@ test('L38 a call of a tool that an earlier call left out is refused with the nam
   });
 });
 
-test('L37 a ready call says what the model activity needs to start it early', () => {
+test('a ready call says what the model activity needs to start it early (L37)', () => {
   const prepared = prepareCall(registry, settings, { name: 'look', input: { text: 'x' } });
   expect(prepared).toMatchObject({ kind: 'ready', safe: true, risk: 'read', permission: { kind: 'allow' } });
   expect(prepareCall(registry, settings, { name: 'act', input: {} })).toMatchObject({ permission: { kind: 'ask' } });
 });
 
-test('L15 an input that was not one JSON text is refused, also by a tool that accepts anything', () => {
+test('an input that was not one JSON text is refused, also by a tool that accepts anything (L15)', () => {
   const anything = createRegistry([simpleTool({ inputSchema: z.looseObject({}) })]);
   const said = (input: unknown) => prepareCall(anything, settings, { name: 'simple', input });
   expect(said(keptInput('{"path": "a'))).toMatchObject({ kind: 'invalid', text: expect.stringContaining('JSON') });

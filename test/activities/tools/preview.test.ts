@@ -4,7 +4,7 @@ import { countLines, preview, resultHash, resultName } from '../../../activities
 
 const name = resultName('a'.repeat(64));
 
-test('L6 a preview keeps whole lines of both ends and says how to read the rest', () => {
+test('a preview keeps whole lines of both ends and says how to read the rest (L6)', () => {
   const text = Array.from({ length: 1_000 }, (_, n) => `line ${n + 1}`).join('\n') + '\n';
   expect(preview(text, 60, name)).toBe(
     [
@@ -16,7 +16,7 @@ test('L6 a preview keeps whole lines of both ends and says how to read the rest'
   );
 });
 
-test('L6 a preview is bounded, well-formed, and made of both ends', () => {
+test('a preview is bounded, well-formed, and made of both ends (L6)', () => {
   const texts = fc.string({ unit: fc.constantFrom('a', '\n', '😀', 'é', '\r'), minLength: 101, maxLength: 400 });
   fc.assert(
     fc.property(texts, fc.integer({ min: 10, max: 100 }), (text, limit) => {

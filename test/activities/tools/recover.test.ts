@@ -41,7 +41,7 @@ async function died(more: Partial<Tool>) {
 
 const finds = (found: Verified): Partial<Tool> => ({ recovery: 'verify', verify: async () => found });
 
-test('L40 a check that finds the work done gives the outcome, and nothing runs', async () => {
+test('a check that finds the work done gives the outcome, and nothing runs (L40)', async () => {
   const seen: unknown[] = [];
   const { ran, again } = await died({
     recovery: 'verify',
@@ -59,21 +59,21 @@ test('L40 a check that finds the work done gives the outcome, and nothing runs',
   expect(ran).toHaveLength(1);
 });
 
-test('L40 a check that finds nothing done lets it run again, with the same idempotency key', async () => {
+test('a check that finds nothing done lets it run again, with the same idempotency key (L40)', async () => {
   const { keys, again } = await died(finds({ kind: 'not_done' }));
   expect(done(await again()).outcome).toMatchObject({ content: 'run 2', log: { outcome: 'ok' } });
   expect(done(await again()).outcome.content).toBe('run 2');
   expect(keys).toEqual(['chain.head.2', 'chain.head.2']);
 });
 
-test('L40 of a hundred attempts that find nothing done, one runs', async () => {
+test('of a hundred attempts that find nothing done, one runs (L40)', async () => {
   const { ran, again } = await died(finds({ kind: 'not_done' }));
   const all = await Promise.all(Array.from({ length: 100 }, () => again()));
   expect(ran).toHaveLength(2);
   expect(new Set(all.map((executed) => JSON.stringify(executed))).size).toBe(1);
 });
 
-test('L40 a call is started three times at most, then reported', async () => {
+test('a call is started three times at most, then reported (L40)', async () => {
   const { ran, again, dies } = await died(finds({ kind: 'not_done' }));
   await expect(dies()).rejects.toThrow('gone');
   await expect(dies()).rejects.toThrow('gone');
@@ -92,7 +92,7 @@ const checks: readonly (readonly [string, Tool['verify'] & object, string])[] = 
   ['that answers with no text', async () => ({ kind: 'done', output: {} }) as never, 'outcome unknown'],
 ];
 
-test.each(checks)('L40 a check %s leaves the outcome unknown', async (_, verify, sentence) => {
+test.each(checks)('a check %s leaves the outcome unknown (L40)', async (_, verify, sentence) => {
   const { ran, again } = await died({ recovery: 'verify', verify });
   const { outcome } = done(await again());
   expect(outcome.log.outcome).toBe('unknown');
@@ -100,7 +100,7 @@ test.each(checks)('L40 a check %s leaves the outcome unknown', async (_, verify,
   expect(ran).toHaveLength(1);
 });
 
-test('L50 a deploy during the check decides nothing; the next attempt checks anew', async () => {
+test('a deploy during the check decides nothing; the next attempt checks anew (L50)', async () => {
   const abort = new AbortController();
   const verify = vi.fn(async (): Promise<Verified> => (abort.abort('deploy'), { kind: 'not_done' }));
   const { again } = await died({ recovery: 'verify', verify });
@@ -109,7 +109,7 @@ test('L50 a deploy during the check decides nothing; the next attempt checks ane
   expect(verify).toHaveBeenCalledTimes(2);
 });
 
-test('L40 a person is asked whether it runs again; the decision is for that one start', async () => {
+test('a person is asked whether it runs again; the decision is for that one start (L40)', async () => {
   const { ran, again, dies } = await died({ recovery: 'ask' });
   const asked = await again();
   expect(asked).toEqual({
@@ -134,7 +134,7 @@ test('L40 a person is asked whether it runs again; the decision is for that one 
   expect(ran).toHaveLength(2);
 });
 
-test('L40 a person may edit what runs again, and both hashes are recorded', async () => {
+test('a person may edit what runs again, and both hashes are recorded (L40)', async () => {
   const { ran, store, again } = await died({ recovery: 'ask' });
   const edited = await store.put(Buffer.from('{"text":"edited"}'));
   const { outcome } = done(await again({ kind: 'allow', inputHash: `${hash}.2`, edited }));
@@ -146,7 +146,7 @@ test('L40 a person may edit what runs again, and both hashes are recorded', asyn
 test.each([
   ['does not fit the schema', '{"text":3}', 'The input of simple is not valid'],
   ['is no JSON', '{', 'what is stored of it is no JSON'],
-])('L40 L55 an edited input that %s runs nothing: the question is put again', async (_, json, problem) => {
+])('an edited input that %s runs nothing: the question is put again (L40 L55)', async (_, json, problem) => {
   const { ran, store, again } = await died({ recovery: 'ask' });
   const edit = async (text: string): Promise<Executed> =>
     again({ kind: 'allow', inputHash: `${hash}.2`, edited: await store.put(Buffer.from(text)) });
@@ -160,7 +160,7 @@ test.each([
   expect(ran).toEqual([{ text: 'x' }, { text: 'edited' }]);
 });
 
-test('L40 a person who says no leaves the outcome unknown, not denied', async () => {
+test('a person who says no leaves the outcome unknown, not denied (L40)', async () => {
   const { ran, again } = await died({ recovery: 'ask' });
   const { outcome, facts } = done(await again({ kind: 'deny', reason: 'it was seen', interrupt: true }));
   expect(outcome.content).toMatch(/^outcome unknown: .* A person decided that it does not run again: it was seen\./);
@@ -169,7 +169,7 @@ test('L40 a person who says no leaves the outcome unknown, not denied', async ()
   expect(ran).toHaveLength(1);
 });
 
-test('L40 L55 a question that nobody answered in time is not told as a person’s decision', async () => {
+test('a question that nobody answered in time is not told as a person’s decision (L40 L55)', async () => {
   const { ran, again } = await died({ recovery: 'ask' });
   const { outcome } = done(await again({ kind: 'deny', reason: 'nobody decided by noon', expired: true }));
   expect(outcome.content).toMatch(/^outcome unknown: .* was for a person to say: nobody decided by noon\./);
@@ -177,7 +177,7 @@ test('L40 L55 a question that nobody answered in time is not told as a person’
   expect(ran).toHaveLength(1);
 });
 
-test('L40 what runs again is what was started, also when a person had edited it', async () => {
+test('what runs again is what was started, also when a person had edited it (L40)', async () => {
   const ran: unknown[] = [];
   const tool = simpleTool({
     ...finds({ kind: 'not_done' }),
@@ -196,7 +196,7 @@ test('L40 what runs again is what was started, also when a person had edited it'
 });
 
 test.each(['ask', 'verify'] as const)(
-  'L40 L50 a call with recovery %s that a deploy stopped before it began runs without more ado',
+  'a call with recovery %s that a deploy stopped before it began runs without more ado (L40 L50)',
   async (recovery) => {
     const store = memoryStore();
     await claimCall(store, call, { tool: 'simple', input: {}, host: processIdentity() });
@@ -210,7 +210,7 @@ test.each(['ask', 'verify'] as const)(
   },
 );
 
-test('L40 a started call whose tool is gone is reported', async () => {
+test('a started call whose tool is gone is reported (L40)', async () => {
   const { shared } = await died({ recovery: 'verify', verify: async () => ({ kind: 'not_done' }) });
   const without = { ...shared, registry: bench([]).registry };
   const { outcome } = done(
@@ -236,7 +236,7 @@ test('a check gets the context of a tool, and one that hangs is given up after t
 });
 
 test.each(['dontAsk', 'bypass'] as const)(
-  'L40 L55 nobody is asked under %s, also when a rule asks: the outcome is reported as unknown',
+  'nobody is asked under %s, also when a rule asks: the outcome is reported as unknown (L40 L55)',
   async (mode) => {
     const { ran, shared } = await died({ recovery: 'ask' });
     const asking = { ...shared, mode, permissions: { ask: ['simple'] } };

@@ -6,7 +6,7 @@ import { defineTool } from '../../../activities/tools/tool.ts';
 import { simpleTool } from './support.ts';
 import { probeSandbox } from '../../../activities/tools/sandbox.ts';
 
-test('L22 definitions are the same whatever the order of registration', async () => {
+test('definitions are the same whatever the order of registration (L22)', async () => {
   const tools = builtinTools({ sandbox: await probeSandbox({ kinds: ['group'] }) });
   const one = JSON.stringify(createRegistry(tools).definitions());
   const other = JSON.stringify(createRegistry(tools.toReversed()).definitions());
@@ -56,7 +56,7 @@ test('names of Object.prototype are no tools', () => {
   for (const name of ['constructor', '__proto__', 'toString']) expect(registry.get(name)).toBeUndefined();
 });
 
-test('L40 a tool with recovery "verify" is typed to say how', () => {
+test('a tool with recovery "verify" is typed to say how (L40)', () => {
   const spec = {
     name: 'careful',
     description: 'A tool of a test.',
@@ -75,7 +75,7 @@ test('L40 a tool with recovery "verify" is typed to say how', () => {
   expect(createRegistry([verified]).get('careful')).toBe(verified);
 });
 
-test('L58 a lone surrogate in a description does not make requests unreadable', () => {
+test('a lone surrogate in a description does not make requests unreadable (L58)', () => {
   const [definition] = createRegistry([simpleTool({ description: 'half \ud83d of a pair' })]).definitions();
   expect(definition?.description).toBe('half \ufffd of a pair');
 });

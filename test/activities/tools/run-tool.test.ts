@@ -7,7 +7,7 @@ import type { RunTool } from '../../../workflows/contract/activities.ts';
 import { reply, toolUse } from '../../../worker/scripted-model/index.ts';
 import { benchDeps, fakeAttempt, SESSION, touching } from '../../support/bench-deps.ts';
 
-test('L55 the activity returns what must be asked and leaves no outcome; with the decision it runs', async () => {
+test('the activity returns what must be asked and leaves no outcome; with the decision it runs (L55)', async () => {
   const { tool, effects } = touching();
   const script = [reply([toolUse('touch', { n: 1 })])];
   const { deps, opened, call, lines } = await benchDeps({ script, tools: [tool], run: { permissionMode: 'default' } });
@@ -37,7 +37,7 @@ test('L55 the activity returns what must be asked and leaves no outcome; with th
   expect(effects).toEqual([{ n: 1 }]);
 });
 
-test('L38 the activity keeps to what earlier calls left', async () => {
+test('the activity keeps to what earlier calls left (L38)', async () => {
   const { tool, effects } = touching();
   const script = [reply([toolUse('touch', {})])];
   // A budget keeps the call from running with its reply.

@@ -62,7 +62,7 @@ test('a call is planned by what is known of it: one that cannot run, asks or has
   expect(plan('act', {}, bypass, preToolHook)).toEqual(['effectful', 'regular']);
 });
 
-test('L38 what earlier calls changed counts for traits and for the call', async () => {
+test('what earlier calls changed counts for traits and for the call (L38)', async () => {
   const { calls, port } = runner([simpleTool({ name: 'look', risk: 'read' })]);
   const context = { allowedTools: ['other'] };
   expect(calls.traits(config, block('look'), context).plan).toBe('regular');
@@ -73,7 +73,7 @@ test('L38 what earlier calls changed counts for traits and for the call', async 
   });
 });
 
-test('L55 a call that waits for a decision is not shown to have started', async () => {
+test('a call that waits for a decision is not shown to have started (L55)', async () => {
   const { calls, events, port } = runner([simpleTool({})]);
   const asked = await calls.claimed(config, block('simple'), key, attempt, port, { safe: false });
   if (!('ask' in asked)) throw new Error('not asked');
@@ -83,14 +83,14 @@ test('L55 a call that waits for a decision is not shown to have started', async 
   expect(events.map(({ type }) => type)).toEqual(['tool_start', 'tool_end']);
 });
 
-test('L60 watchers see the start before what the call says, and once', async () => {
+test('watchers see the start before what the call says, and once (L60)', async () => {
   const tool = simpleTool({ risk: 'read', call: async (_, { progress }) => (progress('half'), { content: 'done' }) });
   const { calls, events, port } = runner([tool]);
   await calls.claimed(config, block('simple'), key, attempt, port, { safe: true });
   expect(events.map(({ type }) => type)).toEqual(['tool_start', 'tool_progress', 'tool_end']);
 });
 
-test('L44 definitions are those of the last refresh', async () => {
+test('definitions are those of the last refresh (L44)', async () => {
   const log = (): void => undefined;
   const registry = changingRegistry(() => [simpleTool({ name: 'came' })], { initial: [], log });
   const calls = callRunner(memoryStore(), registry, noHooks);
@@ -103,7 +103,7 @@ test('L44 definitions are those of the last refresh', async () => {
 const enriching = (backfill: (input: Record<string, unknown>) => unknown): Tool =>
   simpleTool({ inputSchema: z.looseObject({}), backfillObservableInput: (input) => backfill(input as never) });
 
-test('L18 observers see an enriched copy, and the input stays as it was', () => {
+test('observers see an enriched copy, and the input stays as it was (L18)', () => {
   const tool = enriching((input) => {
     (input['list'] as string[]).push('added');
     return { ...input, path: '/workspace/a' };
@@ -129,14 +129,14 @@ test.each<[string, (input: Record<string, unknown>) => unknown]>([
   ['answers nothing', () => undefined],
   ['answers with what is no JSON', () => loop],
   ['answers with a function', () => () => 1],
-])('L18 where the tool %s, observers see a copy of the input', (_, backfill) => {
+])('where the tool %s, observers see a copy of the input (L18)', (_, backfill) => {
   const input = { a: { b: 1 } };
   const seen = runner([enriching(backfill)]).calls.observable(block('simple', input));
   expect(seen).toEqual(input);
   expect((seen as typeof input).a).not.toBe(input.a);
 });
 
-test('L18 an unknown tool, an input that does not fit and one too deep to copy throw nothing', () => {
+test('an unknown tool, an input that does not fit and one too deep to copy throw nothing (L18)', () => {
   const { calls } = runner([simpleTool({ backfillObservableInput: () => ({ enriched: true }) })]);
   expect(calls.observable(block('absent', { a: 1 }))).toEqual({ a: 1 });
   expect(calls.observable(block('simple', { text: 3 }))).toEqual({ text: 3 });

@@ -90,7 +90,7 @@ test.each(bwraps)(
   },
 );
 
-test.each(bwraps)('L55 $kind lets a command that only reads write nothing and reach no network', async (bwrap) => {
+test.each(bwraps)('$kind lets a command that only reads write nothing and reach no network (L55)', async (bwrap) => {
   const cwd = tempFolder();
   const command = `touch ${cwd}/a /tmp/perdure-b 2>/dev/null && echo written; echo > /dev/tcp/127.0.0.1/9 && echo connected; ls /sys/class/net`;
   const said = await run(bwrap, { cwd, readOnly: true }, command);

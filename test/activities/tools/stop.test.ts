@@ -26,7 +26,7 @@ async function stopped(
 
 const endsItself: Tool['call'] = async () => ({ content: 'half of it', isError: true, stopped: true });
 
-test('L48 the outcome of an interrupted call says that it may have partly run', async () => {
+test('the outcome of an interrupted call says that it may have partly run (L48)', async () => {
   expect(await stopped('interrupt', endsItself)).toMatchObject({
     outcome: {
       content: 'half of it\n(stopped: it was cancelled; it had started and may have partly run)',
@@ -37,14 +37,14 @@ test('L48 the outcome of an interrupted call says that it may have partly run', 
   });
 });
 
-test('L36 the outcome of a cancelled sibling says that it had started, a safe one only that it was stopped', async () => {
+test('the outcome of a cancelled sibling says that it had started, a safe one only that it was stopped (L36)', async () => {
   expect(await stopped('sibling', endsItself, { risk: 'read' })).toMatchObject({
     outcome: { content: 'half of it\n(stopped: another call of the same reply failed)' },
   });
 });
 
 test.each<AbortCause>(['interrupt', 'sibling'])(
-  'L36 a call that %s stops before it starts says so and runs nothing',
+  'a call that %s stops before it starts says so and runs nothing (L36)',
   async (cause) => {
     let ran = false;
     const shared = bench([simpleTool({ call: async () => ((ran = true), { content: '' }) })]);
@@ -56,7 +56,7 @@ test.each<AbortCause>(['interrupt', 'sibling'])(
 );
 
 test.each<AbortCause>(['deploy', 'timeout', 'superseded'])(
-  'L50 %s records nothing: the attempt is void',
+  '%s records nothing: the attempt is void (L50)',
   async (cause) => {
     expect(await stopped(cause, endsItself)).toEqual({ kind: 'void', cause });
     const before = await executeCall(
@@ -68,7 +68,7 @@ test.each<AbortCause>(['deploy', 'timeout', 'superseded'])(
   },
 );
 
-test('L50 a result that was ready despite a deploy counts', async () => {
+test('a result that was ready despite a deploy counts (L50)', async () => {
   expect(await stopped('deploy', async () => ({ content: 'finished' }))).toMatchObject({
     outcome: { content: 'finished', isError: false },
   });
@@ -86,7 +86,7 @@ test('an abort without a reason of ours is an interrupt', async () => {
   expect(await stopped('x' as AbortCause, endsItself)).toMatchObject({ outcome: { log: { outcome: 'cancelled' } } });
 });
 
-test('L48 a tool that ignores the signal is given up after 5 s', async () => {
+test('a tool that ignores the signal is given up after 5 s (L48)', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const done = stopped('interrupt', () => new Promise(() => undefined));
@@ -96,7 +96,7 @@ test('L48 a tool that ignores the signal is given up after 5 s', async () => {
   expect(JSON.stringify(await done)).toContain('simple did not end when it was told to.');
 });
 
-test('L48 the check of an input that ignores the signal is given up after 5 s, and the call has not run', async () => {
+test('the check of an input that ignores the signal is given up after 5 s, and the call has not run (L48)', async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const abort = new AbortController();

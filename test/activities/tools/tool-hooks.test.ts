@@ -36,7 +36,7 @@ function hooked({ pre, post }: Said, more: Partial<Tool> = {}, bench_: Partial<W
   return { order, events, run, shared };
 }
 
-test('L33 hooks run after the check and after the call, in this order', async () => {
+test('hooks run after the check and after the call, in this order (L33)', async () => {
   const { order, run } = hooked({ pre: {}, post: {} });
   await run();
   expect(order).toEqual([
@@ -47,7 +47,7 @@ test('L33 hooks run after the check and after the call, in this order', async ()
   ]);
 });
 
-test('L33 a hook that denies is the outcome, and neither the call nor a later hook runs', async () => {
+test('a hook that denies is the outcome, and neither the call nor a later hook runs (L33)', async () => {
   const { order, run } = hooked({ pre: { decision: { kind: 'deny', why: 'not on Fridays' } }, post: {} });
   expect(done(await run()).outcome).toMatchObject({
     content: 'Not run: simple was denied: a hook denied it: not on Fridays',
@@ -56,7 +56,7 @@ test('L33 a hook that denies is the outcome, and neither the call nor a later ho
   expect(order.map((entry) => (entry as [string])[0])).toEqual(['validate', 'pre']);
 });
 
-test('L55 a hook that allows spares asking; one that asks makes it asked', async () => {
+test('a hook that allows spares asking; one that asks makes it asked (L55)', async () => {
   const allowed = hooked({ pre: { decision: { kind: 'allow' } } }, {}, { mode: 'default' });
   expect(done(await allowed.run()).outcome.content).toBe('done');
   const asking = hooked(
@@ -69,7 +69,7 @@ test('L55 a hook that allows spares asking; one that asks makes it asked', async
   });
 });
 
-test('L33 an input that a hook changed passes schema, check and permission again, and is what runs', async () => {
+test('an input that a hook changed passes schema, check and permission again, and is what runs (L33)', async () => {
   const { order, run } = hooked({ pre: { input: { text: 'changed' } } });
   await run();
   expect(order.slice(2)).toEqual([
@@ -85,7 +85,7 @@ test('L33 an input that a hook changed passes schema, check and permission again
   expect(done(await hooked({ pre: { input: loop } }).run()).outcome.isError).toBe(true);
 });
 
-test('L35 a hook may not turn a call that changes nothing into one that does', async () => {
+test('a hook may not turn a call that changes nothing into one that does (L35)', async () => {
   const byText: Partial<Tool> = { risk: (input) => ((input as { text: string }).text === 'x' ? 'read' : 'write') };
   for (const decision of [null, { kind: 'allow' }, { kind: 'ask', why: 'look at it' }] as const) {
     const { order, run } = hooked({ pre: { input: { text: 'changed' }, decision } }, byText, { mode: 'default' });
@@ -94,14 +94,14 @@ test('L35 a hook may not turn a call that changes nothing into one that does', a
   }
 });
 
-test('L35 a call that changes nothing, and still does not with the input of a hook, runs unclaimed beside others', async () => {
+test('a call that changes nothing, and still does not with the input of a hook, runs unclaimed beside others (L35)', async () => {
   const { order, run, shared } = hooked({ pre: { input: { text: 'changed' } } }, { risk: 'read' });
   expect(done(await run({ safe: true })).outcome.log.outcome).toBe('ok');
   expect(order.at(-1)).toEqual(['call', { text: 'changed' }]);
   expect(await findClaim(shared.store, { session: shared.session, key: callRun().key })).toBeNull();
 });
 
-test('L55 what a hook changed can be asked about: the decision is for it, and the hook does not run again', async () => {
+test('what a hook changed can be asked about: the decision is for it, and the hook does not run again (L55)', async () => {
   const { order, run, shared } = hooked({ pre: { input: { text: 'changed' } } }, {}, { mode: 'default' });
   const asked = await run();
   if (asked.kind !== 'ask') throw new Error('not asked');
@@ -117,7 +117,7 @@ test('L55 what a hook changed can be asked about: the decision is for it, and th
   ]);
 });
 
-test('L41 a hook before the call ends the run and keeps the call from running; one after it lets its outcome stand', async () => {
+test('a hook before the call ends the run and keeps the call from running; one after it lets its outcome stand (L41)', async () => {
   const before = hooked({ pre: { stop: 'enough' } });
   expect(done(await before.run())).toMatchObject({
     outcome: { isError: true, log: { outcome: 'not_run' } },
@@ -128,7 +128,7 @@ test('L41 a hook before the call ends the run and keeps the call from running; o
   expect(after).toMatchObject({ outcome: { content: 'done', isError: false }, facts: { stop: 'enough' } });
 });
 
-test('L41 a tool can end the run after its result', async () => {
+test('a tool can end the run after its result (L41)', async () => {
   const tool = simpleTool({ call: async () => ({ content: 'handed over', stopRun: 'handed over to a person' }) });
   expect(await executeCall(bench([tool]), request('simple'), callRun())).toMatchObject({
     outcome: { content: 'handed over', isError: false },
@@ -136,7 +136,7 @@ test('L41 a tool can end the run after its result', async () => {
   });
 });
 
-test('L33 what hooks add after a call is appended to its outcome, each under its name', async () => {
+test('what hooks add after a call is appended to its outcome, each under its name (L33)', async () => {
   const context = [
     { hook: 'lint', text: 'two warnings' },
     { hook: 'test', text: 'green' },
@@ -145,14 +145,14 @@ test('L33 what hooks add after a call is appended to its outcome, each under its
   expect(outcome.content).toBe('done\n\nFrom the hook lint:\ntwo warnings\n\nFrom the hook test:\ngreen');
 });
 
-test('L60 a hook that fails is shown, and changes nothing', async () => {
+test('a hook that fails is shown, and changes nothing (L60)', async () => {
   const failed = [{ hook: 'audit.sh', detail: 'exit status 7' }];
   const { events, run } = hooked({ pre: { failed }, post: { failed } });
   expect(done(await run())).toMatchObject({ outcome: { content: 'done', isError: false }, facts: {} });
   expect(events).toEqual([{ type: 'hook_end', iteration: 1, hook: 'audit.sh', result: 'failed: exit status 7' }]);
 });
 
-test('L18 hooks get the observable input, and cannot touch the one that runs', async () => {
+test('hooks get the observable input, and cannot touch the one that runs (L18)', async () => {
   const enriched: Partial<Tool> = {
     backfillObservableInput: (input) => ({ ...(input as object), full: '/workspace/x' }),
   };
@@ -162,7 +162,7 @@ test('L18 hooks get the observable input, and cannot touch the one that runs', a
   expect(order).toContainEqual(['call', { text: 'x' }]);
 });
 
-test('L40 a call that was started is not judged by hooks again', async () => {
+test('a call that was started is not judged by hooks again (L40)', async () => {
   const { order, run, shared } = hooked({ pre: {} });
   const dying = losingFirstOutcome(shared.store);
   const call = request('simple', { text: 'x' });
@@ -172,7 +172,7 @@ test('L40 a call that was started is not judged by hooks again', async () => {
   expect(order).toEqual([]);
 });
 
-test('L50 a hook that a deploy stopped has said nothing: nobody is asked in its place, and the next attempt asks it again', async () => {
+test('a hook that a deploy stopped has said nothing: nobody is asked in its place, and the next attempt asks it again (L50)', async () => {
   const abort = new AbortController();
   const { run, shared, order } = hooked({ pre: {} }, {}, { mode: 'default' });
   const { preTool } = shared.hooks;

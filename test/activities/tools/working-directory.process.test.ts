@@ -35,7 +35,7 @@ async function modified(modify: unknown, more: Partial<Workbench> = {}) {
   return { root, outcome: ran.outcome, facts: ran.facts };
 }
 
-test('L38 a modifier becomes a fact of the outcome: the folder by its real path, links followed', async () => {
+test('a modifier becomes a fact of the outcome: the folder by its real path, links followed (L38)', async () => {
   const { root, facts } = await modified({ cwd: 'in', allowedTools: ['read', 'grep'] });
   expect(facts).toEqual({ modify: { cwd: join(root, 'sub/deep'), allowedTools: ['read', 'grep'] } });
   expect((await modified({ cwd: '.' })).facts.modify).toMatchObject({ cwd: expect.stringMatching(/ws$/) as string });
@@ -53,7 +53,7 @@ test.each<[string, unknown]>([
   ['101 tools', { allowedTools: Array.from({ length: 101 }, (_, n) => `tool${n}`) }],
   ['a name the API refuses', { allowedTools: ['my tool'] }],
   ['no list', { allowedTools: 'read' }],
-])('L38 a modifier with %s makes the outcome an error, and modifies nothing', async (_, modify) => {
+])('a modifier with %s makes the outcome an error, and modifies nothing (L38)', async (_, modify) => {
   const { outcome, facts } = await modified(modify);
   expect(outcome).toMatchObject({ isError: true, content: expect.stringMatching(/^done\n\(what it wanted/) as string });
   expect(facts).toEqual({ error: true });
@@ -75,7 +75,7 @@ async function inDir(
   return outcome.content;
 }
 
-test.each(sandboxes)('L38 $kind: bash begins in the working directory', async (sandbox) => {
+test.each(sandboxes)('$kind: bash begins in the working directory (L38)', async (sandbox) => {
   const { root, sub } = place();
   expect(await inDir(root, sub, 'bash', { command: 'pwd; echo $PWD; touch made; cat file' }, sandbox)).toBe(
     `${sub}\n${sub}\nbelow`,
@@ -84,7 +84,7 @@ test.each(sandboxes)('L38 $kind: bash begins in the working directory', async (s
   expect(readFileSync(join(sub, 'made'), 'utf8')).toBe('');
 });
 
-test('L38 file tools take relative paths from the working directory, and stay in the workspace', async () => {
+test('file tools take relative paths from the working directory, and stay in the workspace (L38)', async () => {
   const { root, sub } = place();
   expect(await inDir(root, sub, 'read', { path: 'file' })).toContain('below');
   expect(await inDir(root, sub, 'read', { path: '../file' })).toContain('at the root');
@@ -94,7 +94,7 @@ test('L38 file tools take relative paths from the working directory, and stay in
   expect(readFileSync(join(sub, 'new/one'), 'utf8')).toBe('y');
 });
 
-test('L38 searches begin in the working directory, and name what they find so that it can be read', async () => {
+test('searches begin in the working directory, and name what they find so that it can be read (L38)', async () => {
   const { root, sub } = place();
   expect(await inDir(root, sub, 'glob', { pattern: '**' })).toBe('file\n(1 file)');
   expect(await inDir(root, sub, 'glob', { pattern: 'f*', path: '..' })).toBe('../file\n(1 file)');
@@ -104,7 +104,7 @@ test('L38 searches begin in the working directory, and name what they find so th
   );
 });
 
-test('L55 rules are about paths from the workspace, wherever the working directory is', () => {
+test('rules are about paths from the workspace, wherever the working directory is (L55)', () => {
   const { root, sub } = place();
   const [sandbox] = sandboxes;
   const registry = createRegistry(builtinTools({ sandbox: sandbox as never }));
@@ -125,7 +125,7 @@ test.each<[string, (root: string, sub: string, outside: string) => void]>([
   ['is gone', (_, sub) => rmSync(sub, { recursive: true })],
   ['became a link outside', (_, sub, outside) => (rmSync(sub, { recursive: true }), symlinkSync(outside, sub))],
   ['became a file', (_, sub) => (rmSync(sub, { recursive: true }), writeFileSync(sub, ''))],
-])('L38 when the working directory %s, nothing runs and it is the workspace again', async (_, change) => {
+])('when the working directory %s, nothing runs and it is the workspace again (L38)', async (_, change) => {
   const { root, sub, outside } = place();
   change(root, sub, outside);
   let ran = false;
@@ -138,7 +138,7 @@ test.each<[string, (root: string, sub: string, outside: string) => void]>([
   expect(ran).toBe(false);
 });
 
-test('L55 write in the .git folder that is the working directory is as much as running a command', () => {
+test('write in the .git folder that is the working directory is as much as running a command (L55)', () => {
   const { root } = place();
   execFileSync('git', ['init', '-q', root]);
   const registry = createRegistry(builtinTools({ sandbox: sandboxes[0] as never }));

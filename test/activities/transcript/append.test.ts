@@ -32,7 +32,7 @@ test('what is no outcome is stored as it came, in order', async () => {
   expect(await prepareAppend(await stored(memoryStore()), appends, recorded({}))).toEqual(appends);
 });
 
-test('L39 outcomes are stored in the model’s order, recorded ones and notes, each call once', async () => {
+test('outcomes are stored in the model’s order, recorded ones and notes, each call once (L39)', async () => {
   const store = memoryStore();
   const view = await stored(
     store,
@@ -71,7 +71,7 @@ test('an outcome that should be recorded and is not, and one for what is no call
   );
 });
 
-test('L6 over 200,000 characters a message the largest results become previews until all fit, and are kept whole', async () => {
+test('over 200,000 characters a message the largest results become previews until all fit, and are kept whole (L6)', async () => {
   const store = memoryStore();
   const view = await stored(store, [user('go'), calling(5), outcomes(outcome(1, 'e'.repeat(30_000)))]);
   const whole = { hash: hashOf(Buffer.from('w')), bytes: 1 };
@@ -91,7 +91,7 @@ test('L6 over 200,000 characters a message the largest results become previews u
   expect(30_000 + made.reduce((sum, { content }) => sum + content.length, 0)).toBeLessThanOrEqual(MESSAGE_LIMIT);
 });
 
-test.each([200, 500])('L6 %d results together still fit', async (count) => {
+test.each([200, 500])('%d results together still fit (L6)', async (count) => {
   const view = await stored(memoryStore(), [user('go'), calling(count)]);
   const indices = Array.from({ length: count }, (_, n) => n + 1);
   const deps = recorded(Object.fromEntries(indices.map((index) => [key(index), outcome(index, 'x'.repeat(20_000))])));

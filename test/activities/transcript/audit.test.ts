@@ -38,7 +38,7 @@ async function onDisk(count: number) {
   return { store, view, hashes, file };
 }
 
-test('F7 a damaged segment is named by session and entry when the transcript is read', async () => {
+test('a damaged segment is named by session and entry when the transcript is read (F7)', async () => {
   const { store, view, hashes, file } = await onDisk(150);
   for (const n of [0, 1, 63, 64, 65, 100, 127, 128, 149]) {
     const whole = readFileSync(file(n));
@@ -54,7 +54,7 @@ test('F7 a damaged segment is named by session and entry when the transcript is 
   }
 });
 
-test('F7 an audit goes past damage where it can, and names all of it', async () => {
+test('an audit goes past damage where it can, and names all of it (F7)', async () => {
   const { store, view, file } = await onDisk(200);
   rmSync(file(70));
   writeFileSync(file(75), readFileSync(file(76)));
@@ -88,7 +88,7 @@ test('a sound transcript has no problems, and everything it refers to was read',
   expect(await verifyTranscript(store, session, null)).toMatchObject({ segments: 0, problems: [] });
 });
 
-test('L39 calls without or with two outcomes, outcomes of nothing, runs that overlap, and lost references are found', async () => {
+test('calls without or with two outcomes, outcomes of nothing, runs that overlap, and lost references are found (L39)', async () => {
   const store = memoryStore();
   const lost = hashOf(Buffer.from('never stored'));
   await store.put(config);
@@ -109,7 +109,7 @@ test('L39 calls without or with two outcomes, outcomes of nothing, runs that ove
   ]);
 });
 
-test('L5 L8 L9 a boundary, a mark or a stretch that speaks of what is not before it is found', async () => {
+test('a boundary, a mark or a stretch that speaks of what is not before it is found (L5 L8 L9)', async () => {
   const store = memoryStore();
   const { head } = await stored(store, [
     user('go'),

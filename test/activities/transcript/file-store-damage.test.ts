@@ -27,7 +27,7 @@ async function expectCorrupt({ read, path }: Stored, what: string): Promise<void
   expect(error, what).toMatchObject({ problem: 'corrupt', message: expect.stringContaining(path) });
 }
 
-test.each(['value', 'record'] as const)('F7 a %s cut at any byte is found out', async (kind) => {
+test.each(['value', 'record'] as const)('a %s cut at any byte is found out (F7)', async (kind) => {
   const found = await stored(kind);
   const whole = readFileSync(found.path);
   for (let length = whole.length - 1; length >= 0; length -= 1) {
@@ -36,7 +36,7 @@ test.each(['value', 'record'] as const)('F7 a %s cut at any byte is found out', 
   }
 });
 
-test.each(['value', 'record'] as const)('F7 a %s with any bit flipped is found out', async (kind) => {
+test.each(['value', 'record'] as const)('a %s with any bit flipped is found out (F7)', async (kind) => {
   const found = await stored(kind);
   const whole = readFileSync(found.path);
   for (let bit = 0; bit < whole.length * 8; bit += 3) {
@@ -47,17 +47,20 @@ test.each(['value', 'record'] as const)('F7 a %s with any bit flipped is found o
   }
 });
 
-test.each(['value', 'record'] as const)('F7 a %s that is zeroed, or longer than it was, is found out', async (kind) => {
-  const found = await stored(kind);
-  const whole = readFileSync(found.path);
-  writeFileSync(found.path, Buffer.alloc(whole.length));
-  await expectCorrupt(found, 'zeroed');
-  writeFileSync(found.path, whole);
-  appendFileSync(found.path, '\n');
-  await expectCorrupt(found, 'longer');
-});
+test.each(['value', 'record'] as const)(
+  'a %s that is zeroed, or longer than it was, is found out (F7)',
+  async (kind) => {
+    const found = await stored(kind);
+    const whole = readFileSync(found.path);
+    writeFileSync(found.path, Buffer.alloc(whole.length));
+    await expectCorrupt(found, 'zeroed');
+    writeFileSync(found.path, whole);
+    appendFileSync(found.path, '\n');
+    await expectCorrupt(found, 'longer');
+  },
+);
 
-test('F7 a record under the name of another is found out', async () => {
+test('a record under the name of another is found out (F7)', async () => {
   const dir = tempDir();
   const store = fileStore({ dir });
   await store.create('claims/s-1/a', Buffer.from('mine'));
@@ -66,7 +69,7 @@ test('F7 a record under the name of another is found out', async () => {
   await expect(store.read('claims/s-1/a')).rejects.toThrow(/"claims\/s-1\/a" does not match its checksum/);
 });
 
-test('F7 a value whose file is gone is missing, by name and place', async () => {
+test('a value whose file is gone is missing, by name and place (F7)', async () => {
   const found = await stored('value');
   rmSync(found.path);
   await expect(found.read()).rejects.toMatchObject({
@@ -95,7 +98,7 @@ async function storedStep() {
   return { store, hash, write, record: fileLayout(dir).record(KEY), value: fileLayout(dir).blob(hash) };
 }
 
-test('F7 a step cut or flipped anywhere: its record is found out, its value is too or is whole', async () => {
+test('a step cut or flipped anywhere: its record is found out, its value is too or is whole (F7)', async () => {
   const { store, hash, record } = await storedStep();
   const whole = readFileSync(record);
   const damaged = [
@@ -115,7 +118,7 @@ test('F7 a step cut or flipped anywhere: its record is found out, its value is t
 });
 
 test.each(['read', 'write'] as const)(
-  'L16 a %s that finds a step finds its value, though its writer died before it had its name',
+  'a %s that finds a step finds its value, though its writer died before it had its name (L16)',
   async (how) => {
     const { store, hash, value, write } = await storedStep();
     rmSync(value);

@@ -23,7 +23,7 @@ const codes: [string, RegExp][] = [
 ];
 
 test.each(operations.flatMap((operation) => codes.map(([code, advice]) => ({ operation, code, advice }))))(
-  'F6 $code in $operation: the step is not acknowledged, and goes through when the disk is well again',
+  '$code in $operation: the step is not acknowledged, and goes through when the disk is well again (F6)',
   async ({ operation, code, advice }) => {
     const { files, fail } = failingFiles();
     const dir = tempDir();
@@ -44,7 +44,7 @@ test.each(operations.flatMap((operation) => codes.map(([code, advice]) => ({ ope
 );
 
 test.each(['read', 'flush', 'makeFolder', 'ages', 'write'] as const)(
-  'F6 a store that cannot be opened because of %s opens when the disk is well again',
+  'a store that cannot be opened because of %s opens when the disk is well again (F6)',
   async (operation) => {
     const { files, fail } = failingFiles();
     const store = fileStore({ dir: tempDir(), files });
@@ -55,7 +55,7 @@ test.each(['read', 'flush', 'makeFolder', 'ages', 'write'] as const)(
   },
 );
 
-test('F6 a value that cannot be read for lack of descriptors is unavailable, not missing', async () => {
+test('a value that cannot be read for lack of descriptors is unavailable, not missing (F6)', async () => {
   const { files, fail } = failingFiles();
   const store = fileStore({ dir: tempDir(), files });
   const hash = await store.put(SEGMENT);
@@ -63,7 +63,7 @@ test('F6 a value that cannot be read for lack of descriptors is unavailable, not
   await expect(store.get(hash)).rejects.toMatchObject({ problem: 'unavailable' });
 });
 
-test('F6 a record that cannot be read for lack of descriptors is unavailable, not absent', async () => {
+test('a record that cannot be read for lack of descriptors is unavailable, not absent (F6)', async () => {
   const { files, fail } = failingFiles();
   const store = fileStore({ dir: tempDir(), files });
   await step(store);
@@ -71,7 +71,7 @@ test('F6 a record that cannot be read for lack of descriptors is unavailable, no
   await expect(store.read('steps/s-1/a')).rejects.toMatchObject({ problem: 'unavailable' });
 });
 
-test('F6 a full disk: what was acknowledged before reads back, the rest says so', async ({ skip }) => {
+test('a full disk: what was acknowledged before reads back, the rest says so (F6)', async ({ skip }) => {
   const dir = tempDir();
   skip(!mounted(dir), 'needs a user who may mount');
   onTestFinished(() => void execFileSync('umount', [dir]));

@@ -60,7 +60,7 @@ async function checkSurvivor(store: Store, done: Acknowledged, at: number): Prom
 /** Names that were not flushed: none is there afterwards, those of records alone, or all. */
 const spared = [() => false, (path: string) => !path.includes('/blobs'), () => true];
 
-test('F7 a power cut after any operation loses nothing acknowledged and leaves no record without its values', async () => {
+test('a power cut after any operation loses nothing acknowledged and leaves no record without its values (F7)', async () => {
   const whole = powerCutFiles();
   whole.makeFolder('/data');
   await whole.flushFolder('/');

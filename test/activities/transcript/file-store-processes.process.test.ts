@@ -39,7 +39,7 @@ async function killedAt(nth: number, dir: string, script: string): Promise<Line[
   return lines(await output);
 }
 
-test('F1 SIGKILL of a writer while it writes: everything acknowledged reads back, and no record lacks its value', async () => {
+test('SIGKILL of a writer while it writes: everything acknowledged reads back, and no record lacks its value (F1)', async () => {
   const dir = tempDir();
   const script = compiled('test/support/store-writer.ts');
   const store = fileStore({ dir });

@@ -16,11 +16,11 @@ test.each<[string, readonly Entry[], string]>([
   ['a request made again continues nothing by itself', [said('a'), transition(2, 'model_fallback'), said('b')], 'b'],
   ['a bad answer is not continued', [said('a'), transition(2, 'structured_output_retry'), said('b')], 'b'],
   ['only what is next to each other', [said('a'), recovers, said('b'), transition(3, 'next_turn'), said('c')], 'c'],
-])('L27 %s', (_name, run, text) => {
+])('%s (L27)', (_name, run, text) => {
   expect(finalText([...before, ...next, ...run])).toBe(text);
 });
 
-test('L4 L27 no more of a long transcript is read than its last answer', () => {
+test('no more of a long transcript is read than its last answer (L4 L27)', () => {
   const long: readonly Entry[] = [...Array.from({ length: 1_000 }, () => said('old')), recovers, said('new')];
   let read = 0;
   const counted = { length: long.length, at: (position: number) => (read++, long[position]) };

@@ -30,7 +30,7 @@ const call = (id: string, content: string): Entry[] => [reply([callBlock(id)]), 
 const marker = (position: number): string =>
   `[An older result, about 500 characters, is no longer shown here. It was kept: the read tool opens it at path "perdure:entry/${position}".]`;
 
-test('L5 L10 the model sees the last summary, the prompts of the run as they were, and what is kept; the boundary stays in the transcript', () => {
+test('the model sees the last summary, the run’s prompts and what is kept; the boundary stays in the transcript (L5 L10)', () => {
   const entries = [
     user('first'),
     reply([textBlock('one')]),
@@ -48,21 +48,21 @@ test('L5 L10 the model sees the last summary, the prompts of the run as they wer
   expect(entries).toHaveLength(8);
 });
 
-test('L7 a snipped message is gone, a snipped reply takes its outcomes with it, and outcomes alone are never snipped', () => {
+test('a snipped message is gone, a snipped reply takes its outcomes with it, and outcomes alone are never snipped (L7)', () => {
   const entries = [user('a'), ...call('x', 'one'), user('b'), ...call('y', 'two'), user('c')];
   expect(texts(seen(...entries, snip(1, 3)))).toEqual(['a', 'tool_use', 'tool_result', 'c']);
   expect(seen(...entries, snip(2, 5))).toEqual(seen(...entries));
   expect(texts(seen(...entries, snip(0, 1, 3, 4, 6)))).toEqual([GO_ON]);
 });
 
-test('L7 outcomes that come after their reply was snipped are not sent, and an entry still to come is not snipped', () => {
+test('outcomes that come after their reply was snipped are not sent, and an entry still to come is not snipped (L7)', () => {
   expect(texts(seen(user('a'), reply([callBlock('x')]), snip(1, 4), outcomes(outcome(0, 'one')), user('b')))).toEqual([
     'a',
     'b',
   ]);
 });
 
-test('L7 L59 a reply of a trajectory with signed thinking is snipped when the trajectory is over', () => {
+test('a reply of a trajectory with signed thinking is snipped when the trajectory is over (L7 L59)', () => {
   const open = [
     runStarted(1),
     user('a'),
@@ -76,7 +76,7 @@ test('L7 L59 a reply of a trajectory with signed thinking is snipped when the tr
   expect(texts(seen(...over, user('b')))).toEqual(['a', 'tool_use', 'tool_result', 'done', 'b']);
 });
 
-test('L8 results of replies before the mark are a short marker that names where the whole is; small and later ones stay', () => {
+test('results of replies before the mark are a short marker that names where the whole is; small and later ones stay (L8)', () => {
   const hash = hashOf(Buffer.from('whole'));
   const entries: Entry[] = [
     user('a'),
@@ -100,7 +100,7 @@ test('L8 results of replies before the mark are a short marker that names where 
   ]);
 });
 
-test('L9 a staged stretch is shown in full, a committed one as a short text that names it, oldest first', () => {
+test('a staged stretch is shown in full, a committed one as a short text that names it, oldest first (L9)', () => {
   const entries: Entry[] = [
     user('a'),
     ...call('x', 'one'),
@@ -128,7 +128,7 @@ test('L9 a staged stretch is shown in full, a committed one as a short text that
   expect(texts(seen(...both))).toEqual(['a', expect.any(String), expect.stringContaining('Did y.'), 'done', GO_ON]);
 });
 
-test('L9 L10 a boundary discards what is staged, and keeps what is committed after it', () => {
+test('a boundary discards what is staged, and keeps what is committed after it (L9 L10)', () => {
   const entries = [user('a'), ...call('x', 'one'), ...call('y', 'two'), ...collapsed(3, 5, 'Did y.')];
   const after: Entry[] = [
     ...entries,
@@ -142,7 +142,7 @@ test('L9 L10 a boundary discards what is staged, and keeps what is committed aft
   ]);
 });
 
-test('L19 L59 thinking signed for another model is left out, what the alias of the model said is kept', () => {
+test('thinking signed for another model is left out, what the alias of the model said is kept (L19 L59)', () => {
   const from = (model: string, asked?: string): Entry => {
     const made = reply([thinkingBlock('hm'), textBlock(model)]);
     return { ...made, message: { ...made.message, model }, ...(asked === undefined ? {} : { asked }) };
@@ -169,7 +169,7 @@ test('L19 L59 thinking signed for another model is left out, what the alias of t
   ]);
 });
 
-test('L19 L30 L31 L43 L53 what the loop has to say to the model is said, what is for people is not', () => {
+test('what the loop has to say to the model is said, what is for people is not (L19 L30 L31 L43 L53)', () => {
   const told = [
     notice({ kind: 'model_switched', from: 'a', to: 'b', calls: ['bash', 'write'], detail: '529' }),
     notice({ kind: 'stop_hook', text: 'tests fail' }),
@@ -199,7 +199,7 @@ test('L19 L30 L31 L43 L53 what the loop has to say to the model is said, what is
   expect(said).not.toContain('secret');
 });
 
-test('L22 the marks of one turn stay as they are on the next: the prefix is the same to the byte', () => {
+test('the marks of one turn stay as they are on the next: the prefix is the same to the byte (L22)', () => {
   const entries: Entry[] = [
     user('a'),
     ...call('x', long),

@@ -30,7 +30,7 @@ const rounds = (count: number, size: number, at = warm): Entry[] =>
     outcomes(outcome(0, 'x'.repeat(size), { isError: n % 2 === 0 })),
   ]).flat();
 
-test('L8 with a warm cache it acts when it frees 20,000 tokens, and keeps the newest five results', () => {
+test('with a warm cache it acts when it frees 20,000 tokens, and keeps the newest five results (L8)', () => {
   const enough = [user('go'), ...rounds(7, 42_000)];
   const entry = microcompact(enough, now);
   expect(entry).toMatchObject({ kind: 'microcompact', before: 4 });
@@ -42,14 +42,14 @@ test('L8 with a warm cache it acts when it frees 20,000 tokens, and keeps the ne
   expect(whole).toHaveLength(5);
 });
 
-test('L8 with a cold cache it acts when it frees anything worth an entry', () => {
+test('with a cold cache it acts when it frees anything worth an entry (L8)', () => {
   expect(microcompact([user('go'), ...rounds(7, 5_000, cold)], now)).toMatchObject({ before: 4 });
   expect(microcompact([user('go'), ...rounds(7, 5_000)], now)).toBeNull();
   expect(microcompact([user('go'), ...rounds(7, 1_000, cold)], now)).toBeNull();
   expect(microcompact([user('go'), ...rounds(5, 50_000, cold)], now)).toBeNull();
 });
 
-test('L8 what is shrunk, snipped, before the boundary or small is not counted again', () => {
+test('what is shrunk, snipped, before the boundary or small is not counted again (L8)', () => {
   const entries = [user('go'), ...rounds(7, 42_000)];
   const once = [...entries, microcompact(entries, now) as Entry];
   expect(microcompact(once, now)).toBeNull();
@@ -60,13 +60,13 @@ test('L8 what is shrunk, snipped, before the boundary or small is not counted ag
   expect(microcompact([user('go'), ...rounds(500, 190, cold)], now)).toBeNull();
 });
 
-test('L8 results of one reply stay or go together', () => {
+test('results of one reply stay or go together (L8)', () => {
   const many = Array.from({ length: 4 }, (_, n) => callBlock(`m${n}`));
   const wide: Entry[] = [reply(many, { at: warm }), outcomes(...many.map((_, n) => outcome(n, 'x'.repeat(42_000))))];
   expect(microcompact([user('go'), ...wide, ...wide, ...wide], now)).toMatchObject({ before: 2 });
 });
 
-test('L8 the choice is one more entry to append, and the same ever after', async () => {
+test('the choice is one more entry to append, and the same ever after (L8)', async () => {
   const store = memoryStore();
   const entries = [runStarted(1), user('go'), ...rounds(7, 42_000)];
   const { head } = await stored(store, entries);

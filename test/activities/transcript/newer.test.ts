@@ -30,7 +30,7 @@ const segments: readonly (readonly [string, unknown, string])[] = [
   ],
 ];
 
-test.each(segments)('L50 %s is newer, not damaged, and the sentence says what to do', async (_, value, sign) => {
+test.each(segments)('%s is newer, not damaged, and the sentence says what to do (L50)', async (_, value, sign) => {
   const { store, hash } = await put(value);
   const error = new StoreError(
     'newer',
@@ -40,7 +40,7 @@ test.each(segments)('L50 %s is newer, not damaged, and the sentence says what to
   await expect(verifyTranscript(store, session, hash)).rejects.toEqual(error);
 });
 
-test('L50 L57 a run configuration of a later version is newer, and one of no version is damaged', async () => {
+test('a run configuration of a later version is newer, and one of no version is damaged (L50 L57)', async () => {
   const later = await put({ v: 2 });
   await expect(configReader(later.store)(later.hash)).rejects.toEqual(
     new StoreError(

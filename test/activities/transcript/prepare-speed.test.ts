@@ -40,7 +40,7 @@ async function prepared(transcripts: Transcripts, head: Hash | null): Promise<nu
   return taken;
 }
 
-test('L5 L8 2,000 entries are ready in 5 ms when they are cached, in 150 ms from disk', async () => {
+test('2,000 entries are ready in 5 ms when they are cached, in 150 ms from disk (L5 L8)', async () => {
   const store = fileStore({ dir: tempDir() });
   const turns = Array.from({ length: 500 }, (_, n) => turn(n));
   const { head } = await stored(store, [runStarted(1), user('go')], ...turns);

@@ -121,7 +121,7 @@ function problemOf(entries: readonly Entry[], options?: ProjectOptions): string 
   });
 }
 
-test('L58 a request made of any transcript is one that the API accepts', () => {
+test('a request made of any transcript is one that the API accepts (L58)', () => {
   fc.assert(
     fc.property(transcripts, (entries) => {
       expect(problemOf(entries)).toBeUndefined();
@@ -130,7 +130,7 @@ test('L58 a request made of any transcript is one that the API accepts', () => {
   );
 });
 
-test('L5 L7 L8 L9 L39 L58 whatever is snipped, summarised, shortened or shrunk, at any positions, the API accepts what is left', () => {
+test('whatever is snipped, summarised, shortened or shrunk, the API accepts what is left (L5 L7 L8 L9 L39 L58)', () => {
   fc.assert(
     fc.property(marked, (entries) => {
       expect(problemOf(entries)).toBeUndefined();
@@ -140,7 +140,7 @@ test('L5 L7 L8 L9 L39 L58 whatever is snipped, summarised, shortened or shrunk, 
   );
 });
 
-test('L22 what was sent once is sent the same when the transcript has grown', () => {
+test('what was sent once is sent the same when the transcript has grown (L22)', () => {
   fc.assert(
     fc.property(transcripts, fc.nat(), (entries, cut) => {
       const before = project(entries.slice(0, cut % (entries.length + 1)), new Map());

@@ -52,7 +52,7 @@ test('a run is seen as user, assistant, results, assistant', () => {
   ]);
 });
 
-test('L39 outcomes come first and in block order, whenever they were stored and whatever was said meanwhile', () => {
+test('outcomes come first and in block order, whenever they were stored and whatever was said meanwhile (L39)', () => {
   const messages = seen(
     user('go'),
     reply([callBlock('a'), callBlock('b'), callBlock('c')]),
@@ -70,7 +70,7 @@ test('L39 outcomes come first and in block order, whenever they were stored and 
   ]);
 });
 
-test('L39 of duplicate ids in one reply the first is sent, with its outcome', () => {
+test('of duplicate ids in one reply the first is sent, with its outcome (L39)', () => {
   const messages = seen(
     user('go'),
     reply([callBlock('a', { n: 1 }), callBlock('a', { n: 2 }), callBlock('b')]),
@@ -80,7 +80,7 @@ test('L39 of duplicate ids in one reply the first is sent, with its outcome', ()
   expect(messages[2]?.content).toEqual([result('a', 'first'), result('b', 'other')]);
 });
 
-test('L39 a call without an outcome gets one that says so, and of two outcomes the first is sent', () => {
+test('a call without an outcome gets one that says so, and of two outcomes the first is sent (L39)', () => {
   const messages = seen(
     user('go'),
     reply([callBlock('a'), callBlock('b')]),
@@ -109,7 +109,7 @@ test('an id that an earlier reply used, or that the API refuses, is sent under a
   expect(seen(...entries, reply([textBlock('ok')]), user('more')).slice(0, 5)).toEqual(messages);
 });
 
-test('L59 a reply never ends with thinking, and thinking in it goes back as it came', () => {
+test('a reply never ends with thinking, and thinking in it goes back as it came (L59)', () => {
   const messages = seen(
     user('go'),
     reply([thinkingBlock('a'), textBlock('b'), thinkingBlock('c'), textBlock(' '), thinkingBlock('d')]),
@@ -124,7 +124,7 @@ test('L59 a reply never ends with thinking, and thinking in it goes back as it c
   ]);
 });
 
-test('L16 of an interrupted reply what is complete is sent, unfinished thinking and server calls are not', () => {
+test('of an interrupted reply what is complete is sent, unfinished thinking and server calls are not (L16)', () => {
   const search = { type: 'server_tool_use', id: 's', name: 'web_search', input: {} } as ContentBlock;
   const messages = seen(
     user('go'),
@@ -141,7 +141,7 @@ test('L16 of an interrupted reply what is complete is sent, unfinished thinking 
   ]);
 });
 
-test('L27 a cut reply is followed by the request to continue, a cut call by a word about it, and people’s notices by nothing', () => {
+test('a cut reply is followed by the request to continue, a cut call by a word about it, and people’s notices by nothing (L27)', () => {
   const messages = seen(
     user('go'),
     reply([textBlock('once upon')], { fate: 'cut' }),
@@ -157,7 +157,7 @@ test('L27 a cut reply is followed by the request to continue, a cut call by a wo
   expect(messages[4]?.content).toEqual([result('a', 'x'), said(CALL_CUT)]);
 });
 
-test('L58 empty texts are dropped, lone surrogates replaced, empty results filled', () => {
+test('empty texts are dropped, lone surrogates replaced, empty results filled (L58)', () => {
   const messages = seen(
     user('  \n'),
     user('\u001c\u0085'),
@@ -172,7 +172,7 @@ test('L58 empty texts are dropped, lone surrogates replaced, empty results fille
   ]);
 });
 
-test('L58 two replies with nothing said between them, and a transcript that begins or ends with a reply, get a user message', () => {
+test('two replies with nothing said between them, and a transcript that begins or ends with a reply, get a user message (L58)', () => {
   const go = { role: 'user', content: [said(GO_ON)] };
   expect(seen()).toEqual([go]);
   expect(seen(reply([textBlock('a')]), user(' '), reply([textBlock('b')]))).toEqual([
@@ -184,7 +184,7 @@ test('L58 two replies with nothing said between them, and a transcript that begi
   ]);
 });
 
-test('L58 a call that no tool could have taken is sent in a shape that the API accepts', () => {
+test('a call that no tool could have taken is sent in a shape that the API accepts (L58)', () => {
   const messages = seen(user('go'), reply([callBlock('a', 'text', 'no such/tool'), callBlock('b', null, '')]));
   expect(messages[1]?.content).toEqual([
     callBlock('a', { value: 'text' }, 'no_such_tool'),
@@ -192,7 +192,7 @@ test('L58 a call that no tool could have taken is sent in a shape that the API a
   ]);
 });
 
-test('L58 blocks go back as they came but for what a request may not have', () => {
+test('blocks go back as they came but for what a request may not have (L58)', () => {
   const cited = {
     type: 'char_location' as const,
     cited_text: 'x',

@@ -36,7 +36,7 @@ async function opened(name: string): Promise<string | null> {
   return bytes && Buffer.from(bytes).toString();
 }
 
-test('L8 L9 L10 a range of entries reads as text, whole, without thinking', async () => {
+test('a range of entries reads as text, whole, without thinking (L8 L9 L10)', async () => {
   const text = await opened('perdure:entry/0-4');
   expect(text).toContain('--- entry 0 ---\nUser:\nFix it.');
   expect(text).toContain('I will look.\n[calls read with {"path":"a.ts"}]');
@@ -59,7 +59,7 @@ test('a name of nothing opens nothing', async () => {
   }
 });
 
-test('L8 a call reads entries of the transcript that its key is of', async () => {
+test('a call reads entries of the transcript that its key is of (L8)', async () => {
   const store = memoryStore();
   const { head } = await stored(store, entries);
   const bench = { cwd: '/work', store, session, queryId: 'q', depth: 0 };

@@ -40,7 +40,7 @@ const entries: Entry[] = [
   user('third'),
 ];
 
-test('L3 L27 a run has its whole list of transitions, and the pieces of a continued reply are one text', () => {
+test('a run has its whole list of transitions, and the pieces of a continued reply are one text (L3 L27)', () => {
   expect(resultOf({ entries }, 2)).toEqual({
     run: 2,
     reason: 'completed',
@@ -71,12 +71,12 @@ test('a reply that follows something else than a recovery stands for itself', ()
   expect(resultOf({ entries: [runStarted(1), ...again, runEnded(1)] }, 1)?.text).toBe('new');
 });
 
-test('L24 L27 a reply that is continued after its request was made smaller is still continued', () => {
+test('a reply that is continued after its request was made smaller is still continued (L24 L27)', () => {
   const run = [...cut('once upon '), transition(2, 'reactive_compact_retry'), reply([textBlock('a time')])];
   expect(resultOf({ entries: [runStarted(1), ...run, runEnded(1)] }, 1)?.text).toBe('once upon a time');
 });
 
-test('L27 L51 what sums up a run is its text, also after a reply that was cut', () => {
+test('what sums up a run is its text, also after a reply that was cut (L27 L51)', () => {
   const limit = notice({ kind: 'wrap_up', limit: 'tokens' });
   const run = [...cut('once upon '), limit, reply([textBlock('It is half told.')])];
   expect(resultOf({ entries: [runStarted(1), ...run, runEnded(1)] }, 1)?.text).toBe('It is half told.');

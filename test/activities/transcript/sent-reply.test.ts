@@ -1,6 +1,6 @@
 // What is left out of a stored reply when it is sent: for one kind or field that the API does not know, it would refuse the session for good.
 import type { ContentBlock } from '@anthropic-ai/sdk/resources/messages';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { sentReply } from '../../../activities/transcript/view/sent-reply.ts';
 import { callBlock, reply, textBlock, thinkingBlock } from '../../support/transcript.ts';
 
@@ -26,7 +26,7 @@ const found = (id: string, content: unknown = [page], more: Fields = {}) => ({
 const location = { type: 'char_location', cited_text: 'x', document_index: 0, document_title: null };
 const cited = { ...location, start_char_index: 0, end_char_index: 1 };
 
-it.each<[string, Fields]>([
+test.each<[string, Fields]>([
   ['a kind that nobody knows', { type: 'novelty', value: 1 }],
   ['a tool_result', { type: 'tool_result', tool_use_id: 'a', content: 'x' }],
   ['an image', { type: 'image', source: {} }],
@@ -38,34 +38,34 @@ it.each<[string, Fields]>([
   ['a server call without a result', use('srvtoolu_1')],
   ['a server result without a call', found('srvtoolu_1')],
   ['a file for a container', { type: 'container_upload', file_id: 'f' }],
-])('L58 %s is not sent, and what stands beside it is', (_name, block) => {
+])('%s is not sent, and what stands beside it is (L58)', (_name, block) => {
   expect(sent(block, hi)).toEqual([hi]);
   expect(sent(block)).toEqual([]);
 });
 
 const call = callBlock('a', { n: 1 }) as unknown as Fields;
 const signed = thinkingBlock('Hm.') as unknown as Fields;
-it.each<[string, Fields]>([
+test.each<[string, Fields]>([
   ['a text', hi],
   ['thinking', signed],
   ['redacted thinking', { type: 'redacted_thinking', data: 'x' }],
   ['a call', call],
-])('L58 of %s a field that nobody knows is not sent', (_name, block) => {
+])('of %s a field that nobody knows is not sent (L58)', (_name, block) => {
   expect(sent({ novelty: 1, ...block }, hi)).toEqual([block, hi]);
 });
 
-it('L22 a block with nothing to leave out is sent as it came, to the order of its fields', () => {
+test('a block with nothing to leave out is sent as it came, to the order of its fields (L22)', () => {
   const turned = { input: { b: 1, a: 2 }, name: 'read', id: 'a', type: 'tool_use' };
   expect(JSON.stringify(sent(turned))).toBe(JSON.stringify([turned]));
 });
 
-it('L58 a call without input, or by a caller that we know nothing of, is sent as one that the API takes', () => {
+test('a call without input, or by a caller that we know nothing of, is sent as one that the API takes (L58)', () => {
   expect(sent({ type: 'tool_use', id: 'a', name: 'read' })).toMatchObject([{ id: 'a', input: { value: null } }]);
   expect(sent({ ...call, caller: 'x' })).toEqual([call]);
   expect(sent({ ...call, caller: { type: 'code_execution_20250825', tool_id: 'srvtoolu_1' } })).toEqual([call]);
 });
 
-it('L58 calls that the API ran are sent with their results, and only whole', () => {
+test('calls that the API ran are sent with their results, and only whole (L58)', () => {
   const pair = [use('srvtoolu_1'), found('srvtoolu_1')];
   expect(sent(...pair, hi)).toEqual([...pair, hi]);
   const failed = { type: 'web_search_tool_result_error', error_code: 'unavailable' };
@@ -84,7 +84,7 @@ it('L58 calls that the API ran are sent with their results, and only whole', () 
   expect(sent(...more, hi)).toEqual([...pair, hi]);
 });
 
-it.each<[string, string, Fields]>([
+test.each<[string, string, Fields]>([
   [
     'web_fetch',
     'web_fetch',
@@ -126,7 +126,7 @@ it.each<[string, string, Fields]>([
     'tool_search',
     { type: 'tool_search_tool_search_result', tool_references: [{ type: 'tool_reference', tool_name: 'read' }] },
   ],
-])('L58 a call of %s that the API ran is sent as it came', (name, result, content) => {
+])('a call of %s that the API ran is sent as it came (L58)', (name, result, content) => {
   const pair = [
     use('srvtoolu_1', name, { caller: { type: 'direct' } }),
     { type: `${result}_tool_result`, tool_use_id: 'srvtoolu_1', content },
@@ -134,7 +134,7 @@ it.each<[string, string, Fields]>([
   expect(sent(...pair, hi)).toEqual([...pair, hi]);
 });
 
-it('L58 citations that the API would refuse are not sent, others are', () => {
+test('citations that the API would refuse are not sent, others are (L58)', () => {
   const odd = [{ ...location, type: 'novelty' }, location, 5, null];
   expect(sent({ ...hi, citations: [...odd, { ...cited, file_id: 'f', novelty: 1 }] })).toEqual([
     { ...hi, citations: [cited] },

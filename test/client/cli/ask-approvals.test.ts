@@ -1,5 +1,5 @@
 // What the person at the terminal is asked about a call that waits, and what becomes of the answer. Terminal and session are fakes.
-import { expect, it, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { WaitingApproval } from '../../../client/sessions/decide.ts';
 import type { Cli } from '../../../client/cli/cli.ts';
 import { askApprovals } from '../../../client/cli/ask-approvals.ts';
@@ -45,7 +45,7 @@ function terminal(lines: readonly string[] | null) {
 
 const wait = { type: 'approval' } as const;
 
-it('L55 without a terminal only says how to decide elsewhere', () => {
+test('without a terminal only says how to decide elsewhere (L55)', () => {
   const { asked, said, approve, deny } = terminal(null);
   asked.hear({ ...wait, ...approval('1.1.0') });
   expect(said).toEqual([
@@ -54,14 +54,14 @@ it('L55 without a terminal only says how to decide elsewhere', () => {
   expect([approve, deny].map((call) => call.mock.calls.length)).toEqual([0, 0]);
 });
 
-it.each([
+test.each([
   ['y', 'approve', [session, '1.1.0']],
   ['YES', 'approve', [session, '1.1.0']],
   ['n', 'deny', [session, '1.1.0', 'the user denied it', { interrupt: false }]],
   ['n use make clean', 'deny', [session, '1.1.0', 'use make clean', { interrupt: false }]],
   ['i enough', 'deny', [session, '1.1.0', 'enough', { interrupt: true }]],
   ['e {"command": "ls"}', 'approve', [session, '1.1.0', { input: { command: 'ls' } }]],
-] as const)('L55 takes "%s" at a terminal', async (line, act, args) => {
+] as const)('takes "%s" at a terminal (L55)', async (line, act, args) => {
   const place = terminal([line]);
   place.asked.hear({ ...wait, ...approval('1.1.0') });
   await until(() => place[act].mock.calls.length > 0);
@@ -69,7 +69,7 @@ it.each([
   expect(place.questions).toEqual(['bash? [y]es / [n]o / [e]dit / [i]nterrupt: ']);
 });
 
-it('L55 shows the input to be edited, and asks again for what is no JSON object', async () => {
+test('shows the input to be edited, and asks again for what is no JSON object (L55)', async () => {
   const { asked, approve, said } = terminal(['what', 'e', '[1]', 'edit', '{"command":"ls"}']);
   asked.hear({ ...wait, ...approval('1.1.0') });
   await until(() => approve.mock.calls.length > 0);
@@ -82,7 +82,7 @@ it('L55 shows the input to be edited, and asks again for what is no JSON object'
   ]);
 });
 
-it('L55 withdraws the question when someone decides elsewhere, and goes on with the next', async () => {
+test('withdraws the question when someone decides elsewhere, and goes on with the next (L55)', async () => {
   const { asked, approve, questions } = terminal([]);
   asked.hear({ ...wait, ...approval('1.1.0') });
   asked.hear({ ...wait, ...approval('1.1.1') });
@@ -93,7 +93,7 @@ it('L55 withdraws the question when someone decides elsewhere, and goes on with 
   expect(approve).not.toHaveBeenCalled();
 });
 
-it('says why a decision was not taken, and asks again while the call waits', async () => {
+test('says why a decision was not taken, and asks again while the call waits', async () => {
   const { asked, approve, said } = terminal(['y', 'y']);
   approve.mockRejectedValueOnce(new ClientProblem('no_worker', 'no worker polls'));
   asked.hear({ ...wait, ...approval('1.1.0') });
@@ -101,7 +101,7 @@ it('says why a decision was not taken, and asks again while the call waits', asy
   expect(said).toContain('no worker polls');
 });
 
-it('L55 a decision that is on its way when the following ends is given to its end', async () => {
+test('a decision that is on its way when the following ends is given to its end (L55)', async () => {
   const { asked, approve } = terminal(['y']);
   const held = gate();
   approve.mockImplementation(async () => {

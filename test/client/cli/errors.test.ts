@@ -1,10 +1,10 @@
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { failureOf, failureText, UsageError } from '../../../client/cli/errors.ts';
 import { ClientProblem } from '../../../client/problem.ts';
 import { StoreError } from '../../../activities/transcript/store/store.ts';
 import { SetupProblem } from '../../../worker/setup-problem.ts';
 
-it.each([
+test.each([
   [new UsageError('the prompt is empty'), 2],
   [new SetupProblem('no server answers'), 2],
   [new StoreError('corrupt', 'session s-1, entry 3: damaged'), 2],
@@ -15,7 +15,7 @@ it.each([
   expect(failureText(error, false)).toBe(`perdure: ${error.message}\n`);
 });
 
-it('keeps the stack of what nobody expected for those who ask', () => {
+test('keeps the stack of what nobody expected for those who ask', () => {
   const error = new TypeError('x is undefined\nsecond line', { cause: new Error('below') });
   expect(failureText(error, false)).toBe(
     'perdure: unexpected: x is undefined (run it again with --verbose to see the stack)\n',
@@ -23,7 +23,7 @@ it('keeps the stack of what nobody expected for those who ask', () => {
   expect(failureText(error, true)).toMatch(/TypeError: x is undefined[^]+errors\.test\.ts[^]+caused by Error: below/);
 });
 
-it('takes the server’s own words, and lets them not act on a terminal', () => {
+test('takes the server’s own words, and lets them not act on a terminal', () => {
   const cause = Object.assign(new Error('x'), { details: 'namespace \u001b[31mgone\nmore' });
   const error = Object.assign(new Error('failed', { cause }), { name: 'ServiceError' });
   expect(failureText(error, false)).toBe(

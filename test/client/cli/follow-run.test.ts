@@ -1,6 +1,6 @@
 // How `run` and `watch` end: by the run, by Ctrl-C, by nobody who works. The session is a fake.
 import { EventEmitter } from 'node:events';
-import { expect, it, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { Cli } from '../../../client/cli/cli.ts';
 import { followRun } from '../../../client/cli/follow-run.ts';
 import { listenForSignals } from '../../../client/cli/signals.ts';
@@ -68,7 +68,7 @@ const ends = (...events: Followed[]): Play =>
     yield* events;
   };
 
-it.each<[Terminal, number]>([
+test.each<[Terminal, number]>([
   [{ reason: 'completed' }, 0],
   [{ reason: 'max_turns', limit: 1, turnNotTaken: 2 }, 1],
   [{ reason: 'model_error', detail: '401' }, 1],
@@ -81,7 +81,7 @@ it.each<[Terminal, number]>([
   expect(run.said.at(-1)).toBe('details: perdure show s-1');
 });
 
-it('with --json prints one object a line, the result last, and everything for people elsewhere', async () => {
+test('with --json prints one object a line, the result last, and everything for people elsewhere', async () => {
   const run = following(ends(start, completed), { json: true });
   await run.status;
   expect(
@@ -94,7 +94,7 @@ it('with --json prints one object a line, the result last, and everything for pe
   expect(run.said[0]).toBe('scripted model — set ANTHROPIC_API_KEY for a real one');
 });
 
-it('L55 with --json gives the approval as an event and asks nobody', async () => {
+test('with --json gives the approval as an event and asks nobody (L55)', async () => {
   const approval = {
     call: '1.1.0',
     tool: 'bash',
@@ -114,7 +114,7 @@ it('L55 with --json gives the approval as an event and asks nobody', async () =>
   expect(people.said[0]).toContain('`perdure approve s-1 1.1.0`');
 });
 
-it('L47 interrupts the run at the first Ctrl-C, waits for its end, and ends with 130', async () => {
+test('interrupts the run at the first Ctrl-C, waits for its end, and ends with 130 (L47)', async () => {
   const run = following(async function* (signal, interrupted) {
     yield start;
     run.kill('SIGINT');
@@ -127,7 +127,7 @@ it('L47 interrupts the run at the first Ctrl-C, waits for its end, and ends with
 
 const UNSURE = 'the last message may not have arrived: check with `perdure show s-1`';
 
-it('L47 does not leave while an interrupt is on its way, unless it is told to', async () => {
+test('does not leave while an interrupt is on its way, unless it is told to (L47)', async () => {
   const leaving = async (signal?: string) => {
     const [held, ended] = [gate(), vi.fn()];
     const run = following(async function* () {
@@ -149,7 +149,7 @@ it('L47 does not leave while an interrupt is on its way, unless it is told to', 
   expect([await leaving('SIGTERM'), await leaving('SIGINT')]).toEqual([UNSURE, UNSURE]);
 });
 
-it('counts a run that completed all the same as completed', async () => {
+test('counts a run that completed all the same as completed', async () => {
   const run = following(async function* () {
     yield start;
     run.kill('SIGINT');
@@ -158,7 +158,7 @@ it('counts a run that completed all the same as completed', async () => {
   expect(await run.status).toBe(0);
 });
 
-it.each([
+test.each([
   ['a second Ctrl-C', ['SIGINT', 'SIGINT'], 'interrupt', 130],
   ['SIGTERM', ['SIGTERM'], 'interrupt', 143],
   ['a Ctrl-C, for `watch`', ['SIGINT'], 'detach', 130],
@@ -180,7 +180,7 @@ it.each([
   },
 );
 
-it('fails with the reason when nobody will do the work', async () => {
+test('fails with the reason when nobody will do the work', async () => {
   const run = following(async function* (signal) {
     yield start;
     run.failure.abort(new ClientProblem('no_worker', 'no worker polls'));
@@ -189,7 +189,7 @@ it('fails with the reason when nobody will do the work', async () => {
   await expect(run.status).rejects.toThrow('no worker polls');
 });
 
-it('is quiet when nobody reads any more', async () => {
+test('is quiet when nobody reads any more', async () => {
   const run = following(async function* (signal) {
     yield start;
     run.unread.abort();

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { refuseToSpoil, refuseWithoutKey } from '../../../client/cli/worker-config.ts';
 import type { SessionInfo } from '../../../client/sessions/info.ts';
 import { DEMO_TASK } from '../../../worker/scripted-model/index.ts';
@@ -10,7 +10,7 @@ const sessions = (...all: SessionInfo[]) => ({
   },
 });
 
-it.each([
+test.each([
   ['the demo task', {}, DEMO_TASK.toUpperCase()],
   ['any task with a key', { ANTHROPIC_API_KEY: 'k' }, 'write a poem'],
   ['any task with a server of one’s own', { ANTHROPIC_BASE_URL: 'http://x' }, 'write a poem'],
@@ -18,11 +18,11 @@ it.each([
   expect(() => refuseWithoutKey(env, task)).not.toThrow();
 });
 
-it('refuses another task without a key', () => {
+test('refuses another task without a key', () => {
   expect(() => refuseWithoutKey({ ANTHROPIC_API_KEY: '' }, 'write a poem')).toThrow('no ANTHROPIC_API_KEY is set');
 });
 
-it.each(['running', 'waiting_approval', 'parked'] as const)(
+test.each(['running', 'waiting_approval', 'parked'] as const)(
   'does not let the scripted model end what a real one has begun and is %s',
   async (phase) => {
     const begun = description({ title: 'write a poem', phase });

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { tempDir } from '../../support/temp-dir.ts';
 
 const script = fileURLToPath(new URL('../perdure.mjs', import.meta.url));
@@ -31,19 +31,19 @@ async function perdure(args: readonly string[], { cwd = tempDir(), input = '', b
   return { status, out, err, data };
 }
 
-it('exits with status 2 and one line on standard error for what it refuses, and starts nothing', async () => {
+test('exits with status 2 and one line on standard error for what it refuses, and starts nothing', async () => {
   const { status, out, err, data } = await perdure(['run', '--fast', 'do it']);
   expect(err).toMatch(/^perdure: unknown option '--fast'[^\n]*\n$/);
   expect({ status, out, started: existsSync(data) }).toEqual({ status: 2, out: '', started: false });
 });
 
-it('reads its task from standard input, and refuses what is not UTF-8', async () => {
+test('reads its task from standard input, and refuses what is not UTF-8', async () => {
   const { status, out, err } = await perdure(['run', '-'], { input: Buffer.from('caf\u00e9', 'latin1') });
   expect(err).toMatch(/^perdure: standard input cannot be read \(it is not UTF-8\): [^\n]*\n$/);
   expect({ status, out }).toEqual({ status: 2, out: '' });
 });
 
-it('exits with status 0 when it was asked for its version, which goes to standard output', async () => {
+test('exits with status 0 when it was asked for its version, which goes to standard output', async () => {
   expect(await perdure(['--version'])).toMatchObject({
     status: 0,
     out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
@@ -51,7 +51,7 @@ it('exits with status 0 when it was asked for its version, which goes to standar
   });
 });
 
-it('says that the current folder is gone', async () => {
+test('says that the current folder is gone', async () => {
   const cwd = join(tempDir(), 'here');
   mkdirSync(cwd);
   const { status, err } = await perdure(['run', 'do it'], { cwd, begun: () => rmSync(cwd, { recursive: true }) });
@@ -61,7 +61,7 @@ it('says that the current folder is gone', async () => {
   });
 });
 
-it('serves a scripted model at the address it prints, until it is stopped', async () => {
+test('serves a scripted model at the address it prints, until it is stopped', async () => {
   const dir = tempDir();
   writeFileSync(join(dir, 'script.json'), '{"replies":[]}');
   const child = spawn(process.execPath, [script, 'scripted-model', '--script', 'script.json'], { cwd: dir });
@@ -73,7 +73,7 @@ it('serves a scripted model at the address it prints, until it is stopped', asyn
   expect(await new Promise((resolve) => child.once('exit', resolve))).toBe(0);
 });
 
-it('ends with status 2 and one line for a configuration that is never loaded, also when that holds a timer', async () => {
+test('ends with status 2 and one line for a configuration that is never loaded, also when that holds a timer', async () => {
   const load = async (first: string): Promise<void> => {
     const cwd = tempDir();
     writeFileSync(join(cwd, 'c.mjs'), `${first} await new Promise(() => {}); export default {};`);

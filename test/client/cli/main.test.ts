@@ -2,7 +2,7 @@
 // function runs in this process; what is a matter of the process itself is in a file of its own.
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { DEMO_TASK } from '../../../worker/scripted-model/index.ts';
 import { mainHere } from '../../support/cli-here.ts';
 import { tempDir } from '../../support/temp-dir.ts';
@@ -19,7 +19,7 @@ async function perdure(args: readonly string[], { env = {}, cwd = tempDir(), inp
   return { ...(await mainHere(args, { cwd: () => cwd, env: own, input })), data };
 }
 
-it.each<[string, readonly string[], string]>([
+test.each<[string, readonly string[], string]>([
   ['an unknown flag', ['run', '--fast', 'do it'], "unknown option '--fast'"],
   ['an unknown command', ['rum', 'do it'], "unknown command 'rum'"],
   ['no task', ['run'], 'the task is missing'],
@@ -52,13 +52,13 @@ it.each<[string, readonly string[], string]>([
   expect({ status, out, started: existsSync(data) }).toEqual({ status: 2, out: '', started: false });
 });
 
-it('refuses standard input that is not UTF-8, and changes nothing in what is', async () => {
+test('refuses standard input that is not UTF-8, and changes nothing in what is', async () => {
   const { status, out, err, data } = await perdure(['run', '-'], { input: Buffer.from('caf\u00e9', 'latin1') });
   expect(err).toMatch(/^perdure: standard input cannot be read \(it is not UTF-8\): [^\n]*\n$/);
   expect({ status, out, started: existsSync(data) }).toEqual({ status: 2, out: '', started: false });
 });
 
-it('L53 refuses an output schema that no answer can be held to, and starts nothing', async () => {
+test('refuses an output schema that no answer can be held to, and starts nothing (L53)', async () => {
   const cwd = tempDir();
   writeFileSync(join(cwd, 'schema.json'), '{"type":"object","requried":["sum"]}');
   const { status, err, data } = await perdure(['run', '--output-schema', 'schema.json', 'do it'], { cwd });
@@ -68,7 +68,7 @@ it('L53 refuses an output schema that no answer can be held to, and starts nothi
   expect({ status, started: existsSync(data) }).toEqual({ status: 2, started: false });
 });
 
-it('refuses another task than the demo without a key, and says what to set', async () => {
+test('refuses another task than the demo without a key, and says what to set', async () => {
   const env = { ANTHROPIC_API_KEY: '' };
   const { status, out, err, data } = await perdure(['run', 'write a poem'], { env });
   expect(err).toMatch(/^perdure: no ANTHROPIC_API_KEY is set [^\n]*\n$/);
@@ -80,21 +80,21 @@ it('refuses another task than the demo without a key, and says what to set', asy
   });
 });
 
-it('refuses `npm start` without a task', async () => {
+test('refuses `npm start` without a task', async () => {
   expect(await perdure(['start-here'])).toMatchObject({
     status: 2,
     err: expect.stringContaining('the task is missing'),
   });
 });
 
-it('says in one line that no server answers where one was named', async () => {
+test('says in one line that no server answers where one was named', async () => {
   const env = { TEMPORAL_ADDRESS: '127.0.0.1:1' };
   const { status, out, err } = await perdure(['list'], { env });
   expect(err).toMatch(/^perdure: no Temporal server answers at 127\.0\.0\.1:1: [^\n]*\n$/);
   expect({ status, out }).toEqual({ status: 2, out: '' });
 });
 
-it.each([
+test.each([
   ['of another version', '{"version":99}', 'another version of perdure made'],
   ['damaged', 'x', 'is damaged'],
 ])('says in one line that the data folder is %s, and changes nothing in it', async (_what, content, sentence) => {
@@ -106,13 +106,13 @@ it.each([
   expect({ status, files: readdirSync(data) }).toEqual({ status: 2, files: ['data.json'] });
 });
 
-it('shows the stack only to those who ask for it', async () => {
+test('shows the stack only to those who ask for it', async () => {
   const call = { env: { PERDURE_DATA: '/dev/null/x' } };
   expect((await perdure(['list'], call)).err).toMatch(/^perdure: [^\n]*\n$/);
   expect((await perdure(['list', '--verbose'], call)).err).toMatch(/\n +at /);
 });
 
-it('prints its version and its help to standard output', async () => {
+test('prints its version and its help to standard output', async () => {
   expect(await perdure(['--version'])).toMatchObject({
     status: 0,
     out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
@@ -143,7 +143,7 @@ it('prints its version and its help to standard output', async () => {
   expect(help.out).not.toContain('start-here');
 });
 
-it('starts nothing for a run whose model could not be reached: a session would wait for the next worker', async () => {
+test('starts nothing for a run whose model could not be reached: a session would wait for the next worker', async () => {
   const env = { ANTHROPIC_BASE_URL: 'not a url' };
   const { status, out, err, data } = await perdure(['run', 'do it'], { env });
   expect({ status, out }).toEqual({ status: 2, out: '' });

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Cli } from '../../../client/cli/cli.ts';
 import { readPrompt } from '../../../client/cli/arguments.ts';
 import { readSchema } from '../../../client/cli/run-options.ts';
@@ -11,9 +11,9 @@ import { tempDir } from '../../support/temp-dir.ts';
 
 const cli: Pick<Cli, 'cwd' | 'readInput'> = { cwd: tempDir, readInput: () => Promise.resolve('') };
 
-it.each<[string, (file: string) => unknown]>([
+test.each<[string, (file: string) => unknown]>([
   ['--prompt-file', (file) => readPrompt(cli as Cli, undefined, file)],
-  ['L53 --output-schema', (file) => readSchema(file)],
+  ['--output-schema (L53)', (file) => readSchema(file)],
   ['--script', (file) => loadScript(file)],
 ])('a file in another encoding than UTF-8 is refused with a sentence: %s', async (_option, read) => {
   const file = join(tempDir(), 'file');
@@ -22,7 +22,7 @@ it.each<[string, (file: string) => unknown]>([
   await expect(reading).rejects.toThrow(/^the [^\n]* cannot be read \(it is not UTF-8\)[^\n]*$/);
 });
 
-it('L53 an output schema of more than a megabyte is told the bound', () => {
+test('an output schema of more than a megabyte is told the bound (L53)', () => {
   const file = join(tempDir(), 'file');
   writeFileSync(file, ' '.repeat(1_048_577));
   expect(() => readSchema(file)).toThrow(/ has 1048577 bytes: give at most 1048576, and 65536 characters of JSON$/);
@@ -32,9 +32,9 @@ describe.each<[string, (file: string) => void]>([
   ['a pipe', (file) => void execFileSync('mkfifo', [file])],
   ['a link to a device', (file) => symlinkSync('/dev/zero', file)],
 ])('%s is refused with a sentence', (_what, make) => {
-  it.each<[string, (file: string) => unknown, string, string]>([
+  test.each<[string, (file: string) => unknown, string, string]>([
     ['--prompt-file', (file) => readPrompt(cli as Cli, undefined, file), 'the prompt file', 'UsageError'],
-    ['L53 --output-schema', (file) => readSchema(file), 'the output schema', 'UsageError'],
+    ['--output-schema (L53)', (file) => readSchema(file), 'the output schema', 'UsageError'],
     ['--script', (file) => loadScript(file), 'the script', 'Error'],
   ])('%s', async (_option, read, what, name) => {
     const file = join(tempDir(), 'file');

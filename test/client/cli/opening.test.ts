@@ -1,4 +1,4 @@
-import { expect, it, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { openUnlessTold } from '../../../client/cli/with-server.ts';
 
 const signals = () => {
@@ -6,13 +6,13 @@ const signals = () => {
   return { told: interrupt, signals: { interrupt: interrupt.signal, terminate: terminate.signal } };
 };
 
-it('gives what was opened', async () => {
+test('gives what was opened', async () => {
   const opened = { close: vi.fn(() => Promise.resolve()) };
   expect(await openUnlessTold(signals().signals, Promise.resolve(opened))).toBe(opened);
   expect(opened.close).not.toHaveBeenCalled();
 });
 
-it('at a Ctrl-C leaves what is nearly open, and gives nothing', async () => {
+test('at a Ctrl-C leaves what is nearly open, and gives nothing', async () => {
   const { told, signals: both } = signals();
   const opened = { close: vi.fn(() => Promise.resolve()) };
   let open = (_opened: typeof opened): void => {};
@@ -23,13 +23,13 @@ it('at a Ctrl-C leaves what is nearly open, and gives nothing', async () => {
   expect(opened.close).toHaveBeenCalledOnce();
 });
 
-it('at a Ctrl-C does not wait for what takes long', async () => {
+test('at a Ctrl-C does not wait for what takes long', async () => {
   const { told, signals: both } = signals();
   told.abort();
   expect(await openUnlessTold(both, new Promise<never>(() => undefined))).toBeNull();
 });
 
-it('says why it could not be opened, unless nobody waits any more', async () => {
+test('says why it could not be opened, unless nobody waits any more', async () => {
   const { told, signals: both } = signals();
   await expect(openUnlessTold(both, Promise.reject(new Error('no binary')))).rejects.toThrow('no binary');
   let fail = (_error: Error): void => {};

@@ -1,11 +1,11 @@
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { parseDuration, addRunOptions, type RunFlags, runOptions } from '../../../client/cli/run-options.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
-it.each([
+test.each([
   ['1500ms', 1_500],
   ['90s', 90_000],
   ['30m', 1_800_000],
@@ -16,14 +16,14 @@ it.each([
   expect(parseDuration(text)).toBe(ms);
 });
 
-it.each([['30'], ['m'], ['-5m'], ['5 m'], ['1h30m'], ['5M'], ['Infinityh'], ['']])('"%s" is not a time', (text) => {
+test.each([['30'], ['m'], ['-5m'], ['5 m'], ['1h30m'], ['5M'], ['Infinityh'], ['']])('"%s" is not a time', (text) => {
   expect(parseDuration(text)).toBeNull();
 });
 
 const base = '/';
 const options = (flags: RunFlags, from = base) => runOptions(flags, () => from);
 
-it('takes what is given and nothing else', () => {
+test('takes what is given and nothing else', () => {
   expect(options({})).toEqual({});
   expect(
     options({
@@ -44,7 +44,7 @@ it('takes what is given and nothing else', () => {
   });
 });
 
-it('L11 L19 L31 L51 L53 L55 L59 takes models, budgets, a schema and times as they are written', () => {
+test('takes models, budgets, a schema and times as they are written (L11 L19 L31 L51 L53 L55 L59)', () => {
   const dir = tempDir();
   writeFileSync(join(dir, 'schema.json'), '{"type":"object"}');
   const budgets = ['--max-tokens', '9000', '--token-budget', '5000', '--task-budget', '70000', '--thinking', '2048'];
@@ -62,7 +62,7 @@ it('L11 L19 L31 L51 L53 L55 L59 takes models, budgets, a schema and times as the
   });
 });
 
-it.each([
+test.each([
   ['is not there', null, 'does not exist'],
   ['is not JSON', '{', 'is not JSON'],
   ['is no object', '[]', 'is not a JSON object'],
@@ -73,22 +73,22 @@ it.each([
     '{"type":"object","properties":{},"requried":["sum"]}',
     'the output schema cannot be used: $ has "requried", which is not enforced: correct it or leave it out',
   ],
-])('L53 refuses an output schema that %s with a sentence', (_what, content, sentence) => {
+])('refuses an output schema that %s with a sentence (L53)', (_what, content, sentence) => {
   const dir = tempDir();
   if (content !== null) writeFileSync(join(dir, 's.json'), content);
   expect(() => options({ outputSchema: 's.json' }, dir)).toThrow(sentence);
   expect(() => options({ outputSchema: 's.json' }, dir)).toThrow(/^[^\n]*$/);
 });
 
-it.each([
+test.each([
   [['--wrap-up'], { wrapUp: true }],
   [['--no-wrap-up'], { wrapUp: false }],
   [[], {}],
-])('L51 a wrap-up is asked for, refused, or left to the worker: %j', (written, given) => {
+])('a wrap-up is asked for, refused, or left to the worker: %j (L51)', (written, given) => {
   expect(options(addRunOptions(new Command()).parse(written, { from: 'user' }).opts<RunFlags>())).toEqual(given);
 });
 
-it('L55 rules of each kind are gathered in the order they are written', () => {
+test('rules of each kind are gathered in the order they are written (L55)', () => {
   const written = ['--deny', 'mcp__*', '--allow', 'bash(npm test)', '--deny', 'read(secrets/**)', '--ask', 'bash'];
   const flags = addRunOptions(new Command()).parse(written, { from: 'user' }).opts<RunFlags>();
   expect(options(flags)).toEqual({
@@ -96,7 +96,7 @@ it('L55 rules of each kind are gathered in the order they are written', () => {
   });
 });
 
-it('L57 the value none takes an option back, of rules all that are not given with it', () => {
+test('the value none takes an option back, of rules all that are not given with it (L57)', () => {
   const given = (...written: readonly string[]) =>
     options(addRunOptions(new Command()).parse(written, { from: 'user' }).opts<RunFlags>());
   const texts = ['model', 'system-prompt', 'permission-mode', 'fallback-model', 'output-schema', 'timeout'];
@@ -122,7 +122,7 @@ it('L57 the value none takes an option back, of rules all that are not given wit
   expect(given('--fallback-model', 'none', '--fallback-model', 'none')).toEqual({ fallbackModels: null });
 });
 
-it.each<[RunFlags, string]>([
+test.each<[RunFlags, string]>([
   [{ permissionMode: 'bypass', ask: ['bash'] }, 'permission mode "bypass" asks about nothing'],
   [{ ask: ['none', 'bash'] }, '--ask none removes all values, but others are given with it: leave one of them out'],
   [{ deny: ['bash', 'none'], ask: ['none'] }, '--deny none removes all values, but others are given with it'],
@@ -153,7 +153,7 @@ it.each<[RunFlags, string]>([
   expect(() => options(flags)).toThrow(sentence);
 });
 
-it('takes a folder relative to where it was called, if it can be read', () => {
+test('takes a folder relative to where it was called, if it can be read', () => {
   const dir = tempDir();
   mkdirSync(join(dir, 'sub'));
   writeFileSync(join(dir, 'file'), '');
@@ -164,7 +164,7 @@ it('takes a folder relative to where it was called, if it can be read', () => {
 });
 
 // Root may read everything.
-it.skipIf(process.getuid?.() === 0)('refuses a folder that cannot be read', () => {
+test.skipIf(process.getuid?.() === 0)('refuses a folder that cannot be read', () => {
   const dir = tempDir();
   mkdirSync(join(dir, 'shut'), { mode: 0 });
   expect(() => options({ cwd: 'shut' }, dir)).toThrow('cannot be read');

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { expect, it, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { listenForSignals } from '../../../client/cli/signals.ts';
 
 function listening() {
@@ -11,7 +11,7 @@ function listening() {
   return { source, kill, signals, send, state };
 }
 
-it('tells the first Ctrl-C, the second, and ends the process on the third', () => {
+test('tells the first Ctrl-C, the second, and ends the process on the third', () => {
   const { kill, send, state, signals } = listening();
   send('SIGINT');
   expect(state()).toEqual([true, false, false]);
@@ -23,7 +23,7 @@ it('tells the first Ctrl-C, the second, and ends the process on the third', () =
   expect(signals.status()).toBe(130);
 });
 
-it.each([
+test.each([
   ['SIGTERM', 143],
   ['SIGHUP', 129],
 ])('takes %s as a wish to go in good order, and a second one as an order', (name, status) => {
@@ -35,7 +35,7 @@ it.each([
   expect(kill).toHaveBeenCalledExactlyOnceWith(status);
 });
 
-it('leaves the process as it found it', () => {
+test('leaves the process as it found it', () => {
   const { source, signals } = listening();
   signals.end();
   expect(source.eventNames()).toEqual([]);

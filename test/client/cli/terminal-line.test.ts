@@ -1,6 +1,6 @@
 // Asking the person at the terminal. The terminal is two streams.
 import { PassThrough } from 'node:stream';
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { terminalLine } from '../../../client/cli/cli.ts';
 import { until } from '../../support/until.ts';
 
@@ -15,11 +15,11 @@ function terminal(isTTY = true) {
 
 const never = new AbortController().signal;
 
-it('asks nobody where there is no terminal', () => {
+test('asks nobody where there is no terminal', () => {
   expect(terminal(false).read).toBeNull();
 });
 
-it('takes the line that follows the question, and none that was typed before it', async () => {
+test('takes the line that follows the question, and none that was typed before it', async () => {
   const { stdin, read, written } = terminal();
   stdin.write('y\n');
   const answers: (string | null)[] = [];
@@ -32,7 +32,7 @@ it('takes the line that follows the question, and none that was typed before it'
   expect([answers, written]).toEqual([['no'], ['sure? ']]);
 });
 
-it('gives up when the question is withdrawn, and when nothing more comes', async () => {
+test('gives up when the question is withdrawn, and when nothing more comes', async () => {
   const gone = new AbortController();
   const { stdin, read } = terminal();
   const first = read?.('sure? ', gone.signal);

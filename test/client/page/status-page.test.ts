@@ -1,5 +1,5 @@
 // The status page, asked as a browser, another site and a stranger would ask it. No port is opened.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { hashOf } from '../../../activities/transcript/store/store.ts';
 import type { Entry } from '../../../activities/transcript/log/entries.ts';
 import { statusPage } from '../../../client/page/status-page.tsx';
@@ -48,7 +48,7 @@ function page(sessions: readonly SessionInfo[] = [], read: SessionReading = read
     app.request(path, { method, headers: { host, cookie, ...headers } });
 }
 
-it('shows a stranger nothing', async () => {
+test('shows a stranger nothing', async () => {
   for (const headers of [{ cookie: '' }, { cookie: 'perdure=guess' }, { cookie: 'perdure_9=secret' }]) {
     const answer = await page([description()])('/', { headers });
     expect([answer.status, await answer.text()]).toEqual([
@@ -60,18 +60,18 @@ it('shows a stranger nothing', async () => {
   expect((await page()('/style.css', { headers: { cookie: '' } })).status).toBe(401);
 });
 
-it('takes the token once, and takes it out of the address', async () => {
+test('takes the token once, and takes it out of the address', async () => {
   const answer = await page()('/sessions/s-1?token=secret', { headers: { cookie: '' } });
   expect(answer.status).toBe(303);
   expect(answer.headers.get('location')).toBe('/sessions/s-1');
   expect(answer.headers.get('set-cookie')).toBe('perdure=secret; Path=/; HttpOnly; SameSite=Strict');
 });
 
-it.each([['POST'], ['PUT'], ['DELETE'], ['OPTIONS'], ['PATCH']])('only reads: %s is refused', async (method) => {
+test.each([['POST'], ['PUT'], ['DELETE'], ['OPTIONS'], ['PATCH']])('only reads: %s is refused', async (method) => {
   expect((await page()('/', { method })).status).toBe(405);
 });
 
-it.each([['/'], ['/sessions/s-1'], ['/nowhere'], ['/?token=guess']])(
+test.each([['/'], ['/sessions/s-1'], ['/nowhere'], ['/?token=guess']])(
   'allows no script, no frame and no form on %s',
   async (path) => {
     const { headers } = await page([description()])(path);
@@ -90,7 +90,7 @@ it.each([['/'], ['/sessions/s-1'], ['/nowhere'], ['/?token=guess']])(
   },
 );
 
-it('lists sessions with phase, title, runs and how the last one ended', async () => {
+test('lists sessions with phase, title, runs and how the last one ended', async () => {
   const last = {
     run: 2,
     terminal: { reason: 'max_turns', limit: 3, turnNotTaken: 4 },
@@ -115,7 +115,7 @@ it('lists sessions with phase, title, runs and how the last one ended', async ()
     expect(text).toContain(part);
 });
 
-it('L55 marks a session that waits for an approval, and refreshes its page', async () => {
+test('marks a session that waits for an approval, and refreshes its page (L55)', async () => {
   const waits = description({ phase: 'waiting_approval' });
   const ask = page([waits], reading([], { description: waits }));
   expect(await (await ask('/')).text()).toContain('1 waiting for approval');
@@ -124,7 +124,7 @@ it('L55 marks a session that waits for an approval, and refreshes its page', asy
   expect(text).toContain('http-equiv="refresh"');
 });
 
-it('shows a session’s runs with what they cost, its messages and its calls with their outcomes', async () => {
+test('shows a session’s runs with what they cost, its messages and its calls with their outcomes', async () => {
   const run = { reason: 'completed', turns: 2, costUsd: 0.25, durationMs: 900 } as const;
   const usage = { input: 1_000, output: 20, cacheRead: 500, cacheWrite: 0 };
   const transitions = [{ iteration: 1, reason: 'next_turn' }] as const;
@@ -168,7 +168,7 @@ it('shows a session’s runs with what they cost, its messages and its calls wit
     expect(text).toContain(part);
 });
 
-it('L5 says of entries that the model no longer sees how to print them', async () => {
+test('says of entries that the model no longer sees how to print them (L5)', async () => {
   const read = reading([
     { kind: 'boundary', trigger: 'auto', summary: 'S', prompts: [], from: 3, before: 900, after: 50 },
     { kind: 'snip', entries: [2] },
@@ -178,7 +178,7 @@ it('L5 says of entries that the model no longer sees how to print them', async (
   expect(text).toContain('the model no longer sees entry 2');
 });
 
-it('shows whatever a model, a tool or a title holds as text', async () => {
+test('shows whatever a model, a tool or a title holds as text', async () => {
   const evil = '<img src=x onerror=alert(1)><script>alert(2)</script><a href="javascript:alert(3)">x</a>"\'\u001b[2J';
   const entries = [
     user(evil),
@@ -196,7 +196,7 @@ it('shows whatever a model, a tool or a title holds as text', async () => {
   }
 });
 
-it('says plainly when there is no such session or page', async () => {
+test('says plainly when there is no such session or page', async () => {
   for (const [path, said] of [
     ['/sessions/s-2', 'no session s-2'],
     ['/sessions/..%2fx', 'no such page'],
@@ -207,7 +207,7 @@ it('says plainly when there is no such session or page', async () => {
   }
 });
 
-it('refreshes by itself while there may be news, and not when all is over', async () => {
+test('refreshes by itself while there may be news, and not when all is over', async () => {
   const busy = reading([], { description: description({ phase: 'running' }) });
   expect(await (await page([], busy)('/sessions/s-1')).text()).toContain('http-equiv="refresh"');
   expect(await (await page()('/sessions/s-1')).text()).not.toContain('http-equiv="refresh"');

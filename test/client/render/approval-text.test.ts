@@ -1,5 +1,5 @@
 // A call that waits, as it is shown to whoever decides.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import type { WaitingApproval } from '../../../client/sessions/decide.ts';
 import { approvalsTable } from '../../../client/render/tables.ts';
 import { approvalText } from '../../../client/render/approval-text.ts';
@@ -21,7 +21,7 @@ const approval = (changes: Partial<WaitingApproval> = {}): WaitingApproval => ({
   ...changes,
 });
 
-it('L55 shows the tool, its whole input, why it is asked and until when', () => {
+test('shows the tool, its whole input, why it is asked and until when (L55)', () => {
   expect(approvalText(painter(false), approval()).split('\n')).toEqual([
     '? bash waits for a decision',
     '  │ command: rm -rf build',
@@ -32,7 +32,7 @@ it('L55 shows the tool, its whole input, why it is asked and until when', () => 
   ]);
 });
 
-it('L55 bounds a large input, and says where all of it is', () => {
+test('bounds a large input, and says where all of it is (L55)', () => {
   const lines = approvalText(painter(false), approval({ input: { content: 'x\n'.repeat(5_000) } })).split('\n');
   expect(lines).toHaveLength(34);
   expect(lines.at(-3)).toMatch(/^ {2}… \(\d+ characters more, 15014 of JSON in all: perdure approvals --json\)$/);
@@ -41,12 +41,12 @@ it('L55 bounds a large input, and says where all of it is', () => {
   expect(wide).toContain('(991009 characters more, 1000014 of JSON in all');
 });
 
-it('says when the input is not known for certain', () => {
+test('says when the input is not known for certain', () => {
   const problem = 'a hook has changed this input';
   expect(approvalText(painter(false), approval({ problem }))).toContain('\n  a hook has changed this input\n');
 });
 
-it('L55 lists what waits in columns, why it is asked last', () => {
+test('lists what waits in columns, why it is asked last (L55)', () => {
   const lost = approval({
     call: '1.1.1',
     input: null,
@@ -63,7 +63,7 @@ it('L55 lists what waits in columns, why it is asked last', () => {
   expect(wide).toContain(`${'y'.repeat(60)}… (+440 characters)  it may change files`);
 });
 
-it('lets nothing of a call act on the terminal', () => {
+test('lets nothing of a call act on the terminal', () => {
   const evil = '\u001b]0;x\u0007\u009b2J';
   const text = approvalText(
     painter(false),

@@ -1,8 +1,8 @@
 // What is said of a session whose model no longer sees all of it.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { compactionText, contextText, type ContextEntry, stagedText } from '../../../client/render/words.ts';
 
-it.each<[ContextEntry, string]>([
+test.each<[ContextEntry, string]>([
   [
     { kind: 'boundary', trigger: 'auto', summary: 's', prompts: [1], from: 40, before: 171_000, after: 12_400 },
     'compacted, about 171,000 → 12,400 tokens: the model sees a summary, all from entry 40 on and 1 prompt before; the full text: FULL',
@@ -25,18 +25,18 @@ it.each<[ContextEntry, string]>([
     { kind: 'snip', entries: Array.from({ length: 22 }, (_, n) => n) },
     'the model no longer sees entries 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19 and 2 more',
   ],
-])('L5 L7 L8 L9 L10 says of %j what the model sees now', (entry, sentence) => {
+])('says of %j what the model sees now (L5 L7 L8 L9 L10)', (entry, sentence) => {
   expect(contextText(entry, 'FULL')).toBe(sentence);
 });
 
-it('L60 says of a compaction what it saved, what was kept, and where the full text is', () => {
+test('says of a compaction what it saved, what was kept, and where the full text is (L60)', () => {
   const event = { type: 'compaction_end', iteration: 3, before: 171_000, after: 12_400, kept: 9 } as const;
   expect(compactionText({ ...event, summary: 'x'.repeat(2_000) }, 'perdure show s-1 --full')).toBe(
     'compacted, about 171,000 → 12,400 tokens: 9 entries kept word for word, a summary of 2000 characters stands for the rest; the full text: perdure show s-1 --full',
   );
 });
 
-it('L9 says of staged short forms what they would save', () => {
+test('says of staged short forms what they would save (L9)', () => {
   expect(stagedText({ savings: [4_000, 500] })).toBe(
     'short forms of 2 old stretches are ready, 4,500 tokens to be saved',
   );

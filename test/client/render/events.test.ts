@@ -1,5 +1,5 @@
 // What a person sees of a run, as the events come.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Watched } from '../../../activities/live/events.ts';
 import { plain } from '../../../activities/text.ts';
 import type { RunOutcome } from '../../../client/sessions/outcome.ts';
@@ -29,16 +29,16 @@ const result = (text: string, changes: Partial<RunOutcome> = {}): RunOutcome => 
   ...changes,
 });
 
-it('streams text as it comes, and ends with the reason, turns, cost and time, without saying the text again', () => {
+test('streams text as it comes, and ends with the reason, turns, cost and time, without saying the text again', () => {
   expect(screen([delta('Hel'), delta('lo.'), result('Hello.')])).toBe('Hello.\ncompleted · 1 turn · $0.50 · 1.5 s\n');
 });
 
-it('shows the final text when the live channel lost it', () => {
+test('shows the final text when the live channel lost it', () => {
   expect(screen([result('Hello.')])).toMatch(/^Hello\.\ncompleted/);
   expect(screen([delta('Hel'), result('Hello.')])).toMatch(/^Hel\nHello\.\ncompleted/);
 });
 
-it('L16 says that what an attempt said is void, and counts none of it as said', () => {
+test('says that what an attempt said is void, and counts none of it as said (L16)', () => {
   const tombstone: Watched = { type: 'tombstone', iteration: 1, why: 'overloaded', ...at(1) };
   const seen = screen([delta('Wrong.'), tombstone, result('Wrong.')]);
   expect(seen).toBe(
@@ -46,7 +46,7 @@ it('L16 says that what an attempt said is void, and counts none of it as said', 
   );
 });
 
-it('L16 L39 says that what an attempt showed is stored, and not that it is void, when it is told again', () => {
+test('says that what an attempt showed is stored, and not that it is void, when it is told again (L16 L39)', () => {
   const why = 'its reply is stored, and told again';
   const tombstone: Watched = { type: 'tombstone', iteration: 1, why, retold: true, ...at(1) };
   expect(screen([delta('Right.'), tombstone, delta('Right.', 1, 2)])).toBe(
@@ -54,19 +54,19 @@ it('L16 L39 says that what an attempt showed is stored, and not that it is void,
   );
 });
 
-it('L16 is silent about an attempt of which nothing was shown', () => {
+test('is silent about an attempt of which nothing was shown (L16)', () => {
   const start: Watched = { type: 'request_start', iteration: 1, model: 'm', ...at(1) };
   expect(screen([start, { type: 'tombstone', iteration: 1, why: 'overloaded', ...at(1) }])).toBe('');
 });
 
-it('L27 takes the pieces of a recovered reply as said', () => {
+test('takes the pieces of a recovered reply as said (L27)', () => {
   const cut: Watched = { type: 'reply', iteration: 1, stopReason: 'max_tokens', fate: 'cut', ...at(1) };
   expect(screen([delta('One '), cut, delta('two.', 2), result('One two.')])).toBe(
     'One \n(the reply was cut)\ntwo.\ncompleted · 1 turn · $0.50 · 1.5 s\n',
   );
 });
 
-it('puts a call, its result, a retry, a transition and a notice on lines of their own', () => {
+test('puts a call, its result, a retry, a transition and a notice on lines of their own', () => {
   const call = { iteration: 1, index: 0, name: 'bash', ...at(1) };
   const seen = screen([
     delta('Let me see'),
@@ -94,13 +94,13 @@ it('puts a call, its result, a retry, a transition and a notice on lines of thei
   ]);
 });
 
-it('does not count the lines of a result that the channel has cut', () => {
+test('does not count the lines of a result that the channel has cut', () => {
   const content = 'line\n'.repeat(2_000).slice(0, 8_192);
   const end = { type: 'tool_end', iteration: 1, index: 0, name: 'read', isError: false, durationMs: 1 } as const;
   expect(screen([{ ...end, content, ...at(1) }])).toContain('(1,636+ more lines, 1 ms)');
 });
 
-it('L60 shows a compaction from its start to what it saved, and the hooks as they run', () => {
+test('shows a compaction from its start to what it saved, and the hooks as they run (L60)', () => {
   const here = { iteration: 1, ...at(1) };
   const seen = screen([
     { type: 'compaction_start', trigger: 'reactive', ...here },
@@ -119,7 +119,7 @@ it('L60 shows a compaction from its start to what it saved, and the hooks as the
   ]);
 });
 
-it('says the sentence that a run ended with once, when the error notice said it', () => {
+test('says the sentence that a run ended with once, when the error notice said it', () => {
   const failed = result('', { reason: 'model_error', detail: '401: bad key' });
   const error: Watched = { type: 'notice', notice: { kind: 'error', text: '401: bad key' }, ...at(1) };
   const ending = 'model error · 1 turn · $0.50 · 1.5 s\n';
@@ -129,7 +129,7 @@ it('says the sentence that a run ended with once, when the error notice said it'
   expect(screen([error, start, failed])).toContain('model error: 401: bad key');
 });
 
-it('L55 shows a call that waits for a decision, on lines of its own', () => {
+test('shows a call that waits for a decision, on lines of its own (L55)', () => {
   const approval = { call: '1.1.0', tool: 'bash', reason: 'ask first', inputHash: 'h', head: 'h' as Hash, index: 0 };
   const session = 's-1' as SessionId;
   const seen = screen([
@@ -145,19 +145,19 @@ it('L55 shows a call that waits for a decision, on lines of its own', () => {
   ]);
 });
 
-it('shows other people’s messages, and not the one just given', () => {
+test('shows other people’s messages, and not the one just given', () => {
   const said = (id: string, text: string): Watched => ({ type: 'user', id: id as MessageId, text, ...at(1) });
   expect(screen([said('mine', 'do it'), said('theirs', 'and that')], { own: 'mine' })).toBe('› and that\n');
 });
 
-it('tells thinking from speaking by its colour, and without colours only that there is some', () => {
+test('tells thinking from speaking by its colour, and without colours only that there is some', () => {
   const thought = (text: string): Watched => ({ type: 'thinking_delta', iteration: 1, index: 0, text, ...at(1) });
   const events = [thought('Hm, '), thought('maybe.'), delta('Yes.')];
   expect(screen(events)).toBe('(thinking)\nYes.');
   expect(screen(events, { colours: true })).toBe('\u001b[2mHm, \u001b[22m\u001b[2mmaybe.\u001b[22m\nYes.');
 });
 
-it('lets nothing of the model or a tool act on the terminal', () => {
+test('lets nothing of the model or a tool act on the terminal', () => {
   const evil = '\u001b]0;x\u0007\u009b2J';
   const call = { iteration: 1, index: 0, ...at(1) };
   const seen = screen([

@@ -1,5 +1,5 @@
 // `perdure show --full` and `--json`: all of a session, whatever the model still sees of it.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Entry } from '../../../activities/transcript/log/entries.ts';
 import { hashOf } from '../../../activities/transcript/store/store.ts';
 import { memoryStore } from '../../../activities/transcript/store/memory-store.ts';
@@ -52,7 +52,7 @@ async function full(
   return pieces.join('');
 }
 
-it('L5 L6 prints what was compacted and the whole of what was sent as a preview, byte for byte', async () => {
+test('prints what was compacted and the whole of what was sent as a preview, byte for byte (L5 L6)', async () => {
   const store = memoryStore();
   const hash = await store.put(Buffer.from(long));
   const prompt = await store.put(Buffer.from(evil));
@@ -92,7 +92,7 @@ it('L5 L6 prints what was compacted and the whole of what was sent as a preview,
   );
 });
 
-it('says of results in words how their calls came out', async () => {
+test('says of results in words how their calls came out', async () => {
   const log = { key: null, name: 'bash', decision: 'allowed', duration: 1, outcome: 'error' } as const;
   const lost = { ...log, outcome: 'unknown' } as const;
   const results = outcomes(outcome(0, 'a', { isError: true, log }), outcome(1, 'b', { isError: true, log: lost }));
@@ -101,18 +101,18 @@ it('says of results in words how their calls came out', async () => {
   );
 });
 
-it('lets no text act on a terminal', async () => {
+test('lets no text act on a terminal', async () => {
   const text = await full([user(evil)], { exact: (given) => given.replaceAll('\u001b', '') });
   expect(text).not.toContain('\u001b');
 });
 
-it('says of a whole result that it cannot be read, and prints the preview', async () => {
+test('says of a whole result that it cannot be read, and prints the preview', async () => {
   const whole = { hash: hashOf(Buffer.from('gone')), bytes: 4 };
   const text = await full([outcomes(outcome(0, 'a preview', { whole }))]);
   expect(text).toMatch(/\(the whole result cannot be read: .*\)\na preview\n$/);
 });
 
-it('gives one object a line as JSON: the session, each entry with its position, what is damaged', async () => {
+test('gives one object a line as JSON: the session, each entry with its position, what is damaged', async () => {
   const store = memoryStore();
   const hash = await store.put(Buffer.from('all of it'));
   const entries = [user('hi'), outcomes(outcome(0, 'a preview', { whole: { hash, bytes: 9 } }))];

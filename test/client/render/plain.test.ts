@@ -1,8 +1,8 @@
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { oneLine } from '../../../client/paint.ts';
 import { jsonLine, plain } from '../../../activities/text.ts';
 
-it.each([
+test.each([
   ['a colour', '\u001b[31mred\u001b[0m', String.raw`\x1b[31mred\x1b[0m`],
   ['a window title', '\u001b]0;gotcha\u0007text', String.raw`\x1b]0;gotcha\x07text`],
   ['an unfinished string', 'ok\u001b]52;c;aGk=', String.raw`ok\x1b]52;c;aGk=`],
@@ -22,17 +22,17 @@ it.each([
   expect(plain(given)).toBe(expected);
 });
 
-it('leaves nothing of a sequence that acts when it comes in two pieces', () => {
+test('leaves nothing of a sequence that acts when it comes in two pieces', () => {
   expect(['\u001b', '[31mred'].map(plain).join('')).toBe(String.raw`\x1b[31mred`);
 });
 
-it('puts text on one line, and says when it left some out', () => {
+test('puts text on one line, and says when it left some out', () => {
   expect(oneLine('  a\n\tb  ', 10)).toBe('a b');
   expect(oneLine('x'.repeat(20), 10)).toBe(`${'x'.repeat(9)}…`);
   expect(oneLine(`${' '.repeat(100)}end`, 10)).toMatch(/…$/);
 });
 
-it('writes JSON that reads back the same and that no terminal acts on', () => {
+test('writes JSON that reads back the same and that no terminal acts on', () => {
   const value = { text: 'a\u009b31m\u2028\u202E\u001b[0m' };
   const line = jsonLine(value);
   expect(line).toMatch(/^[\u0020-\u007e]*$/);

@@ -1,9 +1,9 @@
 // Results on the screen: whose they are, and what they took.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
 import { at, screen } from './screen.ts';
 
-it('names the call of a result again when the result does not come under it', () => {
+test('names the call of a result again when the result does not come under it', () => {
   const call = (index: number, name = 'read') => ({ iteration: 1, index, name, ...at(1) });
   const end = { type: 'tool_end', isError: false, content: 'it', durationMs: 1 } as const;
   const seen = screen([
@@ -29,7 +29,7 @@ it('names the call of a result again when the result does not come under it', ()
   ]);
 });
 
-it('L55 names the call of a result that comes after a person decided', () => {
+test('names the call of a result that comes after a person decided (L55)', () => {
   const call = { iteration: 1, index: 0, name: 'bash' };
   const pending = { call: '1.1.0', tool: 'bash', reason: 'ask first', inputHash: 'h', head: 'h' as Hash, index: 0 };
   const session = 's-1' as SessionId;
@@ -43,7 +43,7 @@ it('L55 names the call of a result that comes after a person decided', () => {
   expect(seen.split('\n').slice(-4)).toEqual(['◂ bash make', '  │ made', '  │ (4 ms)', '']);
 });
 
-it('L55 leaves the time out of the result of a call that was denied: none was spent', () => {
+test('leaves the time out of the result of a call that was denied: none was spent (L55)', () => {
   const call = { iteration: 1, index: 0, name: 'bash', ...at(1) };
   const denied = { type: 'tool_end', isError: true, content: 'Not run: no', durationMs: 3, untimed: true } as const;
   expect(

@@ -1,10 +1,10 @@
 // What is told by an attempt that dies, and told again by the next.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Watched } from '../../../activities/live/events.ts';
 import type { MessageId } from '../../../workflows/contract/ids.ts';
 import { at, screen } from './screen.ts';
 
-it('L14 L16 says once what an attempt appended that died, and the retry or the call after a parking says again', () => {
+test('says once what an attempt appended that died, and the retry or the call after a parking says again (L14 L16)', () => {
   const appended = (step: number, attempt: number): readonly Watched[] => [
     { type: 'transition', iteration: 2, reason: 'next_turn', ...at(step, attempt) },
     { type: 'user', id: 'm' as MessageId, text: 'and that', ...at(step, attempt) },

@@ -1,5 +1,5 @@
 // What `perdure show` prints of a session.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import type { CallLog, Entry } from '../../../activities/transcript/log/entries.ts';
 import { hashOf } from '../../../activities/transcript/store/store.ts';
 import { painter } from '../../../client/paint.ts';
@@ -33,7 +33,7 @@ const show = (entries: readonly Entry[], changes: Partial<SessionReading> = {}):
     ...changes,
   });
 
-it('tells a run from its prompt to its end, each call with its outcome', () => {
+test('tells a run from its prompt to its end, each call with its outcome', () => {
   const denied = { key: null, name: 'write', decision: 'denied', duration: 0, outcome: 'not_run' } as const;
   const text = show([
     runStarted(1),
@@ -70,20 +70,20 @@ it('tells a run from its prompt to its end, each call with its outcome', () => {
   ]);
 });
 
-it('shows the text of a prompt that was stored, and says of a very long one that there is more', () => {
+test('shows the text of a prompt that was stored, and says of a very long one that there is more', () => {
   const hash = hashOf(Buffer.from('x'));
   const entry: Entry = { kind: 'user', id: message('m'), body: { kind: 'stored', hash, bytes: 30_000 } };
   expect(show([entry], { bodies: new Map([[hash, 'y'.repeat(30_000)]]) })).toContain('… (30000 characters in all)');
   expect(show([entry])).toContain('› (its text cannot be read)');
 });
 
-it('says of a run under way how to follow it, and shows its calls before they have outcomes', () => {
+test('says of a run under way how to follow it, and shows its calls before they have outcomes', () => {
   const busy = description({ phase: 'running' });
   const text = show([reply([callBlock('toolu_1', { path: 'a' })])], { description: busy });
   expect(text).toContain('▸ read a\n  (no outcome yet)\n(a run is under way: perdure watch s-1)');
 });
 
-it('L39 says of a call with the id of one before it that it is not run, while and after the run', () => {
+test('says of a call with the id of one before it that it is not run, while and after the run (L39)', () => {
   const twice = () => reply([callBlock('toolu_1', { path: 'a' }), callBlock('toolu_1', { path: 'b' })]);
   const open = '▸ read a\n  (no outcome yet)\n';
   const second = '▸ read b\n  (not run: a call before it has the same id)\n';
@@ -101,7 +101,7 @@ const pending = {
   deadline: 9,
 };
 
-it('L55 says of the call that waits for a decision that it does, why, and by which name', () => {
+test('says of the call that waits for a decision that it does, why, and by which name (L55)', () => {
   const waits = description({ phase: 'waiting_approval', approvals: [pending] });
   const before = reply([callBlock('toolu_1'), callBlock('toolu_2')]);
   const both = reply([callBlock('toolu_1', { path: 'a' }), callBlock('toolu_2', { path: 'b' })]);
@@ -124,7 +124,7 @@ const call = { key: null, name: 'bash', decision: 'allowed', duration: 34, outco
 const person = { inputHash: 'h' };
 const edited = { inputHash: 'h', editedHash: 'e' as Hash };
 
-it.each<[string, string, Partial<CallLog>, readonly string[]]>([
+test.each<[string, string, Partial<CallLog>, readonly string[]]>([
   ['one that ran as asked', 'made', {}, ['  │ made', '  │ (34 ms)']],
   ['one that failed', 'no such file', { outcome: 'error' }, ['  ✗ no such file', '  │ (34 ms)']],
   ['one that was stopped', 'half', { outcome: 'cancelled' }, ['  ✗ half', '  │ (34 ms)', '  (cancelled)']],
@@ -139,16 +139,19 @@ it.each<[string, string, Partial<CallLog>, readonly string[]]>([
     { outcome: 'unknown', approved: edited },
     ['  ✗ gone', '  (outcome unknown, a person allowed it with another input)'],
   ],
-])('L33 L55 says in words how a call came out, and what it took only if it is known: %s', (_, content, log, shown) => {
-  const isError = (log.outcome ?? 'ok') !== 'ok';
-  const text = show([
-    reply([callBlock('t', {}, 'bash')]),
-    outcomes(outcome(0, content, { isError, log: { ...call, ...log } })),
-  ]);
-  expect(text.split('\n').slice(3, -1)).toEqual(shown);
-});
+])(
+  'says in words how a call came out, and what it took only if it is known: %s (L33 L55)',
+  (_, content, log, shown) => {
+    const isError = (log.outcome ?? 'ok') !== 'ok';
+    const text = show([
+      reply([callBlock('t', {}, 'bash')]),
+      outcomes(outcome(0, content, { isError, log: { ...call, ...log } })),
+    ]);
+    expect(text.split('\n').slice(3, -1)).toEqual(shown);
+  },
+);
 
-it('says the sentence that a run ended with once, when the error before its end said it', () => {
+test('says the sentence that a run ended with once, when the error before its end said it', () => {
   const why = 'the prompt is longer than the window';
   const end = runEnded(1, { reason: 'blocking_limit', detail: why });
   expect(
@@ -164,7 +167,7 @@ it('says the sentence that a run ended with once, when the error before its end 
   );
 });
 
-it('L5 marks where the model’s view begins, and says how to see all of it', () => {
+test('marks where the model’s view begins, and says how to see all of it (L5)', () => {
   const text = show([
     user('count'),
     { kind: 'boundary', trigger: 'auto', summary: 'S', prompts: [0], from: 1, before: 900, after: 50 },
@@ -179,14 +182,14 @@ it('L5 marks where the model’s view begins, and says how to see all of it', ()
   ]);
 });
 
-it('says how the last run ended when the transcript cannot be read', () => {
+test('says how the last run ended when the transcript cannot be read', () => {
   const last = { ...ended({ run: 3 }), head: null };
   expect(show([], { description: description({ phase: 'idle', last }) })).toContain(
     'the transcript cannot be read; run 3 ended: completed',
   );
 });
 
-it('lets nothing in a transcript act on the terminal', () => {
+test('lets nothing in a transcript act on the terminal', () => {
   const evil = '\u001b]0;x\u0007\u009b2J';
   const text = show(
     [user(evil), reply([textBlock(evil), callBlock('t', { a: evil }, evil)]), outcomes(outcome(1, evil))],
@@ -197,7 +200,7 @@ it('lets nothing in a transcript act on the terminal', () => {
   expect(text).toBe(plain(text));
 });
 
-it('lists sessions in columns', () => {
+test('lists sessions in columns', () => {
   const last = { ...ended({ run: 1 }), head: null };
   const sessions = [
     description({ title: 'a long\ntitle \u001b[31mred', last, runs: 12, phase: 'idle' }),

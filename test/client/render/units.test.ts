@@ -1,7 +1,7 @@
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { money, shortAge, shortTime } from '../../../client/units.ts';
 
-it.each([
+test.each([
   [0, '0 ms'],
   [999.4, '999 ms'],
   [4_249, '4.2 s'],
@@ -14,7 +14,7 @@ it.each([
   expect(shortTime(ms)).toBe(text);
 });
 
-it.each([
+test.each([
   [-5, '0 s'],
   [59_999, '59 s'],
   [7_500_000, '2 h'],
@@ -23,7 +23,7 @@ it.each([
   expect(shortAge(ms)).toBe(text);
 });
 
-it.each([
+test.each([
   [null, 'cost unknown'],
   [0, '$0'],
   [0.00123, '$0.0012'],

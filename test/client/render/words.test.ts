@@ -1,11 +1,11 @@
 // A sentence for each thing that the loop says of itself.
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { noticeText, outcomeText } from '../../../client/render/words.ts';
 import { terminalDetail } from '../../../client/sessions/outcome.ts';
 import type { Notice } from '../../../workflows/contract/activities.ts';
 import type { Terminal } from '../../../workflows/contract/loop.ts';
 
-it.each<[Notice, string]>([
+test.each<[Notice, string]>([
   [{ kind: 'interrupted' }, 'interrupted'],
   [{ kind: 'continue' }, 'asked to continue where it stopped'],
   [{ kind: 'call_cut' }, 'its last tool call was cut and did not run'],
@@ -40,7 +40,7 @@ it.each<[Notice, string]>([
 });
 
 const detail = 'why';
-it.each<[Terminal, string]>([
+test.each<[Terminal, string]>([
   [{ reason: 'completed' }, 'completed'],
   [{ reason: 'max_turns', limit: 3, turnNotTaken: 4 }, 'turn limit reached: the limit is 3, turn 4 was not taken'],
   [{ reason: 'aborted_streaming', by: 'message' }, 'ended early: stopped for a newer message'],

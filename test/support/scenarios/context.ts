@@ -15,7 +15,7 @@ const counted = (tokens: number | undefined): Pick<Reply, 'usage'> => {
 
 export const contextScenarios: readonly Scenario[] = [
   {
-    name: 'L5 L10 autocompact at critical, and the run goes on',
+    name: 'autocompact at critical, and the run goes on (L5 L10)',
     replies: [large(), large(), large(), large(26_000), reply('The files were read.'), reply('Done.')],
     config: noCollapse,
     transitions: ['next_turn', 'next_turn', 'next_turn', 'next_turn'],
@@ -24,7 +24,7 @@ export const contextScenarios: readonly Scenario[] = [
     requests: 6,
   },
   {
-    name: 'L24 reactive_compact_retry',
+    name: 'reactive_compact_retry (L24)',
     replies: [
       large(),
       large(),
@@ -41,7 +41,7 @@ export const contextScenarios: readonly Scenario[] = [
     requests: 7,
   },
   {
-    name: 'L9 L23 collapse_drain_retry',
+    name: 'collapse_drain_retry (L9 L23)',
     replies: [
       large(),
       large(),
@@ -58,7 +58,7 @@ export const contextScenarios: readonly Scenario[] = [
     requests: 8,
   },
   {
-    name: 'L12 blocking_limit when compaction is off and the window is full',
+    name: 'blocking_limit when compaction is off and the window is full (L12)',
     replies: [large(31_000), reply('Never asked.')],
     config: { ...small, compaction: { enabled: false } },
     transitions: ['next_turn'],

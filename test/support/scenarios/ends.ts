@@ -8,7 +8,7 @@ const named = { type: 'object', properties: { name: { type: 'string' } }, requir
 
 export const endScenarios: readonly Scenario[] = [
   {
-    name: 'L19 model_fallback at once when the model is not found',
+    name: 'model_fallback at once when the model is not found (L19)',
     replies: [fault({ status: 404 }), read(1), reply('Done.')],
     options: { fallbackModels: ['claude-b'] },
     transitions: ['model_fallback', 'next_turn'],
@@ -17,7 +17,7 @@ export const endScenarios: readonly Scenario[] = [
     requests: 3,
   },
   {
-    name: 'L19 model_fallback at the third overload',
+    name: 'model_fallback at the third overload (L19)',
     replies: [fault({ status: 529 }, '', { times: 3 }), reply('Done.')],
     options: { fallbackModels: ['claude-b'] },
     transitions: ['model_fallback'],
@@ -26,7 +26,7 @@ export const endScenarios: readonly Scenario[] = [
     requests: 4,
   },
   {
-    name: 'L30 stop_hook_blocking until the hook is content',
+    name: 'stop_hook_blocking until the hook is content (L30)',
     replies: [reply('Done.'), write(1), reply('Now it is done.')],
     config: { hooks: { stop: [{ command: 'test -s effects.log || { echo "no effect yet" >&2; exit 2; }' }] } },
     transitions: ['stop_hook_blocking', 'next_turn'],
@@ -35,7 +35,7 @@ export const endScenarios: readonly Scenario[] = [
     requests: 3,
   },
   {
-    name: 'L30 stop_hook_prevented',
+    name: 'stop_hook_prevented (L30)',
     replies: [read(1), reply('Done.')],
     config: { hooks: { stop: [{ command: `echo '{"prevent":"not today"}'` }] } },
     transitions: ['next_turn'],
@@ -44,7 +44,7 @@ export const endScenarios: readonly Scenario[] = [
     requests: 2,
   },
   {
-    name: 'L31 token_budget_continuation until nine tenths are spent',
+    name: 'token_budget_continuation until nine tenths are spent (L31)',
     replies: [said(300), said(300), said(400)],
     options: { tokenBudget: 1_000 },
     transitions: ['token_budget_continuation', 'token_budget_continuation'],
@@ -53,7 +53,7 @@ export const endScenarios: readonly Scenario[] = [
     requests: 3,
   },
   {
-    name: 'L41 hook_stopped after the result of a call',
+    name: 'hook_stopped after the result of a call (L41)',
     replies: [read(1), reply('Never asked.')],
     config: { hooks: { postTool: [{ command: `echo '{"stop":"seen enough"}'` }] } },
     transitions: [],
@@ -62,7 +62,7 @@ export const endScenarios: readonly Scenario[] = [
     requests: 1,
   },
   {
-    name: 'L53 structured_output_retry',
+    name: 'structured_output_retry (L53)',
     replies: [reply('It is Ada.'), reply('{"name":"Ada"}')],
     options: { outputSchema: named },
     transitions: ['structured_output_retry'],
@@ -71,7 +71,7 @@ export const endScenarios: readonly Scenario[] = [
     requests: 2,
   },
   {
-    name: 'L27 L53 structured_output_retry of a cut answer',
+    name: 'structured_output_retry of a cut answer (L27 L53)',
     replies: [cut('{"name":"A'), reply('{"name":"Ada"}'), cut('{"name":"A'), reply('da"}')],
     options: { outputSchema: named, maxOutputTokens: 100 },
     transitions: ['max_output_tokens_recovery', 'structured_output_retry', 'max_output_tokens_recovery'],
@@ -80,7 +80,7 @@ export const endScenarios: readonly Scenario[] = [
     requests: 4,
   },
   {
-    name: 'L53 structured_output_failed after five retries',
+    name: 'structured_output_failed after five retries (L53)',
     replies: [reply('It is Ada.', { times: 6 })],
     options: { outputSchema: named },
     transitions: Array.from({ length: 5 }, () => 'structured_output_retry' as const),
@@ -89,7 +89,7 @@ export const endScenarios: readonly Scenario[] = [
     requests: 6,
   },
   {
-    name: 'L51 budget_exceeded with what a wrap-up takes kept back',
+    name: 'budget_exceeded with what a wrap-up takes kept back (L51)',
     replies: [{ ...read(1), ...taking(40_000) }, reply('It is half done.', taking(40_000)), reply('Never asked.')],
     options: { maxTokens: 100_000, wrapUp: true },
     transitions: [],
@@ -98,7 +98,7 @@ export const endScenarios: readonly Scenario[] = [
     requests: 2,
   },
   {
-    name: 'L45 L51 max_turns, then a wrap-up that is no turn and runs nothing',
+    name: 'max_turns, then a wrap-up that is no turn and runs nothing (L45 L51)',
     replies: [read(1), write(1), write(2), reply('Never asked.')],
     options: { maxTurns: 2, wrapUp: true },
     transitions: ['next_turn'],
@@ -107,7 +107,7 @@ export const endScenarios: readonly Scenario[] = [
     requests: 3,
   },
   {
-    name: 'L51 budget_exceeded by a limit of tokens',
+    name: 'budget_exceeded by a limit of tokens (L51)',
     replies: [{ ...read(1), ...dear }, reply('Never asked.')],
     options: { maxTokens: 1_000 },
     config: { compaction: { enabled: false } },

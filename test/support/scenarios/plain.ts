@@ -6,7 +6,7 @@ const missing = reply([toolUse('read', { path: 'missing.txt' })], { times: 5 });
 
 export const plainScenarios: readonly Scenario[] = [
   {
-    name: 'L32 an answer',
+    name: 'an answer (L32)',
     replies: [reply('Hello.')],
     transitions: [],
     reason: 'completed',
@@ -14,7 +14,7 @@ export const plainScenarios: readonly Scenario[] = [
     requests: 1,
   },
   {
-    name: 'L46 next_turn after a safe call and after an effectful one',
+    name: 'next_turn after a safe call and after an effectful one (L46)',
     replies: [read(1), write(1), reply('Done.')],
     transitions: ['next_turn', 'next_turn'],
     reason: 'completed',
@@ -22,7 +22,7 @@ export const plainScenarios: readonly Scenario[] = [
     requests: 3,
   },
   {
-    name: 'L35 L39 a batch of safe and effectful calls, each with its outcome in the model order',
+    name: 'a batch of safe and effectful calls, each with its outcome in the model order (L35 L39)',
     replies: [
       reply([
         toolUse('read', { path: 'a.txt' }),
@@ -38,7 +38,7 @@ export const plainScenarios: readonly Scenario[] = [
     requests: 2,
   },
   {
-    name: 'L26 max_output_tokens_escalate',
+    name: 'max_output_tokens_escalate (L26)',
     replies: [cut('Half of'), reply('The whole of it.')],
     transitions: ['max_output_tokens_escalate'],
     reason: 'completed',
@@ -46,7 +46,7 @@ export const plainScenarios: readonly Scenario[] = [
     requests: 2,
   },
   {
-    name: 'L27 max_output_tokens_recovery under a cap of the caller',
+    name: 'max_output_tokens_recovery under a cap of the caller (L27)',
     replies: [cut('First, '), cut('second, '), reply('third.')],
     options: { maxOutputTokens: 100 },
     transitions: ['max_output_tokens_recovery', 'max_output_tokens_recovery'],
@@ -55,7 +55,7 @@ export const plainScenarios: readonly Scenario[] = [
     requests: 3,
   },
   {
-    name: 'L28 max_output_tokens after one escalation and three recoveries',
+    name: 'max_output_tokens after one escalation and three recoveries (L28)',
     replies: [cut('More, ', 5)],
     transitions: [
       'max_output_tokens_escalate',
@@ -68,7 +68,7 @@ export const plainScenarios: readonly Scenario[] = [
     requests: 5,
   },
   {
-    name: 'L45 max_turns',
+    name: 'max_turns (L45)',
     replies: [read(1), read(2), read(3)],
     options: { maxTurns: 2 },
     transitions: ['next_turn'],
@@ -77,7 +77,7 @@ export const plainScenarios: readonly Scenario[] = [
     requests: 2,
   },
   {
-    name: 'L20 model_error of an authentication failure',
+    name: 'model_error of an authentication failure (L20)',
     replies: [read(1), fault({ status: 401 })],
     transitions: ['next_turn'],
     reason: 'model_error',
@@ -85,7 +85,7 @@ export const plainScenarios: readonly Scenario[] = [
     requests: 2,
   },
   {
-    name: 'L14 L29 model_error when ten retries did not help',
+    name: 'model_error when ten retries did not help (L14 L29)',
     replies: [fault({ status: 529 }, '', { times: 11 })],
     transitions: [],
     reason: 'model_error',
@@ -93,7 +93,7 @@ export const plainScenarios: readonly Scenario[] = [
     requests: 11,
   },
   {
-    name: 'L15 model_error of a refusal',
+    name: 'model_error of a refusal (L15)',
     replies: [reply('I will not.', { stop_reason: 'refusal' })],
     transitions: [],
     reason: 'model_error',
@@ -101,7 +101,7 @@ export const plainScenarios: readonly Scenario[] = [
     requests: 1,
   },
   {
-    name: 'L25 prompt_too_long',
+    name: 'prompt_too_long (L25)',
     replies: [fault({ too_long: true })],
     transitions: [],
     reason: 'prompt_too_long',
@@ -109,7 +109,7 @@ export const plainScenarios: readonly Scenario[] = [
     requests: 1,
   },
   {
-    name: 'L25 image_error',
+    name: 'image_error (L25)',
     replies: [fault({ media_too_large: true })],
     transitions: [],
     reason: 'image_error',
@@ -117,7 +117,7 @@ export const plainScenarios: readonly Scenario[] = [
     requests: 1,
   },
   {
-    name: 'L34 fatal_tool_error when the same call fails five times in a row',
+    name: 'fatal_tool_error when the same call fails five times in a row (L34)',
     replies: [missing],
     transitions: ['next_turn', 'next_turn', 'next_turn', 'next_turn'],
     reason: 'fatal_tool_error',
@@ -125,7 +125,7 @@ export const plainScenarios: readonly Scenario[] = [
     requests: 5,
   },
   {
-    name: 'L51 budget_exceeded, over by no more than one call',
+    name: 'budget_exceeded, over by no more than one call (L51)',
     replies: [{ ...write(1), ...dear }, reply('Never asked.')],
     options: { maxBudgetUsd: 1 },
     transitions: [],

@@ -31,7 +31,7 @@ test.each([
   expect(server.problems).toEqual([]);
 });
 
-test('L14 retry-after and x-should-retry are sent as the script says, for as many attempts as it says', async () => {
+test('retry-after and x-should-retry are sent as the script says, for as many attempts as it says (L14)', async () => {
   const date = 'Wed, 21 Oct 2026 07:28:00 GMT';
   const limited = fault({ status: 429, retryAfter: 2, xShouldRetry: true }, '', { times: 2 });
   const server = await model([limited, fault({ status: 529, retryAfter: date }), reply('ok')]);
@@ -128,7 +128,7 @@ test('an error event inside a 200 reaches the client with its type', async () =>
   expect(error).toMatchObject({ type: 'overloaded_error', status: undefined });
 });
 
-test('L28 max_tokens cuts a call anywhere in its input, and the stream still ends well', async () => {
+test('max_tokens cuts a call anywhere in its input, and the stream still ends well (L28)', async () => {
   const call = toolUse('write', { path: 'a.txt', content: 'words' }, 'toolu_1');
   const server = await model([
     fault({ maxTokensAfter: { block: 1, chars: 9 } }, [text('Writing.'), call, text('Never sent.')]),

@@ -80,7 +80,7 @@ test('broken JSON and blocks of unknown kinds are streamed as the script has the
   );
 });
 
-test('L59 thinking goes back unchanged to the model that signed it, and to no other', async () => {
+test('thinking goes back unchanged to the model that signed it, and to no other (L59)', async () => {
   const server = await model((_request, n) => (n === 1 ? rich : reply('done')));
   const client = sdk(server);
   const { content } = await client.messages.create(hello);

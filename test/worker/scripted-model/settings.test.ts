@@ -18,7 +18,7 @@ test.each<[string, Body, string]>([
   ],
   ['a task budget without its beta', { ...hello, output_config: { task_budget: budget } }, 'task_budget: Extra inputs'],
   ['an effort that is none', { ...hello, output_config: { effort: 'some' } }, 'output_config.effort: Input should be'],
-])('L58 %s is a 400 in the words of the API', async (_name, body, message) => {
+])('%s is a 400 in the words of the API (L58)', async (_name, body, message) => {
   const server = await model([reply('ok')]);
   expect(await refusal(await post(server, body))).toMatchObject({
     status: 400,
@@ -39,7 +39,7 @@ test.each([
     { ...budget, remaining: -1 },
     'remaining: Input should be greater than or equal to 0',
   ],
-])('L11 a task budget %s is a 400 also with its beta', async (_name, taskBudget, message) => {
+])('a task budget %s is a 400 also with its beta (L11)', async (_name, taskBudget, message) => {
   const server = await model([reply('ok')]);
   const beta = { 'anthropic-beta': 'other-beta, task-budgets-2026-03-13' };
   const body = (value: object): Body => ({ ...hello, output_config: { task_budget: value } });

@@ -13,7 +13,7 @@ const answer = { role: 'assistant' as const, content: 'an answer' };
 const second = { role: 'user' as const, content: [{ type: 'text' as const, text: 'second question', ...mark }] };
 const any = reply('ok', { times: 'any' });
 
-test('L22 an unchanged prefix is read from the cache on the next turn, and only what is new is written', async () => {
+test('an unchanged prefix is read from the cache on the next turn, and only what is new is written (L22)', async () => {
   const client = sdk(await model([any]));
   const one = (await client.messages.create({ ...hello, system, messages: [first] })).usage;
   expect(one).toMatchObject({ cache_read_input_tokens: 0, input_tokens: 0 });

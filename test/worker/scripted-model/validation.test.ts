@@ -160,7 +160,7 @@ const refused: readonly (readonly [string, Body, string])[] = [
   ],
 ];
 
-test.each(refused)('L58 %s is a 400 in the words of the API', async (_name, body, message) => {
+test.each(refused)('%s is a 400 in the words of the API (L58)', async (_name, body, message) => {
   const server = await model([reply('ok')], { maxOutputTokens: 64_000 });
   const answer = await refusal(await post(server, body));
   expect(answer).toMatchObject({ status: 400, type: 'invalid_request_error' });

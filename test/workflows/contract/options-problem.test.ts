@@ -1,8 +1,8 @@
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { optionsProblem } from '../../../workflows/contract/options-problem.ts';
 import type { RunOptions } from '../../../workflows/contract/session.ts';
 
-it.each<[string, unknown]>([
+test.each<[string, unknown]>([
   ['max turns', { maxTurns: 0 }],
   ['max turns', { maxTurns: 1.5 }],
   ['max turns', { maxTurns: null }],
@@ -50,7 +50,7 @@ it.each<[string, unknown]>([
   expect(problem).not.toContain('\n');
 });
 
-it.each<RunOptions>([
+test.each<RunOptions>([
   { cwd: '/tmp', maxTurns: 1, maxBudgetUsd: 0.01, timeoutMs: 1, systemPrompt: '' },
   { cwd: '/tmp', model: 'a', fallbackModels: ['b', 'a', 'b'], maxTokens: 1, tokenBudget: 1, taskBudget: 20_000 },
   { cwd: '/tmp', permissionMode: 'bypass', permissions: { deny: ['bash'], allow: ['read'], ask: [] } },

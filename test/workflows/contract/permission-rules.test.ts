@@ -26,7 +26,7 @@ test.each([
   ['write(a b/~c)'],
   ['mcp__*'],
   ['mcp__web(anything at all)'],
-])('L55 takes the rule %s', (rule) => {
+])('takes the rule %s (L55)', (rule) => {
   expect(problemOf({ allow: [rule], deny: [rule], ask: [rule] })).toBeUndefined();
 });
 
@@ -56,7 +56,7 @@ test.each([
   ['write({a,{b,c}})', 'has braces within braces'],
   [`write(${'{a,b}'.repeat(9)})`, 'stands for more than 256 globs'],
   [`write(${'x'.repeat(500)})`, '… has 507 characters: give at most 500'],
-])('L55 refuses the rule %j and names it', (rule, sentence) => {
+])('refuses the rule %j and names it (L55)', (rule, sentence) => {
   expect(problemOf({ deny: [rule] })).toContain(sentence);
   expect(problemOf({ deny: [rule] })).toContain('permission rule "');
 });
@@ -68,6 +68,6 @@ test.each([
   [{ deny: 'bash' }, `the permissions' "deny" is not a list`],
   [{ deny: [7] }, 'a permission rule is not a text'],
   [{ allow: Array<string>(600).fill('a'), ask: Array<string>(401).fill('b') }, 'there are more than 1000'],
-])('L55 refuses permissions that are no lists of rules: %j', (permissions, sentence) => {
+])('refuses permissions that are no lists of rules: %j (L55)', (permissions, sentence) => {
   expect(problemOf(permissions)).toContain(sentence);
 });

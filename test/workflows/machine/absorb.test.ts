@@ -1,9 +1,9 @@
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { absorb } from '../../../workflows/machine/absorb.ts';
 import type { CallResult } from '../../../workflows/machine/events.ts';
 import { call, hash, rules, state, toolsRan, usd } from '../../support/machine.ts';
 
-it('L34 a call that never ran neither fails nor interrupts a row of failures', () => {
+test('a call that never ran neither fails nor interrupts a row of failures (L34)', () => {
   const failing = { signature: 'read:0', times: 3 };
   const event = toolsRan([call(0), call(1)], { facts: [{ error: true }, { error: true }] });
   const notRun: CallResult = { item: { index: 1, note: 'Not run.' }, facts: { error: true } };
@@ -14,7 +14,7 @@ it('L34 a call that never ran neither fails nor interrupts a row of failures', (
   expect(absorb(state(), rules, never).failing).toBeNull();
 });
 
-it('L34 L40 a call whose outcome nobody knows has failed', () => {
+test('a call whose outcome nobody knows has failed (L34 L40)', () => {
   const failing = { signature: 'read:0', times: 3 };
   const event = toolsRan([call(0)]);
   const unknown: CallResult = { item: { index: 0, note: 'Outcome unknown.', unknown: true }, facts: { error: true } };
@@ -23,7 +23,7 @@ it('L34 L40 a call whose outcome nobody knows has failed', () => {
   expect(counted).toEqual({ signature: 'read:0', times: 4 });
 });
 
-it('L42 L51 a summary that was made while the next calls ran is told after their outcomes, and paid for', () => {
+test('a summary that was made while the next calls ran is told after their outcomes, and paid for (L42 L51)', () => {
   const pendingSummary = { head: hash('batch'), append: [], iteration: 1 };
   const event = toolsRan([call(0)], { summary: { text: 'It read.', spend: usd(0.01) } });
   const { pending, spend, pendingSummary: left } = absorb(state({ pendingSummary }), rules, event);
@@ -31,7 +31,7 @@ it('L42 L51 a summary that was made while the next calls ran is told after their
   expect([spend.usd, left]).toEqual([0.01, null]);
 });
 
-it('L34 the same call failing for ever is counted on when a sibling is cancelled with it', () => {
+test('the same call failing for ever is counted on when a sibling is cancelled with it (L34)', () => {
   const event = toolsRan([call(0), call(1)], { facts: [{ error: true, cancelsSiblings: true }, { cancelled: true }] });
   const counts = Array.from({ length: 5 }).reduce(
     (before: ReturnType<typeof state>) => absorb(before, rules, event),
@@ -40,7 +40,7 @@ it('L34 the same call failing for ever is counted on when a sibling is cancelled
   expect(counts.failing).toEqual({ signature: 'read:0', times: 5 });
 });
 
-it('L34 a reply that makes the same call six times counts once: the model has not seen it fail', () => {
+test('a reply that makes the same call six times counts once: the model has not seen it fail (L34)', () => {
   const same = Array.from({ length: 6 }, (_, index) => call(index, { signature: 'bash:x' }));
   const event = toolsRan(same, { facts: same.map(() => ({ error: true as const })) });
   const once = absorb(state(), rules, event);

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { apply } from '../../../workflows/machine/transitions.ts';
 import type { Transition } from '../../../workflows/machine/events.ts';
 import { KEPT_TRANSITIONS, initialState, type RunState } from '../../../workflows/machine/state.ts';
@@ -72,8 +72,8 @@ const transitions: readonly [Transition, Partial<RunState>][] = [
 ];
 
 describe('what a transition resets', () => {
-  it.each(transitions.map(([transition, changes]) => [transition.reason, transition, changes] as const))(
-    'L1 %s',
+  test.each(transitions.map(([transition, changes]) => [transition.reason, transition, changes] as const))(
+    '%s (L1)',
     (reason, transition, changes) => {
       const before = state(busy);
       const after = apply(before, transition);
@@ -84,7 +84,7 @@ describe('what a transition resets', () => {
     },
   );
 
-  it.each([
+  test.each([
     ['collapse_drain_retry', 'L23', { drained: true }],
     ['reactive_compact_retry', 'L24', { compacted: true }],
     ['stop_hook_blocking', 'L30', { stopHookActive: true, stopHookRounds: 1 }],
@@ -94,12 +94,12 @@ describe('what a transition resets', () => {
     expect(apply(state(), { reason, append: [] })).toMatchObject(remembered);
   });
 
-  it('L1 never edits the state it is given', () => {
+  test('never edits the state it is given (L1)', () => {
     const frozen = Object.freeze({ ...state(busy), pending: Object.freeze([]), transitions: Object.freeze([]) });
     for (const [transition] of transitions) expect(() => apply(frozen, transition)).not.toThrow();
   });
 
-  it('a new prompt starts with everything initial, on turn 1 and the primary model', () => {
+  test('a new prompt starts with everything initial, on turn 1 and the primary model', () => {
     expect(initialState(hash('h'), [])).toMatchObject({
       turn: 1,
       iteration: 1,
@@ -116,7 +116,7 @@ describe('what a transition resets', () => {
 });
 
 describe('what a transition carries', () => {
-  it('L43 messages taken by next_turn follow what was pending, each once and in order', () => {
+  test('messages taken by next_turn follow what was pending, each once and in order (L43)', () => {
     const before = state({ pending: [{ kind: 'outcomes', items: [{ index: 0, note: 'x' }] }] });
     const after = apply(before, {
       reason: 'next_turn',
@@ -132,7 +132,7 @@ describe('what a transition carries', () => {
     ]);
   });
 
-  it('L3 the workflow keeps the last transitions and a count for each reason', () => {
+  test('the workflow keeps the last transitions and a count for each reason (L3)', () => {
     let after = state();
     for (let n = 0; n < 100; n += 1)
       after = apply(after, { reason: 'next_turn', messages: [], snips: [], summarize: false });

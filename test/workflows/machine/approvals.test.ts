@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, test } from 'vitest';
 import { Approvals } from '../../../workflows/approvals.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import type { PendingApproval } from '../../../workflows/contract/session.ts';
@@ -13,7 +13,7 @@ const asked = (index: number): PendingApproval => ({
   deadline: 0,
 });
 
-it('L35 L55 calls that wait for a decision are told in the order of the model, whichever was asked about first', () => {
+test('calls that wait for a decision are told in the order of the model, whichever was asked about first (L35 L55)', () => {
   const approvals = new Approvals([asked(2)]);
   for (const index of [10, 0, 1]) approvals.ask(asked(index));
   expect(approvals.pending.map(({ call }) => call)).toEqual(['1.1.0', '1.1.1', '1.1.2', '1.1.10']);

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { batches, LARGEST_BATCH } from '../../../workflows/machine/calls.ts';
 import { call } from '../../support/machine.ts';
 
@@ -11,7 +11,7 @@ const plan = (pattern: string): string[] =>
   ).map((batch) => batch.map(({ index }) => index).join('+'));
 
 describe('batches', () => {
-  it.each([
+  test.each([
     ['sss', ['0+1+2']],
     ['u', ['0']],
     ['ssuss', ['0+1', '2', '3+4']],
@@ -19,18 +19,18 @@ describe('batches', () => {
     ['dsds', ['1+3']],
     ['ddd', []],
     ['', []],
-  ])('L35 %s runs as %j', (pattern, expected) => {
+  ])('%s runs as %j (L35)', (pattern, expected) => {
     expect(plan(pattern)).toEqual(expected);
   });
 
-  it('L35 more safe calls than a server takes at once run a hundred at a time', () => {
+  test('more safe calls than a server takes at once run a hundred at a time (L35)', () => {
     const calls = Array.from({ length: 2_100 }, (_, index) => call(index));
     const planned = batches(calls);
     expect(planned.flat()).toEqual(calls);
     expect(Math.max(...planned.map((batch) => batch.length))).toBe(LARGEST_BATCH);
   });
 
-  it('L35 every open call is in exactly one batch, in the model order, and no unsafe call has company', () => {
+  test('every open call is in exactly one batch, in the model order, and no unsafe call has company (L35)', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom('s', 'u', 'd')), (pattern) => {
         const calls = pattern.map((kind, index) =>

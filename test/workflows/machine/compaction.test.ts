@@ -1,5 +1,5 @@
 // L8 before L9, L10 and L12: what old results free, which only an activity can say; and what each end of a compaction leaves.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Compacted } from '../../../workflows/contract/activities.ts';
 import { noSpend, type Rules } from '../../../workflows/contract/loop.ts';
 import { absorb } from '../../../workflows/machine/absorb.ts';
@@ -45,7 +45,7 @@ async function before(from: Partial<RunState>, answers: readonly Compacted[], li
 }
 
 describe('old results are shrunk before anything else is done', () => {
-  it('L8 L10 what they free can make a summary unnecessary: it is no compaction, and the call follows', async () => {
+  test('what they free can make a summary unnecessary: it is no compaction, and the call follows (L8 L10)', async () => {
     const pending = [{ kind: 'user', ...userMessage('p'), body: { kind: 'text', text: 'x'.repeat(8_000) } }] as const;
     const compaction = { ...tracking, failures: 1, close: 2, lastTurn: 1 };
     const from = { contextTokens: 190_000, newerTokens: 1_000, pending, compaction, taskRemaining: 70_000 };
@@ -55,13 +55,13 @@ describe('old results are shrunk before anything else is done', () => {
     expect(called).toMatchObject({ compaction: { ...compaction, shrunkIn: 1 }, taskRemaining: 70_000 });
   });
 
-  it.each<[string, Partial<RunState>, readonly Compacted[], readonly unknown[], number]>([
+  test.each<[string, Partial<RunState>, readonly Compacted[], readonly unknown[], number]>([
     ['alone they do', { staged: [9_000] }, [shrunk(30_000)], [11_000], 0],
     ['with what is staged', { staged: [9_000, 9_000] }, [shrunk(5_000)], [2_000], 2],
     ['what is staged does alone', { staged: [30_000] }, [unshrunk], [-10_000], 1],
     ['neither does', { staged: [9_000] }, [done], [11_000], 0],
     ['a summary fails: what is staged is committed', { staged: [9_000] }, [failed], [11_000], 1],
-  ])('L8 L9 what is staged is committed after them, and only then: %s', async (_, from, answers, moves, count) => {
+  ])('what is staged is committed after them, and only then: %s (L8 L9)', async (_, from, answers, moves, count) => {
     const walked = await before({ contextTokens: 190_000, ...from }, answers);
     const committed = walked.called?.pending.flatMap((append) =>
       append.kind === 'collapse_committed' ? [append.count] : [],
@@ -70,7 +70,7 @@ describe('old results are shrunk before anything else is done', () => {
     expect(committed).toEqual(count > 0 ? [count] : []);
   });
 
-  it('L8 L12 with compaction off they are asked once before the limit, which comes when they free too little', async () => {
+  test('with compaction off they are asked once before the limit, which comes when they free too little (L8 L12)', async () => {
     const full = { contextTokens: 205_000 };
     expect(await before(full, [shrunk(21_000)], off)).toMatchObject({ moves: [-1], reason: 'completed' });
     for (const answer of [shrunk(1_000), unshrunk, failed]) {
@@ -79,13 +79,13 @@ describe('old results are shrunk before anything else is done', () => {
     expect(await before({ contextTokens: 199_000 }, [], off)).toMatchObject({ moves: [], reason: 'completed' });
   });
 
-  it('L8 L12 and so they are when compaction is spent', async () => {
+  test('and so they are when compaction is spent (L8 L12)', async () => {
     const spent = { contextTokens: 205_000, compaction: { ...tracking, failures: 3 } };
     expect(await before(spent, [shrunk(21_000)])).toMatchObject({ moves: [-1], reason: 'completed' });
     expect(await before(spent, [unshrunk])).toMatchObject({ moves: [-1], reason: 'blocking_limit' });
   });
 
-  it('L8 L10 a summary that fails may leave them shrunk, which can be room enough', async () => {
+  test('a summary that fails may leave them shrunk, which can be room enough (L8 L10)', async () => {
     const marked: Compacted = { ...failed, head: hash('marked'), freed: 21_000 };
     const { moves, called } = await before({ contextTokens: 205_000 }, [marked]);
     expect(moves).toEqual([35_000]);
@@ -93,12 +93,12 @@ describe('old results are shrunk before anything else is done', () => {
     expect(called?.pending).toMatchObject([{ notice: { kind: 'compaction_failed' } }]);
   });
 
-  it('L10 L12 each iteration asks once: in a full window failures lead on to the limit', async () => {
+  test('each iteration asks once: in a full window failures lead on to the limit (L10 L12)', async () => {
     const { moves, reason } = await before({ contextTokens: 205_000 }, [failed, failed, failed]);
     expect([moves, reason]).toEqual([[35_000, 'summary', 'summary'], 'blocking_limit']);
   });
 
-  it('L8 L9 what they free can make staging unnecessary', () => {
+  test('what they free can make staging unnecessary (L8 L9)', () => {
     const event: Event = {
       kind: 'collapsed',
       result: shrunk(20_000) as Extract<Compacted, { kind: 'shrunk' }>,
@@ -109,7 +109,7 @@ describe('old results are shrunk before anything else is done', () => {
     expect(decide(next, rules, event)).toEqual({ do: 'call_model' });
   });
 
-  it('L9 what was pending is stored with what is staged, and still counted', () => {
+  test('what was pending is stored with what is staged, and still counted (L9)', () => {
     const pending = [{ kind: 'user', ...userMessage('p'), body: { kind: 'text', text: 'x'.repeat(8_000) } }] as const;
     const result = { kind: 'staged', head: hash('s'), savings: [5_000], freed: 20_000, spend: noSpend } as const;
     const from = state({ contextTokens: 160_000, newerTokens: 1_000, pending });
@@ -119,7 +119,7 @@ describe('old results are shrunk before anything else is done', () => {
 });
 
 describe('the end of a compaction', () => {
-  it('L10 one that worked leaves nothing of what was before', () => {
+  test('one that worked leaves nothing of what was before (L10)', () => {
     const from = {
       failures: 4,
       newerTokens: 9_000,
@@ -132,7 +132,7 @@ describe('the end of a compaction', () => {
     expect(after.compaction).toEqual({ failures: 0, close: 1, lastTurn: 1, triedIn: 1, shrunkIn: 1, stagedAt: null });
   });
 
-  it('L10 L24 three close ones end the run, also when the API asked for the third', () => {
+  test('three close ones end the run, also when the API asked for the third (L10 L24)', () => {
     const because = { reason: 'prompt_too_long', detail: 'big' } as const;
     const compaction = { ...tracking, close: 2, lastTurn: 5 };
     const next = (turn: number) => {
@@ -143,7 +143,7 @@ describe('the end of a compaction', () => {
     expect(next(8)).toMatchObject({ transition: { reason: 'reactive_compact_retry' } });
   });
 
-  it('L14 a long wait of the small model parks the run, is no failure, and its count goes into the next attempt', () => {
+  test('a long wait of the small model parks the run, is no failure, and its count goes into the next attempt (L14)', () => {
     const parked: Compacted = { kind: 'parked', waitMs: 90_000, failures: 2, detail: '429', spend: usd(1) };
     const event = compacted(parked);
     const waiting = absorb(state({ contextTokens: 205_000 }), rules, event);
@@ -155,7 +155,7 @@ describe('the end of a compaction', () => {
     expect(absorb(waiting, rules, compacted(failed)).failures).toBe(0);
   });
 
-  it('L9 L10 L19 it is made for the window of the model in use', () => {
+  test('it is made for the window of the model in use (L9 L10 L19)', () => {
     const limits = { ...rules, models: [model, { ...model, window: 100_000 }] as const };
     const move = decide(state({ contextTokens: 75_000, modelPosition: 1 }), limits, { kind: 'ready' });
     if (move.do !== 'collapse') throw new Error(move.do);

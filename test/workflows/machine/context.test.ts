@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Collapsed, Compacted } from '../../../workflows/contract/activities.ts';
 import { noSpend, type Rules } from '../../../workflows/contract/loop.ts';
 import { absorb } from '../../../workflows/machine/absorb.ts';
@@ -43,12 +43,12 @@ const compact = (unlessFreed: number): Move => ({ do: 'compact', trigger: 'auto'
 const asked = { ...tracking, shrunkIn: 1 };
 
 describe('before a call', () => {
-  it('L10 below the warning nothing is done, at critical the context is compacted', () => {
+  test('below the warning nothing is done, at critical the context is compacted (L10)', () => {
     expect(next(ready, { contextTokens: 139_000 })).toEqual({ do: 'call_model' });
     expect(next(ready, { contextTokens: 170_000 })).toEqual(compact(0));
   });
 
-  it('L10 the estimate counts outcomes and messages that came since the last reply', () => {
+  test('the estimate counts outcomes and messages that came since the last reply (L10)', () => {
     const ran = toolsRan([call(0)], { facts: [{ tokens: 30_000 }] });
     const full = after(ran, { contextTokens: 141_000 });
     expect(decide(full, rules, ready)).toMatchObject({ do: 'compact' });
@@ -58,7 +58,7 @@ describe('before a call', () => {
     expect(next(ready, { contextTokens: 141_000, pending: [prompt] })).toMatchObject({ do: 'compact' });
   });
 
-  it('L9 at warning old stretches are staged, and again only when the context has grown', () => {
+  test('at warning old stretches are staged, and again only when the context has grown (L9)', () => {
     expect(next(ready, { contextTokens: 140_000 })).toEqual({ do: 'collapse', unlessFreed: 0 });
     const staged = { ...tracking, stagedAt: 140_000 };
     expect(next(ready, { contextTokens: 149_000, compaction: staged })).toEqual({ do: 'call_model' });
@@ -68,7 +68,7 @@ describe('before a call', () => {
     });
   });
 
-  it('L9 what is committed, or shrunk, does not count as context that has not grown', () => {
+  test('what is committed, or shrunk, does not count as context that has not grown (L9)', () => {
     const result: Collapsed = { kind: 'staged', head: hash('s'), savings: [15_000, 15_000], spend: noSpend };
     const staged = after({ kind: 'collapsed', result, stop: null }, { contextTokens: 166_000 });
     expect(staged).toMatchObject({ staged: [15_000, 15_000], compaction: { stagedAt: 136_000 } });
@@ -80,7 +80,7 @@ describe('before a call', () => {
     expect(marked).toMatchObject({ contextTokens: 150_000, compaction: { stagedAt: 96_000 } });
   });
 
-  it('L9 at critical the oldest staged are committed first, as many as it takes', () => {
+  test('at critical the oldest staged are committed first, as many as it takes (L9)', () => {
     const full = { contextTokens: 175_000, staged: [3_000, 4_000, 5_000], compaction: asked };
     expect(next(ready, full)).toEqual({ do: 'commit_collapses', count: 2 });
     const shorter = commitCollapses(state(full), 2);
@@ -89,12 +89,12 @@ describe('before a call', () => {
     expect(decide(shorter, rules, ready)).toEqual({ do: 'collapse', unlessFreed: 28_000 });
   });
 
-  it('L9 a staging that failed does not hold up the call', () => {
+  test('a staging that failed does not hold up the call (L9)', () => {
     const event: Event = { kind: 'collapsed', result: { kind: 'failed', detail: 'x', spend: noSpend }, stop: null };
     expect(next(event, { contextTokens: 140_000 })).toEqual({ do: 'call_model' });
   });
 
-  it('L10 a compaction that worked is followed by the call, whatever it left', () => {
+  test('a compaction that worked is followed by the call, whatever it left (L10)', () => {
     expect(next(compacted(done(180_000)), { contextTokens: 190_000 })).toEqual({ do: 'call_model' });
     expect(after(compacted(done()), { contextTokens: 190_000 })).toMatchObject({
       head: hash('short'),
@@ -103,7 +103,7 @@ describe('before a call', () => {
     });
   });
 
-  it('L10 three failures in a row stop autocompact for the run, and it says so', () => {
+  test('three failures in a row stop autocompact for the run, and it says so (L10)', () => {
     const once = after(compacted(failed), { contextTokens: 180_000 });
     expect(once.pending).toMatchObject([{ notice: { kind: 'compaction_failed', spent: false } }]);
     expect(decide(once, rules, ready)).toEqual({ do: 'call_model' });
@@ -112,28 +112,28 @@ describe('before a call', () => {
     expect(decide({ ...thrice, iteration: 9 }, rules, ready)).toEqual({ do: 'call_model' });
   });
 
-  it('L10 three compactions within two turns of each other end the run with blocking_limit', () => {
+  test('three compactions within two turns of each other end the run with blocking_limit (L10)', () => {
     const close = { ...tracking, close: 2, lastTurn: 5 };
     const from = { contextTokens: 180_000, compaction: close };
     expect(next(compacted(done()), { ...from, turn: 7 })).toMatchObject({ terminal: { reason: 'blocking_limit' } });
     expect(next(compacted(done()), { ...from, turn: 8 })).toEqual({ do: 'call_model' });
   });
 
-  it('L12 with compaction off a full window ends the run with blocking_limit, before the call', () => {
+  test('with compaction off a full window ends the run with blocking_limit, before the call (L12)', () => {
     const off = { compaction: { ...rules.compaction, enabled: false } };
     expect(next(ready, { contextTokens: 190_000 }, off)).toEqual({ do: 'call_model' });
     const full = { contextTokens: 200_000, compaction: asked };
     expect(next(ready, full, off)).toMatchObject({ terminal: { reason: 'blocking_limit' } });
   });
 
-  it('L12 a full window is compacted again after a failure, until compaction is spent', () => {
+  test('a full window is compacted again after a failure, until compaction is spent (L12)', () => {
     const full = { contextTokens: 210_000, iteration: 4 };
     expect(next(compacted(failed), full)).toMatchObject({ do: 'compact' });
     const spent = { ...full, compaction: { ...tracking, failures: 2 } };
     expect(next(compacted(failed), spent)).toMatchObject({ terminal: { reason: 'blocking_limit' } });
   });
 
-  it('L12 a newest message that no window holds ends the run, compaction or not', () => {
+  test('a newest message that no window holds ends the run, compaction or not (L12)', () => {
     const prompt = {
       kind: 'user',
       ...userMessage('p'),
@@ -142,7 +142,7 @@ describe('before a call', () => {
     expect(next(ready, { pending: [prompt] })).toMatchObject({ terminal: { reason: 'blocking_limit' } });
   });
 
-  it('L12 the system prompt and the tools count with the newest message', () => {
+  test('the system prompt and the tools count with the newest message (L12)', () => {
     const body = { kind: 'stored', hash: hash('b'), bytes: 790_000 } as const;
     const pending = [{ kind: 'user', ...userMessage('p'), body }] as const;
     const detail = expect.stringContaining('about 200500 tokens');
@@ -150,7 +150,7 @@ describe('before a call', () => {
     expect(next(ready, { pending }, { fixedTokens: 2_500 })).toMatchObject({ do: 'compact' });
   });
 
-  it('L11 the task budget is unset until the first compaction, then goes down by what was in context', () => {
+  test('the task budget is unset until the first compaction, then goes down by what was in context (L11)', () => {
     const limits = { taskBudget: 500_000 };
     const first = after(compacted(done()), { contextTokens: 180_000 }, limits);
     expect(first.taskRemaining).toBe(320_000);
@@ -161,7 +161,7 @@ describe('before a call', () => {
 });
 
 describe('a prompt that is too long', () => {
-  it('L23 commits all staged collapses, once until the next turn', () => {
+  test('commits all staged collapses, once until the next turn (L23)', () => {
     expect(next(tooLong, { staged: [10, 20] })).toEqual({
       do: 'go_round',
       transition: { reason: 'collapse_drain_retry', append: [{ kind: 'collapse_committed', count: 2 }] },
@@ -169,7 +169,7 @@ describe('a prompt that is too long', () => {
     expect(next(tooLong, { staged: [10], drained: true })).toMatchObject({ do: 'compact', trigger: 'reactive' });
   });
 
-  it('L24 is compacted at once, and media too large likewise', () => {
+  test('is compacted at once, and media too large likewise (L24)', () => {
     expect(next(tooLong)).toMatchObject({ do: 'compact', trigger: 'reactive', because: { reason: 'prompt_too_long' } });
     const media = modelEvent({ kind: 'media_too_large', detail: 'big', spend: noSpend });
     expect(next(media, { staged: [10] })).toMatchObject({ do: 'compact', because: { reason: 'image_error' } });
@@ -179,21 +179,21 @@ describe('a prompt that is too long', () => {
     });
   });
 
-  it('L25 is shown when the compaction failed, is off, or did not help', () => {
+  test('is shown when the compaction failed, is off, or did not help (L25)', () => {
     const shown = { terminal: { reason: 'prompt_too_long', detail: 'big' }, append: [{ notice: { kind: 'error' } }] };
     expect(next(compacted(failed, true))).toMatchObject(shown);
     expect(next(tooLong, { compacted: true })).toMatchObject(shown);
     expect(next(tooLong, {}, { compaction: { ...rules.compaction, enabled: false } })).toMatchObject(shown);
   });
 
-  it('L47 a stop during a compaction discards it whole', () => {
+  test('a stop during a compaction discards it whole (L47)', () => {
     const event: Event = { ...(compacted({ kind: 'nothing', spend: noSpend }) as object), stop: 'interrupt' } as Event;
     expect(next(event)).toMatchObject({ terminal: { reason: 'aborted_streaming', by: 'interrupt' } });
     expect(after(event).head).toBe(state().head);
   });
 });
 
-it('L10 of a fallback model it is the window of that model that counts', () => {
+test('of a fallback model it is the window of that model that counts (L10)', () => {
   const limits = { models: [model, { ...model, window: 100_000 }] as const };
   expect(next(ready, { contextTokens: 90_000 }, limits)).toEqual({ do: 'call_model' });
   expect(next(ready, { contextTokens: 90_000, modelPosition: 1 }, limits)).toMatchObject({ do: 'compact' });

@@ -1,5 +1,5 @@
 // A reply cut by max output tokens: raised, then continued, then told (L26-L28).
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { noSpend, type Rules } from '../../../workflows/contract/loop.ts';
 import { absorb } from '../../../workflows/machine/absorb.ts';
 import { usedTokens, modelInput } from '../../../workflows/machine/context.ts';
@@ -36,7 +36,7 @@ const told = { kind: 'notice', notice: { kind: 'batch_summary', text: 'read two 
 const withSummary = (event: Event): Event => ({ ...event, summary: made }) as Event;
 
 describe('a reply cut by max output tokens', () => {
-  it('L26 raises the cap first, on the same request', () => {
+  test('raises the cap first, on the same request (L26)', () => {
     expect(next(modelEvent(cutOff(), { step: 12 }))).toEqual({
       do: 'go_round',
       transition: { reason: 'max_output_tokens_escalate', cap: 64_000, supersedes: 12, replaces: cut, append: [] },
@@ -47,14 +47,14 @@ describe('a reply cut by max output tokens', () => {
     expect([contextTokens, newerTokens]).toEqual([5_000, 70]);
   });
 
-  it('L26 never raises above what the window leaves or the model allows', () => {
+  test('never raises above what the window leaves or the model allows (L26)', () => {
     expect(next(modelEvent(cutOff(170_000)))).toMatchObject({ transition: { cap: 30_000 } });
     expect(next(modelEvent(cutOff()), {}, { models: [{ ...model, raisedOutputCap: 32_000 }] })).toMatchObject({
       transition: { cap: 32_000 },
     });
   });
 
-  it('L19 L26 a raised cap fits the model that a fallback leads to, and what its window leaves', () => {
+  test('a raised cap fits the model that a fallback leads to, and what its window leaves (L19 L26)', () => {
     const small = { ...model, outputCap: 2_000, raisedOutputCap: 4_000 };
     const models: Rules['models'] = [model, small];
     expect(modelInput(state(raised), { ...rules, models }).cap).toBe(64_000);
@@ -63,18 +63,18 @@ describe('a reply cut by max output tokens', () => {
     expect(modelInput(state({ ...raised, contextTokens: 199_000 }), rules).cap).toBe(8_000);
   });
 
-  it.each([
+  test.each([
     ['the caller chose the cap', {}, { outputCapFixed: true }],
     ['it was raised before', raised, {}],
     ['nothing can be gained', {}, { models: [{ ...model, raisedOutputCap: 8_000 }] }],
-  ] as const)('L27 continues the cut reply when %s', (_why, from, limits) => {
+  ] as const)('continues the cut reply when %s (L27)', (_why, from, limits) => {
     expect(next(modelEvent(cutOff()), from, limits)).toEqual({
       do: 'go_round',
       transition: { reason: 'max_output_tokens_recovery', keep: cut, append: [] },
     });
   });
 
-  it('L10 L27 what is kept of it is counted once: what the API counted has the request in it', () => {
+  test('what is kept of it is counted once: what the API counted has the request in it (L10 L27)', () => {
     const before = state({ ...raised, pending: [prompt], contextTokens: 90_000, newerTokens: 50_000 });
     const { head, pending, ...counts } = after(modelEvent(cutOff(143_000)), before);
     expect(head).toBe(hash('cut'));
@@ -82,7 +82,7 @@ describe('a reply cut by max output tokens', () => {
     expect(usedTokens({ ...counts, head, pending }, 0)).toBe(143_000);
   });
 
-  it('L28 after three recoveries the error is shown and the cut reply kept', () => {
+  test('after three recoveries the error is shown and the cut reply kept (L28)', () => {
     const move = next(modelEvent(cutOff()), { ...raised, recoveries: 3 });
     expect(move).toMatchObject({
       do: 'end',
@@ -92,7 +92,7 @@ describe('a reply cut by max output tokens', () => {
     });
   });
 
-  it('L16 L51 that spends the budget is kept, and ends the run', () => {
+  test('that spends the budget is kept, and ends the run (L16 L51)', () => {
     const event = modelEvent({ kind: 'cut_off', ...cut, spend: usd(2) });
     expect(next(event, {}, { maxBudgetUsd: 1 })).toMatchObject({
       do: 'end',
@@ -101,11 +101,11 @@ describe('a reply cut by max output tokens', () => {
     });
   });
 
-  it.each([
+  test.each([
     ['is asked for again', modelEvent(cutOff()), {}, [prompt, told]],
     ['is continued', modelEvent(cutOff()), raised, [told, { kind: 'notice', notice: { kind: 'continue' } }]],
   ] as const)(
-    'L42 a batch summary made beside a cut reply that %s goes with what comes next',
+    'a batch summary made beside a cut reply that %s goes with what comes next (L42)',
     (_what, event, from, want) => {
       const { pending, spend } = after(withSummary(event), state({ ...from, pending: [prompt] }));
       expect(pending.slice(0, -1)).toEqual(want);
@@ -113,7 +113,7 @@ describe('a reply cut by max output tokens', () => {
     },
   );
 
-  it('L42 a batch summary made beside a cut reply that the run ends on follows it', () => {
+  test('a batch summary made beside a cut reply that the run ends on follows it (L42)', () => {
     for (const event of [
       modelEvent(cutOff(), { stop: 'interrupt' }),
       modelEvent({ kind: 'cut_off', ...cut, spend: noSpend }),
@@ -130,12 +130,12 @@ describe('a raised cap that the API refuses', () => {
   const escalated = (): RunState =>
     after(modelEvent(cutOff(9_000)), state({ pending: [prompt], contextTokens: 5_000 }));
 
-  it.each([
+  test.each([
     ['in words we know', refusal(400, { maxOutput: 32_000 }), 32_000],
     ['in words nobody knows', refusal(422), 8_000],
     ['as a prompt that is too long', modelEvent({ kind: 'too_long', detail: 'no', spend: noSpend }), 8_000],
   ])(
-    'L26 L27 %s: the cut reply is kept, and the cap is raised no more than the model allows',
+    '%s: the cut reply is kept, and the cap is raised no more than the model allows (L26 L27)',
     (_, event, maxOutput) => {
       const kept = after(event, escalated());
       expect(kept).toMatchObject({
@@ -158,12 +158,12 @@ describe('a raised cap that the API refuses', () => {
     },
   );
 
-  it('L20 L29 an error that has another cause ends the run as ever', () => {
+  test('an error that has another cause ends the run as ever (L20 L29)', () => {
     expect(next(refusal(401), escalated())).toMatchObject({ terminal: { reason: 'model_error' } });
     expect(next(refusal(400))).toMatchObject({ terminal: { reason: 'model_error' } });
   });
 
-  it('L26 a default that is more than the API gives is lowered, once, and never what a caller chose', () => {
+  test('a default that is more than the API gives is lowered, once, and never what a caller chose (L26)', () => {
     const move = next(refusal(400, { maxOutput: 4_096 }));
     expect(move).toEqual({ do: 'lower_cap', maxOutput: 4_096 });
     expect(modelInput(state({ maxOutput: 4_096 }), rules).cap).toBe(4_096);

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { absorb } from '../../../workflows/machine/absorb.ts';
 import { decide } from '../../../workflows/machine/decide.ts';
 import type { Event } from '../../../workflows/machine/events.ts';
@@ -18,16 +18,16 @@ import {
 } from '../../support/machine.ts';
 
 describe('after a reply', () => {
-  it('L32 a reply without calls completes the run', () => {
+  test('a reply without calls completes the run (L32)', () => {
     expect(next(modelEvent(replied()))).toEqual({ do: 'end', terminal: { reason: 'completed' }, append: [] });
   });
 
-  it('L15 a complete call is run whatever the reply stopped for', () => {
+  test('a complete call is run whatever the reply stopped for (L15)', () => {
     expect(next(modelEvent(replied([call(1)])))).toMatchObject({ do: 'run_tools', cut: false });
     expect(next(modelEvent(replied([call(1)], { cut: true })))).toMatchObject({ do: 'run_tools', cut: true });
   });
 
-  it('L20 an API error is shown and ends the run with model_error', () => {
+  test('an API error is shown and ends the run with model_error (L20)', () => {
     const move = next(modelEvent({ kind: 'failed', detail: '401: bad key', status: 401, spend: noSpend }));
     expect(move).toEqual({
       do: 'end',
@@ -36,7 +36,7 @@ describe('after a reply', () => {
     });
   });
 
-  it('L20 L47 a stop wins over an error that arrives with it, which is shown all the same', () => {
+  test('a stop wins over an error that arrives with it, which is shown all the same (L20 L47)', () => {
     const failed = modelEvent({ kind: 'failed', detail: 'damaged', spend: noSpend }, { stop: 'interrupt' });
     expect(next(failed)).toMatchObject({
       terminal: { reason: 'aborted_streaming', by: 'interrupt' },
@@ -44,12 +44,12 @@ describe('after a reply', () => {
     });
   });
 
-  it('L29 a rate limit that outlasted its retries is model_error too', () => {
+  test('a rate limit that outlasted its retries is model_error too (L29)', () => {
     const move = next(modelEvent({ kind: 'failed', detail: '429: slow down', status: 429, spend: noSpend }));
     expect(move).toMatchObject({ do: 'end', terminal: { reason: 'model_error', status: 429 } });
   });
 
-  it('L25 a prompt too long, or media too large, is shown once nothing can recover it', () => {
+  test('a prompt too long, or media too large, is shown once nothing can recover it (L25)', () => {
     const ended = (kind: 'too_long' | 'media_too_large') =>
       next(modelEvent({ kind, detail: 'big', spend: noSpend }), { compacted: true });
     expect(ended('too_long')).toMatchObject({ terminal: { reason: 'prompt_too_long', detail: 'big' } });
@@ -57,12 +57,12 @@ describe('after a reply', () => {
     expect(ended('too_long')).toMatchObject({ append: [{ notice: { kind: 'error', text: 'big' } }] });
   });
 
-  it('L15 a refusal runs nothing and ends with model_error', () => {
+  test('a refusal runs nothing and ends with model_error (L15)', () => {
     const move = next(modelEvent({ kind: 'refused', detail: 'no', spend: noSpend }));
     expect(move).toMatchObject({ do: 'end', terminal: { reason: 'model_error', detail: 'no' } });
   });
 
-  it('L14 a long wait asked for by the provider parks the run', () => {
+  test('a long wait asked for by the provider parks the run (L14)', () => {
     const parked = { kind: 'parked', waitMs: 99, failures: 2, overloads: 1, detail: '429', spend: noSpend } as const;
     expect(next(modelEvent(parked))).toEqual({ do: 'park', waitMs: 99 });
     expect(absorb(state(), rules, modelEvent(parked))).toMatchObject({ failures: 2, overloads: 1 });
@@ -70,7 +70,7 @@ describe('after a reply', () => {
 });
 
 describe('after the tools', () => {
-  it('L46 goes round with the messages that wait', () => {
+  test('goes round with the messages that wait (L46)', () => {
     const queued = [userMessage('a'), userMessage('b')];
     expect(next(toolsRan([call(0)], { queued }))).toEqual({
       do: 'go_round',
@@ -78,7 +78,7 @@ describe('after the tools', () => {
     });
   });
 
-  it('L45 the turn that would be one too many is not taken, and a notice says so', () => {
+  test('the turn that would be one too many is not taken, and a notice says so (L45)', () => {
     const reached = { limit: 2, turnNotTaken: 3 };
     expect(next(toolsRan([call(0)]), { turn: 2 }, { maxTurns: 2 })).toEqual({
       do: 'end',
@@ -88,7 +88,7 @@ describe('after the tools', () => {
     expect(next(toolsRan([call(0)]), { turn: 1 }, { maxTurns: 2 })).toMatchObject({ do: 'go_round' });
   });
 
-  it('L45 after an abort the turn limit is only a notice', () => {
+  test('after an abort the turn limit is only a notice (L45)', () => {
     const move = next(toolsRan([call(0)], { stop: 'interrupt' }), { turn: 2 }, { maxTurns: 2 });
     expect(move).toMatchObject({
       terminal: { reason: 'aborted_tools' },
@@ -96,7 +96,7 @@ describe('after the tools', () => {
     });
   });
 
-  it('L41 L46 a hook that ends the run comes before the limits, and a fatal outcome before the hook', () => {
+  test('a hook that ends the run comes before the limits, and a fatal outcome before the hook (L41 L46)', () => {
     const limits = { maxTurns: 2, maxBudgetUsd: 1, wrapUp: true };
     const over = { turn: 2, spend: usd(2) };
     const stop = { stop: 'enough' };
@@ -108,12 +108,12 @@ describe('after the tools', () => {
     expect(next(both, over, limits)).toMatchObject({ terminal: fatal });
   });
 
-  it('L34 a fatal outcome ends the run', () => {
+  test('a fatal outcome ends the run (L34)', () => {
     const fatal = { reason: 'permission_denied', detail: 'never' } as const;
     expect(next(toolsRan([call(0)], { facts: [{ error: true, fatal }] }))).toMatchObject({ terminal: fatal });
   });
 
-  it('L34 the same call failing five times in a row ends the run, a success in between does not', () => {
+  test('the same call failing five times in a row ends the run, a success in between does not (L34)', () => {
     const same = call(0, { signature: 'bash:x', name: 'bash' });
     const fail = toolsRan([same], { facts: [{ error: true }] });
     let failing = state();
@@ -127,7 +127,7 @@ describe('after the tools', () => {
     expect(next(fail, { failing: rescued.failing })).toMatchObject({ do: 'go_round' });
   });
 
-  it('L15 a call that was cut is told to the model after the outcomes', () => {
+  test('a call that was cut is told to the model after the outcomes (L15)', () => {
     const after = absorb(state(), rules, toolsRan([call(0)], { cut: true }));
     expect(after.pending.map((item) => item.kind)).toEqual(['outcomes', 'notice']);
   });
@@ -136,14 +136,14 @@ describe('after the tools', () => {
 describe('budgets', () => {
   const spent = { spend: usd(1) };
 
-  it('L51 is checked before each call', () => {
+  test('is checked before each call (L51)', () => {
     expect(next({ kind: 'ready' }, spent, { maxBudgetUsd: 1 })).toMatchObject({
       terminal: { reason: 'budget_exceeded', limitUsd: 1, spentUsd: 1 },
     });
     expect(next({ kind: 'ready' }, spent, { maxBudgetUsd: 1.01 })).toEqual({ do: 'call_model' });
   });
 
-  it('L51 a call that spent it on failed attempts ends the run for that, and says why it failed', () => {
+  test('a call that spent it on failed attempts ends the run for that, and says why it failed (L51)', () => {
     const failed = modelEvent({ kind: 'failed', detail: 'cut off', spend: usd(2) });
     expect(next(failed, {}, { maxBudgetUsd: 1 })).toMatchObject({
       terminal: { reason: 'budget_exceeded', spentUsd: 2 },
@@ -151,7 +151,7 @@ describe('budgets', () => {
     });
   });
 
-  it('L51 is checked after each reply, whose unstarted calls are not run', () => {
+  test('is checked after each reply, whose unstarted calls are not run (L51)', () => {
     const reply = replied([call(0, { outcome: {} }), call(1)], { spend: usd(2) });
     expect(next(modelEvent(reply), {}, { maxBudgetUsd: 1 })).toMatchObject({
       terminal: { reason: 'budget_exceeded', spentUsd: 2 },
@@ -161,7 +161,7 @@ describe('budgets', () => {
 });
 
 describe('a stop from outside', () => {
-  it('L47 during streaming answers open calls and leaves a notice', () => {
+  test('during streaming answers open calls and leaves a notice (L47)', () => {
     const result = { ...replied([call(0), call(2, { outcome: {} })]), kind: 'interrupted' } as const;
     const move = next(modelEvent(result as never, { stop: 'interrupt' }));
     expect(move).toMatchObject({
@@ -173,7 +173,7 @@ describe('a stop from outside', () => {
     });
   });
 
-  it('L47 for a new user message leaves no notice', () => {
+  test('for a new user message leaves no notice (L47)', () => {
     expect(next({ kind: 'stopped', stop: 'message' })).toEqual({
       do: 'end',
       terminal: { reason: 'aborted_streaming', by: 'message' },
@@ -181,13 +181,13 @@ describe('a stop from outside', () => {
     });
   });
 
-  it('L48 during tools is aborted_tools', () => {
+  test('during tools is aborted_tools (L48)', () => {
     expect(next(toolsRan([call(0)], { stop: 'cancel' }))).toMatchObject({
       terminal: { reason: 'aborted_tools', by: 'cancel' },
     });
   });
 
-  it('L51 by the runtime limit is timeout', () => {
+  test('by the runtime limit is timeout (L51)', () => {
     const limits = { timeoutMs: 5_000 };
     expect(next({ kind: 'stopped', stop: 'timeout' }, {}, limits)).toMatchObject({
       terminal: { reason: 'timeout', limitMs: 5_000 },
@@ -197,7 +197,7 @@ describe('a stop from outside', () => {
     });
   });
 
-  it('L47 too late for the stream keeps what was said', () => {
+  test('too late for the stream keeps what was said (L47)', () => {
     expect(next(modelEvent(cutOff(), { stop: 'interrupt' }))).toMatchObject({
       terminal: { reason: 'aborted_streaming' },
       keep: { head: hash('cut'), contextTokens: 100 },

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { StopHooksRan } from '../../../workflows/contract/activities.ts';
 import { noSpend } from '../../../workflows/contract/loop.ts';
 import { absorb } from '../../../workflows/machine/absorb.ts';
@@ -16,7 +16,7 @@ describe('structured output', () => {
   const structured = { structured: true };
   const bad = modelEvent(replied([], { problem: 'name: missing' }));
 
-  it('L53 a bad answer goes back with the reason, five times at most', () => {
+  test('a bad answer goes back with the reason, five times at most (L53)', () => {
     expect(next(bad, {}, structured)).toEqual({
       do: 'go_round',
       transition: {
@@ -29,14 +29,14 @@ describe('structured output', () => {
     });
   });
 
-  it('L53 is checked before stop hooks', () => {
+  test('is checked before stop hooks (L53)', () => {
     expect(next(bad, {}, { ...structured, stopHooks: true })).toMatchObject({ do: 'go_round' });
     expect(next(answer, {}, { ...structured, stopHooks: true })).toMatchObject({ do: 'run_stop_hooks' });
   });
 });
 
 describe('stop hooks', () => {
-  it('L30 a blocking error goes back to the model, at most eight times a run', () => {
+  test('a blocking error goes back to the model, at most eight times a run (L30)', () => {
     const blocked = hooks({ kind: 'blocked', text: 'tests fail' });
     expect(next(blocked)).toMatchObject({
       do: 'go_round',
@@ -47,13 +47,13 @@ describe('stop hooks', () => {
     });
   });
 
-  it('L30 rounds are not reset by the next turn', () => {
+  test('rounds are not reset by the next turn (L30)', () => {
     const round = apply(state({ stopHookRounds: 7 }), { reason: 'stop_hook_blocking', append: [] });
     const turn = apply(round, { reason: 'next_turn', messages: [], snips: [], summarize: false });
     expect(turn).toMatchObject({ stopHookRounds: 8, stopHookActive: true });
   });
 
-  it('L30 preventing ends the run; a hook that crashed is reported and is no block', () => {
+  test('preventing ends the run; a hook that crashed is reported and is no block (L30)', () => {
     expect(next(hooks({ kind: 'prevented', detail: 'no' }))).toMatchObject({
       terminal: { reason: 'stop_hook_prevented', detail: 'no' },
     });
@@ -71,7 +71,7 @@ describe('token budget', () => {
     return { spend: output(tokens), tokenBudget: { continuations: 0, lastDelta: 0, lastTotal: 0, ...tracker } };
   };
 
-  it('L31 below ninety per cent the run continues', () => {
+  test('below ninety per cent the run continues (L31)', () => {
     expect(next(answer, spent(100), budget)).toMatchObject({
       transition: {
         reason: 'token_budget_continuation',
@@ -81,7 +81,7 @@ describe('token budget', () => {
     expect(next(answer, spent(9_000), budget)).toMatchObject({ terminal: { reason: 'completed' } });
   });
 
-  it('L31 stops when three continuations and two small deltas show no progress', () => {
+  test('stops when three continuations and two small deltas show no progress (L31)', () => {
     const idle = { continuations: 3, lastTotal: 4_000, lastDelta: 499 };
     expect(next(answer, spent(4_499, idle), budget)).toMatchObject({ terminal: { reason: 'completed' } });
     expect(next(answer, spent(4_500, idle), budget)).toMatchObject({ do: 'go_round' });
@@ -89,7 +89,7 @@ describe('token budget', () => {
     expect(next(answer, spent(4_499, { ...idle, continuations: 2 }), budget)).toMatchObject({ do: 'go_round' });
   });
 
-  it('L2 L31 the tracker follows each continuation', () => {
+  test('the tracker follows each continuation (L2 L31)', () => {
     const after = apply(state(spent(4_500, { continuations: 1, lastTotal: 4_000, lastDelta: 9 })), {
       reason: 'token_budget_continuation',
       append: [],
@@ -101,7 +101,7 @@ describe('token budget', () => {
 describe('fallback', () => {
   const fallback = modelEvent({ kind: 'fallback', from: 'a', to: 'b', calls: ['read'], detail: '529', spend: noSpend });
 
-  it('L19 goes round on the next model with a notice that lists the calls that are not sent', () => {
+  test('goes round on the next model with a notice that lists the calls that are not sent (L19)', () => {
     const limits = { models: [model, model] as const };
     const notice = { kind: 'model_switched', from: 'a', to: 'b', calls: ['read'], detail: '529' };
     expect(next(fallback, {}, limits)).toMatchObject({
@@ -112,7 +112,7 @@ describe('fallback', () => {
 });
 
 describe('what ends or changes a run after its tools', () => {
-  it('L41 a hook or a tool ends the run after its result', () => {
+  test('a hook or a tool ends the run after its result (L41)', () => {
     const event = toolsRan([call(0), call(1)], { facts: [{}, { stop: 'enough' }] });
     expect(next(event)).toMatchObject({ terminal: { reason: 'hook_stopped', detail: 'enough' } });
     expect(next({ ...(event as object), stop: 'interrupt' } as Event)).toMatchObject({
@@ -120,18 +120,18 @@ describe('what ends or changes a run after its tools', () => {
     });
   });
 
-  it('L41 a prompt hook ends the run before the model is called', () => {
+  test('a prompt hook ends the run before the model is called (L41)', () => {
     const event = modelEvent({ kind: 'hook_stopped', detail: 'no such task', spend: noSpend });
     expect(next(event)).toMatchObject({ terminal: { reason: 'hook_stopped', detail: 'no such task' } });
   });
 
-  it('L38 context modifiers take effect in the order of the model', () => {
+  test('context modifiers take effect in the order of the model (L38)', () => {
     const facts = [{ modify: { cwd: '/w/a' } }, { modify: { cwd: '/w/b', allowedTools: ['read'] } }, {}];
     const after = absorb(state(), rules, toolsRan([call(0), call(1), call(2)], { facts }));
     expect(after.toolContext).toEqual({ cwd: '/w/b', allowedTools: ['read'] });
   });
 
-  it('L42 the summary of a batch joins what comes next, and its failure changes nothing', () => {
+  test('the summary of a batch joins what comes next, and its failure changes nothing (L42)', () => {
     const pendingSummary = { head: state().head!, append: [], iteration: 1 };
     const made = { ...answer, summary: { text: 'read two files', spend: output(7) } } as Event;
     const after = absorb(state({ pendingSummary }), rules, made);
@@ -142,13 +142,13 @@ describe('what ends or changes a run after its tools', () => {
     expect(absorb(state({ pendingSummary }), rules, answer)).toMatchObject({ pendingSummary });
   });
 
-  it('L7 entries to be snipped leave with the next turn', () => {
+  test('entries to be snipped leave with the next turn (L7)', () => {
     const move = next(toolsRan([call(0)], { snips: [3, 4] }));
     if (move.do !== 'go_round') throw new Error(move.do);
     expect(apply(state(), move.transition).pending).toContainEqual({ kind: 'snip', entries: [3, 4] });
   });
 
-  it('L51 a limit of tokens ends the run like one of money', () => {
+  test('a limit of tokens ends the run like one of money (L51)', () => {
     expect(next({ kind: 'ready' }, { spend: output(500) }, { maxTokens: 500 })).toMatchObject({
       terminal: { reason: 'budget_exceeded', limitTokens: 500, spentTokens: 500 },
     });

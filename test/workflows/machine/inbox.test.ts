@@ -1,11 +1,11 @@
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { MessageId } from '../../../workflows/contract/ids.ts';
 import type { UserMessage } from '../../../workflows/contract/session.ts';
 import { Inbox } from '../../../workflows/inbox.ts';
 
 const message = (id: string, text: string): UserMessage => ({ id: id as MessageId, body: { kind: 'text', text } });
 
-it('L4 L61 measures each message once, however often it is asked whether a handover can carry them', () => {
+test('measures each message once, however often it is asked whether a handover can carry them (L4 L61)', () => {
   const measured = vi.spyOn(JSON, 'stringify');
   onTestFinished(() => measured.mockRestore());
   const inbox = new Inbox({ queue: [], seen: [] });
@@ -16,7 +16,7 @@ it('L4 L61 measures each message once, however often it is asked whether a hando
   expect(measured).toHaveBeenCalledTimes(100);
 });
 
-it('L4 a handover can carry what waits once enough of it was taken', () => {
+test('a handover can carry what waits once enough of it was taken (L4)', () => {
   const inbox = new Inbox({ queue: [message('m-0', 'Hi.')], seen: [] });
   for (const id of ['m-1', 'm-2', 'm-3']) inbox.push(message(id, 'x'.repeat(50_000)));
   expect(inbox.isCarriable).toBe(false);

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Event, Performed } from '../../../workflows/machine/events.ts';
 import { loop } from '../../../workflows/machine/loop.ts';
 import { initialState, type RunState } from '../../../workflows/machine/state.ts';
@@ -19,7 +19,7 @@ async function walk(answer: (move: Performed, state: RunState) => Event, limits 
 }
 
 describe('the loop with scripted dependencies', () => {
-  it('L54 reads, answers and completes in two turns without a server', async () => {
+  test('reads, answers and completes in two turns without a server (L54)', async () => {
     let calls = 0;
     const { state, terminal } = await walk((move) => {
       if (move.do === 'run_tools') return toolsRan(move.calls);
@@ -30,14 +30,14 @@ describe('the loop with scripted dependencies', () => {
     expect(state).toMatchObject({ turn: 2, iteration: 2, counts: { next_turn: 1 } });
   });
 
-  it('L26 L27 L28 a model that is always cut escalates once, recovers three times, then says so', async () => {
+  test('a model that is always cut escalates once, recovers three times, then says so (L26 L27 L28)', async () => {
     const { state, terminal } = await walk(() => modelEvent(cutOff()));
     expect(terminal.reason).toBe('max_output_tokens');
     expect(state.counts).toEqual({ max_output_tokens_escalate: 1, max_output_tokens_recovery: 3 });
     expect(state.turn).toBe(1);
   });
 
-  it('L45 the same call for ever ends at a named reason', async () => {
+  test('the same call for ever ends at a named reason (L45)', async () => {
     const { terminal, state } = await walk(
       (move) =>
         move.do === 'run_tools' ? toolsRan(move.calls) : modelEvent(replied([call(0, { signature: 'same' })])),
@@ -48,7 +48,7 @@ describe('the loop with scripted dependencies', () => {
   });
 });
 
-it('L3 the same events lead to the same states', async () => {
+test('the same events lead to the same states (L3)', async () => {
   const script = [replied([call(0)]), replied([call(0), call(1, { safe: false })]), replied()];
   const once = () => {
     let n = 0;

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Append } from '../../../workflows/contract/activities.ts';
 import type { Rules } from '../../../workflows/contract/loop.ts';
 import type { Event, Performed } from '../../../workflows/machine/events.ts';
@@ -41,7 +41,7 @@ async function walk(
 const carried = (state: RunState): RunState => JSON.parse(JSON.stringify(state)) as RunState;
 
 describe('random walks', () => {
-  it('L1 L3 L39 L45 a hundred thousand steps: every walk ends, counters keep their bounds, every call is answered', async () => {
+  test('a hundred thousand steps: every walk ends, counters keep their bounds, every call is answered (L1 L3 L39 L45)', async () => {
     const seen = { steps: 0 };
     const one = fc.asyncProperty(fc.integer(), async (seed) => {
       const from = random(seed);
@@ -56,7 +56,7 @@ describe('random walks', () => {
     while (seen.steps < 100_000) await fc.assert(one, { numRuns: 500 });
   }, 120_000);
 
-  it('L3 after a crash at any step a replay reaches the same state', async () => {
+  test('after a crash at any step a replay reaches the same state (L3)', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer(), fc.nat(), async (seed, at) => {
         const from = random(seed);
@@ -72,7 +72,7 @@ describe('random walks', () => {
     );
   });
 
-  it('L4 a run that is handed over between any two iterations ends as it would have', async () => {
+  test('a run that is handed over between any two iterations ends as it would have (L4)', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer(), fc.nat(), async (seed, at) => {
         const from = random(seed);

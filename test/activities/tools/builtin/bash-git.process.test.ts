@@ -99,14 +99,14 @@ test.each([
   ],
   ['what cannot be read', 'rm -r .git; ln -s .git .git', 'git diff', 'execute'],
   ['no git in the command', "git config diff.external 'touch made'", 'diff a.txt a.txt', 'read'],
-])('L55 a repository with %s: %s', (_, configure, command, risk) => {
+])('a repository with %s: %s (L55)', (_, configure, command, risk) => {
   const cwd = workspace(BEGIN, configure);
   for (const kind of ['group', 'bwrap'] as const) {
     expect(prepared(command, cwd, { ...group, kind }).risk).toBe(risk);
   }
 });
 
-test.each(sandboxes)('L55 $kind: a signature is checked by no program', async (sandbox) => {
+test.each(sandboxes)('$kind: a signature is checked by no program (L55)', async (sandbox) => {
   const cwd = workspace(BEGIN, SIGNED);
   const call = prepared('git log', cwd, sandbox);
   expect(call).toMatchObject({ risk: 'read', permission: { kind: 'allow' } });
@@ -117,7 +117,7 @@ test.each(sandboxes)('L55 $kind: a signature is checked by no program', async (s
 });
 
 test.each(sandboxes)(
-  'L55 $kind: an allowed git means no repository that a cd finds among the files',
+  '$kind: an allowed git means no repository that a cd finds among the files (L55)',
   async (sandbox) => {
     const cwd = workspace(FAKE);
     const call = prepared('cd fake && git commit -m x', cwd, sandbox, { allow: ['bash(git commit:*)'] });
@@ -129,7 +129,7 @@ test.each(sandboxes)(
   },
 );
 
-test('L55 an allowed git keeps the hooks of its repository, and a bare one is used by its name', async () => {
+test('an allowed git keeps the hooks of its repository, and a bare one is used by its name (L55)', async () => {
   const cwd = workspace(BEGIN, 'mkdir -p .git/hooks');
   writeFileSync(join(cwd, '.git/hooks/pre-commit'), '#!/bin/sh\ntouch made\n', { mode: 0o755 });
   const run = async (command: string): Promise<string> =>

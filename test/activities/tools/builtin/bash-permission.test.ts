@@ -11,7 +11,7 @@ import { tempFolder } from '../support.ts';
 
 const group = await probeSandbox({ kinds: ['group'] });
 
-test('L55 a command that only reads may run unasked and early; any other asks', () => {
+test('a command that only reads may run unasked and early; any other asks (L55)', () => {
   const cwd = join(tempFolder(), 'ws');
   mkdirSync(join(cwd, 'src'), { recursive: true });
   symlinkSync('/etc', join(cwd, 'out'));

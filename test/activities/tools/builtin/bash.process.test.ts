@@ -36,12 +36,12 @@ test.each(sandboxes)('$kind: output and errors come in order, with the status of
   expect(await bash('true', { sandbox })).toEqual({ content: '' });
 });
 
-test('L36 a status that is an answer is no failure', async () => {
+test('a status that is an answer is no failure (L36)', async () => {
   expect(await bash('grep x /dev/null')).toEqual({ content: '(exit status 1)' });
   expect(await bash('grep x missing')).toMatchObject({ isError: true, cancelsSiblings: true });
 });
 
-test.each(sandboxes)('L36 $kind: a killed command is a failure that says so', async (sandbox) => {
+test.each(sandboxes)('$kind: a killed command is a failure that says so (L36)', async (sandbox) => {
   const { content, isError, cancelsSiblings } = await bash('kill -SEGV $$', { sandbox });
   expect({ isError, cancelsSiblings }).toEqual({ isError: true, cancelsSiblings: true });
   expect(content).toContain('killed by SIGSEGV');
@@ -68,7 +68,7 @@ test.each(sandboxes.filter(({ kind }) => kind !== 'group'))(
   },
 );
 
-test.each(sandboxes)('L36 $kind: a command whose time is up is ended', async (sandbox) => {
+test.each(sandboxes)('$kind: a command whose time is up is ended (L36)', async (sandbox) => {
   const output = await bash('echo begun; sleep 600; echo after', { sandbox, timeout: 300 });
   expect(output).toEqual({
     content: 'begun\n(timed out after 300 ms: all its processes were ended; it may have partly run)',
@@ -77,7 +77,7 @@ test.each(sandboxes)('L36 $kind: a command whose time is up is ended', async (sa
   });
 });
 
-test.each(sandboxes)('L48 $kind: a command that is told to stop ends, with what it had written', async (sandbox) => {
+test.each(sandboxes)('$kind: a command that is told to stop ends, with what it had written (L48)', async (sandbox) => {
   const abort = new AbortController();
   const progress: string[] = [];
   const running = bash('echo begun; sleep 600; echo after', {
@@ -96,7 +96,7 @@ afterEach(() => void vi.unstubAllEnvs());
 let unique = 800_000 + process.pid;
 
 test.each(sandboxes)(
-  'F10 $kind: a process in the background that keeps the pipe open holds nothing up, and ends with the call',
+  '$kind: a process in the background that keeps the pipe open holds nothing up, and ends with the call (F10)',
   async (sandbox) => {
     const seconds = ++unique;
     const output = await bash(`(trap "" TERM; while :; do sleep ${seconds}; done) & echo done`, { sandbox });
@@ -106,7 +106,7 @@ test.each(sandboxes)(
 );
 
 test(
-  'F10 1 GiB of output costs less than 64 MiB of memory, nothing on disk, and keeps both ends',
+  '1 GiB of output costs less than 64 MiB of memory, nothing on disk, and keeps both ends (F10)',
   { timeout: 60_000 },
   async () => {
     const [cwd, temp] = [tempFolder(), tempFolder()];
@@ -131,7 +131,7 @@ test('output becomes well-formed text without control sequences', async () => {
   expect(content).toBe('red \ufffd\ufffd\ufffd\ufffd ok \u2028\n10%\n20%');
 });
 
-test('L40 the leader of a command is announced while it runs', async () => {
+test('the leader of a command is announced while it runs (L40)', async () => {
   const cwd = tempFolder();
   const children: unknown[] = [];
   const spawned = (child: unknown): Promise<void> => {
@@ -151,7 +151,7 @@ test('L40 the leader of a command is announced while it runs', async () => {
   ]);
 });
 
-test('L40 a command whose leader cannot be recorded is ended, not left alone', async () => {
+test('a command whose leader cannot be recorded is ended, not left alone (L40)', async () => {
   const seconds = ++unique;
   const spawned = (): Promise<void> => Promise.reject(new Error('the store is gone'));
   await expect(bash(`sleep ${seconds}`, { context: { spawned } })).rejects.toThrow('the store is gone');
@@ -159,7 +159,7 @@ test('L40 a command whose leader cannot be recorded is ended, not left alone', a
   expect(await processesWith(`sleep\0${seconds}`)).toEqual([]);
 });
 
-test('L55 programs that the workspace brings are not run by a command that only reads', async () => {
+test('programs that the workspace brings are not run by a command that only reads (L55)', async () => {
   const cwd = tempFolder();
   for (const name of ['ls', 'git']) writeFileSync(join(cwd, name), '#!/bin/sh\ntouch ran\n', { mode: 0o755 });
   vi.stubEnv('PATH', `.:${cwd}:${process.env['PATH']}`);
@@ -167,7 +167,7 @@ test('L55 programs that the workspace brings are not run by a command that only 
   expect(existsSync(join(cwd, 'ran'))).toBe(false);
 });
 
-test('L55 a repository that names a program has nothing run by git status, nor has a folder that looks like one', async () => {
+test('a repository that names a program has nothing run by git status, nor has a folder that looks like one (L55)', async () => {
   const cwd = tempFolder();
   const config = '[core]\nrepositoryformatversion = 0\nbare = false\nworktree = tree\nfsmonitor = "touch ran; false"\n';
   execFileSync(

@@ -77,7 +77,7 @@ test('glob shows the first 1,000 of more, in order', async () => {
   expect(lines.slice(0, 1_000)).toEqual(Object.keys(many).slice(0, 1_000));
 });
 
-test('L34 neither follows a link out, and a name that would break the line is quoted', async () => {
+test('neither follows a link out, and a name that would break the line is quoted (L34)', async () => {
   const cwd = workspace({ 'in/x.txt': 'needle\n', '../outside/x.txt': 'needle\n', 'a\nb.txt': 'needle\n' });
   symlinkSync('../outside', join(cwd, 'link'));
   symlinkSync('../outside/x.txt', join(cwd, 'file.txt'));

@@ -61,7 +61,7 @@ test('a binary file is not shown', async () => {
   );
 });
 
-test('L6 an answer stays under what would be stored, however long lines and file are', async () => {
+test('an answer stays under what would be stored, however long lines and file are (L6)', async () => {
   for (const content of ['x'.repeat(3_000_000), 'y\n'.repeat(500_000), `${'z'.repeat(5_000)}\n`.repeat(300)]) {
     for (const limit of [undefined, 1, 1_000_000]) {
       expect((await read(content, limit === undefined ? {} : { limit })).length).toBeLessThan(50_000);
@@ -117,7 +117,7 @@ test('a named pipe and a folder do not hang it', async () => {
   expect(await call({ path: 'folder' }, toolContext(cwd))).toBe('failed: "folder" is a folder, not a file.');
 });
 
-test('L6 a stored result is read by its name, with ranges', async () => {
+test('a stored result is read by its name, with ranges (L6)', async () => {
   const name = `perdure:result/${'a'.repeat(64)}`;
   const context = toolContext(tempFolder(), {
     readStored: async (asked) => (asked === name ? Buffer.from('one\ntwo\nthree') : null),

@@ -84,7 +84,7 @@ test.each([
   expect(existsSync(join(cwd, '../elsewhere'))).toBe(false);
 });
 
-test('L48 a call that was stopped writes nothing', async () => {
+test('a call that was stopped writes nothing (L48)', async () => {
   const cwd = tempFolder();
   writeFileSync(join(cwd, 'file'), 'old');
   const context = toolContext(cwd, { signal: AbortSignal.abort('interrupt') });
@@ -132,7 +132,7 @@ test('edit takes $& and the like as they are, and leaves other bytes alone', asy
   );
 });
 
-test.each(['write', 'edit'] as const)('L55 %s in a .git folder is as much as running a command', (name) => {
+test.each(['write', 'edit'] as const)('%s in a .git folder is as much as running a command (L55)', (name) => {
   const registry = createRegistry([tools[name]]);
   const riskOf = (path: string): unknown => {
     const input = name === 'write' ? { path, content: '' } : { path, old_string: 'a', new_string: 'b' };
@@ -154,6 +154,6 @@ test('a link cannot hide that a path leads into a .git folder', async () => {
   expect(readFileSync(join(cwd, '.git/config'), 'utf8')).toBe('a');
 });
 
-test('L40 write may run again, edit may not', () => {
+test('write may run again, edit may not (L40)', () => {
   expect([tools.write.recovery, tools.edit.recovery]).toEqual(['rerun', 'report']);
 });

@@ -43,7 +43,7 @@ const nasty = [
 
 test.each(
   sandboxes.flatMap((sandbox) => nasty.map(([what, command]) => ({ kind: sandbox.kind, sandbox, what, command }))),
-)('L48 F10 nothing is left of a command that $what, held by $kind', async ({ sandbox, command }) => {
+)('nothing is left of a command that $what, held by $kind (L48 F10)', async ({ sandbox, command }) => {
   const mark = `sleep\0${++unique}`;
   const { output, kill } = await start(sandbox, command.replaceAll('N', String(unique)));
   await until(() => output().includes('ready'));
@@ -54,7 +54,7 @@ test.each(
 const wrapped = sandboxes.filter(({ kind }) => kind !== 'group');
 
 test.each(wrapped)(
-  'L48 F10 $kind also ends what hides: another session, no environment, no parent',
+  '$kind also ends what hides: another session, no environment, no parent (L48 F10)',
   async (sandbox) => {
     const mark = `sleep\0${++unique}`;
     const { output, kill } = await start(sandbox, `setsid env -i setsid sleep ${unique} & echo ready; sleep 600`);
@@ -64,7 +64,7 @@ test.each(wrapped)(
   },
 );
 
-test.each(wrapped)('F1 $kind ends a command whose worker is killed outright', async (sandbox) => {
+test.each(wrapped)('$kind ends a command whose worker is killed outright (F1)', async (sandbox) => {
   const mark = `sleep\0${++unique}`;
   const argv = sandbox.wrap(['bash', '-c', `setsid env -i setsid sleep ${unique} & sleep 600`], { cwd: tempFolder() });
   const script = `require('child_process').spawn(process.argv[1], process.argv.slice(2), { detached: true, stdio: 'ignore' })`;

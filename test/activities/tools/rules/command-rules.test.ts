@@ -40,11 +40,11 @@ test.each([
   // What changes the shell changes what the reads after it are.
   ['export:*', 'export PATH=.; ls', 'ask'],
   ['cd:*', 'cd /etc && cat passwd', 'ask'],
-])('L55 allow bash(%s): %j → %s', (pattern, command, decision) => {
+])('allow bash(%s): %j → %s (L55)', (pattern, command, decision) => {
   expect(judged({ allow: [`bash(${pattern})`] }, command)).toBe(decision);
 });
 
-test('L55 a compound command is allowed when each part matches some allow rule', () => {
+test('a compound command is allowed when each part matches some allow rule (L55)', () => {
   const allow = ['bash(make:*)', 'bash(npm test)'];
   expect(judged({ allow }, 'make all && npm test; pwd')).toBe('allow');
   expect(judged({ allow: allow.slice(1) }, 'make all && npm test; pwd')).toBe('ask');
@@ -139,13 +139,13 @@ test.each([
   ['npm publish', 'npm publish', true],
   ['npm publish', 'npm publish $X', true],
   ['npm publish', 'npm publish --dry-run', false],
-])('L55 deny and ask bash(%s): %j → %s', (pattern, command, touched) => {
+])('deny and ask bash(%s): %j → %s (L55)', (pattern, command, touched) => {
   const rules = [`bash(${pattern})`];
   expect(judged({ deny: rules, allow: ['bash'] }, command, 'bypass')).toBe(touched ? 'deny' : 'allow');
   expect(judged({ ask: rules, allow: ['bash'] }, command)).toBe(touched ? 'ask' : 'allow');
 });
 
-test('L55 no allow rule for a prefix lets another simple command through', () => {
+test('no allow rule for a prefix lets another simple command through (L55)', () => {
   const word = fc.constantFrom('x', '-a', '"b c"', "'&& d'", '$E', '*.f', 'a\\;b', '2>&1', 'a#', 'é', '{', '}', '~');
   const mine = fc.array(word, { maxLength: 4 }).map((words) => ['good', ...words].join(' '));
   const other = fc.constantFrom(

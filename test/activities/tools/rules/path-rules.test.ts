@@ -46,7 +46,7 @@ test.each([
   ['**', '../x', 'ask'],
   ['**', '', 'allow'],
   ['.', 'src/a.ts', 'allow'],
-])('L55 allow write(%s): %j → %s', (pattern, path, decision) => {
+])('allow write(%s): %j → %s (L55)', (pattern, path, decision) => {
   const cwd = workspace();
   const input = { path: path.replace('$CWD', cwd), content: '' };
   expect(judged({ allow: [`write(${pattern})`] }, cwd, 'write', input)).toBe(decision);
@@ -76,13 +76,13 @@ test.each([
   ['src/{*.md,deep}', 'write', 'src/deep/a.ts', 'deny'],
   ['src/{*.md,deep}', 'write', 'src/a.ts', 'ask'],
   ['secrets/**', 'grep', 'src', 'allow'],
-])('L55 deny with pattern %s: %s of %s → %s', (pattern, tool, path, decision) => {
+])('deny with pattern %s: %s of %s → %s (L55)', (pattern, tool, path, decision) => {
   const more = { read: {}, write: { content: '' } }[tool] ?? { pattern: 'x' };
   const input = { ...(path === undefined ? {} : { path }), ...more };
   expect(judged({ deny: [`${tool}(${pattern})`] }, workspace(), tool, input)).toBe(decision);
 });
 
-test('L55 who denies or asks about write means edit too; who allows it does not', () => {
+test('who denies or asks about write means edit too; who allows it does not (L55)', () => {
   const edit = (permissions: PermissionRules): string =>
     judged(permissions, '/workspace', 'edit', { path: 'src/a.ts', old_string: 'a', new_string: 'b' });
   expect(edit({ allow: ['edit'], deny: ['write(src/**)'] })).toBe('deny');
@@ -94,7 +94,7 @@ test('L55 who denies or asks about write means edit too; who allows it does not'
   expect(judged({ allow: ['write'], deny: ['edit'] }, '/workspace', 'write', written)).toBe('allow');
 });
 
-test('L55 rules name tools exactly, or by a glob', () => {
+test('rules name tools exactly, or by a glob (L55)', () => {
   const web = (permissions: PermissionRules): string => judged(permissions, '/workspace', 'mcp__web', {});
   expect(web({ allow: ['mcp__*'] })).toBe('allow');
   expect(web({ allow: ['*'] })).toBe('allow');
@@ -102,7 +102,7 @@ test('L55 rules name tools exactly, or by a glob', () => {
   expect(web({ allow: ['*'], deny: ['mcp__*'] })).toBe('deny');
 });
 
-test('L55 where a tool does not say what a pattern is about, it denies and allows nothing', () => {
+test('where a tool does not say what a pattern is about, it denies and allows nothing (L55)', () => {
   const web = (permissions: PermissionRules): string => judged(permissions, '/workspace', 'mcp__web', {});
   expect(web({ allow: ['mcp__web(example.com)'] })).toBe('ask');
   expect(web({ allow: ['*'], deny: ['mcp__web(example.com)'] })).toBe('deny');

@@ -53,7 +53,7 @@ test.each([
   ['4,097 characters', 'a/'.repeat(2_048) + 'b', 'is longer than 4096 characters'],
   ['a name of 300 characters', 'a'.repeat(300), 'is too long'],
   ['a home folder, which is only a name', '~/secret', 'does not exist'],
-])('L34 %s is an ordinary failure', async (_, path, sentence) => {
+])('%s is an ordinary failure (L34)', async (_, path, sentence) => {
   const { outer, root } = place();
   symlinkSync(join(outer, 'secret'), join(root, 'link-file'));
   symlinkSync('../ws-sibling', join(root, 'link-folder'));

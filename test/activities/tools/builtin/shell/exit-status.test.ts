@@ -24,6 +24,6 @@ test.each([
   ['if grep x a; then exit 1; fi', 1, false],
   ['(exit 1); grep x', 1, false],
   ['make', 0, true],
-])('L36 of %j, status %i is an answer: %s', (command, status, expected) => {
+])('of %j, status %i is an answer: %s (L36)', (command, status, expected) => {
   expect(isAnswer(command, status)).toBe(expected);
 });

@@ -40,7 +40,7 @@ function claimed(fragment: string): readonly string[] | null {
   return command.words.slice(2).map(({ text }) => text);
 }
 
-test('L55 what is read as literal is what bash makes of it', { timeout: 30_000 }, () => {
+test('what is read as literal is what bash makes of it (L55)', { timeout: 30_000 }, () => {
   const cwd = tempFolder();
   const script = `for fragment; do eval "printf '%s\\0' $fragment"; printf '\\1'; done`;
   let compared = 0;

@@ -63,15 +63,15 @@ test.each([
   'cat "a b" \'c d\' e\\ f',
   'head -c 100 x\ntail -n 5 y\n',
   'stat -c %s a.txt | tr -d "\\n"',
-])('L55 %j only reads', (command) => {
+])('%j only reads (L55)', (command) => {
   expect(judged(command)).toBe(true);
 });
 
-test.each(nastyCommands.map((command) => ({ command })))('L55 $command does not only read', ({ command }) => {
+test.each(nastyCommands.map((command) => ({ command })))('$command does not only read (L55)', ({ command }) => {
   expect(judged(command)).toBe(false);
 });
 
-test.each(['grep -x', 'ls -a', 'cat ./', 'sort -k'])('L55 %s… is judged at once, however long it is', (begin) => {
+test.each(['grep -x', 'ls -a', 'cat ./', 'sort -k'])('%s… is judged at once, however long it is (L55)', (begin) => {
   const before = performance.now();
   judged(`${begin}${'x'.repeat(98_000)} a`);
   // Milliseconds; it takes some forty. What grows with the square of the length takes minutes.
@@ -106,7 +106,7 @@ const likelyPieces = ['a.txt', 'b.txt', 'a.txt', '-', '--', '-o', '-d*', '--out*
 const marks = '; | && || & > >> < 2> 2>&1 ( ) { } , ! # \\ " \' ` $ $( ${ * ? ~ =';
 const pieces = [...`${words} ${marks}`.split(' '), ' ', ' ', ' ', ' ', '\t', '\n'];
 
-test('L55 nothing that is judged to only read leaves a trace', { timeout: 60_000 }, () => {
+test('nothing that is judged to only read leaves a trace (L55)', { timeout: 60_000 }, () => {
   const cwd = tempFolder();
   const fill = (): void => {
     for (const name of readdirSync(cwd)) rmSync(join(cwd, name), { recursive: true });
