@@ -32,7 +32,8 @@ const fileName = (name: string): string =>
   name
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, '-')
-    .slice(0, 80);
+    .slice(0, 80)
+    .replace(/-+$/, '');
 
 /** Which worker on which machine did it is nobody's business. */
 function withoutIdentities(history: object): string {
