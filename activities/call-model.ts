@@ -121,11 +121,10 @@ async function reply(step: ModelStep): Promise<ModelResult> {
   return result;
 }
 
-/** As of now (L44), and only what a tool has left allowed (L38). */
-function offered({ deps, input }: ModelStep): Deps['tools']['definitions'] {
-  const allowed = input.context?.allowedTools;
-  const { definitions } = deps.tools;
-  return allowed === undefined ? definitions : definitions.filter(({ name }) => allowed.includes(name));
+/** As of now (L44), and only those that the run was opened with (L57) and that a tool has left allowed (L38). */
+function offered({ deps, input, config }: ModelStep): Deps['tools']['definitions'] {
+  const limits = [config.tools, input.context?.allowedTools].filter((names) => names !== undefined);
+  return deps.tools.definitions.filter(({ name }) => limits.every((names) => names.includes(name)));
 }
 
 // What a model call came to that was stopped without saying so, because its worker was gone: its stored reply, or nothing (L39, L47).

@@ -22,6 +22,8 @@ export type RunConfig = {
   readonly mode: PermissionMode;
   /** The caller's and the worker's (L55). */
   readonly permissions?: PermissionRules;
+  /** The tools that the run was opened with, by name (L57); absent: all. */
+  readonly tools?: readonly string[];
   /** The primary, then the fallbacks in order (L19). */
   readonly models: readonly [RunModel, ...RunModel[]];
   /** Makes summaries: compactions, collapses, batches (L9, L10, L42). */

@@ -8,6 +8,29 @@ import type { ClientOptions, StartOptions, SendOptions } from './sessions/start.
 /** Every key of a type, and only those. */
 export type KeysOf<T> = Readonly<Record<keyof T, true>>;
 
+/** Options of other agent libraries, and what they are called here. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  abortController: 'signal',
+  abortSignal: 'signal',
+  allowedTools: 'permissions.allow, or tools for the list that the model is offered',
+  canUseTool: 'onApproval',
+  continue: 'session, with the id of the session',
+  disallowedTools: 'permissions.deny',
+  fallbackModel: 'fallbackModels, a list',
+  hooks: 'config.hooks',
+  instructions: 'systemPrompt',
+  maxSteps: 'maxTurns',
+  maxThinkingTokens: 'thinkingTokens',
+  maxIterations: 'maxTurns',
+  outputFormat: 'outputSchema, a JSON schema',
+  output_type: 'outputSchema, a JSON schema',
+  resume: 'session',
+  responseFormat: 'outputSchema, a JSON schema',
+  stderr: 'say',
+  system: 'systemPrompt',
+  timeout: 'timeoutMs',
+};
+
 /** `what`: "query()". Throws ClientProblem for a key that is not known; one that is undefined counts as not given. */
 export function refuseUnknown(what: string, given: unknown, known: Readonly<Record<string, true>>): void {
   if (given === undefined) return;
@@ -16,7 +39,14 @@ export function refuseUnknown(what: string, given: unknown, known: Readonly<Reco
   const unknown = Object.entries(given).find(([key, value]) => value !== undefined && !Object.hasOwn(known, key))?.[0];
   if (unknown === undefined) return;
   const shown = JSON.stringify(unknown.slice(0, 60));
-  throw new ClientProblem('refused', `${what} has no option ${shown}: ${didYouMean(unknown, Object.keys(known))}`);
+  throw new ClientProblem('refused', `${what} has no option ${shown}: ${ours(unknown, known)}`);
+}
+
+/** Only what is an option here: "hooks" is none of `send()`. */
+function ours(unknown: string, known: Readonly<Record<string, true>>): string {
+  const name = Object.hasOwn(ELSEWHERE, unknown) ? ELSEWHERE[unknown] : undefined;
+  const isHere = name !== undefined && Object.hasOwn(known, /^\w+/.exec(name)?.[0] ?? '');
+  return isHere ? `it is called ${name} here` : didYouMean(unknown, Object.keys(known));
 }
 
 const clientKeys: KeysOf<ClientOptions> = {

@@ -1,10 +1,11 @@
-// A prompt run for a program (L52): one loop, the same as a durable session's. Brings up what it needs and leaves it as it was.
+// Runs a prompt for a program (L52), as a durable session: brings up what it needs and leaves the machine as it was.
 import { type Log, logText } from '../activities/log.ts';
 import type { Watched } from '../activities/live/events.ts';
 import { checkConfig, type PerdureConfig } from '../worker/config/config.ts';
 import { type ChosenConfig, chooseConfig } from './connect/session-workers.ts';
 import { reasonOf } from '../activities/text.ts';
 import { RUN_OPTIONS } from '../workflows/contract/options-problem.ts';
+import type { SessionId } from '../workflows/contract/ids.ts';
 import type { OptionChanges } from '../workflows/contract/session.ts';
 import { answerApprovals, type OnApproval } from './answer-approvals.ts';
 import type { ApprovalEvent } from './sessions/decide.ts';
@@ -52,15 +53,89 @@ const optionKeys: KeysOf<NonNullable<Query['options']>> = {
   say: true,
 };
 
+/** The first event: the id under which the session is found again. */
+export type SessionEvent = { readonly type: 'session'; readonly sessionId: SessionId };
+
+export type QueryEvent = SessionEvent | Watched | ApprovalEvent | RunOutcome;
+
+export type RunningQuery = AsyncGenerator<QueryEvent, RunOutcome> & {
+  /**
+   * Resolves with the result of a run that completed; runs it, when nothing listens to the events. Throws RunFailed for another end,
+   * ClientProblem `unanswered` when the events were left before it, and what the events throw.
+   */
+  result(): Promise<RunOutcome>;
+};
+
+/** A run that ended without completing: the reason and its detail in one line, the whole in `outcome`. */
+export class RunFailed extends Error {
+  override readonly name = 'RunFailed';
+  readonly outcome: RunOutcome;
+  constructor(outcome: RunOutcome) {
+    const { reason, detail, sessionId } = outcome;
+    super(`the run of session ${sessionId} ended with ${reason}${detail === undefined ? '' : `: ${detail}`}`);
+    this.outcome = outcome;
+  }
+}
+
 /**
- * Yields the run's events and returns its result. A consumer that stops early leaves the session as it is: durable, to be
- * followed again. Throws ConfigProblem, SetupProblem or ClientProblem with a sentence for a person, and what `onApproval` throws.
+ * Yields the session's id, the run's events, and its result as the last of them, which is returned as well. A consumer that stops early
+ * leaves the session as it is, durable, and is told how to follow it. Throws ConfigProblem, SetupProblem or ClientProblem with a
+ * sentence for a person, and what `onApproval` throws.
  */
-export async function* query(asked: Query): AsyncGenerator<Watched | ApprovalEvent, RunOutcome> {
+export function query(asked: Query): RunningQuery {
+  const end = newEnd();
+  const events = untilEnd(asked, end);
+  const next = events.next.bind(events);
+  let isRead = false;
+  const read = (): ReturnType<typeof next> => {
+    isRead = true;
+    return next();
+  };
+  const result = async (): Promise<RunOutcome> => {
+    if (!isRead) for (let step = await read(); step.done !== true;) step = await read();
+    const outcome = await end.outcome;
+    if (outcome.reason !== 'completed') throw new RunFailed(outcome);
+    return outcome;
+  };
+  return Object.assign(events, { next: read, result });
+}
+
+type End = {
+  readonly outcome: Promise<RunOutcome>;
+  readonly came: (outcome: RunOutcome) => void;
+  readonly failed: (error: unknown) => void;
+};
+
+/** The first of `came` and `failed` counts. */
+function newEnd(): End {
+  let [came, failed]: [End['came'], End['failed']] = [() => undefined, () => undefined];
+  const outcome = new Promise<RunOutcome>((resolve, reject) => ([came, failed] = [resolve, reject]));
+  // Awaited by `result()` alone: whoever reads the events has it from them.
+  outcome.catch(() => undefined);
+  return { outcome, came, failed };
+}
+
+async function* untilEnd(asked: Query, end: End): AsyncGenerator<QueryEvent, RunOutcome> {
+  try {
+    for await (const event of runQuery(asked)) {
+      if (event.type === 'result') end.came(event);
+      yield event;
+    }
+    return await end.outcome;
+  } catch (error) {
+    end.failed(error);
+    throw error;
+  } finally {
+    end.failed(new ClientProblem('unanswered', 'the events of this query() were left before its run ended'));
+  }
+}
+
+async function* runQuery(asked: Query): AsyncGenerator<QueryEvent> {
   refuseUnknown('query()', asked, queryKeys);
   const { prompt, options = {} } = asked;
   refuseUnknown('query()', options, optionKeys);
   const { signal, env = process.env, say = () => undefined, config: given, onApproval, ...run } = options;
+  const { say: tell = (line: string) => process.emitWarning(line, 'PerdureWarning') } = options;
   const chosen = given ? givenConfig(given) : await chooseConfig(undefined, env);
   const { config } = chosen;
   const log: Log = (_, message, fields) => say(logText(message, fields));
@@ -71,11 +146,14 @@ export async function* query(asked: Query): AsyncGenerator<Watched | ApprovalEve
   const failed = answers ? AbortSignal.any([workplace.failed, answers.failed]) : workplace.failed;
   let interrupted: (() => Promise<void>) | undefined;
   let leaving = false;
+  let goesOn: string | undefined;
   try {
     // Where nobody answers, nothing is asked.
     const unasked = onApproval === undefined && (run.permissionMode ?? config.permissionMode) === undefined;
     const ifNew = unasked ? { permissionMode: 'dontAsk' as const } : {};
     const { session, messageId } = await sessions.start(prompt, { ...run, newId: workplace.session, workers, ifNew });
+    goesOn = `session ${session} goes on when a worker has it: npx perdure watch ${session} follows it`;
+    yield { type: 'session', sessionId: session };
     const interrupt = async (): Promise<void> => {
       try {
         await sessions.interrupt(session);
@@ -90,7 +168,11 @@ export async function* query(asked: Query): AsyncGenerator<Watched | ApprovalEve
       signal: failed,
       onTrouble: (why) => why && say(why),
     })) {
-      if (event.type === 'result') return event;
+      if (event.type === 'result') {
+        goesOn = undefined;
+        yield event;
+        return;
+      }
       if (event.type === 'approval' || event.type === 'approval_settled') answers?.hear(event);
       yield event;
     }
@@ -101,6 +183,7 @@ export async function* query(asked: Query): AsyncGenerator<Watched | ApprovalEve
       const interrupt = interrupted && arrival('the interrupt', interrupted());
       const [problems = [], problem] = await Promise.all([answers?.stop(), interrupt]);
       for (const each of [...problems, problem]) if (each) say(each);
+      if (goesOn !== undefined) tell(goesOn);
     } finally {
       await workplace.close();
     }

@@ -32,6 +32,7 @@ export function openRun(deps: Deps): (attempt: Attempt, input: OpenRun) => Promi
     const wrong =
       optionsProblem({ permissionMode, ...options }) ??
       optionsProblem(ownRules(deps)) ??
+      missingTool(deps, options) ??
       schemaProblem(options.outputSchema);
     const rules = wrong === undefined ? rulesWithoutTool(deps, options) : {};
     if (rules.mistaken !== undefined || wrong !== undefined)
@@ -45,7 +46,7 @@ export function openRun(deps: Deps): (attempt: Attempt, input: OpenRun) => Promi
     if (problem !== undefined) return { kind: 'refused', detail: problem };
     await deps.live.forgetBefore(attempt.session, step);
     const started = await sessionStart(deps, attempt, input, cwd.path);
-    const callers = options.systemPrompt ?? deps.defaults.systemPrompt;
+    const callers = [options.systemPrompt ?? deps.defaults.systemPrompt, options.appendSystemPrompt ?? ''].join('\n\n');
     const prompt = systemPrompt(callers, cwd.path, deps.now(), options.outputSchema);
     // One lone surrogate makes every request of the run unreadable (L58).
     const system = wellFormedText(withContext(prompt, started.context));
@@ -75,6 +76,7 @@ function snapshot(
     ...found,
     mode: options.permissionMode ?? defaults.permissionMode,
     permissions: joined(defaults.permissions, options.permissions),
+    ...(options.tools === undefined ? {} : { tools: options.tools }),
     smallModel,
     scripted,
     thinkingTokens: options.thinkingTokens ?? null,
@@ -134,6 +136,16 @@ function rulesWithoutTool({ defaults, tools, log }: Deps, options: RunOptions): 
     log('warn', `${about} of this worker, so that it does nothing: ${there}`);
   }
   return {};
+}
+
+/** A run without a tool that its caller counts on would find out late. */
+function missingTool({ tools }: Deps, { tools: wanted = [] }: RunOptions): string | undefined {
+  const names = tools.definitions.map(({ name }) => name);
+  const missing = wanted.find((name) => !names.includes(name));
+  if (missing === undefined) return undefined;
+  const near = nearName(missing, names);
+  const hint = near === undefined ? '' : `did you mean ${near}? `;
+  return `this worker has no tool ${JSON.stringify(missing.slice(0, 80))}: ${hint}(there are ${names.join(', ')})`;
 }
 
 function ownRules({ defaults: { permissions } }: Deps): Partial<RunOptions> {

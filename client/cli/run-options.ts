@@ -19,6 +19,8 @@ export type RunFlags = {
   readonly timeout?: string;
   readonly session?: string;
   readonly systemPrompt?: string;
+  readonly appendSystemPrompt?: string;
+  readonly tools?: string;
   readonly permissionMode?: string;
   readonly allow?: readonly string[];
   readonly deny?: readonly string[];
@@ -63,6 +65,8 @@ export function addRunOptions(command: Command): Command {
     .option('--no-wrap-up', 'do not sum up, even if the worker is configured to')
     .option('--session <id>', 'the session’s id; if that session is open, the task becomes its next message')
     .option('--system-prompt <text>', 'instructions to use instead of the default system prompt')
+    .option('--append-system-prompt <text>', 'instructions to add to the system prompt')
+    .option('--tools <names>', 'the tools the model is offered, such as "read,grep"; "" for no tool at all')
     .addOption(new Option('--permission-mode <mode>', `what runs without asking: ${permissionModes.join(', ')}`))
     .option(
       '--allow <rule>',
@@ -90,6 +94,8 @@ export function runOptions(flags: RunFlags, base: () => string): OptionChanges &
     ...change('model', flags.model, (text) => text),
     ...fallbacksOf(flags),
     ...change('systemPrompt', flags.systemPrompt, (text) => text),
+    ...change('appendSystemPrompt', flags.appendSystemPrompt, (text) => text),
+    ...change('tools', flags.tools, namesIn),
     ...change('permissionMode', flags.permissionMode, (text) => text as PermissionMode),
     ...rulesOf(flags),
     ...limitsOf(flags),
@@ -108,6 +114,11 @@ function change<Key extends keyof OptionChanges>(
 ): OptionChanges {
   if (text === undefined) return {};
   return { [key]: text === NONE ? null : read(text) };
+}
+
+/** `""` names none. */
+function namesIn(list: string): readonly string[] {
+  return list.split(',').flatMap((name) => (name.trim() === '' ? [] : [name.trim()]));
 }
 
 function fallbacksOf({ fallbackModel }: RunFlags): OptionChanges {

@@ -38,7 +38,26 @@ describe('an option that is not known is refused by name, with the one that was 
     await expect(ask({ prompt: 'Go.', options: { cofnig: {} } })).rejects.toThrow(
       'query() has no option "cofnig": did you mean config?',
     );
-    await expect(ask({ prompt: 'Go.', options: { hooks: {} } })).rejects.toThrow(/no option "hooks": use cwd, /);
+    await expect(ask({ prompt: 'Go.', options: { zebra: {} } })).rejects.toThrow(/no option "zebra": use cwd, /);
+  });
+
+  test.each([
+    ['disallowedTools', 'permissions.deny'],
+    ['canUseTool', 'onApproval'],
+    ['resume', 'session'],
+    ['abortController', 'signal'],
+    ['hooks', 'config.hooks'],
+    ['maxThinkingTokens', 'thinkingTokens'],
+  ])('of query(), with ours beside the %s of another library', async (theirs, ours) => {
+    const asking = query(misspelled({ prompt: 'Go.', options: { [theirs]: {} } })).next();
+    await expect(asking).rejects.toThrow(`query() has no option "${theirs}": it is called ${ours} here`);
+  });
+
+  test('of send(), where what another library calls it is no option either', async () => {
+    const client = await sessions();
+    await expect(client.send('s-1', 'Go.', misspelled({ canUseTool: {} }))).rejects.toThrow(
+      'send() has no option "canUseTool": use now, messageId, options',
+    );
   });
 
   test('of createClient() and what it returns', async () => {
@@ -92,7 +111,7 @@ describe('a permission rule that names no tool (L55)', () => {
     return { result, warnings: bench.warnings };
   }
 
-  test.each<PermissionRules>([{ deny: ['Bsh(*)'] }, { deny: ['bahs'] }, { ask: ['raed(x)'] }, { allow: ['EDIT2'] }])(
+  test.each<PermissionRules>([{ deny: ['Bsh(x)'] }, { deny: ['bahs'] }, { ask: ['raed(x)'] }, { allow: ['EDIT2'] }])(
     'is refused where a tool has nearly its name, and says which tools there are: %j',
     async (permissions) => {
       const { result } = await opened(permissions);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import type { Workplace } from '../../client/connect/workplace.ts';
 import type { Followed } from '../../client/follow/follow.ts';
-import { query } from '../../client/query.ts';
+import { query, RunFailed } from '../../client/query.ts';
 import { ConfigProblem } from '../../worker/config/config.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { simpleTool } from '../activities/tools/support.ts';
@@ -28,6 +28,7 @@ test('says before it ends that an interrupt may not have arrived (L47 L52)', asy
     prompt: 'do it',
     options: { config: {}, signal: stop.signal, say: (line) => said.push(line) },
   });
+  expect((await asking.next()).value).toEqual({ type: 'session', sessionId: 's-1' });
   await asking.next();
   stop.abort();
   const ended = asking.return(undefined as never);
@@ -35,7 +36,57 @@ test('says before it ends that an interrupt may not have arrived (L47 L52)', asy
   fail(new Error('the server is away'));
   await ended;
   expect(interrupt).toHaveBeenCalledOnce();
-  expect(said).toEqual(['the interrupt may not have arrived: the server is away', 'closed']);
+  expect(said).toEqual([
+    'the interrupt may not have arrived: the server is away',
+    'session s-1 goes on when a worker has it: npx perdure watch s-1 follows it',
+    'closed',
+  ]);
+});
+
+/** A query whose run says "Hi." and ends so. */
+function answered(outcome: object) {
+  const follow = async function* () {
+    yield { type: 'text_delta', text: 'Hi.' } as Followed;
+    yield { type: 'result', sessionId: 's-1', text: 'Hi.', ...outcome } as Followed;
+  };
+  const start = () => Promise.resolve({ session: 's-1', messageId: 'm' });
+  const close = vi.fn(() => Promise.resolve());
+  const workplace = { sessions: { start, follow }, failed: new AbortController().signal, close };
+  opened.mockResolvedValue(workplace as unknown as Workplace);
+  const said: string[] = [];
+  const asking = query({ prompt: 'do it', options: { config: {}, say: (line) => said.push(line) } });
+  return { asking, said, close };
+}
+
+test('the first event of a query names the session, the last is its result (L52)', async () => {
+  const { asking, said, close } = answered({ reason: 'completed' });
+  const types: string[] = [];
+  for await (const event of asking) types.push(event.type);
+  expect(types).toEqual(['session', 'text_delta', 'result']);
+  await expect(asking.result()).resolves.toMatchObject({ text: 'Hi.' });
+  expect(said).toEqual([]);
+  expect(close).toHaveBeenCalledOnce();
+});
+
+test('result() runs a query whose events are not read (L52)', async () => {
+  const { asking, close } = answered({ reason: 'completed' });
+  await expect(asking.result()).resolves.toMatchObject({ reason: 'completed', text: 'Hi.' });
+  expect(close).toHaveBeenCalledOnce();
+});
+
+test('result() of a run that failed throws its reason in one line, with the outcome (L52)', async () => {
+  const { asking } = answered({ reason: 'max_turns', detail: 'the limit is 1, turn 2 was not taken' });
+  const failed = (await asking.result().catch((error: unknown) => error)) as RunFailed;
+  expect(failed).toBeInstanceOf(RunFailed);
+  expect(failed.message).toBe('the run of session s-1 ended with max_turns: the limit is 1, turn 2 was not taken');
+  expect(failed.outcome).toMatchObject({ text: 'Hi.', reason: 'max_turns' });
+});
+
+test('a query that is left before its end says that its session goes on, and has no result (L52)', async () => {
+  const { asking, said } = answered({ reason: 'completed' });
+  for await (const { type } of asking) if (type === 'text_delta') break;
+  expect(said).toEqual(['session s-1 goes on when a worker has it: npx perdure watch s-1 follows it']);
+  await expect(asking.result()).rejects.toThrow('the events of this query() were left before its run ended');
 });
 
 test('a configuration that is wrong is refused before anything is made, connected or sent (L52)', async () => {

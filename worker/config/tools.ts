@@ -94,10 +94,18 @@ function definitionProblem(given: Parameters<typeof definitionOf>[0]): string | 
   }
 }
 
+/** A rule for `Bash` means bash: a tool with a name that differs in case alone would be ruled by what is meant for the other. */
+function builtinLike(name: string): string | undefined {
+  const builtin = name.toLowerCase();
+  return builtinNames.some((known) => known === builtin)
+    ? `the built-in tool ${builtin}, written otherwise,`
+    : undefined;
+}
+
 export const toolsSchema = z.array(tool).superRefine((tools, context) => {
   const taken = new Map<string, string>(builtinNames.map((name) => [name, 'a built-in tool']));
   for (const [at, { name }] of tools.entries()) {
-    const whose = taken.get(name);
+    const whose = taken.get(name) ?? builtinLike(name);
     const message = `give another name, ${whose} has this one`;
     if (whose !== undefined) context.addIssue({ code: 'custom', path: [at, 'name'], input: name, message });
     taken.set(name, `"tools.${at}"`);

@@ -17,6 +17,7 @@ export const MOST = {
   tokens: 1_000_000_000,
   thinkingTokens: 1_000_000,
   fallbackModels: 10,
+  tools: 1_000,
   /** Characters of JSON. */
   outputSchema: 64 * 1024,
   /** Characters of JSON: a handover carries all of it twice, below the server's limit of 2 MiB also where a character is three bytes. */
@@ -37,6 +38,8 @@ export const RUN_OPTIONS: Readonly<Record<keyof RunOptions, true>> = {
   permissionMode: true,
   permissions: true,
   systemPrompt: true,
+  appendSystemPrompt: true,
+  tools: true,
   maxOutputTokens: true,
   fallbackModels: true,
   maxTokens: true,
@@ -61,6 +64,8 @@ export function optionsProblem(options: Partial<RunOptions>): string | undefined
   return (
     unknownProblem(options) ??
     text('system prompt', systemPrompt, MOST.systemPrompt) ??
+    text('appended system prompt', options.appendSystemPrompt, MOST.systemPrompt) ??
+    toolsProblem(options.tools) ??
     text('model', model, MOST.model) ??
     text('working directory', cwd, MOST.cwd) ??
     whole('max turns', maxTurns, MOST.maxTurns) ??
@@ -132,6 +137,13 @@ function fallbacksProblem(models: unknown, primary: string | undefined): string 
   const names = [primary, ...(models as readonly string[])];
   const again = names.find((name, at) => at > 0 && name === names[at - 1]);
   return again && `fallback model ${again} comes right after itself: nothing is gained by asking it again`;
+}
+
+function toolsProblem(tools: unknown): string | undefined {
+  if (tools === undefined) return undefined;
+  if (!Array.isArray(tools) || !tools.every((name) => typeof name === 'string'))
+    return 'the tools are not a list of names: give some such as ["read", "grep"]';
+  return tools.length <= MOST.tools ? undefined : `${tools.length} tools are named: give at most ${MOST.tools}`;
 }
 
 function schemaProblem(schema: unknown): string | undefined {

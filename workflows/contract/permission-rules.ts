@@ -16,10 +16,22 @@ const MOST_CHARACTERS = 500;
 const MOST_ALTERNATIVES = 256;
 const PATH_TOOLS: readonly string[] = ['read', 'write', 'edit', 'glob', 'grep'];
 
-/** Null when it has not the form of a rule. */
+/**
+ * Null when it has not the form of a rule. Rules written for other agents mean here what they mean there: `Bash` is bash, `bash(*)` is
+ * every command, and a trailing ` *` is `:*`.
+ */
 export function parseRule(rule: string): Rule | null {
-  const [, tool, pattern] = /^([A-Za-z0-9_*-]{1,64})(?:\((.+)\))?$/s.exec(rule) ?? [];
-  return tool === undefined ? null : { tool, pattern: pattern ?? null };
+  const [, name, pattern = null] = /^([A-Za-z0-9_*-]{1,64})(?:\((.+)\))?$/s.exec(rule) ?? [];
+  if (name === undefined) return null;
+  const tool = ruledTool(name);
+  if (tool !== 'bash' || pattern === null) return { tool, pattern };
+  return { tool, pattern: pattern === '*' ? null : pattern.replace(/ \*$/, ':*') };
+}
+
+/** A built-in tool's name in any case stands for that tool: the configuration admits no other tool of that spelling. */
+function ruledTool(name: string): string {
+  const small = name.toLowerCase();
+  return small === 'bash' || PATH_TOOLS.includes(small) ? small : name;
 }
 
 /** A sentence naming the rule and what would be right, or undefined. Rules may come from any Temporal client: nothing is certain. */
@@ -54,10 +66,6 @@ function ruleProblem(rule: unknown): string | undefined {
     return `${shown} cannot be read: write tool or tool(pattern), such as bash(git status:*), write(src/**) or mcp__*`;
   }
   const { tool, pattern } = parsed;
-  const builtin = tool.toLowerCase();
-  if (tool !== builtin && (builtin === 'bash' || PATH_TOOLS.includes(builtin))) {
-    return `${shown} names no tool: write ${builtin}, in small letters`;
-  }
   if (pattern === null) return undefined;
   if (tool.includes('*')) return `${shown} has a pattern for several tools: write a rule for each`;
   const wrong = patternProblem(tool, pattern);

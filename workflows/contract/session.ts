@@ -61,6 +61,10 @@ export type RunOptions = {
   /** Beside the worker's own rules, which hold as well (L55). */
   readonly permissions?: PermissionRules;
   readonly systemPrompt?: string;
+  /** Comes after the system prompt, the worker's own or the one given. At most 100,000 characters. */
+  readonly appendSystemPrompt?: string;
+  /** The tools that the model is offered, by name, of those the worker has; none when the list is empty. Absent: all. */
+  readonly tools?: readonly string[];
   /** max_tokens of each request; a caller's own value is never raised (L26). */
   readonly maxOutputTokens?: number;
   /** Models to go on with when one is overloaded, missing or refuses, in order (L19). At most 10. */

@@ -24,14 +24,18 @@ export type ReadyCall = Traits & {
 export type PreparedCall = ReadyCall | { readonly kind: 'invalid'; readonly text: string };
 
 export type CallSettings = PermissionSettings & {
+  /** The tools that the run was opened with, by name (L57). Absent: all. */
+  readonly tools?: readonly string[];
   /** What a context modifier left of the tools (L38). Absent: all. */
   readonly allowedTools?: readonly string[];
 };
 
 export function prepareCall(registry: ToolRegistry, settings: CallSettings, call: NamedInput): PreparedCall {
   const tool = registry.get(call.name);
-  if (tool === undefined) return { kind: 'invalid', text: unknownTool(registry, call.name) };
-  const { allowedTools, cwd, dir = cwd } = settings;
+  const { tools, allowedTools, cwd, dir = cwd } = settings;
+  if (tool === undefined || tools?.includes(call.name) === false) {
+    return { kind: 'invalid', text: unknownTool(registry, call.name, tools) };
+  }
   if (allowedTools?.includes(call.name) === false) {
     return { kind: 'invalid', text: notAllowed(call.name, allowedTools) };
   }
@@ -90,8 +94,9 @@ function notAllowed(name: string, allowed: readonly string[]): string {
   return `Not run: ${name} is not among the tools that an earlier call left. ${rest}.`;
 }
 
-function unknownTool(registry: ToolRegistry, name: string): string {
-  const known = registry.definitions().map((tool) => tool.name);
+function unknownTool(registry: ToolRegistry, name: string, tools?: readonly string[]): string {
+  const all = registry.definitions().map((tool) => tool.name);
+  const known = all.filter((one) => tools?.includes(one) !== false);
   return `There is no tool named ${JSON.stringify(name.slice(0, 100))}. The tools are: ${known.join(', ')}.`;
 }
 

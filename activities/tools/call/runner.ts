@@ -64,12 +64,13 @@ export function callRunner(
   };
 }
 
-function settings({ mode, permissions = {}, cwd }: RunConfig, context: ToolContextState = {}): CallSettings {
+function settings({ mode, permissions = {}, cwd, tools }: RunConfig, context: ToolContextState = {}): CallSettings {
   const { cwd: dir, allowedTools } = context;
   return {
     mode,
     permissions,
     cwd,
+    ...(tools === undefined ? {} : { tools }),
     ...(dir === undefined ? {} : { dir }),
     ...(allowedTools === undefined ? {} : { allowedTools }),
   };

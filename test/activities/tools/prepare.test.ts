@@ -26,6 +26,12 @@ test('an unknown tool is refused with the names of those there are (L33)', () =>
   expect(refusal('x'.repeat(10_000), {}).length).toBeLessThan(300);
 });
 
+test('a tool that the run was not opened with is as unknown as one that is not there (L57)', () => {
+  const prepared = prepareCall(registry, { ...settings, tools: ['look'] }, { name: 'act', input: {} });
+  expect(prepared).toEqual({ kind: 'invalid', text: 'There is no tool named "act". The tools are: look.' });
+  expect(prepareCall(registry, { ...settings, tools: ['look'] }, { name: 'look', input: {} })).not.toEqual(prepared);
+});
+
 test('an input that does not fit names the path of each problem (L33)', () => {
   expect(refusal('look', { text: 3, other: 1 })).toBe(
     'The input of look is not valid:\n- text: Invalid input: expected string, received number\n- input: Unrecognized key: "other"',

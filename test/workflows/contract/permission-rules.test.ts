@@ -12,11 +12,22 @@ test('a rule is a tool, or a tool and a pattern', () => {
   expect(parseRule('mcp__x(a (b))')).toEqual({ tool: 'mcp__x', pattern: 'a (b)' });
 });
 
+test('a rule in the words of another agent means here what it means there (L55)', () => {
+  expect(parseRule('Bash(git status:*)')).toEqual({ tool: 'bash', pattern: 'git status:*' });
+  expect(parseRule('Bash(git status *)')).toEqual({ tool: 'bash', pattern: 'git status:*' });
+  expect(parseRule('bash(*)')).toEqual({ tool: 'bash', pattern: null });
+  expect(parseRule('Read(src/**)')).toEqual({ tool: 'read', pattern: 'src/**' });
+  expect(parseRule('Deploy(x *)')).toEqual({ tool: 'Deploy', pattern: 'x *' });
+});
+
 test.each([
   ['*'],
   ['bash'],
   ['bash(npm test)'],
   ['bash(git status:*)'],
+  ['bash(git status *)'],
+  ['bash(*)'],
+  ['Bash(rm:*)'],
   ['write(src/**)'],
   ['read(./a/{b,c}.[tj]s)'],
   ['grep(secrets/)'],
@@ -35,10 +46,10 @@ test.each([
   ['bash(', '"bash(" cannot be read'],
   ['bash()', '"bash()" cannot be read'],
   ['git status', '"git status" cannot be read'],
-  ['Bash(rm:*)', '"Bash(rm:*)" names no tool: write bash, in small letters'],
   ['*(src/**)', 'has a pattern for several tools'],
   ['bash(:*)', 'names no command: write bash for every command'],
-  ['bash(git *)', 'has a * that is not at its end: end it with :*'],
+  ['bash(git * main)', 'has a * that is not at its end: end it with :*'],
+  ['bash( *)', 'names no command: write bash for every command'],
   ['bash(a && b)', 'is not one simple command'],
   ['bash(echo $HOME)', 'is not one simple command'],
   ['bash(a\nb)', 'holds a control character'],
