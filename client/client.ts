@@ -20,9 +20,11 @@ import {
 } from './sessions/decide.ts';
 import { follow, type Followed, type FollowOptions } from './follow/follow.ts';
 import { headOf, transcriptReader } from './sessions/read.ts';
+import { folderPorts } from './connect/folder-ports.ts';
 import { known, refuseUnknown } from './options.ts';
 import {
   type ClientOptions,
+  type CreateClient,
   type StartOptions,
   type SendOptions,
   describeHere,
@@ -72,9 +74,10 @@ export type PerdureClient = {
 const LOOK_MS = 1_000;
 const QUERY = `WorkflowType = '${WORKFLOW_TYPE}' AND ExecutionStatus`;
 
-/** Throws ClientProblem for an option that is not known, as every method does. */
-export function createClient(options: ClientOptions): PerdureClient {
-  refuseUnknown('createClient()', options, known.client);
+/** Throws ClientProblem for an option that is not known, as every method does; SetupProblem for a data folder that cannot be used. */
+export function createClient(given: CreateClient): PerdureClient {
+  refuseUnknown('createClient()', given, known.client);
+  const options = withPorts(given);
   const { temporal, store, live, lookMs = LOOK_MS } = options;
   const reader = transcriptReader(store);
   const impatient = { ...patience, total: patience.oneCall };
@@ -176,4 +179,13 @@ const once = (name: SignalOnce['signal']): SignalOnce => ({ signal: name, id: ne
 
 async function* list(temporal: Client, query: string): AsyncIterable<SessionInfo> {
   for await (const execution of temporal.workflow.list({ query })) yield sessionInfo(execution);
+}
+
+function withPorts({ env = process.env, ...given }: CreateClient): ClientOptions {
+  const { store, live, visibility } = given;
+  if (store && live && visibility) return { ...given, store, live, visibility };
+  const ports = folderPorts(given.temporal, env);
+  // The identity is that of the folder's own store.
+  const { storeId: _, ...others } = ports;
+  return { ...(store ? others : ports), ...given };
 }

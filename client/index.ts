@@ -1,7 +1,7 @@
 // The exports of `perdure`: `query()` runs a prompt, the typed client works with durable sessions.
 export { createClient } from './client.ts';
 export type { PerdureClient } from './client.ts';
-export type { ClientOptions, SendOptions, Sent, StartOptions } from './sessions/start.ts';
+export type { CreateClient, SendOptions, Sent, StartOptions } from './sessions/start.ts';
 export type { Followed, FollowOptions } from './follow/follow.ts';
 export type { ApprovalEvent, WaitingApproval } from './sessions/decide.ts';
 export type { ApproveOptions, DenyOptions } from './sessions/decide.ts';

@@ -3,7 +3,7 @@ import { didYouMean, RUN_OPTIONS } from '../workflows/contract/options-problem.t
 import type { ApproveOptions, DenyOptions } from './sessions/decide.ts';
 import type { FollowOptions } from './follow/follow.ts';
 import { ClientProblem } from './problem.ts';
-import type { ClientOptions, StartOptions, SendOptions } from './sessions/start.ts';
+import type { CreateClient, StartOptions, SendOptions } from './sessions/start.ts';
 
 /** Every key of a type, and only those. */
 export type KeysOf<T> = Readonly<Record<keyof T, true>>;
@@ -49,7 +49,8 @@ function ours(unknown: string, known: Readonly<Record<string, true>>): string {
   return isHere ? `it is called ${name} here` : didYouMean(unknown, Object.keys(known));
 }
 
-const clientKeys: KeysOf<ClientOptions> = {
+const clientKeys: KeysOf<CreateClient> = {
+  env: true,
   temporal: true,
   store: true,
   storeId: true,

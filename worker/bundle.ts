@@ -21,7 +21,9 @@ export async function bundleWorkflows(): Promise<string> {
   return code;
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await writeFile(bundlePath(), await bundleWorkflows());
+// Without a top-level await, so that CommonJS programs can require() what imports this. A failure ends the process as unhandled.
+if (process.argv[1] === fileURLToPath(import.meta.url))
+  void bundleWorkflows().then((code) => writeFile(bundlePath(), code));
 
 // What only the build makes, and a process that runs from sources needs as well: Temporal takes some of our files by their path.
 

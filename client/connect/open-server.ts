@@ -1,30 +1,29 @@
 // A server to talk to, as every command needs one: the one that the environment names, or the embedded one of the data folder,
 // joined when it runs and brought up when it does not.
-import type { Connection } from '@temporalio/client';
-import { encodeSearchAttributeIndexedValueType } from '@temporalio/common/lib/search-attributes.js';
-import { type Connected, connectClient, type Target, GRPC, grpcFailure } from '../../worker/embedded/connect-client.ts';
+import { type Connected, connectClient, type Target } from '../../worker/embedded/connect-client.ts';
 import { type DataFolder, dataFolder, type Env } from '../../worker/embedded/data-folder.ts';
 import { findBinary } from '../../worker/embedded/find-binary.ts';
 import { type Embedded, joinServer } from '../../worker/embedded/join-server.ts';
 import type { Role } from '../../worker/embedded/members.ts';
 import { resolveConnection } from '../../worker/embedded/resolve-connection.ts';
 import { fileStore } from '../../activities/transcript/store/file-store.ts';
-import { storeIdentity } from '../../activities/transcript/store/store-folder.ts';
 import type { Store } from '../../activities/transcript/store/store.ts';
-import type { Told } from '../../activities/live/events.ts';
-import { followLive, type LiveItem } from '../../activities/live/follow.ts';
 import { createClient, type PerdureClient } from '../client.ts';
-import { PHASE_ATTRIBUTE } from '../../workflows/contract/session.ts';
+import { type KeysOf, refuseUnknown } from '../options.ts';
 
 export type OpenServer = {
-  readonly env: Env;
-  readonly role: Role;
-  /** This process will poll for tasks. */
-  readonly worker: boolean;
-  /** It works on these queues; absent: on the one that every worker that stays polls. */
+  /** Where the data folder and the server are. Absent: as this process's environment says. */
+  readonly env?: Env;
+  /** Absent: `command`, which stops the embedded server when it is the last to leave. */
+  readonly role?: Role;
+  /** True when this process will poll for tasks. */
+  readonly worker?: boolean;
+  /** The queues that it will poll; absent: the one that every worker that stays polls. */
   readonly queues?: readonly string[];
-  /** Progress for a person, one line each. */
-  readonly say: (line: string) => void;
+  /** The queue that new sessions are sent to, for workers made with `createWorker({ taskQueue })`; absent: any worker that stays. */
+  readonly taskQueue?: string;
+  /** Progress for a person, one line each. Absent: said to nobody. */
+  readonly say?: (line: string) => void;
 };
 
 export type Opened = {
@@ -39,17 +38,22 @@ export type Opened = {
   close(): Promise<void>;
 };
 
+const KEYS: KeysOf<OpenServer> = { env: true, role: true, worker: true, queues: true, taskQueue: true, say: true };
+
 /** Throws SetupProblem: one line that says what to put right. */
-export async function openServer(open: OpenServer): Promise<Opened> {
-  const folder = dataFolder(open.env);
-  const resolved = resolveConnection(open.env);
+export async function openServer(open: OpenServer = {}): Promise<Opened> {
+  refuseUnknown('openServer()', open, KEYS);
+  const { env = process.env } = open;
+  const folder = dataFolder(env);
+  const resolved = resolveConnection(env);
   const embedded = resolved.kind === 'embedded' ? await join(open, folder) : null;
   const target = resolved.kind === 'embedded' ? addressOf(embedded) : resolved;
   try {
     const temporal = await connectClient(target);
     const store = fileStore({ dir: folder.storeDir });
     const sealed = target.keys !== undefined;
-    const sessions = sessionsOf(temporal, folder, store, { embedded: embedded !== null, sealed });
+    const { taskQueue } = open;
+    const sessions = sessionsOf(temporal, folder, { embedded: embedded !== null, sealed, taskQueue });
     let closed: Promise<void> | undefined;
     const close = async (): Promise<void> => {
       await temporal.close();
@@ -62,7 +66,8 @@ export async function openServer(open: OpenServer): Promise<Opened> {
   }
 }
 
-function join({ env, role, worker, queues, say }: OpenServer, folder: DataFolder): Promise<Embedded> {
+function join(open: OpenServer, folder: DataFolder): Promise<Embedded> {
+  const { env = process.env, role = 'command', worker = false, queues, say = () => undefined } = open;
   return joinServer({
     folder,
     role,
@@ -81,74 +86,19 @@ function addressOf(embedded: Embedded | null): Target {
 }
 
 function sessionsOf(
-  { client, connection }: Connected,
+  { client }: Connected,
   folder: DataFolder,
-  store: Store,
-  { embedded, sealed }: { readonly embedded: boolean; readonly sealed: boolean },
+  {
+    embedded,
+    sealed,
+    taskQueue,
+  }: { readonly embedded: boolean; readonly sealed: boolean; readonly taskQueue?: string | undefined },
 ): PerdureClient {
   return createClient({
     temporal: client,
-    store,
-    storeId: async () => (await storeIdentity(folder.storeDir)).id,
+    env: { PERDURE_DATA: folder.root },
     profile: embedded ? 'machine' : 'fleet',
     sealed,
-    live: (session, signal) => withoutCursors(followLive({ dir: folder.liveDir, session, signal })),
-    visibility: () => ensurePhaseAttribute(connection, client.options.namespace),
+    ...(taskQueue === undefined ? {} : { taskQueue }),
   });
-}
-
-/** A follower begins at the beginning of the run. */
-async function* withoutCursors(items: AsyncIterable<LiveItem>): AsyncIterable<Told> {
-  for await (const { cursor: _, ...event } of items) yield event;
-}
-
-// Whether sessions may carry their phase as a search attribute: the server refuses a workflow with an attribute it does not know.
-
-const KEYWORD = encodeSearchAttributeIndexedValueType('KEYWORD');
-
-/** What servers answer when a client may not add an attribute, or none can be added that way (as in Temporal Cloud). */
-const refusals: ReadonlySet<number | undefined> = new Set([
-  GRPC.permissionDenied,
-  GRPC.unauthenticated,
-  GRPC.unimplemented,
-  GRPC.failedPrecondition,
-  GRPC.invalidArgument,
-  GRPC.resourceExhausted,
-]);
-
-const known = new WeakMap<Connection, Map<string, Promise<boolean>>>();
-
-/** Registers the attribute when it is missing. Asked once for each connection and namespace; a failed call is thrown and not kept. */
-export function ensurePhaseAttribute(connection: Connection, namespace: string): Promise<boolean> {
-  const answers = known.get(connection) ?? new Map<string, Promise<boolean>>();
-  known.set(connection, answers);
-  const kept = answers.get(namespace);
-  if (kept !== undefined) return kept;
-  const asked = ask(connection, namespace);
-  answers.set(namespace, asked);
-  asked.catch(() => answers.delete(namespace));
-  return asked;
-}
-
-async function ask(connection: Connection, namespace: string): Promise<boolean> {
-  try {
-    const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
-    const type = customAttributes[PHASE_ATTRIBUTE];
-    if (KEYWORD === undefined) return false;
-    if (type !== undefined) return type === KEYWORD;
-    await connection.operatorService.addSearchAttributes({
-      namespace,
-      searchAttributes: { [PHASE_ATTRIBUTE]: KEYWORD },
-    });
-    return await isUsable(connection, namespace);
-  } catch (error) {
-    if (refusals.has(grpcFailure(error).code)) return false;
-    throw error;
-  }
-}
-
-/** A cluster's frontends learn of a new attribute within a minute; until then they refuse it, and sessions go without. */
-async function isUsable({ workflowService }: Connection, namespace: string): Promise<boolean> {
-  await workflowService.countWorkflowExecutions({ namespace, query: `${PHASE_ATTRIBUTE} = 'idle'` });
-  return true;
 }

@@ -24,6 +24,14 @@ import type { Store } from '../../activities/transcript/store/store.ts';
 import type { Told } from '../../activities/live/events.ts';
 import type { Profile } from '../../workflows/contract/profiles.ts';
 import type { ForWorkers } from '../../worker/config/queue.ts';
+import type { Env } from '../../worker/embedded/data-folder.ts';
+
+/** A client of Temporal is enough: store, live channel and visibility are those of the data folder unless they are given. */
+export type CreateClient = Pick<ClientOptions, 'temporal'> &
+  Partial<ClientOptions> & {
+    /** Where the data folder is. Absent: as this process's environment says. */
+    readonly env?: Env;
+  };
 
 export async function describeHere(
   { temporal, storeId }: ClientOptions,
