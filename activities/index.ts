@@ -11,6 +11,7 @@ import { compact } from './compaction/compact.ts';
 import { summarizeBatch } from './compaction/summarize.ts';
 import type { Deps } from './deps.ts';
 import { openRun } from './run/open-run.ts';
+import { readResult } from './run/read-result.ts';
 import { runTool } from './run-tool.ts';
 
 /** `stops`: the one run that the worker is there to stop. */
@@ -26,6 +27,7 @@ export function createActivities(deps: Deps, stops: Stops | null = null): Schedu
     ),
     callModel: activity(work(callModel(deps))),
     findReply: activity(findReply(deps)),
+    readResult: activity(readResult(deps)),
     runTool: activity(work(runTool(deps), { unless: (_session, { stopped }) => stopped === true })),
     commit: activity(commit(deps)),
     compact: activity(work(compact(deps))),

@@ -20,7 +20,7 @@ import {
 } from './sessions/decide.ts';
 import { follow, type Followed, type FollowOptions } from './follow/follow.ts';
 import { headOf, transcriptReader } from './sessions/read.ts';
-import { folderPorts } from './connect/folder-ports.ts';
+import { folderPorts } from './sessions/folder-ports.ts';
 import { known, refuseUnknown } from './options.ts';
 import {
   type ClientOptions,

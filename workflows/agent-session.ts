@@ -3,23 +3,32 @@
 import { ApplicationFailure, CancelledFailure, condition, isCancellation, workflowInfo } from '@temporalio/workflow';
 import { commitEntries, openAndRun, run } from './run.ts';
 import { undecodable } from './contract/failures.ts';
-import type { RunSummary } from './contract/session.ts';
+import { noSpend } from './contract/loop.ts';
+import type { RunReport } from './contract/session.ts';
 import { handoverIfDue, handoverReady } from './handover.ts';
 import { isMessage } from './inbox.ts';
+import { activityProblem } from './ports.ts';
 import { firstCarry, type ResumedInput } from './session-state.ts';
 import { Session } from './session.ts';
 
-/** Returns the summary of the last run where the session was opened for one (`until`); otherwise it ends as Cancelled. */
-export async function agentSession(argument: ResumedInput): Promise<RunSummary> {
+/** Returns the report of the last run where the session was opened for one (`until`); otherwise it ends as Cancelled. */
+export async function agentSession(argument: ResumedInput): Promise<RunReport> {
   const input = checkedArgument(argument);
   const carry = input.carry ?? firstCarry(input, workflowInfo().firstExecutionRunId);
   const session = new Session(input, carry);
   if (!input.carry && input.first) session.take(input.first);
   const isOver = (): boolean => input.until === 'run' && session.facts.now.last !== null && session.inbox.count === 0;
+  let report: RunReport | ApplicationFailure | null = null;
   try {
     if (carry.run) await run(session, carry.run);
     const cancelled = (): boolean => session.stopCause === 'cancel';
-    while (!cancelled() && !isOver()) {
+    while (!cancelled() && !report) {
+      if (isOver()) {
+        const found = await reportOf(session);
+        // A message that came meanwhile is worked on.
+        report = isOver() ? found : null;
+        continue;
+      }
       if (session.inbox.count === 0) session.enter('idle');
       await handoverIfDue(session, () => null);
       await condition(() => session.inbox.count > 0 || handoverReady(session));
@@ -30,8 +39,29 @@ export async function agentSession(argument: ResumedInput): Promise<RunSummary> 
     if (!isCancellation(error)) throw error;
   }
   await close(session);
-  if (session.stopCause === 'cancel' || !session.facts.now.last) throw new CancelledFailure('session cancelled');
-  return session.facts.now.last;
+  if (session.stopCause === 'cancel' || !report) throw new CancelledFailure('session cancelled');
+  if (report instanceof ApplicationFailure) throw report;
+  return report;
+}
+
+/** Not even the first run could be stored: there is nothing to read. */
+const nothingRead = { text: '', usage: noSpend.usage, costUsd: noSpend.usd };
+
+/** A failure where it cannot be read: to be thrown once the session is closed in good order. */
+async function reportOf(session: Session): Promise<RunReport | ApplicationFailure | null> {
+  const { head, last: summary } = session.facts.now;
+  if (summary === null) return null;
+  const step = session.facts.nextStep();
+  const { run: number, terminal } = summary;
+  try {
+    const found = head === null ? nothingRead : await session.ports.readResult({ head, run: number, step });
+    return { ...summary, session: session.id, reason: terminal.reason, ...found };
+  } catch (error) {
+    const problem = activityProblem(error);
+    if (problem === null || isCancellation(error)) throw error;
+    const message = `run ${number} ended with ${terminal.reason}, and its result cannot be read: ${problem.detail}`;
+    return ApplicationFailure.nonRetryable(message, 'UnreadableResult');
+  }
 }
 
 /** What still waits, also what arrives meanwhile, is recorded as not taken (L49, L61). */

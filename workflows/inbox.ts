@@ -16,7 +16,7 @@ const STEP_SIZE = 64 * 1024;
 const CARRIED_SIZE = 128 * 1024;
 
 /** Characters of a text that travels in its message; the client puts longer ones into the store. */
-const LONGEST_TEXT = 64 * 1024;
+export const LONGEST_TEXT = 64 * 1024;
 
 export type InboxSnapshot = { readonly queue: readonly UserMessage[]; readonly seen: readonly string[] };
 

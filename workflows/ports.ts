@@ -40,6 +40,7 @@ export function createPorts(profile: Profile = 'machine'): Activities {
     collapse: port('collapse', () => long),
     runStopHooks: port('runStopHooks', () => long),
     findReply: port('findReply', () => records),
+    readResult: port('readResult', () => records),
     commit: port('commit', () => records),
     summarizeBatch: port('summarizeBatch', () => summary),
     afterStop: port('afterStop', () => handlers),

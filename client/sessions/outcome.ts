@@ -1,11 +1,12 @@
 // The outcome of a run, as the last event of a followed session and the last line of `--json`.
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Terminal, TerminalReason, TransitionReason, Usage } from '../../workflows/contract/loop.ts';
-import { type RunResult, structuredOutput } from '../../activities/transcript/view/result.ts';
+import { outputOf, type RunOutput } from '../../activities/run/read-result.ts';
+import type { RunResult } from '../../activities/transcript/view/result.ts';
 import { tokens } from '../units.ts';
 import { configReader } from '../../activities/configuration.ts';
 import type { Entry } from '../../activities/transcript/log/entries.ts';
-import { isDamage, type Store } from '../../activities/transcript/store/store.ts';
+import type { Store } from '../../activities/transcript/store/store.ts';
 
 export type RunOutcome = {
   readonly type: 'result';
@@ -86,25 +87,10 @@ export function wasInterrupted({ reason, detail }: RunOutcome): boolean {
   return (reason === 'aborted_streaming' || reason === 'aborted_tools') && detail === stoppers.interrupt;
 }
 
-// The value that a run with an output schema came to (L53): its final answer, parsed as the loop parsed it.
-
-type RunOutput = { readonly output?: unknown };
-
 type OutputReader = (entries: readonly Entry[], result: RunResult) => Promise<RunOutput>;
 
-/** Nothing when the run had no schema or did not complete; also when its configuration is damaged, for the result stands without. */
+/** Reads the value that a run with an output schema came to (L53). */
 export function outputReader(store: Store): OutputReader {
   const read = configReader(store);
-  return async (entries, { run, reason, text }) => {
-    const started = entries.findLast((entry) => entry.kind === 'run_started' && entry.run === run);
-    if (started?.kind !== 'run_started' || reason !== 'completed') return {};
-    try {
-      const { outputSchema } = await read(started.config);
-      const found = outputSchema ? structuredOutput(text) : null;
-      return found?.kind === 'value' ? { output: found.value } : {};
-    } catch (error) {
-      if (isDamage(error)) return {};
-      throw error;
-    }
-  };
+  return (entries, result) => outputOf(read, entries, result);
 }

@@ -124,6 +124,7 @@ test('the types of a program are checked without the checkout, libraries too (Q2
     `import { createClient, openServer, query, RunFailed, type QueryEvent, type RunOptions, type Store } from 'perdure';
      import { defineTool } from 'perdure/tool';
      import { createWorker, type PerdureConfig } from 'perdure/worker';
+     import { runAgent, type RunReport } from 'perdure/workflow';
      import { z } from 'zod';
      const look = defineTool({
        name: 'look', description: 'Looks.', risk: 'read', recovery: 'rerun',
@@ -135,6 +136,7 @@ test('the types of a program are checked without the checkout, libraries too (Q2
      export const options: Partial<RunOptions> = { tools: ['read'] };
      export const stores: Store[] = [];
      for await (const event of query({ prompt: 'Go.', options: { config } })) events.push(event);
+     export const run = async (): Promise<RunReport> => runAgent({ prompt: 'Go.', options: { cwd: '/work' } });
      export const used = [createClient, openServer, createWorker, RunFailed];
      // @ts-expect-error: there is no such option.
      void query({ prompt: 'Go.', options: { promt: 1 } });`,

@@ -1,16 +1,20 @@
 // A session that is opened for one run, as a child workflow is: its first message comes with its input, and it returns what came of it.
 import { randomUUID } from 'node:crypto';
+import { ApplicationFailure } from '@temporalio/common';
 import { expect, onTestFinished, test } from 'vitest';
+import { STORE_CORRUPT } from '../../workflows/contract/failures.ts';
 import { gate, reply, toolUse, type Reply } from '../../worker/scripted-model/index.ts';
 import {
   MEMO_KEY,
   SIGNALS,
   WORKFLOW_TYPE,
-  type RunSummary,
+  type RunReport,
   type SessionInput,
 } from '../../workflows/contract/session.ts';
 import { endSession, harness, userMessage, type Harness } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';
+import { createActivities } from '../../activities/index.ts';
+import { workerWith } from '../support/own-activities.ts';
 import { until } from '../support/until.ts';
 
 async function opened(h: Harness, more: Partial<SessionInput> = {}) {
@@ -22,11 +26,12 @@ async function opened(h: Harness, more: Partial<SessionInput> = {}) {
   return { first, handle };
 }
 
-test('a session opened for one run takes the message of its input and returns the summary of the run', async () => {
+test('a session opened for one run takes the message of its input and returns what the run came to (Q4)', async () => {
   const h = await harness({ script: [reply('Done.')] });
   const { first, handle } = await opened(h);
-  const result = (await handle.result()) as RunSummary;
+  const result = (await handle.result()) as RunReport;
   expect(result).toMatchObject({ run: 1, terminal: { reason: 'completed' }, messages: [first.id] });
+  expect(result).toMatchObject({ session: handle.workflowId, reason: 'completed', text: 'Done.' });
   const { status, memo } = await handle.describe();
   expect(status.name).toBe('COMPLETED');
   expect(memo?.[MEMO_KEY]).toMatchObject({ phase: 'closed', runs: 1 });
@@ -42,7 +47,7 @@ test('what is sent to it meanwhile is worked on before it returns', async () => 
   const second = userMessage('And this.');
   await handle.signal(SIGNALS.message, second);
   held.release();
-  const result = (await handle.result()) as RunSummary;
+  const result = (await handle.result()) as RunReport;
   expect(result.terminal.reason).toBe('completed');
   expect(result.messages).toContain(second.id);
   expect(JSON.stringify(h.bodies().at(-1))).toContain('And this.');
@@ -66,4 +71,38 @@ test('a cancel ends it as cancelled, and a first message that is none as failed'
   held.release();
   const { handle: odd } = await opened(h, { first: { id: 1 } as never });
   await expect(odd.result()).rejects.toMatchObject({ cause: { message: expect.stringContaining('opened with') } });
+});
+
+test('what is sent while its result is read is worked on as well', async () => {
+  const h = await harness({ script: [reply('First.'), reply('Second.')] });
+  const [reading, held] = [gate(), gate()];
+  await workerWith(h, (deps) => {
+    const activities = createActivities(deps);
+    return {
+      ...activities,
+      readResult: async (input) => {
+        reading.release();
+        await held.hold;
+        return activities.readResult(input);
+      },
+    };
+  });
+  const { handle } = await opened(h);
+  await reading.hold;
+  const second = userMessage('And this.');
+  await handle.signal(SIGNALS.message, second);
+  held.release();
+  expect(await handle.result()).toMatchObject({ run: 2, text: 'Second.', messages: [second.id] });
+});
+
+test('a result that cannot be read fails the session with a sentence, once it is closed', async () => {
+  const h = await harness({ script: [reply('Done.')] });
+  await workerWith(h, (deps) => ({
+    ...createActivities(deps),
+    readResult: () => Promise.reject(ApplicationFailure.nonRetryable('segment 1 is damaged', STORE_CORRUPT)),
+  }));
+  const { handle } = await opened(h);
+  const message = 'run 1 ended with completed, and its result cannot be read: segment 1 is damaged';
+  await expect(handle.result()).rejects.toMatchObject({ cause: { message } });
+  expect((await handle.describe()).memo?.[MEMO_KEY]).toMatchObject({ phase: 'closed', last: { run: 1 } });
 });

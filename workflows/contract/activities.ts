@@ -2,7 +2,7 @@
 import type { Append, AppendingStep, CallModel, ModelResult, OutcomeFacts, ToolContextState } from './model-call.ts';
 import type { Hash } from './ids.ts';
 import type { Left, RunSnapshot, Spend } from './loop.ts';
-import type { RunOptions } from './session.ts';
+import type { RunOptions, RunReport, RunSummary } from './session.ts';
 
 export type * from './model-call.ts';
 
@@ -18,6 +18,7 @@ export type Activities = {
   runStopHooks(input: RunStopHooks): Promise<StopHooksRan>;
   summarizeBatch(input: SummarizeBatch): Promise<BatchSummary>;
   afterStop(input: AfterStop): Promise<void>;
+  readResult(input: ReadResult): Promise<RunResultFacts>;
 };
 
 /** What an activity answers with. An input, or what a heartbeat left, is sealed for the same activity, and is no answer. */
@@ -35,6 +36,11 @@ export type Scheduled = {
 
 /** By the names that a worker registers. */
 export type Registered = { readonly [Name in keyof Activities as `perdure.${Name}`]: Scheduled[Name] };
+
+/** Read what a run came to, for a session that returns it (Q4). */
+export type ReadResult = { readonly head: Hash; readonly run: number; readonly step: number };
+
+export type RunResultFacts = Omit<RunReport, keyof RunSummary | 'session' | 'reason'>;
 
 /** Snapshot models, prices, limits, tools and prompts for a run (L57), and make the live channel ready for it. */
 export type OpenRun = {

@@ -1,7 +1,7 @@
 // The public face of a session: its input, its messages, its view from outside, its names.
 import type { Profile } from './profiles.ts';
 import type { Hash, MessageId, SessionId } from './ids.ts';
-import type { Terminal, TerminalReason, TransitionReason } from './loop.ts';
+import type { Terminal, TerminalReason, TransitionReason, Usage } from './loop.ts';
 
 /** The name under which workflows/index.ts exports it. */
 export const WORKFLOW_TYPE = 'perdure.agentSession';
@@ -140,7 +140,7 @@ export type SessionInput = {
   readonly sealed?: true;
   /** Taken as if it were sent right after the start: one that starts a session as a child workflow has no signal to send with it. */
   readonly first?: UserMessage;
-  /** `run`: the session closes when a run has ended and no message waits, and returns the summary of that run. */
+  /** `run`: the session closes when a run has ended and no message waits, and returns a RunReport of that run. */
   readonly until?: 'run';
 };
 
@@ -184,6 +184,20 @@ export type RunSummary = {
   readonly head: Hash | null;
   /** The messages this run answered (L61: `completed`), the first 200 of them; the transcript has all. */
   readonly messages: readonly MessageId[];
+};
+
+/** The result of a session that was opened for one run (`until: 'run'`), as plain JSON (Q4). */
+export type RunReport = RunSummary & {
+  readonly session: SessionId;
+  /** That of `terminal`. */
+  readonly reason: TerminalReason;
+  /** The final reply, its first 500,000 characters; the transcript has all. */
+  readonly text: string;
+  /** The value of the final answer, where the run had an output schema and completed (L53). Absent above 500,000 characters of JSON. */
+  readonly output?: unknown;
+  readonly usage: Usage;
+  /** US dollars; null when a price is not known. */
+  readonly costUsd: number | null;
 };
 
 export type SessionMemo = {

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import { connectClient } from '../../../worker/embedded/connect-client.ts';
 import { dataFolder } from '../../../worker/embedded/data-folder.ts';
-import { ensurePhaseAttribute } from '../../../client/connect/folder-ports.ts';
+import { ensurePhaseAttribute } from '../../../client/sessions/folder-ports.ts';
 import { freePort } from '../../../worker/embedded/server-args.ts';
 import { type Embedded, joinServer } from '../../../worker/embedded/join-server.ts';
 import { stopServer } from '../../../worker/embedded/start-server.ts';

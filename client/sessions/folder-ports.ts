@@ -8,7 +8,7 @@ import { storeIdentity } from '../../activities/transcript/store/store-folder.ts
 import { GRPC, grpcFailure } from '../../worker/embedded/connect-client.ts';
 import { dataFolder, type Env } from '../../worker/embedded/data-folder.ts';
 import { PHASE_ATTRIBUTE } from '../../workflows/contract/session.ts';
-import type { ClientOptions } from '../sessions/start.ts';
+import type { ClientOptions } from './start.ts';
 
 /** Throws SetupProblem for a data folder that cannot be used. */
 export function folderPorts(

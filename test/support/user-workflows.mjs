@@ -1,0 +1,16 @@
+// Workflows of a user's own, in a worker of the user's own, with an activity beside the agent.
+import { proxyActivities } from '@temporalio/workflow';
+import { runAgent, startAgent } from '../../dist/workflows/parent/run-agent.js';
+
+const { shout } = proxyActivities({ startToCloseTimeout: '1 minute' });
+
+export async function reportOf(call) {
+  const report = await runAgent(call);
+  return { report, loud: await shout(report.text) };
+}
+
+export async function steered(call, more) {
+  const agent = await startAgent(call);
+  await agent.send(more);
+  return await agent.result();
+}
