@@ -121,7 +121,7 @@ export async function embeddedChecks(env: Env, folder: DataFolder): Promise<read
   ];
 }
 
-/** What is on PATH or in the cache. The steps that would download or build one are not taken here. */
+/** Looks on PATH and in the cache. Nothing is downloaded or built here. */
 async function binary(env: Env, folder: DataFolder): Promise<Check> {
   try {
     const wanted = wantedVersion(folder);

@@ -64,7 +64,7 @@ async function reportOf(session: Session): Promise<RunReport | ApplicationFailur
   }
 }
 
-/** What still waits, also what arrives meanwhile, is recorded as not taken (L49, L61). */
+/** Records the messages that still wait, and those that arrive meanwhile, as not taken (L49, L61). */
 async function close(session: Session): Promise<void> {
   do {
     const notTaken = session.inbox.takeAll().map((message) => message.id);

@@ -106,7 +106,7 @@ async function decided(
   try {
     await waited(bench, state, batch, approval);
   } catch (error) {
-    // What is thrown besides is the handover itself.
+    // Anything else that is thrown is the handover itself.
     if (!isCancellation(error)) throw error;
     approvals.take(call);
     goOn(bench, batch);

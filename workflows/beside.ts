@@ -22,7 +22,7 @@ export class Beside {
   private summary: Summary | null = null;
   /** Nobody waits for their texts any more. They are being cancelled, and will say what they were billed. */
   private readonly overtaken = new Set<Summary>();
-  /** What those that have said so were billed. */
+  /** The bill of those that have reported one. */
   private billed: Spend | null = null;
   private handlers = 0;
   private readonly ports: Ports;
@@ -100,7 +100,7 @@ function onlyFailures(error: unknown): void {
   if (!isCancellation(error) && !(error instanceof ActivityFailure)) throw error;
 }
 
-// What can be seen of a session from outside, with no worker alive: its memo, and its phase as a search attribute. Written once an
+// The face of a session from outside, with no worker alive: its memo, and its phase as a search attribute. Written once an
 // activation has settled, and only when it differs: a hundred calls that begin to wait together change it once.
 
 const phaseKey = defineSearchAttributeKey(PHASE_ATTRIBUTE, SearchAttributeType.KEYWORD);
@@ -138,7 +138,7 @@ export class Told {
     this.phase = memo.phase;
   }
 
-  /** What changed wakes others, who change more: it is told when a whole round of conditions has changed nothing. */
+  /** One change wakes others, who change more: it is told when a whole round of conditions has changed nothing. */
   private async tellChanges(): Promise<never> {
     for (;;) {
       await condition(() => this.changes > this.seen);

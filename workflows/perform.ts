@@ -156,7 +156,7 @@ async function park(bench: RunBench, state: RunState, { waitMs }: Extract<Move, 
   try {
     await session.runScope.run(() => parkedUntil(bench, state, until));
   } catch (error) {
-    // What is thrown besides is the handover itself.
+    // Anything else that is thrown is the handover itself.
     if (!isCancellation(error)) throw error;
   }
   session.park(null);

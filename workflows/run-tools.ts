@@ -143,7 +143,7 @@ async function runBatch(bench: RunBench, state: RunState, batch: Batch): Promise
   });
 }
 
-/** What keeps a call that has not begun from beginning: a stop (L48), or what became of another (L34, L36, L41). */
+/** The reason why a call that has not begun may not begin: a stop (L48), or the outcome of another call (L34, L36, L41). */
 function whyNot(stop: StopCause | null, results: readonly CallResult[]): string | null {
   if (stop) return NOT_STARTED.stop;
   if (results.some(({ facts }) => facts.fatal !== undefined || facts.stop !== undefined)) return NOT_STARTED.ended;
@@ -182,7 +182,7 @@ function notRun(index: number, note: string): CallResult {
 
 const CHECK = 'It may have taken effect; check before repeating it.';
 
-/** What is the same for all calls of a reply. */
+/** The facts that all calls of a reply share. */
 type CallsOf = Pick<RunTool, 'head' | 'config' | 'iteration' | 'context'>;
 
 /** Not cancelled by anything. */

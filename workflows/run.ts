@@ -121,7 +121,7 @@ export async function run(session: Session, carry: RunCarry): Promise<void> {
   }
 }
 
-/** What the run was waiting for when it was handed over. */
+/** The thing the run was waiting for when it was handed over. */
 function heldBack({ tools, parkedUntil }: Held): Performed | undefined {
   if (tools) return { do: 'run_tools', calls: tools.calls, cut: tools.cut };
   return parkedUntil === null ? undefined : { do: 'park', waitMs: Math.max(0, parkedUntil - Date.now()) };

@@ -27,7 +27,7 @@ export type Carry = {
   readonly step: number;
   readonly head: Hash | null;
   readonly options: RunOptions;
-  /** What the last run opened with, when messages it took have changed `options` since: those may be refused (L57). */
+  /** The options that the last run opened with, when messages it took have changed `options` since: those may be refused (L57). */
   readonly accepted?: RunOptions | null;
   /** Why the next run cannot open: options that a message brought are too large to be carried. */
   readonly refused?: string | null;
@@ -43,7 +43,7 @@ export type Carry = {
   readonly context: ContextFacts;
   /** Asked for and not in the transcript yet (L7). */
   readonly snips: readonly number[];
-  /** What a repair has lost: told with the next run. */
+  /** The loss that a repair left, told with the next run. */
   readonly lost?: string | null;
   readonly run: RunCarry | null;
 };
@@ -52,7 +52,7 @@ export type Carry = {
 export type ToolsCarry = {
   readonly calls: readonly Call[];
   readonly cut: boolean;
-  /** What is done, by the call's index. */
+  /** Finished calls, by index. */
   readonly results: readonly (readonly [index: number, result: CallResult])[];
   readonly approvals: readonly PendingApproval[];
 };
@@ -72,7 +72,7 @@ export type RunCarry = {
   readonly parkedUntil: number | null;
 };
 
-/** What a run waits for when it is handed over; nothing, between two iterations. */
+/** The calls that a run waits for when it is handed over; empty between two iterations. */
 export type Held = Pick<RunCarry, 'tools' | 'parkedUntil'>;
 
 export const heldByNothing: Held = { tools: null, parkedUntil: null };
@@ -93,7 +93,7 @@ export function firstCarry(input: SessionInput, chain: string): Carry {
   };
 }
 
-/** What a session carries besides its inbox and its run. */
+/** Everything a session carries besides its inbox and its run. */
 export type CarriedFacts = Readonly<Omit<Carry, 'inbox' | 'run'>>;
 
 type AnsweredRun = Pick<CarriedFacts, 'head' | 'last' | 'context'>;

@@ -31,7 +31,7 @@ import { carriable, Inbox, isMessage, isSignalOnce, isSnip } from './inbox.ts';
 import type { RunState } from './machine/state.ts';
 import { Facts, repairProblem, type Carry, type ResumedInput, type ToolsCarry } from './session-state.ts';
 
-/** What can be seen of the run in progress. `tools`: calls that were open at a handover, until they are taken up. */
+/** The run in progress, as others see it. `tools`: calls that were open at a handover, until they are taken up. */
 type LiveRun = { state: RunState; tools: ToolsCarry | null; parkedUntil: number | null };
 
 export class Session {

@@ -14,7 +14,7 @@ export type DecideSession = {
   readonly call: string;
   /** "approved", "denied". */
   readonly done: string;
-  /** What more is to be said of it. */
+  /** A further sentence about it. */
   readonly after?: string;
   readonly act: (sessions: PerdureClient) => Promise<PendingApproval>;
 };

@@ -1,7 +1,7 @@
 // Tells a person why a command failed, and gives the exit status. A stack is shown only with --verbose.
 import { plain } from '../../activities/text.ts';
 
-/** What was asked for cannot be: status 2. */
+/** The command asks for something impossible: status 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }

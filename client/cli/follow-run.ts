@@ -22,7 +22,7 @@ export type FollowRun = {
   readonly messageId?: MessageId;
   readonly json: boolean;
   readonly signals: Signals;
-  /** What the first Ctrl-C does: to the run, or only to the following of it. */
+  /** The effect of the first Ctrl-C: on the run, or only on the following of it. */
   readonly onInterrupt: 'interrupt' | 'detach';
 };
 
@@ -57,7 +57,7 @@ export async function followRun(cli: Cli, follow: FollowRun): Promise<number> {
 const goesOnWith = (cli: Cli, session: SessionId): string =>
   `the session continues when a worker runs: \`${cli.self} watch ${session}\` comes back to it`;
 
-/** What the last run that was followed came to; null: it was told to stop before that. */
+/** The outcome of the last run that was followed; null when it was told to stop before that. */
 async function followRuns(
   cli: Cli,
   follow: FollowRun,

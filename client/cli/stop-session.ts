@@ -20,7 +20,7 @@ export type Stop = {
   readonly session: SessionId;
   /** "interrupted", "cancelled". */
   readonly done: string;
-  /** What is said, and the end of it, when there is nothing to do; null: go on. */
+  /** The words to end with when there is nothing to do; null: go on. */
   readonly already: (before: SessionDescription) => string | null;
   readonly ask: (opened: Opened) => Promise<void>;
   readonly isDone: (now: SessionDescription, before: SessionDescription) => boolean;
@@ -54,7 +54,7 @@ async function untilDone(cli: Cli, opened: Opened, stop: Stop, before: SessionDe
     for (let { runs } = before; !wait.aborted; await pause(LOOK_MS, wait)) {
       const now = await opened.sessions.describe(stop.session);
       if (stop.isDone(now, before)) return true;
-      // What was only waiting to begin could not be stopped yet.
+      // A run that was only waiting to begin could not be stopped yet.
       if (now.runs > runs) await stop.ask(opened);
       runs = now.runs;
     }
@@ -102,7 +102,7 @@ async function stopper(cli: Cli, opened: Opened, stops: Stops): Promise<RunningW
   const { workers, config } = await placed(cli, opened, chosen, { session: stops.session, mine });
   cli.say('no worker runs: this process stops the session itself');
   const { startOwnWorker } = await import('../connect/own-worker.ts');
-  // What it is cut off in when the session is stopped is nobody's who waits here.
+  // Whoever waits here does not wait for what is cut off when the session is stopped.
   const brief = { ...config, drainMs: 1 };
   const { taskQueue } = workers;
   return startOwnWorker(opened, { env: stopperEnv(cli.env), log: () => undefined, config: brief, taskQueue, stops });

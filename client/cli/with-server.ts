@@ -39,7 +39,7 @@ function ifItTakesLong(cli: Cli): (line: string) => void {
   return (line) => void (Date.now() - begun > LONG_MS && cli.say(line));
 }
 
-/** What was sent is safe; a person has to know when nothing will come of it for now. */
+/** The message is safe; a person has to know when nothing will come of it for now. */
 export async function sayIfNobodyWorks(
   cli: Cli,
   { embedded, folder, temporal, sessions }: Opened,
@@ -88,7 +88,7 @@ export async function withinWorkplace(
   try {
     return await work(workplace, signals);
   } finally {
-    // What is under way may finish, for it was paid for. Left undone, another worker does it again.
+    // Calls under way may finish, for they were paid for. Left undone, another worker makes them again.
     await Promise.race([workplace.close(), inAHurry(signals, workplace)]);
     signals.end();
   }

@@ -12,7 +12,7 @@ import { workflowTime } from '../../worker/workflow-time.ts';
 export type OwnWorker = {
   readonly env: Env;
   readonly log: Log;
-  /** What a person configured of it; absent: the defaults. */
+  /** A person's configuration of it; absent: the defaults. */
   readonly config?: PerdureConfig | undefined;
   readonly taskQueue: string;
   /** It works on a second one, that of its own configuration. */

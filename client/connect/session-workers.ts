@@ -27,7 +27,7 @@ export type ChosenConfig = {
   readonly explicit: boolean;
 };
 
-/** What `--config`, PERDURE_CONFIG or the user's own file say. Throws ConfigProblem. */
+/** Loads the configuration of `--config`, PERDURE_CONFIG or the user's own file. Throws ConfigProblem. */
 export async function chooseConfig(file: string | undefined, env: Env): Promise<ChosenConfig> {
   const { path, config } = await loadConfig(file, env);
   const named = file !== undefined || Boolean(env['PERDURE_CONFIG']);

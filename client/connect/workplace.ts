@@ -31,7 +31,7 @@ export type OpenWorkplace = {
   readonly beforeWork?: (opened: Opened) => Promise<void>;
   /** Progress for a person, one line each. */
   readonly say: (line: string) => void;
-  /** What goes wrong in our worker and is tried again. */
+  /** Tells of failures in our worker that are tried again. */
   readonly log: Log;
 };
 
@@ -179,7 +179,7 @@ function closing(opened: Opened, { end, leave }: Staff, letGo: () => void): Pick
   return { close: () => (closed ??= after(end)), leave: () => after(leave) };
 }
 
-/** What is said of the embedded server while a process stays joined. */
+/** Tells what happens to the embedded server while a process stays joined. */
 export function supervision(say: (line: string) => void) {
   return {
     onRestart: ({ here }: { readonly here: boolean }) => {

@@ -13,7 +13,7 @@ import { type RunOutcome, terminalDetail } from '../sessions/outcome.ts';
 import type { SessionDescription } from '../sessions/info.ts';
 
 type Converging = {
-  /** What to show for it: itself, or what the transcript has otherwise. */
+  /** The events to show for it: itself, or the transcript's version where that differs. */
   pass(told: Told): Promise<readonly Watched[]>;
   /** Run `run` has ended: what makes all that was shown of it, and of those before, the same as what is stored under `head`. */
   end(head: Hash, run: number): Promise<readonly Watched[]>;

@@ -164,7 +164,7 @@ async function lookNews({ look, first, everyMs, signal, onTrouble, news }: LookN
   }
 }
 
-// What a follower is told of calls that wait for a decision: that one waits, once, and that it waits no more (L55).
+// Events about calls that wait for a decision: once that one waits, and once that it no longer does (L55).
 
 type ApprovalNews = (seen: SessionDescription) => AsyncIterable<ApprovalEvent>;
 

@@ -28,7 +28,7 @@ export function goalAfter(run: number): Goal {
   return { message: null, from: run + 1, underWay: true, orNone: true };
 }
 
-/** What seemed about to begin was no run. */
+/** The run that seemed about to begin does not exist. */
 export function isNone({ orNone, from }: Goal, seen: SessionDescription): boolean {
   return orNone === true && isAtRest(seen) && (seen.last?.run ?? 0) < from;
 }
@@ -47,7 +47,7 @@ function answers(last: RunSummary | null, message: MessageId): boolean {
 }
 
 /**
- * What a look at the session means: the run to report, that an earlier one may be it (`search`), that it will never come
+ * The meaning of a look at the session: the run to report, that an earlier one may be it (`search`), that it will never come
  * (`never`), or nothing yet.
  */
 type Sighting =
@@ -63,7 +63,7 @@ export function sighting(goal: Goal, seen: SessionDescription): Sighting {
     // An earlier run may have answered it, or one that lists only the first of its many messages.
     if (last.run > goal.from || isAtRest(seen)) return { kind: 'search', summary: last };
   } else if (last && isAtRest(seen)) {
-    // What was about to happen turned out to be no run.
+    // The run that was about to begin does not exist.
     return { kind: 'ended', summary: last };
   }
   return seen.phase === 'closed' ? { kind: 'never' } : { kind: 'not_yet' };
@@ -73,13 +73,13 @@ export function sighting(goal: Goal, seen: SessionDescription): Sighting {
 // run after it, and have lost its end, for what an older run has said is forgotten when the next one opens: that is held back.
 
 type RunGate = {
-  /** What may be shown now that `event` has come. */
+  /** Returns the events that may be shown now that `event` has come. */
   pass(event: Told): readonly Told[];
   /** The run's start will not come any more: all that is not of an earlier run is of this one. */
   open(): readonly Told[];
   /** The session says that run `last` has ended, and that following goes on: what comes after it may be shown. */
   goOn(last: number): readonly Told[];
-  /** What is held comes after the run of this number, whose end was lost. */
+  /** The events that are held come after the run of this number, whose end was lost. */
   readonly after: number | null;
 };
 
@@ -116,7 +116,7 @@ export function runGate({ from }: Pick<Goal, 'from'>): RunGate {
         held = [];
         return [];
       }
-      // What was held before a start belongs to a run whose end was lost.
+      // Events that were held before a start belong to a run whose end was lost.
       held = begins ? [event] : [...held, event];
       if (event.type === 'run_end') ended = Math.max(ended, event.ended.run);
       // A run that could not start has no `run_start`: all since the last run's end is its own.

@@ -10,7 +10,7 @@ export type Ledger = {
   /** To be told of everything that is shown, in order. */
   hear(event: Watched): void;
   /**
-   * What is to be shown for both to be the same; it counts as heard. `over`: `since` is all there will be, and all is compared. Until
+   * Returns the events to show so that both are the same; they count as heard. `over`: `since` is all there will be, and all is compared. Until
    * then only what was heard since the last time is, and calls of the last reply may wait for the step that stores their outcomes.
    */
   settle(since: Since, over: boolean): readonly Watched[];

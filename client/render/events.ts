@@ -27,7 +27,7 @@ type Sheet = Pick<Screen, 'paint'> & {
   readonly calls: ShownCalls;
   /** The step whose thinking is being shown. */
   thinking: number | null;
-  /** What the last error notice said, while the run it may end goes no further. */
+  /** The words of the last error notice, while the run it may end goes no further. */
   error: string | null;
 };
 
@@ -98,7 +98,7 @@ function think(sheet: Sheet, event: Of<'thinking_delta'>): void {
 function takeBack(sheet: Sheet, event: Of<'tombstone'>): void {
   if (!sheet.shown.remove(event)) return;
   const why = oneLine(event.why, 300);
-  // What a call has done may stand, whatever became of the attempt that showed it.
+  // The effect of a call may stand, whatever became of the attempt that showed it.
   const what = event.retold ? `attempt ${event.attempt} failed` : `discard what attempt ${event.attempt} showed above`;
   say(sheet, sheet.paint.yellow(`✗ ${what}: ${why}`));
 }
@@ -139,7 +139,7 @@ function linePen(write: (text: string) => void): LinePen {
   return pen;
 }
 
-// What of each attempt is on the screen: it may become void, and then that has to be said (L16).
+// The part of each attempt that is on the screen: it may become void, and then people have to be told (L16).
 
 type Place = { readonly step: number; readonly attempt: number };
 
@@ -148,7 +148,7 @@ type ShownAttempts = {
   add(place: Place, text?: string): void;
   /** Whether anything of it was shown. */
   remove(place: Place): boolean;
-  /** What the newest attempt that stands has said so far. */
+  /** The text of the newest attempt that stands, so far. */
   lastText(): string;
 };
 
@@ -173,7 +173,7 @@ function shownAttempts(): ShownAttempts {
   };
 }
 
-// What a step appends to the transcript is told before its attempt has come to anything. When that one dies, a retry or the call
+// The entries that a step appends are told before its attempt has come to anything. When that one dies, a retry or the call
 // after a parking tells it again: it was true all the time, and a person need not read it twice.
 
 /** True for what was told already, by an attempt that died. To be asked about each event, in order. */
@@ -191,7 +191,7 @@ function toldAgain(): ToldAgain {
       for (const fact of byAttempt.get(attempt) ?? []) pending.add(fact);
       byAttempt.delete(attempt);
     }
-    // What was pending is stored with it.
+    // The pending entries are stored with it.
     if (event.type === 'reply') pending.clear();
     const fact = factOf(event);
     if (fact === null) return false;

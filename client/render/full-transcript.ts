@@ -12,7 +12,7 @@ export type FullTranscript = {
   readonly reading: SessionReading;
   /** The whole result that an outcome is a preview of; a sentence when it cannot be read. */
   readonly whole: (outcome: Outcome) => Promise<string>;
-  /** What a text may not do to where it is printed: nothing for a pipe, which gets it as it is. */
+  /** Makes a text safe for the place it is printed to: a terminal; a pipe gets it as it is. */
   readonly exact: (text: string) => string;
 };
 

@@ -11,7 +11,7 @@ const RESULT_LINE = 140;
 /** Characters that are looked at. */
 const RESULT = 20_000;
 
-/** What a tool acts on: shown first, wherever the model put it. */
+/** The inputs that name what a tool acts on: shown first, wherever the model put them. */
 const MAIN: readonly string[] = ['command', 'path', 'file_path', 'url'];
 
 /** The fields of an input as texts, what it acts on first; a value that has no names is one without a name. */
@@ -23,7 +23,7 @@ export function inputFields(input: unknown): readonly { readonly name: string | 
   return fields.toSorted((one, other) => rank(one.name) - rank(other.name));
 }
 
-/** What matters of an input comes first: a first text is shown without its name. What is cut is said. */
+/** Puts the input that matters first: a first text is shown without its name. The number of characters cut is said. */
 export function compactInput(input: unknown, most = INPUT): string {
   const [first, ...rest] = inputFields(input);
   if (!first) return '';

@@ -133,7 +133,7 @@ export function unlessSaid(detail: string | undefined, error: string | null): st
   return detail === error ? undefined : detail;
 }
 
-/** What an error notice says; null for others. */
+/** Returns the words of an error notice; null for others. */
 export function errorOf(notice: Notice): string | null {
   return notice.kind === 'error' ? notice.text : null;
 }
@@ -143,7 +143,7 @@ function errorBefore(entries: readonly Entry[], position: number): string | null
   return before?.kind === 'notice' ? errorOf(before.notice) : null;
 }
 
-// What was done to keep a session within the model's window, for people: nothing of it is lost, the model only sees less.
+// Tells people how a session was kept within the model's window: nothing is lost, the model only sees less.
 
 /** Entries that change what the model sees of others. */
 export type ContextEntry = Extract<

@@ -31,7 +31,7 @@ export type DenyOptions = { readonly interrupt?: boolean };
 /** Bytes of JSON. */
 const LARGEST_INPUT = 1024 * 1024;
 
-/** What was decided about. */
+/** The call that was decided about. */
 export async function approve(
   { store, look, update }: DecidePorts,
   session: SessionId,
@@ -97,13 +97,13 @@ function inputBytes(input: unknown): Uint8Array {
 
 export type WaitingApproval = PendingApproval & {
   readonly session: SessionId;
-  /** What the tool would be called with. */
+  /** The input that the tool would be called with. */
   readonly input: unknown;
   /** Why `input` is not known for certain. */
   readonly problem?: string;
 };
 
-/** What a follower is told: a call waits, or waits no more. */
+/** Events for a follower: a call waits, or no longer does. */
 export type ApprovalEvent =
   | ({ readonly type: 'approval' } & WaitingApproval)
   | { readonly type: 'approval_settled'; readonly session: SessionId; readonly call: string };

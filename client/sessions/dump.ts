@@ -31,7 +31,7 @@ async function filled(
 
 // The whole result of a call, also where the model was sent a preview (L6).
 
-/** What cannot be read is said, before the preview. Throws StoreError `unavailable`. */
+/** Says what cannot be read before the preview. Throws StoreError `unavailable`. */
 export function wholeResult(store: Store): (outcome: Outcome) => Promise<string> {
   return async ({ content, whole }) => {
     if (!whole) return content;

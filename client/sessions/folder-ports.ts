@@ -35,7 +35,7 @@ async function* withoutCursors(items: AsyncIterable<LiveItem>): AsyncIterable<To
 
 const KEYWORD = encodeSearchAttributeIndexedValueType('KEYWORD');
 
-/** What servers answer when a client may not add an attribute, or none can be added that way (as in Temporal Cloud). */
+/** The answers of servers where a client may not add an attribute, or cannot add one that way (as in Temporal Cloud). */
 const refusals: ReadonlySet<number | undefined> = new Set([
   GRPC.permissionDenied,
   GRPC.unauthenticated,

@@ -23,7 +23,7 @@ export type RunOutcome = {
   /** US dollars; null when a price is not known. */
   readonly costUsd: number | null;
   readonly durationMs: number;
-  /** What the terminal reason carries to be read. */
+  /** The details of the terminal reason, for people. */
   readonly detail?: string;
   /** The final answer's value, when the run had an output schema and completed (L53). */
   readonly output?: unknown;

@@ -36,7 +36,7 @@ export async function persist<T>(
   }
 }
 
-/** What the server said will be otherwise in a moment. */
+/** An answer of the server that will be another in a moment. */
 export class NotYet extends Error {
   override readonly name = 'NotYet';
   constructor(cause: Error) {

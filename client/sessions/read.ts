@@ -182,7 +182,7 @@ async function newestHead(
   return undefined;
 }
 
-/** What its payloads are sealed for. */
+/** The context that its payloads are sealed for. */
 export function contextOf(
   client: Client,
   workflowId: SessionId,

@@ -60,7 +60,7 @@ export async function examineDamage(ports: RepairPorts, description: SessionDesc
 
 async function problemOf(store: Store, session: SessionId, head: Hash | null): Promise<string | null> {
   try {
-    // What a worker needs to go on: an old part that is damaged is no reason to lose what came after it.
+    // Reads as much as a worker needs to go on: a damaged old part is no reason to lose what came after it.
     await loadWorkingView(store, session, head);
     return null;
   } catch (error) {
@@ -69,7 +69,7 @@ async function problemOf(store: Store, session: SessionId, head: Hash | null): P
   }
 }
 
-/** What one activity, or a run of the workflow, was given: heads that the session had, and messages to append to the first. */
+/** The input of one activity, or of a run of the workflow: heads that the session had, and messages to append to the first. */
 type Given = { readonly heads: readonly Hash[]; readonly messages: readonly string[] };
 
 type History = { readonly given: readonly Given[]; readonly before: string | undefined };

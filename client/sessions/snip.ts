@@ -95,7 +95,7 @@ function effectProblem(session: SessionId, position: number, { kind }: Entry, ef
   }
 }
 
-// What it would mean to snip entries of a transcript, by the rules the model's view is made with (L7, L59).
+// The effect of snipping entries of a transcript, by the rules that make the model's view (L7, L59).
 
 type SnipEffect =
   /** Out of sight from the next request on, or already by a snip. */

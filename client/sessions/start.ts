@@ -119,7 +119,7 @@ async function problemOf(asking: Asking, error: unknown): Promise<unknown> {
   const { temporal, session, taskQueue, tries } = asking;
   if (error instanceof WorkflowUpdateFailedError) {
     const why = error.cause?.message ?? error.message;
-    // What an earlier try did is not known: its answer was lost.
+    // The effect of an earlier try is unknown: its answer was lost.
     const doubt = tries > 1 ? ' (the server was asked before and did not answer: it may be this decision)' : '';
     return new ClientProblem('refused', `session ${session}: ${why}${doubt}`);
   }
@@ -182,7 +182,7 @@ export type StartOptions = OptionChanges & {
   /** Chosen here when absent. One that is open takes the options given, and null takes one of its own back. */
   readonly session?: string;
   readonly messageId?: MessageId;
-  /** What is not given, or null, of a session that is opened by this: one that is open keeps its own. */
+  /** Options for those not given, or null, when this opens the session: one that is open keeps its own. */
   readonly ifNew?: Partial<RunOptions>;
   /** For a session that is opened by this, where `session` names none: made with newSessionId(). */
   readonly newId?: string;

@@ -21,7 +21,7 @@ export type Activities = {
   readResult(input: ReadResult): Promise<RunResultFacts>;
 };
 
-/** What an activity answers with. An input, or what a heartbeat left, is sealed for the same activity, and is no answer. */
+/** The answer of an activity. Its input and its heartbeats are sealed for the same activity, and do not pass for an answer. */
 export type Answer<Result> = { readonly done: Result };
 
 /** Their name on the task queue: a worker of the user's own may have a `commit` too. */
@@ -52,7 +52,7 @@ export type OpenRun = {
   readonly options: RunOptions;
   /** The hooks of the session's start have not been asked yet. */
   readonly begins?: true;
-  /** What the workspace was for the session's runs so far; absent when a caller has just chosen it. */
+  /** The workspace of the session's runs so far; absent when a caller has just chosen it. */
   readonly place?: Place;
 };
 
@@ -67,7 +67,7 @@ export type RunOpened =
   | ({ readonly kind: 'opened'; readonly place?: Place } & RunSnapshot)
   | { readonly kind: 'refused'; readonly detail: string };
 
-/** What `call` came to, when it was cancelled and its worker could not say (L47). `step` is this look's own. */
+/** Finds the outcome of a `call` that was cancelled when its worker could not tell it (L47). `step` is this look's own. */
 export type FindReply = { readonly call: CallModel; readonly step: number };
 
 export type RunTool = {
@@ -91,7 +91,7 @@ export type RunTool = {
 export type ToolResult = OutcomeFacts | { readonly ask: Ask };
 
 /**
- * What needs a decision (L55). `inputHash`: SHA-256 of the input as JSON; a decision is for this input alone. When a hook changed the
+ * A call that needs a decision (L55). `inputHash`: SHA-256 of the input as JSON; a decision is for this input alone. When a hook changed the
  * input, the changed one is in the store under this hash. A question about another start of the call, because the
  * one before has no known outcome, is a `questionHash` (L40). `reason`: at most 500 characters.
  */

@@ -6,7 +6,7 @@ export const MODEL_ATTEMPT_DIED = 'ModelAttemptDied';
 /** A stored value is missing or does not match its hash. Not retried: the bytes will not come back by themselves. */
 export const STORE_CORRUPT = 'StoreCorrupt';
 
-// What stands in place of a payload that cannot be read. Payloads are decoded before any handler runs, so one that threw would
+// The value in place of a payload that cannot be read. Payloads are decoded before any handler runs, so one that threw would
 // fail the workflow task on every try; this is a value that everybody passes over.
 
 const MARK = 'perdure:undecodable';

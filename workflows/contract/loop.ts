@@ -35,10 +35,10 @@ export type Terminal =
 
 export type TerminalReason = Terminal['reason'];
 
-/** What a run may use up (L45, L51). */
+/** A limit that a run can reach (L45, L51). */
 export type RunLimit = 'cost' | 'tokens' | 'time' | 'turns';
 
-/** What stopped a run from outside (L47–L51): a person, a newer message, the session's cancellation, the runtime limit. */
+/** The stop of a run from outside (L47–L51): by a person, a newer message, the session's cancellation or the runtime limit. */
 export type StopCause = 'interrupt' | 'message' | 'cancel' | 'timeout';
 
 /** Tokens as the API counts them. */
@@ -73,7 +73,7 @@ export function costOf(usage: Usage, price: Price): number {
   return perMillion / 1_000_000;
 }
 
-/** What a run costs. `usd` is null as soon as one call's model has no known price. */
+/** The cost of a run. `usd` is null as soon as one call's model has no known price. */
 export type Spend = { readonly usage: Usage; readonly usd: number | null };
 
 export const noSpend: Spend = { usage: noUsage, usd: 0 };
@@ -82,7 +82,7 @@ export function addSpend(a: Spend, b: Spend): Spend {
   return { usage: addUsage(a.usage, b.usage), usd: a.usd === null || b.usd === null ? null : a.usd + b.usd };
 }
 
-/** What a run may still spend, of each limit that it has (L51): US dollars, and tokens of all kinds. */
+/** The rest of each limit that a run has (L51): US dollars, and tokens of all kinds. */
 export type Left = { readonly usd?: number; readonly tokens?: number };
 
 /** The limit that is used up, or null. */
@@ -96,13 +96,13 @@ export function totalTokens({ input, output, cacheRead, cacheWrite }: Usage): nu
   return input + output + cacheRead + cacheWrite;
 }
 
-/** What the machine needs to know of one model, in tokens. */
+/** The limits of one model that the machine needs, in tokens. */
 export type ModelLimits = {
   /** The context window. */
   readonly window: number;
   /** max_tokens of a request without an override (L26). */
   readonly outputCap: number;
-  /** What `outputCap` may be raised to: the model's own maximum, at most 64,000 (L26). */
+  /** The most that `outputCap` may be raised to: the model's own maximum, at most 64,000 (L26). */
   readonly raisedOutputCap: number;
   /** Null when it is not known. */
   readonly price: Price | null;

@@ -16,9 +16,9 @@ export type CallModel = AppendingStep & {
   readonly overloads?: number;
   /** Position of the model, absent for the primary (L19). */
   readonly model?: number;
-  /** What tools have changed for the calls after them (L38). */
+  /** Changes that tools made for the calls after them (L38). */
   readonly context?: ToolContextState;
-  /** What is left of the task budget since the first compaction, in tokens (L11). */
+  /** Tokens left of the task budget since the first compaction (L11). */
   readonly taskRemaining?: number;
   /** The last call of the run: the model is told to make no calls, and none would run (L51). */
   readonly wrapUp?: true;
@@ -26,7 +26,7 @@ export type CallModel = AppendingStep & {
   readonly left?: Left;
 };
 
-/** What context modifiers left (L38). Absent fields: as the run began. */
+/** The changes that context modifiers left (L38). An absent field is as the run began. */
 export type ToolContextState = {
   /** Absolute, inside the workspace. */
   readonly cwd?: string;
@@ -34,7 +34,7 @@ export type ToolContextState = {
   readonly allowedTools?: readonly string[];
 };
 
-/** What the loop acts on is a value; what Temporal should retry is thrown (L14). */
+/** A value for everything the loop acts on; whatever Temporal should retry is thrown (L14). */
 export type ModelResult =
   /** A whole reply, stored. No calls: the run may stop. `cut`: stopped by max_tokens after complete calls, the last one was cut (L15).
    * `problem`: why the final answer does not satisfy the run's schema (L53). */
@@ -110,7 +110,7 @@ export type Call = {
   readonly mayHaveBegun?: true;
 };
 
-/** What the loop needs to know of an outcome. Absent fields are false. */
+/** The facts of an outcome that the loop needs. Absent fields are false. */
 export type OutcomeFacts = {
   readonly error?: true;
   /** Stopped before it came to an end by itself: it neither failed nor succeeded (L34). */
@@ -127,9 +127,9 @@ export type OutcomeFacts = {
   readonly tokens?: number;
 };
 
-// What a step appends to the transcript, as the workflow says it: hashes, ids and the loop's own words.
+// The entries that a step appends to the transcript, as the workflow names them: hashes, ids and the loop's own words.
 
-/** What every step is given that stores something: it appends to `head`, or stores nothing. `step` names its live file. */
+/** The input of every step that stores something: it appends to `head`, or stores nothing. `step` names its live file. */
 export type AppendingStep = {
   readonly head: Hash | null;
   readonly append: readonly Append[];
@@ -188,13 +188,13 @@ export type Notice =
   | { readonly kind: 'token_budget'; readonly spent: number; readonly budget: number }
   /** Told to the model: why its final answer will not do (L53). */
   | { readonly kind: 'structured_output'; readonly problem: string }
-  /** What a hook adds to the conversation. Told to the model. */
+  /** A text that a hook adds to the conversation. Told to the model. */
   | { readonly kind: 'hook_context'; readonly hook: string; readonly text: string }
   /** Files the agent has read or written that someone else changed since (L43). Told to the model. */
   | { readonly kind: 'files_changed'; readonly paths: readonly string[]; readonly files?: readonly SeenFile[] }
   /** A notification or a memory (L43). Told to the model. */
   | { readonly kind: 'attachment'; readonly source: string; readonly text: string }
-  /** What the last batch of calls did, in a line, for people (L42). */
+  /** The last batch of calls in a line, for people (L42). */
   | { readonly kind: 'batch_summary'; readonly text: string }
   /** For people; `spent`: autocompact is off for the rest of the run (L10). */
   | { readonly kind: 'compaction_failed'; readonly detail: string; readonly spent: boolean }

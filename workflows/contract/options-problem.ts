@@ -173,7 +173,7 @@ function text(name: string, value: unknown, most: number): string | undefined {
   return value.length <= most ? undefined : `the ${name} has ${value.length} characters: give at most ${most}`;
 }
 
-// What a message changes of its session's options: one is given anew, or taken back with null (L57).
+// Changes that a message makes to its session's options: one is given anew, or taken back with null (L57).
 
 /** A workspace cannot be taken back: its null stays, and is refused where options are checked. */
 export function withChanges<Options extends Partial<RunOptions>>(options: Options, changes: OptionChanges): Options {

@@ -12,7 +12,7 @@ const LISTS: readonly string[] = ['allow', 'deny', 'ask'] satisfies (keyof Permi
 /** All lists together have at most so many rules, and one rule so many characters. */
 const MOST_RULES = 1_000;
 const MOST_CHARACTERS = 500;
-/** What one glob may stand for, once its braces are expanded. */
+/** The most globs that one may stand for, once its braces are expanded. */
 const MOST_ALTERNATIVES = 256;
 const PATH_TOOLS: readonly string[] = ['read', 'write', 'edit', 'glob', 'grep'];
 

@@ -6,11 +6,11 @@ import type { Terminal, TerminalReason, TransitionReason, Usage } from './loop.t
 /** The name under which workflows/index.ts exports it. */
 export const WORKFLOW_TYPE = 'perdure.agentSession';
 export const TASK_QUEUE = 'perdure';
-/** What ends or records has a queue, and so slots, of its own. The worker of a task queue polls both. */
+/** Activities that end or record have a queue, and so slots, of their own. The worker of a task queue polls both. */
 export const recordsQueue = (taskQueue: string): string => `${taskQueue}-records`;
 /**
  * Signals: `message` takes a UserMessage, `snip` positions of entries (L7), `interrupt` and `resume` (end a parking early) a SignalOnce.
- * What is none of these is passed over.
+ * Any other signal is passed over.
  */
 export const SIGNALS = { message: 'message', interrupt: 'interrupt', resume: 'resume', snip: 'snip' } as const;
 /** Sent again under the same id it counts once, for nobody may stop a run that he did not mean (L61). It says which signal it is of. */
@@ -26,7 +26,7 @@ export const QUERIES = { view: 'view' } as const;
 export const PHASE_ATTRIBUTE = 'PerdurePhase';
 /** Memo key holding a Configuration: absent where any worker that stays may work on the session. Set at the start, kept. */
 export const CONFIGURATION_KEY = 'perdureConfiguration';
-/** What a session was begun with, as people know it; neither name nor file: a program's own. Its task queue says which workers do. */
+/** The configuration a session was begun with, as people know it; without name and file it is a program's own. The task queue says which workers have it. */
 export type Configuration = { readonly name?: string; readonly file?: string };
 /** Memo key holding a SessionMemo: what a client can know of a session from visibility alone, with no worker alive. */
 export const MEMO_KEY = 'perdure';
@@ -45,7 +45,7 @@ export type PermissionRules = {
 
 export type Phase = 'running' | 'waiting_approval' | 'parked' | 'idle' | 'closed';
 
-/** What a caller may choose for a run. Anything absent is the worker's default, snapshotted when the run starts (L57). */
+/** The options of a run. Each that is absent is the worker's default, snapshotted when the run starts (L57). */
 export type RunOptions = {
   readonly cwd: string;
   readonly model?: string;
@@ -155,7 +155,7 @@ export type HandoverLimits = {
   readonly iterations?: number;
 };
 
-/** What a worker that takes over has to replay: after a kill it does so for all its sessions at once. */
+/** These bound the history that a worker replays when it takes over: after a kill it does so for all its sessions at once. */
 export const defaultHandover: HandoverLimits = { events: 400, betweenRuns: 300, signals: 5_000 };
 
 /** A run's summary and its handover name at most this many of its messages: payloads stay small. */
@@ -173,7 +173,7 @@ export const LONGEST_REASON = 2_000;
 /** Entries that can wait to be snipped: one request names no more. */
 export const MOST_SNIPS = 1_000;
 
-/** What a run came to, kept in the session's memo and in the transcript's `run_ended` entry. */
+/** The end of a run, kept in the session's memo and in the transcript's `run_ended` entry. */
 export type RunSummary = {
   /** 1 for the session's first run. */
   readonly run: number;

@@ -70,7 +70,7 @@ function absorbSummary(state: RunState, event: ModelEnded | ToolsRan): RunState 
   const { summary, overtaken } = event;
   const billed = overtaken ? { ...state, spend: addSpend(state.spend, overtaken) } : state;
   if (!summary) return billed;
-  // What was pending at a cut reply may be stored with it: what came meanwhile was not, and follows it.
+  // Entries that were pending at a cut reply may be stored with it; those that came meanwhile were not, and follow it.
   const isCut = event.kind === 'model' && event.result.kind === 'cut_off';
   const pending = isCut ? state.pending : [...state.pending, ...summaryAppend(summary)];
   return { ...billed, pending, spend: addSpend(billed.spend, summary.spend), pendingSummary: null };
@@ -121,7 +121,7 @@ function countFailures(failing: RunState['failing'], { calls, results }: ToolsRa
   return count;
 }
 
-// What a compaction or a staging of collapses leaves in the state (L8–L11).
+// The effect of a compaction, or of a staging of collapses, on the state (L8–L11).
 
 /** Compactions at most this many turns apart are close (L10). */
 const CLOSE_TURNS = 2;
@@ -188,7 +188,7 @@ function asIs(state: RunState, { head, freed = 0, tokens }: Extract<Compacted, {
 }
 
 /**
- * What the last reply counted may be in sight no longer: snipped (L7), or a message that was too large and is shown in part (L6).
+ * Entries that the last reply counted may be out of sight now: snipped (L7), or too large and shown in part (L6).
  * `tokens` is an estimate of all that is shown, so that it may lower the number and never raises it.
  */
 function recounted(state: RunState, tokens = Infinity): RunState {
@@ -207,7 +207,7 @@ function shrunk(state: RunState, { head, freed }: ShrunkResults): RunState {
   return { ...stored(state, head, freed), compaction };
 }
 
-/** What was pending is in the transcript now, and not in what the last reply counted; of what it did count, less is shown. */
+/** The pending entries are in the transcript now, and the last reply did not count them; of those it did count, less is shown. */
 function stored(state: RunState, head: Hash, freed: number): RunState {
   const newerTokens = state.newerTokens + pendingTokens(state.pending);
   const contextTokens = Math.max(0, state.contextTokens - freed);

@@ -19,7 +19,7 @@ export function batches(calls: readonly Call[]): readonly (readonly Call[])[] {
   return planned;
 }
 
-// What context modifiers leave for the calls after them, in the model's order, whatever finished first (L38).
+// The changes that context modifiers leave for the calls after them, in the model's order, whatever finished first (L38).
 
 /** `results` in the model's order; undefined for a call that has none yet. */
 export function contextAfter(

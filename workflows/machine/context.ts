@@ -38,7 +38,7 @@ export function newestTokens(pending: readonly Append[]): number {
   return pendingTokens(pending.filter(({ kind }) => kind === 'user'));
 }
 
-// What the state says of the next model call, beside what every step is given.
+// The facts of the next model call that the state knows, beside those that every step is given.
 
 /** Absent fields are as a run begins with: the input of a plain call stays short. */
 export function modelInput(state: RunState, rules: Rules): Omit<CallModel, keyof AppendingStep> {
@@ -75,7 +75,7 @@ function modelPosition({ modelPosition: position }: RunState): Pick<CallModel, '
   return position === 0 ? {} : { model: position };
 }
 
-// What the state and the move say of a compaction or a staging, beside what every step is given.
+// The facts of a compaction or a staging that the state and the move know, beside those that every step is given.
 
 type Input<Step> = Omit<Step, keyof AppendingStep>;
 

@@ -36,7 +36,7 @@ export type ModelEnded = {
   readonly step: number;
   readonly stop: StopCause | null;
   readonly summary?: BatchSummary;
-  /** What summaries were billed that were overtaken by the next batch (L51). */
+  /** The bill of summaries that the next batch overtook (L51). */
   readonly overtaken?: Spend;
 };
 
@@ -89,7 +89,7 @@ export type Move =
 /** A reply that was cut, as it was stored with all that was pending, and what the API counted of it. */
 export type CutReply = Pick<Extract<ModelResult, { kind: 'cut_off' }>, 'head' | 'contextTokens'>;
 
-/** What `perform` is asked to do; the rest the loop does by itself. */
+/** The moves that `perform` carries out; the loop does the rest by itself. */
 export type Performed = Exclude<Move, { do: 'go_round' | 'end' | 'commit_collapses' | 'lower_cap' | 'wrap_up' }>;
 
 export type Transition =

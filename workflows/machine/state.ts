@@ -8,9 +8,9 @@ import { noSpend, type RunLimit, type Spend, type TransitionReason } from '../co
 export const KEPT_TRANSITIONS = 32;
 
 export type RunState = {
-  /** What the transcript is, up to the last thing stored. */
+  /** The transcript's head: everything stored so far. */
   readonly head: Hash | null;
-  /** What happened since and goes with the next call or commit, in this order. */
+  /** Entries since then, in order: they go with the next call or commit. */
   readonly pending: readonly Append[];
   /** From 1. The prompt opens turn 1, each `next_turn` another. */
   readonly turn: number;
@@ -20,7 +20,7 @@ export type RunState = {
   readonly recoveries: number;
   /** max_tokens raised by `max_output_tokens_escalate`, else null (L26). */
   readonly capOverride: number | null;
-  /** What the API lets the model that is called now answer with at most, in tokens, once it has said so (L26). */
+  /** The most tokens that the API lets the current model answer with, once it has said so (L26). */
   readonly maxOutput: number | null;
   /** The cut reply that a request with a raised cap is to replace (L26): kept after all when the API refuses that (L27). */
   readonly replaced: ReplacedReply | null;
@@ -47,7 +47,7 @@ export type RunState = {
   readonly contextTokens: number;
   /** Estimate of the outcomes since (L10). */
   readonly newerTokens: number;
-  /** What committing each staged collapse would save, oldest first (L9). */
+  /** The tokens that committing each staged collapse would save, oldest first (L9). */
   readonly staged: readonly number[];
   readonly compaction: CompactionTracking;
   /** Left of the task budget since the first compaction (L11). */
@@ -55,7 +55,7 @@ export type RunState = {
   readonly tokenBudget: BudgetTracker;
   /** `structured_output_retry` in this run (L53). */
   readonly structuredRetries: number;
-  /** What context modifiers left (L38). */
+  /** The changes that context modifiers left (L38). */
   readonly toolContext: ToolContextState | null;
   /** The batch whose summary is being made beside the next call, and what is needed to make it again (L42). */
   readonly pendingSummary: PendingSummary | null;
@@ -92,7 +92,7 @@ export type BudgetTracker = {
 
 export type PendingSummary = { readonly head: Hash; readonly append: readonly Append[]; readonly iteration: number };
 
-/** What a session knows of its context when a run begins: the transcript outlives the run. */
+/** The context a session knows of when a run begins: the transcript outlives the run. */
 export type ContextFacts = Pick<RunState, 'contextTokens' | 'staged'>;
 
 export const noContext: ContextFacts = { contextTokens: 0, staged: [] };

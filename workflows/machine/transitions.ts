@@ -74,7 +74,7 @@ function otherResets(
   }
 }
 
-/** What was pending is stored with it, and counted. */
+/** The pending entries are stored with it, and counted. */
 export function keepCut(state: RunState, { head, contextTokens }: CutReply): RunState {
   return { ...state, head, pending: [], contextTokens, newerTokens: 0 };
 }
