@@ -37,7 +37,7 @@ export async function within<Value>(
   }
 }
 
-/** What `sent` resolves to; `late` when that takes more than `ms`, or someone is in a hurry. */
+/** Resolves as `sent` does; with `late` when that takes more than `ms`, or someone is in a hurry. */
 export async function inTime<T>(sent: Promise<T>, late: T, ms: number, hurry?: AbortSignal): Promise<T> {
   const over = new AbortController();
   const enough = hurry ? AbortSignal.any([over.signal, hurry]) : over.signal;
@@ -48,7 +48,7 @@ export async function inTime<T>(sent: Promise<T>, late: T, ms: number, hurry?: A
   }
 }
 
-/** What has arrived already is not late, however great the hurry. */
+/** A value that has arrived already is not late, however great the hurry. */
 async function isOver(ms: number, enough: AbortSignal): Promise<void> {
   await pause(ms, enough);
   await turn();

@@ -29,13 +29,13 @@ export type Attempt = {
    * that its work was given to another. Costs nothing while the server cannot have done so yet; `now` asks it in any case.
    */
   fence(when?: 'now'): Promise<boolean>;
-  /** What an earlier attempt of this activity left with `remember`. */
+  /** The value that an earlier attempt of this activity left with `remember`. */
   readonly remembered: unknown;
   /** For the next attempt, should this one fail or be lost. Sent with the next heartbeat, or at once when `now`. */
   remember(details: unknown, when?: 'now'): void;
 };
 
-/** What an activity does, without Temporal. */
+/** The body of an activity, without Temporal. */
 export type Body<Input, Output> = (attempt: Attempt, input: Input) => Promise<Output>;
 
 /** Not a stop (L50): the attempt is over, the run goes on elsewhere, with nothing of this attempt. */
@@ -207,7 +207,7 @@ function meaningOf(error: unknown): 'current' | 'lost' | 'unknown' {
   return isLost ? 'lost' : 'unknown';
 }
 
-// What this worker cannot take and another may: not a failure of the run. It is tried again after a while, until one takes it.
+// Work that this worker cannot take and another may is not a failure of the run. It is tried again after a while, until one takes it.
 
 const kinds = ['NewerVersion', 'NoRealModel', 'HooksMissing', 'StopsOnly', 'KeyMissing'] as const;
 

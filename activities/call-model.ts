@@ -50,7 +50,7 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
         return await finish(live, await endWithout({ attempt, record, live, tries }, stop));
       }
       const collected = await collect(deps, config, given, told.entries);
-      // What the superseded request has shown is not news.
+      // Events of the superseded request are not news.
       if (input.supersedes === undefined) announce(live, collected);
       const base = prepare(deps, given, collected);
       const chosen = chosenModel(config, input.model);
@@ -74,7 +74,7 @@ function opened(
   return live.open({ session, step, attempt: number, activity: 'callModel', ...replaced, ...again });
 }
 
-/** What prompt hooks said, then what is attached (L43). */
+/** Collects the words of prompt hooks, then the attachments (L43). */
 async function collect(
   deps: Deps,
   config: RunConfig,
@@ -84,7 +84,7 @@ async function collect(
   return [...told, ...(await deps.attachments.collect(config, { view, added: [...added, ...told] }))];
 }
 
-/** What is left of a wait that an attempt before this one was asked for: none, thrown for Temporal, or a parking (L14). */
+/** The rest of a wait that an earlier attempt was asked for: none, thrown for Temporal, or a parking (L14). */
 async function stillWaiting(
   step: Pick<ModelStep, 'deps' | 'attempt' | 'input' | 'config' | 'live' | 'record'>,
   before: Tries,
@@ -95,12 +95,12 @@ async function stillWaiting(
   return endWithout({ ...step, tries }, await died(step, tries, afterWait(wait, tries, step.config)));
 }
 
-/** What is stored before the reply: what the workflow gave, what is collected here, and what the view is to become (L6–L8). */
+/** The entries stored before the reply: the workflow's, those collected here, and those that change the view (L6–L8). */
 function prepare(deps: Deps, given: Extended, collected: readonly Entry[]): Extended {
   return deps.transcripts.prepared({ ...given, added: [...given.added, ...collected] }, deps.now());
 }
 
-/** What earlier attempts left; or the counts of the calls before a parking. */
+/** Returns the counts that earlier attempts left, or those of the calls before a parking. */
 function triesSoFar({ remembered }: Attempt, { failures = 0, overloads = 0 }: CallModel): Tries {
   return { ...noTries, failures, overloads, ...(remembered as Partial<Tries> | undefined) };
 }
@@ -127,7 +127,7 @@ function offered({ deps, input, config }: ModelStep): Deps['tools']['definitions
   return deps.tools.definitions.filter(({ name }) => limits.every((names) => names.includes(name)));
 }
 
-// What a model call came to that was stopped without saying so, because its worker was gone: its stored reply, or nothing (L39, L47).
+// Finds the outcome of a model call that was stopped when its worker was gone: its stored reply, or nothing (L39, L47).
 // Recording that there is nothing is a fence: an attempt that is still alive somewhere stores no reply after it, and so begins no
 // call either. What became of the calls of a reply is asked of `runTool`.
 
@@ -140,7 +140,7 @@ export function findReply(deps: Deps): (attempt: Attempt, input: FindReply) => P
     const record = stepRecord<ModelResult>(deps.store, attempt, chain, call);
     const known = (await record.read()) ?? (await record.record(nothing)).result;
     if (!('head' in known)) return known;
-    // What the lost attempt has shown is void, whatever it said last: it is told again here.
+    // The events of the lost attempt are void, whatever it said last: they are told again here.
     const place = { session, step, attempt: number, activity: 'callModel', supersedes: call.step } as const;
     const live = deps.live.open({ ...place, retells: call.step });
     return orDied(live, async () => {
@@ -152,7 +152,7 @@ export function findReply(deps: Deps): (attempt: Attempt, input: FindReply) => P
   };
 }
 
-// What a model call appends before its reply, told to watchers. Of what a request appends again, only its own transition is news, and
+// The entries before the reply, told to watchers. Of those that a request appends again, only its own transition is news, and
 // that it is the last (L26, L51).
 
 function announceGiven(live: LiveWriter, call: CallModel, { added }: Extended): void {
@@ -177,7 +177,7 @@ async function retellStored(
 ): Promise<void> {
   const view = 'head' in known ? await transcripts.view(session, known.head) : null;
   if (!view || !lastReply(view)) return;
-  // What was collected for it; the reply itself is told below.
+  // The entries collected for it; the reply itself is told below.
   announce(live, view.from(given.view.length + given.added.length));
   retellLast({ tools }, live, view);
 }

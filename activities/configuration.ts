@@ -32,7 +32,7 @@ export type RunConfig = {
   readonly scripted: boolean;
   /** Tokens of extended thinking; null when off (L59). */
   readonly thinkingTokens: number | null;
-  /** What the final answer must satisfy (L53). */
+  /** The schema that the final answer must satisfy (L53). */
   readonly outputSchema: Readonly<Record<string, unknown>> | null;
   /** Caller's, system context and user context, joined (L58). */
   readonly system: string;

@@ -59,7 +59,7 @@ export type EndedRun = {
   readonly signal: AbortSignal;
 };
 
-/** What a run gets when its caller did not choose (L57). */
+/** The options of a run whose caller did not choose (L57). */
 export type RunDefaults = {
   readonly model: string;
   readonly fallbackModels: readonly string[];

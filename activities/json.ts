@@ -11,7 +11,7 @@ export function deeperThan(value: unknown, limit: number): boolean {
   return false;
 }
 
-// What stands for the input of a call that is not one JSON text. The API takes back only an object; the text is kept in it, and such
+// The stand-in for the input of a call that is not one JSON text. The API takes back only an object; the text is kept in it, and such
 // a call is answered with an error, whatever its tool would accept (L15, L28).
 
 /** Levels: what is nested deeper cannot be written as JSON again, and no tool has a use for it. */

@@ -2,7 +2,7 @@
 
 export type LogLevel = 'info' | 'warn' | 'error';
 
-/** What a line is about, as far as it is known. */
+/** The subject of a line, as far as it is known. */
 export type LogFields = {
   readonly session?: string;
   readonly query?: string;

@@ -20,7 +20,7 @@ export function runStopHooks(deps: Deps): (attempt: Attempt, input: RunStopHooks
     return orDied(live, async () => {
       const text = finalText(await deps.transcripts.view(session, head));
       const ran = await deps.hooks.stop(hookContext(config, { iteration, signal }, live), { text, active });
-      // What the hooks would have said, another attempt finds out.
+      // Another attempt finds out what the hooks would have said.
       if (isGivenUp(attempt)) throw givenUp(attempt);
       await live.end({ type: 'fate', fate: 'done' });
       return attempt.abortedBy() === 'stop' ? { verdict: { kind: 'passed' }, failed: [] } : ran;

@@ -42,7 +42,7 @@ export function clip(text: string, limit = 2_000): string {
 /** The text without the secrets of this process. */
 export type Redact = (text: string) => string;
 
-// What is said of an error that is not ours.
+// Returns the words for an error that is not ours.
 
 /** The first line of an error's message, for the end of a sentence. */
 export function reasonOf(error: unknown): string {
@@ -60,7 +60,7 @@ export function codeOf(error: unknown): string | undefined {
 // characters, marks that turn the direction of text around, and what no one sees are shown by their names, and nothing is left out. Line
 // breaks and tabs stay.
 
-/** What acts on a terminal, and what takes no room: also lone halves of characters. */
+/** Characters that act on a terminal or take no room, lone halves of characters too. */
 const UNSEEN = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
 /** Joiners and variation selectors that make one picture of two, and joiners of scripts that are written with them. */
 const JOINED =

@@ -5,9 +5,9 @@ import type { Subject } from './subjects.ts';
 import { median } from './table.ts';
 
 type Measured = {
-  /** Of the worker's process, a turn. */
+  /** CPU time of the worker's process, a turn. */
   readonly cpuMs: number;
-  /** Of the processes that it started, a turn. */
+  /** CPU time of the processes that it started, a turn. */
   readonly startedMs: number;
   /** From the first event of any session to the last of any. */
   readonly wallMs: number;

@@ -1,4 +1,4 @@
-// What workflows left in their histories: events, bytes and times, read back from the server.
+// Reads what workflows left in their histories from the server: events, bytes and times.
 import type { Client } from '@temporalio/client';
 import proto, { type temporal } from '@temporalio/proto';
 

@@ -1,4 +1,4 @@
-// What one durable one-tool turn costs, beside the engine's floor (two no-op activities a turn), on one server in one sitting, interleaved:
+// The cost of one durable one-tool turn, beside the engine's floor (two no-op activities a turn), on one server in one sitting, interleaved:
 // in a session alone, or with `density` in fifty at once. Names of subjects take those alone, beside the floor; `--rounds` how often
 // (2); `--json` prints one JSON object.
 import { parseArgs } from 'node:util';

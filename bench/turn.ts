@@ -9,7 +9,7 @@ type Measured = { readonly events: number; readonly bytes: number; readonly ms: 
 type Row = Measured & { readonly subject: Subject; readonly turn: number };
 
 export type TurnRow = Row & {
-  /** What `ms` and `cpuMs` are of the floor's at the same turn. */
+  /** `ms` and `cpuMs` as shares of the floor's at the same turn. */
   readonly ratio: number;
   readonly cpuRatio: number;
 };

@@ -26,7 +26,7 @@ export type Usage = { readonly samples: readonly (readonly [at: number, cpu: num
 /** Milliseconds between samples: a turn takes some, and a sample some microseconds. */
 const EVERY_MS = 5;
 
-/** Of `cutime` and `cstime` in /proc/self/stat. */
+/** The unit of `cutime` and `cstime` in /proc/self/stat. */
 const TICK_MS = 10;
 
 const samples: [number, number][] = [];

@@ -25,7 +25,7 @@ export async function bundleWorkflows(): Promise<string> {
 if (process.argv[1] === fileURLToPath(import.meta.url))
   void bundleWorkflows().then((code) => writeFile(bundlePath(), code));
 
-// What only the build makes, and a process that runs from sources needs as well: Temporal takes some of our files by their path.
+// Files that only the build makes, and that a process running from sources needs as well: Temporal takes some of our files by path.
 
 /** In dist/, found from sources and from built files alike. */
 export function builtFile(path: string): string {

@@ -28,7 +28,7 @@ export type WorkerSettings = {
   readonly drainMs?: number | undefined;
 };
 
-/** What `startWorker` runs. */
+/** The workers of one process, as `startWorker` runs them. */
 export type PairedWorker = {
   /** Until both have ended: after `shutdown`, or because one of them died of something, which it rejects with. */
   run(): Promise<void>;

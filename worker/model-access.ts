@@ -22,12 +22,12 @@ export async function modelAccess(env: NodeJS.ProcessEnv): Promise<ModelAccess> 
     const client = new Anthropic({ apiKey: 'scripted', authToken: null, baseURL: server.url, logLevel: 'off' });
     return { model: anthropicModel(client), scripted: true, close: server.close };
   }
-  // What goes wrong is said by the loop, once.
+  // The loop reports failures, once.
   const client = new Anthropic({ ...modelSettings(env), logLevel: 'off', fetch: boundedFetch(fetch) });
   return { model: anthropicModel(client), scripted: false, close: () => Promise.resolve() };
 }
 
-// What one answer of a model server may come to, as it is after decompression: a server that streams without end, or a few kilobytes
+// The most bytes that one answer of a model server may have, after decompression: a server that streams without end, or a few kilobytes
 // that unpack into gigabytes, end their attempt with a sentence (L14), and not the worker.
 
 type Fetch = NonNullable<NonNullable<ConstructorParameters<typeof Anthropic>[0]>['fetch']>;
@@ -78,7 +78,7 @@ function tooLarge(what: string, most: number): Error {
   return new Error(`${what} is larger than ${most / 1024 / 1024} MiB: no reply of a model is so large`);
 }
 
-// What the environment says of the model API, checked. Loads nothing: commands ask here before they start anything.
+// Checks what the environment says of the model API. Loads nothing: commands ask here before they start anything.
 
 type ModelSettings = {
   readonly apiKey: string | null;

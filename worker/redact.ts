@@ -72,7 +72,7 @@ function anyEscape(character: string): string {
   return `(?:${[literal, percent, unicode, ...(others[character] ?? [])].join('|')})`;
 }
 
-/** What else stands for it: base64 for URLs, a blank in a query, JSON's short escapes. */
+/** Its other spellings: base64 for URLs, a blank in a query, JSON's short escapes. */
 const others: Readonly<Record<string, readonly string[]>> = {
   '+': ['-'],
   '/': ['_', `${ESCAPE}/`],

@@ -129,7 +129,7 @@ async function closeUnlessHeld(connection: NativeConnection): Promise<void> {
   }
 }
 
-/** What the worker used is closed when it has ended, however it ended. */
+/** Closes everything the worker used when it has ended, however it ended. */
 async function ended(finished: Promise<void>, closing: readonly Close[]): Promise<void> {
   try {
     await finished;

@@ -17,7 +17,7 @@ import { type SeenFiles, seenFiles } from '../transcript/view/seen-files.ts';
 export type Attachments = {
   /** A run opened or an iteration ended: providers are asked, and nobody waits for them. Never throws. */
   prefetch(config: RunConfig): void;
-  /** What comes after `extended`. Until a reply is stored, the same again. Throws nothing of its own. */
+  /** Returns the entries to append after `extended`. Until a reply is stored, the same again. Throws nothing of its own. */
   collect(config: RunConfig, extended: Extended): Promise<readonly Entry[]>;
 };
 

@@ -30,7 +30,7 @@ export type Prefetch = {
   /** Asks every provider that is not being asked for this session already. Never throws. */
   start(context: Omit<AttachmentContext, 'signal'>): void;
   /**
-   * What has settled, in the order of the providers. For the same `since` it is given again: a request that came to nothing took
+   * Returns the texts that have settled, in the order of the providers. For the same `since` it is given again: a request that came to nothing took
    * nothing with it.
    */
   take(session: SessionId, since: number): readonly Attachment[];

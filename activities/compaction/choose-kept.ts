@@ -26,7 +26,7 @@ const SHARES: Readonly<Record<'auto' | 'reactive', Shares>> = {
 const PROMPTS_SHARE = 0.25;
 
 export type Kept = {
-  /** What is summarised, oldest first; the prompts that stay are among it, for what they say. */
+  /** The entries to summarise, oldest first; the prompts that stay are among them, for their words. */
   readonly old: readonly Item[];
   readonly from: number;
   readonly prompts: readonly number[];
@@ -43,7 +43,7 @@ export function chooseKept(
   const runStarts = runStartsOf(entries);
   const { shrunkBefore } = marks;
   const blocks = blocksOf({ shown, shrunkBefore, bodies }, runStarts);
-  // What the API has refused is more than its window holds, whatever we believe of that.
+  // A request that the API refused is more than its window holds, whatever we believe.
   const there = blocks.reduce((sum, block) => sum + block.characters, 0);
   const characters = trigger === 'reactive' ? Math.min(fitting, there) : fitting;
   const first = firstKept(blocks, SHARES[trigger], characters, marks.boundary?.from ?? 0);
@@ -128,7 +128,7 @@ export async function scaleOf(
   };
 }
 
-/** What has gone out of sight since need not be whole: null, and the estimates stand. */
+/** An entry that has gone out of sight since need not be whole: null, and the estimates stand. */
 async function bodiesThen({ bodies }: Pick<Transcripts, 'bodies'>, entries: readonly Entry[]): Promise<Bodies | null> {
   try {
     return await bodies(entries);

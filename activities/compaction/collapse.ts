@@ -177,7 +177,7 @@ function firstNew(blocks: readonly Block[]): number {
   return at;
 }
 
-/** What a person said in this run stays as it is; so does what stands for something else already. */
+/** A person's words in this run stay as they are; so do short forms. */
 function mayShrink({ items, kind, open, from }: Block, run: number, begin: number): boolean {
   if (open || from < begin) return false;
   const asIs = items.some(

@@ -91,7 +91,7 @@ async function made(step: Step): Promise<Compacted> {
   return storeShrunk(deps, record, shrunk, (marked) => ({ ...result, ...marked }));
 }
 
-/** What was counted has been snipped since (L7), or is shown in part (L6). What the API has refused does not fit. */
+/** Counted entries have been snipped since (L7), or are shown in part (L6). A request that the API has refused does not fit. */
 function fits({ input, config }: Step, tokens: number): boolean {
   const { window } = chosenModel(config, input.model).model;
   return input.trigger === 'auto' && tokens < config.rules.compaction.critical * window;
@@ -103,7 +103,7 @@ function keptOf({ input, config }: Step, entries: readonly Entry[], bodies: Bodi
   return chooseKept(entries, bodies, { characters, trigger: input.trigger });
 }
 
-/** What is staged is committed before a summary is made (L9); when the API has refused the request that has been done. */
+/** Staged collapses are committed before a summary is made (L9); when the API has refused the request that has been done. */
 function withStaged(base: Extended, { trigger }: Compact): Extended {
   const { length: count } = readMarks(entriesOf(base)).staged;
   if (trigger === 'reactive' || count === 0) return base;

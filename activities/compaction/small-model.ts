@@ -8,7 +8,7 @@ import { maxOutputIn } from '../model/classify.ts';
 import { noTries, type Tries } from '../model/failed-attempt.ts';
 import type { RunConfig, RunModel } from '../configuration.ts';
 
-/** What compactions, collapses and batch summaries need of the world. */
+/** The dependencies of compactions, collapses and batch summaries. */
 export type SummaryDeps = Pick<
   Deps,
   'store' | 'live' | 'transcripts' | 'config' | 'model' | 'redact' | 'scripted' | 'hooks' | 'now' | 'random'

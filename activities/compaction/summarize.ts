@@ -82,7 +82,7 @@ function strictlySmaller(work: Summarizing, summary: string): Summarized {
   };
 }
 
-// What the small model is asked (L9, L10, L42). Fixed texts.
+// The questions to the small model (L9, L10, L42). Fixed texts.
 
 const SUMMARY_SYSTEM =
   'You summarise the older part of a conversation between a user and an AI agent that works with tools, so that the agent can go ' +

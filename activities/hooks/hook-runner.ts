@@ -7,7 +7,7 @@ import type { Hold } from './run-command.ts';
 import { hookName, runHook, type HookEnd } from './run-hook.ts';
 
 type HookRunnerOptions = {
-  /** What commands get an allow-listed part of. */
+  /** The environment, of which commands get an allow-listed part. */
   readonly env: NodeJS.ProcessEnv;
   /** For commands that are to be held as those of the agent are. */
   readonly hold?: Hold;

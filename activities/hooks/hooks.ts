@@ -35,7 +35,7 @@ export type HookEvent =
 
 export type HookFailure = { readonly hook: string; readonly detail: string };
 
-/** What hooks add to the conversation, each with its hook's name. */
+/** The texts that hooks add to the conversation, each with its hook's name. */
 export type HookText = { readonly hook: string; readonly text: string };
 
 export type PreToolVerdict = {
@@ -107,7 +107,7 @@ export type HookRunner = {
 // How hooks are written down: per kind a list of functions or commands, each with what it is told and what it may answer.
 // A command gets what a function gets, as one line of JSON, and answers the same.
 
-/** What every hook is told. `cwd` is the workspace, null where there is no run. */
+/** The facts that every hook is told. `cwd` is the workspace, null where there is no run. */
 type Told<Name extends HookName> = {
   readonly hook: Name;
   readonly session: string;
@@ -197,7 +197,7 @@ export type Hook<Name extends HookName> = HookFunction<Name> | FunctionHook<Name
 /** All hooks of a worker. Those of a kind run side by side; preTool hooks one after the other, each on the input the last left. */
 export type HookConfig = { readonly [Name in HookName]?: readonly Hook<Name>[] | undefined };
 
-// What every hook of a run is told, and how its failures are told to people.
+// The facts that every hook of a run is told, and how its failures are told to people.
 
 /** With `live`, watchers see each hook start and end (L60). */
 export function hookContext(

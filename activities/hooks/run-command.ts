@@ -21,7 +21,7 @@ type CommandRun = {
   readonly input: string;
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
-  /** What the command gets an allow-listed part of. */
+  /** The environment, of which the command gets an allow-listed part. */
   readonly env: NodeJS.ProcessEnv;
   readonly atExit: AtExit;
   /** Holds it as commands of the agent are held. */

@@ -43,7 +43,7 @@ function stricter(one: Decision, other: Decision): Decision {
   return strictness[other.kind] > strictness[one.kind] ? other : one;
 }
 
-// What stop hooks make of a finished reply: one that prevents outweighs those that block; who failed is no vote (L30).
+// The verdict of stop hooks on a finished reply: one that prevents outweighs those that block; a failed hook has no vote (L30).
 
 export function stopVerdict(ran: readonly HookRan<'stop'>[]): StopHooksRan {
   const failed = failures(ran);
@@ -60,7 +60,7 @@ export function stopVerdict(ran: readonly HookRan<'stop'>[]): StopHooksRan {
   return { verdict: { kind: 'blocked', text: clip(blocked.join('\n\n'), WORKFLOW_LIMIT) }, failed };
 }
 
-// What came of hooks that ran, read together: who failed, what is told to the model, whether the run is to end.
+// The answers of hooks that ran, read together: who failed, what the model is told, whether the run ends.
 
 /** How one hook of a kind ended. */
 type HookRan<Name extends HookName> = { readonly hook: string; readonly end: HookEnd<Name> };

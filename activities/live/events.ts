@@ -101,7 +101,7 @@ export type LiveFate =
 export type LiveLine = LiveHeader | LiveEvent | LiveFate;
 
 /**
- * What a watcher is given: events with their place, and tombstones for what became void (L16). Step 0 is no step of the session: its
+ * The items that a watcher is given: events with their place, and tombstones for what became void (L16). Step 0 is no step of the session: its
  * events are told from the transcript, and `attempt` is the position of the reply they belong to.
  */
 export type Watched =
@@ -112,11 +112,11 @@ export type Watched =
       readonly attempt: number;
       readonly iteration: number | null;
       readonly why: string;
-      /** What the attempt showed is not void: it is stored, and told again. */
+      /** The attempt's events are not void: they are stored, and told again. */
       readonly retold?: true;
     };
 
-/** What a follower of the channel is given: also where what an attempt showed has become part of the transcript. */
+/** The items that a follower of the channel is given: also that an attempt's events have become part of the transcript. */
 export type Told = Watched | Stored;
 
 export type Stored = { readonly type: 'stored'; readonly step: number; readonly attempt: number; readonly head: Hash };

@@ -28,7 +28,7 @@ export function folderChanges(folder: string, signal: AbortSignal): FolderChange
   signal.addEventListener('abort', notice, { once: true });
   return {
     next: async () => {
-      // What happened before it was watched is seen by looking once more.
+      // Changes before it was watched are seen by looking once more.
       if (watching.ensure()) [changed, stale] = [true, true];
       if (!changed && !signal.aborted && !(await wakened((resolve) => (wake = resolve)))) stale = true;
       const wasStale = stale;

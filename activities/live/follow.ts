@@ -120,7 +120,7 @@ function sizedStep(reader: AttemptReader, step: number, found: readonly number[]
 
 // Follows one step of a session through its attempts: what each said goes out once, what became void is taken back (L16).
 
-/** What there is of a step, in the order of attempts. */
+/** Returns the files of a step, in the order of attempts. */
 type FoundStep = {
   readonly step: number;
   readonly attempts: readonly { readonly attempt: number; readonly size: number }[];

@@ -25,7 +25,7 @@ export function announce(live: LiveWriter, entries: readonly Entry[]): void {
 
 type Ended = { readonly kind: string; readonly head?: Hash; readonly detail?: string };
 
-/** What the loop may recover from is not told before it has failed to (L17). */
+/** An error that the loop may recover from is not told before recovery has failed (L17). */
 const WITHHELD: readonly string[] = ['too_long', 'media_too_large'];
 
 /** Returns `result`. Without a detail its kind says why; `nothing` is what a stop leaves of a compaction (L47). */
@@ -43,7 +43,7 @@ function whyDied({ kind, detail }: Ended): string {
 
 // An attempt that fails tells its watchers before it fails: what it had shown is void (L16).
 
-/** What `body` returns, or what it throws once the channel has said so. */
+/** Returns as `body` does, or throws as it does, once the channel has said so. */
 export async function orDied<Result>(live: LiveWriter, body: () => Promise<Result>): Promise<Result> {
   try {
     return await body();
@@ -62,7 +62,7 @@ export function retell(live: LiveWriter, reply: ReplyEntry, outcomes: readonly O
   live.write(replyEvent(reply));
 }
 
-/** What a reply says and calls, from its request on. */
+/** The events of a reply, from its request on: its words and calls. */
 export function contentEvents({ iteration, message, attempt }: ReplyEntry): readonly LiveEvent[] {
   const blocks = message.content.flatMap((block, index): LiveEvent[] => {
     if (block.type === 'text') return [{ type: 'text_delta', iteration, index, text: block.text }];
@@ -95,7 +95,7 @@ export function toolEnd(
   return { type: 'tool_end', iteration, ...shown, durationMs: log.duration, ...untimed };
 }
 
-/** What was measured is no tool's time: it did not run, or not here. */
+/** The time measured is not a tool's: it did not run, or not here. */
 export function isUntimed({ outcome }: Pick<CallLog, 'outcome'>): boolean {
   return outcome === 'not_run' || outcome === 'unknown';
 }

@@ -20,7 +20,7 @@ export type Accumulator = {
   /** The block that this event completed, if it did. */
   push(event: RawMessageStreamEvent): { readonly index: number; readonly state: BlockState } | null;
   readonly blocks: readonly BlockState[];
-  /** What came so far; null before message_start. */
+  /** Returns the message so far; null before message_start. */
   message(): Message | null;
   /** message_stop arrived. */
   readonly ended: boolean;
@@ -163,7 +163,7 @@ const DELTA_TEXTS: Readonly<Record<string, readonly string[]>> = {
   input_json_delta: ['partial_json'],
 };
 
-/** What is missing, or undefined. */
+/** Names the missing part, or undefined. */
 function eventProblem(event: RawMessageStreamEvent): string | undefined {
   const untrusted: unknown = event;
   if (!isObject(untrusted)) return 'an event that is no object';

@@ -10,7 +10,7 @@ import { structuredOutput } from '../transcript/view/result.ts';
 import { schemaLoop, subschemas } from './subschemas.ts';
 import type { JsonSchema } from '../configuration.ts';
 
-/** What is wrong with the answer, a sentence for the model; undefined for one that will do. */
+/** Returns a sentence for the model that says why the answer fails; undefined for one that passes. */
 export type AnswerCheck = (text: string) => string | undefined;
 
 /** Levels of a schema, and of an answer: both are walked by recursion. */

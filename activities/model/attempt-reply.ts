@@ -81,7 +81,7 @@ function handlers(offer: (call: CallBlock) => void, { say }: ReplyPort) {
   };
 }
 
-// What one attempt at a reply may use, and how what it does is shown to watchers (L18, L60).
+// The means of one attempt at a reply, and how watchers see its work (L18, L60).
 
 /** How long a call that started early may outlast the stream before it is left to run the regular way (L37). */
 const EARLY_GRACE_MS = 500;
@@ -164,7 +164,7 @@ function earlyCalls(
       const { safe, plan } = traits(call);
       if (!safe) open = false;
       if (!open || plan !== 'early') return;
-      // What fails here runs the regular way, where the failure is reported: a reply that is paid for is not thrown away for it.
+      // A call that fails here runs the regular way, where the failure is reported: a reply that is paid for is not thrown away for it.
       running.push(start(call).catch(() => {}));
     },
     async settle(graceMs) {

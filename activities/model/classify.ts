@@ -101,7 +101,7 @@ const ABOUT_CAP = /max_(completion_)?tokens|(output|completion) tokens|maximum t
 /** Numbers below this are no caps: statuses and the like. */
 const LEAST_CAP = 512;
 
-/** What a refusal of `cap` tokens says is the most: the largest number in it below. Undefined when it says none. */
+/** Returns the most tokens that a refusal of `cap` names: the largest number in it below `cap`. Undefined without one. */
 type Refusal = Pick<Extract<Verdict, { kind: 'failed' }>, 'detail' | 'status'> & { readonly kind: string };
 
 export function maxOutputIn(verdict: Refusal, cap: number): number | undefined {

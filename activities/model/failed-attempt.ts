@@ -14,20 +14,20 @@ import { keySegment } from '../transcript/store/store.ts';
 /** Answers of "overloaded" after which a model is given up for the next (L19). */
 const MAX_OVERLOADS = 3;
 
-/** What the attempts of one call remember of those before them. */
+/** The memory that the attempts of one call have of those before them. */
 export type Tries = {
   /** Attempts that the API failed, over all workers; a worker's death counts for nothing here. */
   readonly failures: number;
   /** How many of them were a 529. */
   readonly overloads: number;
   readonly empties: number;
-  /** What died attempts were billed. */
+  /** The bill of attempts that died. */
   readonly spend: Spend;
 };
 
 export const noTries: Tries = { failures: 0, overloads: 0, empties: 0, spend: noSpend };
 
-/** What a call comes to without a reply. */
+/** The result of a call without a reply. */
 export type GivenUp = Extract<ModelResult, { readonly detail: string }>;
 
 export type AfterFailure =

@@ -69,7 +69,7 @@ export function thinkingFor(model: string, tokens: number | null, cap: number): 
   return budget < LEAST_THINKING ? undefined : { type: 'enabled', budget_tokens: budget };
 }
 
-// What we know of models: context window and maximum output in tokens, prices in US dollars per million tokens, as of
+// Facts about models: context window and maximum output in tokens, prices in US dollars per million tokens, as of
 // 2026-11-01. A worker may add to it or replace it. An unknown model runs with the defaults and without a price.
 
 export const DEFAULT_MODEL = 'claude-sonnet-5-5';

@@ -51,13 +51,13 @@ async function runCall(
   const { deps, attempt, input, config, live } = step;
   const key = callKey(config.chain, head, block.index);
   const port = { iteration: input.iteration, say: live.write };
-  // What runs at once is what was judged to change something.
+  // Only calls that were judged to change something run at once.
   const given = { safe: false, context: input.context };
   try {
     const done = await deps.tools.claimed(config, block, key, attempt, port, given);
     return 'ask' in done ? null : { ran: done.facts };
   } catch (error) {
-    // What is damaged is one call's, not the reply's: the regular way meets it again and says so.
+    // The damage is one call's, not the reply's: the regular way meets it again and says so.
     if (isDamage(error)) return { mayHaveBegun: true };
     throw error;
   }

@@ -103,7 +103,7 @@ function abandoned({ deps, chosen: { model, next } }: ModelStep, message: Messag
   };
 }
 
-/** What is told of a failed attempt, a compaction's too. */
+/** Tells of a failed attempt, a compaction's too. */
 type Dying = Waiting &
   Pick<ModelStep, 'attempt' | 'live'> & {
     readonly input: Pick<ModelStep['input'], 'iteration' | 'left'>;

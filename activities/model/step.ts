@@ -17,7 +17,7 @@ export type ModelStep = {
   readonly input: CallModel;
   readonly config: RunConfig;
   readonly chosen: ChosenModel;
-  /** What is wrong with a final answer; undefined for one that will do (L53). */
+  /** Says what is wrong with a final answer; undefined for one that passes (L53). */
   readonly answer: AnswerCheck;
   readonly live: LiveWriter;
   readonly base: Extended;

@@ -75,7 +75,7 @@ export async function endWithout(
   return first ? result : anothers(live, result);
 }
 
-/** What this attempt has shown is void, and what the other one began of its calls is not known here. */
+/** The events of this attempt are void, and which calls the other one began is unknown here. */
 async function anothers(live: LiveWriter, result: ModelResult): Promise<ModelResult> {
   await live.end({ type: 'fate', fate: 'died', why: 'another attempt has ended this call' });
   return inDoubt(result);
@@ -188,7 +188,7 @@ export function observableMessage({ observable }: Pick<CallRunner, 'observable'>
   return { ...message, content };
 }
 
-// What one attempt was billed (L51): tokens as its usage says, US dollars by the run's price.
+// The bill of one attempt (L51): tokens as its usage says, US dollars by the run's price.
 
 export function spendOf(usage: ApiUsage | undefined, price: Price | null): Spend {
   const counted = usage ? countUsage(usage) : noUsage;

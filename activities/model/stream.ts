@@ -65,7 +65,7 @@ function feed(into: Accumulator, event: RawMessageStreamEvent, handlers: StreamH
   if (done) handlers.onBlock(done.index, done.state);
 }
 
-/** What fetch and the SDK throw when bytes stop or are not what they claim to be becomes one failure; the SDK's own errors stay. */
+/** Turns the errors that fetch and the SDK throw when bytes stop or are broken into one failure; the SDK's own errors stay. */
 async function* brokenAsGarbled<T>(stream: AsyncIterable<T>): AsyncGenerator<T> {
   const iterator = stream[Symbol.asyncIterator]();
   try {
@@ -85,7 +85,7 @@ async function opened<T>(promise: Promise<T>): Promise<T> {
     return await promise;
   } catch (error) {
     if (error instanceof AnthropicError || !(error instanceof Error)) throw error;
-    // What JSON.parse says has a piece of the text in it, perhaps of a key.
+    // The words of JSON.parse hold a piece of the text, perhaps of a key.
     const why = error instanceof SyntaxError ? 'an event is no JSON' : error.message;
     throw new GarbledStream(`the stream broke: ${why}`, { cause: error });
   }

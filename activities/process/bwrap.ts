@@ -18,7 +18,7 @@ type Kind = '--bind' | '--ro-bind' | '--tmpfs' | '--dev' | '--proc' | '--symlink
 /** `from`: what is shown at the path, when that is something else. */
 type Mount = { readonly kind: Kind; readonly path: string; readonly from?: string };
 
-/** What root keeps: enough to work on files of any owner, nothing that could undo a mount or make a device. */
+/** The capabilities that root keeps: enough to work on files of any owner, none that could undo a mount or make a device. */
 const ROOT_CAPABILITIES = ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID', 'KILL', 'SETGID', 'SETUID'];
 
 /** The parts of /run that commands need: how names are looked up, where NixOS keeps programs, other disks. */
@@ -63,7 +63,7 @@ function mounts(confinement: Confinement, places: Places, dataDir: string | null
   return all.toSorted((a, b) => depth(a.path) - depth(b.path));
 }
 
-/** What commands share with the rest of the machine. */
+/** The namespaces that commands share with the rest of the machine. */
 function shared(places: Places): readonly Mount[] {
   const caches = plainCaches(places);
   return [
@@ -142,7 +142,7 @@ function maskedSockets({ cwd }: Confinement, before: readonly Mount[]): readonly
   return masked.map((path) => ({ kind: '--ro-bind', path, from: '/dev/null' }));
 }
 
-/** What listens now, as the kernel tells it, and the agent for keys, which may be of another container. */
+/** Finds the sockets that listen now, as the kernel tells it, and the agent for keys, which may be of another container. */
 function namedSockets(): readonly string[] {
   const lines = realOf('/proc/net/unix') === null ? [] : readFileSync('/proc/net/unix', 'utf8').split('\n');
   const named = lines.map((line) => /^(?:\S+ +){7}(\/.*)$/.exec(line)?.[1]).filter((path) => path !== undefined);

@@ -23,7 +23,7 @@ export type KillOptions = {
 export type Killed = { readonly killed: number; readonly left: number };
 
 const POLL_MS = 20;
-/** What SIGKILL has not ended by then sits in the kernel. */
+/** A process that SIGKILL has not ended by then sits in the kernel. */
 const GIVE_UP_MS = 2_500;
 const EXIT_MS = 500;
 

@@ -49,7 +49,7 @@ export function findPlaces(env: Environment): Places {
   };
 }
 
-/** What runs of the package that this is: its dependencies may lie beside it. */
+/** The running files of this package: its dependencies may lie beside it. */
 function installation(): readonly string[] {
   const root = packageRoot(import.meta.dirname);
   const segments = root.split(sep);
@@ -76,7 +76,7 @@ export function plainCaches({ caches }: Places): readonly { readonly path: strin
 }
 
 /**
- * What guards a path, which need not be there, from the agent of a workspace. A workspace that lies in such a place is the user's
+ * Says what guards a path, which need not exist, from the agent of a workspace. A workspace that lies in such a place is the user's
  * own choice.
  */
 export function guardOf(places: Places, workspace: string, path: string): Guard | undefined {

@@ -24,7 +24,7 @@ export function allProcesses(): ProcessInfo[] {
   return pids.map((pid) => processInfo(Number(pid))).filter((info) => info !== null);
 }
 
-/** What `name` was set to in the environment a process was started with. Undefined when it was not, or that may not be read. */
+/** Reads the value of `name` in the environment a process was started with. Undefined when it was not set, or may not be read. */
 export function startedWithValue(pid: number, name: string): string | undefined {
   const entries = readProc(`/proc/${pid}/environ`)?.toString().split('\0');
   return entries?.find((entry) => entry.startsWith(`${name}=`))?.slice(name.length + 1);

@@ -85,7 +85,7 @@ function settle({ child, pending }: Spawner, message: FromSpawner): void {
   else if (message.kind === 'refused') command?.refused(systemError(message.message, message.code));
   else command?.ended({ code: message.code, signal: message.signal });
   if (message.kind !== 'started') pending.delete(id);
-  // What runs keeps us alive, the spawner by itself does not.
+  // Running children keep this process alive; the spawner by itself does not.
   if (pending.size === 0) child.channel?.unref();
 }
 

@@ -22,7 +22,7 @@ import { namesSome } from '../tools/rules/match-rules.ts';
 
 const MAX_EMPTY_REPLIES = 3;
 
-/** What the scripted model says costs nothing. */
+/** Replies of the scripted model cost nothing. */
 const FREE = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
 
 export function openRun(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise<RunOpened> {

@@ -19,7 +19,7 @@ export type ToolRegistry = {
   refresh?(): Promise<void>;
 };
 
-/** What the Messages API accepts as a tool's name. */
+/** The names of tools that the Messages API accepts. */
 export const VALID_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 
 /**
@@ -58,7 +58,7 @@ export function definitionOf(tool: Pick<Tool, 'name' | 'description' | 'inputSch
 export type ToolProvider = () => readonly Tool[] | Promise<readonly Tool[]>;
 
 type ChangingOptions = {
-  /** What there is until the provider has answered. Throws as createRegistry does. */
+  /** The tools until the provider has answered. Throws as createRegistry does. */
   readonly initial: readonly Tool[];
   readonly log: Log;
   /** Milliseconds a refresh waits. A provider that takes longer is not waited for again until it has answered. */

@@ -12,9 +12,9 @@ export type Sandbox = {
   readonly kind: SandboxKind;
   /** One sentence for people. */
   readonly describe: string;
-  /** What it was found with: helpers that run outside it. */
+  /** The helpers it was found with, which run outside it. */
   readonly programs: Programs;
-  /** What no agent changes, whatever its workspace holds. */
+  /** The paths that no agent changes, whatever its workspace holds. */
   readonly places: Places;
   /** The arguments that run `argv` held. */
   wrap(argv: readonly string[], confinement: Confinement): readonly string[];
@@ -23,7 +23,7 @@ export type Sandbox = {
 export type ProbeOptions = {
   /** Only a sandbox that confines files will do: without one, throw a sentence. */
   readonly require?: boolean;
-  /** What to try, in this order. Absent: all, best first. */
+  /** The kinds to try, in this order. Absent: all, best first. */
   readonly kinds?: readonly SandboxKind[];
   /** Absent: those of this process's environment. */
   readonly programs?: Programs;

@@ -4,16 +4,16 @@ import type { SeenFile } from '../../workflows/contract/activities.ts';
 import type { PermissionMode } from '../../workflows/contract/session.ts';
 import type { ChildRecord } from '../process/identity.ts';
 
-/** What a call can do to the world, judged per call. `external` leaves the machine. */
+/** The effect that a call can have on the world, judged per call. `external` leaves the machine. */
 export type Risk = 'read' | 'write' | 'execute' | 'external';
 
 /**
- * What may happen to a call that was claimed and has no result (L40): it runs again, `verify` is asked whether it did anything, a
+ * The recovery of a call that was claimed and has no result (L40): it runs again, `verify` is asked whether it did anything, a
  * person is asked, or its outcome is reported as unknown.
  */
 export type Recovery = 'rerun' | 'verify' | 'ask' | 'report';
 
-/** What a tool may know when it judges an input, before anything runs. */
+/** The context in which a tool judges an input, before anything runs. */
 export type JudgeContext = {
   /** The workspace root: an absolute real path. */
   readonly cwd: string;
@@ -51,7 +51,7 @@ export type ToolContext = {
 export type AbortCause = 'interrupt' | 'sibling' | 'deploy' | 'timeout' | 'superseded';
 
 export type ToolOutput = {
-  /** What the model reads. */
+  /** The text that the model reads. */
   readonly content: string;
   readonly isError?: boolean;
   /** Set by a shell call that failed: siblings are cancelled (L36). */
@@ -69,7 +69,7 @@ export type ToolOutput = {
 /** `cwd`: a folder in the workspace, relative to the working directory or absolute. `allowedTools`: at most 100 names. */
 export type ContextModifier = { readonly cwd?: string; readonly allowedTools?: readonly string[] };
 
-/** What is known of the start of a call whose result was lost. */
+/** The known facts about the start of a call whose result was lost. */
 export type StartedCall = {
   /** Milliseconds since the epoch. */
   readonly at: number;
@@ -78,7 +78,7 @@ export type StartedCall = {
   readonly times: number;
 };
 
-/** What a read-only check found out about such a call (L40). `done`: what it would have answered. */
+/** The finding of a read-only check about such a call (L40). `done`: the answer it would have given. */
 export type Verified =
   | { readonly kind: 'done'; readonly output: ToolOutput }
   | { readonly kind: 'not_done' }
@@ -90,7 +90,7 @@ export type PermissionDecision =
   | { readonly kind: 'ask'; readonly rule?: string; readonly hook?: string; readonly why?: string }
   | { readonly kind: 'deny'; readonly why: string; readonly fatal?: boolean; readonly interrupt?: boolean };
 
-/** What the pattern of a permission rule is held against (L55). */
+/** The subject that the pattern of a permission rule is held against (L55). */
 export type RuleSubject =
   /** `tree`: what lies below the path is meant too. Relative to the workspace, or absolute. */
   | { readonly kind: 'path'; readonly path: string; readonly tree?: boolean }
@@ -131,7 +131,7 @@ export type ToolSpec<Schema extends z.ZodType> = {
    * on this host has been ended before. An attempt that froze on another host may still go on.
    */
   readonly verify?: (input: z.infer<Schema>, context: ToolContext, started: StartedCall) => Promise<Verified>;
-  /** What watchers, hooks and other observers see instead of the input (L18). Gets a copy; what is sent and run stays as it is. */
+  /** Returns the input as watchers, hooks and other observers see it (L18). Gets a copy; the one that is sent and run stays as it is. */
   readonly backfillObservableInput?: (input: z.infer<Schema>) => unknown;
 };
 
@@ -164,7 +164,7 @@ export function defineTool<Schema extends z.ZodType>(
 // it cannot read for certain is `null`, and null is never read-only.
 export type Redirect = { readonly operator: string; readonly target: Word };
 
-/** What joins a command to the one before it; a newline is `;`. */
+/** The operator that joins a command to the one before it; a newline is `;`. */
 export type Joint = ';' | '|' | '&&' | '||';
 
 export type SimpleCommand = {

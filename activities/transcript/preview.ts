@@ -8,7 +8,7 @@ export const PREVIEW_LIMIT = 10_000;
 
 const STORED = /^perdure:result\/([0-9a-f]{64})$/;
 
-/** What the read tool takes as a path for a stored result. */
+/** The path that the read tool takes for a stored result. */
 export function resultName(hash: string): string {
   return `perdure:result/${hash}`;
 }

@@ -17,7 +17,7 @@ import { createViewCache, loadView, loadWorkingView, type View } from './view/vi
 export type Extended = { readonly view: View; readonly added: readonly Entry[] };
 
 export type Transcripts = {
-  /** What the loop needs: what comes before the model's view is read in part. Throws StoreError. */
+  /** Reads as much as the loop needs: entries before the model's view are read in part. Throws StoreError. */
   view(session: SessionId, head: Hash | null): Promise<View>;
   /** With everything that was ever said. Throws StoreError. */
   whole(session: SessionId, head: Hash | null): Promise<View>;
@@ -25,7 +25,7 @@ export type Transcripts = {
   extend(session: SessionId, head: Hash | null, append: readonly Append[]): Promise<Extended>;
   /** With old tool results shrunk, if it is time for it (L8): one more entry in `added`. */
   prepared(extended: Extended, now: number): Extended;
-  /** What `model` is shown; without thinking that another signed (L59). */
+  /** The messages that `model` is shown, without thinking that another model signed (L59). */
   messages(extended: Extended, model?: string): Promise<MessageParam[]>;
   /** Texts of the stored messages that are seen of `entries`. */
   bodies(entries: readonly Entry[]): Promise<Bodies>;
@@ -41,7 +41,7 @@ export function createTranscripts(
 ): Transcripts {
   const cache = createViewCache();
   const read = bodyReader(store);
-  // What is no longer seen need not be there either.
+  // Entries that are no longer seen need not be there either.
   const bodies = ({ shown }: InView): Promise<Bodies> =>
     read(shown.flatMap((each) => (each.kind === 'entry' ? [each.entry] : [])));
   const memo = createMemo();

@@ -61,7 +61,7 @@ const hooksSchema = z.strictObject({
   sessionEnd: shortHooks,
 } satisfies Readonly<Record<HookName, unknown>>);
 
-// What a person may configure of a worker, and the one check of it. Strict: a key that is not known is a mistake, named by its path.
+// The configuration of a worker, and the one check of it. Strict: a key that is not known is a mistake, named by its path.
 
 /** Everything is optional: what is absent is the default, what a caller chooses for a run goes before (L57). */
 export type PerdureConfig = {
@@ -171,7 +171,7 @@ const keys = z.strictObject({
   ).optional(),
 });
 
-/** What the check of a caller's options says of two of them together is said of them here. */
+/** Applies the check of a caller's options to two of them together. */
 const schema = keys.superRefine((config, context) => {
   const { model, fallbackModels, permissionMode } = config;
   const issue = (key: keyof typeof config, problem: string | undefined): void => {

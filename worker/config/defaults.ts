@@ -3,7 +3,7 @@ import type { RunDefaults } from '../../activities/deps.ts';
 import { modelTable, DEFAULT_MODEL, SMALL_MODEL } from '../../activities/model/request.ts';
 import { defaultBackoff, DEFAULT_SYSTEM_PROMPT } from '../../activities/configuration.ts';
 
-// What a run gets when neither its caller nor its worker chose (L57).
+// The options of a run when neither its caller nor its worker chose (L57).
 
 export const runDefaults: RunDefaults = {
   model: DEFAULT_MODEL,

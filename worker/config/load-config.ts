@@ -55,7 +55,7 @@ async function importFile(file: string, source: string): Promise<{ readonly defa
   try {
     const url = pathToFileURL(file).href;
     const loading = extname(file) === '.ts' ? importTypeScript(file) : import(/* @vite-ignore */ url);
-    // What a file awaits may never come.
+    // A file may await something that never comes.
     const loaded = await inTime(loading, null, LOAD_MS);
     if (loaded !== null) return loaded;
     throw new ConfigProblem(`${source} was not loaded within ${LOAD_MS} ms: correct what it awaits before it exports`);

@@ -83,7 +83,7 @@ const tool = z.looseObject(parts, 'give a tool made with defineTool').superRefin
   if (problem !== undefined) context.addIssue({ code: 'custom', path: ['inputSchema'], message: problem });
 });
 
-/** What the registry says of it. */
+/** Returns the registry's complaint about it. */
 function definitionProblem(given: Parameters<typeof definitionOf>[0]): string | undefined {
   try {
     definitionOf(given);

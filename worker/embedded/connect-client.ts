@@ -12,7 +12,7 @@ export type Target = Omit<External, 'kind'>;
 export type Connected = {
   readonly connection: Connection;
   readonly client: Client;
-  /** What is still asked then fails. */
+  /** Calls that are still open then fail. */
   close(): Promise<void>;
 };
 
@@ -145,7 +145,7 @@ export function tcpProbe(address: string, timeoutMs: number): Promise<string | n
   });
 }
 
-// What a failed call to a Temporal server means, whether the SDK wrapped the failure or not.
+// Reads a failed call to a Temporal server, whether the SDK wrapped the failure or not.
 
 /** The gRPC status codes that are decided on here. */
 export const GRPC = {

@@ -16,7 +16,7 @@ export type DataFolder = {
   /** Which server runs on the database, or did last. */
   readonly serverJson: string;
   readonly serverLog: string;
-  /** What payloads are sealed with. */
+  /** The keys that payloads are sealed with. */
   readonly payloadKeys: string;
   readonly storeDir: string;
   readonly liveDir: string;

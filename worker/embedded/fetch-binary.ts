@@ -123,7 +123,7 @@ export const buildBinary: BinarySource = async ({ into, programs, say }) => {
   }
 };
 
-/** What is there may be in use for another database. */
+/** The binary that is there may be in use for another database. */
 function freeName(into: string): string {
   const plain = join(into, 'temporal');
   return existsSync(plain) ? join(into, `temporal-${VERSION}`) : plain;
@@ -161,7 +161,7 @@ function minutes(ms: number): string {
   return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
 }
 
-// What a server binary of our cache held when it was got, recorded beside it, where commands of the agent cannot write. It is not
+// The checksum of a server binary of our cache when it was got, recorded beside it, where commands of the agent cannot write. It is not
 // started when it holds something else. A file that looks untouched is not read again: 250 MB take a second.
 
 const recordSchema = z.object({

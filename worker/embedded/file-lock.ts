@@ -14,7 +14,7 @@ import { codeOf, reasonOf } from '../../activities/text.ts';
 import type { DataFolder } from './data-folder.ts';
 
 type LockOptions = {
-  /** What the holder is doing, for the sentence: `starting the Temporal server of /data`. */
+  /** The holder's work, for the sentence: `starting the Temporal server of /data`. */
   readonly doing: string;
   /** Milliseconds to wait for a living holder. */
   readonly waitMs: number;

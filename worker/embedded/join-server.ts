@@ -25,12 +25,12 @@ export type JoinServer = {
 };
 
 export type Embedded = {
-  /** What it was joined with. */
+  /** The options it was joined with. */
   readonly options: JoinServer;
   /** host:port, the same for as long as anyone is joined. */
   readonly address: string;
   readonly namespace: string;
-  /** What its payloads are sealed with. */
+  /** The keys that its payloads are sealed with. */
   readonly keys: KeyRing;
   readonly startedHere: boolean;
   /** Aborted when this process begins to leave. */

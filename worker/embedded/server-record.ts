@@ -98,7 +98,7 @@ export function databaseRecord(folder: DataFolder): DatabaseRecord | null {
 }
 
 /**
- * What the sessions of a database are sealed with. Made with the database; without its keys nothing in it can be read. Throws
+ * The keys that the sessions of a database are sealed with. Made with the database; without its keys nothing in it can be read. Throws
  * SetupProblem when they are missing or damaged.
  */
 export function folderKeys({ payloadKeys, temporalDb }: DataFolder): KeyRing {

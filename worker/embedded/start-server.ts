@@ -159,7 +159,7 @@ function openLog({ serverLog }: DataFolder): { readonly log: number; readonly si
   return { log: openSync(serverLog, 'a', 0o600), size: size > LOG_BYTES ? 0 : size };
 }
 
-/** What the last line written since `from` says; null when there is only the banner. */
+/** Reads the last line written since `from`; null when there is only the banner. */
 function lastLogLine({ serverLog }: DataFolder, from: number): string | null {
   const lines = readFileSync(serverLog).subarray(from).toString('utf8').split('\n');
   const line = lines.findLast((text) => text.trim() !== '' && !/^(CLI|Server:|Metrics:|Stopping) /.test(text));

@@ -28,7 +28,7 @@ export function clientConverter(keys: KeyRing | undefined): LoadedDataConverter 
   return {
     payloadConverter: defaultPayloadConverter,
     failureConverter: defaultFailureConverter,
-    // What it cannot read it says itself.
+    // A client says itself what it cannot read.
     payloadCodecs: codecs(keys, () => undefined),
   };
 }
@@ -37,7 +37,7 @@ export function clientConverter(keys: KeyRing | undefined): LoadedDataConverter 
 // decoding comes before any handler of ours, and what it throws over fails a workflow task on every try.
 
 const JSON_PLAIN = 'json/plain';
-/** What the SDK's converter can always read. */
+/** Encodings that the SDK's converter can always read. */
 const BINARY: readonly string[] = ['binary/null', 'binary/plain'];
 
 /** Levels of JSON. What is nested thousands deep cannot be written again: the stack does not reach. */
@@ -111,7 +111,7 @@ export const SEALED = 'binary/encrypted';
 /** Format, key id, nonce, tag; then the ciphertext. Random nonces are good for 2^32 payloads a key, a billion turns. */
 const FORMAT = 1;
 const [ID, NONCE, TAG, HEAD] = [4, 12, 16, 1 + 4 + 12 + 16];
-/** What was sealed, by its place here: the SDK's own converter writes no other. */
+/** The encodings that are sealed, by index: the SDK's own converter writes no other. */
 const ENCODINGS = ['json/plain', 'binary/null', 'binary/plain'] as const;
 
 const sealedMetadata = { [METADATA_ENCODING_KEY]: Buffer.from(SEALED) };

@@ -80,7 +80,7 @@ function tooFar(what: string, have: number, unit: string): Delivery {
   return { kind: 'broken', why: `scripted model: ${what}, but the reply has ${have} ${unit}${have === 1 ? '' : 's'}` };
 }
 
-// What each fault does: answer something else instead of the message, or end its stream early.
+// The effect of each fault: answer something else instead of the message, or end its stream early.
 
 /** An answer that is not the message. `silence`: not even headers. */
 type FaultAnswer =
@@ -89,7 +89,7 @@ type FaultAnswer =
 const BROKEN_JSON =
   'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_del\n\n';
 
-/** What a fault answers instead of a message, whatever the reply's content; undefined for a fault that needs the message. */
+/** Returns the answer of a fault instead of a message, whatever the reply's content; undefined for a fault that needs the message. */
 export function faultAnswer(fault: Fault | undefined): FaultAnswer | undefined {
   if (fault === undefined) return undefined;
   if ('status' in fault) return { kind: 'error', error: statusError(fault) };

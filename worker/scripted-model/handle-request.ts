@@ -204,7 +204,7 @@ function refused(error: ApiError, misshapen: boolean, body: unknown = null): Adm
   return { kind: 'refused', error, misshapen, body };
 }
 
-// What GET /v1/models/:id says of a scripted model: every id exists, with the limits the server was started with.
+// The answer of GET /v1/models/:id: every id exists, with the limits the server was started with.
 
 const WINDOW = 200_000;
 const MOST_OUTPUT = 64_000;

@@ -70,7 +70,7 @@ function candidates(model: string, blocks: readonly PromptBlock[]): readonly Pre
 // A prompt as the API renders it for caching and counting: tools, then system, then messages, block by block.
 
 type PromptBlock = {
-  /** What the block says, without its cache_control: equal blocks have equal parts. */
+  /** Returns the block without its cache_control: equal blocks have equal parts. */
   readonly parts: readonly string[];
   readonly bytes: number;
   /** Set where a cache_control stands. */

@@ -114,7 +114,7 @@ const script = z.strictObject({
 /** The script in a JSON text. Throws an Error of one line for each mistake, naming its path. `source` names the text. */
 export function parseScript(json: string, source: string): ScriptData {
   const parsed = script.safeParse(parseJson(json, source));
-  // What JSON leaves out is absent, never undefined, which is all the two types differ in.
+  // A field that JSON leaves out is absent, never undefined, which is all the two types differ in.
   if (parsed.success) return parsed.data as ScriptData;
   const mistakes = parsed.error.issues.map(
     ({ path, message }) => `${source}: ${path.join('.') || 'script'}: ${message}`,

@@ -59,7 +59,7 @@ function ranOut(label: string): Broken {
 
 // Whether a request meets a reply's `when` or `expect`.
 
-/** What a request lacks, as a sentence; undefined when it meets every condition given. */
+/** Says what a request lacks; undefined when it meets every condition given. */
 function unmet(condition: Condition, request: ParsedRequest): string | undefined {
   const { lastUserText: text, toolResult, hasToolResult, system, model, maxTokens } = condition;
   if (text !== undefined && !lastUserText(request).includes(text)) {

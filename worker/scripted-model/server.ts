@@ -28,12 +28,12 @@ export type ScriptedModelOptions = {
 };
 
 export type ScriptedModel = {
-  /** What ANTHROPIC_BASE_URL is set to. */
+  /** The value for ANTHROPIC_BASE_URL. */
   readonly url: string;
   readonly port: number;
   /** Requests to /v1/messages, in order of arrival. */
   readonly requests: readonly RecordedRequest[];
-  /** What must not happen in a test, a sentence each: requests the API would never take, and a script that could not answer. */
+  /** Sentences for what must not happen in a test: requests the API would never take, and a script that could not answer. */
   readonly problems: readonly string[];
   /** The `n`-th request (from 1), as soon as its body has arrived. */
   readonly waitForRequest: (n: number) => Promise<RecordedRequest>;

@@ -42,7 +42,7 @@ export async function askAbout(
   return { tool: tool.name, reason: clip(reason, MAX_REASON - changed.length) + changed, inputHash: hash };
 }
 
-/** What a person wrote will not do: their decision has run nothing, and the same question is put again (L55). */
+/** A person's input is refused: their decision has run nothing, and the same question is put again (L55). */
 export function askAgain(
   { name }: Pick<CallRequest, 'name'>,
   asked: string,

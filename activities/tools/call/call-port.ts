@@ -31,7 +31,7 @@ export type CallRunner = {
   /** Asks what offers the tools for its list (L44). Bounded in time, never throws: the last good list stays. */
   refresh(): Promise<void>;
   traits(config: RunConfig, call: CallBlock, context?: ToolContextState): CallTraits;
-  /** What observers may see of a call's input (L18): a copy, perhaps enriched. Never throws. */
+  /** Returns a call's input as observers may see it (L18): a copy, perhaps enriched. Never throws. */
   observable(call: CallBlock): unknown;
   /** Beside the stream: no claim, nothing recorded. Null when it was given up. */
   early(

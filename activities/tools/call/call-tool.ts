@@ -100,7 +100,7 @@ export async function runTool(tool: Tool, input: unknown, context: ToolContext):
   }
 }
 
-/** What a tool throws is foreign: all of it becomes an outcome, but for a store that failed under it. */
+/** Errors of a tool are foreign: all become an outcome, except that of a store that failed under it. */
 function failure(tool: Tool, error: unknown): Extract<Ran, { kind: 'failed' }> {
   if (error instanceof StoreError) throw error;
   if (error instanceof FatalToolFailure) return { kind: 'failed', text: clip(error.message), fatal: true };

@@ -93,7 +93,7 @@ function permitted(ready: ReadyCall, input: unknown, { decided = false, byHook =
   const { permission, tool } = ready;
   if (permission.kind === 'deny') {
     const verdict = denied(tool.name, permission);
-    // What ends the run ends it, whoever wrote the input (L34).
+    // A fatal outcome ends the run, whoever wrote the input (L34).
     return verdict.facts.fatal ? verdict : ofInput(verdict);
   }
   return { kind: permission.kind === 'ask' && !decided ? 'ask' : 'ready', ready, input, byHook };
@@ -147,7 +147,7 @@ export async function withPostTool(
 
 // A tool's context modifier (L38), checked before the loop hears of it: a folder inside the workspace, names in bounds.
 
-/** What the loop carries is bounded: these are part of its state. */
+/** The loop's state is bounded, and these are part of it. */
 const MAX_PATH = 4_096;
 const MAX_TOOLS = 100;
 const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
@@ -193,7 +193,7 @@ async function realFolder(path: string): Promise<string | null> {
   }
 }
 
-// What observers see of a call's input (L18): a copy that the tool may have enriched. The stored input, which the API gets, is never
+// A call's input as observers see it (L18): a copy that the tool may have enriched. The stored input, which the API gets, is never
 // touched, and an observer that changes what it got changes only its copy.
 
 /** JSON. Never throws: where the tool fails, or the input does not fit it, a copy of the input itself. */

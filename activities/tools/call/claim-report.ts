@@ -29,7 +29,7 @@ export function goesOn({ claim }: Taken): string {
   return `the worker that started it (process ${claim.host.pid}) is not known to be gone and may yet go on with it`;
 }
 
-/** What is known of the call, and no more. `extra` is a sentence of whoever was asked about it. */
+/** Tells what is known of the call, and no more. `extra` is a sentence of whoever was asked about it. */
 export function reportTaken(taken: Taken, left: Leftovers, extra = ''): TakenReport {
   const { tool } = taken.claim;
   if (neverBegan(taken)) {

@@ -50,7 +50,7 @@ export async function executeCall(bench: Workbench, call: CallRequest, run: Call
   const state = await readCall(store, own);
   if (state.kind === 'ended') return { kind: 'done', ...state.recorded };
   const began = performance.now();
-  // What was started once, by whatever activity, is not judged anew: a check, a hook or a person could not undo it.
+  // A call that was started once, by whatever activity, is not judged anew: a check, a hook or a person could not undo it.
   const verdict =
     state.kind === 'taken' ? await recoverCall(bench, call, run, state) : await beginCall(bench, call, run);
   if (verdict.kind !== 'verdict') return verdict;
@@ -134,7 +134,7 @@ async function underClaim(
   return ran.kind === 'taken' ? await recoverCall(bench, call, run, ran) : ran;
 }
 
-/** What an earlier attempt left running of a call that has no claim. */
+/** Ends the processes that an earlier attempt left of a call without a claim. */
 async function endUnclaimed({ host }: Workbench, { key, mayHaveBegun }: CallRun): Promise<void> {
   if (mayHaveBegun) await host.endTree({ callId: callIdOf(key) });
 }

@@ -36,7 +36,7 @@ export type Stopped = {
   readonly at: number;
 };
 
-/** What goes into the transcript, and what the loop needs to know of it. */
+/** The outcome for the transcript, and the facts that the loop needs. */
 export type RecordedOutcome = { readonly outcome: Outcome; readonly facts: OutcomeFacts };
 
 export type JournaledCall = { readonly session: SessionId; readonly key: CallKey };

@@ -26,7 +26,7 @@ export type PreparedCall = ReadyCall | { readonly kind: 'invalid'; readonly text
 export type CallSettings = PermissionSettings & {
   /** The tools that the run was opened with, by name (L57). Absent: all. */
   readonly tools?: readonly string[];
-  /** What a context modifier left of the tools (L38). Absent: all. */
+  /** The tools that a context modifier left (L38). Absent: all. */
   readonly allowedTools?: readonly string[];
 };
 
@@ -61,7 +61,7 @@ export function prepareCall(registry: ToolRegistry, settings: CallSettings, call
   }
 }
 
-/** What denied would deny, or would ask without having asked, denies. */
+/** Denies a path that a rule denies, or that would have to be asked about and was not. */
 function mayUsePath(settings: CallSettings, ready: Omit<ReadyCall, 'mayUse'>, path: string): boolean {
   const { tool, input, risk, permission } = ready;
   const subject = tool.subject?.(input, { cwd: settings.cwd, dir: settings.dir ?? settings.cwd });

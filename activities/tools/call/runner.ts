@@ -80,7 +80,7 @@ const request = ({ index, id, name, input }: CallBlock): CallRequest => ({ index
 
 /** Tells the same call made again (L34). Short: it is part of every call's facts in the history. */
 function signature({ name, input }: CallBlock): string {
-  // What is too deep for any tool is too deep for JSON.stringify, and one such call is as good as another.
+  // An input too deep for any tool is too deep for JSON.stringify, and one such call is as good as another.
   const told = deeperThan(input, MAX_DEPTH) ? null : input;
   return createHash('sha256')
     .update(JSON.stringify([name, told]))

@@ -13,7 +13,7 @@ import { readEntries } from '../../transcript/view/render-entries.ts';
 import { recordChild } from './journal.ts';
 import { resultHash } from '../../transcript/preview.ts';
 
-/** What the calls of a run share. */
+/** The means that the calls of a run share. */
 export type Workbench = CallSettings & {
   readonly registry: ToolRegistry;
   readonly hooks: HookRunner;
@@ -61,7 +61,7 @@ export type Void = { readonly kind: 'void'; readonly cause: AbortCause; readonly
 /** Nothing has run, nothing is recorded: someone must be asked first (L55). */
 export type Asked = { readonly kind: 'ask'; readonly ask: Ask };
 
-// What a tool is given besides its input, made from what the executor knows.
+// The context that a tool is given besides its input, made from the executor's facts.
 
 type ContextParts = {
   /** The call's key; of an early call, an id of its own. */

@@ -6,7 +6,7 @@ import { guessedCommands, isRunner, runIn, type Reading } from './runners.ts';
 
 type CommandSubject = Extract<RuleSubject, { kind: 'command' }>;
 
-/** What these do to the shell (its folder, PATH, names) changes what a command after them is, so it is not judged by its name. */
+/** These change the shell (its folder, PATH, names), and with it what a command after them is: it is not judged by its name. */
 const CHANGE_SHELL = new Set(
   (
     '. alias bind builtin cd command declare enable eval exec export getopts hash let local mapfile popd printf pushd read ' +

@@ -85,7 +85,7 @@ function touchedPath({ path, tree = false }: PathSubject, cwd: string): (pattern
       });
 }
 
-/** What is denied by name may be a folder. */
+/** A path that is denied by name may be a folder. */
 function withContents(glob: string): string {
   return /[*?[]/.test(basename(glob)) ? glob : `${glob}/**`;
 }

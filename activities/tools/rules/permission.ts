@@ -13,7 +13,7 @@ export type PermissionSettings = {
   readonly cwd: string;
   /** The working directory, when it is another (L38). */
   readonly dir?: string;
-  /** What pre-tool hooks say of this call: counts as a rule that allows or asks. */
+  /** The verdict of pre-tool hooks on this call: it counts as a rule that allows or asks. */
   readonly hook?: HookOpinion;
 };
 
@@ -60,7 +60,7 @@ function cause(risk: Risk, { rule, hook, why }: Omit<Asks, 'kind'>): string {
   return rule === undefined ? `it would ${deed[risk]}` : `the rule ${JSON.stringify(rule)} asks before it`;
 }
 
-/** What the person who is asked reads: what would happen, and who wants it asked (L55). */
+/** The question as a person reads it: what would happen, and who wants it asked (L55). */
 export function askReason(mode: PermissionMode, risk: Risk, tool: string, { rule, hook, why }: Asks): string {
   const would = `${tool} would ${deed[risk]}`;
   if (hook !== undefined) return `${would}; a hook asks before it: ${hook}`;

@@ -89,9 +89,9 @@ function nameAt(words: readonly Word[], at: number): string {
 // The commands in a text that could not be read for certain: cut at whatever may be an operator, with a `$` where something is
 // substituted. Each step takes time in proportion to the text.
 
-/** What is substituted, innermost: `$'…'`, a backquoted command, `${…}`; and then `$(…)`, which any of them may stand in. */
+/** Substitutions, innermost first: `$'…'`, a backquoted command, `${…}`; and then `$(…)`, which any of them may stand in. */
 const SUBSTITUTIONS = [/\$'(?:[^'\\]|\\.)*'|`([^`]*)`|\$\{[^{}]*\}/gs, /\$\(([^()]*)\)/g];
-/** What begins a here-document with a quoted delimiter: nothing in it is substituted. */
+/** The beginning of a here-document with a quoted delimiter: nothing in it is substituted. */
 const QUOTED_HERE = /<<-?[ \t]*(?:'([^'\n]+)'|"([^"\n]+)"|\\(\w+))/g;
 const REDIRECTION = /&?(?<![<>])[<>]+[&|]?\s*(?:"[^"]*"|'[^']*'|[^\s;&|()<>"'])+/g;
 /** Stand for characters in quotes: no command that is judged holds them (a text that does is in doubt). */
@@ -142,7 +142,7 @@ function withoutQuotedOperators(text: string): string {
     if ((quote !== '"' && quote !== "'") || unclosed.has(quote)) continue;
     const end = quote === "'" ? text.indexOf("'", at + 1) : doubleEnd(text, at + 1);
     if (end === -1) {
-      // What follows it closes no later one either.
+      // The text after it closes no later one either.
       unclosed.add(quote);
       continue;
     }
@@ -158,7 +158,7 @@ function withMarks(quoted: string): string {
   return quoted.startsWith("'") ? marked.replaceAll('$', QUOTED_DOLLAR) : marked;
 }
 
-/** What a shell makes of words that it is given as a text. */
+/** Reads words as a shell does that is given them as a text. */
 function asText(words: readonly Word[]): string {
   const text = words.map((word) => word.text).join(' ');
   return text.replaceAll(QUOTED_OPERATOR, ';').replaceAll(QUOTED_DOLLAR, '$');

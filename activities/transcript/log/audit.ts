@@ -98,7 +98,7 @@ async function unreadable(
   return problems;
 }
 
-// What must hold among the entries of a transcript: one outcome for each call, in order (L39), and runs that begin and end.
+// The invariants among the entries of a transcript: one outcome for each call, in order (L39), and runs that begin and end.
 
 /** `entry` is a position in the session, or null when the head itself cannot be read. */
 export type Problem = { readonly entry: number | null; readonly problem: string };
@@ -110,7 +110,7 @@ type Round = {
   readonly position: number;
   readonly outcomes: Outcome[];
   settled: boolean;
-  /** What followed it was damaged. */
+  /** The entries after it were damaged. */
   cut: boolean;
 };
 
@@ -178,7 +178,7 @@ function runProblems(placed: readonly Placed[]): Problem[] {
   return problems;
 }
 
-// What must hold of the entries that say how others are shown: each speaks of what was before it (L5, L8, L9). A snip comes from
+// The invariants of the entries that say how others are shown: each speaks of what was before it (L5, L8, L9). A snip comes from
 // outside and may name anything: what it cannot mean is passed over when it is read.
 
 function markProblems(placed: readonly Placed[]): Problem[] {

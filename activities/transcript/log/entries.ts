@@ -44,7 +44,7 @@ export type Entry =
   | { readonly kind: 'run_ended'; readonly ended: RunEnded }
   | { readonly kind: 'session_closed'; readonly notTaken: readonly MessageId[] };
 
-/** What the model sees begins here: a summary of what was before, the prompts of the run, and the entries from `from` on (L5, L10). */
+/** The model's view begins here: a summary of everything before, the prompts of the run, and the entries from `from` on (L5, L10). */
 export type BoundaryEntry = {
   readonly kind: 'boundary';
   readonly trigger: 'auto' | 'reactive';
@@ -107,7 +107,7 @@ export function entryName({ from, to }: EntryRange): string {
   return to - from <= 1 ? `perdure:entry/${from}` : `perdure:entry/${from}-${to - 1}`;
 }
 
-/** What a name made by `entryName` means; undefined for anything else. */
+/** Reads a name made by `entryName`; undefined for anything else. */
 export function entryRange(name: string): EntryRange | undefined {
   const found = NAME.exec(name);
   if (!found) return undefined;

@@ -20,9 +20,9 @@ export type Store = {
    * try, one creates. Durable when it resolves.
    */
   create(key: string, bytes: Uint8Array): Promise<Created>;
-  /** What was created under `key`, or null. Throws StoreError `corrupt` when the record is damaged. */
+  /** Reads the value created under `key`, or null. Throws StoreError `corrupt` when the record is damaged. */
   read(key: string): Promise<Uint8Array | null>;
-  /** What one step produces, written together: cheaper than `put` then `create`. Who finds `key` can get `blobs`, always. */
+  /** Writes the products of one step together: cheaper than `put` then `create`. Whoever finds `key` can get `blobs`, always. */
   writeStep(step: StepWrite): Promise<Created>;
 };
 
@@ -46,7 +46,7 @@ export class StoreError extends Error {
   }
 }
 
-/** What no retry and no other worker will find whole. */
+/** True for a value that no retry and no other worker will find whole. */
 export function isDamage(error: unknown): error is StoreError {
   return error instanceof StoreError && (error.problem === 'missing' || error.problem === 'corrupt');
 }
@@ -103,7 +103,7 @@ export function hashOf(bytes: Uint8Array): Hash {
   return createHash('sha256').update(bytes).digest('hex') as Hash;
 }
 
-// What a key of the store may look like, and how ids chosen by others become part of one.
+// The form of the store's keys, and how ids chosen by others become part of one.
 
 const segment = /^[A-Za-z0-9._-]{1,200}$/;
 const ours = /^x-[0-9a-f]{64}$/;
@@ -131,7 +131,7 @@ export function parseStored(bytes: Uint8Array): unknown {
   }
 }
 
-/** What shows that a newer Perdure wrote it; undefined for the version that is read here, and for what is none at all. */
+/** Returns the sign that a newer Perdure wrote it; undefined for the version that is read here, and for values without a version. */
 export function newerVersion(value: unknown): string | undefined {
   const v = (value as { readonly v?: unknown } | null | undefined)?.v;
   return Number.isSafeInteger(v) && (v as number) > 1 ? `version ${String(v)}, this one reads 1` : undefined;

@@ -9,7 +9,7 @@ import { preview, PREVIEW_LIMIT, resultName } from '../preview.ts';
 
 export type AppendDeps = {
   readonly store: Store;
-  /** What `runTool` recorded under a call's key, or null. */
+  /** Reads the outcome that `runTool` recorded under a call's key, or null. */
   readonly readOutcome: (key: CallKey) => Promise<Outcome | null>;
 };
 
@@ -88,7 +88,7 @@ async function outcomeOf(
 
 /** Characters of all outcomes of one reply together. */
 export const MESSAGE_LIMIT = 200_000;
-/** What a preview adds around the text it keeps, at most. */
+/** The most characters that a preview adds around the text it keeps. */
 const FRAME = 500;
 
 type Beside = {

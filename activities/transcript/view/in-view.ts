@@ -89,7 +89,7 @@ export function hasThinking({ message }: ReplyEntry): boolean {
   return message.content.some(({ type }) => type === 'thinking' || type === 'redacted_thinking');
 }
 
-// What a transcript's own entries say about how it is shown: boundaries, collapses, snips, shrunk results. Whatever positions
+// The entries of a transcript that say how it is shown: boundaries, collapses, snips, shrunk results. Whatever positions
 // they name, only what is before them counts: an entry that is still to come is never hidden by one that is there.
 
 /** A closed stretch, `to` not included, and what is shown in its place. */
@@ -146,7 +146,7 @@ export function readMarks(entries: readonly Entry[]): Marks {
   return { boundary, shrunkBefore, committed: separate(committed, boundary?.from ?? 0), staged, snipped, cut };
 }
 
-/** What the model has not answered by then would make the next request too long as well. */
+/** Entries that the model has not answered by then would make the next request too long as well. */
 export function endedTooLong({ ended }: Extract<Entry, { kind: 'run_ended' }>): boolean {
   const { reason } = ended.terminal;
   return reason === 'blocking_limit' || reason === 'prompt_too_long';

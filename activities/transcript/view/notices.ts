@@ -26,12 +26,12 @@ export function shrunkResult(characters: number, name: string): string {
   return `[An older result, about ${characters} characters, is no longer shown here. It was kept: the read tool opens it at path "${name}".]`;
 }
 
-/** What stands for a stretch of the conversation (L9). */
+/** The text that stands for a stretch of the conversation (L9). */
 export function shortForm(range: EntryRange, text: string): string {
   return `[A part of this conversation in short. The read tool opens all of it at path "${entryName(range)}".]\n${text}`;
 }
 
-/** What stands for all that was before position `before` (L10). */
+/** The text that stands for everything before position `before` (L10). */
 export function summaryText(before: number, text: string): string {
   const whole = before > 0 ? ` The read tool opens all of it at path "${entryName({ from: 0, to: before })}".` : '';
   return `[This conversation began earlier. What follows is a summary of that part.${whole}]\n${text}\n[End of the summary.]`;

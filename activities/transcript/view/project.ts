@@ -90,7 +90,7 @@ function spoken(shown: Shown, bodies: Bodies, memo: ProjectMemo): readonly Conte
   return made;
 }
 
-/** What is said of `shown` as user text; empty for what is no text. */
+/** Returns `shown` as user text; empty when it is not text. */
 export function wordsOf(shown: Shown, bodies: Bodies): string {
   if (shown.kind === 'summary') return summaryText(shown.position, shown.text);
   if (shown.kind === 'short') return shortForm({ from: shown.position, to: shown.to }, shown.text);

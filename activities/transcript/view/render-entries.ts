@@ -84,7 +84,7 @@ function renderEntry(entry: Entry, position: number, bodies: Bodies): string {
   return told ? renderShown({ kind: 'entry', position, entry }, position, bodies, wholly) : '';
 }
 
-// What the read tool gets for perdure:entry/… (L8–L10): entries of the transcript up to the head that a call was made at.
+// The answers of the read tool for perdure:entry/… (L8–L10): entries of the transcript up to the head that a call was made at.
 
 /** Null when `name` is no such name, or the transcript has no such entries. Throws StoreError. */
 export async function readEntries(

@@ -45,14 +45,14 @@ export function resultOf(view: Pick<View, 'entries'>, run: number): RunResult | 
   };
 }
 
-/** What came after the run before it, to its own `run_ended`; empty when it has not ended. */
+/** Returns the entries after the run before it, up to its own `run_ended`; empty when it has not ended. */
 function entriesOf(entries: readonly Entry[], run: number): readonly Entry[] {
   const end = entries.findLastIndex((entry) => entry.kind === 'run_ended' && entry.ended.run === run);
   const before = entries.slice(0, Math.max(0, end)).findLastIndex((entry) => entry.kind === 'run_ended');
   return entries.slice(before + 1, end + 1);
 }
 
-// What a run has answered so far: the one text that an output schema is held against, that stop hooks see and that is its result.
+// The answer of a run so far: the one text that an output schema is held against, that stop hooks see and that is its result.
 
 /** A view of a transcript, or the entries of a run. */
 type Entries = { readonly length: number; at(position: number): Entry | undefined };
@@ -95,7 +95,7 @@ function continues(entry: Entry): boolean | null {
     case 'run_started':
       return false;
     case 'notice':
-      // What sums up a run continues nothing (L51).
+      // A summing-up of the run continues nothing (L51).
       return entry.notice.kind === 'wrap_up' ? false : null;
     case 'transition':
       return retries.has(entry.reason) ? null : entry.reason === 'max_output_tokens_recovery';
@@ -156,7 +156,7 @@ function none(problem: string): StructuredOutput {
   return { kind: 'none', problem };
 }
 
-// What a message says, without what it does.
+// The words of a message, without its calls.
 
 /** Its text blocks, joined as they came. */
 export function messageText({ content }: Pick<Message, 'content'>): string {

@@ -19,7 +19,7 @@ export function roundsOf(request: ParsedRequest): readonly (readonly DoneCall[])
   return since.flatMap((message, index) => (message.role === 'assistant' ? [callsOf(message, since[index + 1])] : []));
 }
 
-/** What a user said in a message. A text wholly inside a tag was put there by the program. */
+/** Returns a user's words in a message. A text wholly inside a tag was put there by the program. */
 function prompts(message: MessageParam): readonly string[] {
   if (message.role !== 'user') return [];
   const texts = blocksOf(message.content).flatMap((block) => (block.type === 'text' ? [block.text] : []));

@@ -8,7 +8,7 @@ type Row = { readonly folder: string } & ({ readonly count: Count } | { readonly
 export type Table = {
   readonly rows: readonly Row[];
   readonly total: Count;
-  /** What the numbers lack because something failed. */
+  /** The parts that the numbers lack because something failed. */
   readonly failures: readonly string[];
   /** Folders left out on purpose. */
   readonly notOurs: readonly string[];
@@ -21,7 +21,7 @@ type Survey = {
   readonly failures: readonly string[];
 };
 
-/** What all glob calls found together. */
+/** The files that all glob calls found together. */
 export function survey(calls: readonly DoneCall[]): Survey {
   const globs = calls.filter((call) => call.name === 'glob');
   const listings = globs.filter((call) => !call.isError).map((call) => readListing(call.output));
@@ -68,7 +68,7 @@ function rowOf(call: DoneCall): Row {
   return count === undefined ? { folder, failure: 'the count could not be read' } : { folder, count };
 }
 
-/** What lies outside the parts. Unknown when one of them is, or when files changed between the counts. */
+/** The files outside the parts. Unknown when one of them is, or when files changed between the counts. */
 function remainder(whole: Count, parts: readonly Row[]): Count | undefined {
   if (parts.some((row) => 'failure' in row)) return undefined;
   const inside = sum(parts);
@@ -81,7 +81,7 @@ function sum(rows: readonly Row[]): Count {
   return counts.reduce((a, b) => ({ lines: a.lines + b.lines, files: a.files + b.files }), { lines: 0, files: 0 });
 }
 
-// What is written of a table: the file, and a sentence about it.
+// Writes a table: the file, and a sentence about it.
 
 export function tableText(table: Table): string {
   const { rows, total, failures, notOurs } = table;

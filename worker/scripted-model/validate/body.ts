@@ -42,7 +42,7 @@ function at(what: string, index: number): string {
   return `${what}: line 1 column ${index + 1} (char ${index})`;
 }
 
-// What the API asks of a request's headers, in the order it looks at them.
+// The API's demands on a request's headers, in the order it looks at them.
 
 /** A key that is always refused, so that tests have one. */
 const BAD_KEY = 'bad-key';

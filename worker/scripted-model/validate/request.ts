@@ -68,7 +68,7 @@ function systemProblem(system: unknown): string | undefined {
   });
 }
 
-// What the API refuses of output_config: effort, a format, and with its beta a task budget.
+// The API's refusals of output_config: effort, a format, and with its beta a task budget.
 
 const OUTPUT_KEYS = ['effort', 'format'];
 const TASK_BUDGETS = 'task-budgets-2026-03-13';
@@ -103,7 +103,7 @@ function taskBudgetProblem(budget: unknown, path: string): string | undefined {
   return Number(remaining) < 0 ? `${path}.remaining: Input should be greater than or equal to 0` : undefined;
 }
 
-// What the API refuses of thinking: a budget where the model adapts, or one that is too small or leaves no room for an answer.
+// The API's refusals of thinking: a budget where the model adapts, or one that is too small or leaves no room for an answer.
 
 const TYPES = ['disabled', 'enabled', 'adaptive', 'between_tools'];
 
@@ -140,7 +140,7 @@ function thinkingBudgetProblem(budget: unknown, cap: unknown, model: string): st
   return undefined;
 }
 
-// What the API refuses of tools and tool_choice.
+// The API's refusals of tools and tool_choice.
 
 const NAME = /^[a-zA-Z0-9_-]{1,128}$/;
 

@@ -29,7 +29,7 @@ export function stringProblem(value: unknown, path: string): string | undefined 
   return typeof value === 'string' ? undefined : `${path}: Input should be a valid string`;
 }
 
-// What the API refuses of a text block, wherever it stands.
+// The API's refusals of a text block, wherever it stands.
 
 const keys = new Set(['type', 'text', 'cache_control', 'citations']);
 

@@ -59,7 +59,7 @@ async function deepestExisting(from: string, asked: string): Promise<{ existing:
     for (let at = from; ; at = dirname(at)) {
       const existing = await realpath(at).catch(absent);
       if (existing !== null) return { existing, missing };
-      // What is there but leads nowhere is a link: writing through it would create a file wherever it points.
+      // A path that exists but leads nowhere is a link: writing through it would create a file wherever it points.
       if ((await lstat(at).catch(absent)) !== null) throw new ToolFailure(`${shown(asked)} is a link to nothing.`);
       missing.unshift(basename(at));
     }
@@ -182,7 +182,7 @@ function isUnreachable(error: unknown): boolean {
 
 export type ShellPath = {
   readonly path: string;
-  /** What lies in it, were it a folder, is meant too. */
+  /** The content of the path, if it is a folder, is meant too. */
   readonly entries: boolean;
   /** The names of what lies in it are put where an option may stand. */
   readonly bare?: true;

@@ -54,7 +54,7 @@ export function entryOf(folder: FileHandle, path: string, entry: string): string
   return hasProc ? `/proc/self/fd/${folder.fd}/${entry}` : join(path, entry);
 }
 
-/** What was judged and what was opened must be the same, not only both in the workspace: rules may tell them apart. */
+/** The path that was judged and the one that was opened must be the same, not only both in the workspace: rules may tell them apart. */
 async function openVerified({ root }: Workspace, path: string, flags: number, name = path): Promise<FileHandle> {
   if (!isInside(root, path)) throw new ToolFailure(`${shown(path)} is outside the workspace ${root}.`);
   const handle = await open(name, flags);
@@ -74,7 +74,7 @@ function kindOf(stats: Stats): string {
   return stats.isSymbolicLink() ? 'a link' : 'a device';
 }
 
-// What tells one state of a file from another without reading it (L43).
+// The signature that tells one state of a file from another without reading it (L43).
 
 export function factsIn(path: string, { mtimeMs, size }: Stats): SeenFile {
   return { path, mtimeMs, size };

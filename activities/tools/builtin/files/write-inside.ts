@@ -15,7 +15,7 @@ type WriteOptions = {
   readonly fence: () => Promise<void>;
   /** Checked just before the rename: nothing is written by a call that was stopped. */
   readonly signal: AbortSignal;
-  /** What the file was when it was read; it must still be that. */
+  /** The state of the file when it was read; it must still be that. */
   readonly unchanged?: Stats;
 };
 
@@ -110,7 +110,7 @@ function isSame(now: Stats | null, then: Stats): boolean {
   return now !== null && now.ino === then.ino && now.size === then.size && now.mtimeMs === then.mtimeMs;
 }
 
-// What the tools that change files do about places whose content runs outside the sandbox later (process/places.ts).
+// The care of tools that change files for places whose content runs outside the sandbox later (process/places.ts).
 
 type Place = { readonly cwd: string; readonly dir: string };
 

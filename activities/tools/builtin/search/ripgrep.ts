@@ -17,12 +17,12 @@ const MAX_PROBLEMS = 4_000;
 type RipgrepEnd = {
   /** The time was up: there may be more. */
   readonly timedOut: boolean;
-  /** What it could not search, in its words; '' when nothing. */
+  /** The places it could not search, in its words; '' when it searched all. */
   readonly problems: string;
 };
 
 /**
- * What every search has: no configuration, ignore files heeded also without a repository; git's folder, dependencies and Perdure's
+ * The arguments of every search: no configuration, ignore files heeded also without a repository; git's folder, dependencies and Perdure's
  * own data left out. The first two can be had by naming them in what was asked for.
  */
 export function commonArguments({ root, hidden }: Workspace, asked: readonly string[]): string[] {
@@ -122,7 +122,7 @@ export async function searchPlace(workspace: Workspace, path = '.'): Promise<Sea
   return { name, argument: `./${name}`, isFolder: stats.isDirectory() };
 }
 
-/** What ripgrep prints begins with the argument it was given. */
+/** Each line that ripgrep prints begins with the argument it was given. */
 export function withoutDot(path: string): string {
   return path.startsWith('./') ? path.slice(2) : path;
 }

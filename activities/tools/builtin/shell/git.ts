@@ -35,7 +35,7 @@ function isHarmless(git: string, cwd: string): boolean {
   const named = pathIn(join(repository, 'commondir'));
   const common = named === undefined ? repository : realpathSync.native(resolve(repository, named));
   if (isInside(cwd, git) && !(isInside(cwd, repository) || leadsBack(repository, git))) return false;
-  // What lies in the workspace an agent may have written; what lies outside says itself where it belongs.
+  // An agent may have written anything in the workspace; a folder outside says itself where it belongs.
   if (isInside(cwd, repository) && !isInside(cwd, common)) return false;
   const configs = [repository, common].flatMap((at) => [join(at, 'config'), join(at, 'config.worktree')]);
   return (

@@ -105,7 +105,7 @@ function grown(buffer: Buffer, needed: number, most: number): Buffer {
   return larger;
 }
 
-// What a program wrote to a terminal that is not there, as text for a model: no colours, no cursor movement, no NUL.
+// Output for a terminal that does not exist, as text for a model: no colours, no cursor movement, no NUL.
 
 /* oxlint-disable no-control-regex */
 const ESCAPES = new RegExp(
@@ -132,7 +132,7 @@ export function cleanText(bytes: Buffer): string {
 // Which exit statuses are answers and not failures: `grep` that finds nothing ends with 1 (L36).
 
 const ANSWERS_WITH_1 = new Set('[ cmp comm diff egrep fgrep grep pgrep rg test which command type'.split(' '));
-/** What may stand before such a command in a chain of `&&` and leave its 1 an answer. */
+/** Commands that may stand before such a command in a chain of `&&` and leave its 1 an answer. */
 const NEVER_MIND = new Set([...ANSWERS_WITH_1, 'cd', 'echo', 'printf', 'pwd', 'true']);
 
 /** Whether `status` is an answer of the command that gave it. What cannot be read for certain is a failure. */

@@ -122,7 +122,7 @@ function step(command: string, reading: Reading): boolean {
       if (reading.text === '' || /[=:"']/.test(command[reading.at - 2] as string)) reading.literal = false;
       break;
     default:
-      // What counts as a blank beyond ASCII depends on the locale.
+      // The locale decides which characters beyond ASCII are blanks.
       if (character === '{' || character === '}' || character > '\u007e') reading.literal = false;
   }
   reading.text += character;

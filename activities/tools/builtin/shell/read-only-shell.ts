@@ -55,7 +55,7 @@ export function isHarmless({ operator, target }: Redirect): boolean {
   return /^(?:[12]?>>?|&>>?|<)$/.test(operator) && target.text === '/dev/null';
 }
 
-/** What the arguments may name, or null when the command is not one that only reads. */
+/** Returns the paths that the arguments may name, or null when the command does more than read. */
 function pathsOf({ words }: SimpleCommand, cwd: string, folders: readonly string[]): readonly ShellPath[] | null {
   const [name, ...args] = words;
   if (name === undefined || !name.literal || (name.glob !== -1 && name.text !== '[')) return null;

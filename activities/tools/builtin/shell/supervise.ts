@@ -34,7 +34,7 @@ export async function supervise(tree: ProcessTree, supervision: Supervision): Pr
   } else {
     await killTree(target, { graceMs: GRACE_MS, spareLeader: held });
   }
-  // What the pipe still holds was written before the end; a process that cannot be killed may keep it open for ever.
+  // The bytes still in the pipe were written before the end; a process that cannot be killed may keep it open for ever.
   await Promise.race([tree.drained, sleep(DRAIN_MS)]);
   tree.stopReading();
   return end;
@@ -57,7 +57,7 @@ async function firstOf(tree: ProcessTree, { signal, timeoutMs }: Supervision): P
   }
 }
 
-// What keeps a command to what it was judged to be: the folder it works in is not trusted. Programs of one that only reads must not be
+// Keeps a command to what it was judged to be: the folder it works in is not trusted. Programs of one that only reads must not be
 // found in it, nor in its git configuration where that can be overruled. Where it cannot, git-programs.ts looks.
 
 type Environment = Readonly<Record<string, string>>;
