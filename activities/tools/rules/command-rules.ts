@@ -64,8 +64,6 @@ function commandPattern(pattern: string): CommandPattern {
 // Whether a deny or ask rule is about a shell command (L55): any of its simple commands may be what the rule names. In doubt it is.
 // Shells have more ways to spell a command than can be listed; what holds whatever is spelt is the confinement.
 
-type CommandSubject2 = Extract<RuleSubject, { kind: 'command' }>;
-
 /** Where a command may begin. */
 type Place = { readonly words: readonly Word[]; readonly at: number };
 
@@ -73,7 +71,7 @@ type Place = { readonly words: readonly Word[]; readonly at: number };
 const MOST_STEPS = 1_000_000;
 
 /** Tells it of one pattern after the other. */
-export function touchedCommand({ text, commands }: CommandSubject2): (pattern: string) => boolean {
+export function touchedCommand({ text, commands }: CommandSubject): (pattern: string) => boolean {
   const said = commands?.map(({ words }) => words) ?? guessedCommands(text);
   const exact = said.flatMap((words) => runIn(words));
   if (exact.some(isAnything)) return () => true;
