@@ -16,7 +16,7 @@ export default defineConfig({
           name: 'fast',
           setupFiles: [...shared.setupFiles, 'test/support/no-processes.ts'],
           include: ['test/**/*.test.ts'],
-          exclude: ['test/{server,crash,cli,packages,attacks,measured}/**', 'test/**/*.process.test.ts'],
+          exclude: ['test/{server,crash,cli,packages,attacks,measured,shared}/**', 'test/**/*.process.test.ts'],
           testTimeout: 300_000,
         },
       },
@@ -76,6 +76,17 @@ export default defineConfig({
           ...shared,
           name: 'packages',
           include: ['test/packages/**/*.test.ts'],
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
+        },
+      },
+      {
+        // A store that many machines share: a real S3 gateway, and a proxy with faults before it.
+        test: {
+          ...shared,
+          name: 'shared',
+          include: ['test/shared/**/*.test.ts'],
+          globalSetup: ['test/support/temporal-server.ts', 'test/support/s3-gateway.ts'],
           testTimeout: 300_000,
           hookTimeout: 300_000,
         },

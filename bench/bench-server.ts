@@ -53,8 +53,8 @@ export async function benchServer(say: (line: string) => void): Promise<BenchSer
   const embedded = await joinServer({ folder, role: 'command', worker: true, env, binary, say });
   const { address } = embedded;
   const client = new Client({ connection: await Connection.connect({ address }) });
-  const { storeDir, liveDir, root: dataDir } = folder;
-  const place = { root, address, folders: { storeDir, liveDir, dataDir } };
+  const { storePlace, liveDir, root: dataDir } = folder;
+  const place = { root, address, folders: { storePlace, liveDir, dataDir } };
   return {
     client,
     run: (load) => runLoad(client, place, load),
@@ -69,7 +69,7 @@ export async function benchServer(say: (line: string) => void): Promise<BenchSer
 type Place = {
   readonly root: string;
   readonly address: string;
-  readonly folders: { readonly storeDir: string; readonly liveDir: string; readonly dataDir: string };
+  readonly folders: { readonly storePlace: string; readonly liveDir: string; readonly dataDir: string };
 };
 
 async function runLoad(client: Client, { root, address, folders }: Place, load: Load): Promise<Ran> {

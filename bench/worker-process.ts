@@ -17,7 +17,7 @@ export type WorkerJob = {
   readonly taskQueue: string;
   /** Null: the floor's worker. */
   readonly model: string | null;
-  readonly folders: { readonly storeDir: string; readonly liveDir: string; readonly dataDir: string };
+  readonly folders: { readonly storePlace: string; readonly liveDir: string; readonly dataDir: string };
 };
 
 /** CPU time of the worker's process at moments of the wall clock, and of the processes that it started and that have ended. Milliseconds. */

@@ -2,6 +2,8 @@
 import { existsSync } from 'node:fs';
 import { rgPath } from '@vscode/ripgrep';
 import { probeSandbox } from '../activities/tools/sandbox.ts';
+import { openStore } from '../activities/transcript/store/open-store.ts';
+import { StoreError } from '../activities/transcript/store/store.ts';
 import { bundlePath } from '../worker/bundle.ts';
 import { type DataFolder, dataFolder, type Env } from '../worker/embedded/data-folder.ts';
 import { resolveConnection } from '../worker/embedded/resolve-connection.ts';
@@ -24,6 +26,7 @@ export async function examine(env: Env): Promise<readonly Check[]> {
   return [
     node(process.versions.node),
     'check' in folder ? folder.check : ok('data folder', folder.root),
+    ...('check' in folder ? [] : [await storeCheck(folder)]),
     ...(await serverChecks(env, 'check' in folder ? null : folder)),
     model(env),
     await sandbox(),
@@ -49,6 +52,16 @@ function folderOf(env: Env): DataFolder | { readonly check: Check } {
   } catch (error) {
     if (!(error instanceof SetupProblem)) throw error;
     return { check: missing('data folder', error.message) };
+  }
+}
+
+async function storeCheck({ storePlace, root }: DataFolder): Promise<Check> {
+  try {
+    const id = await openStore(storePlace, root).id();
+    return ok('store', `${storePlace} (${id})`);
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    return missing('store', error.message);
   }
 }
 

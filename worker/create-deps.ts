@@ -14,7 +14,7 @@ import { callRunner } from '../activities/tools/call/runner.ts';
 import type { Tool } from '../activities/tools/tool.ts';
 import { findPlaces } from '../activities/process/places.ts';
 import { probeSandbox, type Sandbox } from '../activities/tools/sandbox.ts';
-import { fileStore } from '../activities/transcript/store/file-store.ts';
+import { openStore } from '../activities/transcript/store/open-store.ts';
 import { createTranscripts } from '../activities/transcript/transcripts.ts';
 import { readOutcome } from '../activities/tools/call/journal.ts';
 import type { ToolSource } from './config/config.ts';
@@ -23,7 +23,7 @@ import { runDefaults } from './config/defaults.ts';
 import type { ModelAccess } from './model-access.ts';
 
 export type DepsSettings = {
-  readonly storeDir: string;
+  readonly storePlace: string;
   readonly liveDir: string;
   /** Hidden from tools. */
   readonly dataDir: string;
@@ -40,10 +40,10 @@ export type DepsSettings = {
 };
 
 export async function createDeps(settings: DepsSettings): Promise<Deps & { readonly sandbox: Sandbox }> {
-  const { storeDir, liveDir, dataDir, access, defaults, tools = [], env } = settings;
+  const { storePlace, liveDir, dataDir, access, defaults, tools = [], env } = settings;
   const redact = redactor(env);
   const log: Log = (level, message, fields) => settings.log(level, redact(message), redacted(fields, redact));
-  const store = fileStore({ dir: storeDir });
+  const { store } = openStore(storePlace, dataDir);
   const sandbox = await probeSandbox({ places: findPlaces(env) });
   const registry = await registryOf(builtinTools({ sandbox, dataDir }), tools, log);
   const hooks = hookRunner(settings.hooks ?? {}, {

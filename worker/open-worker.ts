@@ -51,13 +51,13 @@ export async function openWorker(options: OpenWorker = {}): Promise<RunningWorke
   };
   const embedded = resolved.kind === 'embedded' ? await joinServer(join) : null;
   try {
-    const { storeDir, liveDir, root: dataDir } = folder;
+    const { storePlace, liveDir, root: dataDir } = folder;
     const target = resolved.kind === 'embedded' ? addressOf(embedded) : resolved;
     const worker = await startWorker({
       ...target,
       ...queues(taskQueue, ownQueue),
       profile: embedded ? 'machine' : 'fleet',
-      storeDir,
+      storePlace,
       liveDir,
       dataDir,
       env: { ...env },

@@ -17,7 +17,7 @@ import type { Profile } from '../workflows/contract/profiles.ts';
 import { TASK_QUEUE } from '../workflows/contract/session.ts';
 
 export type StartWorker = Target & {
-  readonly storeDir: string;
+  readonly storePlace: string;
   readonly liveDir: string;
   /** Hidden from tools. */
   readonly dataDir: string;

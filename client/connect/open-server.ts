@@ -6,7 +6,7 @@ import { findBinary } from '../../worker/embedded/find-binary.ts';
 import { type Embedded, joinServer } from '../../worker/embedded/join-server.ts';
 import type { Role } from '../../worker/embedded/members.ts';
 import { resolveConnection } from '../../worker/embedded/resolve-connection.ts';
-import { fileStore } from '../../activities/transcript/store/file-store.ts';
+import { openStore } from '../../activities/transcript/store/open-store.ts';
 import type { Store } from '../../activities/transcript/store/store.ts';
 import { createClient, type PerdureClient } from '../client.ts';
 import { type KeysOf, refuseUnknown } from '../options.ts';
@@ -50,10 +50,10 @@ export async function openServer(open: OpenServer = {}): Promise<Opened> {
   const target = resolved.kind === 'embedded' ? addressOf(embedded) : resolved;
   try {
     const temporal = await connectClient(target);
-    const store = fileStore({ dir: folder.storeDir });
+    const { store } = openStore(folder.storePlace, folder.root);
     const sealed = target.keys !== undefined;
     const { taskQueue } = open;
-    const sessions = sessionsOf(temporal, folder, { embedded: embedded !== null, sealed, taskQueue });
+    const sessions = sessionsOf(temporal, env, { embedded: embedded !== null, sealed, taskQueue });
     let closed: Promise<void> | undefined;
     const close = async (): Promise<void> => {
       await temporal.close();
@@ -87,7 +87,7 @@ function addressOf(embedded: Embedded | null): Target {
 
 function sessionsOf(
   { client }: Connected,
-  folder: DataFolder,
+  env: Env,
   {
     embedded,
     sealed,
@@ -96,7 +96,7 @@ function sessionsOf(
 ): PerdureClient {
   return createClient({
     temporal: client,
-    env: { PERDURE_DATA: folder.root },
+    env,
     profile: embedded ? 'machine' : 'fleet',
     sealed,
     ...(taskQueue === undefined ? {} : { taskQueue }),

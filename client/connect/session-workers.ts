@@ -1,7 +1,7 @@
 // Whose work a session is, and whether a worker of this process may do it: a worker works only for sessions of its own configuration,
 // for what it does not know it cannot guard.
 import { isAlive, parseIdentity } from '../../activities/process/identity.ts';
-import { storeIdentity } from '../../activities/transcript/store/store-folder.ts';
+import { openStore } from '../../activities/transcript/store/open-store.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
 import {
   type ConfigSource,
@@ -38,10 +38,10 @@ export async function chooseConfig(file: string | undefined, env: Env): Promise<
 /** The workers for a session that is begun with the configuration. */
 export async function workersFor(
   { config, source }: ChosenConfig,
-  { storeDir }: DataFolder,
+  { storePlace, root }: DataFolder,
   session: string,
 ): Promise<ForWorkers> {
-  const { id } = await storeIdentity(storeDir);
+  const id = await openStore(storePlace, root).id();
   return forWorkersOf(config, source, id) ?? forItsProgram(session);
 }
 

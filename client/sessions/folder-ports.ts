@@ -3,8 +3,7 @@ import { type Client, Connection } from '@temporalio/client';
 import { encodeSearchAttributeIndexedValueType } from '@temporalio/common/lib/search-attributes.js';
 import type { Told } from '../../activities/live/events.ts';
 import { followLive, type LiveItem } from '../../activities/live/follow.ts';
-import { fileStore } from '../../activities/transcript/store/file-store.ts';
-import { storeIdentity } from '../../activities/transcript/store/store-folder.ts';
+import { openStore } from '../../activities/transcript/store/open-store.ts';
 import { GRPC, grpcFailure } from '../../worker/embedded/connect-client.ts';
 import { dataFolder, type Env } from '../../worker/embedded/data-folder.ts';
 import { PHASE_ATTRIBUTE } from '../../workflows/contract/session.ts';
@@ -15,11 +14,12 @@ export function folderPorts(
   temporal: Client,
   env: Env,
 ): Pick<ClientOptions, 'store' | 'storeId' | 'live' | 'visibility'> {
-  const { storeDir, liveDir } = dataFolder(env);
+  const { storePlace, liveDir, root } = dataFolder(env);
+  const { store, id } = openStore(storePlace, root);
   const { connection, options } = temporal;
   return {
-    store: fileStore({ dir: storeDir }),
-    storeId: async () => (await storeIdentity(storeDir)).id,
+    store,
+    storeId: id,
     live: (session, signal) => withoutCursors(followLive({ dir: liveDir, session, signal })),
     // A connection of a test, or a worker's, cannot ask for attributes: its sessions go without.
     visibility: async () => connection instanceof Connection && ensurePhaseAttribute(connection, options.namespace),

@@ -94,10 +94,10 @@ export function elsewhereProblem({ session, store, unreadable }: SessionInfo, ow
   if (unreadable !== undefined)
     return new ClientProblem('refused', `session ${session} cannot be read here: its memo ${unreadable}`);
   if (store === undefined || store === own) return undefined;
-  const remedy = 'set PERDURE_DATA to the data folder that has it';
+  const remedy = 'set PERDURE_STORE to it, or PERDURE_DATA to the data folder that has it';
   return new ClientProblem(
     'refused',
-    `session ${session} is kept in store ${store}, and this data folder has store ${own}: ${remedy}`,
+    `session ${session} is kept in store ${store}, and here is store ${own}: ${remedy}`,
   );
 }
 

@@ -65,7 +65,7 @@ describe('while long calls of other sessions hold every slot', () => {
 
 test("a fleet's session heartbeats seldom and may take longer over a workflow task, whatever worker runs it", async () => {
   const h = await harness({ script: [reply('Done.')] });
-  const store = fileStore({ dir: h.storeDir });
+  const store = fileStore({ dir: h.storePlace });
   const sessions = createClient({
     temporal: h.client,
     store,

@@ -21,7 +21,7 @@ function refusing(most: number, answer: (request: ParsedRequest, n: number) => R
 /** As the client sends what is long: by hash. */
 async function sendStored(h: Harness, session: OpenSession, words: string): Promise<void> {
   const bytes = Buffer.from(words);
-  const hash = await fileStore({ dir: h.storeDir }).put(bytes);
+  const hash = await fileStore({ dir: h.storePlace }).put(bytes);
   await session.send('', { body: { kind: 'stored', hash, bytes: bytes.length } });
 }
 

@@ -27,7 +27,7 @@ async function hooksOf(config: PerdureConfig) {
   writeFileSync(join(dataDir, 'secret'), 'secret');
   const env = { PATH: process.env['PATH'], ANTHROPIC_API_KEY: 'canary', XDG_RUNTIME_DIR: '/run/user/0' };
   const { hooks } = await createDeps({
-    storeDir: join(dataDir, 'store'),
+    storePlace: join(dataDir, 'store'),
     liveDir: join(dataDir, 'live'),
     dataDir,
     env,

@@ -26,8 +26,8 @@ function flip(path: string): void {
   writeFileSync(path, bytes);
 }
 
-function clientOf({ client, storeDir, taskQueue }: Harness) {
-  const store = fileStore({ dir: storeDir });
+function clientOf({ client, storePlace, taskQueue }: Harness) {
+  const store = fileStore({ dir: storePlace });
   const live = async function* () {};
   return createClient({ temporal: client, store, live, visibility: () => Promise.resolve(true), taskQueue });
 }
@@ -41,7 +41,7 @@ async function damaged(damage: (path: string) => void): Promise<{ h: Harness; se
   await session.ended(2);
   const { head } = await idle(session);
   await h.worker.stop();
-  damage(fileLayout(h.storeDir).blob(head!));
+  damage(fileLayout(h.storePlace).blob(head!));
   return { h, session };
 }
 
@@ -103,7 +103,7 @@ test('a session that is whole is left alone, and what does not fit it is refused
 test('an old step is damaged, and a boundary came after it: the session goes on, and what is newer is shown (L3 L20)', async () => {
   const { h, session, heads } = await boundedSession();
   await h.worker.stop();
-  flip(fileLayout(h.storeDir).blob(heads[1] as Hash));
+  flip(fileLayout(h.storePlace).blob(heads[1] as Hash));
   await h.startWorker();
   await session.send('Once more.');
   expect((await session.ended(2)).terminal).toEqual({ reason: 'completed' });
@@ -111,7 +111,7 @@ test('an old step is damaged, and a boundary came after it: the session goes on,
   const sessions = clientOf(h);
   expect(await sessions.damage(session.id)).toEqual({ kind: 'whole' });
   expect(await sessions.result(session.id)).toMatchObject({ run: 2, text: 'Done.', turns: 1 });
-  const store = fileStore({ dir: h.storeDir });
+  const store = fileStore({ dir: h.storePlace });
   const reading = await readSession({ temporal: { client: h.client }, store, sessions }, session.id);
   expect(reading.problems).toMatchObject([{ problem: expect.stringContaining(heads[1] as string) }]);
   expect(reading.first).toBeGreaterThan(0);
@@ -134,7 +134,7 @@ async function boundedSession(): Promise<{ h: Harness; session: OpenSession; hea
   const session = await h.open('Read a lot.', { maxTurns: 1_000 });
   await session.ended(1);
   const { head } = await idle(session);
-  const chain = await readChain(fileStore({ dir: h.storeDir }), session.id, head as Hash);
+  const chain = await readChain(fileStore({ dir: h.storePlace }), session.id, head as Hash);
   return { h, session, heads: chain.map(({ hash }) => hash) };
 }
 

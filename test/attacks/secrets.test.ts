@@ -119,7 +119,7 @@ describe('a model server repeats the key that it was sent', () => {
     expect(['completed', 'blocking_limit']).not.toContain(run.terminal.reason);
     const history = textsIn(await session.handle.fetchHistory());
     const shown = [JSON.stringify(run), warnings.join('\n'), h.liveText(session.id), history];
-    for (const text of [...shown, ...filesIn(dirname(h.storeDir))]) expect(leaks(text), text).toBe(false);
+    for (const text of [...shown, ...filesIn(dirname(h.storePlace))]) expect(leaks(text), text).toBe(false);
     expect(history).toContain('Do it.');
   });
 });

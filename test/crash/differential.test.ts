@@ -78,7 +78,7 @@ function optionsOf(cwd: string, seed: number): RunOptions {
 
 async function memoryDeps(url: string) {
   const root = tempDir();
-  const folders = { storeDir: join(root, 'store'), liveDir: join(root, 'live'), dataDir: join(root, 'data') };
+  const folders = { storePlace: join(root, 'store'), liveDir: join(root, 'live'), dataDir: join(root, 'data') };
   const access = await modelAccess({ ANTHROPIC_API_KEY: 'test', ANTHROPIC_BASE_URL: url });
   const env = { PATH: process.env.PATH };
   const { random: _, ...deps } = await createDeps({

@@ -54,7 +54,7 @@ describe('a worker killed in the middle of a call', () => {
       expect(h.effects()).toEqual([]);
       const { call = '', inputHash } = asked ?? {};
       if (answer === 'approve') {
-        const edited = await fileStore({ dir: h.storeDir }).put(Buffer.from('{"hangs":3}'));
+        const edited = await fileStore({ dir: h.storePlace }).put(Buffer.from('{"hangs":3}'));
         await session.handle.executeUpdate(UPDATES.approve, { args: [{ call, inputHash, edited }] });
         const again = /allow to run it again; the edited input will not do: The input of deliver_ask/;
         await until(async () => again.test((await session.memo())?.approvals?.[0]?.reason ?? ''));

@@ -85,7 +85,7 @@ describe('a call that must be asked about', () => {
     const session = await h.open('Go.', asking);
     const approval = await one(session);
     const input = JSON.stringify({ command: 'touch other' });
-    const edited = await fileStore({ dir: h.storeDir }).put(Buffer.from(input));
+    const edited = await fileStore({ dir: h.storePlace }).put(Buffer.from(input));
     await approve(session, approval, { edited });
     await session.ended(1);
     expect([existsSync(join(h.cwd, 'made')), existsSync(join(h.cwd, 'other'))]).toEqual([false, true]);
@@ -99,7 +99,7 @@ describe('a call that must be asked about', () => {
     const session = await h.open('Go.', asking);
     const first = await one(session);
     const edit = async (input: object): Promise<Hash> =>
-      fileStore({ dir: h.storeDir }).put(Buffer.from(JSON.stringify(input)));
+      fileStore({ dir: h.storePlace }).put(Buffer.from(JSON.stringify(input)));
     await approve(session, first, { edited: await edit({ command: 3 }) });
     const second = await until(async () => {
       const [waiting] = (await session.memo())?.approvals ?? [];

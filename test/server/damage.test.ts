@@ -13,7 +13,7 @@ test('a damaged outcome of a call is an unknown outcome that the model can read 
   const h = await harness({ script: [waits, reply('I will check.')] });
   const session = await h.open('Do it.');
   await until(() => existsSync(join(h.cwd, 'begun')));
-  const calls = join(h.storeDir, 'keys', 'calls', session.id);
+  const calls = join(h.storePlace, 'keys', 'calls', session.id);
   const [claim = ''] = readdirSync(calls).filter((name) => name.endsWith('.claim'));
   writeFileSync(join(calls, claim.replace(/claim$/, 'outcome')), 'garbage');
   writeFileSync(join(h.cwd, 'go'), '');
@@ -31,7 +31,7 @@ test('a damaged transcript ends the run with a sentence, and the session can sti
     return memo?.phase === 'idle' ? memo : null;
   });
   await h.worker.stop();
-  writeFileSync(fileLayout(h.storeDir).blob(head!), 'garbage');
+  writeFileSync(fileLayout(h.storePlace).blob(head!), 'garbage');
   // Another worker, without the view in its memory.
   const worker = await h.startWorker();
   await session.send('And now?');

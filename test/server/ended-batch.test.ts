@@ -81,7 +81,7 @@ test('a call whose input a person edited runs when nothing runs beside it (L35 L
   const [first, second] = await asked(session, 2);
   await approve(session, second!);
   await until(() => log.includes('beside began'));
-  const edited = await fileStore({ dir: h.storeDir }).put(Buffer.from('{"name":"edited","write":true}'));
+  const edited = await fileStore({ dir: h.storePlace }).put(Buffer.from('{"name":"edited","write":true}'));
   await approve(session, first!, { edited });
   // What a decision leads to is scheduled by the task that answered it: nothing yet.
   expect((await session.handle.describe()).raw.pendingActivities).toHaveLength(1);

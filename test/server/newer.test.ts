@@ -17,11 +17,11 @@ import { newerWrote } from '../support/newer-wrote.ts';
 import { until } from '../support/until.ts';
 
 /** To it, everything that is stored is of the next version. */
-async function startOldWorker({ storeDir, liveDir, cwd, taskQueue }: Harness): Promise<{ stop(): Promise<void> }> {
+async function startOldWorker({ storePlace, liveDir, cwd, taskQueue }: Harness): Promise<{ stop(): Promise<void> }> {
   const env = { PATH: process.env['PATH'] };
   const access = await modelAccess({ ANTHROPIC_API_KEY: 'test' });
-  const own = await createDeps({ storeDir, liveDir, dataDir: join(cwd, '..', 'data'), access, env, log: () => {} });
-  const store = newerWrote(fileStore({ dir: storeDir }));
+  const own = await createDeps({ storePlace, liveDir, dataDir: join(cwd, '..', 'data'), access, env, log: () => {} });
+  const store = newerWrote(fileStore({ dir: storePlace }));
   const deps = {
     ...own,
     store,

@@ -58,7 +58,7 @@ describe('an interrupt', () => {
         hooks: { stop: [() => (renameSync(join(store, 'tmp'), goneAway()), writeFileSync(join(store, 'tmp'), ''))] },
       },
     });
-    store = h.storeDir;
+    store = h.storePlace;
     const session = await h.open('First.');
     await until(async () => {
       const { pendingActivities } = (await session.handle.describe()).raw;

@@ -39,7 +39,7 @@ export async function crashHarness(options: CrashOptions) {
   const model = await startScriptedModel({ script });
   onTestFinished(() => model.close());
   const root = tempDir();
-  const folders = { cwd: join(root, 'workspace'), storeDir: join(root, 'store'), liveDir: join(root, 'live') };
+  const folders = { cwd: join(root, 'workspace'), storePlace: join(root, 'store'), liveDir: join(root, 'live') };
   mkdirSync(folders.cwd);
   const taskQueue = `crash-${randomUUID()}`;
   const connect = async (): Promise<Client> => {

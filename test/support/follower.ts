@@ -15,13 +15,13 @@ export type Follower = {
   converges(): Promise<void>;
 };
 
-type Places = { readonly client: Client; readonly storeDir: string; readonly liveDir: string };
+type Places = { readonly client: Client; readonly storePlace: string; readonly liveDir: string };
 
 /** To the end of what runs, or ran last. Begins at once; the session is in its first run. */
-export function follower({ client, storeDir, liveDir }: Places, session: SessionId): Follower {
+export function follower({ client, storePlace, liveDir }: Places, session: SessionId): Follower {
   const sessions = createClient({
     temporal: client,
-    store: fileStore({ dir: storeDir }),
+    store: fileStore({ dir: storePlace }),
     live: (id, signal) => told(liveDir, id, signal),
     visibility: () => Promise.resolve(false),
     lookMs: 100,

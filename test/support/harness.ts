@@ -54,7 +54,7 @@ export type Harness = Awaited<ReturnType<typeof harnessOn>>;
 async function harnessOn(model: ScriptedModel, { worker: settings, handover, keys }: HarnessOptions) {
   oneRuntime();
   const root = tempDir();
-  const folders = { cwd: join(root, 'workspace'), storeDir: join(root, 'store'), liveDir: join(root, 'live') };
+  const folders = { cwd: join(root, 'workspace'), storePlace: join(root, 'store'), liveDir: join(root, 'live') };
   mkdirSync(folders.cwd);
   const address = inject('temporalAddress');
   const taskQueue = `test-${randomUUID()}`;
@@ -113,7 +113,7 @@ export const fastBackoff = { maxRetries: 10, firstMs: 1, maxMs: 20, parkOverMs: 
 export type Where = {
   readonly client: Client;
   readonly taskQueue: string;
-  readonly folders: { readonly cwd: string; readonly storeDir: string };
+  readonly folders: { readonly cwd: string; readonly storePlace: string };
   readonly handover: HandoverLimits | undefined;
   readonly keys?: KeyRing;
 };
@@ -149,7 +149,7 @@ export async function openSession(
   const memo = async (): Promise<SessionMemo | undefined> =>
     (await handleOfChain.describe()).memo?.[MEMO_KEY] as SessionMemo | undefined;
   const entries = async (): Promise<readonly Entry[]> =>
-    (await loadView(fileStore({ dir: folders.storeDir }), id, (await memo())?.head ?? null)).entries;
+    (await loadView(fileStore({ dir: folders.storePlace }), id, (await memo())?.head ?? null)).entries;
   const ended = async (run: number): Promise<Omit<RunSummary, 'head'>> => {
     const last = await until(async () => {
       const summary = (await memo())?.last;

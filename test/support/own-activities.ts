@@ -34,9 +34,9 @@ export async function workerWith(
   return { stop };
 }
 
-async function depsOf({ storeDir, liveDir, model }: Harness): Promise<Deps> {
+async function depsOf({ storePlace, liveDir, model }: Harness): Promise<Deps> {
   const env = { PATH: process.env.PATH, ANTHROPIC_API_KEY: 'test', ANTHROPIC_BASE_URL: model.url };
   const defaults = { backoff: fastBackoff, permissionMode: 'bypass' } as const;
-  const settings = { storeDir, liveDir, dataDir: join(storeDir, '..', 'data'), env, defaults, log: () => {} };
+  const settings = { storePlace, liveDir, dataDir: join(storePlace, '..', 'data'), env, defaults, log: () => {} };
   return createDeps({ ...settings, access: await modelAccess(env) });
 }

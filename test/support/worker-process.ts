@@ -19,13 +19,15 @@ export type ProcessSettings = Omit<StartWorker, 'log' | 'tools' | 'env'> & {
   readonly env: Record<string, string | undefined>;
   /** A module whose default export is the configuration, instead of `config`. */
   readonly configFile?: string;
+  /** Of the process itself, beside PATH and HOME. */
+  readonly processEnv?: Readonly<Record<string, string>>;
 };
 
 const program = fileURLToPath(new URL('./worker-process.mjs', import.meta.url));
 
 /** Resolves when it polls. */
-export async function workerProcess(settings: ProcessSettings): Promise<WorkerProcess> {
-  const env = { PATH: process.env.PATH, HOME: process.env.HOME };
+export async function workerProcess({ processEnv, ...settings }: ProcessSettings): Promise<WorkerProcess> {
+  const env = { PATH: process.env.PATH, HOME: process.env.HOME, ...processEnv };
   const child = spawn(process.execPath, [program, JSON.stringify(settings)], {
     env,
     stdio: ['pipe', 'pipe', 'inherit'],

@@ -22,7 +22,7 @@ async function deps(config: PerdureConfig) {
   const dir = tempDir();
   const access = await modelAccess({ ANTHROPIC_API_KEY: 'key' });
   onTestFinished(() => access.close());
-  const folders = { storeDir: join(dir, 'store'), liveDir: join(dir, 'live'), dataDir: dir };
+  const folders = { storePlace: join(dir, 'store'), liveDir: join(dir, 'live'), dataDir: dir };
   const env = { PATH: process.env['PATH'] };
   return createDeps({ ...config, ...folders, access, env, defaults: configDefaults(config), log: () => {} });
 }

@@ -11,7 +11,7 @@ const held = (): number => process.getActiveResourcesInfo().filter((what) => wha
 test('a server that does not answer is told in one line with its address, and nothing stays open', async () => {
   const dir = tempDir();
   const before = held();
-  const folders = { storeDir: join(dir, 'store'), liveDir: join(dir, 'live'), dataDir: dir };
+  const folders = { storePlace: join(dir, 'store'), liveDir: join(dir, 'live'), dataDir: dir };
   // Without a key: the scripted model listens by then.
   const starting = startWorker({ address: '127.0.0.1:1', namespace: 'default', ...folders, env: {}, log: () => {} });
   await expect(starting).rejects.toThrow(SetupProblem);

@@ -5,6 +5,7 @@ import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { readJsonFile, writeJsonFile } from '../json-file.ts';
 import { SetupProblem } from '../setup-problem.ts';
+import { storePlaceProblem } from '../../activities/transcript/store/open-store.ts';
 import { codeOf, reasonOf } from '../../activities/text.ts';
 
 export type Env = Readonly<Record<string, string | undefined>>;
@@ -18,7 +19,8 @@ export type DataFolder = {
   readonly serverLog: string;
   /** The keys that payloads are sealed with. */
   readonly payloadKeys: string;
-  readonly storeDir: string;
+  /** The folder in it, or `s3://bucket/prefix` where PERDURE_STORE says so. */
+  readonly storePlace: string;
   readonly liveDir: string;
   readonly membersDir: string;
   /** Held while deciding who starts or stops the server. */
@@ -42,7 +44,7 @@ export function dataFolder(env: Env): DataFolder {
     serverJson: join(root, 'server.json'),
     serverLog: join(root, 'server.log'),
     payloadKeys: join(root, 'payload-keys.json'),
-    storeDir: join(root, 'store'),
+    storePlace: storePlace(env, root),
     liveDir: join(root, 'live'),
     membersDir: join(root, 'members'),
     lockDir: join(root, 'lock'),
@@ -50,8 +52,17 @@ export function dataFolder(env: Env): DataFolder {
   makeFolder(root);
   keepPrivate(root);
   checkLayout(root);
-  for (const dir of [folder.storeDir, folder.liveDir, folder.membersDir, folder.lockDir]) makeFolder(dir);
+  const own = [folder.storePlace].filter(isAbsolute);
+  for (const dir of [...own, folder.liveDir, folder.membersDir, folder.lockDir]) makeFolder(dir);
   return folder;
+}
+
+function storePlace(env: Env, root: string): string {
+  const set = env['PERDURE_STORE']?.trim();
+  if (!set) return join(root, 'store');
+  const problem = storePlaceProblem(set);
+  if (problem !== undefined) throw new SetupProblem(problem);
+  return set;
 }
 
 /** Where it is, or would be. */

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { type Files, nodeFiles, createFileWrites, type Folders } from './file-io.ts';
 import { isErrno, unavailable, StoreError } from './store.ts';
 
-type StoreIdentity = { readonly version: 1; readonly id: string };
+export type StoreIdentity = { readonly version: 1; readonly id: string };
 
 const shape = z.object({ version: z.number(), id: z.string().min(1) });
 
@@ -16,7 +16,7 @@ export async function storeIdentity(dir: string, files: Files = nodeFiles): Prom
   try {
     files.makeFolder(`${dir}/tmp`);
     if (!files.exists(path)) await create(files, dir, path);
-    return parse(dir, path, await files.read(path));
+    return parseIdentity(dir, path, await files.read(path));
   } catch (error) {
     throw unavailable('open the store', dir, error);
   }
@@ -38,7 +38,8 @@ async function flushParent(files: Files, dir: string): Promise<void> {
   }
 }
 
-function parse(dir: string, path: string, bytes: Uint8Array): StoreIdentity {
+/** `place`: of the store, for people; `path`: of `bytes`. Throws StoreError for a store that this version cannot use. */
+export function parseIdentity(place: string, path: string, bytes: Uint8Array): StoreIdentity {
   let value: unknown;
   try {
     value = JSON.parse(Buffer.from(bytes).toString('utf8'));
@@ -47,12 +48,12 @@ function parse(dir: string, path: string, bytes: Uint8Array): StoreIdentity {
   }
   const found = shape.safeParse(value);
   if (!found.success) {
-    throw new StoreError('corrupt', `${path} cannot be read: restore it from a backup, or use another folder`);
+    throw new StoreError('corrupt', `${path} cannot be read: restore it from a backup, or use another place`);
   }
   const { version, id } = found.data;
   if (version !== 1) {
-    const sentence = `the store in ${dir} has version ${version}, this Perdure reads version 1`;
-    throw new StoreError('unavailable', `${sentence}: use the Perdure that made it, or another folder`);
+    const sentence = `the store in ${place} has version ${version}, this Perdure reads version 1`;
+    throw new StoreError('unavailable', `${sentence}: use the Perdure that made it, or another place`);
   }
   return { version: 1, id };
 }

@@ -1,0 +1,187 @@
+// Objects of a bucket, as the S3 store uses them: requests with the SDK's own retries, and its errors as sentences (W1).
+// The SDK is loaded with the first request: who keeps the store in a folder neither needs nor loads it.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { S3Client } from '@aws-sdk/client-s3';
+import { codeOf, reasonOf } from '../../text.ts';
+import { StoreError } from './store.ts';
+
+/** Names are relative to the prefix. Every method throws StoreError `unavailable` with what to do. */
+export type Objects = {
+  put(name: string, bytes: Uint8Array): Promise<void>;
+  /** False when there is an object of that name, whoever made it. */
+  putNew(name: string, bytes: Uint8Array): Promise<boolean>;
+  /** Null when there is none. */
+  get(name: string): Promise<Uint8Array | null>;
+  has(name: string): Promise<boolean>;
+  /** Where it is, for people. */
+  place(name: string): string;
+};
+
+export type Bucket = {
+  readonly bucket: string;
+  /** Without a `/` at its end; empty: the whole bucket is the store's. */
+  readonly prefix: string;
+  /** Absent: as AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL says, else AWS's own. */
+  readonly endpoint?: string;
+};
+
+/** Tries of one request, the first included. What still fails is tried again by Temporal, later. */
+const TRIES = 4;
+const CONNECT_MS = 10_000;
+const UNDECIDED_MS = 50;
+/** A request of some MB on a slow line. */
+const REQUEST_MS = 60_000;
+
+type Sdk = typeof import('@aws-sdk/client-s3');
+type Opened = { readonly sdk: Sdk; readonly client: S3Client };
+
+/** Region, endpoint and credentials are found by the SDK's own chain: AWS_REGION, AWS_ENDPOINT_URL, a profile, a role, … */
+export function s3Objects({ bucket, prefix, endpoint }: Bucket): Objects {
+  const opened = once(() => openClient(endpoint));
+  const keyOf = (name: string): string => (prefix === '' ? name : `${prefix}/${name}`);
+  const place = (name: string): string => `s3://${bucket}/${keyOf(name)}`;
+
+  const request = async <T>(doing: string, name: string, send: (with_: Opened) => Promise<T>): Promise<T> => {
+    try {
+      return await send(await opened());
+    } catch (error) {
+      throw problemOf(`cannot ${doing} (${place(name)})`, bucket, error);
+    }
+  };
+
+  return {
+    place,
+    put: (name, bytes) =>
+      request('write to the store', name, async ({ sdk, client }) => {
+        await client.send(new sdk.PutObjectCommand({ Bucket: bucket, Key: keyOf(name), Body: bytes }));
+      }),
+    putNew: (name, bytes) =>
+      request('write to the store', name, async ({ sdk, client }) => {
+        const command = new sdk.PutObjectCommand({ Bucket: bucket, Key: keyOf(name), Body: bytes, IfNoneMatch: '*' });
+        return putOnce(() => unless(TAKEN, client.send(command)));
+      }),
+    get: (name) =>
+      request('read from the store', name, async ({ sdk, client }) => {
+        const command = new sdk.GetObjectCommand({ Bucket: bucket, Key: keyOf(name) });
+        // Its body is part of the request: a cut in the middle of it is tried again as the rest is.
+        return readWhole(() => unless(ABSENT, client.send(command)));
+      }),
+    has: (name) =>
+      request('read from the store', name, async ({ sdk, client }) => {
+        const command = new sdk.HeadObjectCommand({ Bucket: bucket, Key: keyOf(name) });
+        return (await unless(ABSENT, client.send(command))) !== null;
+      }),
+  };
+}
+
+const TAKEN: ReadonlySet<string> = new Set(['PreconditionFailed']);
+/** Another conditional write of the same name is under way: it decides nothing yet. */
+const UNDECIDED = 'ConditionalRequestConflict';
+const ABSENT: ReadonlySet<string> = new Set(['NoSuchKey', 'NotFound']);
+
+async function unless<T>(names: ReadonlySet<string>, sent: Promise<T>): Promise<T | null> {
+  try {
+    return await sent;
+  } catch (error) {
+    if (error instanceof Error && names.has(error.name)) return null;
+    throw error;
+  }
+}
+
+async function putOnce(send: () => Promise<object | null>): Promise<boolean> {
+  for (let tried = 1; ; tried += 1) {
+    try {
+      return (await send()) !== null;
+    } catch (error) {
+      if (!(error instanceof Error) || error.name !== UNDECIDED || tried >= TRIES) throw error;
+      await sleep(UNDECIDED_MS * tried);
+    }
+  }
+}
+
+type Got = {
+  readonly Body?: { transformToByteArray(): Promise<Uint8Array> } | undefined;
+  readonly ContentLength?: number | undefined;
+};
+
+async function readWhole(get: () => Promise<Got | null>): Promise<Uint8Array | null> {
+  for (let tried = 1; ; tried += 1) {
+    const got = await get();
+    if (got === null) return null;
+    try {
+      const bytes = (await got.Body?.transformToByteArray()) ?? new Uint8Array();
+      const { ContentLength: expected = bytes.length } = got;
+      if (bytes.length === expected) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+      throw new Error(`the connection was cut after ${bytes.length} of ${expected} bytes`);
+    } catch (error) {
+      if (tried >= TRIES) throw error;
+    }
+  }
+}
+
+async function openClient(endpoint: string | undefined): Promise<Opened> {
+  const sdk = await loadSdk();
+  const { AWS_ENDPOINT_URL_S3: forS3, AWS_ENDPOINT_URL: forAll } = process.env;
+  const client = new sdk.S3Client({
+    maxAttempts: TRIES,
+    // Gateways of one's own have no name for each bucket.
+    forcePathStyle: Boolean(endpoint || forS3 || forAll),
+    ...(endpoint !== undefined && { endpoint }),
+    requestHandler: { connectionTimeout: CONNECT_MS, requestTimeout: REQUEST_MS, throwOnRequestTimeout: true },
+  });
+  return { sdk, client };
+}
+
+async function loadSdk(): Promise<Sdk> {
+  // Else each command on Node 20 prints seven lines about what the SDK will need later.
+  process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] ??= 'true';
+  try {
+    return await import('@aws-sdk/client-s3');
+  } catch (error) {
+    if (codeOf(error) !== 'ERR_MODULE_NOT_FOUND') throw error;
+    const what = 'the store is on S3, and the package @aws-sdk/client-s3 is not installed';
+    throw new StoreError('unavailable', `${what}: npm install @aws-sdk/client-s3`, { cause: error });
+  }
+}
+
+const unknownKey = (): string =>
+  'its access key is not known there: see AWS_ACCESS_KEY_ID, AWS_PROFILE and AWS_ENDPOINT_URL';
+
+/** By the name or the code of what the SDK throws. */
+const ADVICE: Readonly<Record<string, (bucket: string) => string>> = {
+  NoSuchBucket: (bucket) => `there is no bucket "${bucket}": create it, or name another in PERDURE_STORE`,
+  AccessDenied: () => 'access is denied: allow s3:GetObject and s3:PutObject there, and s3:ListBucket on the bucket',
+  InvalidAccessKeyId: unknownKey,
+  XAdminUserNotFound: unknownKey,
+  SignatureDoesNotMatch: () => 'its secret key is wrong: see AWS_SECRET_ACCESS_KEY, or AWS_PROFILE',
+  ExpiredToken: () => 'its session token has expired: get a new one',
+  RequestTimeTooSkewed: () => "this machine's clock is wrong: set it, work goes on by itself",
+  CredentialsProviderError: () =>
+    'no credentials were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE, or a role',
+  PermanentRedirect: () => 'the bucket is in another region: set AWS_REGION to it',
+  SlowDown: () => 'it asks for fewer requests: work goes on by itself',
+  ECONNREFUSED: () => 'nothing answers there: see AWS_ENDPOINT_URL and that the service runs; work goes on by itself',
+  ENOTFOUND: () => 'its host is not known: see AWS_ENDPOINT_URL, AWS_REGION and the network',
+};
+
+function problemOf(what: string, bucket: string, error: unknown): unknown {
+  if (error instanceof StoreError) return error;
+  if (!(error instanceof Error)) return error;
+  const advice = ADVICE[error.name] ?? ADVICE[codeOf(error) ?? ''];
+  if (advice) return new StoreError('unavailable', `${what}: ${advice(bucket)}`, { cause: error });
+  if (error.message === 'Region is missing')
+    return new StoreError('unavailable', `${what}: no region is set: set AWS_REGION`, { cause: error });
+  return new StoreError('unavailable', `${what}: ${reasonOf(error)} (${error.name})`, { cause: error });
+}
+
+/** Runs once; a failure is not remembered. */
+function once<T>(run: () => Promise<T>): () => Promise<T> {
+  let done: Promise<T> | undefined;
+  return () => {
+    done ??= run().catch((error: unknown) => {
+      done = undefined;
+      throw error;
+    });
+    return done;
+  };
+}

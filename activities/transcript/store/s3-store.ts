@@ -1,0 +1,129 @@
+// The store in a bucket, for workers and clients of many machines: blobs/<hash> and keys/<key>, each written once (W1, W2).
+// A step's values are durable before its record is: who finds the record can get them, and no record carries their bytes twice.
+import { randomUUID } from 'node:crypto';
+import { type Hash, isHash } from '../../../workflows/contract/ids.ts';
+import type { BlobCache } from './blob-cache.ts';
+import { decodeRecord, encodeRecord } from './key-record.ts';
+import type { Objects } from './s3-objects.ts';
+import { parseIdentity, type StoreIdentity } from './store-folder.ts';
+import { corruptRecord, corruptValue, hashOf, keyProblem, missingValue, StoreError } from './store.ts';
+import type { Created, Store } from './store.ts';
+
+export type S3Store = Store & {
+  /** Reads `store.json`, or creates it. Throws StoreError for a store that this version cannot use. */
+  identity(): Promise<StoreIdentity>;
+};
+
+/** Blobs that this process knows to be durable: a value that many steps share is sent once. */
+const KNOWN = 10_000;
+
+/** `cache`: of this machine, so that what was read once is not asked for again. */
+export function s3Store(objects: Objects, cache: BlobCache): S3Store {
+  const known = new Set<Hash>();
+  const remember = (hash: Hash): void => {
+    if (known.size >= KNOWN) known.clear();
+    known.add(hash);
+  };
+
+  const put = async (bytes: Uint8Array): Promise<Hash> => {
+    const hash = hashOf(bytes);
+    if (known.has(hash)) return hash;
+    const own = bytes.slice();
+    await objects.put(blobName(hash), own);
+    cache.put(hash, own);
+    remember(hash);
+    return hash;
+  };
+  const get = async (hash: Hash): Promise<Uint8Array> => {
+    const name = blobName(hash);
+    const cached = await cache.get(hash);
+    if (cached) return cached;
+    const bytes = await objects.get(name);
+    if (!bytes) throw missingValue(hash, objects.place(name));
+    if (hashOf(bytes) !== hash) throw corruptValue(hash, objects.place(name), bytes.length);
+    cache.put(hash, bytes);
+    remember(hash);
+    return bytes;
+  };
+  const create = (key: string, bytes: Uint8Array): Promise<Created> => createRecord(objects, key, bytes);
+
+  let found: Promise<StoreIdentity> | undefined;
+  const identity = (): Promise<StoreIdentity> => {
+    found ??= findIdentity(objects).catch((error: unknown) => {
+      found = undefined;
+      throw error;
+    });
+    return found;
+  };
+  /** Nothing is read from or written to a store of another version. */
+  const open =
+    <Given extends readonly unknown[], Result>(work: (...given: Given) => Promise<Result>) =>
+    async (...given: Given): Promise<Result> => (await identity(), work(...given));
+
+  return {
+    identity,
+    put: open(put),
+    get: open(get),
+    has: open(async (hash) => known.has(hash) || objects.has(blobName(hash))),
+    create: open(create),
+    read: open(async (key) => (await readRecord(objects, key))?.bytes ?? null),
+    writeStep: open(async ({ key, bytes, blobs }) => {
+      const name = recordName(key);
+      const values = await Promise.allSettled(blobs.map(put));
+      for (const value of values) if (value.status === 'rejected') throw asStep(name, value.reason);
+      return create(key, bytes);
+    }),
+  };
+}
+
+/** Throws RangeError for what is no hash: it may come from outside. */
+function blobName(hash: Hash): string {
+  if (!isHash(hash)) throw new RangeError(`"${String(hash).slice(0, 80)}" is not a hash of a stored value`);
+  return `blobs/${hash}`;
+}
+
+function recordName(key: string): string {
+  const problem = keyProblem(key);
+  if (problem !== undefined) throw new RangeError(problem);
+  return `keys/${key}`;
+}
+
+type Record = { readonly bytes: Uint8Array; readonly nonce: string };
+
+async function readRecord(objects: Objects, key: string): Promise<Record | null> {
+  const name = recordName(key);
+  const object = await objects.get(name);
+  if (!object) return null;
+  const record = decodeRecord(key, object);
+  if ('problem' in record) throw corruptRecord(key, objects.place(name), record.problem);
+  return { bytes: record.bytes, nonce: Buffer.from(record.blobs[0] ?? []).toString() };
+}
+
+/** A create whose answer was lost is sent again by the SDK and then finds itself: the nonce in the record says whose it is. */
+async function createRecord(objects: Objects, key: string, bytes: Uint8Array): Promise<Created> {
+  const name = recordName(key);
+  const nonce = randomUUID();
+  const record = encodeRecord(key, { bytes, blobs: [Buffer.from(nonce)] });
+  if (await objects.putNew(name, record)) return { kind: 'created' };
+  const existing = await readRecord(objects, key);
+  if (!existing) throw corruptRecord(key, objects.place(name), 'vanished while it was read');
+  return existing.nonce === nonce ? { kind: 'created' } : { kind: 'existing', bytes: existing.bytes };
+}
+
+const IDENTITY = 'store.json';
+
+async function findIdentity(objects: Objects): Promise<StoreIdentity> {
+  const place = objects.place(IDENTITY);
+  const there = await objects.get(IDENTITY);
+  if (there) return parseIdentity(objects.place(''), place, there);
+  const own: StoreIdentity = { version: 1, id: randomUUID() };
+  if (await objects.putNew(IDENTITY, Buffer.from(`${JSON.stringify(own)}\n`))) return own;
+  const bytes = await objects.get(IDENTITY);
+  if (!bytes) throw new StoreError('unavailable', `${place} vanished while it was read: try again`);
+  return parseIdentity(objects.place(''), place, bytes);
+}
+
+function asStep(name: string, reason: unknown): unknown {
+  if (!(reason instanceof StoreError)) return reason;
+  return new StoreError(reason.problem, `${reason.message} (while ${name} was written)`, { cause: reason });
+}

@@ -1,0 +1,136 @@
+// Machines with disks of their own that share a Temporal server and a bucket: the commands as people run them on each (W1).
+import { randomUUID } from 'node:crypto';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, inject, test } from 'vitest';
+import { gate, reply, toolUse, type ScriptedModel } from '../../worker/scripted-model/index.ts';
+import { cliPlace, jsonLines, modelFor, type Command } from '../support/cli.ts';
+import { faultyProxy } from '../support/faulty-proxy.ts';
+import { BUCKET, S3_KEYS } from '../support/s3-gateway.ts';
+import { until } from '../support/until.ts';
+
+/** All machines of one cluster: `machine()` is one more, with an empty disk. */
+function cluster(model: ScriptedModel, endpoint = inject('s3Endpoint')) {
+  const shared = {
+    ...S3_KEYS,
+    AWS_ENDPOINT_URL_S3: endpoint,
+    PERDURE_STORE: `s3://${BUCKET}/${randomUUID()}`,
+    TEMPORAL_ADDRESS: inject('temporalAddress'),
+  };
+  const queue = randomUUID();
+  return {
+    machine: () => {
+      const place = cliPlace(model);
+      Object.assign(place.env, shared);
+      return place;
+    },
+    queue,
+  };
+}
+
+type Machine = ReturnType<ReturnType<typeof cluster>['machine']>;
+
+async function worker(machine: Machine): Promise<Command> {
+  const started = machine.start(['worker']);
+  await until(() => started.out().includes('worker ready'));
+  return started;
+}
+
+test('a session that one machine starts is done by another, watched by a third, and outlives a disk (W1)', async () => {
+  const held = gate();
+  const model = await modelFor([
+    reply([toolUse('bash', { command: 'echo effect >> effects.log' })]),
+    reply('This attempt dies.', { hold: held.hold, holdAfterEvent: 4 }),
+    reply('All done.'),
+  ]);
+  const { machine } = cluster(model);
+  const [starts, dies, watches] = [machine(), machine(), machine()];
+  const first = await worker(dies);
+  const started = await starts.run('start', '--permission-mode', 'bypass', 'make it');
+  expect(started).toMatchObject({ status: 0 });
+  const id = started.out.trim();
+  await until(() => model.requests.length === 2);
+  first.signal('SIGKILL');
+  await first.status;
+  rmSync(dies.data, { recursive: true, force: true });
+  const takesOver = machine();
+  const second = await worker(takesOver);
+  const watched = await watches.run('watch', '--json', id);
+  held.release();
+  expect(watched.status).toBe(0);
+  expect(jsonLines(watched.out).at(-1)).toMatchObject({ type: 'result', reason: 'completed', text: 'All done.' });
+  const shown = await machine().run('show', id);
+  expect(shown).toMatchObject({ status: 0, out: expect.stringContaining('All done.') as string });
+  second.signal('SIGTERM');
+  expect(await second.status).toBe(0);
+});
+
+test('a question of a run is answered from a machine that neither started nor runs it (W1 L55)', async () => {
+  const { machine } = cluster(
+    await modelFor([reply([toolUse('bash', { command: 'rm -r build' })]), reply('Not then.')]),
+  );
+  const [works, starts, answers] = [machine(), machine(), machine()];
+  const running = await worker(works);
+  const id = (await starts.run('start', 'Clean up.')).out.trim();
+  const asked = await until(async () => {
+    const { out } = await answers.run('approvals', '--json');
+    return jsonLines(out).find(({ session }) => session === id) ?? null;
+  });
+  const denied = await answers.run('deny', id, String(asked.call), '--reason', 'keep it');
+  expect(denied).toMatchObject({ status: 0, err: expect.stringContaining('denied') as string });
+  const watched = await starts.run('watch', '--json', id);
+  expect(jsonLines(watched.out).at(-1)).toMatchObject({ type: 'result', text: 'Not then.' });
+  running.signal('SIGTERM');
+  await running.status;
+});
+
+test('a client with another store is told where the session is, not that its data is damaged (W1)', async () => {
+  const { machine } = cluster(await modelFor([reply('Hello.')]));
+  const works = machine();
+  const running = await worker(works);
+  const ran = await works.run('run', '--json', 'hi');
+  const id = String(jsonLines(ran.out).at(-1)?.sessionId);
+  const stranger = machine();
+  const command = stranger.start(['send', id, 'more'], { env: { PERDURE_STORE: `s3://${BUCKET}/elsewhere` } });
+  expect(await command.status).not.toBe(0);
+  expect(command.err()).toMatch(/^perdure: session \S+ is kept in store \S+, and here is store \S+: set PERDURE_STORE/);
+  running.signal('SIGTERM');
+  await running.status;
+});
+
+test('PERDURE_STORE that is no place is refused in one line', async () => {
+  const place = cliPlace(null);
+  const command = place.start(['list'], { env: { PERDURE_STORE: '/somewhere' } });
+  expect(await command.status).not.toBe(0);
+  expect(command.err()).toMatch(/^perdure: PERDURE_STORE is "\/somewhere": give s3:\/\/bucket\/prefix[^\n]*\n$/);
+});
+
+test('a turn that reads takes 3 requests, one that runs a command 9 (W2)', async () => {
+  const requestsOf = async (call: ReturnType<typeof toolUse>, n: number): Promise<number> => {
+    const { endpoint, passed } = await faultyProxy(inject('s3Endpoint'));
+    const turns = Array.from({ length: n }, () => reply([call]));
+    const { machine } = cluster(await modelFor([...turns, reply('Done.')]), endpoint);
+    const place = machine();
+    writeFileSync(join(place.cwd, 'notes.txt'), 'a line\n');
+    const running = await worker(place);
+    const ran = await place.run('run', '--permission-mode', 'bypass', '--json', 'go');
+    expect(jsonLines(ran.out).at(-1)).toMatchObject({ reason: 'completed' });
+    running.signal('SIGTERM');
+    await running.status;
+    return passed.length;
+  };
+  const perTurn = async (call: ReturnType<typeof toolUse>): Promise<number> => {
+    const [few, many] = [await requestsOf(call, 2), await requestsOf(call, 12)];
+    return (many - few) / 10;
+  };
+  expect(await perTurn(toolUse('read', { path: 'notes.txt' }))).toBeLessThanOrEqual(3);
+  expect(await perTurn(toolUse('bash', { command: 'touch made' }))).toBeLessThanOrEqual(9);
+});
+
+test('`doctor` says which store it found, and what is wrong with one that it cannot use (W1)', async () => {
+  const place = cluster(await modelFor([])).machine();
+  expect((await place.run('doctor')).out).toMatch(/store +s3:\/\/sessions\//);
+  const wrong = place.start(['doctor'], { env: { PERDURE_STORE: 's3://nowhere-else/x' } });
+  await wrong.status;
+  expect(wrong.out()).toContain('there is no bucket "nowhere-else": create it, or name another in PERDURE_STORE');
+});

@@ -1,0 +1,73 @@
+// A proxy before the S3 gateway that does to a request what networks and services do.
+import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
+import { onTestFinished } from 'vitest';
+
+export const FAULTS = [
+  '500',
+  '503 slow down',
+  'reset before',
+  'reset after',
+  'cut answer',
+  'wrong bytes',
+  '409',
+] as const;
+export type Fault = (typeof FAULTS)[number];
+
+export type Passing = { readonly method: string; readonly path: string };
+
+/** `fault`: what becomes of a request; null: it passes. `delayMs` is waited before each. */
+export async function faultyProxy(
+  target: string,
+  {
+    fault = () => null,
+    delayMs = 0,
+  }: { readonly fault?: (passing: Passing) => Fault | null; readonly delayMs?: number } = {},
+) {
+  const passed: Passing[] = [];
+  const server = createServer((incoming, outgoing) => {
+    const passing = { method: incoming.method ?? '', path: new URL(incoming.url ?? '/', target).pathname };
+    passed.push(passing);
+    setTimeout(() => pass(target, incoming, outgoing, fault(passing)), delayMs);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = server.address();
+  const port = typeof address === 'object' && address ? address.port : 0;
+  return { endpoint: `http://127.0.0.1:${port}`, passed };
+}
+
+const ERRORS: Partial<Record<Fault, readonly [number, string]>> = {
+  '500': [500, 'InternalError'],
+  '503 slow down': [503, 'SlowDown'],
+  '409': [409, 'ConditionalRequestConflict'],
+};
+
+function pass(target: string, incoming: IncomingMessage, outgoing: ServerResponse, fault: Fault | null): void {
+  const error = fault ? ERRORS[fault] : undefined;
+  if (fault === 'reset before') return void incoming.socket.destroy();
+  if (error) {
+    incoming.resume();
+    outgoing.writeHead(error[0], { 'content-type': 'application/xml' });
+    return void outgoing.end(`<Error><Code>${error[1]}</Code><Message>by the proxy</Message></Error>`);
+  }
+  const { hostname, port } = new URL(target);
+  const options = { hostname, port, method: incoming.method, path: incoming.url, headers: incoming.headers };
+  const onward = request(options, (answer) => {
+    const parts: Buffer[] = [];
+    answer.on('data', (part: Buffer) => parts.push(part));
+    answer.on('end', () => {
+      // It was carried out, and nobody is told.
+      if (fault === 'reset after') return void incoming.socket.destroy();
+      outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
+      const body = Buffer.concat(parts);
+      if (fault === 'wrong bytes') return void outgoing.end(body.map((byte) => byte ^ 1));
+      if (fault !== 'cut answer' || body.length === 0) return void outgoing.end(body);
+      outgoing.write(body.subarray(0, body.length >> 1), () => incoming.socket.destroy());
+    });
+  });
+  onward.on('error', () => incoming.socket.destroy());
+  incoming.pipe(onward);
+}

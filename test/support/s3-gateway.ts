@@ -1,0 +1,62 @@
+// A real S3 gateway for all files of the `shared` tier: versitygw on a folder, built once with Go into the cache of our programs.
+import { execFile, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { TestProject } from 'vitest/node';
+import { until } from './until.ts';
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    /** The gateway's address, without a path. */
+    s3Endpoint: string;
+  }
+}
+
+export const S3_KEYS = { AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test-secret', AWS_REGION: 'us-east-1' };
+export const BUCKET = 'sessions';
+
+const VERSION = 'v1.8.0';
+
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const program = await findGateway();
+  const folder = mkdtempSync(join(tmpdir(), 'perdure-s3-'));
+  mkdirSync(join(folder, BUCKET));
+  const port = await freePort();
+  const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY } = S3_KEYS;
+  const child = spawn(program, ['--port', `127.0.0.1:${port}`, '--quiet', 'posix', folder], {
+    env: { ...process.env, ROOT_ACCESS_KEY: AWS_ACCESS_KEY_ID, ROOT_SECRET_KEY: AWS_SECRET_ACCESS_KEY },
+    stdio: 'ignore',
+  });
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const endpoint = `http://127.0.0.1:${port}`;
+  await until(async () => child.exitCode === null && (await fetch(endpoint).catch(() => null)));
+  project.provide('s3Endpoint', endpoint);
+  return async () => {
+    child.kill('SIGKILL');
+    await ended;
+    rmSync(folder, { recursive: true, force: true });
+  };
+}
+
+async function findGateway(): Promise<string> {
+  const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'perdure', 'test-bin', VERSION);
+  const program = join(cache, 'versitygw');
+  if (existsSync(program)) return program;
+  process.stderr.write('building versitygw, once: about a minute\n');
+  const env = { ...process.env, GOBIN: cache };
+  await promisify(execFile)('go', ['install', `github.com/versity/versitygw/cmd/versitygw@${VERSION}`], { env });
+  return program;
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
+    });
+  });
+}

@@ -1,0 +1,23 @@
+// Stores in the gateway's bucket, each under a prefix of its own.
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { inject } from 'vitest';
+import { blobCache } from '../../activities/transcript/store/blob-cache.ts';
+import { s3Objects } from '../../activities/transcript/store/s3-objects.ts';
+import { s3Store, type S3Store } from '../../activities/transcript/store/s3-store.ts';
+import { BUCKET, S3_KEYS } from './s3-gateway.ts';
+import { tempDir } from './temp-dir.ts';
+
+/** The SDK's own chain reads the environment. */
+export function useS3Keys(): void {
+  for (const name of Object.keys(process.env)) if (name.startsWith('AWS_')) delete process.env[name];
+  Object.assign(process.env, S3_KEYS);
+}
+
+export function sharedStore({
+  endpoint = inject('s3Endpoint'),
+  bucket = BUCKET,
+  prefix = randomUUID(),
+}: { readonly endpoint?: string; readonly bucket?: string; readonly prefix?: string } = {}): S3Store {
+  return s3Store(s3Objects({ bucket, prefix, endpoint }), blobCache(join(tempDir(), 'cache')));
+}
