@@ -42,12 +42,12 @@ const CUT_MS = 15_000;
 
 const SLOTS = 100;
 /** A few writes each, and at a session's end its hooks: many sessions can end together. */
-const RECORD_SLOTS = 100;
-const RECORD_POLLS = 3;
+export const recordSlots = { maxConcurrentActivityTaskExecutions: 100, maxConcurrentActivityTaskPolls: 3 };
 
 const CACHED_WORKFLOWS = 300;
 
-function timesOf(profile: Profile) {
+/** How long is waited for a worker that holds a session, and how often a heartbeat is sent on. */
+export function timesOf(profile: Profile) {
   const { sticky, throttle } = profiles[profile];
   return {
     stickyQueueScheduleToStartTimeout: sticky,
@@ -56,17 +56,21 @@ function timesOf(profile: Profile) {
   } satisfies Partial<WorkerOptions>;
 }
 
+/** What runs may finish for `drainMs` milliseconds; then it is told, and cut off. */
+export function drainTimes(drainMs: number = DRAIN_MS) {
+  return { shutdownGraceTime: drainMs, shutdownForceTime: drainMs + CUT_MS };
+}
+
 /**
  * One that works, and one for what ends or records: with one set of slots an interrupt waited until a long call of another session
  * was over.
  */
 export async function createWorker(settings: WorkerSettings): Promise<PairedWorker> {
-  const { connection, namespace, activities, taskQueue = TASK_QUEUE, drainMs = DRAIN_MS } = settings;
+  const { connection, namespace, activities, taskQueue = TASK_QUEUE, drainMs } = settings;
   const { maxConcurrentActivities = SLOTS, maxCachedWorkflows = CACHED_WORKFLOWS, profile = 'machine' } = settings;
   const shared = {
     ...timesOf(profile),
-    shutdownGraceTime: drainMs,
-    shutdownForceTime: drainMs + CUT_MS,
+    ...drainTimes(drainMs),
     connection,
     namespace,
     identity: formatIdentity(processIdentity()),
@@ -86,8 +90,7 @@ export async function createWorker(settings: WorkerSettings): Promise<PairedWork
     Worker.create({
       ...shared,
       taskQueue: recordsQueue(taskQueue),
-      maxConcurrentActivityTaskExecutions: RECORD_SLOTS,
-      maxConcurrentActivityTaskPolls: RECORD_POLLS,
+      ...recordSlots,
     });
   return createTogether([works, records].map((create) => async () => shutDownOnce(await create())));
 }
@@ -111,7 +114,8 @@ async function discardWorker(worker: PairedWorker): Promise<void> {
   await ended.catch(() => undefined);
 }
 
-function registered(activities: Scheduled): Registered {
+/** Under the names that the workflow schedules. */
+export function registered(activities: Scheduled): Registered {
   const named = Object.entries(activities).map(([name, body]) => [activityType(name as keyof Activities), body]);
   return Object.fromEntries(named) as Registered;
 }

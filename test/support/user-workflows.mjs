@@ -14,3 +14,14 @@ export async function steered(call, more) {
   await agent.send(more);
   return await agent.result();
 }
+
+/** With nothing but a prompt. */
+export async function asked(prompt) {
+  const { text, reason } = await runAgent({ prompt });
+  return { text: await shout(text), reason };
+}
+
+/** A workflow of every other name. */
+export default function anyOther() {
+  return Promise.resolve('any other');
+}

@@ -1,5 +1,5 @@
 // The exports of `perdure/workflow`: an agent that a workflow of the user's own starts as a child, with its result (Q4).
-import { ApplicationFailure, startChild, uuid4 } from '@temporalio/workflow';
+import { ApplicationFailure, startChild, uuid4, workflowInfo } from '@temporalio/workflow';
 import type { MessageId, SessionId } from '../contract/ids.ts';
 import { optionsProblem } from '../contract/options-problem.ts';
 import {
@@ -18,9 +18,12 @@ export type { RunOptions, RunReport } from '../contract/session.ts';
 export type AgentCall = {
   /** At most 64,000 characters: what is longer belongs into a file of the workspace. */
   readonly prompt: string;
-  /** `cwd`: an absolute path on the agents' worker. */
-  readonly options: RunOptions;
-  /** The queue of the worker that runs agents. Absent: `perdure`, which every worker of Perdure polls. */
+  /** `cwd`: an absolute path on the agents' worker. Absent: that of PerdurePlugin, where the workflow's own worker has it. */
+  readonly options?: Partial<RunOptions>;
+  /**
+   * The queue of the worker that runs agents. Absent: the workflow's own, where its worker has PerdurePlugin, else `perdure`, which every
+   * worker of Perdure polls.
+   */
   readonly taskQueue?: string;
   /** The session's id, which is its workflow's. Absent: a new one. */
   readonly session?: string;
@@ -37,6 +40,16 @@ export type RunningAgent = {
   result(): Promise<RunReport>;
 };
 
+type Own = { readonly cwd?: string };
+
+/** Set once, by the bundle of a worker that runs agents itself. */
+let own: Own | null = null;
+
+/** For the entry that PerdurePlugin makes: the workflow's own worker runs agents, in `cwd` unless they name another folder. */
+export function runsAgents(here: Own): void {
+  own = here;
+}
+
 /**
  * Runs an agent to its end. A run that did not complete returns too: `reason` says how it ended. When the caller is cancelled the
  * agent is, and the call ends when the agent has. Throws ApplicationFailure `BadAgentCall` for what no run can open with.
@@ -48,11 +61,12 @@ export async function runAgent(call: AgentCall): Promise<RunReport> {
 /** Starts an agent and returns a handle on it. Throws as `runAgent` does. */
 export async function startAgent({
   prompt,
-  options,
-  taskQueue = TASK_QUEUE,
+  options: given = {},
+  taskQueue = own === null ? TASK_QUEUE : workflowInfo().taskQueue,
   session,
 }: AgentCall): Promise<RunningAgent> {
-  const problem = textProblem(prompt) ?? optionsProblem(options);
+  const options = { ...(own?.cwd !== undefined && { cwd: own.cwd }), ...given } as RunOptions;
+  const problem = textProblem(prompt) ?? cwdProblem(options) ?? optionsProblem(options);
   if (problem !== undefined) throw ApplicationFailure.nonRetryable(problem, 'BadAgentCall');
   const id = (session ?? `s-${uuid4()}`) as SessionId;
   const title = prompt.trim().slice(0, 120);
@@ -80,6 +94,10 @@ export async function startAgent({
 
 function message(text: string): UserMessage {
   return { id: uuid4() as MessageId, body: { kind: 'text', text } };
+}
+
+function cwdProblem({ cwd }: Partial<RunOptions>): string | undefined {
+  return cwd === undefined ? 'no working directory: give options.cwd, or cwd to PerdurePlugin' : undefined;
 }
 
 function textProblem(text: string): string | undefined {

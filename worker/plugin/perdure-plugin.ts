@@ -1,0 +1,182 @@
+// The exports of `perdure/plugin`: agents inside a Temporal worker of the user's own (Q3). Their workflows, activities, data converter,
+// codec, interceptors, logger, task queue and connection stay theirs; what the plugin adds has names of its own.
+import { join, resolve } from 'node:path';
+import { Client } from '@temporalio/client';
+import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import type { BundleOptions, ReplayWorkerOptions, WorkerOptions, WorkerPlugin } from '@temporalio/worker';
+import { createActivities } from '../../activities/index.ts';
+import type { Log } from '../../activities/log.ts';
+import { formatIdentity, processIdentity } from '../../activities/process/identity.ts';
+import type { Registered } from '../../workflows/contract/activities.ts';
+import type { Profile } from '../../workflows/contract/profiles.ts';
+import { recordsQueue } from '../../workflows/contract/session.ts';
+import { checkConfig, configDefaults, ConfigProblem, type PerdureConfig } from '../config/config.ts';
+import { createDeps } from '../create-deps.ts';
+import { drainTimes, recordSlots, registered, timesOf } from '../create-worker.ts';
+import { type DataFolder, dataFolder, type Env } from '../embedded/data-folder.ts';
+import { modelAccess } from '../model-access.ts';
+import { startReaper } from '../reaper.ts';
+import { workflowTime } from '../workflow-time.ts';
+import { refuseForeignBundle, withAgents } from './user-bundle.ts';
+
+export type PluginOptions = {
+  /** As in a configuration file; its `drainMs` and `maxConcurrentActivities` are the worker's own affair. */
+  readonly config?: PerdureConfig;
+  /** The workspace of agents that name none. Absent: the folder in which the worker was started. */
+  readonly cwd?: string;
+  /** Where data folder, store and model are found. Absent: of this process. */
+  readonly env?: Env;
+  /** Absent: `fleet`, the times for a server that many share. */
+  readonly profile?: Profile;
+};
+
+/** For the worker that is made with it, in this order: what was opened is closed when the worker has ended. */
+type Opened = {
+  readonly options: WorkerOptions;
+  readonly connection: NativeConnection;
+  readonly ownConnection: boolean;
+  readonly activities: Registered;
+  readonly folder: DataFolder;
+  readonly close: () => Promise<void>;
+};
+
+/**
+ * `Worker.create({ …, plugins: [new PerdurePlugin({ config })] })`; `bundleWorkflowCode` and `Worker.runReplayHistory` take one too. One
+ * plugin is for one worker. The constructor throws ConfigProblem; creating the worker throws SetupProblem and ConfigProblem.
+ */
+export class PerdurePlugin implements WorkerPlugin {
+  readonly name = 'perdure';
+  readonly #given: PluginOptions;
+  readonly #config: PerdureConfig;
+  #cwd: string | undefined;
+  #opened: Opened | null = null;
+
+  constructor(given: PluginOptions = {}) {
+    this.#given = given;
+    this.#config = checkConfig(given.config ?? {}, 'the configuration of PerdurePlugin');
+    this.#cwd = given.cwd === undefined ? undefined : resolve(given.cwd);
+  }
+
+  async configureWorker(options: WorkerOptions): Promise<WorkerOptions> {
+    if (this.#opened) throw new ConfigProblem('this PerdurePlugin belongs to another worker: make one for each');
+    refuseOwnNames(options);
+    refuseForeignBundle(options);
+    this.#cwd ??= process.cwd();
+    const { env = process.env, profile = 'fleet' } = this.#given;
+    const log = runtimeLog();
+    const folder = dataFolder(env);
+    const access = await modelAccess({ ...env });
+    const defaults = configDefaults(this.#config);
+    const { storePlace, liveDir, root: dataDir } = folder;
+    const place = { storePlace, liveDir, dataDir };
+    const deps = await createDeps({ ...this.#config, ...place, env: { ...env }, access, log, defaults });
+    const activities = registered(createActivities(deps));
+    const connection = options.connection ?? (await NativeConnection.connect());
+    const close = async (): Promise<void> => {
+      await deps.hooks.close();
+      await access.close();
+    };
+    const all: WorkerOptions = {
+      ...drainTimes(this.#config.drainMs),
+      ...throttleOf(profile),
+      ...workflowTime,
+      identity: formatIdentity(processIdentity()),
+      ...options,
+      connection,
+      activities: { ...options.activities, ...activities },
+    };
+    this.#opened = { options: all, connection, ownConnection: !options.connection, activities, folder, close };
+    return all;
+  }
+
+  configureReplayWorker(options: ReplayWorkerOptions): ReplayWorkerOptions {
+    refuseForeignBundle(options);
+    return { ...workflowTime, ...options };
+  }
+
+  /** The user's module and ours in one bundle, whose `runAgent` starts agents on the queue of the worker that it is in. */
+  configureBundler(options: BundleOptions): BundleOptions {
+    return withAgents(options, this.#cwd);
+  }
+
+  /** Beside the user's worker: a second one for what ends or records, and the look for workers of this machine that have died. */
+  async runWorker(worker: Worker, next: (worker: Worker) => Promise<void>): Promise<void> {
+    const opened = this.#opened;
+    if (!opened) return next(worker);
+    const { options, connection, ownConnection, close } = opened;
+    const { namespace = 'default', taskQueue } = options;
+    const { root } = opened.folder;
+    const client = new Client({ connection, namespace, ...clientConverter(options) });
+    const dirs = { lockDir: join(root, 'reaper'), workersDir: join(root, 'workers') };
+    const reaper = startReaper({ client, taskQueues: [taskQueue], ...dirs, log: runtimeLog() });
+    try {
+      await runBeside(worker, next(worker), createRecordsWorker(opened));
+    } finally {
+      await reaper.stop();
+      await close();
+      if (ownConnection) await connection.close();
+    }
+  }
+}
+
+/** Its interceptors and converter are the user's; it runs no workflows. */
+function createRecordsWorker({ options, connection, activities }: Opened): Promise<Worker> {
+  const { namespace, identity, dataConverter, interceptors, taskQueue } = options;
+  const { shutdownGraceTime, shutdownForceTime, maxHeartbeatThrottleInterval, defaultHeartbeatThrottleInterval } =
+    options;
+  const { activity } = interceptors ?? {};
+  const given = {
+    namespace,
+    identity,
+    dataConverter,
+    shutdownGraceTime,
+    shutdownForceTime,
+    maxHeartbeatThrottleInterval,
+    defaultHeartbeatThrottleInterval,
+    ...(activity && { interceptors: { activity } }),
+  };
+  const present = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  return Worker.create({ ...present, ...recordSlots, connection, activities, taskQueue: recordsQueue(taskQueue) });
+}
+
+/**
+ * The user's worker runs at once, for it may be shut down as soon as it was run, and drains first: what it ends is recorded meanwhile. It
+ * ends too when the other could not be made or died; that is thrown.
+ */
+async function runBeside(worker: Worker, running: Promise<void>, made: Promise<Worker>): Promise<void> {
+  const recording = made.then((records) => records.run());
+  recording.catch(() => {
+    if (worker.getState() === 'RUNNING') worker.shutdown();
+  });
+  try {
+    await running;
+  } finally {
+    const records = await made.catch(() => null);
+    if (records?.getState() === 'RUNNING') records.shutdown();
+    await recording;
+  }
+}
+
+/** What a client needs to read memos; those of a converter given by path are read as the SDK's own. */
+function clientConverter({ dataConverter }: WorkerOptions): object | undefined {
+  return dataConverter && { dataConverter };
+}
+
+function throttleOf(profile: Profile): Partial<WorkerOptions> {
+  const { maxHeartbeatThrottleInterval, defaultHeartbeatThrottleInterval } = timesOf(profile);
+  return { maxHeartbeatThrottleInterval, defaultHeartbeatThrottleInterval };
+}
+
+function refuseOwnNames({ activities }: WorkerOptions): void {
+  const names = activities instanceof Map ? [...activities.keys()] : Object.keys(activities ?? {});
+  const taken = names.find((name) => String(name).startsWith('perdure.'));
+  if (taken === undefined) return;
+  throw new ConfigProblem(
+    `the worker has an activity "${String(taken)}": names that begin with "perdure." are the plugin's, use another`,
+  );
+}
+
+/** The runtime's own logger: the user's, where they installed one. */
+function runtimeLog(): Log {
+  return (level, message, fields) => Runtime.instance().logger[level](message, { ...fields });
+}

@@ -1,0 +1,60 @@
+// One workflow bundle of the user's module and ours: an entry that holds both is made beside neither, and the SDK bundles it.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { BundleOptions, WorkerOptions } from '@temporalio/worker';
+import { WORKFLOW_TYPE } from '../../workflows/contract/session.ts';
+import { builtFile } from '../bundle.ts';
+import { ConfigProblem } from '../config/config.ts';
+
+const ours = (name: string): string => builtFile(`workflows/${name}`);
+
+/** `cwd`: the workspace of agents that name none. The entry is removed when the process ends. */
+export function withAgents(options: BundleOptions, cwd: string | undefined): BundleOptions {
+  const { workflowsPath, workflowInterceptorModules = [], webpackConfigHook = (config) => config } = options;
+  const theirs = resolve(workflowsPath.startsWith('file:') ? fileURLToPath(workflowsPath) : workflowsPath);
+  const folder = mkdtempSync(join(tmpdir(), 'perdure-bundle-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  const entry = join(folder, 'workflows.cjs');
+  writeFileSync(entry, entryOf(theirs, cwd));
+  return {
+    ...options,
+    workflowsPath: entry,
+    workflowInterceptorModules: [...workflowInterceptorModules, ours('bundled.js')],
+    webpackConfigHook: (config) => {
+      const { resolve: resolving = {}, ...others } = webpackConfigHook(config);
+      // The SDK's own entry lies beside ours and looks for its packages from there.
+      const modules = [...(resolving.modules ?? ['node_modules']), packagesOf(theirs)];
+      return { ...others, resolve: { ...resolving, modules } };
+    },
+  };
+}
+
+/** All that the user's module exports, a default workflow too, and ours under its name. */
+function entryOf(theirs: string, cwd: string | undefined): string {
+  const required = (path: string): string => `require(${JSON.stringify(path)})`;
+  const session = `${JSON.stringify(WORKFLOW_TYPE)}: ${required(ours('agent-session.js'))}.agentSession`;
+  return [
+    `${required(ours('parent/run-agent.js'))}.runsAgents(${JSON.stringify(cwd === undefined ? {} : { cwd })});`,
+    `module.exports = Object.assign({}, ${required(theirs)}, { ${session} });`,
+    '',
+  ].join('\n');
+}
+
+/** The folder in which the user's module finds @temporalio/workflow. */
+function packagesOf(theirs: string): string {
+  const found = createRequire(join(theirs, 'here.js')).resolve('@temporalio/workflow/package.json');
+  return dirname(dirname(dirname(found)));
+}
+
+/** As a name of the bundle's exports; the name alone stands in every workflow that starts agents. */
+const EXPORTED = new RegExp(`["']${WORKFLOW_TYPE.replace('.', String.raw`\.`)}["']\\s*:`);
+
+/** Throws ConfigProblem for one that was built without our workflow: an agent in it would wait for ever. */
+export function refuseForeignBundle({ workflowBundle }: Pick<WorkerOptions, 'workflowBundle'>): void {
+  if (!workflowBundle || !('code' in workflowBundle) || EXPORTED.test(workflowBundle.code)) return;
+  const how = 'give the plugin to bundleWorkflowCode({ plugins: [new PerdurePlugin()] }) too';
+  throw new ConfigProblem(`the workflow bundle was made without ${WORKFLOW_TYPE}: ${how}`);
+}
