@@ -6,7 +6,7 @@ import { outputReader } from '../../client/sessions/outcome.ts';
 import { fault, reply, type Reply } from '../../worker/scripted-model/index.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
 import { benchDeps, SESSION, type BenchOptions } from '../support/bench-deps.ts';
-import { memoryLoop } from '../support/memory-loop.ts';
+import { memoryLoop } from '../../client/testing/memory-loop.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const outputSchema = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] };

@@ -6,7 +6,7 @@ import { defineTool } from '../../activities/tools/tool.ts';
 import { runDefaults } from '../../worker/config/defaults.ts';
 import { fault, reply, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
 import { benchDeps, SESSION } from '../support/bench-deps.ts';
-import { memoryLoop } from '../support/memory-loop.ts';
+import { memoryLoop } from '../../client/testing/memory-loop.ts';
 import { tempDir } from '../support/temp-dir.ts';
 
 const SHRUNK = 'An older result, about';

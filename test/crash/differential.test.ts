@@ -11,7 +11,7 @@ import { defaultHandover, type RunOptions } from '../../workflows/contract/sessi
 import { anyScript, promptOf } from '../support/any-script.ts';
 import { crashHarness } from '../support/crash-harness.ts';
 import { fastBackoff } from '../support/harness.ts';
-import { memoryLoop } from '../support/memory-loop.ts';
+import { memoryLoop } from '../../client/testing/memory-loop.ts';
 import { random } from '../support/random.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';

@@ -50,6 +50,7 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
   ['render', 'client/render/'],
   ['connect', 'client/connect/'],
   ['query', 'client/{answer-approvals,doctor,index,query}.ts'],
+  ['testing', 'client/testing/'],
   ['page', 'client/page/'],
   ['command line', 'client/cli/'],
 ];

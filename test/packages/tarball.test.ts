@@ -123,6 +123,7 @@ test('the types of a program are checked without the checkout, libraries too (Q2
     'typed.mts',
     `import { createClient, openServer, query, RunFailed, type QueryEvent, type RunOptions, type Store } from 'perdure';
      import { PerdurePlugin } from 'perdure/plugin';
+     import { reply, runInMemory, testEnvironment } from 'perdure/testing';
      import { defineTool } from 'perdure/tool';
      import { createWorker, type PerdureConfig } from 'perdure/worker';
      import { runAgent, type RunReport } from 'perdure/workflow';
@@ -138,7 +139,7 @@ test('the types of a program are checked without the checkout, libraries too (Q2
      export const stores: Store[] = [];
      for await (const event of query({ prompt: 'Go.', options: { config } })) events.push(event);
      export const run = async (): Promise<RunReport> => runAgent({ prompt: 'Go.', options: { cwd: '/work' } });
-     export const used = [PerdurePlugin, createClient, openServer, createWorker, RunFailed];
+     export const used = [reply, runInMemory, testEnvironment, PerdurePlugin, createClient, openServer, createWorker, RunFailed];
      // @ts-expect-error: there is no such option.
      void query({ prompt: 'Go.', options: { promt: 1 } });`,
   );

@@ -1,5 +1,6 @@
-// The whole loop in one process and without a server (L54): the machine drives the bodies of the activities directly. What it comes
-// to is what a session on a server must come to, whatever happens to the workers of that one.
+// The whole loop in one process and without a server (L54, Q6): the machine drives the bodies of the activities directly. What it comes
+// to is what a session on a server must come to, whatever happens to the workers of that one. The one file outside workflows/
+// that drives the machine.
 import type { ApplicationFailure } from '@temporalio/common';
 import type { Attempt, Body } from '../../activities/attempt.ts';
 import { callModel } from '../../activities/call-model.ts';
@@ -23,8 +24,10 @@ import { loop } from '../../workflows/machine/loop.ts';
 import { initialState, type RunState } from '../../workflows/machine/state.ts';
 import { userAppend } from '../../workflows/machine/transitions.ts';
 
+/** `state`: the machine's at the run's end. */
 export type MemoryRun = { readonly terminal: Terminal; readonly state: RunState; readonly entries: readonly Entry[] };
 
+/** Runs one message to its end. Throws for options that are refused, and for a call that asks: nobody is there to decide. */
 export async function memoryLoop(
   deps: Deps,
   session: SessionId,

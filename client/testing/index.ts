@@ -1,0 +1,8 @@
+// The exports of `perdure/testing`: a user's agent with its tools, tested in milliseconds and once for real (Q6).
+export { runInMemory } from './run-in-memory.ts';
+export type { InMemory, RanInMemory } from './run-in-memory.ts';
+export { testEnvironment } from './environment.ts';
+export type { TestEnvironment, TestEnvironmentOptions } from './environment.ts';
+export { fault, gate, reply, startScriptedModel, text, thinking, toolUse } from '../../worker/scripted-model/index.ts';
+export { lastUserText, systemText, toolResults } from '../../worker/scripted-model/index.ts';
+export type { RecordedRequest, ScriptedModel, ScriptedModelOptions } from '../../worker/scripted-model/index.ts';

@@ -1,0 +1,68 @@
+// One run of an agent without a server and without a worker: the product's own loop, tools, rules and requests, and a scripted model.
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Entry } from '../../activities/transcript/log/entries.ts';
+import { checkConfig, configDefaults, type PerdureConfig } from '../../worker/config/config.ts';
+import { createDeps } from '../../worker/create-deps.ts';
+import { modelAccess } from '../../worker/model-access.ts';
+import {
+  startScriptedModel,
+  type RecordedRequest,
+  type ScriptedModelOptions,
+} from '../../worker/scripted-model/index.ts';
+import { finalText } from '../../activities/transcript/view/result.ts';
+import type { SessionId } from '../../workflows/contract/ids.ts';
+import type { TerminalReason } from '../../workflows/contract/loop.ts';
+import type { RunOptions } from '../../workflows/contract/session.ts';
+import { memoryLoop } from './memory-loop.ts';
+
+export type InMemory = {
+  readonly prompt: string;
+  /** The model's replies, in order. */
+  readonly script: ScriptedModelOptions['script'];
+  /** As in a configuration file: tools, hooks, permissions, models. */
+  readonly config?: PerdureConfig;
+  /** Absent: mode `bypass`, in an empty folder that is removed again. */
+  readonly options?: Partial<RunOptions>;
+};
+
+export type RanInMemory = {
+  readonly reason: TerminalReason;
+  /** The final reply. */
+  readonly text: string;
+  readonly turns: number;
+  /** The transcript. */
+  readonly entries: readonly Entry[];
+  /** What the model was sent. */
+  readonly requests: readonly RecordedRequest[];
+};
+
+/**
+ * Runs the prompt to its end. Throws ConfigProblem, an Error for options that no run can open with, and one for a call that asks for a
+ * decision, since nobody is there.
+ */
+export async function runInMemory({ prompt, script, config = {}, options }: InMemory): Promise<RanInMemory> {
+  const checked = checkConfig(config, 'the configuration');
+  const root = mkdtempSync(join(tmpdir(), 'perdure-testing-'));
+  const cwd = join(root, 'workspace');
+  mkdirSync(cwd);
+  const model = await startScriptedModel({ script });
+  const env = { PATH: process.env['PATH'], ANTHROPIC_API_KEY: 'test', ANTHROPIC_BASE_URL: model.url };
+  const access = await modelAccess(env);
+  const places = { storePlace: join(root, 'store'), liveDir: join(root, 'live'), dataDir: join(root, 'data') };
+  const defaults = configDefaults(checked);
+  const deps = await createDeps({ ...checked, ...places, env, access, defaults, log: () => undefined });
+  try {
+    const session = `t-${randomUUID()}` as SessionId;
+    const run = await memoryLoop(deps, session, prompt, { cwd, permissionMode: 'bypass', ...options });
+    const { terminal, entries, state } = run;
+    return { reason: terminal.reason, text: finalText(entries), turns: state.turn, entries, requests: model.requests };
+  } finally {
+    await deps.hooks.close();
+    await access.close();
+    await model.close();
+    rmSync(root, { recursive: true, force: true });
+  }
+}
