@@ -1,102 +1,17 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { gate, reply, text, toolUse } from '../../worker/scripted-model/index.ts';
+import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { crashHarness, replays } from '../support/crash-harness.ts';
-import { diedInTool } from '../support/died-in-tool.ts';
-import { processesOf } from '../support/processes.ts';
+import { playKilled } from '../support/killed-together.ts';
 import { until } from '../support/until.ts';
+import { besideCallCases } from './cases/beside-calls.ts';
+import { inToolCases } from './cases/in-a-tool.ts';
+import { recoveredCases } from './cases/recovered-call.ts';
 
-describe('a worker killed in the middle of a tool', () => {
-  test('the effect happened once, its outcome is unknown, and another worker finishes the run (L40)', async () => {
-    const { h, session, second } = await diedInTool();
-    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
-    expect(h.effects()).toEqual(['effect']);
-    expect(JSON.stringify(h.bodies()[1])).toMatch(/outcome unknown/i);
-    await replays(h.client, session);
-    await second.kill();
-  });
+const cases = [...inToolCases, ...besideCallCases, ...recoveredCases];
+const play = playKilled(cases, { configFile: new URL('./cases/config.mjs', import.meta.url).href });
 
-  test.each([
-    ['with its reply', {}],
-    ['the regular way', { maxTokens: 1_000_000 }],
-  ])(
-    'that ran %s: after an interrupt its outcome is unknown, and nothing of it is left (L39 L40 L47 L48)',
-    async (_how, run) => {
-      const h = await crashHarness({
-        script: [reply([text('I begin.'), toolUse('bash', { command: 'echo effect >> effects.log; sleep 60' })])],
-      });
-      const first = await h.worker();
-      const session = await h.open('Do it.', run);
-      const watching = h.follow(session);
-      await until(() => h.effects().length > 0);
-      await first.kill();
-      await session.interrupt();
-      const second = await h.worker();
-      expect(await session.ended(1)).toMatchObject({
-        terminal: { reason: 'aborted_tools', by: 'interrupt' },
-        turns: 1,
-      });
-      const entries = await session.entries();
-      expect(entries.filter(({ kind }) => kind === 'reply')).toHaveLength(1);
-      expect(entries.find(({ kind }) => kind === 'outcomes')).toMatchObject({
-        outcomes: [{ content: expect.stringContaining('outcome unknown') as string, log: { outcome: 'unknown' } }],
-      });
-      expect(h.effects()).toEqual(['effect']);
-      expect(processesOf(h.cwd)).toEqual([]);
-      expect(h.bodies()).toHaveLength(1);
-      await watching.converges();
-      await h.follow(session).converges();
-      await replays(h.client, session);
-      await second.kill();
-    },
-  );
-
-  test('a safe call that had run early runs again with the next attempt, and has one outcome (L37 L40)', async () => {
-    const held = gate();
-    const early = [toolUse('read', { path: 'a.txt' }, 'toolu_1'), text('and so on')];
-    const h = await crashHarness({
-      script: [reply(early, { hold: held.hold, holdAfterEvent: 7 }), reply(early), reply('Done.')],
-    });
-    writeFileSync(join(h.cwd, 'a.txt'), 'hello\n');
-    const first = await h.worker();
-    const session = await h.open('Do it.');
-    const watching = h.follow(session);
-    await until(() => h.liveText(session.id).includes('tool_end'));
-    await first.kill();
-    writeFileSync(join(h.cwd, 'a.txt'), 'hello again\n');
-    const second = await h.worker();
-    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
-    held.release();
-    expect(h.bodies().at(-1)?.messages.at(-1)).toMatchObject({
-      content: [{ content: expect.stringContaining('hello again') }],
-    });
-    const outcomes = (await session.entries()).flatMap((entry) => (entry.kind === 'outcomes' ? entry.outcomes : []));
-    expect(outcomes).toHaveLength(1);
-    await watching.converges();
-    await second.kill();
-  });
-});
-
-describe("a dead worker's call", () => {
-  test('is taken over once, by a worker of its own task queue (L3 L50)', async () => {
-    const held = gate();
-    const h = await crashHarness({ script: [reply('Dies.', { hold: held.hold, holdAfterEvent: 4 }), reply('Done.')] });
-    const stranger = await crashHarness({ script: [] });
-    const first = await h.worker();
-    const session = await h.open('Do it.');
-    await until(() => h.bodies().length === 1);
-    await first.kill();
-    const other = await stranger.worker();
-    const { raw } = await h.client.workflow.getHandle(session.id).describe();
-    expect(raw.pendingActivities).toMatchObject([{ attempt: 1, lastFailure: null }]);
-    const second = await h.worker();
-    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
-    held.release();
-    expect(h.bodies()).toHaveLength(2);
-    await other.kill();
-    await second.kill();
-  });
+describe('a worker killed', () => {
+  test.each(cases.map((one) => [one.name, one] as const))('%s', (_name, one) => play(one));
 });
 
 describe('a worker killed between two steps', () => {

@@ -1,0 +1,129 @@
+// A worker is killed beside calls: while it makes the context smaller, in a hook, or while a call waits for approval.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished } from 'vitest';
+import { processInfo } from '../../../activities/process/proc.ts';
+import {
+  fault,
+  gate,
+  reply,
+  text,
+  toolUse,
+  type ParsedRequest,
+  type Reply,
+  type ReplyUsage,
+} from '../../../worker/scripted-model/index.ts';
+import type { PendingApproval } from '../../../workflows/contract/session.ts';
+import { decidePatiently } from '../../support/crash-harness.ts';
+import type { KilledCase } from '../../support/killed-together.ts';
+import { until } from '../../support/until.ts';
+
+const isSmall = ({ model }: ParsedRequest): boolean => model.startsWith('claude-haiku');
+
+const inContext = (tokens: number): ReplyUsage => {
+  return { input_tokens: tokens, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 };
+};
+
+/** Reads a large file four times; what the API counts then makes the session stage or compact. Each stretch names its case. */
+function reading(tokens: number, small: (n: number) => Reply): (request: ParsedRequest) => Reply {
+  let reads = 0;
+  let asked = 0;
+  return (request) => {
+    if (isSmall(request)) return small((asked += 1));
+    reads += 1;
+    const [name = ''] = /\bcase-\d+\b/.exec(JSON.stringify(request)) ?? [];
+    const look = [text(`I read for ${name}.`), toolUse('read', { path: 'large.txt' })];
+    return reads <= 4 ? reply(look, reads === 4 ? { usage: inContext(tokens) } : {}) : reply('Done.');
+  };
+}
+
+type Smaller = { readonly tokens: number; readonly kind: 'boundary' | 'collapse_staged'; readonly count: number };
+
+function makingSmaller(name: string, { tokens, kind, count }: Smaller): KilledCase {
+  const held = gate();
+  const dies = { ...reply('This attempt dies.'), hold: held.hold, holdAfterEvent: 2 };
+  return {
+    name,
+    script: reading(tokens, (n) => (n === 1 ? dies : reply('The file was read.'))),
+    play: async (h) => {
+      const session = await h.open();
+      await until(() => h.bodies().some(isSmall));
+      await h.died();
+      await h.replaced();
+      expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 5 });
+      held.release();
+      const entries = await session.entries();
+      expect(entries.filter((entry) => entry.kind === kind)).toHaveLength(count);
+      expect(JSON.stringify(entries)).not.toContain('This attempt dies.');
+    },
+  };
+}
+
+const stopHook: KilledCase = {
+  name: 'in a hook: the hook runs again elsewhere, and its answer counts once (L30)',
+  script: [reply('Done.'), reply('Done again.')],
+  play: async (h) => {
+    writeFileSync(join(h.cwd, 'asks-again'), '');
+    const session = await h.open();
+    await until(() => h.lines('hooks.log').length > 0);
+    await h.died();
+    writeFileSync(join(h.cwd, 'go'), '');
+    await h.replaced();
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, iterations: 2 });
+    expect(h.lines('hooks.log')).toEqual(['ran', 'ran', 'ran']);
+  },
+};
+
+const hookCommand = (name: string, marker: string): KilledCase => ({
+  name,
+  script: [reply('Done.')],
+  play: async (h) => {
+    writeFileSync(join(h.cwd, marker), '');
+    const session = await h.open();
+    const path = join(h.cwd, 'pids');
+    await until(() => existsSync(path));
+    const pids = readFileSync(path, 'utf8').trim().split(' ').map(Number);
+    const alive = (): readonly number[] => pids.filter((pid) => processInfo(pid) !== null);
+    onTestFinished(() => alive().forEach((pid) => process.kill(pid, 'SIGKILL')));
+    expect(alive()).toHaveLength(2);
+    await h.died();
+    expect(alive()).toHaveLength(2);
+    await h.replaced();
+    await until(() => alive().length === 0);
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
+  },
+});
+
+const waitingCall: KilledCase = {
+  name: 'while a call waits for approval: it is decided without any worker of before, and the effect happens once (L55)',
+  script: [reply([toolUse('bash', { command: 'echo effect >> effects.log' })]), fault({ status: 529 }), reply('Done.')],
+  play: async (h) => {
+    const session = await h.open({ permissionMode: 'default' });
+    const waiting = (): Promise<PendingApproval> => until(async () => (await session.memo())?.approvals?.[0] ?? null);
+    const { call: name, inputHash } = await waiting();
+    await h.died();
+    await h.replaced();
+    expect((await waiting()).call).toBe(name);
+    expect(h.effects()).toEqual([]);
+    await decidePatiently(h.client, session, 'approve', { call: name, inputHash });
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
+    expect(h.effects()).toEqual(['effect']);
+  },
+};
+
+export const besideCallCases: readonly KilledCase[] = [
+  makingSmaller('in a compaction: nothing of it is stored, and the next worker compacts once (L10)', {
+    tokens: 26_000,
+    kind: 'boundary',
+    count: 1,
+  }),
+  makingSmaller('while it stages: nothing of it is stored, and the next worker stages (L9)', {
+    tokens: 19_500,
+    kind: 'collapse_staged',
+    count: 2,
+  }),
+  stopHook,
+  hookCommand('in a stop hook: the processes of its command do not outlive it for long (L21 L30)', 'hangs-at-stop'),
+  hookCommand('in a postSampling hook: the processes of its command do not outlive it for long (L21 L30)', 'hangs'),
+  waitingCall,
+];

@@ -1,0 +1,109 @@
+// A worker is killed in the middle of a tool: the effect happened once, and another worker finds out about it.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { gate, reply, text, toolUse } from '../../../worker/scripted-model/index.ts';
+import type { RunOptions } from '../../../workflows/contract/session.ts';
+import { crashHarness } from '../../support/crash-harness.ts';
+import type { KilledCase } from '../../support/killed-together.ts';
+import { processesOf } from '../../support/processes.ts';
+import { until } from '../../support/until.ts';
+
+const effect = (then: string) => toolUse('bash', { command: `echo effect >> effects.log; ${then}` });
+
+const inATool: KilledCase = {
+  name: 'in a tool: the effect happened once, its outcome is unknown, and another worker finishes the run (L40)',
+  script: [reply([effect('sleep 60')]), reply('I will check.')],
+  play: async (h) => {
+    const session = await h.open();
+    await until(() => h.effects().length > 0);
+    await h.died();
+    await h.replaced();
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
+    expect(h.effects()).toEqual(['effect']);
+    expect(JSON.stringify(h.bodies()[1])).toMatch(/outcome unknown/i);
+  },
+};
+
+const interrupted = (name: string, run: Partial<RunOptions>): KilledCase => ({
+  name,
+  script: [reply([text('I begin.'), effect('sleep 60')])],
+  play: async (h) => {
+    const session = await h.open(run);
+    const watching = h.follow(session);
+    await until(() => h.effects().length > 0);
+    await h.died();
+    await session.interrupt();
+    await h.replaced();
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'aborted_tools', by: 'interrupt' }, turns: 1 });
+    const entries = await session.entries();
+    expect(entries.filter(({ kind }) => kind === 'reply')).toHaveLength(1);
+    expect(entries.find(({ kind }) => kind === 'outcomes')).toMatchObject({
+      outcomes: [{ content: expect.stringContaining('outcome unknown') as string, log: { outcome: 'unknown' } }],
+    });
+    expect(h.effects()).toEqual(['effect']);
+    expect(processesOf(h.cwd)).toEqual([]);
+    expect(h.bodies()).toHaveLength(1);
+    await watching.converges();
+    await h.follow(session).converges();
+  },
+});
+
+const early = [toolUse('read', { path: 'a.txt' }, 'toolu_1'), text('and so on')];
+const heldEarly = gate();
+
+const safeCall: KilledCase = {
+  name: 'a safe call that had run early runs again with the next attempt, and has one outcome (L37 L40)',
+  script: [reply(early, { hold: heldEarly.hold, holdAfterEvent: 7 }), reply(early), reply('Done.')],
+  play: async (h) => {
+    const session = await h.open();
+    const watching = h.follow(session);
+    await until(() => h.liveText(session.id).includes('tool_end'));
+    await h.died();
+    writeFileSync(join(h.cwd, 'a.txt'), 'hello again\n');
+    await h.replaced();
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
+    heldEarly.release();
+    expect(h.bodies().at(-1)?.messages.at(-1)).toMatchObject({
+      content: [{ content: expect.stringContaining('hello again') as string }],
+    });
+    const outcomes = (await session.entries()).flatMap((entry) => (entry.kind === 'outcomes' ? entry.outcomes : []));
+    expect(outcomes).toHaveLength(1);
+    await watching.converges();
+  },
+};
+
+const heldReply = gate();
+
+const ownQueue: KilledCase = {
+  name: 'a call of a dead worker is taken over once, by a worker of its own task queue (L3 L50)',
+  script: [reply('Dies.', { hold: heldReply.hold, holdAfterEvent: 4 }), reply('Done.')],
+  play: async (h) => {
+    const session = await h.open();
+    await until(() => h.bodies().length === 1);
+    await h.died();
+    const stranger = await crashHarness({ script: [] });
+    const other = await stranger.worker();
+    const { raw } = await h.client.workflow.getHandle(session.id).describe();
+    expect(raw.pendingActivities).toMatchObject([{ attempt: 1, lastFailure: null }]);
+    await h.replaced();
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
+    heldReply.release();
+    expect(h.bodies()).toHaveLength(2);
+    await other.kill();
+  },
+};
+
+export const inToolCases: readonly KilledCase[] = [
+  inATool,
+  interrupted(
+    'in a tool that ran with its reply: interrupted, its outcome is unknown, and nothing of it is left (L39 L40 L47 L48)',
+    {},
+  ),
+  interrupted(
+    'in a tool that ran the regular way: interrupted, its outcome is unknown, and nothing is left (L39 L40 L47 L48)',
+    { maxTokens: 1_000_000 },
+  ),
+  safeCall,
+  ownQueue,
+];

@@ -1,0 +1,82 @@
+// A worker is killed in the middle of a call that may run again when a check, or a person, says that it did nothing (L40).
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import { fileStore } from '../../../activities/transcript/store/file-store.ts';
+import { reply, toolUse } from '../../../worker/scripted-model/index.ts';
+import { UPDATES } from '../../../workflows/contract/session.ts';
+import type { KilledCase, KilledPlace } from '../../support/killed-together.ts';
+import { until } from '../../support/until.ts';
+
+type Tool = 'deliver_verify' | 'deliver_ask';
+
+const scriptOf = (tool: Tool, hangs: 'before' | 'after') => [reply([toolUse(tool, { hangs })]), reply('Done.')];
+
+async function killIn(h: KilledPlace, tool: Tool) {
+  const starts = () => h.lines('starts.log');
+  // Not `bypass`, under which nobody is asked.
+  const session = await h.open({ permissionMode: 'default', permissions: { allow: [tool] } });
+  await until(() => starts().length > 0);
+  await h.died();
+  writeFileSync(join(h.cwd, 'answer'), '');
+  await h.replaced();
+  const complete = async (): Promise<string> => {
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
+    return JSON.stringify(h.bodies()[1]?.messages.at(-1));
+  };
+  return { session, starts, complete };
+}
+
+const undone: KilledCase = {
+  name: 'in a call that a check finds undone: it runs again under the same key, and its effect happened once (L40)',
+  script: scriptOf('deliver_verify', 'before'),
+  play: async (h) => {
+    const { starts, complete } = await killIn(h, 'deliver_verify');
+    expect(await complete()).toContain('Delivered.');
+    const [key] = starts();
+    expect(starts()).toEqual([key, key]);
+    expect(h.effects()).toEqual([key]);
+  },
+};
+
+const done: KilledCase = {
+  name: 'in a call that a check finds done: the check gives its outcome, and it is not started again (L40)',
+  script: scriptOf('deliver_verify', 'after'),
+  play: async (h) => {
+    const { starts, complete } = await killIn(h, 'deliver_verify');
+    expect(await complete()).toContain('It was delivered.');
+    expect(starts()).toHaveLength(1);
+    expect(h.effects()).toEqual(starts());
+  },
+};
+
+const askedAbout = (name: string, answer: 'approve' | 'deny'): KilledCase => ({
+  name,
+  script: scriptOf('deliver_ask', 'before'),
+  play: async (h) => {
+    const { session, starts, complete } = await killIn(h, 'deliver_ask');
+    const [asked] = await until(async () => (await session.memo())?.approvals ?? null);
+    expect(asked?.inputHash).toMatch(/^[0-9a-f]{64}\.2$/);
+    expect(h.effects()).toEqual([]);
+    const { call = '', inputHash } = asked ?? {};
+    if (answer === 'approve') {
+      const edited = await fileStore({ dir: h.storePlace }).put(Buffer.from('{"hangs":3}'));
+      await session.handle.executeUpdate(UPDATES.approve, { args: [{ call, inputHash, edited }] });
+      const again = /allow to run it again; the edited input will not do: The input of deliver_ask/;
+      await until(async () => again.test((await session.memo())?.approvals?.[0]?.reason ?? ''));
+      expect(h.effects()).toEqual([]);
+    }
+    const said = answer === 'approve' ? { call: `${call}+2`, inputHash } : { call, reason: 'no' };
+    await session.handle.executeUpdate(UPDATES[answer], { args: [said] });
+    const told = await complete();
+    expect(told).toMatch(answer === 'approve' ? 'Delivered.' : /outcome unknown/i);
+    expect([starts().length, h.effects().length]).toEqual(answer === 'approve' ? [2, 1] : [1, 0]);
+  },
+});
+
+export const recoveredCases: readonly KilledCase[] = [
+  undone,
+  done,
+  askedAbout('in a call that a person is asked about: it runs again when they say so (L40 L55)', 'approve'),
+  askedAbout('in a call that a person is asked about: it does not run again when they refuse (L40 L55)', 'deny'),
+];
