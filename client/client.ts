@@ -89,10 +89,10 @@ export function createClient(given: CreateClient): PerdureClient {
     if (options.storeId) await look(session);
     return session;
   };
-  const entriesNow = async (session: SessionId): Promise<readonly Entry[]> => {
-    const head = await persist(temporal, `read session ${session}`, () => headOf(temporal, session), impatient);
-    return reader.entries(session, head);
-  };
+  const headNow = (session: SessionId) =>
+    persist(temporal, `read session ${session}`, () => headOf(temporal, session), impatient);
+  const entriesNow = async (session: SessionId): Promise<readonly Entry[]> =>
+    reader.entries(session, await headNow(session));
   const decisions = decidePorts(options, look);
   return {
     start: async (task, start = {}) => {
@@ -146,7 +146,7 @@ export function createClient(given: CreateClient): PerdureClient {
     describe: async (id) => look(checkedId(id)),
     follow: (id, followed) => {
       refuseUnknown('follow()', followed, known.follow);
-      return follow({ ...reader, live, look, everyMs: lookMs }, checkedId(id), followed);
+      return follow({ ...reader, live, look, head: headNow, everyMs: lookMs }, checkedId(id), followed);
     },
     result: async (id, run) => {
       const session = checkedId(id);

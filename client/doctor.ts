@@ -2,6 +2,8 @@
 import { existsSync } from 'node:fs';
 import { rgPath } from '@vscode/ripgrep';
 import { probeSandbox } from '../activities/tools/sandbox.ts';
+import { openLive } from '../activities/live/open-live.ts';
+import { shownAddress } from '../activities/live/redis-link.ts';
 import { openStore } from '../activities/transcript/store/open-store.ts';
 import { StoreError } from '../activities/transcript/store/store.ts';
 import { bundlePath } from '../worker/bundle.ts';
@@ -26,7 +28,7 @@ export async function examine(env: Env): Promise<readonly Check[]> {
   return [
     node(process.versions.node),
     'check' in folder ? folder.check : ok('data folder', folder.root),
-    ...('check' in folder ? [] : [await storeCheck(folder)]),
+    ...('check' in folder ? [] : [await storeCheck(folder), ...(await liveChecks(folder))]),
     ...(await serverChecks(env, 'check' in folder ? null : folder)),
     model(env),
     await sandbox(),
@@ -63,6 +65,14 @@ async function storeCheck({ storePlace, root }: DataFolder): Promise<Check> {
     if (!(error instanceof StoreError)) throw error;
     return missing('store', error.message);
   }
+}
+
+/** In the data folder it is a folder, and there is nothing to say. */
+async function liveChecks(folder: DataFolder): Promise<readonly Check[]> {
+  const { liveUrl } = folder;
+  if (liveUrl === undefined) return [];
+  const problem = await openLive(folder).check();
+  return [problem === null ? ok('live channel', shownAddress(liveUrl)) : missing('live channel', problem)];
 }
 
 async function serverChecks(env: Env, folder: DataFolder | null): Promise<readonly Check[]> {

@@ -73,7 +73,7 @@ const sendKeys: KeysOf<SendOptions> = { now: true, messageId: true, options: tru
 const approveKeys: KeysOf<ApproveOptions> = { input: true };
 const denyKeys: KeysOf<DenyOptions> = { interrupt: true };
 const listKeys: KeysOf<{ open?: boolean }> = { open: true };
-const followKeys: KeysOf<FollowOptions> = { messageId: true, after: true, signal: true, onTrouble: true };
+const followKeys: KeysOf<FollowOptions> = { messageId: true, after: true, signal: true, onTrouble: true, onLive: true };
 
 /** The options of the client's methods. */
 export const known = {

@@ -167,6 +167,7 @@ async function* runQuery(asked: Query): AsyncGenerator<QueryEvent> {
       messageId,
       signal: failed,
       onTrouble: (why) => why && say(why),
+      onLive: say,
     })) {
       if (event.type === 'result') {
         goesOn = undefined;

@@ -6,7 +6,8 @@ import type { AttachmentProvider } from '../activities/attachments/prefetch.ts';
 import type { AfterStopHandler, Deps, RunDefaults } from '../activities/deps.ts';
 import type { HookConfig } from '../activities/hooks/hooks.ts';
 import { hookRunner } from '../activities/hooks/hook-runner.ts';
-import { fileLive } from '../activities/live/file-live.ts';
+import type { Live } from '../activities/live/follow.ts';
+import { openLive } from '../activities/live/open-live.ts';
 import { configReader } from '../activities/configuration.ts';
 import { builtinTools } from '../activities/tools/builtin/builtin-tools.ts';
 import { changingRegistry, createRegistry, type ToolRegistry } from '../activities/tools/registry.ts';
@@ -25,6 +26,8 @@ import type { ModelAccess } from './model-access.ts';
 export type DepsSettings = {
   readonly storePlace: string;
   readonly liveDir: string;
+  /** Instead of the folder: a Redis. */
+  readonly liveUrl?: string | undefined;
   /** Hidden from tools. */
   readonly dataDir: string;
   readonly access: ModelAccess;
@@ -39,8 +42,10 @@ export type DepsSettings = {
   readonly log: Log;
 };
 
-export async function createDeps(settings: DepsSettings): Promise<Deps & { readonly sandbox: Sandbox }> {
-  const { storePlace, liveDir, dataDir, access, defaults, tools = [], env } = settings;
+export async function createDeps(
+  settings: DepsSettings,
+): Promise<Deps & { readonly live: Live; readonly sandbox: Sandbox }> {
+  const { storePlace, dataDir, access, defaults, tools = [], env } = settings;
   const redact = redactor(env);
   const log: Log = (level, message, fields) => settings.log(level, redact(message), redacted(fields, redact));
   const { store } = openStore(storePlace, dataDir);
@@ -52,7 +57,7 @@ export async function createDeps(settings: DepsSettings): Promise<Deps & { reado
   });
   return {
     store,
-    live: fileLive({ dir: liveDir, log }),
+    live: openLive(settings, log),
     transcripts: createTranscripts(
       store,
       async (session, key) => (await readOutcome(store, { session, key }))?.outcome ?? null,

@@ -51,7 +51,7 @@ export async function openWorker(options: OpenWorker = {}): Promise<RunningWorke
   };
   const embedded = resolved.kind === 'embedded' ? await joinServer(join) : null;
   try {
-    const { storePlace, liveDir, root: dataDir } = folder;
+    const { storePlace, liveDir, liveUrl, root: dataDir } = folder;
     const target = resolved.kind === 'embedded' ? addressOf(embedded) : resolved;
     const worker = await startWorker({
       ...target,
@@ -59,6 +59,7 @@ export async function openWorker(options: OpenWorker = {}): Promise<RunningWorke
       profile: embedded ? 'machine' : 'fleet',
       storePlace,
       liveDir,
+      liveUrl,
       dataDir,
       env: { ...env },
       log,

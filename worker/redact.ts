@@ -29,7 +29,13 @@ function secretsOf(env: Env): readonly string[] {
   // The SDK sends these along.
   const headers = (env['ANTHROPIC_CUSTOM_HEADERS'] ?? '').split('\n').map((line) => line.slice(line.indexOf(':') + 1));
   const bare = headers.map((value) => value.trim().replace(/^(bearer|basic) /i, ''));
-  return [key, token, ...bare, ...inAddress(url.trim())].map((secret) => secret.trim());
+  const { PERDURE_LIVE: live = '' } = env;
+  return [key, token, ...bare, ...inAddress(url.trim()), passwordIn(live)].map((secret) => secret.trim());
+}
+
+/** A user's name may be a word of any text. */
+function passwordIn(address: string): string {
+  return URL.canParse(address) ? decoded(new URL(address).password) : '';
 }
 
 /** Takes all of an address that cannot be read. */

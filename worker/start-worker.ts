@@ -19,6 +19,8 @@ import { TASK_QUEUE } from '../workflows/contract/session.ts';
 export type StartWorker = Target & {
   readonly storePlace: string;
   readonly liveDir: string;
+  /** Instead of the folder: a Redis. */
+  readonly liveUrl?: string | undefined;
   /** Hidden from tools. */
   readonly dataDir: string;
   readonly env: NodeJS.ProcessEnv;
@@ -70,7 +72,7 @@ export async function startWorker(settings: StartWorker): Promise<RunningWorker>
   const { taskQueue = TASK_QUEUE, dataDir, log } = settings;
   const dirs = { lockDir: join(dataDir, 'reaper'), workersDir: join(dataDir, 'workers') };
   const reaper = startReaper({ client, taskQueues: queuesOf(settings), ...dirs, log });
-  const done = ended(finished, [deps.hooks.close, reaper.stop, ...opened]);
+  const done = ended(finished, [deps.hooks.close, deps.live.close, reaper.stop, ...opened]);
   // Whoever started the worker awaits `done` or `stop`; until then its end must not count as unhandled.
   done.catch(() => undefined);
   await reaper.first;

@@ -3,8 +3,11 @@
 import { closeSync, mkdirSync, openSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Log } from '../log.ts';
-import type { LiveChannel, LiveFate, LiveLine, LiveWriter } from './events.ts';
+import { attemptReader } from './attempt-reader.ts';
+import type { LiveFate, LiveLine, LiveWriter } from './events.ts';
 import { attemptFile, isMissing, listAttempts, sessionFolder } from './files.ts';
+import { folderChanges } from './folder-changes.ts';
+import { followAttempts, type Live } from './follow.ts';
 
 export type FileLiveOptions = {
   readonly dir: string;
@@ -16,7 +19,7 @@ export type FileLiveOptions = {
 const BATCH_MS = 15;
 const BATCH_SIZE = 16 * 1024;
 
-export function fileLive({ dir, log = () => undefined }: FileLiveOptions): LiveChannel {
+export function fileLive({ dir, log = () => undefined }: FileLiveOptions): Live {
   let warned = false;
   const report: Report = (error) => {
     if (!(error instanceof Error)) warned = false;
@@ -38,6 +41,13 @@ export function fileLive({ dir, log = () => undefined }: FileLiveOptions): LiveC
         report(error);
       }
     },
+    follow: (session, { signal, from, log: tell = () => undefined }) => {
+      const folder = sessionFolder(dir, session);
+      const reader = attemptReader(folder, tell);
+      return followAttempts({ reader, changes: folderChanges(folder, signal), signal, from, log: tell });
+    },
+    check: () => Promise.resolve(null),
+    close: () => Promise.resolve(),
   };
 }
 

@@ -1,20 +1,13 @@
 // Waits until something may have changed in a folder: watched where the system can, and looked at now and then in any case.
 import { type FSWatcher, watch } from 'node:fs';
 import { dirname } from 'node:path';
-
-export type FolderChanges = {
-  /**
-   * Resolves after a change since the last time, after `POLL_MS`, or on abort: to whether files may have come or gone; false: some
-   * have grown. Never rejects.
-   */
-  next(): Promise<boolean>;
-  close(): void;
-};
+import type { Changes } from './follow.ts';
 
 /** How late a watcher is, in milliseconds, where nothing can be watched: no folder yet, a network file system, no watches left. */
 const POLL_MS = 250;
 
-export function folderChanges(folder: string, signal: AbortSignal): FolderChanges {
+/** Looked at after `POLL_MS` in any case. Files have come or gone: true; false: some have grown. */
+export function folderChanges(folder: string, signal: AbortSignal): Changes {
   let changed = false;
   let stale = true;
   let wake: () => void = () => undefined;

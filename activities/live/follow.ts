@@ -1,12 +1,11 @@
-// Reads the live channel from files, for watchers of a session. Watchers never see an attempt that became void before any of it was
+// Reads the live channel for watchers of a session, whatever it lies in. Watchers never see an attempt that became void before any of it was
 // given out. If some of it was given out, a tombstone takes it back (L16).
 import type { Log } from '../log.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
-import { attemptReader, type AttemptReader } from './attempt-reader.ts';
+import type { AttemptReader } from './attempt-reader.ts';
 import {
   type Cursor,
   type LiveItem,
-  sessionFolder,
   noCursor,
   type StepCursor,
   isAnnouncement,
@@ -17,29 +16,43 @@ import {
   isEvent,
   isFate,
 } from './files.ts';
-import { folderChanges } from './folder-changes.ts';
-import type { LiveHeader, LiveFate, Told, Watched } from './events.ts';
+import type { LiveChannel, LiveHeader, LiveFate, Told, Watched } from './events.ts';
 
 export type { Cursor, LiveItem } from './files.ts';
 
-type FollowLiveOptions = {
-  readonly dir: string;
-  readonly session: SessionId;
-  /** Ends the iteration: whether a run is over is for the caller to see. */
-  readonly signal: AbortSignal;
-  /** Go on after this item; absent: from the first file there is. */
-  readonly from?: Cursor | undefined;
-  /** Told of files that cannot be read. */
-  readonly log?: Log | undefined;
+/** The live channel of a place: both sides. Neither fails for a channel that is not there. */
+export type Live = LiveChannel & {
+  /** Waits for a session that is not there yet. Best effort: what was forgotten before it was read is a gap. */
+  follow(session: SessionId, watching: Watching): AsyncGenerator<LiveItem, void>;
+  /** Null when it can be used, else a sentence: why not, and what to do. */
+  check(): Promise<string | null>;
+  /** For a writer that ends; resolves soon. */
+  close(): Promise<void>;
 };
 
-/** Waits for a session that is not there yet. Best effort: what was forgotten before it was read is a gap. */
-export async function* followLive(options: FollowLiveOptions): AsyncGenerator<LiveItem, void> {
-  const { dir, session, signal, from, log = () => undefined } = options;
-  const folder = sessionFolder(dir, session);
-  const reader = attemptReader(folder, log);
+export type Watching = {
+  /** Ends the iteration: whether a run is over is for the caller to see. */
+  readonly signal: AbortSignal;
+  /** Go on after this item; absent: from the first attempt there is. */
+  readonly from?: Cursor | undefined;
+  /** Told of what cannot be read. */
+  readonly log?: Log | undefined;
+  /** Nothing comes for now: why; null when it does again. */
+  readonly onTrouble?: ((why: string | null) => void) | undefined;
+};
+
+/** When to look again. */
+export type Changes = {
+  /** Resolves after a change since the last time or on abort: to whether attempts may have come or gone. Never rejects. */
+  next(): Promise<boolean>;
+  close(): void;
+};
+
+type Following = Omit<Watching, 'onTrouble'> & { readonly reader: AttemptReader; readonly changes: Changes };
+
+export async function* followAttempts(following: Following): AsyncGenerator<LiveItem, void> {
+  const { reader, changes, signal, from, log = () => undefined } = following;
   const look = sessionFollower(reader, from);
-  const changes = folderChanges(folder, signal);
   try {
     while (!signal.aborted) {
       const items: LiveItem[] = [];
@@ -47,7 +60,7 @@ export async function* followLive(options: FollowLiveOptions): AsyncGenerator<Li
         look(items);
       } catch (error) {
         if (!(error instanceof Error && 'syscall' in error)) throw error;
-        log('warn', `the live channel in ${folder} cannot be read now: ${error.message}`);
+        log('warn', `the live channel cannot be read now: ${error.message}`);
       }
       for (const item of items) {
         yield item;
@@ -90,7 +103,7 @@ export function sessionFollower(reader: AttemptReader, from: Cursor = noCursor):
 }
 
 /** Calls run beside each other; everything else waits for all before it. */
-function waits({ activity }: LiveHeader): boolean {
+export function waits({ activity }: LiveHeader): boolean {
   return activity !== 'runTool';
 }
 

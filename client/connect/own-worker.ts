@@ -40,8 +40,8 @@ export async function startOwnWorker({ target, folder, embedded }: Opened, own: 
   const { env, log, config, taskQueue, ownQueue, stops } = own;
   await prepareWorker(own);
   const { startWorker } = await import('../../worker/start-worker.ts');
-  const { storePlace, liveDir, root } = folder;
-  const folders = { storePlace, liveDir, dataDir: root };
+  const { storePlace, liveDir, liveUrl, root } = folder;
+  const folders = { storePlace, liveDir, liveUrl, dataDir: root };
   return startWorker({
     ...target,
     ...folders,

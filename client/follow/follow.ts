@@ -1,7 +1,7 @@
 // Follows a session to the end of a run. The live channel gives the events; the session's memo and the store say how it ended,
 // also when the channel is lost, and what is shown comes to the same as the transcript. A follower holds nothing on the server.
 import type { Told, Watched } from '../../activities/live/events.ts';
-import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
+import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import type { ApprovalEvent, WaitingApproval } from '../sessions/decide.ts';
 import { converging, outcomeSeen } from './converge.ts';
 import { type Goal, goalAfter, goalOf, isNone, reaches, runGate } from './goal.ts';
@@ -10,11 +10,14 @@ import { pause } from '../../activities/async.ts';
 import { ClientProblem } from '../problem.ts';
 import type { RunOutcome } from '../sessions/outcome.ts';
 import type { SessionDescription } from '../sessions/info.ts';
+import type { LiveEvents } from '../sessions/start.ts';
 import type { TranscriptReader } from '../sessions/read.ts';
 import type { PendingApproval } from '../../workflows/contract/session.ts';
 
 type FollowPorts = TranscriptReader & {
-  live(session: SessionId, signal: AbortSignal): AsyncIterable<Told>;
+  readonly live: LiveEvents;
+  /** The newest head, which is nowhere but with the server. Absent: steps are seen by the live channel alone. */
+  readonly head?: (session: SessionId) => Promise<Hash | null>;
   /** Throws ClientProblem: `no_session`, or `unanswered` when the server does not answer now. */
   look(session: SessionId): Promise<SessionDescription>;
   /** Milliseconds between looks. */
@@ -30,6 +33,8 @@ export type FollowOptions = {
   readonly signal?: AbortSignal | undefined;
   /** The server does not answer: why, once; null when it does again. Following goes on meanwhile. */
   readonly onTrouble?: ((why: string | null) => void) | undefined;
+  /** The live channel is lost, or is back: a sentence. Meanwhile each step is shown when it is stored. */
+  readonly onLive?: ((line: string) => void) | undefined;
 };
 
 /** Milliseconds. Its worker may have died with the last word. */
@@ -49,8 +54,13 @@ export async function* follow(
   const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal;
   const news = mailbox<News>();
   signal.addEventListener('abort', news.close, { once: true });
+  const channel = { isLost: false };
+  const onLive = (why: string | null): void => {
+    channel.isLost = why !== null;
+    options.onLive?.(why === null ? LIVE_AGAIN : `each step is shown when it is stored, for now: ${why}`);
+  };
   const sources = [
-    liveNews(ports.live(session, signal), news),
+    liveNews(ports.live(session, signal, onLive), news),
     lookNews({
       look: () => ports.look(session),
       first,
@@ -62,7 +72,8 @@ export async function* follow(
   ];
   try {
     const goal = options.after === undefined ? goalOf(first, options.messageId ?? null) : goalAfter(options.after);
-    if (!signal.aborted) yield* readRun(ports, session, goal, news);
+    if (!signal.aborted)
+      yield* readRun(ports, session, goal, { news, newestHead: headReader(ports, session, channel) });
   } finally {
     stop.abort();
     await Promise.all(sources);
@@ -73,7 +84,7 @@ async function* readRun(
   ports: FollowPorts,
   session: SessionId,
   goal: Goal,
-  news: AsyncIterable<News>,
+  { news, newestHead }: { readonly news: AsyncIterable<News>; readonly newestHead: () => Promise<Hash | null> },
 ): AsyncGenerator<Followed, void> {
   const gate = runGate(goal);
   const told = converging(ports, session, goal.from);
@@ -108,6 +119,8 @@ async function* readRun(
       return yield end.outcome;
     }
     ended = end !== null;
+    const head = ended ? null : await newestHead();
+    if (head !== null) yield* await told.pass({ type: 'stored', step: 0, attempt: 0, head });
     if (!ended) yield* pass(gate.goOn(item.seen.last?.run ?? 0));
   }
 }
@@ -162,6 +175,29 @@ async function lookNews({ look, first, everyMs, signal, onTrouble, news }: LookN
       trouble = true;
     }
   }
+}
+
+const LIVE_AGAIN = 'the live channel is back: what happens is shown while it happens';
+
+/** For a follower whose live channel is lost: the head, when it is another than the last time. */
+function headReader(
+  { head: read }: FollowPorts,
+  session: SessionId,
+  channel: { readonly isLost: boolean },
+): () => Promise<Hash | null> {
+  let last: Hash | null = null;
+  return async () => {
+    if (!channel.isLost || !read) return null;
+    try {
+      const head = await read(session);
+      if (head === last) return null;
+      return (last = head);
+    } catch (error) {
+      // The next look says that the server does not answer.
+      if (error instanceof ClientProblem) return null;
+      throw error;
+    }
+  };
 }
 
 // Events about calls that wait for a decision: once that one waits, and once that it no longer does (L55).

@@ -2,7 +2,8 @@
 import { type Client, Connection } from '@temporalio/client';
 import { encodeSearchAttributeIndexedValueType } from '@temporalio/common/lib/search-attributes.js';
 import type { Told } from '../../activities/live/events.ts';
-import { followLive, type LiveItem } from '../../activities/live/follow.ts';
+import type { LiveItem } from '../../activities/live/follow.ts';
+import { openLive } from '../../activities/live/open-live.ts';
 import { openStore } from '../../activities/transcript/store/open-store.ts';
 import { GRPC, grpcFailure } from '../../worker/embedded/connect-client.ts';
 import { dataFolder, type Env } from '../../worker/embedded/data-folder.ts';
@@ -14,13 +15,14 @@ export function folderPorts(
   temporal: Client,
   env: Env,
 ): Pick<ClientOptions, 'store' | 'storeId' | 'live' | 'visibility'> {
-  const { storePlace, liveDir, root } = dataFolder(env);
-  const { store, id } = openStore(storePlace, root);
+  const folder = dataFolder(env);
+  const { store, id } = openStore(folder.storePlace, folder.root);
+  const live = openLive(folder);
   const { connection, options } = temporal;
   return {
     store,
     storeId: id,
-    live: (session, signal) => withoutCursors(followLive({ dir: liveDir, session, signal })),
+    live: (session, signal, onTrouble) => withoutCursors(live.follow(session, { signal, onTrouble })),
     // A connection of a test, or a worker's, cannot ask for attributes: its sessions go without.
     visibility: async () => connection instanceof Connection && ensurePhaseAttribute(connection, options.namespace),
   };

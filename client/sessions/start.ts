@@ -158,11 +158,18 @@ function unanswered(asking: Asking, last: number | null): Error {
 
 export type Sent = { readonly session: SessionId; readonly messageId: MessageId };
 
+/** What is said while it happens. `onTrouble`: told why nothing comes for now, and null when it does again. */
+export type LiveEvents = (
+  session: SessionId,
+  signal: AbortSignal,
+  onTrouble?: (why: string | null) => void,
+) => AsyncIterable<Told>;
+
 export type ClientOptions = {
   readonly temporal: Client;
   /** The store its workers use. */
   readonly store: Store;
-  readonly live: (session: SessionId, signal: AbortSignal) => AsyncIterable<Told>;
+  readonly live: LiveEvents;
   /** Whether the server has the phase registered as a search attribute. */
   readonly visibility: () => Promise<boolean>;
   /** For sessions that it begins. */

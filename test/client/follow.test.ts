@@ -67,6 +67,33 @@ test('tells what is stored, and the result, when the live channel has nothing', 
   ]);
 });
 
+test('shows each step when it is stored while the live channel is lost, and says so once (W5)', async () => {
+  const s = await followed({ run: 1, messages: ['a'] });
+  const lines: string[] = [];
+  const seen: Followed[] = [];
+  let isBack = (): void => undefined;
+  const live = async function* (_: unknown, signal: AbortSignal, onTrouble?: (why: string | null) => void) {
+    onTrouble?.('the Redis cannot be used');
+    isBack = () => onTrouble?.(null);
+    await new Promise((resolve) => signal.addEventListener('abort', resolve));
+    yield* [];
+  };
+  let now = description({ runs: 1 });
+  const options = { messageId: message('a'), onLive: (line: string) => lines.push(line) };
+  for await (const event of s.follow(() => now, options, { live, head: () => Promise.resolve(s.head) })) {
+    seen.push(event);
+    if (event.type !== 'reply') continue;
+    // The run goes on: only the store has said so far what its steps came to.
+    isBack();
+    now = description({ last: s.last, runs: 1, phase: 'idle' });
+  }
+  expect(seen.map(({ type }) => type)).toEqual(['request_start', 'text_delta', 'reply', 'result']);
+  expect(lines).toEqual([
+    'each step is shown when it is stored, for now: the Redis cannot be used',
+    'the live channel is back: what happens is shown while it happens',
+  ]);
+});
+
 test('finds the run that answered its message although later runs have ended since', async () => {
   const s = await followed({ run: 1, messages: ['a'] }, { run: 2, messages: ['b'] }, { run: 3, messages: ['c'] });
   const look = looking(2, description(), description({ last: s.last, runs: 3, phase: 'idle' }));

@@ -1,11 +1,12 @@
 // A session as a follower meets it: what the server says of it is set by the test, the live channel and the store are real.
 import { fileLive } from '../../activities/live/file-live.ts';
-import { followLive, type LiveItem } from '../../activities/live/follow.ts';
+import type { LiveItem } from '../../activities/live/follow.ts';
 import type { LiveEvent, Told } from '../../activities/live/events.ts';
 import type { Entry } from '../../activities/transcript/log/entries.ts';
 import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
 import { follow, type Followed, type FollowOptions } from '../../client/follow/follow.ts';
 import type { SessionDescription } from '../../client/sessions/info.ts';
+import type { LiveEvents } from '../../client/sessions/start.ts';
 import { transcriptReader } from '../../client/sessions/read.ts';
 import type { Hash, MessageId } from '../../workflows/contract/ids.ts';
 import { noSpend, type Terminal } from '../../workflows/contract/loop.ts';
@@ -79,13 +80,18 @@ export async function followed(...runs: readonly Ended[]) {
       for (const event of events) writer.write(event);
       await writer.end({ type: 'fate', fate: 'done' });
     },
-    follow: (looks: () => SessionDescription | Promise<SessionDescription>, options?: FollowOptions) =>
+    follow: (
+      looks: () => SessionDescription | Promise<SessionDescription>,
+      options?: FollowOptions,
+      instead: { readonly live?: LiveEvents; readonly head?: () => Promise<Hash | null> } = {},
+    ) =>
       follow(
         {
           ...transcriptReader(store),
-          live: (id, signal) => withoutCursor(followLive({ dir: liveDir, session: id, signal })),
+          live: (id, signal) => withoutCursor(channel.follow(id, { signal })),
           look: async () => looks(),
           everyMs: 5,
+          ...instead,
         },
         session,
         options,

@@ -1,7 +1,7 @@
 // A follower of a session in a test, as a program or `perdure watch` has one: what it was shown must come to what is stored.
 import type { Client } from '@temporalio/client';
 import { expect, onTestFinished } from 'vitest';
-import { followLive } from '../../activities/live/follow.ts';
+import { fileLive } from '../../activities/live/file-live.ts';
 import type { Told } from '../../activities/live/events.ts';
 import { fileStore } from '../../activities/transcript/store/file-store.ts';
 import { createClient } from '../../client/client.ts';
@@ -45,5 +45,5 @@ export function follower({ client, storePlace, liveDir }: Places, session: Sessi
 }
 
 async function* told(dir: string, session: SessionId, signal: AbortSignal): AsyncIterable<Told> {
-  for await (const { cursor: _, ...event } of followLive({ dir, session, signal })) yield event;
+  for await (const { cursor: _, ...event } of fileLive({ dir }).follow(session, { signal })) yield event;
 }

@@ -1,7 +1,8 @@
 // A watcher of the live channel in a test: follows until the test is over, and can be asked what it has seen.
 import { onTestFinished } from 'vitest';
 import type { Told, Watched } from '../../activities/live/events.ts';
-import { type Cursor, followLive, type LiveItem } from '../../activities/live/follow.ts';
+import { fileLive } from '../../activities/live/file-live.ts';
+import type { Cursor, Live, LiveItem, Watching } from '../../activities/live/follow.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { until } from './until.ts';
 
@@ -9,6 +10,8 @@ export type Watcher = {
   /** Without the marks of what is stored. */
   readonly items: (Watched & Pick<LiveItem, 'cursor'>)[];
   readonly warnings: string[];
+  /** That nothing came, each time, and null when it did again. */
+  readonly troubles: (string | null)[];
   /** Texts of the deltas that no tombstone took back, in the order they came. */
   said(): string[];
   /** Resolves when `found` is true of what was seen. */
@@ -16,14 +19,21 @@ export type Watcher = {
   stop(): Promise<void>;
 };
 
-export function watcher(dir: string, session: string, from?: Cursor): Watcher {
+/** `place`: the channel, or the folder that it is in. */
+export function watcher(place: string | Live, session: string, from?: Cursor): Watcher {
+  const live = typeof place === 'string' ? fileLive({ dir: place }) : place;
   const items: Watcher['items'] = [];
   const warnings: string[] = [];
+  const troubles: Watcher['troubles'] = [];
   const abort = new AbortController();
-  const options = { dir, session: session as SessionId, signal: abort.signal, from };
+  const watching: Watching = {
+    signal: abort.signal,
+    from,
+    log: (_, message) => warnings.push(message),
+    onTrouble: (why) => troubles.push(why),
+  };
   const following = (async () => {
-    for await (const item of followLive({ ...options, log: (_, message) => warnings.push(message) }))
-      if (item.type !== 'stored') items.push(item);
+    for await (const item of live.follow(session as SessionId, watching)) if (item.type !== 'stored') items.push(item);
   })();
   const stop = async (): Promise<void> => {
     abort.abort();
@@ -33,6 +43,7 @@ export function watcher(dir: string, session: string, from?: Cursor): Watcher {
   return {
     items,
     warnings,
+    troubles,
     said: () => said(items),
     sees: async (found) => void (await until(() => found(items))),
     stop,

@@ -5,6 +5,7 @@ import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { readJsonFile, writeJsonFile } from '../json-file.ts';
 import { SetupProblem } from '../setup-problem.ts';
+import { liveUrlProblem } from '../../activities/live/redis-link.ts';
 import { storePlaceProblem } from '../../activities/transcript/store/open-store.ts';
 import { codeOf, reasonOf } from '../../activities/text.ts';
 
@@ -22,6 +23,8 @@ export type DataFolder = {
   /** The folder in it, or `s3://bucket/prefix` where PERDURE_STORE says so. */
   readonly storePlace: string;
   readonly liveDir: string;
+  /** PERDURE_LIVE, where the live channel is on a Redis instead; with what nobody else may know. */
+  readonly liveUrl?: string;
   readonly membersDir: string;
   /** Held while deciding who starts or stops the server. */
   readonly lockDir: string;
@@ -46,6 +49,7 @@ export function dataFolder(env: Env): DataFolder {
     payloadKeys: join(root, 'payload-keys.json'),
     storePlace: storePlace(env, root),
     liveDir: join(root, 'live'),
+    ...liveUrl(env),
     membersDir: join(root, 'members'),
     lockDir: join(root, 'lock'),
   };
@@ -63,6 +67,14 @@ function storePlace(env: Env, root: string): string {
   const problem = storePlaceProblem(set);
   if (problem !== undefined) throw new SetupProblem(problem);
   return set;
+}
+
+function liveUrl(env: Env): Pick<DataFolder, 'liveUrl'> {
+  const set = env['PERDURE_LIVE']?.trim();
+  if (!set) return {};
+  const problem = liveUrlProblem(set);
+  if (problem !== undefined) throw new SetupProblem(problem);
+  return { liveUrl: set };
 }
 
 /** Where it is, or would be. */

@@ -67,13 +67,14 @@ export class PerdurePlugin implements WorkerPlugin {
     const folder = dataFolder(env);
     const access = await modelAccess({ ...env });
     const defaults = configDefaults(this.#config);
-    const { storePlace, liveDir, root: dataDir } = folder;
-    const place = { storePlace, liveDir, dataDir };
+    const { storePlace, liveDir, liveUrl, root: dataDir } = folder;
+    const place = { storePlace, liveDir, liveUrl, dataDir };
     const deps = await createDeps({ ...this.#config, ...place, env: { ...env }, access, log, defaults });
     const activities = registered(createActivities(deps));
     const connection = options.connection ?? (await NativeConnection.connect());
     const close = async (): Promise<void> => {
       await deps.hooks.close();
+      await deps.live.close();
       await access.close();
     };
     const all: WorkerOptions = {

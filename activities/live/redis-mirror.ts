@@ -1,0 +1,239 @@
+// The attempts of one session as this process has read them from a Redis, for all of its followers. Its parts are read side by side, and shown
+// together: a step that waits for another is never seen before the last words of the other (events.ts).
+import type { Log } from '../log.ts';
+import type { AttemptReader } from './attempt-reader.ts';
+import type { LiveHeader } from './events.ts';
+import { type AttemptName, type FoundLine, isFate, linesIn } from './files.ts';
+import {
+  type Chunk,
+  chunkIn,
+  listedIn,
+  type Listed,
+  type SessionKeys,
+  type StreamName,
+  streamName,
+} from './redis-keys.ts';
+import type { RedisLink } from './redis-link.ts';
+import { type Changes, waits } from './follow.ts';
+
+/** Pieces and attempts that are asked for at once. */
+const PAGE = 500;
+/** Bytes. Beyond them the lines of the oldest attempts that are over are dropped: their steps are stored. */
+const MOST_KEPT = 32 * 1024 * 1024;
+const FIRST = '-';
+
+/** `last`: the id of the last piece that was read. `over`: nothing more of it is of interest. */
+type Mirrored = {
+  readonly name: StreamName;
+  readonly header: LiveHeader;
+  lines: FoundLine[];
+  size: number;
+  kept: number;
+  last: string;
+  over: boolean;
+};
+
+export type MirrorOptions = {
+  readonly keys: SessionKeys;
+  readonly link: () => RedisLink;
+  readonly log: Log;
+};
+
+export class Mirror {
+  /** Followers. */
+  users = 0;
+  private readonly options: MirrorOptions;
+  /** By step and attempt, in the order in which they began. */
+  private readonly attempts = new Map<string, Mirrored>();
+  private readonly changed = new Set<() => void>();
+  private lastListed = FIRST;
+  /** Streams that have grown; null: any may have. */
+  private grown: Set<string> | null = null;
+  private reading: Promise<void> | null = null;
+  private again = false;
+
+  constructor(options: MirrorOptions) {
+    this.options = options;
+  }
+
+  get channel(): string {
+    return this.options.keys.list;
+  }
+
+  /** Something was said: by the named stream, or nobody knows by which. */
+  pull(stream: string | null = null): void {
+    if (stream === null) this.grown = null;
+    else this.grown?.add(stream);
+    this.again = true;
+    this.reading ??= this.readOn().finally(() => (this.reading = null));
+  }
+
+  /** The Redis is there again, and may have lost everything: what is known already is passed over by its place. */
+  readAnew(): void {
+    this.lastListed = FIRST;
+    for (const attempt of this.attempts.values()) attempt.last = FIRST;
+    this.pull();
+  }
+
+  /** Followers share it: nothing is let go. */
+  get reader(): AttemptReader {
+    const find = (name: AttemptName): Mirrored | undefined => this.attempts.get(keyOf(name));
+    return {
+      list: () => [...this.attempts.values()].map(({ name }) => name),
+      keepList: () => undefined,
+      size: (name) => find(name)?.size ?? null,
+      lines: (name, from, to) => ({ lines: linesBetween(find(name)?.lines ?? [], from, to), end: to, garbage: 0 }),
+      header: (name) => find(name)?.header ?? null,
+      letGo: () => undefined,
+      close: () => undefined,
+    };
+  }
+
+  changes(signal: AbortSignal): Changes {
+    let news = true;
+    let wake = (): void => undefined;
+    const notice = (): void => {
+      news = true;
+      wake();
+    };
+    this.changed.add(notice);
+    signal.addEventListener('abort', notice, { once: true });
+    return {
+      next: async () => {
+        if (!news && !signal.aborted) await new Promise<void>((resolve) => (wake = resolve));
+        news = false;
+        return true;
+      },
+      close: () => {
+        this.changed.delete(notice);
+        signal.removeEventListener('abort', notice);
+      },
+    };
+  }
+
+  private async readOn(): Promise<void> {
+    try {
+      while (this.again && this.options.link().ready() !== null) {
+        this.again = false;
+        if (await this.readOnce()) for (const notice of this.changed) notice();
+      }
+    } catch {
+      // The link says why, and has all of it read anew when it is back.
+      this.grown = null;
+      this.lastListed = FIRST;
+    }
+  }
+
+  /** Whether anything was new. */
+  private async readOnce(): Promise<boolean> {
+    const { grown } = this;
+    this.grown = new Set();
+    const news = await this.readList();
+    const known = [...this.attempts.values()].filter(
+      ({ over, name }) => !over && (grown === null || news.length > 0 || grown.has(streamName(name))),
+    );
+    const unread = [...known, ...news];
+    const pieces = await this.readPieces(unread);
+    for (const attempt of news) this.attempts.set(keyOf(attempt.name), attempt);
+    unread.forEach((attempt, at) => this.add(attempt, pieces[at] ?? []));
+    if (pieces.some(({ length }) => length === PAGE)) this.pull();
+    if (news.length > 0) this.forget();
+    return news.length > 0 || pieces.some(({ length }) => length > 0);
+  }
+
+  private async readList(): Promise<readonly Mirrored[]> {
+    const news = new Map<string, Mirrored>();
+    for (let more = true; more;) {
+      const [page] = await this.ask([[this.options.keys.list, this.lastListed]]);
+      for (const [id, fields] of page ?? []) {
+        this.lastListed = id;
+        const listed = listedIn(fields);
+        if (listed && this.isNew(listed, news)) news.set(keyOf(listed), mirrored(listed));
+      }
+      more = page?.length === PAGE;
+    }
+    return [...news.values()];
+  }
+
+  /** A writer lists its attempt again when its connection was lost. */
+  private isNew(listed: Listed, news: ReadonlyMap<string, Mirrored>): boolean {
+    const known = news.get(keyOf(listed)) ?? this.attempts.get(keyOf(listed));
+    return known?.name.nonce !== listed.nonce;
+  }
+
+  private async readPieces(attempts: readonly Mirrored[]): Promise<readonly (readonly Entry[])[]> {
+    const { keys } = this.options;
+    return attempts.length === 0 ? [] : this.ask(attempts.map(({ name, last }) => [keys.stream(name), last]));
+  }
+
+  private async ask(
+    streams: readonly (readonly [key: string, after: string])[],
+  ): Promise<readonly (readonly Entry[])[]> {
+    const answers = await this.options.link().send((pipeline) => {
+      for (const [key, after] of streams)
+        pipeline.xrange(key, after === FIRST ? after : `(${after}`, '+', 'COUNT', PAGE);
+      return pipeline;
+    });
+    return answers as readonly (readonly Entry[])[];
+  }
+
+  private add(attempt: Mirrored, pieces: readonly Entry[]): void {
+    for (const [id, fields] of pieces) {
+      attempt.last = id;
+      const chunk = chunkIn(fields);
+      // It was sent again, for its first acknowledgement was lost.
+      if (!(chunk.at >= attempt.size)) continue;
+      this.addLines(attempt, chunk);
+    }
+  }
+
+  private addLines(attempt: Mirrored, { at, text }: Chunk): void {
+    const bytes = Buffer.from(text);
+    const { lines, end, garbage } = linesIn(bytes, at);
+    if (garbage > 0) {
+      const where = `${this.options.keys.stream(attempt.name)} has ${garbage} unreadable lines from byte ${at} on`;
+      this.options.log('warn', `${where}: they are left out`);
+    }
+    attempt.lines.push(...lines);
+    attempt.kept += bytes.length;
+    attempt.size = end;
+    attempt.over ||= lines.some(({ line }) => isFate(line));
+  }
+
+  /** Runs before the last one, steps that a later one has closed, and what is too much. */
+  private forget(): void {
+    const all = [...this.attempts.values()];
+    const opened = all.filter(({ header }) => header.activity === 'openRun').map(({ name }) => name.step);
+    const before = [...new Set(opened)].toSorted((a, b) => b - a)[1] ?? 0;
+    const barrier = Math.max(0, ...all.filter(({ header }) => waits(header)).map(({ name }) => name.step));
+    let kept = 0;
+    for (const attempt of all.toReversed()) {
+      const { step } = attempt.name;
+      if (step < before) this.attempts.delete(keyOf(attempt.name));
+      attempt.over ||= step < barrier;
+      kept += attempt.kept;
+      if (kept <= MOST_KEPT || !attempt.over) continue;
+      attempt.lines = [];
+      attempt.kept = 0;
+    }
+  }
+}
+
+type Entry = readonly [id: string, fields: readonly string[]];
+
+const keyOf = ({ step, attempt }: AttemptName): string => `${step}.${attempt}`;
+
+function mirrored(name: Listed): Mirrored {
+  return { name, header: name.header, lines: [], size: 0, kept: 0, last: FIRST, over: false };
+}
+
+function linesBetween(lines: readonly FoundLine[], from: number, to: number): readonly FoundLine[] {
+  let [low, high] = [0, lines.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((lines[middle]?.end ?? 0) <= from) low = middle + 1;
+    else high = middle;
+  }
+  const end = lines.findIndex((line, at) => at >= low && line.end > to);
+  return lines.slice(low, end < 0 ? undefined : end);
+}

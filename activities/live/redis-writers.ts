@@ -1,0 +1,230 @@
+// The writing side of the live channel on Redis. Nothing here waits: lines are held until the Redis has acknowledged them, and no more than a
+// bound of them. What is not acknowledged when the connection is lost is sent again, each piece with its place, so that nobody reads it twice.
+import { randomUUID } from 'node:crypto';
+import type { ChainableCommander } from 'ioredis';
+import { inTime } from '../async.ts';
+import type { Log } from '../log.ts';
+import type { LiveFate, LiveHeader, LiveLine, LiveWriter } from './events.ts';
+import {
+  type Chunk,
+  chunkFields,
+  KEPT_S,
+  listedFields,
+  MOST_LISTED,
+  type SessionKeys,
+  streamName,
+} from './redis-keys.ts';
+import { isRefusal, type RedisLink } from './redis-link.ts';
+
+/** A line waits for others this long (milliseconds), or until this much (characters) is waiting. */
+const BATCH_MS = 15;
+const BATCH_SIZE = 16 * 1024;
+/** Bytes that are held for the Redis, of one attempt and of all. */
+const MOST_OF_ATTEMPT = 1024 * 1024;
+const MOST_HELD = 8 * 1024 * 1024;
+/** Attempts that have ended and whose last lines are held. */
+const MOST_ENDED = 500;
+/** Of one attempt's stream, about: bytes, and pieces. The oldest go. */
+const MOST_STREAMED = 8 * 1024 * 1024;
+const MOST_PIECES = 10_000;
+const LEAST_PIECES = 16;
+/** Milliseconds in which a Redis may take the last lines of a worker that ends. */
+const LAST_WORDS_MS = 500;
+
+export type RedisWriters = {
+  open(header: LiveHeader, keys: SessionKeys): LiveWriter;
+  /** The link can be used again: all that is held is sent. */
+  resend(): void;
+  /** Resolves soon, whatever became of the last lines. */
+  close(): Promise<void>;
+};
+
+type Shared = {
+  readonly link: () => RedisLink;
+  readonly log: Log;
+  readonly writers: Set<AttemptWriter>;
+  readonly underWay: Set<Promise<unknown>>;
+  /** Bytes. */
+  held: number;
+  /** That lines were lost is said once, until the Redis takes some again. */
+  warned: boolean;
+};
+
+export function redisWriters(link: () => RedisLink, log: Log): RedisWriters {
+  const shared: Shared = { link, log, writers: new Set(), underWay: new Set(), held: 0, warned: false };
+  return {
+    open: (header, keys) => {
+      const writer = new AttemptWriter(shared, header, keys);
+      shared.writers.add(writer);
+      return { write: (event) => writer.line(event), end: (fate) => writer.end(fate) };
+    },
+    resend: () => {
+      shared.warned = false;
+      for (const writer of shared.writers) writer.resend();
+    },
+    close: async () => {
+      await inTime(Promise.allSettled(shared.underWay), [], LAST_WORDS_MS);
+      for (const writer of shared.writers) writer.drop();
+      shared.writers.clear();
+    },
+  };
+}
+
+/** A piece that is held. `isSent`: it is on its way, and not acknowledged. */
+type Held = { readonly at: number; text: string; bytes: number; isSent: boolean };
+
+class AttemptWriter {
+  private readonly shared: Shared;
+  private readonly header: LiveHeader;
+  private readonly keys: SessionKeys;
+  private readonly nonce = randomUUID().slice(0, 8);
+  /** `quiet`: lines were lost, and watchers must not see those after them; how it ended is told all the same. */
+  private state: 'open' | 'quiet' | 'ended' = 'open';
+  private isListed = false;
+  /** Bytes of all lines so far, lost ones as well, without those of `waiting`. */
+  private size = 0;
+  private waiting = '';
+  private timer: NodeJS.Timeout | null = null;
+  /** Oldest first. */
+  private held: Held[] = [];
+  private pieces = 0;
+
+  constructor(shared: Shared, header: LiveHeader, keys: SessionKeys) {
+    this.shared = shared;
+    this.header = header;
+    this.keys = keys;
+    this.line(header);
+  }
+
+  line(value: LiveLine): void {
+    if (this.state === 'ended') return;
+    const text = lineOf(value);
+    if (text === null || this.state === 'quiet') return this.lose(text ?? '');
+    this.waiting += text;
+    if (this.waiting.length >= BATCH_SIZE) this.flush();
+    else this.timer ??= setTimeout(() => this.flush(), BATCH_MS).unref();
+  }
+
+  end(fate: LiveFate): Promise<void> {
+    if (this.state !== 'ended') {
+      this.state = 'open';
+      this.line(fate);
+      this.flush();
+      this.state = 'ended';
+      this.letGo();
+    }
+    return Promise.resolve();
+  }
+
+  get hasEnded(): boolean {
+    return this.state === 'ended';
+  }
+
+  resend(): void {
+    this.isListed = false;
+    for (const piece of this.held) piece.isSent = false;
+    this.send();
+  }
+
+  drop(): void {
+    if (this.timer) clearTimeout(this.timer);
+    this.timer = null;
+    this.letGoOf(this.held);
+  }
+
+  private flush(): void {
+    if (this.timer) clearTimeout(this.timer);
+    this.timer = null;
+    if (this.waiting === '') return;
+    this.hold(this.waiting);
+    this.waiting = '';
+    const own = this.held.reduce((sum, { bytes }) => sum + bytes, 0);
+    // A piece may be larger than all that may wait: it goes when it can go at once.
+    const waits = this.held.length > 1 || this.shared.link().ready() === null;
+    if (waits && (own > MOST_OF_ATTEMPT || this.shared.held > MOST_HELD)) this.lose('');
+    else this.send();
+  }
+
+  private hold(text: string): void {
+    const bytes = Buffer.byteLength(text);
+    const last = this.held.at(-1);
+    if (last && !last.isSent && last.bytes < BATCH_SIZE) {
+      last.text += text;
+      last.bytes += bytes;
+    } else this.held.push({ at: this.size, text, bytes, isSent: false });
+    this.size += bytes;
+    this.shared.held += bytes;
+  }
+
+  /** All that is held, and the text. */
+  private lose(text: string): void {
+    if (this.state === 'open') this.state = 'quiet';
+    this.size += Buffer.byteLength(this.waiting) + Buffer.byteLength(text);
+    this.waiting = '';
+    this.drop();
+    if (this.shared.warned) return;
+    this.shared.warned = true;
+    const { step, session } = this.header;
+    this.shared.log(
+      'warn',
+      `watchers miss a part of step ${step} of session ${session}: the live channel did not take it, the store has it`,
+    );
+  }
+
+  private send(): void {
+    const link = this.shared.link();
+    const pieces = this.held.filter(({ isSent }) => !isSent);
+    if (pieces.length === 0 || link.ready() === null) return;
+    for (const piece of pieces) piece.isSent = true;
+    this.pieces += pieces.length;
+    const sending = link
+      .send((pipeline) => this.fill(pipeline, pieces))
+      .then(
+        () => this.letGoOf(pieces),
+        // Without a connection it is sent again when there is one.
+        (error: unknown) => (isRefusal(error) ? this.lose('') : undefined),
+      )
+      .finally(() => this.shared.underWay.delete(sending));
+    this.shared.underWay.add(sending);
+  }
+
+  private fill(pipeline: ChainableCommander, pieces: readonly Chunk[]): ChainableCommander {
+    const { list, stream: streamOf } = this.keys;
+    const { step, attempt } = this.header;
+    const name = { step, attempt, nonce: this.nonce };
+    const stream = streamOf(name);
+    const listed = listedFields({ ...name, header: this.header });
+    if (!this.isListed) pipeline.xadd(list, 'MAXLEN', '~', MOST_LISTED, '*', ...listed);
+    this.isListed = true;
+    const most = Math.floor(MOST_STREAMED / (this.size / this.pieces));
+    const length = Math.min(MOST_PIECES, Math.max(LEAST_PIECES, most));
+    for (const piece of pieces) pipeline.xadd(stream, 'MAXLEN', '~', length, '*', ...chunkFields(piece));
+    return pipeline.expire(stream, KEPT_S).expire(list, KEPT_S).publish(list, streamName(name));
+  }
+
+  private letGoOf(pieces: readonly Held[]): void {
+    const gone = new Set(pieces);
+    for (const piece of this.held) if (gone.has(piece)) this.shared.held -= piece.bytes;
+    this.held = this.held.filter((piece) => !gone.has(piece));
+    this.letGo();
+  }
+
+  private letGo(): void {
+    const { writers } = this.shared;
+    if (this.state !== 'ended') return;
+    if (this.held.length === 0) writers.delete(this);
+    const ended = [...writers].filter(({ hasEnded }) => hasEnded);
+    const [oldest] = ended;
+    if (oldest && ended.length > MOST_ENDED) oldest.drop();
+  }
+}
+
+/** Null for what is no JSON. */
+function lineOf(value: LiveLine): string | null {
+  try {
+    return `${JSON.stringify(value)}\n`;
+  } catch (error) {
+    if (error instanceof TypeError) return null;
+    throw error;
+  }
+}
