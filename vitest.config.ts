@@ -16,7 +16,7 @@ export default defineConfig({
           name: 'fast',
           setupFiles: [...shared.setupFiles, 'test/support/no-processes.ts'],
           include: ['test/**/*.test.ts'],
-          exclude: ['test/{server,crash,cli,packages,attacks,measured,shared}/**', 'test/**/*.process.test.ts'],
+          exclude: ['test/{server,crash,cli,packages,attacks,measured,shared,browser}/**', 'test/**/*.process.test.ts'],
           testTimeout: 300_000,
         },
       },
@@ -67,6 +67,16 @@ export default defineConfig({
           name: 'crash',
           include: ['test/crash/**/*.test.ts'],
           globalSetup: ['test/support/temporal-server.ts'],
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
+        },
+      },
+      {
+        // The page in a browser, on live runs: one server, worker and browser for a file.
+        test: {
+          ...shared,
+          name: 'browser',
+          include: ['test/browser/**/*.test.ts'],
           testTimeout: 300_000,
           hookTimeout: 300_000,
         },

@@ -1,13 +1,23 @@
-// The frame around every page.
+// The frame around every page, and the small marks that say in a word and a colour how something stands.
 import { raw } from 'hono/html';
 import type { Child } from 'hono/jsx';
 import type { TerminalReason } from '../../workflows/contract/loop.ts';
 import { reasonText } from '../render/words.ts';
 import { phaseText, type SessionInfo } from '../sessions/info.ts';
+import { moment } from '../units.ts';
 
-type Props = { readonly title: string; readonly refreshSeconds?: number; readonly children: Child };
+type Props = {
+  readonly title: string;
+  /** Where the page hears of changes, and how far what it was given goes. */
+  readonly feed?: { readonly path: string; readonly from: string };
+  readonly scripts?: readonly string[];
+  readonly children: Child;
+};
 
-export function Layout({ title, refreshSeconds, children }: Props) {
+/** htmx may not run code from attributes, and adds no style of its own: the policy forbids both. */
+const HTMX = JSON.stringify({ includeIndicatorCSS: false, history: false, defaultTimeout: 90_000 });
+
+export function Layout({ title, feed, scripts = [], children }: Props) {
   return (
     <>
       {raw('<!doctype html>')}
@@ -15,19 +25,81 @@ export function Layout({ title, refreshSeconds, children }: Props) {
         <head>
           <meta charset="utf-8" />
           <meta name="viewport" content="width=device-width, initial-scale=1" />
-          {refreshSeconds === undefined ? null : <meta http-equiv="refresh" content={String(refreshSeconds)} />}
+          <meta name="htmx-config" content={HTMX} />
           <title>{`${title} · Perdure`}</title>
-          <link rel="stylesheet" href="/style.css" />
+          <link rel="icon" href="/static/icon.svg" type="image/svg+xml" />
+          <link rel="stylesheet" href="/static/uplot.css" />
+          <link rel="stylesheet" href="/static/style.css" />
+          <script src="/static/htmx.js" defer />
+          {['page.js', ...scripts].map((name) => (
+            <script src={`/static/${name}`} type="module" />
+          ))}
         </head>
-        <body>
-          <main>{children}</main>
+        <body {...(feed ? { 'data-feed': feed.path, 'data-from': feed.from } : {})}>
+          <a class="skip" href="#main">
+            Skip to the content
+          </a>
+          <header class="top">
+            <a class="brand" href="/">
+              Perdure
+            </a>
+            <span id="connection" role="status" />
+            <button type="button" class="plain" data-keys aria-haspopup="dialog">
+              Keys <kbd>?</kbd>
+            </button>
+          </header>
+          <main id="main">{children}</main>
+          <div id="said" role="status" aria-live="polite" />
+          <KeyList />
         </body>
       </html>
     </>
   );
 }
 
-// Small marks that say in a word and a colour how something stands.
+const KEYS: readonly (readonly [keys: string, what: string])[] = [
+  ['?', 'Show this list'],
+  ['j / k', 'Next or previous row, call or message'],
+  ['Enter or o', 'Open it'],
+  ['/', 'Search, or write to the session'],
+  ['g f', 'Go to all sessions'],
+  ['g a', 'Go to what waits for a decision'],
+  ['g e', 'Go to the end'],
+  ['i', 'Interrupt'],
+  ['Esc', 'Leave the field, close the list'],
+];
+
+function KeyList() {
+  return (
+    <dialog id="keys" aria-labelledby="keys-title">
+      <h2 id="keys-title">Keys</h2>
+      <dl>
+        {KEYS.map(([keys, what]) => (
+          <>
+            <dt>
+              <kbd>{keys}</kbd>
+            </dt>
+            <dd>{what}</dd>
+          </>
+        ))}
+      </dl>
+      <form method="dialog">
+        <button>Close</button>
+      </form>
+    </dialog>
+  );
+}
+
+/** A moment, relative on the screen and absolute on hover; the page keeps it right. */
+export function Moment({ at }: { readonly at: number }) {
+  const date = new Date(at);
+  if (Number.isNaN(date.getTime())) return <span>{moment(at)}</span>;
+  return (
+    <time datetime={date.toISOString()} title={moment(at)} data-at={String(at)}>
+      {moment(at).slice(0, 16)}
+    </time>
+  );
+}
 
 const phases: Readonly<Record<string, string>> = {
   running: 'busy',
@@ -37,53 +109,19 @@ const phases: Readonly<Record<string, string>> = {
   closed: 'quiet',
 };
 
-export function Phase({ session }: { readonly session: SessionInfo }) {
+export function Phase({ session }: { readonly session: Pick<SessionInfo, 'status' | 'phase' | 'parkedUntil'> }) {
   const text = phaseText(session);
   // What was ended by force has a word of its own.
-  return <span class={`mark ${phases[text.split(' ', 1)[0] ?? ''] ?? 'bad'}`}>{text}</span>;
+  return <span class={`dot ${phases[text.split(' ', 1)[0] ?? ''] ?? 'bad'}`}>{text}</span>;
 }
 
 export function Reason({ reason }: { readonly reason: TerminalReason | null }) {
   if (reason === null) return <span class="quiet">–</span>;
   const kind = reason === 'completed' ? 'good' : reason.startsWith('aborted') ? 'warn' : 'bad';
-  return <span class={`mark ${kind}`}>{reasonText(reason)}</span>;
+  return <span class={`dot ${kind}`}>{reasonText(reason)}</span>;
 }
 
-// The page's one style sheet.
-
-export const STYLE = `
-:root { color-scheme: light dark; --quiet: #6b7280; --line: #e5e7eb; --panel: #f6f7f9; --good: #15803d; --warn: #a16207; --bad: #b91c1c; --busy: #1d4ed8; }
-@media (prefers-color-scheme: dark) {
-  :root { --quiet: #9ca3af; --line: #30343b; --panel: #1b1e23; --good: #4ade80; --warn: #facc15; --bad: #f87171; --busy: #60a5fa; }
+/** An element as text. */
+export function htmlOf(element: unknown): string {
+  return (element as { toString(): string }).toString();
 }
-* { box-sizing: border-box; }
-body { margin: 0; font: 15px/1.5 system-ui, sans-serif; }
-main { max-width: 64rem; margin: 0 auto; padding: 2rem 1.25rem 4rem; }
-header { margin-bottom: 1.25rem; }
-h1 { font-size: 1.4rem; line-height: 1.3; margin: 0; overflow-wrap: anywhere; }
-h2 { font-size: 1rem; margin: 2rem 0 .75rem; }
-p { margin: .35rem 0; }
-a { color: inherit; }
-small { display: block; color: var(--quiet); font-size: .8rem; overflow-wrap: anywhere; }
-table { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th { text-align: left; font-weight: 500; font-size: .8rem; color: var(--quiet); }
-th, td { padding: .5rem .75rem .5rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
-td { white-space: nowrap; }
-td small { white-space: normal; }
-td:has(a) { min-width: 14rem; white-space: normal; overflow-wrap: anywhere; }
-.wide { overflow-x: auto; }
-.quiet { color: var(--quiet); overflow-wrap: anywhere; }
-.back { font-size: .85rem; }
-.mark { white-space: nowrap; }
-.mark::before { content: "●"; font-size: .7em; margin-right: .4em; vertical-align: .1em; }
-.good { color: var(--good); } .warn { color: var(--warn); } .bad { color: var(--bad); } .busy { color: var(--busy); }
-.problem { color: var(--bad); }
-pre { font: inherit; white-space: pre-wrap; overflow-wrap: anywhere; margin: .6rem 0; }
-.said.user { background: var(--panel); border-radius: .5rem; padding: .6rem .8rem; }
-.call, .result { font: 13px/1.5 ui-monospace, monospace; overflow-wrap: anywhere; }
-.call { margin: .6rem 0 0; }
-.result { color: var(--quiet); border-left: 2px solid var(--line); padding-left: .7rem; margin: .2rem 0 .6rem; max-height: 14rem; overflow: auto; }
-.result.bad { color: var(--bad); }
-.line { color: var(--quiet); font-size: .8rem; margin: .6rem 0; }
-.line.warn { color: var(--warn); }
-`;

@@ -1,12 +1,10 @@
-// Serves the status page on a free loopback port, to whoever has its token. Its name is its own: a browser sends a cookie to every
+// Serves the ops page on a free loopback port, to whoever has its token. Its name is its own: a browser sends a cookie to every
 // port of a host, so that one of 127.0.0.1 would reach whatever else listens there. Browsers take *.localhost for this machine.
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { serve } from '@hono/node-server';
-import type { SessionId } from '../../workflows/contract/ids.ts';
-import type { Opened } from '../connect/open-server.ts';
-import { readSession } from '../sessions/read.ts';
-import { type PagePorts, statusPage } from './status-page.tsx';
+import { opsPage } from './page-app.tsx';
+import type { PagePorts } from './ports.ts';
 
 export type ServedPage = {
   /** With the token: whoever opens it once is known from then on. */
@@ -23,11 +21,11 @@ export async function servePage(ports: PagePorts): Promise<ServedPage> {
   const token = randomBytes(24).toString('base64url');
   const name = `perdure-${randomBytes(8).toString('hex')}.localhost`;
   let port = 0;
-  const app = statusPage(ports, { token, host: () => `${name}:${port}` });
+  const page = opsPage(ports, { token, host: () => `${name}:${port}` });
   const servers = await serveLoopback(
     (hostname, at) =>
       new Promise((resolve, reject) => {
-        const starting = serve({ fetch: app.fetch, hostname, port: at }, () => resolve(starting));
+        const starting = serve({ fetch: page.app.fetch, hostname, port: at }, () => resolve(starting));
         starting.once('error', reject);
       }),
   );
@@ -35,6 +33,7 @@ export async function servePage(ports: PagePorts): Promise<ServedPage> {
   return {
     url: `http://${name}:${port}/?token=${token}`,
     close: async () => {
+      page.close();
       await Promise.all(servers.map(closeServer));
     },
   };
@@ -62,11 +61,4 @@ function closeServer(server: Server): Promise<void> {
     server.close(() => resolve());
     if ('closeAllConnections' in server) server.closeAllConnections();
   });
-}
-
-export function pagePorts(opened: Opened): PagePorts {
-  return {
-    list: () => opened.sessions.list(),
-    read: (session) => readSession(opened, session as SessionId),
-  };
 }

@@ -4,13 +4,11 @@ import { shortAge } from '../units.ts';
 import type { SessionInfo } from '../sessions/info.ts';
 import { Layout, Phase, Reason } from './layout.tsx';
 
-const REFRESH_SECONDS = 3;
-
 export function SessionList({ sessions, now }: { readonly sessions: readonly SessionInfo[]; readonly now: number }) {
   const running = sessions.filter(({ phase }) => phase === 'running').length;
   const waiting = sessions.filter(({ phase }) => phase === 'waiting_approval').length;
   return (
-    <Layout title="Sessions" refreshSeconds={REFRESH_SECONDS}>
+    <Layout title="Sessions" scripts={['times.js', 'keys.js']}>
       <header>
         <h1>Sessions</h1>
         <p class="quiet">{`${sessions.length} shown, ${running} running, ${waiting} waiting for approval`}</p>

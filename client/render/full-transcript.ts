@@ -18,18 +18,24 @@ export type FullTranscript = {
 
 /** In pieces, for a result may be large. */
 export async function* fullTranscript(full: FullTranscript): AsyncIterable<string> {
-  for (const [position, entry] of full.reading.entries.entries()) {
-    for await (const { mark, text } of parts(full, entry, position)) {
-      const line = mark === null ? '' : `${full.paint.dim(full.exact(`── ${position} ${mark}`))}\n`;
-      yield text === null ? line : `${line}${ended(full.exact(text))}`;
-    }
+  for await (const { position, mark, text } of transcriptParts(full)) {
+    const line = mark === null ? '' : `${full.paint.dim(full.exact(`── ${position} ${mark}`))}\n`;
+    yield text === null ? line : `${line}${ended(full.exact(text))}`;
   }
 }
 
-/** `mark`: what it is; `text`: as stored, or null. */
-type Part = { readonly mark: string | null; readonly text: string | null };
+type Reading = Pick<FullTranscript, 'reading' | 'whole'>;
 
-async function* parts({ reading, whole }: FullTranscript, entry: Entry, position: number): AsyncIterable<Part> {
+/** Every text of a transcript in its order, each with the position of its entry. */
+export async function* transcriptParts(full: Reading): AsyncIterable<Part & { readonly position: number }> {
+  for (const [position, entry] of full.reading.entries.entries())
+    for await (const part of parts(full, entry, position)) yield { position, ...part };
+}
+
+/** `mark`: what it is; `text`: as stored, or null. */
+export type Part = { readonly mark: string | null; readonly text: string | null };
+
+async function* parts({ reading, whole }: Reading, entry: Entry, position: number): AsyncIterable<Part> {
   switch (entry.kind) {
     case 'run_started':
       return yield line(`run ${entry.run}`);

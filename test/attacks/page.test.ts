@@ -1,13 +1,11 @@
-// The status page over real HTTP: asked under other names, with other cookies, and for paths that lead away.
+// The page over real HTTP: asked under other names, with other cookies, and for paths that lead away.
 import { request } from 'node:http';
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type ServedPage, servePage } from '../../client/page/serve-page.ts';
+import { stagedPorts } from '../support/page-ports.ts';
 
-const ports = {
-  list: async function* () {},
-  read: () => Promise.reject(new Error('no session here')),
-};
+const { ports } = await stagedPorts();
 
 let page: ServedPage;
 let url: URL;
@@ -52,7 +50,7 @@ test('gives nothing under any other name, not even to who has the token: no cook
   const others = ['127.0.0.1', 'localhost', '[::1]', 'x.localhost', `x.${hostname}`, `${hostname}.`, 'evil.example'];
   const hosts = [...others.map((name) => `${name}:${port}`), hostname, `${hostname}:1`, `${url.host}.evil.example`, ''];
   for (const host of hosts) {
-    for (const path of [`/?token=${token()}`, '/', '/style.css', '/nowhere']) {
+    for (const path of [`/?token=${token()}`, '/', '/static/style.css', '/nowhere']) {
       const answer = await ask(path, { host, cookie: `perdure=${token()}` });
       // 400: not a host at all.
       expect([400, 421]).toContain(answer.status);

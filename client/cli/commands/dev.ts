@@ -7,14 +7,17 @@ import { CONFIG_OPTION, type ConfigFlags } from '../worker-config.ts';
 export function devCommand(program: Command, cli: Cli): void {
   program
     .command('dev')
-    .description('start a server, a worker and a status page; runs until stopped')
+    .description('start a server, a worker and the ops page; runs until stopped')
     .option(...CONFIG_OPTION)
     .action(async ({ config }: ConfigFlags) => {
       const { withStayingWorker } = await import('../with-staying-worker.ts');
-      const { pagePorts, servePage } = await import('../../page/serve-page.ts');
+      const [{ servePage }, { pagePorts }] = await Promise.all([
+        import('../../page/serve-page.ts'),
+        import('../../page/ports.ts'),
+      ]);
       const status = await withStayingWorker(cli, { role: 'dev', config }, async ({ worker, opened }) => {
         const { target, folder } = opened;
-        const page = await servePage(pagePorts(opened));
+        const page = await servePage(pagePorts(opened, cli.env));
         const rows = [
           ['page', page.url],
           ['server', `${target.address}, namespace ${target.namespace}`],

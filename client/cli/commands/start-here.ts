@@ -47,9 +47,12 @@ async function startHere(cli: Cli, task: string | undefined, flags: Flags): Prom
     async (workplace, signals) => {
       const { session: begun, workers } = workplace;
       const { session, messageId } = await workplace.sessions.start(prompt, { ...options, newId: begun, workers });
-      const { pagePorts, servePage } = await import('../../page/serve-page.ts');
-      const page = await servePage(pagePorts(workplace));
-      cli.say(`session ${session}, status page ${page.url}`);
+      const [{ servePage }, { pagePorts }] = await Promise.all([
+        import('../../page/serve-page.ts'),
+        import('../../page/ports.ts'),
+      ]);
+      const page = await servePage(pagePorts(workplace, cli.env));
+      cli.say(`session ${session}, ops page ${page.url}`);
       try {
         const json = flags.json ?? false;
         return await followRun(cli, { workplace, session, messageId, json, signals, onInterrupt: 'interrupt' });

@@ -1,5 +1,5 @@
-// Who may see the page: a browser on this machine that once had the token. Another site's script, a rebound name and a guess get
-// nothing. Cookies do not know ports, so each page has a host name of its own.
+// Who may see the page, and act on it: a browser that once had a token. Another site's script, a rebound name and a guess get nothing.
+// Cookies do not know ports, so each page has a host name of its own.
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
@@ -16,8 +16,10 @@ const ELSEWHERE = 'the page is only at the address that perdure printed: open th
 
 const POLICY = [
   "default-src 'none'",
+  "script-src 'self'",
   "style-src 'self'",
-  "img-src 'none'",
+  "connect-src 'self'",
+  "img-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
@@ -36,14 +38,26 @@ const HEADERS = {
 export function guard(access: Access): MiddlewareHandler {
   return async (context, next) => {
     for (const [name, value] of Object.entries(HEADERS)) context.header(name, value);
+    const { method } = context.req;
     if (context.req.header('host') !== access.host()) return context.text(ELSEWHERE, 421);
-    if (context.req.method !== 'GET') return context.text('only GET', 405, { Allow: 'GET' });
+    if (method !== 'GET' && method !== 'POST') return context.text('only GET and POST', 405, { Allow: 'GET, POST' });
     const given = context.req.query('token');
-    if (given !== undefined) return same(given, access.token) ? admit(context, given) : refuse(context);
+    if (given !== undefined && method === 'GET')
+      return same(given, access.token) ? admit(context, given) : refuse(context);
     if (!same(getCookie(context, COOKIE) ?? '', access.token)) return refuse(context);
+    const problem = method === 'POST' ? foreignProblem(context, access.host()) : null;
+    if (problem !== null) return problem;
     await next();
     return undefined;
   };
+}
+
+/** Only our own page posts here: another site's form cannot send JSON, and its script is known by its origin. */
+function foreignProblem(context: Context, host: string): Response | null {
+  const origin = context.req.header('origin');
+  if (origin !== `http://${host}`) return context.text('only this page itself may ask that', 403);
+  const type = context.req.header('content-type')?.split(';', 1)[0]?.trim().toLowerCase();
+  return type === 'application/json' ? null : context.text('only application/json', 415);
 }
 
 /** The token leaves the address bar and its history. */

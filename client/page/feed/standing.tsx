@@ -1,0 +1,180 @@
+// How a session stands for all who watch it: its transcript as far as it was read, what waits for a person, what is wrong; and what
+// changes on the screen when more is known.
+import { configReader, type RunConfig } from '../../../activities/configuration.ts';
+import { createLimit } from '../../../activities/async.ts';
+import { bodyReader } from '../../../activities/transcript/log/bodies.ts';
+import { isDamage, StoreError } from '../../../activities/transcript/store/store.ts';
+import { createViewCache, loadView, loadWorkingView, type View } from '../../../activities/transcript/view/view.ts';
+import { reasonOf } from '../../../activities/text.ts';
+import type { Hash, MessageId, SessionId } from '../../../workflows/contract/ids.ts';
+import type { SessionDescription } from '../../sessions/info.ts';
+import type { WaitingApproval } from '../../sessions/decide.ts';
+import { htmlOf } from '../layout.tsx';
+import type { PagePorts } from '../ports.ts';
+import { cardOf, isShown, type ItemContext, itemId, ItemView } from '../transcript/item-view.tsx';
+import { type Item, type Items, transcriptItems } from '../transcript/items.ts';
+import { type Trouble, troubles } from './troubles.ts';
+import { ITEMS, type LivePieces } from './live-pieces.ts';
+import type { Change, Ring } from './ring.ts';
+
+/** What there is to draw beside the transcript itself. */
+export type Standing = {
+  readonly seen: SessionDescription;
+  readonly items: Items;
+  readonly approvals: readonly WaitingApproval[];
+  readonly troubles: readonly Trouble[];
+  /** Of the newest run that has begun. */
+  readonly config: RunConfig | null;
+  /** Sent from here, and not taken yet. */
+  readonly pending: readonly PendingMessage[];
+};
+
+export type PendingMessage = { readonly id: MessageId; readonly text: string; readonly now: boolean };
+
+/** What attempts showed that died, each after so many items (L16). */
+export type Voided = { readonly after: number; readonly html: string };
+
+/** Draws what stands around the transcript: elements with ids, put where they belong when they have changed. */
+export type Frame = (
+  standing: Standing,
+) => readonly { readonly id: string; readonly into: string; readonly html: string }[];
+
+export type State = {
+  readonly session: SessionId;
+  readonly ports: PagePorts;
+  readonly ring: Ring;
+  readonly items: ReturnType<typeof transcriptItems>;
+  readonly pieces: LivePieces;
+  readonly bodies: ReturnType<typeof bodyReader>;
+  readonly cache: ReturnType<typeof createViewCache>;
+  readonly trouble: ReturnType<typeof troubles>;
+  readonly frame: Frame;
+  readonly drawn: Map<string, string>;
+  readonly config: ReturnType<typeof configReader>;
+  readonly inTurn: ReturnType<typeof createLimit>;
+  readonly voided: Voided[];
+  pending: readonly PendingMessage[];
+  runConfig: RunConfig | null;
+  seen: SessionDescription;
+  approvals: readonly WaitingApproval[];
+  view: View;
+  run: number;
+  heard: number;
+};
+
+export function standingOf({ seen, items, approvals, trouble, runConfig: config, pending }: State): Standing {
+  return { seen, items, approvals, troubles: trouble.list(), config, pending };
+}
+
+export function storedCard(
+  items: Items,
+  anchor: string,
+  context: ItemContext,
+): { readonly id: string; readonly html: string } | null {
+  const [run = '', iteration = '', index = ''] = anchor.split('-');
+  const item = items.reply(`${run}.${iteration}`);
+  if (!item || item.outcomes.has(Number(index))) return null;
+  return cardOf(item, Number(index), context);
+}
+
+export async function readBodies(
+  state: State,
+  entries: Parameters<State['bodies']>[0],
+): Promise<ReadonlyMap<Hash, string>> {
+  try {
+    return await state.bodies(entries);
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    return new Map();
+  }
+}
+
+/** Reads the transcript up to `head`, and shows what is new of it. Never throws for the store: it is told as a trouble. */
+export function refresh(state: State, head: Hash | null): Promise<void> {
+  return state.inTurn(() => readOn(state, head));
+}
+
+async function readOn(state: State, head: Hash | null): Promise<void> {
+  if (head === null || head === state.view.head) return;
+  const { ports, session, cache, trouble } = state;
+  try {
+    const view = await loadView(ports.store, session, head, cache).catch(async (error: unknown) => {
+      if (!isDamage(error)) throw error;
+      trouble.set('damaged', reasonOf(error));
+      return loadWorkingView(ports.store, session, head);
+    });
+    trouble.set('store', null);
+    // An older head than the one that is shown: the channel tells again what it told before.
+    if (view.length <= state.view.length) return;
+    const { added, changed } = state.items.add(view.from(state.view.length));
+    state.view = view;
+    state.run = Math.max(state.run, added.at(-1)?.run ?? 0);
+    const started = added.findLast(({ entry }) => entry.kind === 'run_started')?.entry;
+    if (started?.kind === 'run_started') state.runConfig = await state.config(started.config);
+    for (const { entry } of added) if (entry.kind === 'user') taken(state, entry.id);
+    state.ring.push(...(await drawItems(state, changed)), ...(await drawItems(state, added)));
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    trouble.set('store', reasonOf(error));
+  }
+}
+
+async function drawItems(state: State, items: readonly Item[]): Promise<Change[]> {
+  const shown = items.filter(isShown);
+  const bodies = await readBodies(
+    state,
+    shown.map(({ entry }) => entry),
+  );
+  const context: ItemContext = { session: state.session, bodies, progress: (anchor) => state.pieces.progress(anchor) };
+  return shown.map((item) => ({
+    do: 'put',
+    id: itemId(item.position),
+    into: ITEMS,
+    html: htmlOf(<ItemView item={item} context={context} />),
+  }));
+}
+
+const KEPT_VOIDS = 100;
+
+export function keepVoid({ voided, items }: State, html: string): void {
+  voided.push({ after: items.all.length, html });
+  if (voided.length > KEPT_VOIDS) voided.shift();
+}
+
+export function taken(state: State, id: MessageId): void {
+  state.pending = state.pending.filter((message) => message.id !== id);
+}
+
+export async function readApprovals(state: State): Promise<void> {
+  const { ports, session, seen, pieces } = state;
+  const pending = seen.status === 'open' ? (seen.approvals ?? []) : [];
+  const known = new Map(state.approvals.map((approval) => [`${approval.call} ${approval.inputHash}`, approval]));
+  try {
+    const approvals: WaitingApproval[] = [];
+    for (const one of pending)
+      approvals.push(known.get(`${one.call} ${one.inputHash}`) ?? (await ports.waiting(session, one)));
+    state.approvals = approvals;
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    state.trouble.set('store', reasonOf(error));
+  }
+  const anchors = new Set(pending.map(({ call }) => (call.split('+')[0] ?? '').replaceAll('.', '-')));
+  pieces.waits(anchors);
+}
+
+/** Puts what has changed of the frame, and takes away what it no longer has. */
+export function redrawFrame(state: State): void {
+  const parts = state.frame(standingOf(state));
+  const changes: Change[] = [];
+  for (const { id, into, html } of parts) {
+    if (state.drawn.get(id) === html) continue;
+    state.drawn.set(id, html);
+    changes.push({ do: 'put', id, into, html });
+  }
+  const ids = new Set(parts.map(({ id }) => id));
+  for (const id of [...state.drawn.keys()].filter((known) => !ids.has(known))) {
+    state.drawn.delete(id);
+    changes.push({ do: 'drop', id });
+  }
+  state.ring.push(...changes);
+}

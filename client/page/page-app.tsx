@@ -1,0 +1,157 @@
+// The ops page: all sessions, and one as it goes. Everything comes from visibility, the store and the live channel; any number of
+// processes may serve it.
+import { Hono, type Context } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { plain, reasonOf } from '../../activities/text.ts';
+import type { SessionId } from '../../workflows/contract/ids.ts';
+import { ClientProblem, type ProblemKind } from '../problem.ts';
+import { sessionIdProblem, type SessionInfo } from '../sessions/info.ts';
+import { type Access, guard } from './access.ts';
+import { asset } from './assets.ts';
+import { eventStream } from './feed/event-stream.ts';
+import { type OpenFeeds, openFeeds } from './feed/open-feeds.ts';
+import type { SessionFeed } from './feed/session-feed.ts';
+import { Layout, htmlOf } from './layout.tsx';
+import type { PagePorts } from './ports.ts';
+import { act, isAction } from './session/actions.ts';
+import { download, wholeText } from './session/downloads.ts';
+import { sessionFrame } from './session/frame.tsx';
+import { earlierThan, itemsPart, sessionPage, transcriptPart, windowOf } from './session/session-page.tsx';
+import { SessionList } from './session-list.tsx';
+
+export type OpsPage = { readonly app: Hono; readonly feeds: OpenFeeds; close(): void };
+
+const MOST = 200;
+const LARGEST_BODY = 2 * 1024 * 1024;
+
+export function opsPage(ports: PagePorts, access: Access): OpsPage {
+  const app = new Hono();
+  const feeds = openFeeds(ports, sessionFrame);
+  app.use(guard(access));
+  app.use(bodyLimit({ maxSize: LARGEST_BODY, onError: (context) => context.text('at most 2 MB', 413) }));
+  app.get('/static/:name', (context) => asset(context, context.req.param('name')) ?? context.notFound());
+  app.get('/', async (context) => {
+    const sessions: SessionInfo[] = [];
+    for await (const session of ports.list()) if (sessions.push(session) >= MOST) break;
+    return context.html(<SessionList sessions={sessions} now={Date.now()} />);
+  });
+  readingRoutes(app, ports, feeds);
+  app.post('/sessions/:id/:action', async (context) => {
+    const session = idOf(context);
+    const name = context.req.param('action');
+    if (session === null || !isAction(name)) return context.notFound();
+    return answer(context, async () => {
+      const { said, message } = await act(ports, session, name, await jsonBody(context));
+      await withFeed(feeds, session, async (feed) => feed.wake(message));
+      return said;
+    });
+  });
+  app.notFound((context) => context.html(<Problem title="Not found" text="There is no such page." />, 404));
+  app.onError((error, context) => {
+    const missing = error instanceof ClientProblem && error.kind === 'no_session';
+    return context.html(<Problem title="Not to be shown" text={plain(error.message)} />, missing ? 404 : 500);
+  });
+  return { app, feeds, close: () => feeds.close() };
+}
+
+function readingRoutes(app: Hono, ports: PagePorts, feeds: OpenFeeds): void {
+  const reading = (path: string, show: (feed: SessionFeed, context: Context) => Promise<Response> | Response): void => {
+    app.get(path, async (context) => {
+      const session = idOf(context);
+      if (session === null) return context.notFound();
+      return withFeed(feeds, session, (feed) => show(feed, context));
+    });
+  };
+  app.get('/sessions/:file{.+\\.(jsonl|md)}', async (context) => {
+    const [, id = '', kind] = /^(.*)\.(jsonl|md)$/.exec(context.req.param('file')) ?? [];
+    if (sessionIdProblem(id) !== undefined) return context.notFound();
+    return download(context, ports, await ports.read(id), kind === 'md' ? 'md' : 'jsonl');
+  });
+  reading('/sessions/:id', async (feed, context) => context.html(await sessionPage(feed, context.req.query('at'))));
+  reading('/sessions/:id/transcript', async (feed, context) => {
+    context.header('Perdure-From', `${feed.ring.epoch}.${feed.ring.now}`);
+    return context.html(await transcriptPart(feed, windowOf(feed, undefined)));
+  });
+  reading('/sessions/:id/items', async (feed, context) => {
+    const before = Number(context.req.query('before'));
+    const { length } = feed.standing.items.all;
+    if (!Number.isInteger(before) || before < 1 || before > length) return context.notFound();
+    return context.html(await itemsPart(feed, earlierThan(before)));
+  });
+  reading('/sessions/:id/entries/:position/:part', async (feed, context) => {
+    const position = Number(context.req.param('position'));
+    const text = await wholeText(feed, ports, position, context.req.param('part') ?? '');
+    return text === null ? context.notFound() : context.text(text);
+  });
+  app.get('/sessions/:id/live', async (context) => {
+    const session = idOf(context);
+    if (session === null) return context.notFound();
+    const { feed, leave } = await feeds.enter(session);
+    const from = context.req.header('last-event-id') ?? context.req.query('from') ?? '';
+    return streamed(context, eventStream(feed.ring, from, leave));
+  });
+}
+
+/** With the headers that every answer has. */
+function streamed(context: Context, response: Response): Response {
+  for (const [name, value] of response.headers) context.header(name, value);
+  return context.body(response.body ?? '', 200);
+}
+
+async function withFeed<T>(
+  feeds: OpenFeeds,
+  session: SessionId,
+  use: (feed: SessionFeed) => Promise<T> | T,
+): Promise<T> {
+  const { feed, leave } = await feeds.enter(session);
+  try {
+    return await use(feed);
+  } finally {
+    leave();
+  }
+}
+
+function idOf(context: Context): SessionId | null {
+  const id = context.req.param('id') ?? '';
+  return sessionIdProblem(id) === undefined ? (id as SessionId) : null;
+}
+
+const statuses: Readonly<Record<ProblemKind, 400 | 404 | 409 | 503>> = {
+  no_session: 404,
+  no_call: 409,
+  closed: 409,
+  no_worker: 503,
+  refused: 400,
+  unanswered: 503,
+};
+
+/** A sentence for the person who asked, whatever came of it. */
+async function answer(context: Context, work: () => Promise<string>): Promise<Response> {
+  try {
+    return context.html(htmlOf(<p class="good">{await work()}</p>));
+  } catch (error) {
+    const status = error instanceof ClientProblem ? statuses[error.kind] : 500;
+    return context.html(htmlOf(<p class="bad">{plain(reasonOf(error))}</p>), status);
+  }
+}
+
+async function jsonBody(context: Context): Promise<unknown> {
+  try {
+    return (await context.req.json()) as unknown;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new ClientProblem('refused', `what was sent is not JSON: ${error.message}`);
+  }
+}
+
+function Problem({ title, text }: { readonly title: string; readonly text: string }) {
+  return (
+    <Layout title={title}>
+      <h1>{title}</h1>
+      <p>{text}</p>
+      <p>
+        <a href="/">All sessions</a>
+      </p>
+    </Layout>
+  );
+}

@@ -1,0 +1,79 @@
+// A person's words to a session: checked, sent, and answered in a sentence. Another may have been faster, and then it is said so.
+import { z } from 'zod';
+import type { SessionId } from '../../../workflows/contract/ids.ts';
+import { ClientProblem } from '../../problem.ts';
+import { newMessageId } from '../../sessions/send.ts';
+import type { PendingMessage } from '../feed/standing.tsx';
+import type { PagePorts } from '../ports.ts';
+
+/** `message`: it is on its way. */
+type Done = { readonly said: string; readonly message?: PendingMessage };
+
+const text = z.string();
+const sent = z.object({ text, now: z.literal('true').optional() });
+const allowed = z.object({ call: text, inputHash: text, input: text });
+const denied = z.object({ call: text, reason: text });
+
+type Act = (ports: PagePorts, session: SessionId, body: unknown) => Promise<Done>;
+
+const actions: Readonly<Record<string, Act>> = {
+  send: async (ports, session, body) => {
+    const given = read(sent, body);
+    const now = given.now !== undefined;
+    const message = { id: newMessageId(), text: given.text, now };
+    await ports.send(session, given.text, { messageId: message.id, now });
+    return { said: now ? 'Sent: it interrupts what runs.' : 'Sent: it waits for its turn.', message };
+  },
+  interrupt: async (ports, session) => {
+    await ports.interrupt(session);
+    return { said: 'Asked to stop what runs.' };
+  },
+  resume: async (ports, session) => {
+    await ports.resume(session);
+    return { said: 'Asked to go on now.' };
+  },
+  cancel: async (ports, session) => {
+    await ports.cancel(session);
+    return { said: 'Asked to end the session.' };
+  },
+  approve: async (ports, session, body) => {
+    const { call, inputHash, input } = read(allowed, body);
+    const edited = parseInput(input);
+    const waiting = (await ports.approvals(session)).find((one) => one.call === call);
+    if (waiting && waiting.inputHash !== inputHash)
+      throw new ClientProblem('refused', `the input of call ${call} is another one now: look at it again`);
+    const same = waiting !== undefined && JSON.stringify(waiting.input) === JSON.stringify(edited);
+    await ports.approve(session, call, same || waiting === undefined ? {} : { input: edited });
+    return { said: same ? 'Allowed.' : 'Allowed, with the input as you changed it.' };
+  },
+  deny: async (ports, session, body) => {
+    const { call, reason } = read(denied, body);
+    await ports.deny(session, call, reason);
+    return { said: 'Denied.' };
+  },
+};
+
+export const isAction = (name: string): boolean => Object.hasOwn(actions, name);
+
+/** Throws ClientProblem: a sentence for who asked. */
+export async function act(ports: PagePorts, session: SessionId, name: string, body: unknown): Promise<Done> {
+  const action = actions[name];
+  if (!action) throw new ClientProblem('refused', `there is no action ${name}`);
+  return action(ports, session, body);
+}
+
+function read<T>(schema: z.ZodType<T>, body: unknown): T {
+  const { success, data, error } = schema.safeParse(body);
+  if (success) return data;
+  const where = error.issues[0];
+  throw new ClientProblem('refused', `what was sent will not do: ${where?.path.join('.')} ${where?.message}`);
+}
+
+function parseInput(json: string): unknown {
+  try {
+    return JSON.parse(json) as unknown;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new ClientProblem('refused', `the input is not JSON: ${error.message}. Nothing was sent.`);
+  }
+}

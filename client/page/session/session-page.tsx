@@ -1,0 +1,154 @@
+// One session: what it is doing, what waits for a person, the transcript as it grows, and a place to write to it. A window of a long
+// transcript is drawn; the rest comes when it is scrolled to, or asked for by a link.
+import { raw } from 'hono/html';
+import { plain } from '../../../activities/text.ts';
+import type { SessionFeed } from '../feed/session-feed.ts';
+import { ITEMS, LIVE } from '../feed/live-pieces.ts';
+import { Layout, Moment, htmlOf } from '../layout.tsx';
+import { isShown, itemId, ItemView } from '../transcript/item-view.tsx';
+import { positionOf } from '../transcript/items.ts';
+import { PLACES, sessionFrame } from './frame.tsx';
+
+/** Entries drawn at once. */
+const WINDOW = 240;
+/** Of them, before the one that a link names. */
+const BEFORE = 40;
+
+export type Shown = { readonly from: number; readonly to: number };
+
+/** The newest entries, or those around the one that `at` names. */
+export function windowOf(feed: SessionFeed, at: string | undefined): Shown {
+  const { length } = feed.standing.items.all;
+  const named = at === undefined ? null : positionOf(feed.standing.items, at);
+  if (named === null) return { from: Math.max(0, length - WINDOW), to: length };
+  const from = Math.max(0, named - BEFORE);
+  return { from, to: Math.min(length, from + WINDOW) };
+}
+
+export async function sessionPage(feed: SessionFeed, at: string | undefined): Promise<string> {
+  const place = `${feed.ring.epoch}.${feed.ring.now}`;
+  const { seen } = feed.standing;
+  const name = plain(seen.title || seen.session);
+  const transcript = await transcriptPart(feed, windowOf(feed, at));
+  const frame = sessionFrame(feed.standing);
+  const into = (container: string) => raw(frame.flatMap((part) => (part.into === container ? part.html : [])).join(''));
+  const path = `/sessions/${seen.session}`;
+  return htmlOf(
+    <Layout title={name} feed={{ path: `${path}/live`, from: place }} scripts={['live.js', 'times.js', 'keys.js']}>
+      <div id={PLACES.banners} data-fresh>
+        {into(PLACES.banners)}
+      </div>
+      <div class="title">
+        <h1>{name}</h1>
+        <p class="quiet">
+          <code>{plain(seen.session)}</code> {plain(seen.cwd)} · begun <Moment at={seen.startedAt} />
+        </p>
+      </div>
+      <div id={PLACES.state} data-fresh>
+        {into(PLACES.state)}
+      </div>
+      <div id={PLACES.controls} data-fresh>
+        {into(PLACES.controls)}
+      </div>
+      <div id={PLACES.approvals} data-fresh>
+        {into(PLACES.approvals)}
+      </div>
+      <nav class="tabs" aria-label="Parts of this session">
+        <a href={path} aria-current="page">
+          Transcript
+        </a>
+        <a href={`${path}.jsonl`} download>
+          JSONL
+        </a>
+        <a href={`${path}.md`} download>
+          Markdown
+        </a>
+      </nav>
+      <section id="transcript" aria-label="Transcript" data-fresh>
+        {raw(transcript)}
+      </section>
+      <ol id={PLACES.pending} class="transcript" data-fresh>
+        {into(PLACES.pending)}
+      </ol>
+      <Composer path={path} />
+    </Layout>,
+  );
+}
+
+function Composer({ path }: { readonly path: string }) {
+  return (
+    <form class="composer" id="composer" hx-post={`${path}/send`} hx-target="#said">
+      <label for="message">Write to the session</label>
+      <textarea id="message" name="text" rows={2} required maxlength={1_000_000} />
+      <div class="buttons">
+        <button>Send</button>
+        <button name="now" value="true" class="plain">
+          Send now, interrupting
+        </button>
+      </div>
+    </form>
+  );
+}
+
+/** The transcript's list: what is above, the window, what happens now. */
+export async function transcriptPart(feed: SessionFeed, shown: Shown): Promise<string> {
+  const { length } = feed.standing.items.all;
+  const items = await itemsPart(feed, shown);
+  const path = `/sessions/${feed.standing.seen.session}`;
+  const atEnd = shown.to >= length;
+  return htmlOf(
+    <>
+      <ol class="transcript" id={ITEMS} data-end={String(atEnd)}>
+        {raw(items)}
+      </ol>
+      {atEnd ? null : (
+        <p class="more">
+          <a href={path}>{`${(length - shown.to).toLocaleString('en')} newer entries: go to the end`}</a>
+        </p>
+      )}
+      <ol class="transcript" id={LIVE} aria-label="Happening now">
+        {atEnd ? raw(feed.pieces.html) : null}
+      </ol>
+    </>,
+  );
+}
+
+/** Items of a window, with what loads those before it. */
+export async function itemsPart(feed: SessionFeed, { from, to }: Shown): Promise<string> {
+  const { items, seen } = feed.standing;
+  const context = await feed.context(from, to);
+  const voids = feed.voided.filter(({ after }) => after > from && after <= to);
+  const above = from > 0 ? htmlOf(<Earlier path={`/sessions/${seen.session}/items`} before={from} />) : '';
+  const parts: string[] = [above];
+  for (const [offset, item] of items.all.slice(from, to).entries()) {
+    if (isShown(item)) parts.push(htmlOf(<ItemView item={item} context={context} />));
+    for (const { after, html } of voids) if (after === from + offset + 1) parts.push(html);
+  }
+  if (items.all.length === 0)
+    parts.push(
+      htmlOf(
+        <li id={itemId(-1)} class="quiet none">
+          Nothing is stored yet.
+        </li>,
+      ),
+    );
+  return parts.join('');
+}
+
+/** Replaced by what is before it as soon as it is scrolled to. */
+function Earlier({ path, before }: { readonly path: string; readonly before: number }) {
+  return (
+    <li
+      class="more"
+      id="earlier"
+      hx-get={`${path}?before=${before}`}
+      hx-trigger="intersect once, click"
+      hx-swap="outerHTML"
+      hx-target="this"
+    >
+      <button type="button" class="plain">{`${before.toLocaleString('en')} earlier entries`}</button>
+    </li>
+  );
+}
+
+export const earlierThan = (before: number): Shown => ({ from: Math.max(0, before - WINDOW), to: before });

@@ -1,0 +1,63 @@
+// Everything by keyboard. `?` lists the keys; letters do nothing while something is written.
+
+const list = document.getElementById('keys');
+const STOPS =
+  '.approval, .call > summary, .mark > summary, .thinking > summary, .said.user, .transcript article > .head a, tr[data-row] a';
+
+const writes = (element) => element?.matches?.('input, textarea, select, [contenteditable]') ?? false;
+
+function step(by) {
+  const stops = [...document.querySelectorAll(STOPS)].filter((one) => one.getClientRects().length > 0);
+  if (stops.length === 0) return;
+  const at = stops.indexOf(document.activeElement);
+  const middle = innerHeight / 2;
+  const nearest = stops.findIndex((one) => one.getBoundingClientRect().bottom > middle);
+  const from = at >= 0 ? at + by : nearest < 0 ? stops.length - 1 : nearest;
+  const next = stops[Math.max(0, Math.min(stops.length - 1, from))];
+  if (!next.hasAttribute('tabindex') && !next.matches('a, summary')) next.tabIndex = -1;
+  next.focus({ preventScroll: true });
+  next.scrollIntoView({ block: 'center' });
+}
+
+const press = (name) => document.querySelector(`[data-act="${name}"]:not([disabled])`)?.click();
+
+const places = {
+  f: () => location.assign('/'),
+  a: () => {
+    const first = document.querySelector('.approval textarea, .approval button');
+    if (first) first.focus();
+    else location.assign('/#inbox');
+  },
+  e: () => scrollTo({ top: document.documentElement.scrollHeight }),
+};
+
+const keys = {
+  '?': () => (list.open ? list.close() : list.showModal()),
+  j: () => step(1),
+  k: () => step(-1),
+  o: () => document.activeElement?.click?.(),
+  i: () => press('interrupt'),
+  '/': () => document.querySelector('#search, #message')?.focus(),
+};
+
+let going = 0;
+
+document.addEventListener('keydown', (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  const { target, key } = event;
+  if (key === 'Escape' && writes(target)) return target.blur();
+  if (writes(target)) return;
+  if (list?.open && key !== '?') return;
+  const went = Date.now() - going < 1_500 ? places[key] : undefined;
+  going = key === 'g' ? Date.now() : 0;
+  const act = went ?? keys[key];
+  if (!act) return;
+  event.preventDefault();
+  act();
+});
+
+document.querySelector('[data-keys]')?.addEventListener('click', () => list?.showModal());
+
+document.getElementById('message')?.addEventListener('keydown', (event) => {
+  if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) event.target.form.requestSubmit();
+});

@@ -1,0 +1,145 @@
+// Puts on the screen what the feed says, as it says it. The feed's place is kept: after a pause, a sleep or a restart of the server what came
+// since is caught up with, and where that is forgotten the transcript is loaded again in its place. A hidden page listens to nothing.
+import { showTimes } from './times.js';
+
+const { feed, from } = document.body.dataset;
+const connection = document.getElementById('connection');
+let place = from;
+let source = null;
+let resetting = false;
+
+/** The words under the cursor stay where they are, and what is open stays open. */
+function keepingPlace(change) {
+  const atEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 80;
+  change();
+  if (atEnd) scrollTo({ top: document.documentElement.scrollHeight });
+}
+
+function put({ id, into, html }) {
+  const template = document.createElement('template');
+  template.innerHTML = html;
+  const node = template.content.firstElementChild;
+  if (!node) return;
+  const old = document.getElementById(id);
+  if (old) return replace(old, node);
+  const container = document.getElementById(into);
+  // A window of older entries is shown: the newest are not a part of it.
+  if (!container || container.dataset.end === 'false') return;
+  if (into === 'live' && document.getElementById('items')?.dataset.end === 'false') return;
+  if (into === 'items') container.querySelector('.none')?.remove();
+  container.append(node);
+  ready(node);
+}
+
+function replace(old, node) {
+  const opened = new Set([...old.querySelectorAll('details[open][id]')].map(({ id }) => id));
+  if (old.matches('details[open]')) node.open = true;
+  for (const one of node.querySelectorAll('details[id]')) if (opened.has(one.id)) one.open = true;
+  const focus = focusIn(old);
+  old.replaceWith(node);
+  ready(node);
+  focus?.(node);
+}
+
+/** Puts the focus, and what was typed and not sent, into what takes the place of `old`. */
+function focusIn(old) {
+  const active = document.activeElement;
+  if (!active || !old.contains(active)) return null;
+  const same = (root) =>
+    active === old
+      ? root
+      : [...root.querySelectorAll(active.tagName)].find(
+          (one) => one.name === active.name && one.textContent === active.textContent,
+        );
+  return (node) => {
+    const next = same(node);
+    if (!next) return;
+    if ('value' in active && active.tagName !== 'BUTTON') next.value = active.value;
+    if (next.tagName === 'SUMMARY' || next.matches('a,button,input,textarea,summary,[tabindex]'))
+      next.focus({ preventScroll: true });
+  };
+}
+
+function ready(node) {
+  globalThis.htmx?.process(node);
+  showTimes(node);
+}
+
+function apply(change) {
+  if (change.do === 'put') return put(change);
+  const element = document.getElementById(change.id);
+  if (!element) return;
+  if (change.do === 'drop') return element.remove();
+  const { lastChild } = element;
+  if (lastChild?.nodeType === Node.TEXT_NODE) lastChild.appendData(change.text);
+  else element.append(change.text);
+}
+
+function listen() {
+  if (source || document.hidden) return;
+  source = new EventSource(`${feed}?from=${encodeURIComponent(place)}`);
+  source.addEventListener('open', () => connected(true));
+  source.addEventListener('error', () => connected(false));
+  source.addEventListener('message', ({ data, lastEventId }) => {
+    place = lastEventId;
+    const changes = JSON.parse(data);
+    keepingPlace(() => changes.forEach(apply));
+    document.dispatchEvent(new CustomEvent('perdure:changed'));
+  });
+  source.addEventListener('reset', () => void reset());
+}
+
+function silence() {
+  source?.close();
+  source = null;
+}
+
+const WAIT_MS = 1_000;
+
+/** What came meanwhile is forgotten, or the server is another one: what there is now takes the place of what is shown. */
+async function reset() {
+  if (resetting) return;
+  resetting = true;
+  silence();
+  try {
+    const answer = await fetch(location.href, { headers: { Accept: 'text/html' } });
+    if (!answer.ok) throw new Error(`status ${answer.status}`);
+    const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+    keepingPlace(() => {
+      for (const fresh of page.querySelectorAll('[data-fresh]')) {
+        const old = document.getElementById(fresh.id);
+        if (old) replace(old, document.adoptNode(fresh));
+      }
+    });
+    place = page.body.dataset.from;
+  } catch {
+    // The server is not there yet: it is asked again until it is.
+    connected(false);
+    setTimeout(() => void reset(), WAIT_MS);
+    return;
+  } finally {
+    resetting = false;
+  }
+  listen();
+}
+
+function connected(yes) {
+  if (connection) {
+    connection.textContent = yes ? '' : 'The page’s server does not answer. Trying again.';
+    connection.className = yes ? '' : 'bad';
+  }
+  // A browser gives up on a stream that is refused, and nobody else would try again.
+  if (!yes && source?.readyState === EventSource.CLOSED) {
+    silence();
+    setTimeout(() => void reset(), WAIT_MS);
+  }
+}
+
+if (feed) {
+  document.addEventListener('visibilitychange', () => (document.hidden ? silence() : listen()));
+  addEventListener('pagehide', silence);
+  addEventListener('pageshow', listen);
+  listen();
+  if (!location.hash && !new URLSearchParams(location.search).has('at'))
+    scrollTo({ top: document.documentElement.scrollHeight });
+}

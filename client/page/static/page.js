@@ -1,0 +1,33 @@
+// What every page needs: actions go out as JSON, what came of them is said for a while, and the list of keys opens.
+
+document.addEventListener('htmx:before:request', (event) => {
+  const { request } = event.detail.ctx;
+  if (request.method === 'GET') return;
+  request.headers['Content-Type'] = 'application/json';
+  request.body = JSON.stringify(Object.fromEntries(request.body));
+});
+
+/** Milliseconds for which a sentence stays; a reader of screens was told it at once. */
+const SAID_MS = 8_000;
+let clearing = 0;
+
+document.addEventListener('htmx:after:swap', (event) => {
+  const said = document.getElementById('said');
+  if (!said || !said.textContent) return;
+  clearTimeout(clearing);
+  clearing = setTimeout(() => said.replaceChildren(), SAID_MS);
+  const { ctx } = event.detail;
+  if (ctx?.sourceElement?.id === 'composer' && ctx.response?.status < 400) {
+    ctx.sourceElement.reset();
+    document.getElementById('message')?.focus();
+  }
+});
+
+document.addEventListener('htmx:error', (event) => {
+  const said = document.getElementById('said');
+  if (!said || event.detail.ctx?.request?.method === 'GET') return;
+  const line = document.createElement('p');
+  line.className = 'bad';
+  line.textContent = 'It did not reach the page’s server, and may not have been done: look before you try again.';
+  said.replaceChildren(line);
+});

@@ -1,0 +1,172 @@
+// One tool call: folded to a line with how it came out; open, its input, its output and how long it took.
+import { diffLines } from 'diff';
+import { plain } from '../../../activities/text.ts';
+import type { Outcome } from '../../../activities/transcript/log/entries.ts';
+import { isUntimed } from '../../../activities/live/tell.ts';
+import { compactInput, endWord, outcomeWords, REPEATED } from '../../render/tool-lines.ts';
+import { count, shortTime } from '../../units.ts';
+
+/** Characters of one text that are shown at once. */
+export const SHOWN = 20_000;
+const DIFFED = 100_000;
+const DIFF_MS = 200;
+
+/** How far a call has come, as the live channel tells, while its outcome is not stored. */
+export type Progress =
+  | { readonly kind: 'running'; readonly said: string }
+  | { readonly kind: 'waiting' }
+  | {
+      readonly kind: 'ended';
+      readonly isError: boolean;
+      readonly content: string;
+      readonly durationMs: number | null;
+    };
+
+export type Call = {
+  /** In links: `run-iteration-index`. */
+  readonly anchor: string;
+  readonly name: string;
+  readonly input: unknown;
+  readonly outcome: Outcome | null;
+  readonly progress?: Progress | undefined;
+  readonly repeated?: boolean;
+  /** Where all of its output is, when it is not here. */
+  readonly whole?: string;
+};
+
+export const callId = (anchor: string): string => `call-${anchor}`;
+
+export function CallCard({ call }: { readonly call: Call }) {
+  const state = stateOf(call);
+  return (
+    <details class={`call ${state.kind}`} id={callId(call.anchor)}>
+      <summary>
+        <b class="tool">{plain(call.name.slice(0, 80))}</b> <span class="what">{compactInput(call.input)}</span>
+        <span class={`state ${state.kind}`}>{state.words}</span>
+      </summary>
+      <div class="body">
+        <Input name={call.name} input={call.input} />
+        {state.output === null ? null : <Output text={state.output} bad={state.kind === 'bad'} whole={call.whole} />}
+        {state.said === '' ? null : <pre class="output">{plain(state.said)}</pre>}
+        <p class="links">
+          <a href={`#${callId(call.anchor)}`}>Link to this call</a>
+        </p>
+      </div>
+    </details>
+  );
+}
+
+type State = {
+  readonly kind: 'ok' | 'bad' | 'running' | 'waiting' | 'open';
+  readonly words: string;
+  readonly output: string | null;
+  readonly said: string;
+};
+
+function stateOf({ outcome, progress, repeated }: Call): State {
+  if (outcome) {
+    const { log, isError, content } = outcome;
+    const time = isUntimed(log) ? [] : [shortTime(log.duration)];
+    const words = [...(isError && endWord(log) === null ? ['failed'] : []), ...outcomeWords(outcome), ...time];
+    return { kind: isError ? 'bad' : 'ok', words: words.join(' · '), output: content, said: '' };
+  }
+  if (repeated) return { kind: 'open', words: REPEATED, output: null, said: '' };
+  switch (progress?.kind) {
+    case 'ended': {
+      const time = progress.durationMs === null ? [] : [shortTime(progress.durationMs)];
+      const words = [...(progress.isError ? ['failed'] : []), ...time].join(' · ');
+      return { kind: progress.isError ? 'bad' : 'ok', words, output: progress.content, said: '' };
+    }
+    case 'running':
+      return { kind: 'running', words: 'running', output: null, said: progress.said };
+    case 'waiting':
+      return { kind: 'waiting', words: 'waits for a decision', output: null, said: '' };
+    case undefined:
+      return { kind: 'open', words: 'no outcome yet', output: null, said: '' };
+  }
+}
+
+function Output({
+  text,
+  bad,
+  whole,
+}: {
+  readonly text: string;
+  readonly bad: boolean;
+  readonly whole?: string | undefined;
+}) {
+  const more = text.length > SHOWN;
+  return (
+    <>
+      <pre class={bad ? 'output bad' : 'output'} tabindex={0} aria-label="Output">
+        {plain(text.slice(0, SHOWN)) || '(no output)'}
+      </pre>
+      {more || whole !== undefined ? (
+        <p class="links">
+          {more ? `${count(text.length - SHOWN, 'more character')}. ` : ''}
+          {whole === undefined ? null : <a href={whole}>All of the output, as text</a>}
+        </p>
+      ) : null}
+    </>
+  );
+}
+
+function Input({ name, input }: { readonly name: string; readonly input: unknown }) {
+  const fields = (typeof input === 'object' && input !== null ? input : {}) as Readonly<Record<string, unknown>>;
+  const { path, old_string: before, new_string: after, content, command } = fields;
+  if (name === 'edit' && typeof before === 'string' && typeof after === 'string')
+    return <Diff path={String(path)} before={before} after={after} />;
+  if (name === 'write' && typeof content === 'string') return <Diff path={String(path)} before="" after={content} />;
+  const text = name === 'bash' && typeof command === 'string' && Object.keys(fields).length === 1 ? command : null;
+  const shown = text ?? JSON.stringify(input, null, 2) ?? '';
+  return (
+    <>
+      <pre class="input" tabindex={0} aria-label="Input">
+        {plain(shown.slice(0, SHOWN))}
+      </pre>
+      {shown.length > SHOWN ? (
+        <p class="links">{`${count(shown.length - SHOWN, 'more character')}: download the transcript`}</p>
+      ) : null}
+    </>
+  );
+}
+
+type DiffProps = { readonly path: string; readonly before: string; readonly after: string };
+
+function Diff({ path, before, after }: DiffProps) {
+  const { lines, left } = diffRows(before, after);
+  return (
+    <figure class="diff">
+      <figcaption>{plain(path.slice(0, 500))}</figcaption>
+      <pre tabindex={0} aria-label="Changes">
+        {lines.map(({ mark, text }) => (
+          <span class={mark === '+' ? 'add' : mark === '-' ? 'del' : 'same'}>{`${mark} ${plain(text)}\n`}</span>
+        ))}
+      </pre>
+      {left > 0 ? <p class="links">{`${count(left, 'more character')}: download the transcript`}</p> : null}
+    </figure>
+  );
+}
+
+type Row = { readonly mark: '+' | '-' | ' '; readonly text: string };
+
+/** Lines as a diff, as many as are shown; texts too large to compare are all taken out and all put in. */
+export function diffRows(before: string, after: string): { readonly lines: readonly Row[]; readonly left: number } {
+  const small = before.length + after.length <= DIFFED;
+  const parts = (small ? diffLines(before, after, { timeout: DIFF_MS }) : undefined) ?? [
+    { removed: true, added: false, value: before },
+    { removed: false, added: true, value: after },
+  ];
+  const lines: Row[] = [];
+  let room = SHOWN;
+  let left = 0;
+  for (const { added, removed, value } of parts) {
+    const shown = value.slice(0, Math.max(0, room));
+    left += value.length - shown.length;
+    room -= shown.length;
+    if (shown === '') continue;
+    const mark = added ? '+' : removed ? '-' : ' ';
+    for (const text of shown.replace(/\n$/, '').split('\n')) lines.push({ mark, text });
+  }
+  return { lines, left };
+}

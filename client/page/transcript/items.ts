@@ -1,0 +1,80 @@
+// A transcript as the page shows it: entries in their order, each with the run it is of, and each call with its outcome, which is stored
+// after it. Grows with the transcript; what an addition changes of older items is told.
+import { type Entry, type Outcome, type ReplyEntry } from '../../../activities/transcript/log/entries.ts';
+
+export type Item = {
+  readonly position: number;
+  readonly entry: Entry;
+  readonly run: number;
+  /** Of a reply: its calls' outcomes by the index of their block. */
+  readonly outcomes: ReadonlyMap<number, Outcome>;
+  /** Of a reply: names it in links. Two of one iteration: the second sums up the run (L51). */
+  readonly anchor: string | null;
+};
+
+export type ReplyItem = Item & { readonly entry: ReplyEntry; readonly anchor: string };
+
+export type Items = {
+  readonly all: readonly Item[];
+  /** Returns the items that are new, and the older ones that are changed. */
+  add(entries: readonly Entry[]): { readonly added: readonly Item[]; readonly changed: readonly Item[] };
+  /** The reply of an iteration, by `run.iteration`: the first of them. */
+  reply(name: string): ReplyItem | undefined;
+};
+
+export function transcriptItems(first = 0): Items {
+  const all: Item[] = [];
+  const replies = new Map<string, number>();
+  let run = 1;
+  let last = -1;
+  const itemOf = (entry: Entry): Item => {
+    if (entry.kind === 'run_started') run = entry.run;
+    if (entry.kind === 'run_ended') run = entry.ended.run;
+    const at = { position: first + all.length, entry, run, outcomes: new Map<number, Outcome>() };
+    if (entry.kind !== 'reply') return { ...at, anchor: null };
+    const name = `${run}.${entry.iteration}`;
+    last = all.length;
+    if (replies.has(name)) return { ...at, anchor: `${run}-${entry.iteration}-end` };
+    replies.set(name, all.length);
+    return { ...at, anchor: `${run}-${entry.iteration}` };
+  };
+  /** The first outcome of a call counts (L39). */
+  const adopt = (outcomes: readonly Outcome[]): Item | null => {
+    const item = all[last];
+    if (!item) return null;
+    const known = new Map(item.outcomes);
+    for (const outcome of outcomes) if (!known.has(outcome.index)) known.set(outcome.index, outcome);
+    return (all[last] = { ...item, outcomes: known });
+  };
+  return {
+    all,
+    add: (entries) => {
+      const before = all.length;
+      const touched = new Set<number>();
+      for (const entry of entries) {
+        if (entry.kind === 'outcomes' && adopt(entry.outcomes)) touched.add(last);
+        all.push(itemOf(entry));
+      }
+      const changed = [...touched].filter((index) => index < before).flatMap((index) => all[index] ?? []);
+      return { added: all.slice(before), changed };
+    },
+    reply: (name) => {
+      const item = all[replies.get(name) ?? -1];
+      return item && isReply(item) ? item : undefined;
+    },
+  };
+}
+
+export function isReply(item: Item): item is ReplyItem {
+  return item.entry.kind === 'reply';
+}
+
+/** Of a link to an iteration, `2.17`, or to an entry, `e300`: the position it means; null where there is none. */
+export function positionOf(items: Items, at: string): number | null {
+  const named = /^(\d{1,9})\.(\d{1,9})$/.exec(at);
+  if (named) return items.reply(`${Number(named[1])}.${Number(named[2])}`)?.position ?? null;
+  const entry = /^e(\d{1,9})$/.exec(at)?.[1];
+  const position = entry === undefined ? -1 : Number(entry);
+  const from = items.all[0]?.position ?? 0;
+  return position >= from && position < from + items.all.length ? position : null;
+}

@@ -1,0 +1,86 @@
+// The page without a server: sessions as a test says they stand, transcripts in memory, a live channel that says what it is given.
+import type { Told } from '../../activities/live/events.ts';
+import type { Entry } from '../../activities/transcript/log/entries.ts';
+import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
+import { opsPage } from '../../client/page/page-app.tsx';
+import type { PagePorts } from '../../client/page/ports.ts';
+import { ClientProblem } from '../../client/problem.ts';
+import type { SessionDescription } from '../../client/sessions/info.ts';
+import { mailbox } from '../../client/async.ts';
+import { description } from '../client/support.ts';
+import { stored } from './transcript.ts';
+
+export const PAGE_HOST = 'perdure-1a2b.localhost:4567';
+
+export type Asked = {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+};
+
+export type Staged = {
+  readonly entries?: readonly Entry[];
+  readonly seen?: Partial<SessionDescription>;
+  readonly ports?: Partial<PagePorts>;
+};
+
+/** The session is `s-1`; there is no other. */
+export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Staged = {}) {
+  const store = memoryStore();
+  const view = await stored(store, ...(entries.length > 0 ? [entries] : []));
+  const described = description({ phase: 'idle', runs: 1, head: view.head, ...seen });
+  const live = mailbox<Told>();
+  const done: string[] = [];
+  const noted = (what: string) => (): Promise<never> => {
+    done.push(what);
+    return Promise.resolve(undefined as never);
+  };
+  const all: PagePorts = {
+    list: async function* () {
+      yield described;
+    },
+    describe: (id) =>
+      id === 's-1' ? Promise.resolve(described) : Promise.reject(new ClientProblem('no_session', `no session ${id}`)),
+    head: () => Promise.resolve(view.head),
+    live: () => live,
+    waiting: (session, pending) => Promise.resolve({ ...pending, session, input: { path: 'a.txt' } }),
+    nobodyWorks: () => Promise.resolve(null),
+    read: () => Promise.reject(new Error('nothing to read here')),
+    approvals: () => Promise.resolve([]),
+    send: noted('send'),
+    interrupt: noted('interrupt'),
+    resume: noted('resume'),
+    cancel: noted('cancel'),
+    approve: noted('approve'),
+    deny: noted('deny'),
+    store,
+    ...ports,
+  };
+  return { ports: all, live, done };
+}
+
+export async function stagedPage(staged: Staged = {}) {
+  const { ports, live, done } = await stagedPorts(staged);
+  const page = opsPage(ports, { token: 'secret', host: () => PAGE_HOST });
+  const ask = (path: string, { method = 'GET', headers = {}, body }: Asked = {}) =>
+    page.app.request(path, {
+      method,
+      headers: { host: PAGE_HOST, cookie: 'perdure=secret', ...headers },
+      ...(body === undefined ? {} : { body }),
+    });
+  return {
+    ask,
+    page,
+    live,
+    /** The actions that reached the session. */
+    done,
+    text: async (path: string): Promise<string> => (await ask(path)).text(),
+    /** As the page itself posts. */
+    post: (path: string, value: unknown, headers: Readonly<Record<string, string>> = {}) =>
+      ask(path, {
+        method: 'POST',
+        headers: { origin: `http://${PAGE_HOST}`, 'content-type': 'application/json', ...headers },
+        body: JSON.stringify(value),
+      }),
+  };
+}

@@ -1,0 +1,123 @@
+// What a browser test plays on: the product's own server, worker and page on a data folder of its own, a scripted model in which each
+// session has a script of its own, and a browser. One for a file.
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
+import { prepareWorker } from '../../client/connect/own-worker.ts';
+import { openServer, type Opened } from '../../client/connect/open-server.ts';
+import { pagePorts } from '../../client/page/ports.ts';
+import { servePage, type ServedPage } from '../../client/page/serve-page.ts';
+import type { RunOptions } from '../../workflows/contract/session.ts';
+import { TASK_QUEUE } from '../../workflows/contract/session.ts';
+import {
+  startScriptedModel,
+  type ParsedRequest,
+  type Reply,
+  type ScriptedModel,
+} from '../../worker/scripted-model/index.ts';
+import { blocksOf } from '../../worker/scripted-model/read-request.ts';
+import { startWorker, type RunningWorker } from '../../worker/start-worker.ts';
+import { fastBackoff } from './harness.ts';
+
+export type Stage = {
+  readonly opened: Opened;
+  readonly model: ScriptedModel;
+  readonly page: ServedPage;
+  readonly browser: Browser;
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Starts a session whose requests are answered with these. */
+  play(task: string, replies: readonly Reply[], options?: Partial<RunOptions>): Promise<string>;
+  /** A tab that has been let in, at this path; what goes wrong in its scripts fails the test that closes it. */
+  visit(path: string, options?: BrowserContextOptions): Promise<Visit>;
+  worker: RunningWorker;
+  /** Another worker. */
+  work(): Promise<RunningWorker>;
+  close(): Promise<void>;
+};
+
+export type Visit = { readonly tab: Page; readonly problems: readonly string[]; close(): Promise<void> };
+
+const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+
+export async function openStage(): Promise<Stage> {
+  const root = mkdtempSync(join(tmpdir(), 'perdure-stage-'));
+  const cwd = join(root, 'workspace');
+  mkdirSync(cwd);
+  const scripts = new Map<string, Reply[]>();
+  const model = await startScriptedModel({ script: (request) => answer(scripts, request) });
+  const env = {
+    PATH: process.env.PATH,
+    HOME: process.env.HOME,
+    XDG_CACHE_HOME: process.env.XDG_CACHE_HOME,
+    PERDURE_DATA: join(root, 'data'),
+    ANTHROPIC_API_KEY: 'test',
+    ANTHROPIC_BASE_URL: model.url,
+  };
+  const opened = await openServer({ env, role: 'dev', worker: true, queues: [TASK_QUEUE] });
+  const log = (): void => undefined;
+  await prepareWorker({ log });
+  const { storePlace, liveDir, root: dataDir } = opened.folder;
+  const at = { ...opened.target, storePlace, liveDir, dataDir, env, log, taskQueue: TASK_QUEUE };
+  const work = (): Promise<RunningWorker> => startWorker({ ...at, defaults: { backoff: fastBackoff } });
+  const worker = await work();
+  const page = await servePage(pagePorts(opened, env));
+  const executablePath = CHROMIUM.find((path) => existsSync(path));
+  if (executablePath === undefined) throw new Error('no chromium: apt-get install chromium');
+  const browser = await chromium.launch({ executablePath, args: ['--headless', '--no-sandbox', '--disable-gpu'] });
+  const stage: Stage = {
+    opened,
+    model,
+    page,
+    browser,
+    cwd,
+    env,
+    worker,
+    work,
+    play: async (task, replies, options = {}) => {
+      scripts.set(task, [...replies]);
+      const { session } = await opened.sessions.start(task, { cwd, permissionMode: 'bypass', ...options });
+      return session;
+    },
+    visit: (path, options) => visit(browser, page, path, options),
+    close: async () => {
+      await browser.close();
+      await page.close();
+      await stage.worker.stop();
+      await opened.close();
+      await model.close();
+      rmSync(root, { recursive: true, force: true });
+    },
+  };
+  return stage;
+}
+
+/** By the session's first prompt. */
+function answer(scripts: ReadonlyMap<string, Reply[]>, request: ParsedRequest): Reply | undefined {
+  const [first] = request.messages;
+  const prompt = blocksOf(first?.content ?? '').flatMap((block) => (block.type === 'text' ? [block.text] : []));
+  const replies = scripts.get(prompt[0] ?? '');
+  const [next] = replies ?? [];
+  if (next?.times !== 'any') replies?.shift();
+  return next;
+}
+
+async function visit(
+  browser: Browser,
+  page: ServedPage,
+  path: string,
+  options: BrowserContextOptions = {},
+): Promise<Visit> {
+  const context = await browser.newContext({ viewport: { width: 1_440, height: 900 }, ...options });
+  const tab = await context.newPage();
+  const problems: string[] = [];
+  tab.on('pageerror', (error) => problems.push(error.message));
+  tab.on('console', (line) => {
+    if (line.type() === 'error') problems.push(line.text());
+  });
+  const entrance = new URL(page.url);
+  await tab.goto(entrance.href);
+  await tab.goto(new URL(path, entrance).href);
+  return { tab, problems, close: () => context.close() };
+}
