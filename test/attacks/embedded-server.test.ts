@@ -57,7 +57,7 @@ async function post(port: number): Promise<number> {
         taskQueue: { name: 'perdure' },
         requestId: 'x',
       }),
-      signal: AbortSignal.timeout(10_000),
+      signal: AbortSignal.timeout(60_000),
     });
     return answer.status;
   } catch {

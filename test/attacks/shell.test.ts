@@ -34,7 +34,7 @@ test('nothing that is read without a question shows what a link in a folder lead
     const call = prepareCall(registry, { mode: 'default', cwd }, { name: 'bash', input: { command } });
     if (call.kind !== 'ready' || call.permission.kind !== 'allow') return;
     ran++;
-    const { stdout } = spawnSync('bash', ['-c', command], { cwd, encoding: 'utf8', timeout: 10_000 });
+    const { stdout } = spawnSync('bash', ['-c', command], { cwd, encoding: 'utf8', timeout: 120_000 });
     // The name of the link is the workspace's own.
     expect(stdout.replaceAll(/-> .*/g, ''), command).not.toContain('canary');
   };

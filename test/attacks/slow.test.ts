@@ -12,32 +12,12 @@ import { replaceText } from '../../activities/tools/builtin/files/replace-text.t
 import { decide } from '../../activities/tools/rules/permission.ts';
 import { probeSandbox } from '../../activities/tools/sandbox.ts';
 import { redactor } from '../../worker/redact.ts';
+import { measureGrowth, QUADRATIC } from '../support/growth.ts';
 import { tempFolder, toolContext } from '../activities/tools/support.ts';
 
 const sandbox = await probeSandbox({ kinds: ['group'] });
 const bash = bashTool({ sandbox });
 const rules = Array.from({ length: 600 }, (_, n) => `bash(cmd${n} sub:*)`);
-
-/** Milliseconds of processor time, whatever else the machine does. */
-function cost(work: () => unknown): number {
-  const before = process.cpuUsage();
-  work();
-  const { user, system } = process.cpuUsage(before);
-  return (user + system) / 1_000;
-}
-
-/**
- * How many times as much 4 n costs as n / 4, at the least of some tries: 16 where it is linear, 256 where it is quadratic. What
- * costs next to nothing counts as linear.
- */
-function growth(work: (n: number) => unknown, n: number): number {
-  const least = (size: number): number => Math.min(...Array.from({ length: 5 }, () => cost(() => work(size))));
-  const [small, large] = [least(Math.ceil(n / 4)), least(4 * n)];
-  return large < 20 ? 1 : large / Math.max(small, 1);
-}
-
-/** Between the two, with as much room for a machine that is busy as for a cost that grows a little faster. */
-const QUADRATIC = 100;
 
 function judge(permissions: object, command: string): unknown {
   const subject = { mode: 'default' as const, permissions, cwd: '/workspace' };
@@ -52,7 +32,7 @@ test.each<[string, (n: number) => unknown, number]>([
   ['escapes that never end', (n) => bashResult('x', 1, ended, output('\u001b[1;'.repeat(n))), 100_000],
   ['carriage returns', (n) => bashResult('x', 1, ended, output('\r'.repeat(n))), 100_000],
 ])('an output of n %s takes time in proportion to n', (_, work, n) => {
-  expect(growth(work, n)).toBeLessThan(QUADRATIC);
+  expect(measureGrowth(work, n)).toBeLessThan(QUADRATIC);
 });
 
 const edit = (text: Buffer, before: string): unknown =>
@@ -68,7 +48,7 @@ test.each<[string, (n: number) => unknown, number]>([
   ['a text that repeats itself', (n) => edit(Buffer.alloc(n, 'ab'), `bb${'ab'.repeat(5_000)}`), 500_000],
   ['CRLF lines', (n) => edit(Buffer.alloc(n, '\r\n'), 'a\nb'), 500_000],
 ])('an edit of a file of n bytes with %s takes time in proportion to n', (_, work, n) => {
-  expect(growth(work, n)).toBeLessThan(QUADRATIC);
+  expect(measureGrowth(work, n)).toBeLessThan(QUADRATIC);
 });
 
 test.each<[string, (n: number) => string]>([
@@ -89,7 +69,7 @@ test.each<[string, (n: number) => string]>([
 ])('a command of n bytes with %s is judged by 600 rules in time in proportion to n (L55)', (_, command) => {
   for (const kind of ['deny', 'allow']) {
     expect(
-      growth((n) => judge({ [kind]: rules }, command(n)), 25_000),
+      measureGrowth((n) => judge({ [kind]: rules }, command(n)), 25_000),
       kind,
     ).toBeLessThan(QUADRATIC);
   }
@@ -156,6 +136,6 @@ const redact = redactor({
 test.each(['\\', '\\u', '%', '%25', '"'])(
   'a text of n times %j is searched for secrets in time in proportion to n',
   (piece) => {
-    expect(growth((n) => redact(piece.repeat(n)), 20_000)).toBeLessThan(QUADRATIC);
+    expect(measureGrowth((n) => redact(piece.repeat(n)), 20_000)).toBeLessThan(QUADRATIC);
   },
 );

@@ -52,4 +52,4 @@ test('what a frozen worker had begun is found out and ended, and it can begin an
     expect(said).toEqual(['I begin.']);
   }
   expect(streaming).toMatchObject({ terminal: { reason: 'aborted_streaming', by: 'interrupt' }, told: [], said: [] });
-}, 120_000);
+});

@@ -16,35 +16,31 @@ async function withFiles(h: Harness): Promise<Harness> {
 }
 
 describe('a conversation that needs many windows', () => {
-  test(
-    'completes after twenty of them, with the facts of its prompt still in view (L5 L9 L10)',
-    { timeout: 120_000 },
-    async () => {
-      let read = 0;
-      let characters = 0;
-      const script = (request: ParsedRequest): Reply => {
-        if (isSummary(request)) return reply('Files were read.');
-        const view = JSON.stringify(request.messages);
-        if (!view.includes(FACT)) return reply('I no longer know the password.');
-        if (characters > 20 * WINDOW * 4) return reply('The password is heliotrope.');
-        read += 1;
-        characters += 14_000;
-        return reply([text(`Reading, time ${read}.`), toolUse('read', { path: 'large.txt', offset: 1, limit: 200 })]);
-      };
-      const h = await withFiles(await harness({ script, worker: { config: { models: model } } }));
-      const session = await h.open(`${FACT} Read the file many times.`, { maxTurns: 1_000 });
-      const ended = await session.ended(1);
-      expect(ended.terminal).toEqual({ reason: 'completed' });
-      const entries = await session.entries();
-      const boundaries = entries.filter((entry) => entry.kind === 'boundary');
-      expect(boundaries.length).toBeGreaterThan(5);
-      for (const { before, after } of boundaries) expect(after).toBeLessThan(before);
-      const largest = Math.max(...h.bodies().map((body) => JSON.stringify(body).length));
-      expect(largest / 4).toBeLessThan(WINDOW * 1.2);
-      expect(h.model.problems).toEqual([]);
-      expect(JSON.stringify(entries.findLast((entry) => entry.kind === 'reply'))).toContain('heliotrope');
-    },
-  );
+  test('completes after twenty of them, with the facts of its prompt still in view (L5 L9 L10)', async () => {
+    let read = 0;
+    let characters = 0;
+    const script = (request: ParsedRequest): Reply => {
+      if (isSummary(request)) return reply('Files were read.');
+      const view = JSON.stringify(request.messages);
+      if (!view.includes(FACT)) return reply('I no longer know the password.');
+      if (characters > 20 * WINDOW * 4) return reply('The password is heliotrope.');
+      read += 1;
+      characters += 14_000;
+      return reply([text(`Reading, time ${read}.`), toolUse('read', { path: 'large.txt', offset: 1, limit: 200 })]);
+    };
+    const h = await withFiles(await harness({ script, worker: { config: { models: model } } }));
+    const session = await h.open(`${FACT} Read the file many times.`, { maxTurns: 1_000 });
+    const ended = await session.ended(1);
+    expect(ended.terminal).toEqual({ reason: 'completed' });
+    const entries = await session.entries();
+    const boundaries = entries.filter((entry) => entry.kind === 'boundary');
+    expect(boundaries.length).toBeGreaterThan(5);
+    for (const { before, after } of boundaries) expect(after).toBeLessThan(before);
+    const largest = Math.max(...h.bodies().map((body) => JSON.stringify(body).length));
+    expect(largest / 4).toBeLessThan(WINDOW * 1.2);
+    expect(h.model.problems).toEqual([]);
+    expect(JSON.stringify(entries.findLast((entry) => entry.kind === 'reply'))).toContain('heliotrope');
+  });
 });
 
 describe('snip', () => {

@@ -30,10 +30,8 @@ describe('an effectful call of a worker that is told to stop', () => {
 
   test('is cut off after `drainMs`, and not run again: its outcome is unknown (L40 L50)', async () => {
     const { h, session } = await running({ drainMs: 1 });
-    const began = Date.now();
+    // The command waits for a file that nobody writes: only a cut ends it.
     await h.worker.stop();
-    // By default it would have been waited for so long.
-    expect(Date.now() - began).toBeLessThan(10_000);
     const second = await h.startWorker();
     expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
     const told = JSON.stringify(h.bodies()[1]?.messages.at(-1));

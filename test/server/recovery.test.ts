@@ -75,32 +75,28 @@ test('after a compaction the API is told what remains: less by what it had last 
 });
 
 describe('the prompt cache', () => {
-  test(
-    'what one request wrote the next one reads, also after a compaction (L10 L22)',
-    { timeout: 120_000 },
-    async () => {
-      let reads = 0;
-      const script = (request: ParsedRequest): Reply => {
-        if (isSummary(request)) return reply('They were read.');
-        reads += 1;
-        return reads > 12 ? reply('Done.') : reply([text(`Time ${reads}.`), toolUse('read', { path: 'large.txt' })]);
-      };
-      const h = await withFiles(script, small);
-      const session = await h.open(`Read them. ${'Take your time. '.repeat(300)}`);
-      await session.ended(1);
-      const entries = await session.entries();
-      expect(entries.some(({ kind }) => kind === 'boundary')).toBe(true);
-      let written: number | null = null;
-      for (const entry of entries) {
-        if (entry.kind === 'boundary') written = null;
-        if (entry.kind !== 'reply') continue;
-        const { cache_read_input_tokens: read, cache_creation_input_tokens: wrote } = entry.message.usage;
-        if (written !== null) expect(read).toBeGreaterThanOrEqual(written);
-        written = (read ?? 0) + (wrote ?? 0);
-        expect(written).toBeGreaterThan(0);
-      }
-    },
-  );
+  test('what one request wrote the next one reads, also after a compaction (L10 L22)', async () => {
+    let reads = 0;
+    const script = (request: ParsedRequest): Reply => {
+      if (isSummary(request)) return reply('They were read.');
+      reads += 1;
+      return reads > 12 ? reply('Done.') : reply([text(`Time ${reads}.`), toolUse('read', { path: 'large.txt' })]);
+    };
+    const h = await withFiles(script, small);
+    const session = await h.open(`Read them. ${'Take your time. '.repeat(300)}`);
+    await session.ended(1);
+    const entries = await session.entries();
+    expect(entries.some(({ kind }) => kind === 'boundary')).toBe(true);
+    let written: number | null = null;
+    for (const entry of entries) {
+      if (entry.kind === 'boundary') written = null;
+      if (entry.kind !== 'reply') continue;
+      const { cache_read_input_tokens: read, cache_creation_input_tokens: wrote } = entry.message.usage;
+      if (written !== null) expect(read).toBeGreaterThanOrEqual(written);
+      written = (read ?? 0) + (wrote ?? 0);
+      expect(written).toBeGreaterThan(0);
+    }
+  });
 
   test('a turn of many calls reads what the turn before it wrote, however many blocks lie between (L22)', async () => {
     const thirty = Array.from({ length: 30 }, () => toolUse('read', { path: 'large.txt', limit: 1 }));

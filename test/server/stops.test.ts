@@ -65,7 +65,8 @@ describe('an interrupt while tools run', () => {
     const h = await harness({
       script: [
         reply([
-          toolUse('bash', { command: 'touch begun; (trap "" TERM; sleep 300) & setsid sleep 300 & wait' }),
+          // Longer than this test may take: they end by the interrupt alone.
+          toolUse('bash', { command: 'touch begun; (trap "" TERM; sleep 3000) & setsid sleep 3000 & wait' }),
           toolUse('bash', { command: 'touch never' }),
         ]),
         reply('I see.'),
@@ -73,11 +74,8 @@ describe('an interrupt while tools run', () => {
     });
     const session = await h.open('Do it.');
     await until(() => existsSync(join(h.cwd, 'begun')));
-    const interruptedAt = Date.now();
     await session.interrupt();
     expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'aborted_tools', by: 'interrupt' } });
-    // Far less than the commands would take; the five seconds that are promised may be more on a machine that is busy.
-    expect(Date.now() - interruptedAt).toBeLessThan(60_000);
     expect(processesOf(h.cwd)).toEqual([]);
     await session.send('And?');
     await session.ended(2);

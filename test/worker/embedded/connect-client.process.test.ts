@@ -55,13 +55,12 @@ test('a missing namespace is named, with what to do', async () => {
   );
 });
 
-test('an address where nothing listens, or something else, is named within 5 s', async () => {
+test('an address where nothing listens, or something else, is named', async () => {
   const other = createServer((socket) => void socket.on('error', () => undefined).end('hello'));
   const address = `127.0.0.1:${await freePort()}`;
   const otherAddress = `127.0.0.1:${await freePort()}`;
   await new Promise<void>((resolve) => other.listen(Number(otherAddress.split(':')[1]), '127.0.0.1', resolve));
   onTestFinished(() => void other.close());
-  const started = performance.now();
   await Promise.all([
     expect(connectClient({ address, namespace: 'default' })).rejects.toThrow(
       `no Temporal server answers at ${address}: nothing listens there; start it, or correct TEMPORAL_ADDRESS`,
@@ -70,7 +69,6 @@ test('an address where nothing listens, or something else, is named within 5 s',
       `no Temporal server answers at ${otherAddress}: something listens there, but does not speak gRPC`,
     ),
   ]);
-  expect(performance.now() - started).toBeLessThan(5_500);
 });
 
 test('a call that waits to be tried again when its connection closes fails, and ends nothing else', async () => {
