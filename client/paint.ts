@@ -45,7 +45,7 @@ export function oneLine(text: string, most: number): string {
 }
 
 /** On one line; what goes beyond `most` characters is cut, and it is said how much. */
-export function measuredLine(text: string, most: number): string {
+export function cutMeasured(text: string, most: number): string {
   const { shown, left } = cutLine(text, most);
   return left === 0 ? shown : `${shown}… (+${left.toLocaleString('en')} characters)`;
 }

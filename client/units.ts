@@ -34,7 +34,7 @@ export function shortAge(ms: number): string {
 }
 
 /** 900 tokens, 12,400 tokens */
-export function tokens(n: number): string {
+export function formatTokens(n: number): string {
   return `${n.toLocaleString('en')} ${n === 1 ? 'token' : 'tokens'}`;
 }
 

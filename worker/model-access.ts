@@ -23,7 +23,7 @@ export async function modelAccess(env: NodeJS.ProcessEnv): Promise<ModelAccess> 
     return { model: anthropicModel(client), scripted: true, close: server.close };
   }
   // The loop reports failures, once.
-  const client = new Anthropic({ ...modelSettings(env), logLevel: 'off', fetch: boundedFetch(fetch) });
+  const client = new Anthropic({ ...modelSettings(env), logLevel: 'off', fetch: boundFetch(fetch) });
   return { model: anthropicModel(client), scripted: false, close: () => Promise.resolve() };
 }
 
@@ -38,7 +38,7 @@ export const MOST_OF_ANSWER = 32 * 1024 * 1024;
 /** Bytes without the end of an event: the SDK looks at all of them again with each chunk. */
 export const MOST_OF_EVENT = 4 * 1024 * 1024;
 
-export function boundedFetch(fetch: Fetch): Fetch {
+export function boundFetch(fetch: Fetch): Fetch {
   return async (input, init) => {
     const response = await fetch(input, init);
     if (response.body === null) return response;

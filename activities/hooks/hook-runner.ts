@@ -2,7 +2,15 @@
 // fails is listed and changes nothing; one that is stopped counts as failed, and whoever stopped it knows why (L21, L30, L41).
 import { atExit } from '../process/at-exit.ts';
 import type { Hook, HookConfig, HookPayload, HookContext, HookName, HookRunner } from './hooks.ts';
-import { contexts, failures, firstStop, texts, type RunOne, askBeforeTool, stopVerdict } from './verdicts.ts';
+import {
+  collectContexts,
+  collectFailures,
+  firstStop,
+  collectTexts,
+  type RunOne,
+  askBeforeTool,
+  stopVerdict,
+} from './verdicts.ts';
 import type { Hold } from './run-command.ts';
 import { hookName, runHook, type HookEnd } from './run-hook.ts';
 
@@ -28,31 +36,31 @@ export function hookRunner(config: HookConfig, options: HookRunnerOptions): Hook
     has: (name, tool) => about(config, name, tool === undefined ? {} : { tool }).length > 0,
     async sessionStart(context) {
       const ran = await all('sessionStart', context, {});
-      return { context: contexts(ran), failed: failures(ran) };
+      return { context: collectContexts(ran), failed: collectFailures(ran) };
     },
     async promptSubmitted(context, prompts) {
       const ran = await all('promptSubmitted', context, { prompts });
-      return { context: contexts(ran), stop: firstStop(ran), failed: failures(ran) };
+      return { context: collectContexts(ran), stop: firstStop(ran), failed: collectFailures(ran) };
     },
     preTool: (context, { name, input }) =>
       askBeforeTool(about(config, 'preTool', { tool: name }), one, context, { tool: name, input }),
     async postTool(context, { name, input, content, isError }) {
       const ran = await all('postTool', context, { tool: name, input, content, isError });
-      return { context: contexts(ran), stop: firstStop(ran), failed: failures(ran) };
+      return { context: collectContexts(ran), stop: firstStop(ran), failed: collectFailures(ran) };
     },
     async postSampling(context, message) {
       const tell = (signal: AbortSignal) => all('postSampling', { ...context, signal }, { message });
-      return { failed: failures(await observers.run(context.signal, tell)) };
+      return { failed: collectFailures(await observers.run(context.signal, tell)) };
     },
     async preCompact(context, compaction) {
       const ran = await all('preCompact', context, compaction);
-      return { instructions: texts(ran, ({ instructions }) => instructions), failed: failures(ran) };
+      return { instructions: collectTexts(ran, ({ instructions }) => instructions), failed: collectFailures(ran) };
     },
     async postCompact(context, compaction) {
-      return { failed: failures(await all('postCompact', context, compaction)) };
+      return { failed: collectFailures(await all('postCompact', context, compaction)) };
     },
     stop: async (context, reply) => stopVerdict(await all('stop', context, reply)),
-    sessionEnd: async (context) => ({ failed: failures(await all('sessionEnd', context, {})) }),
+    sessionEnd: async (context) => ({ failed: collectFailures(await all('sessionEnd', context, {})) }),
     close: () => observers.end(),
   };
 }

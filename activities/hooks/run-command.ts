@@ -11,7 +11,7 @@ import { randomUUID } from 'node:crypto';
 import { bootId, formatIdentity, isAlive, parseIdentity, processIdentity } from '../process/identity.ts';
 import { childEnvironment, withGitSettings, CALL_VARIABLE } from '../process/environment.ts';
 import { killNow, killTree } from '../process/kill-tree.ts';
-import { processInfo, allProcesses, startedWithValue } from '../process/proc.ts';
+import { processInfo, allProcesses, readStartVariable } from '../process/proc.ts';
 import { pathOutside, temporaryFolders } from '../process/programs.ts';
 import type { AtExit } from '../process/at-exit.ts';
 
@@ -161,7 +161,7 @@ function commandId(): string {
 
 /** Ends what is left of the commands of workers on this machine that are provably gone. A living worker ends its own. */
 export async function endOrphans(): Promise<void> {
-  const ids = allProcesses().map(({ pid }) => startedWithValue(pid, CALL_VARIABLE) ?? '');
+  const ids = allProcesses().map(({ pid }) => readStartVariable(pid, CALL_VARIABLE) ?? '');
   const orphaned = new Set(ids.filter(isOrphaned));
   await Promise.all([...orphaned].map((callId) => killTree({ callId }, { graceMs: 0 })));
 }

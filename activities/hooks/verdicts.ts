@@ -25,7 +25,7 @@ export async function askBeforeTool(
     if (done.end.kind === 'answer') input = done.end.answer.input ?? input;
   }
   const answers = ran.filter(({ end }) => end.kind !== 'refused');
-  return { decision, input, stop: firstStop(answers), failed: failures(ran) };
+  return { decision, input, stop: firstStop(answers), failed: collectFailures(ran) };
 }
 
 function decisionOf({ hook, end }: HookRan<'preTool'>): Decision {
@@ -46,7 +46,7 @@ function stricter(one: Decision, other: Decision): Decision {
 // The verdict of stop hooks on a finished reply: one that prevents outweighs those that block; a failed hook has no vote (L30).
 
 export function stopVerdict(ran: readonly HookRan<'stop'>[]): StopHooksRan {
-  const failed = failures(ran);
+  const failed = collectFailures(ran);
   const prevented = ran.flatMap(({ hook, end }) =>
     end.kind === 'answer' && end.answer.prevent !== undefined ? [hookReason(hook, end.answer.prevent)] : [],
   );
@@ -74,12 +74,12 @@ export type RunOne = <Name extends HookName>(
 
 type Answer<Name extends HookName> = Extract<HookEnd<Name>, { readonly kind: 'answer' }>['answer'];
 
-export function failures(ran: readonly HookRan<HookName>[]): HookFailure[] {
+export function collectFailures(ran: readonly HookRan<HookName>[]): HookFailure[] {
   return ran.flatMap(({ hook, end }) => (end.kind === 'failed' ? [{ hook, detail: end.detail }] : []));
 }
 
 /** The words of each hook that said something, bounded. */
-export function texts<Name extends HookName>(
+export function collectTexts<Name extends HookName>(
   ran: readonly HookRan<Name>[],
   pick: (answer: Answer<Name>) => string | undefined,
 ): HookText[] {
@@ -89,8 +89,8 @@ export function texts<Name extends HookName>(
   });
 }
 
-export function contexts(ran: readonly HookRan<'sessionStart' | 'promptSubmitted' | 'postTool'>[]): HookText[] {
-  return texts(ran, ({ context }) => context);
+export function collectContexts(ran: readonly HookRan<'sessionStart' | 'promptSubmitted' | 'postTool'>[]): HookText[] {
+  return collectTexts(ran, ({ context }) => context);
 }
 
 /** Why the run is to end, in the words of the first hook that wants it (L41). */

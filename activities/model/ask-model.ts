@@ -6,7 +6,7 @@ import type { Spend } from '../../workflows/contract/loop.ts';
 import { type Redact, wellFormedText } from '../text.ts';
 import type { RunConfig } from '../configuration.ts';
 import { accumulator, type BlockState } from './accumulate.ts';
-import { brief, classify, type Verdict } from './classify.ts';
+import { shortenDetail, classify, type Verdict } from './classify.ts';
 import { judge } from './judge.ts';
 import { spendOf } from './store-reply.ts';
 import { streamReply } from './stream.ts';
@@ -65,7 +65,7 @@ export async function askModel(port: AskPort, question: Question): Promise<Asked
 
 function answered(message: Message, blocks: readonly BlockState[], spend: Spend, redact: Redact): Asked {
   const failed = (kind: 'failed' | 'too_long' | 'empty', detail: string): Asked => {
-    return { kind: 'failed', failure: { kind, detail: brief(detail, redact) }, spend };
+    return { kind: 'failed', failure: { kind, detail: shortenDetail(detail, redact) }, spend };
   };
   const judged = judge(message, blocks);
   if (judged.kind === 'refused') return failed('failed', judged.detail);

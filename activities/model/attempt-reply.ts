@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import { accumulator, type BlockState } from './accumulate.ts';
-import { callBlocks, interruptedPart, judge, type Judged } from './judge.ts';
+import { callBlocks, keepInterruptedPart, judge, type Judged } from './judge.ts';
 import type { CallBlock, CallTraits, EarlyOutcome } from '../tools/call/call-port.ts';
 import type { ModelRequest, ModelPort } from '../deps.ts';
 import { streamReply } from './stream.ts';
@@ -56,7 +56,7 @@ export async function attemptReply(body: ModelRequest, port: ReplyPort): Promise
   const message = into.message();
   if (port.signal.aborted || !message) {
     await early.abandon();
-    const part = message && interruptedPart(message, into.blocks);
+    const part = message && keepInterruptedPart(message, into.blocks);
     return { kind: 'aborted', message, part, calls: callBlocks(into.blocks) };
   }
   return { kind: 'judged', judged: judge(message, into.blocks), message, early: await early.settle(port.graceMs) };

@@ -26,18 +26,19 @@ export class StalledStream extends Error {
 /** Null: not a failure of the model call, so a bug. */
 export function classify(error: unknown, now: number, redact: Redact): Verdict | null {
   if (error instanceof StalledStream || error instanceof GarbledStream) {
-    return { kind: 'retry', detail: brief(error.message, redact) };
+    return { kind: 'retry', detail: shortenDetail(error.message, redact) };
   }
-  if (error instanceof APIConnectionError) return { kind: 'retry', detail: brief(connectionDetail(error), redact) };
+  if (error instanceof APIConnectionError)
+    return { kind: 'retry', detail: shortenDetail(connectionDetail(error), redact) };
   if (error instanceof APIError) return classifyApi(error, now, redact);
   // The SDK could make nothing of the answer: one without a body, for instance.
-  if (error instanceof AnthropicError) return { kind: 'retry', detail: brief(error.message, redact) };
+  if (error instanceof AnthropicError) return { kind: 'retry', detail: shortenDetail(error.message, redact) };
   return null;
 }
 
 function classifyApi(error: APIError, now: number, redact: Redact): Verdict {
   const status = statusOf(error);
-  const detail = brief(`${status ?? 'stream error'}: ${error.apiMessage ?? error.message}`, redact);
+  const detail = shortenDetail(`${status ?? 'stream error'}: ${error.apiMessage ?? error.message}`, redact);
   const known = status === undefined ? {} : { status };
   if (status === 413 || (isRefusal(status) && TOO_LONG.test(detail))) return { kind: 'too_long', detail };
   if (status === 400 && /(image|document|pdf|media).*(exceeds|too large|maximum)/i.test(detail)) {
@@ -120,7 +121,7 @@ export function retryAfter(header: string | null, now: number): number | null {
 }
 
 /** A proxy's error page can be of any length, and repeat the key; what the loop carries and people read may not. */
-export function brief(from: string, redact: Redact): string {
+export function shortenDetail(from: string, redact: Redact): string {
   // In this order: of a secret that is cut in two nothing would know the half.
   const text = redact(from.slice(0, 8 * MOST_DETAIL));
   return text.length <= MOST_DETAIL ? text : `${toUSVString(text.slice(0, MOST_DETAIL))} …`;

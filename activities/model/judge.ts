@@ -42,7 +42,7 @@ export function callBlocks(blocks: readonly BlockState[]): readonly CallBlock[] 
  * What is kept of a message that was interrupted: complete blocks and partial text, no open thinking or tool_use (L16). Only the
  * last block can be open, so no call changes its position.
  */
-export function interruptedPart(message: Message, blocks: readonly BlockState[]): Message | null {
+export function keepInterruptedPart(message: Message, blocks: readonly BlockState[]): Message | null {
   const kept = blocks.filter(({ block, complete }) => complete || block.type === 'text').map(({ block }) => block);
   const content = dropTrailingThinking(kept);
   return saysNothing(content) ? null : { ...message, content };

@@ -3,7 +3,7 @@ import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { ModelResult } from '../../workflows/contract/activities.ts';
 import { addSpend, spentLimit } from '../../workflows/contract/loop.ts';
 import type { Attempted } from './attempt-reply.ts';
-import { brief, classify, maxOutputIn, type Verdict } from './classify.ts';
+import { shortenDetail, classify, maxOutputIn, type Verdict } from './classify.ts';
 import {
   type Abandoned,
   afterEmpty,
@@ -69,7 +69,7 @@ async function judged(
   { judged: verdict, early, message }: Extract<Attempted, { kind: 'judged' }>,
   spend: Tries['spend'],
 ): Promise<ModelResult> {
-  const say = (detail: string): string => brief(detail, step.deps.redact);
+  const say = (detail: string): string => shortenDetail(detail, step.deps.redact);
   switch (verdict.kind) {
     case 'empty': {
       // A run that sums up has kept back what one call takes (L51).
@@ -144,7 +144,7 @@ function defect(
   { deps, config, input, attempt }: Pick<ModelStep, 'deps' | 'config' | 'input' | 'attempt'>,
   error: unknown,
 ): Extract<Verdict, { kind: 'retry' }> {
-  const detail = brief(
+  const detail = shortenDetail(
     `a reply could not be taken: ${String(error)} (a defect of Perdure: please report it)`,
     deps.redact,
   );

@@ -1,7 +1,7 @@
 // The arguments for bubblewrap: what a shell command can see and change of this machine's files.
 import { existsSync, lstatSync, readFileSync, readlinkSync } from 'node:fs';
 import { dirname, isAbsolute, join, relative, sep } from 'node:path';
-import { isInside, entriesOf, linkedStarts, plainCaches, realOf, temporaryFolders, type Places } from './places.ts';
+import { isInside, entriesOf, findLinkedStarts, plainCaches, realOf, temporaryFolders, type Places } from './places.ts';
 
 export type Confinement = {
   /** The workspace: an absolute real path. */
@@ -92,7 +92,7 @@ function guards(places: Places, roots: readonly [string, ...string[]], dataDir: 
   const isWritable = (path: string): boolean => roots.some((root) => isInside(root, path));
   // A workspace in such a place is the user's own choice.
   const isGuarded = (path: string): boolean => isWritable(path) && !isInside(path, roots[0]);
-  const closed = existing([...places.own, ...places.startup, ...linkedStarts(places.home)]).filter(isGuarded);
+  const closed = existing([...places.own, ...places.startup, ...findLinkedStarts(places.home)]).filter(isGuarded);
   const home = realOf(places.home);
   const held = home !== null && isWritable(home) && !temporaryFolders().includes(home) ? home : null;
   // A workspace that lies in the home folder is writable whatever is around it.

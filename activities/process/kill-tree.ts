@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bootId, type ChildRecord } from './identity.ts';
 import { CALL_VARIABLE } from './environment.ts';
-import { hasProc, allProcesses, processInfo, startedWith, type ProcessInfo } from './proc.ts';
+import { hasProc, allProcesses, processInfo, wasStartedWith, type ProcessInfo } from './proc.ts';
 
 export type KillTarget = {
   /** The value of CALL_VARIABLE the tree was started with. */
@@ -70,7 +70,7 @@ export function killNow(target: KillTarget): void {
 /** The processes of the tree that are alive. A stranger that got a dead leader's pid is never among them. */
 function members(target: KillTarget): ProcessInfo[] {
   const all = allProcesses().filter((info) => info.pid !== process.pid);
-  const marked = all.filter((info) => startedWith(info.pid, `${CALL_VARIABLE}=${target.callId}`));
+  const marked = all.filter((info) => wasStartedWith(info.pid, `${CALL_VARIABLE}=${target.callId}`));
   const found = new Set([...marked, ...ofLeader(all, marked, target)]);
   const pids = new Set([...found].map((info) => info.pid));
   for (let before = -1; before !== found.size;) {

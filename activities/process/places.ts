@@ -92,11 +92,11 @@ function dotPlaces(home: string, path: string): readonly string[] {
     const entry = isIn(at, path) ? relative(at.toLowerCase(), path.toLowerCase()).split(sep)[0] : undefined;
     return entry?.startsWith('.') === true ? [join(at, entry)] : [];
   });
-  return [...named, ...linkedStarts(home)];
+  return [...named, ...findLinkedStarts(home)];
 }
 
 /** Start-up files that are kept elsewhere and linked to. */
-export function linkedStarts(home: string): readonly string[] {
+export function findLinkedStarts(home: string): readonly string[] {
   const links = entriesOf(home).filter((entry) => entry.isSymbolicLink() && entry.name.startsWith('.'));
   return links.map(({ name }) => realOf(join(home, name))).filter((real) => real !== null);
 }

@@ -25,13 +25,13 @@ export function allProcesses(): ProcessInfo[] {
 }
 
 /** Reads the value of `name` in the environment a process was started with. Undefined when it was not set, or may not be read. */
-export function startedWithValue(pid: number, name: string): string | undefined {
+export function readStartVariable(pid: number, name: string): string | undefined {
   const entries = readProc(`/proc/${pid}/environ`)?.toString().split('\0');
   return entries?.find((entry) => entry.startsWith(`${name}=`))?.slice(name.length + 1);
 }
 
 /** Whether `entry` ("NAME=value") is in the environment a process was started with. False when that may not be read. */
-export function startedWith(pid: number, entry: string): boolean {
+export function wasStartedWith(pid: number, entry: string): boolean {
   const environment = readProc(`/proc/${pid}/environ`);
   return environment !== undefined && Buffer.concat([Buffer.of(0), environment]).includes(`\0${entry}\0`);
 }

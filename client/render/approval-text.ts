@@ -1,6 +1,6 @@
 // A call that waits for a decision, as a person needs to see it to decide: what, with which input, why, until when (L55).
 import type { WaitingApproval } from '../sessions/decide.ts';
-import { type Paint, measuredLine, oneLine } from '../paint.ts';
+import { type Paint, cutMeasured, oneLine } from '../paint.ts';
 import { plain } from '../../activities/text.ts';
 import { compactInput, inputFields } from './tool-lines.ts';
 import { count, moment } from '../units.ts';
@@ -13,7 +13,7 @@ export function approvalText(paint: Paint, { call, tool, reason, input, problem,
   return [
     `${paint.yellow('?')} ${paint.bold(oneLine(tool, 60))} waits for a decision`,
     ...inputLines(input).map((line) => `  ${line}`),
-    `  because: ${measuredLine(reason, 300)}`,
+    `  because: ${cutMeasured(reason, 300)}`,
     ...(problem === undefined ? [] : [`  ${paint.red(oneLine(problem, 300))}`]),
     paint.dim(`  call ${oneLine(call, 100)}, denied without a decision by ${moment(deadline)}`),
   ].join('\n');
@@ -70,5 +70,5 @@ export function approvalWhat({ input, problem }: Pick<WaitingApproval, 'input' |
 
 /** Why a person is asked, on one line; after an edited input, what is wrong with it. */
 export function approvalWhy({ reason }: Pick<WaitingApproval, 'reason'>): string {
-  return measuredLine(reason, 200);
+  return cutMeasured(reason, 200);
 }

@@ -1,7 +1,7 @@
 // The line that an event takes on the screen, for events that take one.
 import type { Watched } from '../../activities/live/events.ts';
 import { SHOWN_OF_OUTCOME } from '../../activities/live/tell.ts';
-import { compactionText, stagedText, noticeText, transitionText } from './words.ts';
+import { compactionText, describeStaged, noticeText, transitionText } from './words.ts';
 import { type Paint, oneLine } from '../paint.ts';
 import { callLine, resultLines, callAgain } from './tool-lines.ts';
 import { shortTime } from '../units.ts';
@@ -44,7 +44,7 @@ export function eventLine(paint: Paint, event: LineEvent, full: string): string 
     case 'compaction_end':
       return paint.yellow(`⇣ ${compactionText(event, full)}`);
     case 'collapse_staged':
-      return paint.dim(`⇣ ${stagedText(event)}`);
+      return paint.dim(`⇣ ${describeStaged(event)}`);
     case 'hook_start':
       return paint.dim(`  … hook ${oneLine(event.hook, 80)}`);
     case 'hook_end':

@@ -1,5 +1,5 @@
 // Tool calls and their results, each on a line or three: enough to see what happens, never all of it.
-import { measuredLine, oneLine, type Paint } from '../paint.ts';
+import { cutMeasured, oneLine, type Paint } from '../paint.ts';
 import { plain } from '../../activities/text.ts';
 import { count, shortTime } from '../units.ts';
 import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/log/entries.ts';
@@ -27,8 +27,8 @@ export function inputFields(input: unknown): readonly { readonly name: string | 
 export function compactInput(input: unknown, most = INPUT): string {
   const [first, ...rest] = inputFields(input);
   if (!first) return '';
-  const shown = measuredLine(first.text, most);
-  const more = rest.map(({ name, text }) => `${oneLine(name ?? '', 40)}=${measuredLine(text, 40)}`);
+  const shown = cutMeasured(first.text, most);
+  const more = rest.map(({ name, text }) => `${oneLine(name ?? '', 40)}=${cutMeasured(text, 40)}`);
   return [
     shown,
     ...more.slice(0, SHOWN_FIELDS),

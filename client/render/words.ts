@@ -3,7 +3,7 @@ import type { Notice, RunEnded } from '../../workflows/contract/activities.ts';
 import type { RunLimit, TerminalReason, TransitionReason } from '../../workflows/contract/loop.ts';
 import { type RunOutcome, terminalDetail } from '../sessions/outcome.ts';
 import { oneLine } from '../paint.ts';
-import { count, money, shortTime, tokens } from '../units.ts';
+import { count, money, shortTime, formatTokens } from '../units.ts';
 import type { Entry } from '../../activities/transcript/log/entries.ts';
 import type { LiveEvent } from '../../activities/live/events.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
@@ -74,7 +74,7 @@ export function noticeText(notice: Notice): string {
     case 'stop_hook':
       return `a stop hook sends it back: ${oneLine(notice.text, 500)}`;
     case 'token_budget':
-      return `${tokens(notice.spent)} spent of ${notice.budget.toLocaleString('en')} to spend: asked to continue`;
+      return `${formatTokens(notice.spent)} spent of ${notice.budget.toLocaleString('en')} to spend: asked to continue`;
     case 'structured_output':
       return `its answer does not fit the schema: ${oneLine(notice.problem, 500)}`;
     case 'hook_context':
@@ -165,7 +165,7 @@ export function contextText(entry: ContextEntry, full: string): string {
       return `compacted, ${change(entry)}: ${kept}; the full text: ${full}`;
     }
     case 'microcompact':
-      return `tool results before entry ${entry.before} are shown to the model as a marker, ${tokens(entry.freed)} freed`;
+      return `tool results before entry ${entry.before} are shown to the model as a marker, ${formatTokens(entry.freed)} freed`;
     case 'collapse_staged':
       return `a short form of entries ${entry.from} to ${entry.to - 1} is ready`;
     case 'collapse_committed':
@@ -188,15 +188,15 @@ export function compactionText(
   return `compacted, ${change(event)}: ${count(event.kept, 'entry', 'entries')} kept word for word, ${kept}; the full text: ${full}`;
 }
 
-export function stagedText({
+export function describeStaged({
   savings,
 }: Pick<Extract<ContextEvent, { readonly type: 'collapse_staged' }>, 'savings'>): string {
   const saved = savings.reduce((sum, saving) => sum + saving, 0);
-  return `short forms of ${count(savings.length, 'old stretch', 'old stretches')} are ready, ${tokens(saved)} to be saved`;
+  return `short forms of ${count(savings.length, 'old stretch', 'old stretches')} are ready, ${formatTokens(saved)} to be saved`;
 }
 
 function change({ before, after }: { readonly before: number; readonly after: number }): string {
-  return `about ${before.toLocaleString('en')} → ${tokens(after)}`;
+  return `about ${before.toLocaleString('en')} → ${formatTokens(after)}`;
 }
 
 function entriesAt(positions: readonly number[]): string {

@@ -3,7 +3,7 @@ import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Terminal, TerminalReason, TransitionReason, Usage } from '../../workflows/contract/loop.ts';
 import { outputOf, type RunOutput } from '../../activities/run/read-result.ts';
 import type { RunResult } from '../../activities/transcript/view/result.ts';
-import { tokens } from '../units.ts';
+import { formatTokens } from '../units.ts';
 import { configReader } from '../../activities/configuration.ts';
 import type { Entry } from '../../activities/transcript/log/entries.ts';
 import type { Store } from '../../activities/transcript/store/store.ts';
@@ -74,7 +74,7 @@ export function terminalDetail(terminal: Terminal): string | undefined {
     case 'budget_exceeded':
       return 'limitUsd' in terminal
         ? `$${terminal.spentUsd.toFixed(4)} spent, the limit is $${terminal.limitUsd}`
-        : `${tokens(terminal.spentTokens)} spent, the limit is ${terminal.limitTokens.toLocaleString('en')}`;
+        : `${formatTokens(terminal.spentTokens)} spent, the limit is ${terminal.limitTokens.toLocaleString('en')}`;
     case 'timeout':
       return `the limit is ${terminal.limitMs / 1000} s`;
     default:

@@ -46,7 +46,7 @@ export function runningServer(folder: DataFolder): ServerRecord | null {
 }
 
 /** A server whose starter died before it could write server.json. Reads the process list: call it only before starting another. */
-export function unrecordedServer(folder: DataFolder): ServerRecord | null {
+export function findUnrecordedServer(folder: DataFolder): ServerRecord | null {
   for (const { pid, args } of processes()) {
     if (!args.includes('start-dev') || valueOf(args, '--db-filename') !== folder.temporalDb) continue;
     const startTime = startTimeOf(pid);

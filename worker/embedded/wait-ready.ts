@@ -5,7 +5,7 @@ import { msToTs } from '@temporalio/common/lib/time.js';
 import { grpcFailure, tcpProbe } from './connect-client.ts';
 import { NAMESPACE, RETENTION_DAYS } from './server-args.ts';
 import type { DataFolder } from './data-folder.ts';
-import { markComplete, recordServer, runningServer, type ServerRecord, unrecordedServer } from './server-record.ts';
+import { markComplete, recordServer, runningServer, type ServerRecord, findUnrecordedServer } from './server-record.ts';
 import { SetupProblem } from '../setup-problem.ts';
 
 const POLL_MS = 10;
@@ -85,7 +85,7 @@ export async function readyServer(folder: DataFolder): Promise<ServerRecord | nu
 }
 
 function recordFound(folder: DataFolder): ServerRecord | null {
-  const found = unrecordedServer(folder);
+  const found = findUnrecordedServer(folder);
   if (found !== null) recordServer(folder, found);
   return found;
 }

@@ -48,16 +48,16 @@ const decoder = new TextDecoder();
 
 export const readableCodec: PayloadCodec = {
   encode: (payloads) => Promise.resolve(payloads),
-  decode: (payloads) => Promise.resolve(payloads.map(readable)),
+  decode: (payloads) => Promise.resolve(payloads.map(makeReadable)),
 };
 
 /** The same, or a payload that holds the mark. */
-export function readable(payload: Payload): Payload {
+export function makeReadable(payload: Payload): Payload {
   const why = problemOf(payload);
-  return why === undefined ? payload : unreadable({ why, elsewhere: false });
+  return why === undefined ? payload : markUnreadable({ why, elsewhere: false });
 }
 
-export function unreadable(what: Undecodable): Payload {
+export function markUnreadable(what: Undecodable): Payload {
   const data = bytes.encode(JSON.stringify(markUndecodable(what)));
   return { metadata: { [METADATA_ENCODING_KEY]: bytes.encode(JSON_PLAIN) }, data };
 }
@@ -151,13 +151,13 @@ function seal(keys: KeyRing, payload: Payload, context: SerializationContext | u
 type Opening = { readonly keys: KeyRing; readonly missing: (id: string) => string };
 
 function open({ keys, missing }: Opening, payload: Payload, context: SerializationContext | undefined): Payload {
-  const forged = (why: string): Payload => unreadable({ why, elsewhere: false });
+  const forged = (why: string): Payload => markUnreadable({ why, elsewhere: false });
   if (encodingOf(payload) !== SEALED) return forged('is not sealed with a key of this data folder');
   const data = Buffer.from(payload.data ?? []);
   if (data.length <= HEAD || data[0] !== FORMAT) return forged('is sealed in a way that nothing here knows');
   const id = data.subarray(1, 1 + ID).toString('hex');
   const key = keys.find(id)?.key;
-  if (!key) return unreadable({ why: missing(id), elsewhere: true });
+  if (!key) return markUnreadable({ why: missing(id), elsewhere: true });
   const decipher = createDecipheriv('aes-256-gcm', key, data.subarray(1 + ID, 1 + ID + NONCE), { authTagLength: TAG });
   decipher.setAAD(boundTo(context));
   decipher.setAuthTag(data.subarray(1 + ID + NONCE, HEAD));
@@ -165,7 +165,7 @@ function open({ keys, missing }: Opening, payload: Payload, context: Serializati
     const text = Buffer.concat([decipher.update(data.subarray(HEAD)), decipher.final()]);
     const encoding = ENCODINGS[text[0] ?? -1];
     if (!encoding) return forged('is sealed in a way that nothing here knows');
-    return readable({ metadata: { [METADATA_ENCODING_KEY]: Buffer.from(encoding) }, data: text.subarray(1) });
+    return makeReadable({ metadata: { [METADATA_ENCODING_KEY]: Buffer.from(encoding) }, data: text.subarray(1) });
   } catch {
     // The tag does not fit: changed, or sealed for another session or activity.
     return forged(`was not sealed with key ${id} for this place`);

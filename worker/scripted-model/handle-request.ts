@@ -11,7 +11,7 @@ import {
   type ReadBody,
 } from './read-request.ts';
 import { deliver, faultAnswer } from './delivery.ts';
-import { scriptedMessage, type Signatures } from './message.ts';
+import { buildMessage, type Signatures } from './message.ts';
 import { pause, play, type Action } from './playback.ts';
 import { promptBlocks, promptTokens, type PromptCache } from './prompt-cache.ts';
 import type { RecordedRequest, Recorder } from './recorder.ts';
@@ -119,7 +119,7 @@ async function answerMessage(
   record: RecordedRequest,
   exchange: Exchange,
 ): Promise<void> {
-  const message = scriptedMessage(reply, request, backstage.cache.use(request), backstage.signatures);
+  const message = buildMessage(reply, request, backstage.cache.use(request), backstage.signatures);
   const stream = request.stream === true;
   const delivery = deliver(reply, message, stream);
   if (delivery.kind === 'broken') return breakDown(backstage, exchange, record, delivery.why);

@@ -28,7 +28,7 @@ export type ScriptedMessage = {
   readonly usage: Readonly<Record<string, unknown>> | null;
 };
 
-export function scriptedMessage(
+export function buildMessage(
   reply: Reply,
   request: ParsedRequest,
   cache: CacheUse,

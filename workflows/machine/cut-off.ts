@@ -42,7 +42,7 @@ function goOn(state: RunState, rules: Rules, keep: CutReply, append: readonly Ap
  * Null: it was not refused for its cap. A request that differs from an accepted one in nothing but a raised cap was refused for that,
  * whatever the words; the cut reply is kept then (L27). The default is lowered when the API says how far.
  */
-export function refusedCap(state: RunState, rules: Rules, result: ModelResult): Move | null {
+export function recoverRefusedCap(state: RunState, rules: Rules, result: ModelResult): Move | null {
   const refused = result.kind === 'too_long' || (result.kind === 'failed' && isRefusal(result.status));
   if (!refused || state.wrapUp !== null) return null;
   const most = result.kind === 'failed' ? result.maxOutput : undefined;

@@ -1,13 +1,13 @@
 // Decides the next move: the recovery ladder of the loop. Pure: state and event in, move out. Each rung is a row in its tests.
 import type { Append, ModelResult, StopHooksRan } from '../contract/activities.ts';
 import type { Rules, StopCause, Terminal } from '../contract/loop.ts';
-import { cutOff, endOn, refusedCap } from './cut-off.ts';
+import { cutOff, endOn, recoverRefusedCap } from './cut-off.ts';
 import type { Event, ModelEnded, Move, ToolsRan, Transition } from './events.ts';
 import { budgetGone, turnsGone } from './limits.ts';
 import { openCalls, errorNotice, showError, stopNotice, stopTerminal } from './ends.ts';
 import { prepare, afterReactive, tooClose, tooLong } from './prepare.ts';
 import type { RunState } from './state.ts';
-import { wrappedUp, wrapUpDue } from './wrap-up.ts';
+import { endWrapUp, wrapUpDue } from './wrap-up.ts';
 
 export function decide(state: RunState, rules: Rules, event: Event): Move {
   switch (event.kind) {
@@ -18,7 +18,7 @@ export function decide(state: RunState, rules: Rules, event: Event): Move {
     case 'tools_ran':
       return afterTools(state, rules, event);
     case 'model':
-      return wrappedUp(state, rules, event) ?? afterModel(state, rules, event);
+      return endWrapUp(state, rules, event) ?? afterModel(state, rules, event);
     case 'compacted':
       return afterCompaction(state, rules, event);
     case 'collapsed':
@@ -30,7 +30,7 @@ export function decide(state: RunState, rules: Rules, event: Event): Move {
 
 function afterModel(state: RunState, rules: Rules, ended: ModelEnded): Move {
   const { result, stop } = ended;
-  const lower = stop || budgetGone(state, rules) ? null : refusedCap(state, rules, result);
+  const lower = stop || budgetGone(state, rules) ? null : recoverRefusedCap(state, rules, result);
   if (lower) return lower;
   switch (result.kind) {
     case 'message':

@@ -66,7 +66,7 @@ export function wrappingUp(state: RunState, rules: Rules, limit: RunLimit): RunS
 }
 
 /** Whatever came of it, the run ends as it would have without. Null: no such call, or it was stopped, or has to wait. */
-export function wrappedUp(state: RunState, rules: Rules, { result, stop, summary }: ModelEnded): Move | null {
+export function endWrapUp(state: RunState, rules: Rules, { result, stop, summary }: ModelEnded): Move | null {
   if (state.wrapUp === null) return null;
   const end = { ...limitEnd(state, rules, state.wrapUp), append: [] };
   switch (result.kind) {

@@ -8,7 +8,7 @@ import { killTree } from '../../process/kill-tree.ts';
 import { spawnTree, type ProcessTree } from '../../process/spawn-tree.ts';
 import { SPAWNER_GONE } from '../../process/spawner.ts';
 import { defineTool, ToolFailure, type Tool, type ToolContext, type ToolOutput } from '../tool.ts';
-import { bashResult, boundedOutput, cleanText } from './shell/output.ts';
+import { bashResult, createBoundedOutput, cleanText } from './shell/output.ts';
 import { leavesWorkspace } from './files/confine.ts';
 import type { BuiltinOptions } from './files/options.ts';
 import { gitMayDoMore } from './shell/git.ts';
@@ -76,7 +76,7 @@ function problemOf(command: string): string | undefined {
 
 async function run(input: BashInput, context: ToolContext, options: BuiltinOptions): Promise<ToolOutput> {
   const id = callIdOf(context.idempotencyKey);
-  const output = boundedOutput();
+  const output = createBoundedOutput();
   const progress = throttled((bytes) => context.progress(cleanText(bytes)));
   const tree = await start(input.command, context, options, (bytes) => {
     output.add(bytes);

@@ -3,8 +3,8 @@
 import type { Stats } from 'node:fs';
 import { z } from 'zod';
 import { defineTool, ToolFailure, type Tool, type ToolContext } from '../tool.ts';
-import { type BuiltinOptions, count, shownName } from './files/options.ts';
-import { confine, type Confined, type Workspace, shown, fromRoot } from './files/confine.ts';
+import { type BuiltinOptions, formatCount, shownName } from './files/options.ts';
+import { confine, type Confined, type Workspace, quotePath, fromRoot } from './files/confine.ts';
 import { seenNow, openFile } from './files/open-inside.ts';
 import {
   hiddenGitProblem,
@@ -44,12 +44,12 @@ export function editTool({ dataDir, sandbox: { places } }: BuiltinOptions): Tool
       const { bytes, stats } = await readWhole(workspace, target);
       const options = { all: input.replace_all ?? false, most: MAX_BYTES };
       const replaced = replaceText(bytes, input.old_string, input.new_string, options);
-      if (replaced.kind !== 'replaced') throw new ToolFailure(refusal(shown(input.path), replaced));
+      if (replaced.kind !== 'replaced') throw new ToolFailure(refusal(quotePath(input.path), replaced));
       await writeInside(workspace, target, replaced.bytes, { fence, signal, unchanged: stats });
       const where = `${replaced.lines.length === 1 ? 'line' : 'lines'} ${listed(replaced.lines)}`;
       return {
         ...(await seenNow(target.path)),
-        content: `edited ${shownName(target.name)} (${count(replaced.lines.length, 'replacement')}, ${where})`,
+        content: `edited ${shownName(target.name)} (${formatCount(replaced.lines.length, 'replacement')}, ${where})`,
       };
     },
   });
@@ -58,7 +58,7 @@ export function editTool({ dataDir, sandbox: { places } }: BuiltinOptions): Tool
 async function readWhole(workspace: Workspace, target: Confined): Promise<{ bytes: Buffer; stats: Stats }> {
   const { handle, stats } = await openFile(workspace, target);
   try {
-    if (stats.size > MAX_BYTES) throw new ToolFailure(`${shown(target.name)} is too large to edit (over 16 MiB).`);
+    if (stats.size > MAX_BYTES) throw new ToolFailure(`${quotePath(target.name)} is too large to edit (over 16 MiB).`);
     return { bytes: await handle.readFile(), stats };
   } finally {
     await handle.close();

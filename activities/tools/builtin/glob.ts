@@ -3,9 +3,9 @@ import { isAbsolute, relative } from 'node:path';
 import { z } from 'zod';
 import { defineTool, ToolFailure, type Tool } from '../tool.ts';
 import { isInside } from '../../process/places.ts';
-import { type Workspace, shown, fromRoot, toDir } from './files/confine.ts';
+import { type Workspace, quotePath, fromRoot, toDir } from './files/confine.ts';
 import { refuseCostly, globMatcher } from './search/glob-match.ts';
-import { type BuiltinOptions, count, shownName } from './files/options.ts';
+import { type BuiltinOptions, formatCount, shownName } from './files/options.ts';
 import {
   commonArguments,
   ripgrep,
@@ -34,7 +34,7 @@ export function globTool(options: BuiltinOptions): Tool {
     async call({ pattern, path }, context) {
       const workspace = { root: context.cwd, dir: context.dir, hidden: options.dataDir, mayUse: context.mayUse };
       const place = await searchPlace(workspace, path);
-      if (!place.isFolder) throw new ToolFailure(`${shown(path ?? '.')} is a file: give the folder to search.`);
+      if (!place.isFolder) throw new ToolFailure(`${quotePath(path ?? '.')} is a file: give the folder to search.`);
       const wanted = relativePattern(workspace, place, pattern);
       refuseCostly(wanted);
       const matches = globMatcher(wanted);
@@ -58,14 +58,14 @@ export function globTool(options: BuiltinOptions): Tool {
 
 function summary(files: number): string {
   if (files === 0) return '(no files match)';
-  return files > MOST ? `(${files} files, first ${MOST} shown)` : `(${count(files, 'file')})`;
+  return files > MOST ? `(${files} files, first ${MOST} shown)` : `(${formatCount(files, 'file')})`;
 }
 
 /** An absolute pattern is taken apart; one that climbs is refused, because nothing it could match is below the place. */
 function relativePattern({ root }: Workspace, { name }: SearchPlace, pattern: string): string {
   const base = name === '' ? root : `${root}/${name}`;
   if (isAbsolute(pattern) && !isInside(base, pattern)) {
-    throw new ToolFailure(`${shown(pattern)} matches nothing below ${base}: use a pattern relative to it.`);
+    throw new ToolFailure(`${quotePath(pattern)} matches nothing below ${base}: use a pattern relative to it.`);
   }
   const wanted = (isAbsolute(pattern) ? relative(base, pattern) : pattern).replace(/^(?:\.\/+)+/, '');
   if (wanted.split('/').includes('..'))

@@ -4,7 +4,7 @@ import { entryRange } from '../../transcript/log/entries.ts';
 import { resultHash } from '../../transcript/preview.ts';
 import { defineTool, ToolFailure, type Tool, type ToolContext, type ToolOutput } from '../tool.ts';
 import type { BuiltinOptions } from './files/options.ts';
-import { confine, fromRoot, shown } from './files/confine.ts';
+import { confine, fromRoot, quotePath } from './files/confine.ts';
 import { factsIn, openFile } from './files/open-inside.ts';
 import { fileChunks, readLines, type Line, type LineRange, type LinesEnd } from './files/lines.ts';
 
@@ -50,7 +50,7 @@ async function readFile(input: ReadInput, context: ToolContext, dataDir: string 
   const check = (): void => {
     if (context.signal.aborted) throw new ToolFailure('Stopped while reading.');
     if (performance.now() > deadline)
-      throw new ToolFailure(`${shown(input.path)} is too large to read that far into it.`);
+      throw new ToolFailure(`${quotePath(input.path)} is too large to read that far into it.`);
   };
   try {
     const output = await render(input, stats.size, fileChunks(handle, check));
@@ -62,7 +62,7 @@ async function readFile(input: ReadInput, context: ToolContext, dataDir: string 
 
 async function readResult(input: ReadInput, context: ToolContext): Promise<ToolOutput> {
   if (resultHash(input.path) === undefined && entryRange(input.path) === undefined) {
-    throw new ToolFailure(`${shown(input.path)} is no stored result: copy the name from where it was given.`);
+    throw new ToolFailure(`${quotePath(input.path)} is no stored result: copy the name from where it was given.`);
   }
   const bytes = await context.readStored(input.path);
   if (bytes === null) throw new ToolFailure(`There is no stored result ${input.path}.`);
@@ -89,7 +89,7 @@ async function render(
     return true;
   });
   if (end.kind === 'binary')
-    throw new ToolFailure(`${shown(input.path)} is a binary file (${size} bytes): it is not shown.`);
+    throw new ToolFailure(`${quotePath(input.path)} is a binary file (${size} bytes): it is not shown.`);
   return { content: [...rendered, ...notes(end, offset, rendered.length, invalid)].join('\n') };
 }
 

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { countLines } from '../../transcript/preview.ts';
 import { defineTool, ToolFailure, type Tool } from '../tool.ts';
-import { type BuiltinOptions, count, shownName } from './files/options.ts';
+import { type BuiltinOptions, formatCount, shownName } from './files/options.ts';
 import { confine, fromRoot } from './files/confine.ts';
 import { seenNow } from './files/open-inside.ts';
 import {
@@ -38,7 +38,7 @@ export function writeTool({ dataDir, sandbox: { places } }: BuiltinOptions): Too
       const did = await writeInside(workspace, target, bytes, { fence, signal });
       return {
         ...(await seenNow(target.path)),
-        content: `${did} ${shownName(target.name)} (${count(countLines(content), 'line')}, ${count(bytes.length, 'byte')})`,
+        content: `${did} ${shownName(target.name)} (${formatCount(countLines(content), 'line')}, ${formatCount(bytes.length, 'byte')})`,
       };
     },
   });

@@ -3,7 +3,7 @@ import { checkModifier, withPostTool } from './check-call.ts';
 import type { ReadyCall } from './prepare.ts';
 import { abortCause, runTool } from './call-tool.ts';
 import type { ToolContext, ToolOutput } from '../tool.ts';
-import { ended, endsCall, stoppedBefore, type Verdict } from './verdict.ts';
+import { concludeCall, endsCall, stoppedBefore, type Verdict } from './verdict.ts';
 import { type EarlyRun, type Void, type Workbench, toolContext, type CallRun } from './workbench.ts';
 import { claimCall, recordStopped, type Taken } from './journal.ts';
 import type { Chosen } from './approval.ts';
@@ -28,7 +28,7 @@ export async function runReady(
     return { kind: 'void', cause, ...(tool === undefined ? {} : { tool }) };
   }
   if (ran.kind === 'output') return await answered(bench, run, { ready, input }, context, ran.output);
-  return await withPostTool(bench, run, { tool: ready.tool, input }, ended(ran, ready.safe));
+  return await withPostTool(bench, run, { tool: ready.tool, input }, concludeCall(ran, ready.safe));
 }
 
 /** The tool, or its check, says what came of the call. */
@@ -39,7 +39,7 @@ export async function answered(
   context: ToolContext,
   output: ToolOutput,
 ): Promise<Verdict> {
-  const verdict = await withModifier(ended({ kind: 'output', output }, ready.safe), context, output);
+  const verdict = await withModifier(concludeCall({ kind: 'output', output }, ready.safe), context, output);
   return await withPostTool(bench, run, { tool: ready.tool, input }, verdict);
 }
 

@@ -4,7 +4,7 @@ import type { Decision, OutcomeFacts, SeenFile } from '../../../workflows/contra
 import type { CallLog, Outcome } from '../../transcript/log/entries.ts';
 import type { TakenReport } from './claim-report.ts';
 import { clip } from '../../text.ts';
-import { deniedText } from '../rules/permission.ts';
+import { describeDenial } from '../rules/permission.ts';
 import type { Ran } from './call-tool.ts';
 import type { AbortCause, PermissionDecision } from '../tool.ts';
 import type { Void } from './workbench.ts';
@@ -37,7 +37,7 @@ export function invalid(text: string, facts: OutcomeFacts = {}): Verdict {
 
 /** A rule, a mode, a hook or the tool itself denied the call. */
 export function denied(tool: string, by: Extract<PermissionDecision, { kind: 'deny' }>): Verdict {
-  const content = deniedText(tool, clip(by.why));
+  const content = describeDenial(tool, clip(by.why));
   return refused(content, fatalDenial(by, content));
 }
 
@@ -94,7 +94,7 @@ export function maybeStarted(tool: string): Verdict {
 const MOST_SEEN = 50;
 
 /** The tool was called and came to an end. */
-export function ended(ran: Ran, safe: boolean): Verdict {
+export function concludeCall(ran: Ran, safe: boolean): Verdict {
   const allowed = { kind: 'verdict', decision: 'allowed' } as const;
   if (ran.kind === 'stopped') {
     const doubt = safe ? '' : '; it had started and may have partly run';

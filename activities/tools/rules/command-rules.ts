@@ -2,7 +2,7 @@
 // cannot be read for certain is never allowed: a wrong no costs a question.
 import { isHarmless } from '../builtin/shell/read-only-shell.ts';
 import type { SimpleCommand, Word, RuleSubject } from '../tool.ts';
-import { guessedCommands, isRunner, runIn, type Reading } from './runners.ts';
+import { guessCommands, isRunner, runIn, type Reading } from './runners.ts';
 
 type CommandSubject = Extract<RuleSubject, { kind: 'command' }>;
 
@@ -14,7 +14,7 @@ const CHANGE_SHELL = new Set(
   ).split(' '),
 );
 
-export function allowedCommand(patterns: readonly string[], { commands, readsOnly }: CommandSubject): boolean {
+export function isAllowedCommand(patterns: readonly string[], { commands, readsOnly }: CommandSubject): boolean {
   if (commands === null) return false;
   const rules = rulesByName(patterns.map(commandPattern));
   const named = new Set(
@@ -71,8 +71,8 @@ type Place = { readonly words: readonly Word[]; readonly at: number };
 const MOST_STEPS = 1_000_000;
 
 /** Tells it of one pattern after the other. */
-export function touchedCommand({ text, commands }: CommandSubject): (pattern: string) => boolean {
-  const said = commands?.map(({ words }) => words) ?? guessedCommands(text);
+export function matchTouched({ text, commands }: CommandSubject): (pattern: string) => boolean {
+  const said = commands?.map(({ words }) => words) ?? guessCommands(text);
   const exact = said.flatMap((words) => runIn(words));
   if (exact.some(isAnything)) return () => true;
   const loose = commands === null ? [text] : said.filter(isRunner).map(looseText);

@@ -5,7 +5,7 @@ import { parseRule, type Rule } from '../../../workflows/contract/permission-rul
 import type { PermissionRules } from '../../../workflows/contract/session.ts';
 import { globMatcher, expandBraces } from '../builtin/search/glob-match.ts';
 import type { RuleSubject, Tool } from '../tool.ts';
-import { allowedCommand, touchedCommand } from './command-rules.ts';
+import { isAllowedCommand, matchTouched } from './command-rules.ts';
 import { isInside } from '../../process/places.ts';
 
 type RuledCall = {
@@ -34,11 +34,11 @@ function touchedBy({ subject: subjectOf, cwd }: RuledCall): (pattern: string) =>
   const subject = subjectOf();
   if (subject === undefined) return () => true;
   if (subject === null) return () => false;
-  return subject.kind === 'path' ? touchedPath(subject, cwd) : touchedCommand(subject);
+  return subject.kind === 'path' ? touchedPath(subject, cwd) : matchTouched(subject);
 }
 
 /** Whether the allow rules, together, are about all of the call. In doubt they are not. */
-export function allowedByRules(list: PermissionRules['allow'] = [], call: RuledCall): boolean {
+export function isAllowedByRules(list: PermissionRules['allow'] = [], call: RuledCall): boolean {
   const rules = list.map(parseRule).filter((rule) => rule !== null && namesTool(rule, call.tool)) as readonly Rule[];
   if (rules.length === 0) return false;
   if (rules.some(({ pattern }) => pattern === null)) return true;
@@ -47,7 +47,7 @@ export function allowedByRules(list: PermissionRules['allow'] = [], call: RuledC
   if (subject === null || subject === undefined) return false;
   return subject.kind === 'path'
     ? patterns.some((pattern) => allowedPath(pattern, subject, call.cwd))
-    : allowedCommand(patterns, subject);
+    : isAllowedCommand(patterns, subject);
 }
 
 /** Whether the rule is about one of these tools. Several at once may be of servers that are away: they always are. */

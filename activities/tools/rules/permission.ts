@@ -1,7 +1,7 @@
 // Whether a call may run (L55): deny > ask > allow, of the tool's own rule and the run's, and the mode for the rest. Mode `bypass`
 // asks nothing: in it only what denies holds.
 import type { PermissionMode, PermissionRules } from '../../../workflows/contract/session.ts';
-import { allowedByRules, touchingRule } from './match-rules.ts';
+import { isAllowedByRules, touchingRule } from './match-rules.ts';
 import type { PermissionDecision, Risk, Tool } from '../tool.ts';
 
 type Asks = Extract<PermissionDecision, { kind: 'ask' }>;
@@ -34,7 +34,7 @@ export function decide(settings: PermissionSettings, risk: Risk, tool: Tool, inp
   if (asking !== undefined) return asked(mode, risk, { rule: asking });
   if (hook?.kind === 'allow') return { kind: 'allow' };
   if (own?.kind === 'ask') return asked(mode, risk, reasons(own));
-  if (own?.kind === 'allow' || allowedByMode(mode, risk) || allowedByRules(permissions.allow, call)) {
+  if (own?.kind === 'allow' || allowedByMode(mode, risk) || isAllowedByRules(permissions.allow, call)) {
     return { kind: 'allow' };
   }
   return asked(mode, risk);
@@ -69,7 +69,7 @@ export function askReason(mode: PermissionMode, risk: Risk, tool: string, { rule
   return `${would}; permission mode "${mode}" asks before that`;
 }
 
-export function deniedText(tool: string, why: string): string {
+export function describeDenial(tool: string, why: string): string {
   return `Not run: ${tool} was denied: ${why}`;
 }
 

@@ -37,7 +37,7 @@ export function runIn(words: readonly Word[], nested = 0): readonly Reading[] {
   const starts = startsFrom(words, firstOf(words));
   const texts = nested < MOST_NESTED ? textsIn(words, starts) : [];
   if (texts.length === 0) return [{ words, starts }];
-  const within = guessedCommands(asText(texts)).flatMap((text) => runIn(text, nested + 1));
+  const within = guessCommands(asText(texts)).flatMap((text) => runIn(text, nested + 1));
   return [{ words, starts }, ...within];
 }
 
@@ -100,7 +100,7 @@ const QUOTED_DOLLAR = '\u0002';
 /** Deeper ones are cut apart, where their `$` is still seen. */
 const MOST_GUESSED = 10;
 
-export function guessedCommands(text: string): readonly (readonly Word[])[] {
+export function guessCommands(text: string): readonly (readonly Word[])[] {
   const inner: string[] = [];
   let rest = withoutQuotedDocuments(text).replaceAll('\\\n', '');
   for (let depth = 0; depth < MOST_GUESSED; depth++) {

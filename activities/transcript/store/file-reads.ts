@@ -3,7 +3,7 @@ import type { Hash } from '../../../workflows/contract/ids.ts';
 import { type FileLayout, decodeRecord, type KeyRecord, valueIn } from './key-record.ts';
 import type { Files } from './file-io.ts';
 import { createLimit } from '../../async.ts';
-import { corruptRecord, corruptValue, isErrno, missingValue, unavailable } from './store.ts';
+import { corruptRecord, corruptValue, isErrno, missingValue, toStoreError } from './store.ts';
 
 export type FileReads = {
   /** Throws StoreError. */
@@ -63,5 +63,5 @@ export function createFileReads(files: Files, layout: FileLayout): FileReads {
 
 function nullIfMissing(path: string, error: unknown): null {
   if (isErrno(error) && error.code === 'ENOENT') return null;
-  throw unavailable('read from the store', path, error);
+  throw toStoreError('read from the store', path, error);
 }

@@ -4,7 +4,7 @@ import { type FileLayout, fileLayout, encodeRecord, type KeyRecord } from './key
 import { createFileReads, type FileReads } from './file-reads.ts';
 import { createFileWrites, type FileWrites, type Files, nodeFiles } from './file-io.ts';
 import { createFolders, storeIdentity } from './store-folder.ts';
-import { hashOf, corruptRecord, isErrno, unavailable, type Created, type Store } from './store.ts';
+import { hashOf, corruptRecord, isErrno, toStoreError, type Created, type Store } from './store.ts';
 
 export type FileStoreOptions = {
   readonly dir: string;
@@ -25,7 +25,7 @@ export function fileStore({ dir, files = nodeFiles }: FileStoreOptions): Store {
       await open();
       return await write();
     } catch (error) {
-      throw unavailable('write to the store', path, error);
+      throw toStoreError('write to the store', path, error);
     }
   };
   const step = async (key: string, bytes: Uint8Array, blobs: readonly Uint8Array[]): Promise<Created> => {

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { dirname } from 'node:path';
 import { z } from 'zod';
 import { type Files, nodeFiles, createFileWrites, type Folders } from './file-io.ts';
-import { isErrno, unavailable, StoreError } from './store.ts';
+import { isErrno, toStoreError, StoreError } from './store.ts';
 
 export type StoreIdentity = { readonly version: 1; readonly id: string };
 
@@ -18,7 +18,7 @@ export async function storeIdentity(dir: string, files: Files = nodeFiles): Prom
     if (!files.exists(path)) await create(files, dir, path);
     return parseIdentity(dir, path, await files.read(path));
   } catch (error) {
-    throw unavailable('open the store', dir, error);
+    throw toStoreError('open the store', dir, error);
   }
 }
 

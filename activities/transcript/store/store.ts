@@ -70,7 +70,7 @@ export function isErrno(error: unknown): error is NodeJS.ErrnoException {
 }
 
 /** An error of the file system as a StoreError; anything else is thrown as it is. */
-export function unavailable(doing: string, path: string, error: unknown): StoreError {
+export function toStoreError(doing: string, path: string, error: unknown): StoreError {
   if (error instanceof StoreError) return error;
   if (!isErrno(error)) throw error;
   const code = error.code ?? '';

@@ -3,7 +3,7 @@
 // what is shrunk or summarised next, which files the agent knows, which run it is.
 import type { Behind, BoundaryEntry, Entry, Outcome, ReplyEntry } from '../log/entries.ts';
 import { finalPieces } from './result.ts';
-import { hasCalls, hasThinking, endedTooLong, within } from './in-view.ts';
+import { hasCalls, hasThinking, hasEndedTooLong, within } from './in-view.ts';
 import { filesSeenIn, MOST_SEEN } from './seen-files.ts';
 
 /**
@@ -128,7 +128,7 @@ function unanswered(old: readonly Entry[], prompts: ReadonlySet<number>): Placed
   };
   for (const [position, entry] of old.entries()) {
     if (entry.kind === 'user' || entry.kind === 'notice') group.push(position);
-    else if (entry.kind === 'run_ended' && endedTooLong(entry)) ends.push([position, entry]);
+    else if (entry.kind === 'run_ended' && hasEndedTooLong(entry)) ends.push([position, entry]);
     else if (entry.kind === 'reply') {
       const isKept = ends.length > 0 && group.some((each) => prompts.has(each));
       if (isKept) keep();

@@ -138,7 +138,7 @@ export function readMarks(entries: readonly Entry[]): Marks {
       unanswered.push(position);
     } else if (entry.kind === 'reply') {
       unanswered = [];
-    } else if (entry.kind === 'run_ended' && endedTooLong(entry)) {
+    } else if (entry.kind === 'run_ended' && hasEndedTooLong(entry)) {
       const most = Math.min(CUT_ALONE, Math.floor(CUT_TOGETHER / unanswered.length));
       for (const each of unanswered) cut.set(each, most);
     }
@@ -147,7 +147,7 @@ export function readMarks(entries: readonly Entry[]): Marks {
 }
 
 /** Entries that the model has not answered by then would make the next request too long as well. */
-export function endedTooLong({ ended }: Extract<Entry, { kind: 'run_ended' }>): boolean {
+export function hasEndedTooLong({ ended }: Extract<Entry, { kind: 'run_ended' }>): boolean {
   const { reason } = ended.terminal;
   return reason === 'blocking_limit' || reason === 'prompt_too_long';
 }

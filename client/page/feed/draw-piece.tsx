@@ -1,7 +1,7 @@
 // How pieces of what is happening look: words that stream, calls, lines, and what was taken back.
 import { plain } from '../../../activities/text.ts';
 import type { LiveEvent, Watched } from '../../../activities/live/events.ts';
-import { compactionText, noticeText, stagedText, transitionText } from '../../render/words.ts';
+import { compactionText, noticeText, describeStaged, transitionText } from '../../render/words.ts';
 import { count, shortTime } from '../../units.ts';
 import { htmlOf } from '../layout.tsx';
 import { CallCard, type Progress } from '../transcript/call-card.tsx';
@@ -112,7 +112,7 @@ function lineText(event: Exclude<Line, { type: 'user' | 'transition' }>): string
     case 'compaction_end':
       return compactionText(event, 'it stays in the transcript');
     case 'collapse_staged':
-      return stagedText(event);
+      return describeStaged(event);
     case 'hook_start':
       return `Hook ${plain(event.hook.slice(0, 80))} runs`;
     case 'hook_end':

@@ -4,7 +4,7 @@ import { escapeUnseen, plain } from '../../../activities/text.ts';
 import { addSpend, noSpend, totalTokens, type Spend } from '../../../workflows/contract/loop.ts';
 import type { WaitingApproval } from '../../sessions/decide.ts';
 import { isUnderWay } from '../../sessions/info.ts';
-import { money, tokens } from '../../units.ts';
+import { money, formatTokens } from '../../units.ts';
 import type { Frame, Standing } from '../feed/standing.tsx';
 import { Moment, Phase, htmlOf } from '../layout.tsx';
 import { isReply } from '../transcript/items.ts';
@@ -86,7 +86,7 @@ function Figures({ standing }: { readonly standing: Standing }) {
       <Figure name="Tokens">
         {totalTokens(run.usage).toLocaleString('en')}
         {rules?.maxTokens ? ` of ${rules.maxTokens.toLocaleString('en')}` : ''}
-        <small>{`${tokens(totalTokens(all.usage))} in all runs`}</small>
+        <small>{`${formatTokens(totalTokens(all.usage))} in all runs`}</small>
       </Figure>
       <Figure name="Cost">
         {money(run.usd)}
@@ -127,7 +127,7 @@ type GaugeProps = {
 
 function Gauge({ used, window, warning = 1, critical = 1 }: GaugeProps) {
   const share = Math.min(1, used / window);
-  const words = `${Math.round(share * 100)} % of ${tokens(window)}`;
+  const words = `${Math.round(share * 100)} % of ${formatTokens(window)}`;
   return (
     <>
       <meter

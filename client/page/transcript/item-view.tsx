@@ -7,7 +7,7 @@ import type { Hash } from '../../../workflows/contract/ids.ts';
 import { totalTokens } from '../../../workflows/contract/loop.ts';
 import { contextText, noticeText, outcomeText, transitionText } from '../../render/words.ts';
 import { terminalDetail } from '../../sessions/outcome.ts';
-import { count, money, tokens } from '../../units.ts';
+import { count, money, formatTokens } from '../../units.ts';
 import { CallCard, type Progress, SHOWN, callId } from './call-card.tsx';
 import type { Item, ReplyItem } from './items.ts';
 import { isReply } from './items.ts';
@@ -119,7 +119,7 @@ export function Folded({
 
 function Boundary({ entry }: { readonly entry: BoundaryEntry }) {
   const { before, after, from, prompts, summary, trigger } = entry;
-  const line = `${trigger === 'auto' ? 'Compacted' : 'Too long: compacted'}, about ${before.toLocaleString('en')} → ${tokens(after)}`;
+  const line = `${trigger === 'auto' ? 'Compacted' : 'Too long: compacted'}, about ${before.toLocaleString('en')} → ${formatTokens(after)}`;
   return (
     <details class="mark">
       <summary>{line}</summary>
@@ -165,7 +165,7 @@ function Ended({ ended }: { readonly ended: RunEnded }) {
   });
   return (
     <p class={`ended ${terminal.reason === 'completed' ? 'good' : 'bad'}`}>
-      {`Run ${run}: ${words} · ${tokens(totalTokens(spend.usage))} `}
+      {`Run ${run}: ${words} · ${formatTokens(totalTokens(spend.usage))} `}
       <Moment at={moment} />
     </p>
   );
@@ -200,11 +200,11 @@ function Reply({ item, context }: { readonly item: ReplyItem; readonly context: 
 function ReplyHead({ entry, anchor }: { readonly entry: ReplyEntry; readonly anchor: string }) {
   const { spend, message, iteration, attempt } = entry;
   const { input, output, cacheRead, cacheWrite } = spend.usage;
-  const detail = `${tokens(input + cacheWrite + cacheRead)} in (${cacheRead.toLocaleString('en')} from the cache), ${output.toLocaleString('en')} out`;
+  const detail = `${formatTokens(input + cacheWrite + cacheRead)} in (${cacheRead.toLocaleString('en')} from the cache), ${output.toLocaleString('en')} out`;
   return (
     <p class="head">
       <a href={`#it-${anchor}`}>{`#${iteration}`}</a> <span>{plain(message.model.slice(0, 80))}</span>
-      <span title={detail}>{`${tokens(totalTokens(spend.usage))} · ${money(spend.usd)}`}</span>
+      <span title={detail}>{`${formatTokens(totalTokens(spend.usage))} · ${money(spend.usd)}`}</span>
       {attempt > 1 ? <span class="warn">{`attempt ${attempt}`}</span> : null}
       <Moment at={entry.at} />
     </p>

@@ -1,6 +1,6 @@
 // What is said of a session whose model no longer sees all of it.
 import { expect, test } from 'vitest';
-import { compactionText, contextText, type ContextEntry, stagedText } from '../../../client/render/words.ts';
+import { compactionText, contextText, type ContextEntry, describeStaged } from '../../../client/render/words.ts';
 
 test.each<[ContextEntry, string]>([
   [
@@ -37,7 +37,7 @@ test('says of a compaction what it saved, what was kept, and where the full text
 });
 
 test('says of staged short forms what they would save (L9)', () => {
-  expect(stagedText({ savings: [4_000, 500] })).toBe(
+  expect(describeStaged({ savings: [4_000, 500] })).toBe(
     'short forms of 2 old stretches are ready, 4,500 tokens to be saved',
   );
 });

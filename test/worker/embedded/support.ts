@@ -11,7 +11,7 @@ import { z } from 'zod';
 import { dataFolder, type DataFolder, type Env } from '../../../worker/embedded/data-folder.ts';
 import { findBinary } from '../../../worker/embedded/find-binary.ts';
 import type { JoinServer } from '../../../worker/embedded/join-server.ts';
-import { runningServer, unrecordedServer } from '../../../worker/embedded/server-record.ts';
+import { runningServer, findUnrecordedServer } from '../../../worker/embedded/server-record.ts';
 import { stopServer } from '../../../worker/embedded/start-server.ts';
 
 /** What finding the real binary needs of this machine's environment, and nothing else. */
@@ -28,7 +28,7 @@ export function temporaryFolder(): string {
 export function temporaryData(): DataFolder {
   const folder = dataFolder({ PERDURE_DATA: join(temporaryFolder(), 'data') });
   onTestFinished(async () => {
-    const running = runningServer(folder) ?? unrecordedServer(folder);
+    const running = runningServer(folder) ?? findUnrecordedServer(folder);
     if (running !== null) await stopServer(running);
   });
   return folder;

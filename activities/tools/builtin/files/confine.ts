@@ -33,23 +33,23 @@ const MAX_PATH = 4_096;
 /** Where `path` leads, links followed. Throws ToolFailure when that is not in the workspace. */
 export async function confine(workspace: Workspace, path: string): Promise<Confined> {
   if (path === '' || path.includes('\0'))
-    throw new ToolFailure(`${shown(path)} is no path: it is empty or holds a NUL.`);
-  if (path.length > MAX_PATH) throw new ToolFailure(`${shown(path)} is longer than ${MAX_PATH} characters.`);
+    throw new ToolFailure(`${quotePath(path)} is no path: it is empty or holds a NUL.`);
+  if (path.length > MAX_PATH) throw new ToolFailure(`${quotePath(path)} is longer than ${MAX_PATH} characters.`);
   const { existing, missing } = await deepestExisting(resolve(workspace.dir ?? workspace.root, path), path);
   if (!isInside(workspace.root, existing)) {
-    throw new ToolFailure(`${shown(path)} is outside the workspace ${workspace.root}: use a path inside it.`);
+    throw new ToolFailure(`${quotePath(path)} is outside the workspace ${workspace.root}: use a path inside it.`);
   }
   const real = join(existing, ...missing);
-  if (await isHidden(workspace, real)) throw new ToolFailure(`${shown(path)} is part of Perdure's own data.`);
+  if (await isHidden(workspace, real)) throw new ToolFailure(`${quotePath(path)} is part of Perdure's own data.`);
   if (workspace.mayUse?.(real) === false) {
-    throw new ToolFailure(`${shown(path)} leads elsewhere than when the call was judged: make the call again.`);
+    throw new ToolFailure(`${quotePath(path)} leads elsewhere than when the call was judged: make the call again.`);
   }
   return { path: real, name: relative(workspace.root, real), existing, missing };
 }
 
 async function isHidden({ root, hidden }: Workspace, path: string): Promise<boolean> {
   if (hidden === undefined) return false;
-  const data = await realpath(hidden).catch(absent);
+  const data = await realpath(hidden).catch(nullIfAbsent);
   return data !== null && isInside(data, path) && !isInside(data, root);
 }
 
@@ -57,10 +57,11 @@ async function deepestExisting(from: string, asked: string): Promise<{ existing:
   const missing: string[] = [];
   try {
     for (let at = from; ; at = dirname(at)) {
-      const existing = await realpath(at).catch(absent);
+      const existing = await realpath(at).catch(nullIfAbsent);
       if (existing !== null) return { existing, missing };
       // A path that exists but leads nowhere is a link: writing through it would create a file wherever it points.
-      if ((await lstat(at).catch(absent)) !== null) throw new ToolFailure(`${shown(asked)} is a link to nothing.`);
+      if ((await lstat(at).catch(nullIfAbsent)) !== null)
+        throw new ToolFailure(`${quotePath(asked)} is a link to nothing.`);
       missing.unshift(basename(at));
     }
   } catch (error) {
@@ -103,18 +104,18 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /** `path` as it may be shown: quoted and bounded. */
-export function shown(path: string): string {
+export function quotePath(path: string): string {
   return JSON.stringify(path.length > 200 ? `${path.slice(0, 200)}…` : path);
 }
 
 /** A ToolFailure that names the path, or the error itself when it is none of the system's ordinary refusals. */
 export function fsFailure(error: unknown, path: string, deed = 'used'): unknown {
   const why = REASONS[(error as NodeJS.ErrnoException).code ?? ''];
-  return why === undefined ? error : new ToolFailure(`${shown(path)} cannot be ${deed}: ${why}.`, { cause: error });
+  return why === undefined ? error : new ToolFailure(`${quotePath(path)} cannot be ${deed}: ${why}.`, { cause: error });
 }
 
 /** Null for what is not there; any other error is thrown. */
-export function absent(error: NodeJS.ErrnoException): null {
+export function nullIfAbsent(error: NodeJS.ErrnoException): null {
   if (error.code === 'ENOENT') return null;
   throw error;
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { ToolFailure } from '../../tool.ts';
 import { hasProc } from '../../../process/proc.ts';
 import { isInside } from '../../../process/places.ts';
-import { type Confined, type Workspace, fsFailure, shown } from './confine.ts';
+import { type Confined, type Workspace, fsFailure, quotePath } from './confine.ts';
 import type { SeenFile } from '../../../../workflows/contract/activities.ts';
 
 const NEVER_FOLLOW = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
@@ -35,7 +35,7 @@ export async function openFile(
 
 /** Throws ToolFailure unless it is a regular file. */
 export function requireFile(stats: Stats, name: string): void {
-  if (!stats.isFile()) throw new ToolFailure(`${shown(name)} is ${kindOf(stats)}, not a file.`);
+  if (!stats.isFile()) throw new ToolFailure(`${quotePath(name)} is ${kindOf(stats)}, not a file.`);
 }
 
 /** A folder by real path, for use with `entryOf`; `name` is a name for it that holds better. Throws the system's errors. */
@@ -46,7 +46,8 @@ export async function openFolder(workspace: Workspace, path: string, name = path
 /** Throws ToolFailure when the open file or folder is not at `path` any more. */
 export async function requireAt(handle: FileHandle, path: string): Promise<void> {
   const opened = hasProc ? await readlink(`/proc/self/fd/${handle.fd}`) : await realpath(path);
-  if (opened !== path) throw new ToolFailure(`${shown(path)} was replaced by something else while it was being used.`);
+  if (opened !== path)
+    throw new ToolFailure(`${quotePath(path)} was replaced by something else while it was being used.`);
 }
 
 /** A name for an entry of an open folder that holds even if the folder is renamed or replaced. Without /proc, its path must do. */
@@ -56,7 +57,7 @@ export function entryOf(folder: FileHandle, path: string, entry: string): string
 
 /** The path that was judged and the one that was opened must be the same, not only both in the workspace: rules may tell them apart. */
 async function openVerified({ root }: Workspace, path: string, flags: number, name = path): Promise<FileHandle> {
-  if (!isInside(root, path)) throw new ToolFailure(`${shown(path)} is outside the workspace ${root}.`);
+  if (!isInside(root, path)) throw new ToolFailure(`${quotePath(path)} is outside the workspace ${root}.`);
   const handle = await open(name, flags);
   try {
     await requireAt(handle, path);

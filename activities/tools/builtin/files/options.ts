@@ -1,7 +1,7 @@
 // The options of the built-in tools, given once per worker.
 import type { Sandbox } from '../../sandbox.ts';
 import { ToolFailure } from '../../tool.ts';
-import { shown } from './confine.ts';
+import { quotePath } from './confine.ts';
 
 export type BuiltinOptions = {
   readonly sandbox: Sandbox;
@@ -15,11 +15,11 @@ export type BuiltinOptions = {
 
 /** A file's name in a line of an answer: quoted only when it would break the line. */
 export function shownName(name: string): string {
-  return /[\p{Cc}\u2028\u2029]/u.test(name) ? shown(name) : name;
+  return /[\p{Cc}\u2028\u2029]/u.test(name) ? quotePath(name) : name;
 }
 
 /** "1 line", "2 lines". */
-export function count(n: number, one: string, many = `${one}s`): string {
+export function formatCount(n: number, one: string, many = `${one}s`): string {
   return `${n} ${n === 1 ? one : many}`;
 }
 

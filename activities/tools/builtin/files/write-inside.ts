@@ -5,7 +5,7 @@ import type { Stats } from 'node:fs';
 import { access, constants, lstat, mkdir, open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { ToolFailure, type PermissionDecision } from '../../tool.ts';
-import { type Confined, type Workspace, absent, fsFailure, shown } from './confine.ts';
+import { type Confined, type Workspace, nullIfAbsent, fsFailure, quotePath } from './confine.ts';
 import { entryOf, openFolder, requireAt, requireFile } from './open-inside.ts';
 import type { PermissionMode } from '../../../../workflows/contract/session.ts';
 import { guardOf, type Places } from '../../../process/places.ts';
@@ -67,7 +67,7 @@ async function replace(
   options: WriteOptions,
 ): Promise<'created' | 'updated'> {
   const place = entryOf(folder, dirname(path), basename(path));
-  const before = await lstat(place).catch(absent);
+  const before = await lstat(place).catch(nullIfAbsent);
   if (before !== null) {
     requireFile(before, name);
     await access(place, constants.W_OK);
@@ -89,8 +89,8 @@ async function replace(
 /** Throws ToolFailure when the rename must not happen after all, and what the fence throws. */
 async function lastCheck(place: string, name: string, { fence, signal, unchanged }: WriteOptions): Promise<void> {
   await fence();
-  if (unchanged !== undefined && !isSame(await lstat(place).catch(absent), unchanged)) {
-    throw new ToolFailure(`${shown(name)} was changed by something else meanwhile: read it again.`);
+  if (unchanged !== undefined && !isSame(await lstat(place).catch(nullIfAbsent), unchanged)) {
+    throw new ToolFailure(`${quotePath(name)} was changed by something else meanwhile: read it again.`);
   }
   if (signal.aborted) throw new ToolFailure('Stopped before anything was written.');
 }

@@ -1,6 +1,6 @@
 // Reports ripgrep's output to the model: bounded, with a count of all matches at the end.
 import { withoutDot, topOf, type SearchPlace } from './ripgrep.ts';
-import { count, shownName } from '../files/options.ts';
+import { formatCount, shownName } from '../files/options.ts';
 import { refuseCostly, globMatcher } from './glob-match.ts';
 
 export type Report = {
@@ -86,7 +86,7 @@ export function filesReport(most: number, { accepts, named }: ReportPaths): Repo
       const shown = fitting(found.first());
       return [
         ...shown,
-        shown.length < files ? `(${files} files, first ${shown.length} shown)` : `(${count(files, 'file')})`,
+        shown.length < files ? `(${files} files, first ${shown.length} shown)` : `(${formatCount(files, 'file')})`,
       ];
     },
   };
@@ -102,7 +102,7 @@ function parseLine(record: Buffer): { path: string; number: string; mark: string
 
 function summary(matches: number, files: number, shown: number | null): string {
   if (matches === 0) return '(no matches)';
-  const all = `${count(matches, 'match', 'matches')} in ${count(files, 'file')}`;
+  const all = `${formatCount(matches, 'match', 'matches')} in ${formatCount(files, 'file')}`;
   return shown === null ? `(${all})` : `(${all}, first ${shown} shown)`;
 }
 

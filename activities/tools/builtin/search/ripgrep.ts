@@ -8,7 +8,7 @@ import { rgPath } from '@vscode/ripgrep';
 import { callIdOf, childEnvironment } from '../../../process/environment.ts';
 import { ToolFailure, type ToolContext } from '../../tool.ts';
 import { isInside } from '../../../process/places.ts';
-import { type Workspace, confine, fsFailure, shown } from '../files/confine.ts';
+import { type Workspace, confine, fsFailure, quotePath } from '../files/confine.ts';
 import type { BuiltinOptions } from '../files/options.ts';
 
 const TIME_LIMIT_MS = 20_000;
@@ -118,7 +118,8 @@ export async function searchPlace(workspace: Workspace, path = '.'): Promise<Sea
   const stats = await stat(real).catch((error: unknown) => {
     throw fsFailure(error, path, 'searched');
   });
-  if (!stats.isDirectory() && !stats.isFile()) throw new ToolFailure(`${shown(path)} is neither a folder nor a file.`);
+  if (!stats.isDirectory() && !stats.isFile())
+    throw new ToolFailure(`${quotePath(path)} is neither a folder nor a file.`);
   return { name, argument: `./${name}`, isFolder: stats.isDirectory() };
 }
 

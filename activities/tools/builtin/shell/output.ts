@@ -61,7 +61,7 @@ type BoundedOutput = {
   ends(): { readonly head: Buffer; readonly tail: Buffer; readonly omitted: number };
 };
 
-export function boundedOutput(keptEnd = KEPT_END): BoundedOutput {
+export function createBoundedOutput(keptEnd = KEPT_END): BoundedOutput {
   let head: Buffer = Buffer.alloc(0);
   let headLength = 0;
   let ring: Buffer = Buffer.alloc(0);

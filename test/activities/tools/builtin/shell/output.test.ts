@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { boundedOutput, cleanText } from '../../../../../activities/tools/builtin/shell/output.ts';
+import { createBoundedOutput, cleanText } from '../../../../../activities/tools/builtin/shell/output.ts';
 
 test('an output in any pieces keeps its two ends, and says how much is missing between them', () => {
   const pieces = fc.array(fc.uint8Array({ maxLength: 40, max: 0x7f }), { maxLength: 20 });
   fc.assert(
     fc.property(pieces, fc.integer({ min: 1, max: 50 }), (parts, kept) => {
-      const output = boundedOutput(kept);
+      const output = createBoundedOutput(kept);
       const reused = Buffer.alloc(40);
       for (const part of parts) {
         reused.set(part);
@@ -24,7 +24,7 @@ test('an output in any pieces keeps its two ends, and says how much is missing b
 });
 
 test('no character is cut where bytes were left out', () => {
-  const output = boundedOutput(10);
+  const output = createBoundedOutput(10);
   output.add(Buffer.from('😀'.repeat(20)));
   const { head, tail, omitted } = output.ends();
   expect([head.toString(), tail.toString(), omitted]).toEqual(['😀😀', '😀😀', 64]);
