@@ -75,7 +75,7 @@ function endOfEvent(last: Uint8Array, chunk: Uint8Array): number {
 }
 
 function tooLarge(what: string, most: number): Error {
-  return new Error(`${what} is larger than ${most / 1024 / 1024} MiB: no reply of a model is so large`);
+  return new Error(`${what} is larger than ${most / 1024 / 1024} MiB, and no reply of a model is that large`);
 }
 
 // Checks what the environment says of the model API. Loads nothing: commands ask here before they start anything.
@@ -104,7 +104,9 @@ function credential(env: Readonly<Record<string, string | undefined>>): Omit<Mod
 /** The failure of a header that cannot be sent contains its value, and would be stored with every run. */
 function sendable(name: string, value: string | undefined): string | undefined {
   if (value === undefined || /^[\x21-\x7e]*$/.test(value)) return value;
-  throw new SetupProblem(`${name} has a space, a line end or a letter that no key has: set it to the key alone`);
+  throw new SetupProblem(
+    `${name} contains a space, a line break or another character that no key has: set it to the key alone`,
+  );
 }
 
 /** As for a key: a password in it would be stored with every failure. */
@@ -112,7 +114,7 @@ function address(url: string | undefined): string | undefined {
   if (url === undefined || url === '') return undefined;
   const parsed = URL.canParse(url) ? new URL(url) : null;
   if (parsed === null || !['http:', 'https:'].includes(parsed.protocol)) {
-    throw new SetupProblem('ANTHROPIC_BASE_URL is no http or https address: correct it or leave it out');
+    throw new SetupProblem('ANTHROPIC_BASE_URL is not an http or https address: correct it or leave it out');
   }
   if (parsed.username !== '' || parsed.password !== '') {
     throw new SetupProblem('ANTHROPIC_BASE_URL has a name or password in it: give a key in ANTHROPIC_API_KEY instead');

@@ -85,7 +85,7 @@ async function reap({ client, taskQueues, lockDir, log }: StartReaper): Promise<
     if (error instanceof LockHeld) return;
     log(
       'warn',
-      `work of dead workers could not be taken over at once: ${String(error)}; their heartbeat timeouts will do it`,
+      `cannot take over the work of dead workers at once: ${String(error)}; it goes on when their heartbeats time out`,
     );
   }
 }

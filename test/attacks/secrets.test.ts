@@ -130,7 +130,7 @@ describe('an address with credentials', () => {
   test.each([
     ['with a password', address, /missing +model +ANTHROPIC_BASE_URL has a name or password in it/],
     ['with a key in its query', address.replace(/\/\/.*@/, '//'), /ok +model +.* at https:\/\/127\.0\.0\.1:9\/v1\?…\n/],
-    ['that is none', `${CANARY} ${address}`, /missing +model +ANTHROPIC_BASE_URL is no http or https address/],
+    ['that is none', `${CANARY} ${address}`, /missing +model +ANTHROPIC_BASE_URL is not an http or https address/],
   ])('%s is not repeated by doctor', async (_what, url, said) => {
     const { out, err } = await perdure(['doctor'], { ANTHROPIC_API_KEY: KEY, ANTHROPIC_BASE_URL: url });
     expect(out).toMatch(said);

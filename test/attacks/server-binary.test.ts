@@ -43,7 +43,7 @@ test('does not start a server that was changed, not even to ask its version, and
   writeFileSync(path, `#!/bin/sh\necho x >> ${started}; echo evil #`.padEnd(before.size, '.'));
   // As large and as old as the one that was recorded.
   utimesSync(path, before.atime, before.mtime);
-  const said = `${path} is not what it was when it was got (${record} has another checksum): remove both, and a server is got again`;
+  const said = `${path} has changed since it was downloaded or built (${record} has another checksum): remove both files; the next start downloads or builds a server again`;
   await expect(find()).rejects.toThrow(said);
   expect(existsSync(started)).toBe(false);
 });
@@ -54,7 +54,9 @@ test('does not start one whose record is damaged', async () => {
   await find();
   rmSync(started);
   writeFileSync(record, '{');
-  await expect(find()).rejects.toThrow(/is damaged .*: remove both, and a server is got again$/);
+  await expect(find()).rejects.toThrow(
+    /is damaged .*: remove both files; the next start downloads or builds a server again$/,
+  );
   expect(existsSync(started)).toBe(false);
 });
 

@@ -60,8 +60,8 @@ test.each([
 
 test.each<[string, string, (file: string) => void, string]>([
   ['a folder', 'c.mjs', (file) => mkdirSync(file), 'cannot be read: EISDIR'],
-  ['a pipe', 'c.mjs', (file) => execFileSync('mkfifo', [file]), 'cannot be read: it is no regular file'],
-  ['a link to a device', 'c.mjs', (file) => symlinkSync('/dev/zero', file), 'cannot be read: it is no regular file'],
+  ['a pipe', 'c.mjs', (file) => execFileSync('mkfifo', [file]), 'cannot be read: it is not a regular file'],
+  ['a link to a device', 'c.mjs', (file) => symlinkSync('/dev/zero', file), 'cannot be read: it is not a regular file'],
   ['a file of another kind', 'c.json', (file) => writeFileSync(file, '{}'), 'is not a .ts, .mjs or .js file'],
 ])('%s is told as well, and not waited for', async (_, name, make, told) => {
   const file = join(tempDir(), name);

@@ -7,7 +7,7 @@ import { codeOf, reasonOf } from '../../activities/text.ts';
 export function readNamedFile(path: string): string {
   const seen = statSync(path);
   // The system itself refuses to read a folder.
-  if (!seen.isFile() && !seen.isDirectory()) throw new Error('it is no regular file');
+  if (!seen.isFile() && !seen.isDirectory()) throw new Error('it is not a regular file');
   return utf8Text(readFileSync(path));
 }
 

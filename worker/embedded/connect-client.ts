@@ -115,7 +115,8 @@ async function checkNamespace(connection: Connection, { address, namespace }: Ta
     const { code, why } = grpcFailure(error);
     // Who may not look at it may still be allowed to use it.
     if (code === GRPC.permissionDenied) return;
-    if (code !== GRPC.notFound) throw new SetupProblem(`the Temporal server at ${address} is not in order: ${why}`);
+    if (code !== GRPC.notFound)
+      throw new SetupProblem(`the Temporal server at ${address} does not work as it should: ${why}`);
     const remedy = `create it with \`temporal operator namespace create -n ${namespace}\`, or correct TEMPORAL_NAMESPACE`;
     throw new SetupProblem(`the Temporal server at ${address} has no namespace ${namespace}: ${remedy}`);
   }

@@ -170,7 +170,7 @@ const recordSchema = z.object({
   seen: z.string(),
 });
 
-const REMEDY = 'remove both, and a server is got again';
+const REMEDY = 'remove both files; the next start downloads or builds a server again';
 
 /** Before it is started for anything. `unknown`: nothing is recorded. Throws SetupProblem when it is not what was recorded. */
 export async function checkBinary(path: string): Promise<'unchanged' | 'unknown'> {
@@ -182,7 +182,9 @@ export async function checkBinary(path: string): Promise<'unchanged' | 'unknown'
   const seen = identityOf(path);
   if (seen === file.value.seen) return 'unchanged';
   if ((await sha256Of(path)) !== file.value.sha256)
-    throw new SetupProblem(`${path} is not what it was when it was got (${record} has another checksum): ${REMEDY}`);
+    throw new SetupProblem(
+      `${path} has changed since it was downloaded or built (${record} has another checksum): ${REMEDY}`,
+    );
   save(path, { ...file.value, seen });
   return 'unchanged';
 }

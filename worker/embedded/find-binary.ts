@@ -42,7 +42,7 @@ export async function findBinary(given: FindBinary): Promise<Binary> {
   const lock = {
     doing: 'getting a Temporal server',
     waitMs: WAIT_FOR_BUILD_MS,
-    onWait: (pid: number) => find.say(`process ${pid} is getting a Temporal server: waiting for it`),
+    onWait: (pid: number) => find.say(`waiting for process ${pid}, which downloads or builds a Temporal server`),
   };
   return withLock(join(cache, '.lock'), lock, () => get(find, cache, [...here.problems, ...passedOver(find)]));
 }

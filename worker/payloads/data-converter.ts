@@ -71,7 +71,7 @@ function problemOf(payload: Payload): string | undefined {
   const encoding = encodingOf(payload);
   if (BINARY.includes(encoding)) return undefined;
   if (encoding !== JSON_PLAIN)
-    return `has the encoding ${JSON.stringify(encoding.slice(0, 80))}, which nothing here reads`;
+    return `has the encoding ${JSON.stringify(encoding.slice(0, 80))}, which this version cannot read`;
   const data = payload.data ?? new Uint8Array();
   if (isTooDeep(data)) return `is JSON of more than ${DEEPEST} levels`;
   try {
@@ -154,7 +154,7 @@ function open({ keys, missing }: Opening, payload: Payload, context: Serializati
   const forged = (why: string): Payload => markUnreadable({ why, elsewhere: false });
   if (encodingOf(payload) !== SEALED) return forged('is not sealed with a key of this data folder');
   const data = Buffer.from(payload.data ?? []);
-  if (data.length <= HEAD || data[0] !== FORMAT) return forged('is sealed in a way that nothing here knows');
+  if (data.length <= HEAD || data[0] !== FORMAT) return forged('is sealed in a format that this version does not know');
   const id = data.subarray(1, 1 + ID).toString('hex');
   const key = keys.find(id)?.key;
   if (!key) return markUnreadable({ why: missing(id), elsewhere: true });
@@ -164,7 +164,7 @@ function open({ keys, missing }: Opening, payload: Payload, context: Serializati
   try {
     const text = Buffer.concat([decipher.update(data.subarray(HEAD)), decipher.final()]);
     const encoding = ENCODINGS[text[0] ?? -1];
-    if (!encoding) return forged('is sealed in a way that nothing here knows');
+    if (!encoding) return forged('is sealed in a format that this version does not know');
     return makeReadable({ metadata: { [METADATA_ENCODING_KEY]: Buffer.from(encoding) }, data: text.subarray(1) });
   } catch {
     // The tag does not fit: changed, or sealed for another session or activity.

@@ -17,7 +17,7 @@ const keyFileSchema = z
   })
   .refine(({ active, keys }) => keys.some((key) => key.id === active), 'the active key is not among the keys')
   .refine(({ keys }) => keys.every(({ key }) => Buffer.from(key, 'base64').length === KEY_BYTES), {
-    message: `a key has not ${KEY_BYTES} bytes`,
+    message: `each key must have ${KEY_BYTES} bytes`,
   })
   .refine(({ keys }) => new Set(keys.map((key) => key.id)).size === keys.length, 'two keys have the same id');
 

@@ -147,6 +147,6 @@ test('starts nothing for a run whose model could not be reached: a session would
   const env = { ANTHROPIC_BASE_URL: 'not a url' };
   const { status, out, err, data } = await perdure(['run', 'do it'], { env });
   expect({ status, out }).toEqual({ status: 2, out: '' });
-  expect(err).toMatch(/^perdure: ANTHROPIC_BASE_URL is no http or https address[^\n]*\n$/);
+  expect(err).toMatch(/^perdure: ANTHROPIC_BASE_URL is not an http or https address[^\n]*\n$/);
   expect(existsSync(join(data, 'server.json'))).toBe(false);
 });

@@ -42,7 +42,7 @@ describe.each<[string, (file: string) => void]>([
     const reading = Promise.resolve().then(() => read(file));
     await expect(reading).rejects.toMatchObject({ name });
     await expect(reading).rejects.toThrow(
-      new RegExp(`^${what} ${file} cannot be read[^\n]*it is no regular file[^\n]*$`),
+      new RegExp(`^${what} ${file} cannot be read[^\n]*it is not a regular file[^\n]*$`),
     );
   });
 });
