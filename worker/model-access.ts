@@ -105,7 +105,7 @@ function credential(env: Readonly<Record<string, string | undefined>>): Omit<Mod
 function sendable(name: string, value: string | undefined): string | undefined {
   if (value === undefined || /^[\x21-\x7e]*$/.test(value)) return value;
   throw new SetupProblem(
-    `${name} contains a space, a line break or another character that no key has: set it to the key alone`,
+    `${name} has a space, a line break or another character that no key has: set it to the key alone`,
   );
 }
 
