@@ -1,4 +1,5 @@
 // The exports of `perdure`: `query()` runs a prompt, the typed client works with durable sessions.
+import '../activities/process/supported.ts';
 export { createClient } from './client.ts';
 export type { PerdureClient } from './client.ts';
 export type { CreateClient, SendOptions, Sent, StartOptions } from './sessions/start.ts';
@@ -10,6 +11,7 @@ export type { Opened, OpenServer } from './connect/open-server.ts';
 export type { ApprovalAnswer, OnApproval } from './answer-approvals.ts';
 export { ClientProblem } from './problem.ts';
 export type { ProblemKind } from './problem.ts';
+export { eventSchema } from './event-schema.ts';
 export { query, RunFailed } from './query.ts';
 export type { Query, QueryEvent, RunningQuery, SessionEvent } from './query.ts';
 export type { Watched } from '../activities/live/events.ts';

@@ -43,7 +43,7 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
   ['worker configuration', 'worker/config/'],
   ['scripted model', 'worker/scripted-model/'],
   ['worker', 'worker/'],
-  ['client basics', 'client/{async,paint,problem,units}.ts'],
+  ['client basics', 'client/{async,event-schema,paint,problem,units}.ts'],
   ['sessions', 'client/sessions/'],
   ['follow', 'client/follow/'],
   ['client', 'client/{client,options}.ts'],

@@ -14,6 +14,7 @@ import {
   type ScriptedModel,
   type ScriptedModelOptions,
 } from '../../worker/scripted-model/index.ts';
+import { heldToSchema } from './held-to-schema.ts';
 import { tempDir } from './temp-dir.ts';
 
 const program = fileURLToPath(new URL('../../bin/perdure.mjs', import.meta.url));
@@ -81,8 +82,10 @@ export async function modelFor(script: ScriptedModelOptions['script']): Promise<
   return model;
 }
 
+/** Events among them are held to their schema. */
 export const jsonLines = (text: string): readonly Record<string, unknown>[] =>
   text
     .split('\n')
     .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Record<string, unknown>);
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+    .map((line) => ('type' in line ? heldToSchema(line) : line));

@@ -7,6 +7,7 @@ import { fileStore } from '../../activities/transcript/store/file-store.ts';
 import { createClient } from '../../client/client.ts';
 import type { Followed } from '../../client/follow/follow.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
+import { heldToSchema } from './held-to-schema.ts';
 import { shownLines, storedLines } from './standing.ts';
 
 export type Follower = {
@@ -30,7 +31,7 @@ export function follower({ client, storePlace, liveDir }: Places, session: Sessi
   const abort = new AbortController();
   onTestFinished(() => abort.abort());
   const following = (async () => {
-    for await (const event of sessions.follow(session, { signal: abort.signal })) events.push(event);
+    for await (const event of sessions.follow(session, { signal: abort.signal })) events.push(heldToSchema(event));
   })();
   following.catch(() => {});
   return {

@@ -4,6 +4,7 @@ import type { Told, Watched } from '../../activities/live/events.ts';
 import { fileLive } from '../../activities/live/file-live.ts';
 import type { Cursor, Live, LiveItem, Watching } from '../../activities/live/follow.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
+import { heldToSchema } from './held-to-schema.ts';
 import { until } from './until.ts';
 
 export type Watcher = {
@@ -33,7 +34,12 @@ export function watcher(place: string | Live, session: string, from?: Cursor): W
     onTrouble: (why) => troubles.push(why),
   };
   const following = (async () => {
-    for await (const item of live.follow(session as SessionId, watching)) if (item.type !== 'stored') items.push(item);
+    for await (const item of live.follow(session as SessionId, watching)) {
+      if (item.type === 'stored') continue;
+      const { cursor: _, ...event } = item;
+      heldToSchema(event);
+      items.push(item);
+    }
   })();
   const stop = async (): Promise<void> => {
     abort.abort();
