@@ -1,24 +1,31 @@
 // The bundle's guards around the workflow: nothing that a client can send may fail a workflow task, for it would fail on every try.
 import { ApplicationFailure, DefaultFailureConverter, type PayloadConverter } from '@temporalio/common';
-import type { WorkflowInterceptors } from '@temporalio/workflow';
+import { workflowInfo, type WorkflowInterceptors } from '@temporalio/workflow';
+import { WORKFLOW_TYPE } from './contract/session.ts';
 
 /** Names that the SDK keeps for itself: it throws when a default handler is to have one. */
 const RESERVED = '__temporal_';
 
-/** Signals of reserved names are none of ours. Dropped before they are dispatched, which leaves the others in their order. */
+/**
+ * Signals of reserved names are none of ours. Dropped before they are dispatched, which leaves the others in their order. Other workflows
+ * of the bundle, a user's own, may have handlers for them.
+ */
 export const interceptors = (): WorkflowInterceptors => ({
-  internals: [
-    {
-      activate(input, next) {
-        const { jobs } = input.activation;
-        if (jobs)
-          input.activation.jobs = jobs.filter(
-            ({ signalWorkflow }) => !signalWorkflow?.signalName?.startsWith(RESERVED),
-          );
-        next(input);
-      },
-    },
-  ],
+  internals:
+    workflowInfo().workflowType !== WORKFLOW_TYPE
+      ? []
+      : [
+          {
+            activate(input, next) {
+              const { jobs } = input.activation;
+              if (jobs)
+                input.activation.jobs = jobs.filter(
+                  ({ signalWorkflow }) => !signalWorkflow?.signalName?.startsWith(RESERVED),
+                );
+              next(input);
+            },
+          },
+        ],
 });
 
 type Failure = Parameters<DefaultFailureConverter['failureToError']>[0];

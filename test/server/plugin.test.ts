@@ -1,73 +1,15 @@
 // Agents inside a Temporal worker of the user's own: its queue, codec, interceptors and connection, and PerdurePlugin.
-import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { Client, Connection } from '@temporalio/client';
-import {
-  bundleWorkflowCode,
-  DefaultLogger,
-  type ActivityInterceptorsFactory,
-  NativeConnection,
-  Worker,
-  type WorkerOptions,
-} from '@temporalio/worker';
+import { NativeConnection, Worker, type ActivityInterceptorsFactory, type WorkerPlugin } from '@temporalio/worker';
 import { expect, inject, onTestFinished, test } from 'vitest';
-import { gate, reply, toolUse, type ScriptedModelOptions } from '../../worker/scripted-model/index.ts';
-import { PerdurePlugin, type PluginOptions } from '../../worker/plugin/perdure-plugin.ts';
-import { modelFor } from '../support/cli.ts';
-import { oneRuntime } from '../support/one-runtime.ts';
-import { tempDir } from '../support/temp-dir.ts';
+import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { until } from '../support/until.ts';
-import { ENCODING, userCodec } from '../support/user-codec.mjs';
-
-const workflowsPath = fileURLToPath(new URL('../support/user-workflows.mjs', import.meta.url));
-const shout = (text: string): Promise<string> => Promise.resolve(text.toUpperCase());
-
-async function place(script: ScriptedModelOptions['script'], more: PluginOptions = {}) {
-  oneRuntime();
-  const model = await modelFor(script);
-  const cwd = tempDir();
-  const env = {
-    PATH: process.env.PATH,
-    PERDURE_DATA: tempDir(),
-    ANTHROPIC_API_KEY: 'test',
-    ANTHROPIC_BASE_URL: model.url,
-  };
-  const connection = await NativeConnection.connect({ address: inject('temporalAddress') });
-  const clientConnection = await Connection.connect({ address: inject('temporalAddress') });
-  onTestFinished(async () => {
-    await clientConnection.close();
-    await connection.close();
-  });
-  const dataConverter = { payloadCodecs: [userCodec] };
-  const client = new Client({ connection: clientConnection, dataConverter });
-  const plugin = () => new PerdurePlugin({ cwd, env, ...more });
-  const taskQueue = `user-${randomUUID()}`;
-  return { model, cwd, client, connection, dataConverter, plugin, taskQueue };
-}
-
-type Place = Awaited<ReturnType<typeof place>>;
-
-async function running(at: Place, more: Partial<WorkerOptions> = {}): Promise<Worker> {
-  const { connection, dataConverter, taskQueue } = at;
-  const plugins = [at.plugin()];
-  const all = { connection, dataConverter, taskQueue, activities: { shout }, workflowsPath, plugins, ...more };
-  const worker = await Worker.create(all);
-  const ended = worker.run();
-  ended.catch(() => undefined);
-  onTestFinished(async () => {
-    if (worker.getState() === 'RUNNING') worker.shutdown();
-    await ended;
-  });
-  return worker;
-}
-
-const execute = (at: Place, workflow: string, args: readonly unknown[]) =>
-  at.client.workflow.start(workflow, { workflowId: `u-${randomUUID()}`, taskQueue: at.taskQueue, args: [...args] });
+import { ENCODING } from '../support/user-codec.mjs';
+import { execute, running, userPlace, workflowsPath } from '../support/user-worker.ts';
 
 test('runAgent({ prompt }) runs in the user’s worker, on its queue, in its codec, beside its activities (Q3)', async () => {
-  const at = await place([reply([toolUse('glob', { pattern: '*' })]), reply('All done.')]);
+  const at = await userPlace([reply([toolUse('glob', { pattern: '*' })]), reply('All done.')]);
   const seen: string[] = [];
   const activity: ActivityInterceptorsFactory = () => ({
     inbound: { execute: (input, next) => (seen.push('activity'), next(input)) },
@@ -92,16 +34,41 @@ test('runAgent({ prompt }) runs in the user’s worker, on its queue, in its cod
   }
 });
 
-test('the user’s other workflows, a default one too, stay as they were (Q3)', async () => {
-  const at = await place([]);
+test('the user’s other workflows, a default one too, stay as they were, with signals that the SDK reserves (Q3)', async () => {
+  const at = await userPlace([]);
   await running(at);
   expect(await (await execute(at, 'neverHeardOf', [])).result()).toBe('any other');
+  const stream = await execute(at, 'stream', []);
+  await stream.signal('__temporal_workflow_stream_publish', 'published');
+  expect(await stream.result()).toBe('published');
+});
+
+test('plugins that come after it, and its own connection’s, reach the worker that records as well (Q3)', async () => {
+  const at = await userPlace([reply('Traced.')]);
+  const seen: string[] = [];
+  const watch: ActivityInterceptorsFactory = ({ info }) => ({
+    inbound: { execute: (input, next) => (seen.push(info.activityType), next(input)) },
+  });
+  const later: WorkerPlugin = {
+    name: 'later',
+    configureWorker: (options) => ({ ...options, interceptors: { ...options.interceptors, activity: [watch] } }),
+  };
+  const connection = await NativeConnection.connect({
+    address: inject('temporalAddress'),
+    plugins: [at.plugin(), later],
+  });
+  onTestFinished(() => connection.close());
+  await running(at, { connection, plugins: [] });
+  expect(await (await execute(at, 'asked', ['Go.'])).result()).toMatchObject({ text: 'TRACED.' });
+  expect(new Set(seen)).toEqual(
+    new Set(['perdure.openRun', 'perdure.callModel', 'perdure.commit', 'perdure.readResult', 'shout']),
+  );
 });
 
 test('a workflow that is cancelled while its agent’s tool runs ends the tool and the agent (Q3 L48 L49)', async () => {
   const command = 'echo $$ > begun; sleep 1000';
   const script = [reply([toolUse('bash', { command })]), reply('Never said.')];
-  const at = await place(script, { config: { permissionMode: 'bypass' } });
+  const at = await userPlace(script, { config: { permissionMode: 'bypass' } });
   await running(at);
   const handle = await execute(at, 'asked', ['Go.']);
   await until(() => existsSync(join(at.cwd, 'begun')));
@@ -115,7 +82,7 @@ test('a workflow that is cancelled while its agent’s tool runs ends the tool a
 
 test('a worker that ends while an agent thinks is followed by another, which goes on with it (Q3 L50)', async () => {
   const held = gate();
-  const at = await place(
+  const at = await userPlace(
     [
       reply([toolUse('glob', { pattern: '*' })]),
       reply('This attempt is cut off.', { hold: held.hold, holdAfterEvent: 4 }),
@@ -133,25 +100,4 @@ test('a worker that ends while an agent thinks is followed by another, which goe
   await until(() => at.model.requests.length === 3);
   held.release();
   expect(await ended).toEqual({ text: 'DONE BY THE NEXT.', reason: 'completed' });
-});
-
-test('a bundle that was made with the plugin runs agents; one without it is refused with a sentence (Q3)', async () => {
-  const at = await place([reply('From a bundle.')]);
-  const logger = new DefaultLogger('ERROR');
-  const without = await bundleWorkflowCode({ workflowsPath, logger });
-  const foreign = running(at, { workflowsPath: undefined as never, workflowBundle: without });
-  await expect(foreign).rejects.toThrow(/was made without perdure.agentSession: give the plugin to bundleWorkflowCode/);
-  const workflowBundle = await bundleWorkflowCode({ workflowsPath, logger, plugins: [at.plugin()] });
-  await running(at, { workflowsPath: undefined as never, workflowBundle });
-  expect(await (await execute(at, 'asked', ['Go.'])).result()).toMatchObject({ text: 'FROM A BUNDLE.' });
-});
-
-test('a plugin for two workers, an activity of its names, a wrong configuration: one sentence each (Q3)', async () => {
-  const at = await place([]);
-  const plugins = [at.plugin()];
-  await running(at, { plugins });
-  await expect(running(at, { plugins })).rejects.toThrow(/belongs to another worker: make one for each/);
-  const activities = { 'perdure.commit': shout };
-  await expect(running(at, { activities })).rejects.toThrow(/has an activity "perdure.commit"/);
-  expect(() => new PerdurePlugin({ config: { modle: 'x' } as never })).toThrow(/PerdurePlugin/);
 });

@@ -1,5 +1,5 @@
 // Workflows of a user's own, in a worker of the user's own, with an activity beside the agent.
-import { proxyActivities } from '@temporalio/workflow';
+import { condition, defineSignal, proxyActivities, setHandler } from '@temporalio/workflow';
 import { runAgent, startAgent } from '../../dist/workflows/parent/run-agent.js';
 
 const { shout } = proxyActivities({ startToCloseTimeout: '1 minute' });
@@ -24,4 +24,12 @@ export async function asked(prompt) {
 /** A workflow of every other name. */
 export default function anyOther() {
   return Promise.resolve('any other');
+}
+
+/** With a signal of the SDK's own, as its stream library has. */
+export async function stream() {
+  let published;
+  setHandler(defineSignal('__temporal_workflow_stream_publish'), (what) => void (published = what));
+  await condition(() => published !== undefined);
+  return published;
 }

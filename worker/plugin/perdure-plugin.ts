@@ -1,5 +1,6 @@
 // The exports of `perdure/plugin`: agents inside a Temporal worker of the user's own (Q3). Their workflows, activities, data converter,
 // codec, interceptors, logger, task queue and connection stay theirs; what the plugin adds has names of its own.
+import '../../activities/process/supported.ts';
 import { join, resolve } from 'node:path';
 import { Client } from '@temporalio/client';
 import { NativeConnection, Runtime, Worker } from '@temporalio/worker';
@@ -14,8 +15,9 @@ import { checkConfig, configDefaults, ConfigProblem, type PerdureConfig } from '
 import { createDeps } from '../create-deps.ts';
 import { drainTimes, recordSlots, registered, timesOf } from '../create-worker.ts';
 import { type DataFolder, dataFolder, type Env } from '../embedded/data-folder.ts';
-import { modelAccess } from '../model-access.ts';
+import { isKeyless, modelAccess } from '../model-access.ts';
 import { startReaper } from '../reaper.ts';
+import { SetupProblem } from '../setup-problem.ts';
 import { workflowTime } from '../workflow-time.ts';
 import { refuseForeignBundle, withAgents } from './user-bundle.ts';
 
@@ -30,19 +32,19 @@ export type PluginOptions = {
   readonly profile?: Profile;
 };
 
-/** For the worker that is made with it, in this order: what was opened is closed when the worker has ended. */
+/** For the worker that is made with it: what was opened is closed when the worker has ended. */
 type Opened = {
-  readonly options: WorkerOptions;
-  readonly connection: NativeConnection;
-  readonly ownConnection: boolean;
+  /** The user's; absent: the worker makes one of its own. */
+  readonly connection: NativeConnection | undefined;
+  readonly taskQueue: string;
   readonly activities: Registered;
   readonly folder: DataFolder;
   readonly close: () => Promise<void>;
 };
 
 /**
- * `Worker.create({ …, plugins: [new PerdurePlugin({ config })] })`; `bundleWorkflowCode` and `Worker.runReplayHistory` take one too. One
- * plugin is for one worker. The constructor throws ConfigProblem; creating the worker throws SetupProblem and ConfigProblem.
+ * `Worker.create({ …, plugins: [new PerdurePlugin({ config })] })`; `bundleWorkflowCode`, `Worker.runReplayHistory` and a client take one
+ * too. One plugin is for one worker. The constructor throws ConfigProblem; creating the worker throws SetupProblem and ConfigProblem.
  */
 export class PerdurePlugin implements WorkerPlugin {
   readonly name = 'perdure';
@@ -58,11 +60,15 @@ export class PerdurePlugin implements WorkerPlugin {
   }
 
   async configureWorker(options: WorkerOptions): Promise<WorkerOptions> {
+    const { taskQueue, connection } = options;
+    if (this.#isForRecords(options)) return options;
     if (this.#opened) throw new ConfigProblem('this PerdurePlugin belongs to another worker: make one for each');
     refuseOwnNames(options);
     refuseForeignBundle(options);
+    if (!options.workflowsPath && !options.workflowBundle) warnOfNoWorkflows(taskQueue);
     this.#cwd ??= process.cwd();
     const { env = process.env, profile = 'fleet' } = this.#given;
+    refuseKeyless(env);
     const log = runtimeLog();
     const folder = dataFolder(env);
     const access = await modelAccess({ ...env });
@@ -71,23 +77,20 @@ export class PerdurePlugin implements WorkerPlugin {
     const place = { storePlace, liveDir, liveUrl, dataDir };
     const deps = await createDeps({ ...this.#config, ...place, env: { ...env }, access, log, defaults });
     const activities = registered(createActivities(deps));
-    const connection = options.connection ?? (await NativeConnection.connect());
     const close = async (): Promise<void> => {
       await deps.hooks.close();
       await deps.live.close();
       await access.close();
     };
-    const all: WorkerOptions = {
+    this.#opened = { connection, taskQueue, activities, folder, close };
+    return {
       ...drainTimes(this.#config.drainMs),
       ...throttleOf(profile),
       ...workflowTime,
       identity: formatIdentity(processIdentity()),
       ...options,
-      connection,
       activities: { ...options.activities, ...activities },
     };
-    this.#opened = { options: all, connection, ownConnection: !options.connection, activities, folder, close };
-    return all;
   }
 
   configureReplayWorker(options: ReplayWorkerOptions): ReplayWorkerOptions {
@@ -103,29 +106,64 @@ export class PerdurePlugin implements WorkerPlugin {
   /** Beside the user's worker: a second one for what ends or records, and the look for workers of this machine that have died. */
   async runWorker(worker: Worker, next: (worker: Worker) => Promise<void>): Promise<void> {
     const opened = this.#opened;
-    if (!opened) return next(worker);
-    const { options, connection, ownConnection, close } = opened;
-    const { namespace = 'default', taskQueue } = options;
-    const { root } = opened.folder;
-    const client = new Client({ connection, namespace, ...clientConverter(options) });
-    const dirs = { lockDir: join(root, 'reaper'), workersDir: join(root, 'workers') };
-    const reaper = startReaper({ client, taskQueues: [taskQueue], ...dirs, log: runtimeLog() });
+    if (!opened || this.#isForRecords(worker.options)) return next(worker);
+    const beside = openBeside(opened, worker.options);
     try {
-      await runBeside(worker, next(worker), createRecordsWorker(opened));
+      await runBeside(
+        worker,
+        next(worker),
+        beside.then(({ records }) => records),
+      );
     } finally {
-      await reaper.stop();
-      await close();
-      if (ownConnection) await connection.close();
+      await beside.then(({ end }) => end()).catch(() => undefined);
+      await opened.close();
     }
+  }
+
+  /** The worker that this plugin made takes the plugins of its connection, this one among them. */
+  #isForRecords({ taskQueue }: Pick<WorkerOptions, 'taskQueue'>): boolean {
+    return this.#opened !== null && taskQueue === recordsQueue(this.#opened.taskQueue);
   }
 }
 
+type Final = Worker['options'];
+
+type Beside = { readonly records: Worker; readonly end: () => Promise<void> };
+
+/** `options`: those that the worker has after all plugins. A worker without a connection of the user's closes its own itself. */
+async function openBeside(opened: Opened, options: Final): Promise<Beside> {
+  const { taskQueue, folder } = opened;
+  const connection = opened.connection ?? (await NativeConnection.connect());
+  const closeOwn = async (): Promise<void> => (opened.connection ? undefined : connection.close());
+  try {
+    const records = await createRecordsWorker({ connection, activities: opened.activities, options });
+    const { namespace, loadedDataConverter: dataConverter } = options;
+    const client = new Client({ connection, namespace, dataConverter });
+    const dirs = { lockDir: join(folder.root, 'reaper'), workersDir: join(folder.root, 'workers') };
+    const reaper = startReaper({ client, taskQueues: [taskQueue], ...dirs, log: runtimeLog() });
+    const end = async (): Promise<void> => {
+      await reaper.stop();
+      await closeOwn();
+    };
+    return { records, end };
+  } catch (error) {
+    await closeOwn();
+    throw error;
+  }
+}
+
+type Recording = {
+  readonly connection: NativeConnection;
+  readonly activities: Registered;
+  readonly options: Final;
+};
+
 /** Its interceptors and converter are the user's; it runs no workflows. */
-function createRecordsWorker({ options, connection, activities }: Opened): Promise<Worker> {
-  const { namespace, identity, dataConverter, interceptors, taskQueue } = options;
+function createRecordsWorker({ connection, activities, options }: Recording): Promise<Worker> {
+  const { namespace, identity, dataConverter, taskQueue } = options;
   const { shutdownGraceTime, shutdownForceTime, maxHeartbeatThrottleInterval, defaultHeartbeatThrottleInterval } =
     options;
-  const { activity } = interceptors ?? {};
+  const { activity } = options.interceptors;
   const given = {
     namespace,
     identity,
@@ -134,7 +172,7 @@ function createRecordsWorker({ options, connection, activities }: Opened): Promi
     shutdownForceTime,
     maxHeartbeatThrottleInterval,
     defaultHeartbeatThrottleInterval,
-    ...(activity && { interceptors: { activity } }),
+    interceptors: { activity },
   };
   const present = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
   return Worker.create({ ...present, ...recordSlots, connection, activities, taskQueue: recordsQueue(taskQueue) });
@@ -158,11 +196,6 @@ async function runBeside(worker: Worker, running: Promise<void>, made: Promise<W
   }
 }
 
-/** What a client needs to read memos; those of a converter given by path are read as the SDK's own. */
-function clientConverter({ dataConverter }: WorkerOptions): object | undefined {
-  return dataConverter && { dataConverter };
-}
-
 function throttleOf(profile: Profile): Partial<WorkerOptions> {
   const { maxHeartbeatThrottleInterval, defaultHeartbeatThrottleInterval } = timesOf(profile);
   return { maxHeartbeatThrottleInterval, defaultHeartbeatThrottleInterval };
@@ -175,6 +208,20 @@ function refuseOwnNames({ activities }: WorkerOptions): void {
   throw new ConfigProblem(
     `the worker has an activity "${String(taken)}": names that begin with "perdure." are the plugin's, use another`,
   );
+}
+
+/** Its agents would be answered by a script, and nobody who reads their results would know. */
+function refuseKeyless(env: Env): void {
+  if (!isKeyless(env)) return;
+  throw new SetupProblem(
+    'PerdurePlugin has no model: set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL to try a scripted one',
+  );
+}
+
+/** Meant where another worker of the queue has them. */
+function warnOfNoWorkflows(taskQueue: string): void {
+  const what = `this worker has no workflowsPath: it does the work of agents, and decides nothing for them`;
+  runtimeLog()('warn', `${what}; the queue ${taskQueue} needs another one with workflowsPath and PerdurePlugin`);
 }
 
 /** The runtime's own logger: the user's, where they installed one. */

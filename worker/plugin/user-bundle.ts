@@ -1,10 +1,11 @@
 // One workflow bundle of the user's module and ours: an entry that holds both is made beside neither, and the SDK bundles it.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { BundleOptions, WorkerOptions } from '@temporalio/worker';
+import { codeOf } from '../../activities/text.ts';
 import { WORKFLOW_TYPE } from '../../workflows/contract/session.ts';
 import { builtFile } from '../bundle.ts';
 import { ConfigProblem } from '../config/config.ts';
@@ -15,6 +16,7 @@ const ours = (name: string): string => builtFile(`workflows/${name}`);
 export function withAgents(options: BundleOptions, cwd: string | undefined): BundleOptions {
   const { workflowsPath, workflowInterceptorModules = [], webpackConfigHook = (config) => config } = options;
   const theirs = resolve(workflowsPath.startsWith('file:') ? fileURLToPath(workflowsPath) : workflowsPath);
+  const packages = packagesOf(theirs);
   const folder = mkdtempSync(join(tmpdir(), 'perdure-bundle-'));
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   const entry = join(folder, 'workflows.cjs');
@@ -26,7 +28,7 @@ export function withAgents(options: BundleOptions, cwd: string | undefined): Bun
     webpackConfigHook: (config) => {
       const { resolve: resolving = {}, ...others } = webpackConfigHook(config);
       // The SDK's own entry lies beside ours and looks for its packages from there.
-      const modules = [...(resolving.modules ?? ['node_modules']), packagesOf(theirs)];
+      const modules = [...(resolving.modules ?? ['node_modules']), packages];
       return { ...others, resolve: { ...resolving, modules } };
     },
   };
@@ -43,10 +45,38 @@ function entryOf(theirs: string, cwd: string | undefined): string {
   ].join('\n');
 }
 
-/** The folder in which the user's module finds @temporalio/workflow. */
+/** The folder in which the user's module finds @temporalio/workflow: the one that ours finds, for two would not know of each other. */
 function packagesOf(theirs: string): string {
-  const found = createRequire(join(theirs, 'here.js')).resolve('@temporalio/workflow/package.json');
+  const from = createRequire(join(theirs, 'here.js'));
+  const found = resolved(from, SDK);
+  if (found === null)
+    throw new ConfigProblem(`${theirs} finds no @temporalio/workflow: npm install @temporalio/workflow`);
+  const own = resolved(createRequire(import.meta.url), SDK);
+  if (own !== null && own !== found) throw twice('@temporalio/workflow', dirname(found), dirname(own));
+  // It starts agents elsewhere when it does not know that its worker runs them.
+  const agents = resolved(from, 'perdure/workflow');
+  const ownAgents = realpathSync(ours('parent/run-agent.js'));
+  if (agents !== null && agents !== ownAgents) throw twice('perdure', agents, ownAgents);
   return dirname(dirname(dirname(found)));
+}
+
+const SDK = '@temporalio/workflow/package.json';
+
+/** Links followed; null when it is not there. */
+function resolved(from: NodeJS.Require, name: string): string | null {
+  try {
+    return realpathSync(from.resolve(name));
+  } catch (error) {
+    if (['MODULE_NOT_FOUND', 'ERR_PACKAGE_PATH_NOT_EXPORTED'].includes(codeOf(error) ?? '')) return null;
+    throw error;
+  }
+}
+
+function twice(name: string, theirs: string, own: string): ConfigProblem {
+  const how = `keep one: \`npm ls ${name}\` shows who brings the other`;
+  return new ConfigProblem(
+    `${name} is there twice, for the workflows in ${theirs} and for PerdurePlugin in ${own}: ${how}`,
+  );
 }
 
 /** As a name of the bundle's exports; the name alone stands in every workflow that starts agents. */
@@ -54,7 +84,9 @@ const EXPORTED = new RegExp(`["']${WORKFLOW_TYPE.replace('.', String.raw`\.`)}["
 
 /** Throws ConfigProblem for one that was built without our workflow: an agent in it would wait for ever. */
 export function refuseForeignBundle({ workflowBundle }: Pick<WorkerOptions, 'workflowBundle'>): void {
-  if (!workflowBundle || !('code' in workflowBundle) || EXPORTED.test(workflowBundle.code)) return;
+  if (!workflowBundle) return;
+  const code = 'code' in workflowBundle ? workflowBundle.code : readFileSync(workflowBundle.codePath, 'utf8');
+  if (EXPORTED.test(code)) return;
   const how = 'give the plugin to bundleWorkflowCode({ plugins: [new PerdurePlugin()] }) too';
   throw new ConfigProblem(`the workflow bundle was made without ${WORKFLOW_TYPE}: ${how}`);
 }
