@@ -86,6 +86,7 @@ export default defineConfig({
           ...shared,
           name: 'packages',
           include: ['test/packages/**/*.test.ts'],
+          globalSetup: ['test/support/temporal-server.ts', 'test/support/packed-project.ts'],
           testTimeout: 300_000,
           hookTimeout: 300_000,
         },

@@ -7,12 +7,6 @@ import module from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
-if (major < 20 || (major === 20 && minor < 19)) {
-  process.stderr.write(`perdure: this is Node ${process.versions.node}: use Node 20.19 or newer\n`);
-  process.exit(1);
-}
-
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const sources = ['workflows', 'activities', 'worker', 'client'];
 /** The build writes it last. */
@@ -51,6 +45,12 @@ if (isStale()) {
   }
 }
 
+try {
+  await import('../dist/activities/process/supported.js');
+} catch (error) {
+  process.stderr.write(`${error.message}\n`);
+  process.exit(1);
+}
 // From Node 22 on: what was compiled once is not compiled again.
 module.enableCompileCache?.();
 const { main } = await import('../dist/client/cli/main.js');

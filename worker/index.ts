@@ -1,4 +1,5 @@
 // The exports of `perdure/worker`: a worker of one's own, and the types of its configuration.
+import '../activities/process/supported.ts';
 export { openWorker as createWorker } from './open-worker.ts';
 export type { OpenWorker as CreateWorker } from './open-worker.ts';
 export { startWorker } from './start-worker.ts';

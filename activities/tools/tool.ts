@@ -1,4 +1,5 @@
 // The type of a tool. `defineTool` types a tool by its zod schema; the registry and the executor see the untyped `Tool`.
+import '../process/supported.ts';
 import type { z } from 'zod';
 import type { SeenFile } from '../../workflows/contract/activities.ts';
 import type { PermissionMode } from '../../workflows/contract/session.ts';

@@ -62,6 +62,10 @@ export async function emptyProject(
     const args = ['exec', '--yes', '--', 'pnpm@10.18.3', 'add', '--prefer-offline', tarball, ...more];
     await mustRun('npm', args, { cwd: folder });
   }
+  return projectAt(folder);
+}
+
+export function projectAt(folder: string) {
   return {
     folder,
     write: (name: string, text: string): string => {

