@@ -36,6 +36,7 @@ import {
 import { messageOf, newMessageId, cancel, closedProblem, signal } from './sessions/send.ts';
 import { patience, persist } from './sessions/persist.ts';
 import { type Damage, examineDamage } from './sessions/repair.ts';
+import type { Prompt } from './sessions/prompt.ts';
 import type { RunOutcome } from './sessions/outcome.ts';
 import { checkedId, sessionInfo, type SessionDescription, type SessionInfo } from './sessions/info.ts';
 import { snip, type Snipped } from './sessions/snip.ts';
@@ -43,8 +44,8 @@ import { snip, type Snipped } from './sessions/snip.ts';
 /** Every method throws ClientProblem, a sentence; those that read a transcript throw StoreError too. */
 export type PerdureClient = {
   /** Durable when it resolves. A `session` that is open already takes the task as its next message, options included. */
-  start(task: string, options?: StartOptions): Promise<Sent>;
-  send(session: string, text: string, options?: SendOptions): Promise<Sent>;
+  start(task: Prompt, options?: StartOptions): Promise<Sent>;
+  send(session: string, prompt: Prompt, options?: SendOptions): Promise<Sent>;
   interrupt(session: string): Promise<void>;
   /** Ends what runs, and the session with it (L49). */
   cancel(session: string): Promise<void>;

@@ -20,5 +20,6 @@ export type { Hash, MessageId, SessionId } from '../workflows/contract/ids.ts';
 export type { TerminalReason, TransitionReason, Usage } from '../workflows/contract/loop.ts';
 export type { OptionChanges, PermissionMode, PermissionRules, RunOptions } from '../workflows/contract/session.ts';
 export type { PerdureConfig } from '../worker/config/config.ts';
+export type { Prompt, PromptBlock } from './sessions/prompt.ts';
 export type { RunOutcome } from './sessions/outcome.ts';
 export type { SessionDescription, SessionInfo, SessionStatus } from './sessions/info.ts';

@@ -13,10 +13,12 @@ import { openWorkplace } from './connect/workplace.ts';
 import { arrival, onceAborted } from './async.ts';
 import { type KeysOf, refuseUnknown } from './options.ts';
 import { ClientProblem } from './problem.ts';
+import type { Prompt } from './sessions/prompt.ts';
 import type { RunOutcome } from './sessions/outcome.ts';
 
 export type Query = {
-  readonly prompt: string;
+  /** A text, or texts and images in the shape of the Messages API. */
+  readonly prompt: Prompt;
   readonly options?: OptionChanges & {
     /** An open session: the prompt is its next message, and the options given hold from then on. Absent: a new one. */
     readonly session?: string;

@@ -2,6 +2,7 @@
 import { isHash } from './contract/ids.ts';
 import { sizeProblem } from './contract/options-problem.ts';
 import { LONGEST_ID, type RunOptions, type SignalOnce, type UserMessage } from './contract/session.ts';
+import { IMAGE_TYPES, MOST_IMAGES } from './contract/message-body.ts';
 
 /** How many ids are remembered against repeats; a repeat older than this would be taken as new. */
 const REMEMBERED_IDS = 1_000;
@@ -147,7 +148,14 @@ export function isSnip(value: unknown): value is { readonly entries: readonly nu
 }
 
 function isBody(value: unknown): boolean {
-  const { kind, text, hash, bytes } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  const { kind, text, hash, bytes, images = [] } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  if (!Array.isArray(images) || images.length > MOST_IMAGES || !images.every(isImage)) return false;
   if (kind === 'text') return typeof text === 'string';
   return kind === 'stored' && isHash(hash) && typeof bytes === 'number';
+}
+
+function isImage(value: unknown): boolean {
+  const { hash, bytes, mediaType, at } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  const isKnown = IMAGE_TYPES.some((type) => type === mediaType);
+  return isHash(hash) && typeof bytes === 'number' && isKnown && Number.isSafeInteger(at);
 }

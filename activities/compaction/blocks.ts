@@ -5,6 +5,7 @@ import { hasCalls, hasThinking, type Shown } from '../transcript/view/in-view.ts
 import { type Bodies, wordsOf } from '../transcript/view/project.ts';
 import { isShrunk, marker } from '../transcript/view/microcompact.ts';
 import type { ShrinkFirst, ShrunkResults } from '../../workflows/contract/activities.ts';
+import { IMAGE_CHARACTERS } from '../../workflows/contract/message-body.ts';
 import type { StepRecord } from '../step-record.ts';
 import type { Extended } from '../transcript/transcripts.ts';
 import type { SummaryDeps } from './small-model.ts';
@@ -99,7 +100,8 @@ function sizeOf({ shown, reply }: Item, { shrunkBefore, bodies }: Seen): number 
   if (shown.kind !== 'entry') return wordsOf(shown, bodies).length;
   const { entry, position } = shown;
   if (entry.kind === 'reply') return JSON.stringify(entry.message.content).length;
-  if (entry.kind !== 'outcomes') return wordsOf(shown, bodies).length;
+  const images = entry.kind === 'user' && shown.cut === undefined ? (entry.body.images?.length ?? 0) : 0;
+  if (entry.kind !== 'outcomes') return wordsOf(shown, bodies).length + images * IMAGE_CHARACTERS;
   const sizes = entry.outcomes.map((outcome) =>
     reply < shrunkBefore && isShrunk(outcome) ? marker(outcome, position).length : outcome.content.length,
   );

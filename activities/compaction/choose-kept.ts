@@ -2,10 +2,11 @@
 // never a part of a trajectory with signed thinking (L59).
 import type { Entry } from '../transcript/log/entries.ts';
 import { inView } from '../transcript/view/in-view.ts';
-import { type Bodies, project } from '../transcript/view/project.ts';
+import { type Bodies, project, requestCharacters } from '../transcript/view/project.ts';
 import { type Block, blocksOf, type Item, runStartsOf } from './blocks.ts';
 import type { RunConfig, RunModel } from '../configuration.ts';
 import { totalTokens } from '../../workflows/contract/loop.ts';
+import { bodyCharacters } from '../../workflows/contract/message-body.ts';
 import { CHARACTERS_PER_TOKEN, estimateTokens } from '../../workflows/contract/ids.ts';
 import { isDamage } from '../transcript/store/store.ts';
 import type { Transcripts } from '../transcript/transcripts.ts';
@@ -83,7 +84,7 @@ function promptsOf(blocks: readonly Block[], runStart: number, most: number): nu
     .flatMap(({ shown }) => {
       if (shown.kind !== 'entry' || shown.entry.kind !== 'user' || shown.position < runStart) return [];
       const { body } = shown.entry;
-      return [{ position: shown.position, characters: body.kind === 'text' ? body.text.length : body.bytes }];
+      return [{ position: shown.position, characters: bodyCharacters(body) }];
     });
   const [first, ...others] = said;
   if (!first) return [];
@@ -113,7 +114,7 @@ export async function scaleOf(
 ): Promise<Scale> {
   const estimate = (shown: readonly Entry[], bodies: Bodies): number => {
     const messages = project(shown, bodies, { model: model.name });
-    return fixedTokens + estimateTokens(JSON.stringify(messages).length);
+    return fixedTokens + estimateTokens(requestCharacters(messages));
   };
   const last = entries.findLastIndex((entry) => entry.kind === 'reply' && totalTokens(entry.spend.usage) > 0);
   const counted = entries[last];

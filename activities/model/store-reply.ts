@@ -3,6 +3,7 @@
 import type { Message, Usage as ApiUsage } from '@anthropic-ai/sdk/resources/messages';
 import type { Call, ModelResult } from '../../workflows/contract/activities.ts';
 import { type Hash, estimateTokens } from '../../workflows/contract/ids.ts';
+import { requestCharacters } from '../transcript/view/project.ts';
 import { type Spend, totalTokens, costOf, noUsage, type Price, type Usage } from '../../workflows/contract/loop.ts';
 import { givenUp, isGivenUp } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
@@ -106,7 +107,7 @@ async function inContext({ deps, base, config, chosen }: ModelStep, reply: Entry
   const counted = totalTokens(usage);
   if (counted > 0) return counted;
   const messages = await deps.transcripts.messages({ ...base, added: [...base.added, reply] }, chosen.model.name);
-  return config.rules.fixedTokens + estimateTokens(JSON.stringify(messages).length);
+  return config.rules.fixedTokens + estimateTokens(requestCharacters(messages));
 }
 
 type Facts = { readonly head: Hash; readonly contextTokens: number; readonly spend: Spend };

@@ -5,7 +5,7 @@ import { sessionIdProblem } from '../sessions/info.ts';
 import { UsageError } from './errors.ts';
 import { readNamedFile, whyUnread } from '../../worker/config/read-named-file.ts';
 import { codeOf } from '../../activities/text.ts';
-import { promptProblem } from '../sessions/send.ts';
+import { promptProblem } from '../sessions/prompt.ts';
 import type { Cli } from './cli.ts';
 
 /** Throws UsageError. */

@@ -14,13 +14,14 @@ import {
   type SessionMemo,
   type UserMessage,
   LONGEST_ID,
-  type MessageBody,
   type OptionChanges,
   type RunOptions,
 } from '../../workflows/contract/session.ts';
+import type { MessageBody } from '../../workflows/contract/message-body.ts';
 import { profiles } from '../../workflows/contract/profiles.ts';
 import { persist } from './persist.ts';
 import { ClientProblem } from '../problem.ts';
+import { type Prompt, type ReadPrompt, readPrompt } from './prompt.ts';
 import { sessionDescription, type SessionDescription, type SessionInfo, STARTED_KEY, STORE_KEY } from './info.ts';
 import { withChanges, optionsProblem } from '../../workflows/contract/options-problem.ts';
 import { schemaProblem } from '../../activities/model/answer-schema.ts';
@@ -129,7 +130,6 @@ function noSession(session: SessionId): ClientProblem {
  * ends it.
  */
 export const LARGEST_INLINE = 1024;
-const LARGEST = 64 * 1024 * 1024;
 /** Characters, for lists. */
 const TITLE = 120;
 
@@ -143,16 +143,15 @@ function messageIdProblem(id: string): string | undefined {
   return `the message's id has ${id.length} characters: give 1 to ${LONGEST_ID}, or none to have one made`;
 }
 
-/** A sentence that says what is wrong with a prompt, or undefined. */
-export function promptProblem(text: string): string | undefined {
-  if (text.trim() === '') return 'the prompt is empty: say what is to be done';
-  return text.length > LARGEST
-    ? `the prompt is over ${LARGEST / 1024 / 1024} MB: put it in a file and name it`
-    : undefined;
+/** Durable before it is sent, so that a message never refers to what is not there. Throws StoreError. */
+async function messageBody(store: Store, { text, images }: ReadPrompt): Promise<MessageBody> {
+  const stored = await Promise.all(
+    images.map(async ({ bytes, ...image }) => ({ ...image, bytes: bytes.length, hash: await store.put(bytes) })),
+  );
+  return { ...(await textBody(store, text)), ...(stored.length > 0 ? { images: stored } : {}) };
 }
 
-/** Durable before it is sent, so that a message never refers to what is not there. Throws StoreError. */
-async function messageBody(store: Store, text: string): Promise<MessageBody> {
+async function textBody(store: Store, text: string): Promise<MessageBody> {
   if (text.length <= LARGEST_INLINE && Buffer.byteLength(JSON.stringify(text)) <= LARGEST_INLINE)
     return { kind: 'text', text };
   const bytes = new TextEncoder().encode(text);
@@ -169,14 +168,15 @@ export function titleOf(text: string): string {
 
 export async function messageOf(
   store: Store,
-  text: string,
+  prompt: Prompt,
   id = newMessageId(),
   options?: OptionChanges,
 ): Promise<UserMessage> {
-  const problem = promptProblem(text) ?? messageIdProblem(id) ?? (options && wrongWith(options));
+  const read = readPrompt(prompt);
+  const problem = messageIdProblem(id) ?? (options && wrongWith(options));
   if (problem !== undefined) throw new ClientProblem('refused', problem);
   const changes = options && Object.keys(options).length > 0 ? { options } : {};
-  return { id, body: await messageBody(store, text), ...changes };
+  return { id, body: await messageBody(store, read), ...changes };
 }
 
 /** A sentence that says what is wrong with the options, or undefined. */

@@ -17,6 +17,7 @@ import {
 } from '../../workflows/contract/session.ts';
 import { messageOf, titleOf, wrongWith, describe, elsewhereProblem, signalWithStart, closedProblem } from './send.ts';
 import { ClientProblem } from '../problem.ts';
+import { type Prompt, readPrompt } from './prompt.ts';
 import { checkedId, newSessionId, type SessionDescription } from './info.ts';
 import { lastPoll, nobodyWorks } from './worker-polls.ts';
 import { NotYet, patience, persist, type Patience } from './persist.ts';
@@ -53,7 +54,7 @@ async function openedBefore(client: ClientOptions, session: SessionId): Promise<
   }
 }
 
-export async function startSession(client: ClientOptions, task: string, start: StartOptions): Promise<Sent> {
+export async function startSession(client: ClientOptions, task: Prompt, start: StartOptions): Promise<Sent> {
   const { session: id, newId, messageId, ifNew = {}, workers, ...given } = start;
   const session = checkedId(id ?? newId ?? newSessionId());
   // A new session has nothing that null could take back.
@@ -64,7 +65,7 @@ export async function startSession(client: ClientOptions, task: string, start: S
   if (problem !== undefined) throw new ClientProblem('refused', problem);
   const input: SessionInput = {
     options,
-    title: titleOf(task),
+    title: titleOf(readPrompt(task).text),
     visibility: await client.visibility(),
     ...(client.profile === undefined ? {} : { profile: client.profile }),
     ...(client.sealed ? { sealed: true } : {}),

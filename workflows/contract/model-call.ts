@@ -1,7 +1,8 @@
 // One model call as the workflow asks for it, and what it can come to.
 import type { Hash, CallKey, MessageId } from './ids.ts';
 import type { Left, Spend, RunLimit, TransitionReason } from './loop.ts';
-import type { MessageBody, RunSummary } from './session.ts';
+import type { RunSummary } from './session.ts';
+import type { MessageBody } from './message-body.ts';
 
 export type CallModel = AppendingStep & {
   /** max_tokens of this request. */

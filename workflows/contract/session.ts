@@ -1,6 +1,7 @@
 // The public face of a session: its input, its messages, its view from outside, its names.
 import type { Profile } from './profiles.ts';
 import type { Hash, MessageId, SessionId } from './ids.ts';
+import type { MessageBody } from './message-body.ts';
 import type { Terminal, TerminalReason, TransitionReason, Usage } from './loop.ts';
 
 /** The name under which workflows/index.ts exports it. */
@@ -121,10 +122,6 @@ export type UserMessage = {
   readonly now?: true;
   readonly options?: OptionChanges;
 };
-
-export type MessageBody =
-  | { readonly kind: 'text'; readonly text: string }
-  | { readonly kind: 'stored'; readonly hash: Hash; readonly bytes: number };
 
 /** The workflow's argument. */
 export type SessionInput = {

@@ -1,6 +1,7 @@
 // How full the context is: what the API counted at the last reply, and an estimate of what is newer (L10).
 import type { Append, AppendingStep, CallModel, Collapse, Compact } from '../contract/activities.ts';
 import { estimateTokens } from '../contract/ids.ts';
+import { bodyCharacters } from '../contract/message-body.ts';
 import type { RunState } from './state.ts';
 import type { Rules } from '../contract/loop.ts';
 import { leftOf, modelLimits } from './limits.ts';
@@ -28,7 +29,7 @@ export function pendingTokens(pending: readonly Append[]): number {
 }
 
 function charactersOf(append: Append): number {
-  if (append.kind === 'user') return append.body.kind === 'text' ? append.body.text.length : append.body.bytes;
+  if (append.kind === 'user') return bodyCharacters(append.body);
   if (append.kind === 'outcomes') return append.items.reduce((sum, { note }) => sum + (note?.length ?? 0), 0);
   return append.kind === 'notice' && 'text' in append.notice ? append.notice.text.length : 0;
 }

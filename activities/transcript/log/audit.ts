@@ -1,5 +1,6 @@
 // Checks a whole transcript: every link, everything it refers to, and that each call has exactly one outcome. For `show` and `doctor`.
 import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
+import { bodyHashes } from './bodies.ts';
 import type { Entry, Outcome, ReplyEntry } from './entries.ts';
 import { checkLink, readSegment, type StoredSegment } from './read-chain.ts';
 import { isDamage, type Store } from '../store/store.ts';
@@ -77,7 +78,7 @@ function problemOf(error: unknown, entry: number | null): Problem {
 
 function referencesOf(entry: Entry): readonly Hash[] {
   if (entry.kind === 'run_started') return [entry.config];
-  if (entry.kind === 'user') return entry.body.kind === 'stored' ? [entry.body.hash] : [];
+  if (entry.kind === 'user') return bodyHashes(entry.body);
   return entry.kind === 'outcomes' ? entry.outcomes.flatMap(({ whole }) => (whole ? [whole.hash] : [])) : [];
 }
 

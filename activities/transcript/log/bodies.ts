@@ -1,22 +1,30 @@
-// The texts of messages that were too long to travel through the workflow: read from the store once, kept while there is room.
+// The parts of messages that do not travel through the workflow, long texts and images: read from the store once, kept while there
+// is room.
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import type { Entry } from './entries.ts';
 import type { Store } from '../store/store.ts';
+import type { MessageBody } from '../../../workflows/contract/message-body.ts';
 
+/** Texts by their hash, images in base64 by their `imageKey`. */
 export type BodyReader = (entries: readonly Entry[]) => Promise<ReadonlyMap<Hash, string>>;
+
+/** The same bytes may be a text of one message and an image of another. */
+export function imageKey(hash: Hash): Hash {
+  return `image ${hash}` as Hash;
+}
 
 /** `maxCharacters` kept from call to call; what one call needs is read whatever its size. Throws StoreError. */
 export function bodyReader(store: Store, { maxCharacters = 16 * 1024 * 1024 } = {}): BodyReader {
   const kept = new Map<Hash, string>();
   let size = 0;
 
-  const read = async (hash: Hash): Promise<[Hash, string]> => {
-    const known = kept.get(hash);
-    if (known !== undefined) return [hash, known];
-    const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(await store.get(hash));
-    if (!kept.has(hash)) size += text.length;
-    kept.set(hash, text);
-    return [hash, text];
+  const read = async ([key, { hash, decode }]: [Hash, StoredPart]): Promise<[Hash, string]> => {
+    const known = kept.get(key);
+    if (known !== undefined) return [key, known];
+    const text = decode(await store.get(hash));
+    if (!kept.has(key)) size += text.length;
+    kept.set(key, text);
+    return [key, text];
   };
   const trim = (): void => {
     for (const [hash, text] of kept) {
@@ -27,15 +35,35 @@ export function bodyReader(store: Store, { maxCharacters = 16 * 1024 * 1024 } = 
   };
 
   return async (entries) => {
-    const bodies = new Map(await Promise.all([...storedBodies(entries)].map(read)));
+    const bodies = new Map(await Promise.all([...storedParts(entries)].map(read)));
     trim();
     return bodies;
   };
 }
 
-function storedBodies(entries: readonly Entry[]): Set<Hash> {
-  const bodies = entries.flatMap((entry) =>
-    entry.kind === 'user' && entry.body.kind === 'stored' ? [entry.body] : [],
-  );
-  return new Set(bodies.map((body) => body.hash));
+type StoredPart = { readonly hash: Hash; readonly decode: (bytes: Uint8Array) => string };
+
+const asText = (bytes: Uint8Array): string => new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+const asBase64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
+
+function storedParts(entries: readonly Entry[]): Map<Hash, StoredPart> {
+  const parts = new Map<Hash, StoredPart>();
+  for (const entry of entries) {
+    if (entry.kind !== 'user') continue;
+    const { body } = entry;
+    if (body.kind === 'stored') parts.set(body.hash, { hash: body.hash, decode: asText });
+    for (const { hash } of body.images ?? []) parts.set(imageKey(hash), { hash, decode: asBase64 });
+  }
+  return parts;
+}
+
+/** All that is stored of a message. */
+export function bodyHashes(body: MessageBody): readonly Hash[] {
+  return [...(body.kind === 'stored' ? [body.hash] : []), ...(body.images ?? []).map(({ hash }) => hash)];
+}
+
+/** Says in words what a reader of texts does not see; empty for a message without images. */
+export function imageNote({ images = [] }: MessageBody): string {
+  const each = images.map(({ mediaType, bytes }) => `[${mediaType}, ${bytes.toLocaleString('en')} bytes]`);
+  return each.length === 0 ? '' : `\n${each.join(' ')}`;
 }

@@ -4,7 +4,7 @@ import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { CallKey, Hash, MessageId, SessionId } from '../../../workflows/contract/ids.ts';
 import type { Notice, RunEnded, SeenFile } from '../../../workflows/contract/activities.ts';
 import type { Spend, TransitionReason } from '../../../workflows/contract/loop.ts';
-import type { MessageBody } from '../../../workflows/contract/session.ts';
+import type { MessageBody } from '../../../workflows/contract/message-body.ts';
 
 export type Segment = {
   readonly v: 1;

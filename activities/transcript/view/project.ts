@@ -2,7 +2,9 @@
 // accepts (L58): roles alternate from user to user, and one outcome follows every call (L39).
 import type { ContentBlockParam, MessageParam, ToolResultBlockParam } from '@anthropic-ai/sdk/resources/messages';
 import type { Hash } from '../../../workflows/contract/ids.ts';
+import { IMAGE_CHARACTERS, type MessageImage } from '../../../workflows/contract/message-body.ts';
 import { preview } from '../preview.ts';
+import { imageKey } from '../log/bodies.ts';
 import { type Entry, type Outcome, type ReplyEntry, entryName } from '../log/entries.ts';
 import { inView, type InView, type Shown } from './in-view.ts';
 import { GO_ON, NO_OUTCOME, NO_OUTPUT, noticeText, shortForm, summaryText } from './notices.ts';
@@ -10,7 +12,7 @@ import { type ReplyMemo, sentReply, type SentReply } from './sent-reply.ts';
 import { isShrunk, marker } from './microcompact.ts';
 import { isBlank, wellFormedText } from '../../text.ts';
 
-/** Texts of messages that are in the store, by hash: see `bodyReader`. */
+/** The parts of messages that are in the store: see `bodyReader`. */
 export type Bodies = ReadonlyMap<Hash, string>;
 
 /** Saves work from turn to turn: entries never change. */
@@ -85,7 +87,10 @@ function spoken(shown: Shown, bodies: Bodies, memo: ProjectMemo): readonly Conte
   const texts = shown.cut === undefined ? memo.texts : memo.cuts;
   const known = texts.get(shown.entry);
   if (known) return known;
-  const made = blocks(wordsOf(shown, bodies));
+  const { entry } = shown;
+  const images = entry.kind === 'user' && shown.cut === undefined ? entry.body.images : undefined;
+  const words = wordsOf(shown, bodies);
+  const made = images ? illustrated(words, images, bodies) : blocks(words);
   texts.set(shown.entry, made);
   return made;
 }
@@ -106,6 +111,28 @@ function saidBy(entry: Entry, bodies: Bodies): string {
   const stored = bodies.get(entry.body.hash);
   if (stored === undefined) throw new Error(`the text of stored message ${entry.body.hash} was not resolved`);
   return stored;
+}
+
+/** The text with the images where they stand. A message that is shown in part has lost them. */
+function illustrated(words: string, images: readonly MessageImage[], bodies: Bodies): readonly ContentBlockParam[] {
+  let said = 0;
+  const parts = images.flatMap(({ hash, mediaType, at }): readonly ContentBlockParam[] => {
+    const before = blocks(words.slice(said, at));
+    said = Math.max(said, at);
+    const data = bodies.get(imageKey(hash));
+    if (data === undefined) throw new Error(`image ${hash} of a message was not resolved`);
+    return [...before, { type: 'image', source: { type: 'base64', media_type: mediaType, data } }];
+  });
+  return [...parts, ...blocks(words.slice(said))];
+}
+
+/** The size of a request's messages, as an estimate of tokens takes it: an image counts by its size on a screen, not by its bytes. */
+export function requestCharacters(messages: readonly MessageParam[]): number {
+  const images = messages
+    .flatMap(({ content }) => (typeof content === 'string' ? [] : content))
+    .flatMap((block) => (block.type === 'image' && block.source.type === 'base64' ? [block.source.data.length] : []));
+  const bytes = images.reduce((sum, size) => sum + size, 0);
+  return JSON.stringify(messages).length - bytes + images.length * IMAGE_CHARACTERS;
 }
 
 /** The API refuses a text of white space only. */

@@ -3,6 +3,7 @@ import { plain } from '../../../activities/text.ts';
 import type { BoundaryEntry, Entry, ReplyEntry } from '../../../activities/transcript/log/entries.ts';
 import { isRepeated } from '../../../activities/transcript/log/entries.ts';
 import type { RunEnded } from '../../../workflows/contract/activities.ts';
+import { imageNote } from '../../../activities/transcript/log/bodies.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import { totalTokens } from '../../../workflows/contract/loop.ts';
 import { contextText, noticeText, outcomeText, transitionText } from '../../render/words.ts';
@@ -71,7 +72,8 @@ function Plain({ item: { entry, run, position }, context }: { readonly item: Ite
 const at = ({ session }: ItemContext, position: number): string => `/sessions/${session}/entries/${position}`;
 
 function userText(entry: Extract<Entry, { kind: 'user' }>, { bodies }: ItemContext): string {
-  return entry.body.kind === 'text' ? entry.body.text : (bodies.get(entry.body.hash) ?? '(its text cannot be read)');
+  const text = entry.body.kind === 'text' ? entry.body.text : bodies.get(entry.body.hash);
+  return (text ?? '(its text cannot be read)') + imageNote(entry.body);
 }
 
 export function Said({

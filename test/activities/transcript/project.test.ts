@@ -11,7 +11,8 @@ import {
   NO_OUTCOME,
   NO_OUTPUT,
 } from '../../../activities/transcript/view/notices.ts';
-import { project } from '../../../activities/transcript/view/project.ts';
+import { imageKey } from '../../../activities/transcript/log/bodies.ts';
+import { project, requestCharacters } from '../../../activities/transcript/view/project.ts';
 import type { MessageId } from '../../../workflows/contract/ids.ts';
 import {
   callBlock,
@@ -210,4 +211,33 @@ test('a stored message is sent with its text, and one that was not resolved is a
   const entry: Entry = { kind: 'user', id: 'm' as MessageId, body: { kind: 'stored', hash, bytes: 4 } };
   expect(project([entry], new Map([[hash, 'long']]))).toEqual([{ role: 'user', content: [said('long')] }]);
   expect(() => project([entry], new Map())).toThrow(hash);
+});
+
+test('an image is shown where it stands in its message, and counts by its size on a screen (Q7 L10)', () => {
+  const hash = hashOf(Buffer.from('image'));
+  const images = [{ hash, bytes: 900_000, mediaType: 'image/png', at: 5 }] as const;
+  const entry = {
+    kind: 'user',
+    id: 'm' as MessageId,
+    body: { kind: 'text', text: 'Look: what is it?', images },
+  } as const;
+  const data = 'A'.repeat(1_200_000);
+  const messages = project([entry], new Map([[imageKey(hash), data]]));
+  const source = { type: 'base64', media_type: 'image/png', data };
+  expect(messages).toEqual([
+    { role: 'user', content: [said('Look:'), { type: 'image', source }, said(' what is it?')] },
+  ]);
+  expect(requestCharacters(messages)).toBeLessThan(7_000);
+});
+
+test('a message that was too large for its run is shown in part, without its images (L6 Q7)', () => {
+  const images = [{ hash: hashOf(Buffer.from('image')), bytes: 9, mediaType: 'image/png', at: 0 }] as const;
+  const entry = {
+    kind: 'user',
+    id: 'm' as MessageId,
+    body: { kind: 'text', text: 'x'.repeat(9_000), images },
+  } as const;
+  const tooLong = runEnded(1, { reason: 'prompt_too_long', detail: 'too long' });
+  const [message] = seen(runStarted(1), entry, tooLong, runStarted(2), user('again'));
+  expect(JSON.stringify(message)).not.toContain('"image"');
 });
