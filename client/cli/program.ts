@@ -6,6 +6,7 @@ import type { Cli } from './cli.ts';
 import { approvalsCommand } from './commands/approvals.ts';
 import { approveCommand } from './commands/approve.ts';
 import { denyCommand } from './commands/deny.ts';
+import { pageCommand } from './commands/page.ts';
 import { repairCommand } from './commands/repair.ts';
 import { resumeCommand } from './commands/resume.ts';
 import { snipCommand } from './commands/snip.ts';
@@ -26,6 +27,7 @@ import { workerCommand } from './commands/worker.ts';
 const commands = [
   devCommand,
   workerCommand,
+  pageCommand,
   runCommand,
   startCommand,
   watchCommand,

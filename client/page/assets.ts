@@ -21,6 +21,7 @@ const files: Readonly<Record<string, readonly [type: string, path: () => string]
   'page.js': [SCRIPT, () => own('page.js')],
   'live.js': [SCRIPT, () => own('live.js')],
   'times.js': [SCRIPT, () => own('times.js')],
+  'fleet.js': [SCRIPT, () => own('fleet.js')],
   'keys.js': [SCRIPT, () => own('keys.js')],
   'icon.svg': ['image/svg+xml', () => own('icon.svg')],
   'htmx.js': [SCRIPT, () => resolve('htmx.org/dist/htmx.min.js')],

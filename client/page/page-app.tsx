@@ -5,35 +5,45 @@ import { bodyLimit } from 'hono/body-limit';
 import { plain, reasonOf } from '../../activities/text.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { ClientProblem, type ProblemKind } from '../problem.ts';
-import { sessionIdProblem, type SessionInfo } from '../sessions/info.ts';
+import { sessionIdProblem } from '../sessions/info.ts';
 import { type Access, guard } from './access.ts';
 import { asset } from './assets.ts';
 import { eventStream } from './feed/event-stream.ts';
-import { type OpenFeeds, openFeeds } from './feed/open-feeds.ts';
-import type { SessionFeed } from './feed/session-feed.ts';
+import { type OpenFeeds, openFeeds, withFeed } from './feed/open-feeds.ts';
+import { openSessionFeed, type SessionFeed } from './feed/session-feed.ts';
 import { Layout, htmlOf } from './layout.tsx';
 import type { PagePorts } from './ports.ts';
-import { act, isAction } from './session/actions.ts';
+import { act, actOnMany, isAction } from './session/actions.ts';
 import { download, wholeText } from './session/downloads.ts';
 import { sessionFrame } from './session/frame.tsx';
 import { earlierThan, itemsPart, sessionPage, transcriptPart, windowOf } from './session/session-page.tsx';
-import { SessionList } from './session-list.tsx';
+import { openFleetFeed } from './fleet/fleet-feed.tsx';
+import { fleetPage } from './fleet/fleet-page.tsx';
 
-export type OpsPage = { readonly app: Hono; readonly feeds: OpenFeeds; close(): void };
+type SessionFeeds = OpenFeeds<SessionId, SessionFeed>;
 
-const MOST = 200;
+export type OpsPage = { readonly app: Hono; readonly feeds: SessionFeeds; close(): void };
+
 const LARGEST_BODY = 2 * 1024 * 1024;
 
 export function opsPage(ports: PagePorts, access: Access): OpsPage {
   const app = new Hono();
-  const feeds = openFeeds(ports, sessionFrame);
+  const feeds = openFeeds((session: SessionId) => openSessionFeed(ports, session, sessionFrame));
+  const fleets = openFeeds((view: string) => openFleetFeed(ports, view));
   app.use(guard(access));
   app.use(bodyLimit({ maxSize: LARGEST_BODY, onError: (context) => context.text('at most 2 MB', 413) }));
   app.get('/static/:name', (context) => asset(context, context.req.param('name')) ?? context.notFound());
-  app.get('/', async (context) => {
-    const sessions: SessionInfo[] = [];
-    for await (const session of ports.list()) if (sessions.push(session) >= MOST) break;
-    return context.html(<SessionList sessions={sessions} now={Date.now()} />);
+  app.get('/', (context) => {
+    const view = viewOf(context);
+    return withFeed(fleets, view, (feed) => context.html(htmlOf(fleetPage(feed, view))));
+  });
+  app.get('/live', async (context) => {
+    const { feed, leave } = await fleets.enter(viewOf(context));
+    return streamed(context, eventStream(feed.ring, placeOf(context), leave));
+  });
+  app.post('/bulk', async (context) => {
+    const { said, ok } = await actOnMany(ports, await jsonBody(context));
+    return context.text(said, ok ? 200 : 409);
   });
   readingRoutes(app, ports, feeds);
   app.post('/sessions/:id/:action', async (context) => {
@@ -48,13 +58,17 @@ export function opsPage(ports: PagePorts, access: Access): OpsPage {
   });
   app.notFound((context) => context.html(<Problem title="Not found" text="There is no such page." />, 404));
   app.onError((error, context) => {
-    const missing = error instanceof ClientProblem && error.kind === 'no_session';
-    return context.html(<Problem title="Not to be shown" text={plain(error.message)} />, missing ? 404 : 500);
+    const status = error instanceof ClientProblem ? statuses[error.kind] : 500;
+    return context.html(<Problem title="Not to be shown" text={plain(error.message)} />, status);
   });
-  return { app, feeds, close: () => feeds.close() };
+  const close = (): void => {
+    feeds.close();
+    fleets.close();
+  };
+  return { app, feeds, close };
 }
 
-function readingRoutes(app: Hono, ports: PagePorts, feeds: OpenFeeds): void {
+function readingRoutes(app: Hono, ports: PagePorts, feeds: SessionFeeds): void {
   const reading = (path: string, show: (feed: SessionFeed, context: Context) => Promise<Response> | Response): void => {
     app.get(path, async (context) => {
       const session = idOf(context);
@@ -87,8 +101,7 @@ function readingRoutes(app: Hono, ports: PagePorts, feeds: OpenFeeds): void {
     const session = idOf(context);
     if (session === null) return context.notFound();
     const { feed, leave } = await feeds.enter(session);
-    const from = context.req.header('last-event-id') ?? context.req.query('from') ?? '';
-    return streamed(context, eventStream(feed.ring, from, leave));
+    return streamed(context, eventStream(feed.ring, placeOf(context), leave));
   });
 }
 
@@ -98,17 +111,16 @@ function streamed(context: Context, response: Response): Response {
   return context.body(response.body ?? '', 200);
 }
 
-async function withFeed<T>(
-  feeds: OpenFeeds,
-  session: SessionId,
-  use: (feed: SessionFeed) => Promise<T> | T,
-): Promise<T> {
-  const { feed, leave } = await feeds.enter(session);
-  try {
-    return await use(feed);
-  } finally {
-    leave();
+const placeOf = (context: Context): string => context.req.header('last-event-id') ?? context.req.query('from') ?? '';
+
+/** What of the address says which sessions are shown. */
+function viewOf(context: Context): string {
+  const view = new URLSearchParams();
+  for (const key of ['q', 'after']) {
+    const value = context.req.query(key);
+    if (value !== undefined && value !== '') view.set(key, value.slice(0, 2_000));
   }
+  return view.toString();
 }
 
 function idOf(context: Context): SessionId | null {

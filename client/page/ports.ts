@@ -2,14 +2,15 @@
 import type { Told } from '../../activities/live/events.ts';
 import type { Store } from '../../activities/transcript/store/store.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
-import type { PendingApproval } from '../../workflows/contract/session.ts';
+import type { PendingApproval, UserMessage } from '../../workflows/contract/session.ts';
 import type { Env } from '../../worker/embedded/data-folder.ts';
 import type { PerdureClient } from '../client.ts';
 import type { Opened } from '../connect/open-server.ts';
 import { waitingApproval, type WaitingApproval } from '../sessions/decide.ts';
 import { folderPorts } from '../sessions/folder-ports.ts';
 import type { SessionDescription } from '../sessions/info.ts';
-import { headOf, readSession, type SessionReading } from '../sessions/read.ts';
+import { findSessions, type Found } from './fleet/find-sessions.ts';
+import { headOf, readSession, recentMessages, type SessionReading } from '../sessions/read.ts';
 import { nobodyWorks, workerPolls } from '../sessions/worker-polls.ts';
 import { loadView } from '../../activities/transcript/view/view.ts';
 
@@ -19,7 +20,11 @@ export type PagePorts = Pick<
 > & {
   /** Throws ClientProblem when there is no such session. */
   describe(session: string): Promise<SessionDescription>;
+  /** Throws ClientProblem for a filter that is none. */
+  find(filter: string, after: string | null): Promise<Found>;
   head(session: SessionId): Promise<Hash | null>;
+  /** That came lately, taken or not. */
+  messages(session: SessionId): Promise<readonly UserMessage[]>;
   live(session: SessionId, signal: AbortSignal): AsyncIterable<Told>;
   waiting(session: SessionId, pending: PendingApproval): Promise<WaitingApproval>;
   /** A sentence when no worker polls for the session; null when one does. */
@@ -50,8 +55,10 @@ export function pagePorts(opened: Opened, env: Env): PagePorts {
     read: (session) => readSession(opened, session as SessionId),
     live: folderPorts(client, env).live,
     head: (session) => headOf(client, session),
+    messages: (session) => recentMessages(client, session),
     waiting: (session, pending) =>
       waitingApproval(store, () => loadView(store, session, pending.head), session, pending),
+    find: (filter, after) => findSessions(() => sessions.list(), filter, after),
     nobodyWorks: async (seen) => ((await polls(seen.taskQueue)) ? null : nobodyWorks(seen, seen.session)),
   };
 }

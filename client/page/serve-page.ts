@@ -1,9 +1,9 @@
-// Serves the ops page on a free loopback port, to whoever has its token. Its name is its own: a browser sends a cookie to every
+// Serves the ops page on a loopback port, to whoever has its token. Its name is its own: a browser sends a cookie to every
 // port of a host, so that one of 127.0.0.1 would reach whatever else listens there. Browsers take *.localhost for this machine.
-import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { serve } from '@hono/node-server';
 import { opsPage } from './page-app.tsx';
+import { type KeptAddress, newAddress } from './page-address.ts';
 import type { PagePorts } from './ports.ts';
 
 export type ServedPage = {
@@ -17,12 +17,15 @@ type Serve = (hostname: string, port: number) => Promise<Server>;
 
 const PORT_TRIES = 20;
 
-export async function servePage(ports: PagePorts): Promise<ServedPage> {
-  const token = randomBytes(24).toString('base64url');
-  const name = `perdure-${randomBytes(8).toString('hex')}.localhost`;
+/** Absent: an address of its own, for as long as it is served. */
+const passing = (): KeptAddress => ({ address: newAddress(), keep: () => undefined });
+
+export async function servePage(ports: PagePorts, kept: KeptAddress = passing()): Promise<ServedPage> {
+  const { token, name, port: wanted } = kept.address;
   let port = 0;
   const page = opsPage(ports, { token, host: () => `${name}:${port}` });
   const servers = await serveLoopback(
+    wanted,
     (hostname, at) =>
       new Promise((resolve, reject) => {
         const starting = serve({ fetch: page.app.fetch, hostname, port: at }, () => resolve(starting));
@@ -30,6 +33,7 @@ export async function servePage(ports: PagePorts): Promise<ServedPage> {
       }),
   );
   port = portOf(servers[0]);
+  kept.keep(port);
   return {
     url: `http://${name}:${port}/?token=${token}`,
     close: async () => {
@@ -40,9 +44,9 @@ export async function servePage(ports: PagePorts): Promise<ServedPage> {
 }
 
 /** Both loopback addresses: a browser may try ::1 first, and who listened there on our port would be given the token. */
-async function serveLoopback(start: Serve): Promise<readonly [Server, ...Server[]]> {
+async function serveLoopback(wanted: number, start: Serve): Promise<readonly [Server, ...Server[]]> {
   for (let tries = 1; ; tries++) {
-    const server = await start('127.0.0.1', 0);
+    const server = await startAt(start, tries === 1 ? wanted : 0);
     try {
       return [server, await start('::1', portOf(server))];
     } catch (error) {
@@ -51,6 +55,16 @@ async function serveLoopback(start: Serve): Promise<readonly [Server, ...Server[
       await closeServer(server);
       if (tries === PORT_TRIES) throw error;
     }
+  }
+}
+
+/** A port that another has meanwhile is given up for a free one. */
+async function startAt(start: Serve, port: number): Promise<Server> {
+  try {
+    return await start('127.0.0.1', port);
+  } catch (error) {
+    if (port === 0 || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    return start('127.0.0.1', 0);
   }
 }
 

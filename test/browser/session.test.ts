@@ -1,7 +1,8 @@
-// One session on the page, in a browser, as it goes.
+// One session on the page, in a browser, as it goes: what is seen, what is done, and what happens when something is down.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { gate, reply, thinking, text, toolUse } from '../../worker/scripted-model/index.ts';
-import { openStage, type Stage } from '../support/stage.ts';
+import { fault, gate, reply, text, thinking, toolUse } from '../../worker/scripted-model/index.ts';
+import { axeFindings, openStage, shoot, type Stage } from '../support/stage.ts';
+import { until } from '../support/until.ts';
 
 let stage: Stage;
 beforeAll(async () => {
@@ -9,10 +10,8 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-const shots = process.env['SHOTS'];
-
-test('a session’s text is on the screen as it is said, and its calls as they run (O5)', async () => {
-  const hold = gate();
+test('text is on the screen as it is said, calls as they run, and nothing of it twice (O5)', async () => {
+  const { hold, release } = gate();
   const session = await stage.play('Look around.', [
     reply([
       thinking('I should look first.'),
@@ -24,23 +23,113 @@ test('a session’s text is on the screen as it is said, and its calls as they r
       toolUse('edit', { path: 'notes.md', old_string: 'First line.', new_string: 'A better line.\nAnd a second.' }),
       toolUse('read', { path: 'missing.txt' }),
     ]),
-    reply('This is said slowly, word by word, and then it goes on for a while.', {
-      hold: hold.hold,
-      holdAfterEvent: 4,
-      deltaChars: 20,
-    }),
+    reply('This is said slowly, and goes on for a while.', { hold, holdAfterEvent: 4, deltaChars: 20 }),
   ]);
   const { tab, problems, close } = await stage.visit(`/sessions/${session}`);
   await tab.getByText('This is said slowly').waitFor();
   expect(await tab.locator('#live .said.agent').textContent()).not.toContain('a while');
-  if (shots) await tab.screenshot({ path: `${shots}/live.png`, fullPage: true });
-  hold.release();
-  await tab.getByText('goes on for a while').waitFor();
+  release();
   await tab.locator('.ended.good').waitFor();
-  await tab.locator('.call.ok').first().waitFor();
-  expect(await tab.locator('#live li').count()).toBe(0);
-  for (const one of await tab.locator('.call > summary').all()) await one.click();
-  if (shots) await tab.screenshot({ path: `${shots}/session.png`, fullPage: true });
+  expect(await tab.getByText('This is said slowly, and goes on for a while.').count()).toBe(1);
+  await until(async () => (await tab.locator('#live li').count()) === 0);
+  for (const one of await tab.locator('.call > summary, .thinking > summary').all()) await one.click();
+  await tab.getByText('- First line.').waitFor();
+  await shoot(tab, 'session');
+  expect(await axeFindings(tab)).toEqual([]);
   expect(problems).toEqual([]);
+  await close();
+});
+
+test('what a died attempt said is struck and folded, and said why; the next attempt stands (O5)', async () => {
+  const { hold, release } = gate();
+  const session = await stage.play('Stumble.', [
+    fault({ cutAfterEvent: 5 }, 'These words never counted, for the line was cut.', {
+      deltaChars: 12,
+      hold,
+      holdAfterEvent: 5,
+    }),
+    reply('These do.'),
+  ]);
+  const { tab, close } = await stage.visit(`/sessions/${session}`);
+  await tab.getByText('These words').waitFor();
+  release();
+  await tab.getByText('These do.').waitFor();
+  const taken = tab.locator('.void');
+  expect(await taken.locator('summary').textContent()).toContain('Taken back, attempt 1');
+  await taken.locator('summary').click();
+  await shoot(tab, 'void');
+  await close();
+});
+
+test('the prompt, the 429 and the wait of a run that is parked are there before anything is stored (O5)', async () => {
+  const session = await stage.play('Wait for me.', [
+    fault({ status: 429, retryAfter: 3_600, message: 'slow down' }),
+    reply('At last.'),
+  ]);
+  const { tab, close } = await stage.visit(`/sessions/${session}`);
+  await tab.getByText('parked until').waitFor();
+  await tab.locator('.said.user', { hasText: 'Wait for me.' }).first().waitFor();
+  await tab.getByText('slow down').first().waitFor();
+  await shoot(tab, 'parked');
+  await tab.getByRole('button', { name: 'Resume' }).click();
+  await tab.getByText('At last.').waitFor();
+  await close();
+});
+
+test('a call that waits is decided on the page, with its input edited; a broken edit is refused before it is sent (O8)', async () => {
+  const session = await stage.play(
+    'Write it down.',
+    [reply([text('May I?'), toolUse('write', { path: 'asked.txt', content: 'one' })]), reply('Written.')],
+    { permissionMode: 'default' },
+  );
+  const { tab, problems, close } = await stage.visit(`/sessions/${session}`);
+  const form = tab.locator('.approval');
+  await form.waitFor();
+  await shoot(tab, 'approval');
+  expect(await axeFindings(tab)).toEqual([]);
+  await form.locator('textarea').fill('{"path": ');
+  await form.getByRole('button', { name: 'Allow' }).click();
+  await tab.getByText('the input is not JSON').waitFor();
+  await form.locator('textarea').fill('{"path": "asked.txt", "content": "two"}');
+  await form.getByRole('button', { name: 'Allow' }).click();
+  await tab.getByText('Written.').waitFor();
+  expect(await form.count()).toBe(0);
+  await tab.getByText('a person allowed it with another input').waitFor();
+  // The browser itself notes the answer to the broken edit.
+  expect(problems.filter((problem) => !problem.includes('400'))).toEqual([]);
+  await close();
+});
+
+test('a message that is sent waits on the screen until the session takes it, for every viewer (O8)', async () => {
+  const { hold, release } = gate();
+  const session = await stage.play('Begin.', [
+    reply('Working on it now.', { hold, holdAfterEvent: 4, deltaChars: 12 }),
+    reply('Done both.'),
+  ]);
+  const [one, other] = [await stage.visit(`/sessions/${session}`), await stage.visit(`/sessions/${session}`)];
+  await one.tab.getByText('Working').waitFor();
+  await one.tab.locator('#message').fill('And this too.');
+  await one.tab.getByRole('button', { name: 'Send', exact: true }).click();
+  await one.tab.locator('.pending', { hasText: 'And this too.' }).waitFor();
+  await other.tab.locator('.pending', { hasText: 'And this too.' }).waitFor();
+  release();
+  await one.tab.getByText('Done both.').waitFor();
+  await other.tab.getByText('Done both.').waitFor();
+  await until(async () => (await one.tab.locator('.pending').count()) === 0);
+  await one.close();
+  await other.close();
+});
+
+test('a viewer whose stream was cut catches up by itself, without a reload and without a gap (O10)', async () => {
+  const session = await stage.play('Say one.', [reply('First answer.'), reply('Second answer.')]);
+  const { tab, close } = await stage.visit(`/sessions/${session}`);
+  await tab.locator('.ended').waitFor();
+  await tab.evaluate('globalThis.mark = "kept"');
+  await tab.context().setOffline(true);
+  await stage.opened.sessions.send(session, 'Say two.');
+  await until(async () => (await stage.opened.sessions.result(session))?.run === 2);
+  await tab.context().setOffline(false);
+  await tab.getByText('Second answer.').waitFor();
+  expect([await tab.evaluate('globalThis.mark'), await tab.getByText('First answer.').count()]).toEqual(['kept', 1]);
   await close();
 });

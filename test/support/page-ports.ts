@@ -39,8 +39,10 @@ export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Stage
     list: async function* () {
       yield described;
     },
+    find: async () => ({ sessions: [described], next: null, counts: { [described.phase]: 1 }, total: '1' }),
     describe: (id) =>
       id === 's-1' ? Promise.resolve(described) : Promise.reject(new ClientProblem('no_session', `no session ${id}`)),
+    messages: () => Promise.resolve([]),
     head: () => Promise.resolve(view.head),
     live: () => live,
     waiting: (session, pending) => Promise.resolve({ ...pending, session, input: { path: 'a.txt' } }),

@@ -1,6 +1,7 @@
 // What a browser test plays on: the product's own server, worker and page on a data folder of its own, a scripted model in which each
 // session has a script of its own, and a browser. One for a file.
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium, type Browser, type BrowserContextOptions, type Page } from 'playwright-core';
@@ -120,4 +121,40 @@ async function visit(
   await tab.goto(entrance.href);
   await tab.goto(new URL(path, entrance).href);
   return { tab, problems, close: () => context.close() };
+}
+
+/** Rules that the page breaks, of any severity, in light and in dark (O11). */
+export async function axeFindings(tab: Page): Promise<readonly string[]> {
+  const found: string[] = [];
+  // The policy lets no script in but the page's own: the tool runs in a world beside it.
+  const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+  await tab.evaluate(source);
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await tab.emulateMedia({ colorScheme });
+    const violations = await tab.evaluate<Violation[]>('axe.run(document).then(({ violations }) => violations)');
+    for (const { id, nodes } of violations)
+      found.push(`${colorScheme}: ${id}: ${nodes.map(({ html }) => html).join(' ')}`);
+  }
+  await tab.emulateMedia({ colorScheme: 'light' });
+  return found;
+}
+
+type Violation = { readonly id: string; readonly nodes: readonly { readonly html: string }[] };
+
+/** Pictures for who looks at the page: wide and narrow, light and dark, in the folder that PAGE_SHOTS names. */
+export async function shoot(tab: Page, name: string): Promise<void> {
+  const folder = process.env['PAGE_SHOTS'];
+  if (!folder) return;
+  for (const [width, colorScheme] of [
+    [1_440, 'light'],
+    [1_440, 'dark'],
+    [390, 'light'],
+    [390, 'dark'],
+  ] as const) {
+    await tab.setViewportSize({ width, height: 900 });
+    await tab.emulateMedia({ colorScheme });
+    await tab.screenshot({ path: join(folder, `${name}-${width}-${colorScheme}.png`) });
+  }
+  await tab.setViewportSize({ width: 1_440, height: 900 });
+  await tab.emulateMedia({ colorScheme: 'light' });
 }

@@ -11,13 +11,14 @@ export function devCommand(program: Command, cli: Cli): void {
     .option(...CONFIG_OPTION)
     .action(async ({ config }: ConfigFlags) => {
       const { withStayingWorker } = await import('../with-staying-worker.ts');
-      const [{ servePage }, { pagePorts }] = await Promise.all([
+      const [{ servePage }, { pagePorts }, { keptAddress }] = await Promise.all([
         import('../../page/serve-page.ts'),
         import('../../page/ports.ts'),
+        import('../../page/page-address.ts'),
       ]);
       const status = await withStayingWorker(cli, { role: 'dev', config }, async ({ worker, opened }) => {
         const { target, folder } = opened;
-        const page = await servePage(pagePorts(opened, cli.env));
+        const page = await servePage(pagePorts(opened, cli.env), keptAddress(folder.root));
         const rows = [
           ['page', page.url],
           ['server', `${target.address}, namespace ${target.namespace}`],

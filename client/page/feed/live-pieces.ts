@@ -1,6 +1,7 @@
 // What a session says at this moment and has not stored yet, as pieces on the screen. A piece belongs to an attempt: when that is
 // stored the transcript has it, and when it dies it is taken back (L16). Pure: events in, changes out.
 import { plain } from '../../../activities/text.ts';
+import { hashOf } from '../../../activities/transcript/store/store.ts';
 import type { Told, Watched } from '../../../activities/live/events.ts';
 import type { Progress } from '../transcript/call-card.tsx';
 import { asking, drawPiece, lineHtml, type Piece, type Place, voidHtml, wrapped } from './draw-piece.tsx';
@@ -16,7 +17,7 @@ export type LivePieces = {
   /** How far a call is whose outcome is not stored. */
   progress(anchor: string): Progress | undefined;
   /** Calls that wait for a decision now. */
-  waits(anchors: ReadonlySet<string>): void;
+  waits(anchors: ReadonlySet<string>): readonly Change[];
   /** For who comes now. */
   readonly html: string;
 };
@@ -69,7 +70,8 @@ export function livePieces(
     return redraw(anchor);
   };
   const takeBack = (event: Extract<Watched, { type: 'tombstone' }>): Change[] => {
-    const gone = of(event);
+    // What a step appends was true all the time: the next attempt tells it again, in the same place.
+    const gone = of(event).filter(({ id }) => !id.startsWith(FACT));
     const said = gone.filter(({ stream: words, call }) => words ?? call).map(draw);
     const dropped = gone.flatMap(({ id }) => drop(id));
     if (event.retold || said.length === 0) return dropped;
@@ -116,8 +118,9 @@ export function livePieces(
         return drop(nameOf(event, 'ask'));
       default: {
         const html = lineHtml(event);
-        const key = event.type === 'user' ? event.id.replace(/[^\w-]/g, '_') : String(pieces.size);
-        return [put({ ...place(event), id: nameOf(event, `${event.type}-${key}`), html })];
+        const key = factKey(event);
+        const id = key === null ? nameOf(event, `${event.type}-${pieces.size}`) : `${FACT}${key}`;
+        return [put({ ...place(event), id, html })];
       }
     }
   };
@@ -125,12 +128,25 @@ export function livePieces(
     tell,
     progress,
     waits: (anchors) => {
+      const before = waiting;
       waiting = anchors;
+      return [...anchors, ...before].filter((one) => anchors.has(one) !== before.has(one)).flatMap(redraw);
     },
     get html() {
       return [...pieces.values()].map(draw).join('');
     },
   };
+}
+
+const FACT = 'fact-';
+
+/** Names what is told beside an attempt and outlives it: what its step appends, and why the next one waits. Null for what is its own. */
+function factKey(event: Watched): string | null {
+  if (event.type === 'user') return event.id.replace(/[^\w-]/g, '_');
+  if (event.type === 'transition') return `${event.iteration}-${event.reason}`;
+  if (event.type === 'retry') return `retry-${event.step}-${event.attempt}`;
+  if (event.type !== 'notice') return null;
+  return hashOf(Buffer.from(JSON.stringify(event.notice))).slice(0, 16);
 }
 
 const place = ({ step, attempt }: Place): Place => ({ step, attempt });

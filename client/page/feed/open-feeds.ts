@@ -1,26 +1,25 @@
-// The feeds that are open in this process: one for each session that somebody watches, however many watch it. It stays a while after the
+// The feeds that are open in this process: one for each thing that somebody watches, however many watch it. It stays a while after the
 // last one has gone, for a reload, and for whoever comes next.
-import type { SessionId } from '../../../workflows/contract/ids.ts';
-import type { PagePorts } from '../ports.ts';
-import { openSessionFeed, type SessionFeed } from './session-feed.ts';
-import type { Frame } from './standing.tsx';
 
-export type OpenFeeds = {
-  /** `leave` must be called once. Throws as `openSessionFeed` does. */
-  enter(session: SessionId): Promise<{ readonly feed: SessionFeed; leave(): void }>;
-  /** How many sessions are followed. */
+export type OpenFeeds<Key, Feed> = {
+  /** `leave` must be called once. Throws as opening it does. */
+  enter(key: Key): Promise<{ readonly feed: Feed; leave(): void }>;
+  /** How many are open. */
   readonly size: number;
   close(): void;
 };
 
 const LINGER_MS = 30_000;
 
-type Open = { readonly feed: Promise<SessionFeed>; watchers: number; closing: NodeJS.Timeout | null };
+type Open<Feed> = { readonly feed: Promise<Feed>; watchers: number; closing: NodeJS.Timeout | null };
 
-export function openFeeds(ports: PagePorts, frame: Frame, lingerMs = LINGER_MS): OpenFeeds {
-  const open = new Map<SessionId, Open>();
-  const shut = (session: SessionId, entry: Open): void => {
-    if (open.get(session) === entry) open.delete(session);
+export function openFeeds<Key, Feed extends { close(): void }>(
+  open: (key: Key) => Promise<Feed>,
+  lingerMs = LINGER_MS,
+): OpenFeeds<Key, Feed> {
+  const kept = new Map<Key, Open<Feed>>();
+  const shut = (key: Key, entry: Open<Feed>): void => {
+    if (kept.get(key) === entry) kept.delete(key);
     if (entry.closing) clearTimeout(entry.closing);
     void entry.feed.then(
       (feed) => feed.close(),
@@ -29,33 +28,45 @@ export function openFeeds(ports: PagePorts, frame: Frame, lingerMs = LINGER_MS):
   };
   return {
     get size() {
-      return open.size;
+      return kept.size;
     },
-    enter: async (session) => {
-      const entry: Open = open.get(session) ?? {
-        feed: openSessionFeed(ports, session, frame),
-        watchers: 0,
-        closing: null,
-      };
-      open.set(session, entry);
+    enter: async (key) => {
+      const entry: Open<Feed> = kept.get(key) ?? { feed: open(key), watchers: 0, closing: null };
+      kept.set(key, entry);
       if (entry.closing) clearTimeout(entry.closing);
       entry.closing = null;
       entry.watchers += 1;
+      let gone = false;
       const leave = (): void => {
+        if (gone) return;
+        gone = true;
         entry.watchers -= 1;
         if (entry.watchers > 0) return;
-        entry.closing = setTimeout(() => shut(session, entry), lingerMs);
+        entry.closing = setTimeout(() => shut(key, entry), lingerMs);
         entry.closing.unref();
       };
       try {
         return { feed: await entry.feed, leave };
       } catch (error) {
-        shut(session, entry);
+        shut(key, entry);
         throw error;
       }
     },
     close: () => {
-      for (const [session, entry] of open) shut(session, entry);
+      for (const [key, entry] of kept) shut(key, entry);
     },
   };
+}
+
+export async function withFeed<Key, Feed, T>(
+  feeds: OpenFeeds<Key, Feed>,
+  key: Key,
+  use: (feed: Feed) => Promise<T> | T,
+): Promise<T> {
+  const { feed, leave } = await feeds.enter(key);
+  try {
+    return await use(feed);
+  } finally {
+    leave();
+  }
 }

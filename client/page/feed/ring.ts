@@ -7,7 +7,9 @@ export type Change =
   | { readonly do: 'text'; readonly id: string; readonly text: string }
   /** Put in the place of the element of this id, or at the end of `into` where there is none. */
   | { readonly do: 'put'; readonly id: string; readonly into: string; readonly html: string }
-  | { readonly do: 'drop'; readonly id: string };
+  | { readonly do: 'drop'; readonly id: string }
+  /** The elements of `into`, by their ids, are to stand in this order. */
+  | { readonly do: 'order'; readonly into: string; readonly ids: readonly string[] };
 
 /** `at`: the place of a watcher that has been given these changes. */
 export type Changes = { readonly changes: readonly Change[]; readonly at: number };
@@ -73,3 +75,22 @@ export function changeRing(most = MOST): Ring {
 
 const sizeOf = (change: Change): number =>
   100 + (change.do === 'text' ? change.text.length : change.do === 'put' ? change.html.length : 0);
+
+/** An element with an id of its own, put where it belongs when it has changed. */
+export type Part = { readonly id: string; readonly into: string; readonly html: string };
+
+/** Puts what has changed of the parts since they were drawn, and takes away what is no longer among them. */
+export function frameChanges(drawn: Map<string, string>, parts: readonly Part[]): readonly Change[] {
+  const changes: Change[] = [];
+  for (const { id, into, html } of parts) {
+    if (drawn.get(id) === html) continue;
+    drawn.set(id, html);
+    changes.push({ do: 'put', id, into, html });
+  }
+  const ids = new Set(parts.map(({ id }) => id));
+  for (const id of [...drawn.keys()].filter((known) => !ids.has(known))) {
+    drawn.delete(id);
+    changes.push({ do: 'drop', id });
+  }
+  return changes;
+}

@@ -20,6 +20,7 @@ import {
   type PendingMessage,
   readApprovals,
   readBodies,
+  readPending,
   redrawFrame,
   refresh,
   standingOf,
@@ -77,6 +78,7 @@ export async function openSessionFeed(ports: PagePorts, session: SessionId, fram
   };
   await refresh(state, await ports.head(session).catch(() => seen.head));
   await readApprovals(state);
+  await readPending(state);
   for (const { id, html } of frame(standingOf(state))) state.drawn.set(id, html);
   const stop = new AbortController();
   const waker = wakener();

@@ -15,7 +15,7 @@ import { cardOf, isShown, type ItemContext, itemId, ItemView } from '../transcri
 import { type Item, type Items, transcriptItems } from '../transcript/items.ts';
 import { type Trouble, troubles } from './troubles.ts';
 import { ITEMS, type LivePieces } from './live-pieces.ts';
-import type { Change, Ring } from './ring.ts';
+import { type Change, frameChanges, type Part, type Ring } from './ring.ts';
 
 /** What there is to draw beside the transcript itself. */
 export type Standing = {
@@ -34,10 +34,8 @@ export type PendingMessage = { readonly id: MessageId; readonly text: string; re
 /** What attempts showed that died, each after so many items (L16). */
 export type Voided = { readonly after: number; readonly html: string };
 
-/** Draws what stands around the transcript: elements with ids, put where they belong when they have changed. */
-export type Frame = (
-  standing: Standing,
-) => readonly { readonly id: string; readonly into: string; readonly html: string }[];
+/** Draws what stands around the transcript. */
+export type Frame = (standing: Standing) => readonly Part[];
 
 export type State = {
   readonly session: SessionId;
@@ -159,22 +157,25 @@ export async function readApprovals(state: State): Promise<void> {
     state.trouble.set('store', reasonOf(error));
   }
   const anchors = new Set(pending.map(({ call }) => (call.split('+')[0] ?? '').replaceAll('.', '-')));
-  pieces.waits(anchors);
+  state.ring.push(...pieces.waits(anchors));
 }
 
-/** Puts what has changed of the frame, and takes away what it no longer has. */
 export function redrawFrame(state: State): void {
-  const parts = state.frame(standingOf(state));
-  const changes: Change[] = [];
-  for (const { id, into, html } of parts) {
-    if (state.drawn.get(id) === html) continue;
-    state.drawn.set(id, html);
-    changes.push({ do: 'put', id, into, html });
-  }
-  const ids = new Set(parts.map(({ id }) => id));
-  for (const id of [...state.drawn.keys()].filter((known) => !ids.has(known))) {
-    state.drawn.delete(id);
-    changes.push({ do: 'drop', id });
-  }
-  state.ring.push(...changes);
+  state.ring.push(...frameChanges(state.drawn, state.frame(standingOf(state))));
+}
+
+/** Messages that the session has and the transcript has not: a prompt whose first reply is still to come, and those that wait. */
+export async function readPending(state: State): Promise<void> {
+  if (state.seen.status !== 'open') return;
+  const known = new Set(state.items.all.flatMap(({ entry }) => (entry.kind === 'user' ? [entry.id] : [])));
+  const open = (await state.ports.messages(state.session)).filter(({ id }) => !known.has(id));
+  const bodies = await readBodies(
+    state,
+    open.map(({ id, body }) => ({ kind: 'user', id, body })),
+  );
+  state.pending = open.map(({ id, body, now }) => ({
+    id,
+    text: body.kind === 'text' ? body.text : (bodies.get(body.hash) ?? `(a prompt of ${body.bytes} bytes)`),
+    now: now ?? false,
+  }));
 }

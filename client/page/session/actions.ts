@@ -1,7 +1,10 @@
 // A person's words to a session: checked, sent, and answered in a sentence. Another may have been faster, and then it is said so.
 import { z } from 'zod';
+import { createLimit } from '../../../activities/async.ts';
+import { reasonOf } from '../../../activities/text.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { ClientProblem } from '../../problem.ts';
+import { count } from '../../units.ts';
 import { newMessageId } from '../../sessions/send.ts';
 import type { PendingMessage } from '../feed/standing.tsx';
 import type { PagePorts } from '../ports.ts';
@@ -60,6 +63,31 @@ export async function act(ports: PagePorts, session: SessionId, name: string, bo
   const action = actions[name];
   if (!action) throw new ClientProblem('refused', `there is no action ${name}`);
   return action(ports, session, body);
+}
+
+const several = z.object({
+  action: z.enum(['interrupt', 'resume', 'cancel']),
+  sessions: z.array(text).min(1).max(1_000),
+});
+
+/** At once on the way to the server. */
+const TOGETHER = 10;
+
+/** The same for each of many; a sentence that says how many it reached, and why not the rest. */
+export async function actOnMany(
+  ports: PagePorts,
+  body: unknown,
+): Promise<{ readonly said: string; readonly ok: boolean }> {
+  const { action, sessions } = read(several, body);
+  const few = createLimit(TOGETHER);
+  const asked = sessions.map((session) => few(() => ports[action](session)));
+  const failed = (await Promise.allSettled(asked)).flatMap((one) =>
+    one.status === 'rejected' ? [reasonOf(one.reason)] : [],
+  );
+  const done = sessions.length - failed.length;
+  const said = `Asked ${count(done, 'session')} to ${action}.`;
+  if (failed.length === 0) return { said, ok: true };
+  return { said: `${said} ${count(failed.length, 'session')} not: ${failed[0]}`, ok: false };
 }
 
 function read<T>(schema: z.ZodType<T>, body: unknown): T {

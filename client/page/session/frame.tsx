@@ -7,6 +7,7 @@ import { isUnderWay } from '../../sessions/info.ts';
 import { money, formatTokens } from '../../units.ts';
 import type { Frame, Standing } from '../feed/standing.tsx';
 import { Moment, Phase, htmlOf } from '../layout.tsx';
+import type { Trouble } from '../feed/troubles.ts';
 import { isReply } from '../transcript/items.ts';
 
 /** Where parts are put: containers of the session's page. */
@@ -22,15 +23,7 @@ export const sessionFrame: Frame = (standing) => {
   const { troubles, approvals, pending } = standing;
   const part = (id: string, into: string, node: unknown) => ({ id, into, html: htmlOf(node) });
   return [
-    ...troubles.map(({ kind, title, detail }) =>
-      part(
-        `trouble-${kind}`,
-        PLACES.banners,
-        <p class="banner" id={`trouble-${kind}`} role="alert">
-          <b>{title}</b> {plain(detail)}
-        </p>,
-      ),
-    ),
+    ...troubles.map((trouble) => part(`trouble-${trouble.kind}`, PLACES.banners, <Banner trouble={trouble} />)),
     part('figures', PLACES.state, <Figures standing={standing} />),
     ...approvals.map((approval) => part(approvalId(approval), PLACES.approvals, <ApprovalForm approval={approval} />)),
     part('steering', PLACES.controls, <Steering standing={standing} />),
@@ -40,12 +33,20 @@ export const sessionFrame: Frame = (standing) => {
         PLACES.pending,
         <li id={`pending-${id}`} class="pending">
           <pre class="said user">{plain(text.slice(0, 2_000))}</pre>
-          <p class="quiet">{now ? 'On its way, and interrupts what runs' : 'Waits for its turn'}</p>
+          <p class="quiet">{now ? 'On its way, and interrupts what runs' : 'Sent, and not in the transcript yet'}</p>
         </li>,
       ),
     ),
   ];
 };
+
+export function Banner({ trouble: { kind, title, detail } }: { readonly trouble: Trouble }) {
+  return (
+    <p class="banner" id={`trouble-${kind}`} role="alert">
+      <b>{title}</b> {plain(detail)}
+    </p>
+  );
+}
 
 /** The newest run that has a reply: its figures, and the session's. */
 function spent({ items }: Standing): {
@@ -189,13 +190,16 @@ export function ApprovalForm({
   const path = `/sessions/${session}`;
   const id = approvalId(approval);
   const key = linked ? `${session}-${id}` : id;
+  const title = (
+    <>
+      <b class="tool">{plain(tool.slice(0, 80))}</b>
+      {' waits for a decision '}
+      {linked ? <a href={path}>{plain(session)}</a> : null}
+    </>
+  );
   return (
     <section class="approval" id={key} aria-labelledby={`${key}-title`}>
-      <h3 id={`${key}-title`}>
-        <b class="tool">{plain(tool.slice(0, 80))}</b>
-        {' waits for a decision '}
-        {linked ? <a href={path}>{plain(session)}</a> : null}
-      </h3>
+      {linked ? <h3 id={`${key}-title`}>{title}</h3> : <h2 id={`${key}-title`}>{title}</h2>}
       <p class="quiet">
         {`${plain(reason.slice(0, 500))}. Denied by itself `}
         <Moment at={deadline} />

@@ -10,7 +10,8 @@ let resetting = false;
 
 /** The words under the cursor stay where they are, and what is open stays open. */
 function keepingPlace(change) {
-  const atEnd = innerHeight + scrollY >= document.documentElement.scrollHeight - 80;
+  const atEnd =
+    document.getElementById('items') !== null && innerHeight + scrollY >= document.documentElement.scrollHeight - 80;
   change();
   if (atEnd) scrollTo({ top: document.documentElement.scrollHeight });
 }
@@ -36,6 +37,10 @@ function replace(old, node) {
   if (old.matches('details[open]')) node.open = true;
   for (const one of node.querySelectorAll('details[id]')) if (opened.has(one.id)) one.open = true;
   const focus = focusIn(old);
+  for (const box of old.querySelectorAll('input[type=checkbox]:checked')) {
+    const same = node.querySelector(`input[value="${CSS.escape(box.value)}"]`);
+    if (same) same.checked = true;
+  }
   old.replaceWith(node);
   ready(node);
   focus?.(node);
@@ -54,7 +59,7 @@ function focusIn(old) {
   return (node) => {
     const next = same(node);
     if (!next) return;
-    if ('value' in active && active.tagName !== 'BUTTON') next.value = active.value;
+    if ('value' in active && active.tagName !== 'BUTTON' && active.type !== 'checkbox') next.value = active.value;
     if (next.tagName === 'SUMMARY' || next.matches('a,button,input,textarea,summary,[tabindex]'))
       next.focus({ preventScroll: true });
   };
@@ -65,8 +70,22 @@ function ready(node) {
   showTimes(node);
 }
 
+/** Moves only what stands elsewhere: an element that is moved loses the focus. */
+function order({ into, ids }) {
+  const container = document.getElementById(into);
+  let at = container?.firstElementChild ?? null;
+  for (const id of ids) {
+    const element = document.getElementById(id);
+    if (!element || element.parentElement !== container) continue;
+    if (element === at) at = at.nextElementSibling;
+    else if (container.moveBefore) container.moveBefore(element, at);
+    else container.insertBefore(element, at);
+  }
+}
+
 function apply(change) {
   if (change.do === 'put') return put(change);
+  if (change.do === 'order') return order(change);
   const element = document.getElementById(change.id);
   if (!element) return;
   if (change.do === 'drop') return element.remove();
@@ -77,7 +96,7 @@ function apply(change) {
 
 function listen() {
   if (source || document.hidden) return;
-  source = new EventSource(`${feed}?from=${encodeURIComponent(place)}`);
+  source = new EventSource(`${feed}${feed.includes('?') ? '' : '?'}from=${encodeURIComponent(place)}`);
   source.addEventListener('open', () => connected(true));
   source.addEventListener('error', () => connected(false));
   source.addEventListener('message', ({ data, lastEventId }) => {
@@ -140,6 +159,6 @@ if (feed) {
   addEventListener('pagehide', silence);
   addEventListener('pageshow', listen);
   listen();
-  if (!location.hash && !new URLSearchParams(location.search).has('at'))
+  if (document.getElementById('items') && !location.hash && !new URLSearchParams(location.search).has('at'))
     scrollTo({ top: document.documentElement.scrollHeight });
 }

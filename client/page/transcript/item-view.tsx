@@ -41,9 +41,9 @@ function Plain({ item: { entry, run, position }, context }: { readonly item: Ite
   switch (entry.kind) {
     case 'run_started':
       return (
-        <h3 class="run" id={`run-${run}`}>
+        <h2 class="run" id={`run-${run}`}>
           <a href={`#run-${run}`}>{`Run ${run}`}</a> <Moment at={entry.at} />
-        </h3>
+        </h2>
       );
     case 'user':
       return <Said who="user" text={userText(entry, context)} whole={`${at(context, position)}/text`} />;

@@ -14,7 +14,9 @@ test.each(['interrupt', 'resume', 'cancel'])('%s reaches the session, and it is 
 test('a message that was sent is shown as waiting until it is taken (O8)', async () => {
   const { post, text } = await stagedPage({ entries: [user('x')] });
   expect((await post('/sessions/s-1/send', { text: 'one more thing' })).status).toBe(200);
-  expect(await text('/sessions/s-1')).toContain('one more thing</pre><p class="quiet">Waits for its turn');
+  expect(await text('/sessions/s-1')).toContain(
+    'one more thing</pre><p class="quiet">Sent, and not in the transcript yet',
+  );
 });
 
 test('an edited input that is not JSON is refused before anything is sent (O8)', async () => {

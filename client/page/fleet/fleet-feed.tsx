@@ -1,0 +1,173 @@
+// All sessions as one view of them shows, looked at again and again for as long as somebody watches: one look for all who watch the same.
+import { pause } from '../../../activities/async.ts';
+import { plain, reasonOf } from '../../../activities/text.ts';
+import { StoreError } from '../../../activities/transcript/store/store.ts';
+import type { WaitingApproval } from '../../sessions/decide.ts';
+import type { SessionInfo } from '../../sessions/info.ts';
+import { shortTime } from '../../units.ts';
+import { changeRing, frameChanges, type Part, type Ring } from '../feed/ring.ts';
+import { type Trouble, troubles } from '../feed/troubles.ts';
+import { htmlOf, Moment, Phase, Reason } from '../layout.tsx';
+import type { PagePorts } from '../ports.ts';
+import type { Found } from './find-sessions.ts';
+import { ApprovalForm } from '../session/frame.tsx';
+import { Banner } from '../session/frame.tsx';
+
+export type FleetFeed = {
+  readonly ring: Ring;
+  readonly parts: readonly Part[];
+  readonly found: Found;
+  close(): void;
+};
+
+/** Milliseconds between looks. */
+const LOOK_MS = 2_000;
+/** Of the inbox. */
+const MOST_APPROVALS = 30;
+
+export const FLEET = { banners: 'banners', inbox: 'inbox', counts: 'counts', rows: 'rows' } as const;
+
+/** `view`: the query, and where its page begins, as the address has them. Throws ClientProblem for a query that is none. */
+export async function openFleetFeed(ports: PagePorts, view: string): Promise<FleetFeed> {
+  const asked = new URLSearchParams(view);
+  const [filter, after] = [asked.get('q') ?? '', asked.get('after')];
+  const ring = changeRing();
+  const trouble = troubles();
+  const drawn = new Map<string, string>();
+  const stop = new AbortController();
+  const look = async () => {
+    const found = await ports.find(filter, after);
+    return { found, approvals: await inbox(ports, trouble) };
+  };
+  let { found, approvals } = await look();
+  const draw = (): readonly Part[] => fleetParts({ found, approvals, troubles: trouble.list(), filter });
+  let parts = draw();
+  frameChanges(drawn, parts);
+  const goOn = async (): Promise<void> => {
+    while (await pause(LOOK_MS, stop.signal)) {
+      try {
+        ({ found, approvals } = await look());
+        trouble.set('server', null);
+      } catch (error) {
+        trouble.set('server', reasonOf(error));
+      }
+      parts = draw();
+      const changes = frameChanges(drawn, parts);
+      if (changes.length === 0) continue;
+      const ids = found.sessions.map(({ session }) => rowId(session));
+      ring.push(...changes, { do: 'order', into: FLEET.rows, ids });
+    }
+  };
+  void goOn();
+  return {
+    ring,
+    get parts() {
+      return parts;
+    },
+    get found() {
+      return found;
+    },
+    close: () => stop.abort(),
+  };
+}
+
+/** What waits for a person, the most urgent first. */
+async function inbox(
+  ports: Pick<PagePorts, 'approvals'>,
+  trouble: ReturnType<typeof troubles>,
+): Promise<readonly WaitingApproval[]> {
+  try {
+    const waiting = await ports.approvals();
+    trouble.set('store', null);
+    return waiting.toSorted((one, other) => one.deadline - other.deadline);
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    trouble.set('store', reasonOf(error));
+    return [];
+  }
+}
+
+type Fleet = {
+  readonly found: Found;
+  readonly approvals: readonly WaitingApproval[];
+  readonly troubles: readonly Trouble[];
+  readonly filter: string;
+};
+
+function fleetParts({ found, approvals, troubles: wrong, filter }: Fleet): readonly Part[] {
+  const part = (id: string, into: string, node: unknown): Part => ({ id, into, html: htmlOf(node) });
+  const shown = approvals.slice(0, MOST_APPROVALS);
+  return [
+    ...wrong.map((trouble) => part(`trouble-${trouble.kind}`, FLEET.banners, <Banner trouble={trouble} />)),
+    part('inbox-count', FLEET.inbox, <InboxTitle waiting={approvals.length} shown={shown.length} />),
+    ...shown.map((approval) => {
+      const form = <ApprovalForm approval={approval} linked />;
+      return part(`${approval.session}-approval-${approval.call.replace(/[^\w-]/g, '-')}`, FLEET.inbox, form);
+    }),
+    part('phases', FLEET.counts, <Counts found={found} filter={filter} />),
+    ...found.sessions.map((session) => part(rowId(session.session), FLEET.rows, <Row session={session} />)),
+  ];
+}
+
+const rowId = (session: string): string => `row-${session}`;
+
+function InboxTitle({ waiting, shown }: { readonly waiting: number; readonly shown: number }) {
+  const more = waiting > shown ? `, the ${shown} most urgent are below` : '';
+  return (
+    <h2 id="inbox-count" class={waiting > 0 ? 'warn' : 'quiet'}>
+      {waiting === 0 ? 'Nothing waits for a decision' : `${waiting} waiting for a decision${more}`}
+    </h2>
+  );
+}
+
+const PHASES = ['running', 'waiting_approval', 'parked', 'idle', 'closed'] as const;
+const names: Readonly<Record<(typeof PHASES)[number], string>> = {
+  running: 'running',
+  waiting_approval: 'waiting',
+  parked: 'parked',
+  idle: 'idle',
+  closed: 'closed',
+};
+
+function Counts({ found, filter }: { readonly found: Found; readonly filter: string }) {
+  return (
+    <nav class="tabs" id="phases" aria-label="Sessions by phase">
+      <a href="/" {...(filter === '' ? { 'aria-current': 'page' } : {})}>{`all ${found.total}`}</a>
+      {PHASES.map((phase) => (
+        <a
+          href={`/?q=${encodeURIComponent(`phase:${phase}`)}`}
+          {...(filter === `phase:${phase}` ? { 'aria-current': 'page' } : {})}
+        >
+          {`${names[phase]} ${found.counts[phase] ?? 0}`}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+function Row({ session }: { readonly session: SessionInfo }) {
+  const { session: id, title, runs, last, startedAt, closedAt, cwd } = session;
+  const name = plain(title) || '(no title)';
+  return (
+    <tr id={rowId(id)} data-row>
+      <td class="pick">
+        <input type="checkbox" name="session" value={id} aria-label={`Select ${name}`} />
+      </td>
+      <td class="task">
+        <a href={`/sessions/${encodeURIComponent(id)}`}>{name}</a>
+        <small>{`${plain(id)} · ${plain(cwd)}`}</small>
+      </td>
+      <td data-label="Phase">
+        <Phase session={session} />
+      </td>
+      <td data-label="Runs">{runs}</td>
+      <td data-label="Last">
+        <Reason reason={last?.terminal.reason ?? null} />
+      </td>
+      <td data-label="Begun">
+        <Moment at={startedAt} />
+        {closedAt === null ? null : <small>{`ended after ${shortTime(closedAt - startedAt)}`}</small>}
+      </td>
+    </tr>
+  );
+}

@@ -1,0 +1,88 @@
+// All sessions on the page, in a browser.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { axeFindings, openStage, shoot, type Stage } from '../support/stage.ts';
+import { until } from '../support/until.ts';
+
+let stage: Stage;
+beforeAll(async () => {
+  stage = await openStage();
+});
+afterAll(() => stage.close());
+
+test('a row changes in place as its session does, and the one that has the focus keeps it (O4 O11)', async () => {
+  const { hold, release } = gate();
+  const session = await stage.play('Count the lamps.', [reply('I count them.', { hold })]);
+  await stage.play('Paint the fence.', [reply('Painted.')]);
+  const { tab, problems, close } = await stage.visit('/');
+  const row = tab.locator(`#row-${session}`);
+  await row.getByText('running').waitFor();
+  await row.getByRole('link').focus();
+  release();
+  await row.getByText('completed').waitFor();
+  expect(await tab.evaluate('document.activeElement.textContent')).toBe('Count the lamps.');
+  const late = await stage.play('A new one.', [reply('New.')]);
+  await tab.locator(`#row-${late}`).waitFor();
+  expect(await tab.locator('#rows tr').first().getAttribute('id')).toBe(`row-${late}`);
+  await tab.locator('#phases', { hasText: 'idle 3' }).waitFor();
+  await shoot(tab, 'fleet');
+  expect(await axeFindings(tab)).toEqual([]);
+  expect(problems).toEqual([]);
+  await close();
+});
+
+test('what waits for a person is on top of all sessions, and decided there (O4 O8)', async () => {
+  const session = await stage.play(
+    'Ask me first.',
+    [reply([toolUse('bash', { command: 'touch made.txt' })]), reply('Fine, I did not.')],
+    { permissionMode: 'default' },
+  );
+  const { tab, close } = await stage.visit('/');
+  const form = tab.locator('#inbox .approval');
+  await form.getByText('touch made.txt').waitFor();
+  await shoot(tab, 'inbox');
+  await form.locator('input[name=reason]').fill('not today');
+  await form.getByRole('button', { name: 'Deny' }).click();
+  await tab.getByText('Nothing waits for a decision').waitFor();
+  await until(async () => (await stage.opened.sessions.result(session))?.text === 'Fine, I did not.');
+  await close();
+});
+
+test('many sessions are stopped at once, and the question names how many (O4)', async () => {
+  const { hold, release } = gate();
+  for (const task of ['Long one.', 'Long two.']) await stage.play(task, [reply('Going on', { hold })]);
+  const { tab, close } = await stage.visit('/?q=phase:running');
+  await until(async () => (await tab.locator('#rows tr').count()) === 2);
+  await tab.locator('#all').check();
+  const asked: string[] = [];
+  tab.on('dialog', (dialog) => {
+    asked.push(dialog.message());
+    void dialog.accept();
+  });
+  await tab.getByRole('button', { name: 'Interrupt' }).click();
+  await tab.getByText('Asked 2 sessions to interrupt.').waitFor();
+  expect(asked).toEqual(['Interrupt 2 sessions?']);
+  await until(async () => (await tab.locator('#rows tr').count()) === 0);
+  release();
+  await close();
+});
+
+test('the keyboard reaches everything, and `?` lists the keys (O11)', async () => {
+  const { tab, close } = await stage.visit('/');
+  await tab.keyboard.press('?');
+  await tab.locator('#keys[open]').waitFor();
+  await tab.keyboard.press('Escape');
+  await tab.keyboard.press('/');
+  expect(await tab.evaluate('document.activeElement.id')).toBe('search');
+  await tab.keyboard.type('lamps');
+  await tab.keyboard.press('Enter');
+  await until(async () => (await tab.locator('#rows tr').count()) === 1);
+  await tab.keyboard.press('j');
+  await tab.keyboard.press('Enter');
+  await tab.getByText('I count them.').waitFor();
+  await tab.waitForLoadState();
+  await tab.keyboard.press('g');
+  await tab.keyboard.press('f');
+  await tab.getByRole('heading', { name: 'Sessions' }).waitFor();
+  await close();
+});
