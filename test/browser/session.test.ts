@@ -70,6 +70,7 @@ test('the prompt, the 429 and the wait of a run that is parked are there before 
   await tab.getByText('parked until').waitFor();
   await tab.locator('.said.user', { hasText: 'Wait for me.' }).first().waitFor();
   await tab.getByText('slow down').first().waitFor();
+  expect(await tab.getByText('Nothing is stored yet.').isVisible()).toBe(false);
   await shoot(tab, 'parked');
   await tab.getByRole('button', { name: 'Resume' }).click();
   await tab.getByText('At last.').waitFor();

@@ -106,7 +106,7 @@ function lineText(event: Exclude<Line, { type: 'user' | 'transition' }>): string
     case 'notice':
       return noticeText(event.notice);
     case 'retry':
-      return `Failed ${count(event.failures, 'time')}, tried again after ${shortTime(event.delayMs)}: ${plain(event.error.slice(0, 500))}`;
+      return `Failed ${count(event.failures, 'time')}, the next try comes after ${shortTime(event.delayMs)}: ${plain(event.error.slice(0, 500))}`;
     case 'compaction_start':
       return event.trigger === 'auto' ? 'Compacting' : 'Too long: compacting';
     case 'compaction_end':
