@@ -16,7 +16,7 @@ import { died, settle } from './model/settle.ts';
 import { endWithout, observableMessage } from './model/store-reply.ts';
 import type { ModelStep } from './model/step.ts';
 import type { RunConfig } from './configuration.ts';
-import { isForgotten, stepRecord } from './step-record.ts';
+import { isForgotten, ownHeads, stepRecord } from './step-record.ts';
 import type { Entry } from './transcript/log/entries.ts';
 import type { Extended } from './transcript/transcripts.ts';
 import { noSpend } from '../workflows/contract/loop.ts';
@@ -26,12 +26,14 @@ import { lastReply, type View } from './transcript/view/view.ts';
 export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => Promise<ModelResult> {
   const checks = answerChecks();
   const prompts = promptHooks(deps);
+  const heads = ownHeads();
   return async (attempt, input) => {
     const config = await deps.config(input.config);
     refuseScripted(deps, config);
     refuseWithoutHooks(deps, config);
     const record = stepRecord<ModelResult>(deps.store, attempt, config.chain, input);
-    const known = await record.read(isForgotten(attempt));
+    // Nobody has made the step after a head that this worker has just written: the create says so if someone has (W2).
+    const known = heads.isNew(attempt, input.head) ? null : await record.read(isForgotten(attempt));
     const live = opened(deps, attempt, input, known);
     return orDied(live, async () => {
       const given = await deps.transcripts.extend(attempt.session, input.head, input.append);
@@ -55,10 +57,9 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
       const base = prepare(deps, given, collected);
       const chosen = chosenModel(config, input.model);
       const answer = checks(config.outputSchema);
-      return await finish(
-        live,
-        await reply({ deps, attempt, input, config, chosen, answer, live, base, record, tries }),
-      );
+      const result = await reply({ deps, attempt, input, config, chosen, answer, live, base, record, tries });
+      heads.wrote(attempt, record.own());
+      return await finish(live, result);
     });
   };
 }

@@ -3,7 +3,9 @@
 // A step that a reset schedules again finds the record too. A record with a head happened, and stays. A record without one (it failed,
 // it was stopped) ended with its run, and the step gets another try under the next number.
 import { createHash, randomUUID } from 'node:crypto';
+import type { Hash, SessionId } from '../workflows/contract/ids.ts';
 import type { Attempt } from './attempt.ts';
+import { RecentMap } from './recent-map.ts';
 import { keySegment, type Created, type Store } from './transcript/store/store.ts';
 
 export type StepRecord<Result> = {
@@ -14,6 +16,8 @@ export type StepRecord<Result> = {
     result: Result,
     ...blobs: readonly Uint8Array[]
   ): Promise<{ readonly result: Result; readonly first: boolean }>;
+  /** What this attempt has recorded, as the first. */
+  own(): Result | null;
 };
 
 type Recorded<Result> = {
@@ -36,6 +40,7 @@ export function stepRecord<Result>(
     .digest('hex');
   /** The number of this step's try, from 1: those before it are over. */
   let at = 1;
+  let own: Result | null = null;
   const key = (): string => `steps/${keySegment(session)}/${digest}${at === 1 ? '' : `.${at}`}`;
   const counts = (found: Recorded<Result>): boolean => found.run === run || stays(found.result);
   return {
@@ -52,8 +57,37 @@ export function stepRecord<Result>(
       const bytes = new TextEncoder().encode(JSON.stringify(mine));
       for (; ; at += 1) {
         const found = foundBy(await store.writeStep({ key: key(), bytes, blobs }), mine);
-        if (counts(found)) return { result: found.result, first: found.nonce === mine.nonce };
+        if (!counts(found)) continue;
+        const first = found.nonce === mine.nonce;
+        if (first) own = result;
+        return { result: found.result, first };
       }
+    },
+    own: () => own,
+  };
+}
+
+/** Which step needs no look for its record: the first attempt at the first step after a head that this very worker wrote last. */
+export type OwnHeads = {
+  /** Said once of a head: a step that comes a second time may have been made. Never after a reset or a handover, which are other runs. */
+  isNew(attempt: Attempt, head: Hash | null): boolean;
+  wrote(attempt: Attempt, result: object | null): void;
+};
+
+/** Sessions that are remembered; one that was forgotten costs a look. */
+const SESSIONS = 1_000;
+
+export function ownHeads(): OwnHeads {
+  const last = new RecentMap<SessionId, string>(SESSIONS);
+  const name = ({ run }: Attempt, head: unknown): string => `${run} ${String(head)}`;
+  return {
+    isNew: (attempt, head) => {
+      const isLast = last.get(attempt.session) === name(attempt, head);
+      last.delete(attempt.session);
+      return isLast && attempt.number === 1;
+    },
+    wrote: (attempt, result) => {
+      if (result && 'head' in result) last.set(attempt.session, name(attempt, result.head));
     },
   };
 }

@@ -48,7 +48,7 @@ export async function createDeps(
   const { storePlace, dataDir, access, defaults, tools = [], env } = settings;
   const redact = redactor(env);
   const log: Log = (level, message, fields) => settings.log(level, redact(message), redacted(fields, redact));
-  const { store } = openStore(storePlace, dataDir);
+  const { store, ofHost } = openStore(storePlace, dataDir);
   const sandbox = await probeSandbox({ places: findPlaces(env) });
   const registry = await registryOf(builtinTools({ sandbox, dataDir }), tools, log);
   const hooks = hookRunner(settings.hooks ?? {}, {
@@ -65,7 +65,7 @@ export async function createDeps(
     config: configReader(store),
     model: access.model,
     scripted: access.scripted,
-    tools: callRunner(store, registry, hooks),
+    tools: callRunner(store, registry, hooks, { ofHost }),
     hooks,
     attachments: createAttachments(settings.attachments ?? [], log),
     afterStop: settings.afterStop ?? [],

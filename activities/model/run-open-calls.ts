@@ -51,8 +51,8 @@ async function runCall(
   const { deps, attempt, input, config, live } = step;
   const key = callKey(config.chain, head, block.index);
   const port = { iteration: input.iteration, say: live.write };
-  // Only calls that were judged to change something run at once.
-  const given = { safe: false, context: input.context };
+  // Only calls that were judged to change something run at once, and only of a reply that this attempt was the first to store.
+  const given = { safe: false, fresh: true, context: input.context };
   try {
     const done = await deps.tools.claimed(config, block, key, attempt, port, given);
     return 'ask' in done ? null : { ran: done.facts };

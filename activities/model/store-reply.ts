@@ -11,6 +11,7 @@ import type { CallRunner, EarlyOutcome, CallBlock } from '../tools/call/call-por
 import type { LiveWriter } from '../live/events.ts';
 import type { RunConfig } from '../configuration.ts';
 import { aboutRun } from '../log.ts';
+import { isForgotten } from '../step-record.ts';
 import type { Entry, ReplyEntry } from '../transcript/log/entries.ts';
 import { finalText } from '../transcript/view/result.ts';
 import { fitOutcomes } from '../transcript/view/append.ts';
@@ -57,6 +58,8 @@ export async function storeReply(step: ModelStep, storing: Storing): Promise<Sto
     live.write({ type: 'reply', iteration: input.iteration, stopReason: message.stop_reason, fate });
     return { result, first };
   }
+  // Of a stop that this attempt knows nothing of: the next attempt looks what became of it.
+  if (isForgotten(attempt)(result)) throw givenUp(attempt);
   return { result: await anothers(live, result), first };
 }
 

@@ -1,8 +1,9 @@
 // What a step came to, found again: by another attempt, by its own repeated write, and after a reset.
 import { expect, test } from 'vitest';
-import { isForgotten, stepRecord } from '../../activities/step-record.ts';
+import { isForgotten, ownHeads, stepRecord } from '../../activities/step-record.ts';
 import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
 import type { Store } from '../../activities/transcript/store/store.ts';
+import type { Hash } from '../../workflows/contract/ids.ts';
 import { fakeAttempt } from '../support/bench-deps.ts';
 
 type Result = { readonly kind: string; readonly head?: string; readonly n?: number };
@@ -48,4 +49,30 @@ test('an attempt that nobody stops passes over the stop that its server has lost
   expect(await of('r1').read(isForgotten(attempt))).toBeNull();
   attempt.abort('stop');
   expect(await of('r1').read(isForgotten(attempt))).toEqual({ kind: 'nothing' });
+});
+
+test('only the first step after a head that this worker wrote, in the same run, is not looked for (W2)', () => {
+  const heads = ownHeads();
+  const attempt = fakeAttempt();
+  const [one, two] = ['1', '2'].map((digit) => digit.repeat(64) as Hash);
+  expect(heads.isNew(attempt, null)).toBe(false);
+  heads.wrote(attempt, { kind: 'message', head: one });
+  expect(heads.isNew({ ...attempt, run: 'after a reset' }, one ?? null)).toBe(false);
+  heads.wrote(attempt, { kind: 'message', head: one });
+  expect(heads.isNew({ ...attempt, number: 2 }, one ?? null)).toBe(false);
+  heads.wrote(attempt, { kind: 'message', head: one });
+  expect(heads.isNew(attempt, two ?? null)).toBe(false);
+  heads.wrote(attempt, { kind: 'message', head: one });
+  expect(heads.isNew(attempt, one ?? null)).toBe(true);
+  expect(heads.isNew(attempt, one ?? null)).toBe(false);
+  heads.wrote(attempt, { kind: 'nothing' });
+  expect(heads.isNew(attempt, one ?? null)).toBe(false);
+});
+
+test('a record says what its own attempt has recorded, and nothing of what another did (W2)', async () => {
+  const { of } = steps();
+  const [first, second] = [of('r1'), of('r1')];
+  await first.record(message);
+  await second.record({ ...message, n: 2 });
+  expect([first.own(), second.own()]).toEqual([message, null]);
 });

@@ -12,6 +12,19 @@ import { FAULTS, faultyProxy, type Fault, type Passing } from '../support/faulty
 import { BUCKET, S3_KEYS } from '../support/s3-gateway.ts';
 import { sharedStore, useS3Keys } from '../support/shared-store.ts';
 import { tempDir } from '../support/temp-dir.ts';
+import { loadView } from '../../activities/transcript/view/view.ts';
+import {
+  callBlock,
+  outcome,
+  outcomes,
+  reply,
+  runStarted,
+  session,
+  stored,
+  textBlock,
+  transition,
+  user,
+} from '../support/transcript.ts';
 
 beforeAll(useS3Keys);
 
@@ -74,7 +87,7 @@ describe('bytes that are wrong (F8 W1)', () => {
       'keys/claims/s-1/a',
       bytesOf('junk'),
     );
-    await expect(store.read('claims/s-1/a')).rejects.toMatchObject({
+    await expect(sharedStore({ prefix }).read('claims/s-1/a')).rejects.toMatchObject({
       problem: 'corrupt',
       message: expect.stringContaining(`s3://${BUCKET}/${prefix}/keys/claims/s-1/a`) as string,
     });
@@ -163,6 +176,62 @@ describe('what cannot work says what to do (W1)', () => {
       expect(storePlaceProblem(place)).toContain('give s3://bucket/prefix');
     },
   );
+});
+
+describe('few requests (W2)', () => {
+  test('a step takes two requests, and what this process created or found is not asked for again', async () => {
+    const { endpoint, passed } = await faultyProxy(inject('s3Endpoint'));
+    const store = sharedStore({ endpoint });
+    await store.identity();
+    passed.length = 0;
+    const key = 'steps/s-1/a';
+    await store.writeStep({ key, bytes: bytesOf('facts'), blobs: [bytesOf('segment')] });
+    expect(passed.map(({ method }) => method)).toEqual(['PUT', 'PUT']);
+    expect(textOf(await store.read(key))).toBe('facts');
+    expect(await store.create(key, bytesOf('others'))).toEqual({ kind: 'existing', bytes: bytesOf('facts') });
+    expect(passed).toHaveLength(2);
+  });
+
+  test('a view of 1,000 entries is read cold with a request for each segment, a page of 64 at a time', async () => {
+    const prefix = randomUUID();
+    const turns = Array.from({ length: 250 }, (_, n) => [
+      reply([textBlock(`Step ${n}.`), callBlock(`c${n}`, { path: 'notes.txt' })], { at: n }),
+      outcomes(outcome(1, `${n} `.padEnd(1_500, 'line of a file, '))),
+      transition(n, 'next_turn'),
+      user(`Note ${n}.`),
+    ]);
+    const { head } = await stored(sharedStore({ prefix }), [runStarted(1), user('go')], ...turns);
+    const { endpoint, passed } = await faultyProxy(inject('s3Endpoint'), { delayMs: 10 });
+    const cold = sharedStore({ endpoint, prefix });
+    await cold.identity();
+    passed.length = 0;
+    const began = performance.now();
+    expect((await loadView(cold, session, head)).length).toBe(1_002);
+    const taken = performance.now() - began;
+    expect(passed).toHaveLength(251);
+    console.info(`1,000 entries from a bucket, 10 ms a request: ${taken.toFixed(0)} ms cold`);
+  });
+
+  test('a step takes the time of two requests', async () => {
+    const { endpoint } = await faultyProxy(inject('s3Endpoint'), { delayMs: 10 });
+    const store = sharedStore({ endpoint });
+    await store.identity();
+    const steps: number[] = [];
+    const requests: number[] = [];
+    const timed = async (times: number[], work: () => Promise<unknown>): Promise<void> => {
+      const began = performance.now();
+      await work();
+      times.push(performance.now() - began);
+    };
+    for (let n = 0; n < 20; n += 1) {
+      const blobs = [bytesOf(`segment ${n}`)];
+      await timed(steps, () => store.writeStep({ key: `steps/s-1/${n}`, bytes: bytesOf('facts'), blobs }));
+      await timed(requests, () => store.put(bytesOf(`value ${n}`)));
+    }
+    const median = (times: readonly number[]): number => times.toSorted((a, b) => a - b)[10] ?? 0;
+    console.info(`10 ms a request: one ${median(requests).toFixed(0)} ms, a step ${median(steps).toFixed(0)} ms (medians)`);
+    expect(median(steps)).toBeLessThan(3 * median(requests));
+  });
 });
 
 describe('the values kept on this machine (W2)', () => {

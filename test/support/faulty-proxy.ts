@@ -14,6 +14,8 @@ export const FAULTS = [
 export type Fault = (typeof FAULTS)[number];
 
 export type Passing = { readonly method: string; readonly path: string };
+/** `bytes`: of both bodies, once it was answered. */
+type Passed = Passing & { bytes: number };
 
 /** `fault`: what becomes of a request; null: it passes. `delayMs` is waited before each. */
 export async function faultyProxy(
@@ -23,11 +25,13 @@ export async function faultyProxy(
     delayMs = 0,
   }: { readonly fault?: (passing: Passing) => Fault | null; readonly delayMs?: number } = {},
 ) {
-  const passed: Passing[] = [];
+  const passed: Passed[] = [];
   const server = createServer((incoming, outgoing) => {
-    const passing = { method: incoming.method ?? '', path: new URL(incoming.url ?? '/', target).pathname };
+    const bytes = Number(incoming.headers['content-length'] ?? 0);
+    const passing: Passed = { method: incoming.method ?? '', path: new URL(incoming.url ?? '/', target).pathname, bytes };
     passed.push(passing);
-    setTimeout(() => pass(target, incoming, outgoing, fault(passing)), delayMs);
+    const count = (more: number): void => void (passing.bytes += more);
+    setTimeout(() => pass({ target, incoming, outgoing, count }, fault(passing)), delayMs);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {
@@ -45,7 +49,14 @@ const ERRORS: Partial<Record<Fault, readonly [number, string]>> = {
   '409': [409, 'ConditionalRequestConflict'],
 };
 
-function pass(target: string, incoming: IncomingMessage, outgoing: ServerResponse, fault: Fault | null): void {
+type Exchange = {
+  readonly target: string;
+  readonly incoming: IncomingMessage;
+  readonly outgoing: ServerResponse;
+  count(bytes: number): void;
+};
+
+function pass({ target, incoming, outgoing, count }: Exchange, fault: Fault | null): void {
   const error = fault ? ERRORS[fault] : undefined;
   if (fault === 'reset before') return void incoming.socket.destroy();
   if (error) {
@@ -63,6 +74,7 @@ function pass(target: string, incoming: IncomingMessage, outgoing: ServerRespons
       if (fault === 'reset after') return void incoming.socket.destroy();
       outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
       const body = Buffer.concat(parts);
+      count(body.length);
       if (fault === 'wrong bytes') return void outgoing.end(body.map((byte) => byte ^ 1));
       if (fault !== 'cut answer' || body.length === 0) return void outgoing.end(body);
       outgoing.write(body.subarray(0, body.length >> 1), () => incoming.socket.destroy());

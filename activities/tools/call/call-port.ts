@@ -55,9 +55,13 @@ export type CallRunner = {
   ): Promise<EarlyOutcome | { readonly ask: Ask }>;
 };
 
-/** `safe`: as it was judged with its reply. `mayHaveBegun`: an earlier activity may have. */
+/**
+ * `safe`: as it was judged with its reply. `mayHaveBegun`: an earlier activity may have. `fresh`: this attempt has just stored the reply,
+ * as the first, so that nothing is recorded of its calls.
+ */
 export type CallGiven = {
   readonly safe: boolean;
+  readonly fresh?: boolean;
   readonly context?: ToolContextState | undefined;
   readonly decision?: Decision | undefined;
   readonly mayHaveBegun?: boolean;

@@ -1,6 +1,8 @@
 // Tells the model about a call that was started once and has no result (L40): what is known, and no more.
-import type { Host } from '../../process/host.ts';
-import type { Stopped, Taken } from './journal.ts';
+import type { CallKey } from '../../../workflows/contract/ids.ts';
+import { callIdOf } from '../../process/environment.ts';
+import { readChild, type Stopped, type Taken } from './journal.ts';
+import type { Workbench } from './workbench.ts';
 import type { Killed } from '../../process/kill-tree.ts';
 import type { AbortCause } from '../tool.ts';
 
@@ -8,9 +10,14 @@ import type { AbortCause } from '../tool.ts';
 export type TakenReport = { readonly ran: boolean; readonly text: string };
 
 /** Ends what is left of earlier attempts, when they ran here. */
-export async function endLeftovers({ claim, child, stopped }: Taken, callId: string, host: Host): Promise<Leftovers> {
+export async function endLeftovers(
+  { ofHost, host, session }: Pick<Workbench, 'ofHost' | 'host' | 'session'>,
+  key: CallKey,
+  { claim, generation, stopped }: Taken,
+): Promise<Leftovers> {
   if (!host.isHere(claim.host)) return { here: false, mayGoOn: false };
-  const killed = await host.endTree({ callId, ...(child === undefined ? {} : { leader: child }) });
+  const leader = await readChild(ofHost, { session, key }, generation);
+  const killed = await host.endTree({ callId: callIdOf(key), ...(leader && { leader }) });
   const hasEnded = stopped !== undefined && stopped.hung !== true;
   const liveness = host.liveness(claim.host);
   const mayGoOn = !hasEnded && liveness !== 'dead';

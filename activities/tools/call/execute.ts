@@ -47,7 +47,7 @@ export async function executeEarly(bench: Workbench, call: CallRequest, run: Ear
 export async function executeCall(bench: Workbench, call: CallRequest, run: CallRun): Promise<Done | Void | Asked> {
   const { store, session } = bench;
   const own = { session, key: run.key };
-  const state = await readCall(store, own);
+  const state = run.fresh ? ({ kind: 'open' } as const) : await readCall(store, own);
   if (state.kind === 'ended') return { kind: 'done', ...state.recorded };
   const began = performance.now();
   // A call that was started once, by whatever activity, is not judged anew: a check, a hook or a person could not undo it.

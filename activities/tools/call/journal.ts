@@ -50,7 +50,6 @@ export type Taken = {
   /** Which start it was, from 1. */
   readonly generation: number;
   readonly claim: Claim;
-  readonly child?: ChildRecord;
   readonly stopped?: Stopped;
 };
 
@@ -110,27 +109,31 @@ export async function findClaim(store: Store, call: JournaledCall): Promise<Take
 }
 
 async function known(store: Store, call: JournaledCall, claim: Claim, generation: number): Promise<Taken> {
-  const [child, stopped] = await Promise.all([
-    store.read(path(call, 'child', generation)),
-    store.read(path(call, 'stopped', generation)),
-  ]);
+  const stopped = await store.read(path(call, 'stopped', generation));
   return {
     kind: 'taken',
     generation,
     claim,
-    ...(child === null ? {} : { child: decode(child) as ChildRecord }),
     ...(stopped === null ? {} : { stopped: decode(stopped) as Stopped }),
   };
 }
 
-/** Announces the process group a claimed call runs in, so that a later attempt can end what is left of it. */
+/**
+ * Announces the process group a claimed call runs in, so that a later attempt on this machine, which `ofHost` is of, can end what is left
+ * of it.
+ */
 export async function recordChild(
-  store: Store,
+  ofHost: Store,
   call: JournaledCall,
   child: ChildRecord,
   generation = 1,
 ): Promise<void> {
-  await store.create(path(call, 'child', generation), encode(child));
+  await ofHost.create(path(call, 'child', generation), encode(child));
+}
+
+export async function readChild(ofHost: Store, call: JournaledCall, generation: number): Promise<ChildRecord | null> {
+  const bytes = await ofHost.read(path(call, 'child', generation));
+  return bytes === null ? null : (decode(bytes) as ChildRecord);
 }
 
 export async function recordStopped(

@@ -5,7 +5,6 @@ import type { Decision } from '../../../workflows/contract/activities.ts';
 import { questionHash } from '../../../workflows/contract/ids.ts';
 import { askAgain, editedInput, storedInput, withApproval, type Chosen } from './approval.ts';
 import { checkCall } from './check-call.ts';
-import { callIdOf } from '../../process/environment.ts';
 import { inputHash, MAX_GENERATIONS, type Taken } from './journal.ts';
 import { endLeftovers, goesOn, reportTaken, startedText, type Leftovers } from './claim-report.ts';
 import { clip } from '../../text.ts';
@@ -28,7 +27,7 @@ export async function recoverCall(
   // Another attempt has it: was ours given up without knowing, what it does or says no longer counts (L50). The claim itself says
   // nothing about that: a reset, or a server that lost its last moments, makes the older one ours.
   if (!(await run.fence('now'))) return { kind: 'void', cause: 'superseded' };
-  const left = await endLeftovers(claimed, callIdOf(run.key), bench.host);
+  const left = await endLeftovers(bench, run.key, claimed);
   const report = reporter(claimed, left);
   const { decision, signal } = run;
   if (decision?.kind === 'deny') {

@@ -21,11 +21,11 @@ export function callRunner(
   store: Store,
   registry: ToolRegistry,
   hooks: HookRunner,
-  host: Host = thisHost(),
+  { ofHost = store, host = thisHost() }: { readonly ofHost?: Store; readonly host?: Host } = {},
 ): CallRunner {
   const bench = (config: RunConfig, context: ToolContextState | undefined): Workbench => {
     const { session, queryId, depth } = config;
-    return { ...settings(config, context), registry, hooks, store, session, host, queryId, depth };
+    return { ...settings(config, context), registry, hooks, store, ofHost, session, host, queryId, depth };
   };
   return {
     get definitions() {
@@ -50,10 +50,10 @@ export function callRunner(
       return done.kind === 'done' ? { outcome: done.outcome, facts: done.facts } : null;
     },
     async claimed(config, call, key, attempt, port, given) {
-      const { safe, context, decision } = given;
+      const { safe, context, decision, fresh = false } = given;
       const mayHaveBegun = given.mayHaveBegun === true || attempt.number > 1;
       const signal = attemptSignal(attempt);
-      const own = { key, safe, fence: attempt.fence, mayHaveBegun, signal, ...(decision && { decision }) };
+      const own = { key, safe, fresh, fence: attempt.fence, mayHaveBegun, signal, ...(decision && { decision }) };
       const done = await watched(call, port, false, (watching) =>
         executeCall(bench(config, context), request(call), { ...watching, ...own }),
       );

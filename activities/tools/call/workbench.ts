@@ -18,6 +18,8 @@ export type Workbench = CallSettings & {
   readonly registry: ToolRegistry;
   readonly hooks: HookRunner;
   readonly store: Store;
+  /** For what concerns this machine alone. */
+  readonly ofHost: Store;
   readonly session: SessionId;
   readonly host: Host;
   /** L13. */
@@ -44,6 +46,8 @@ export type CallRun = Omit<EarlyRun, 'id'> & {
   readonly key: CallKey;
   /** As the call was judged with its reply: beside what it runs, and that it needs no claim, was decided by it (L35). */
   readonly safe: boolean;
+  /** Nobody can have begun it: its reply was stored just now, by this attempt. */
+  readonly fresh?: boolean;
   /** Whether this attempt is still the one that counts: asked right before an effect. */
   readonly fence: Attempt['fence'];
   /** An earlier attempt may have: of a call without a claim, what it left running is killed first. */
@@ -79,13 +83,14 @@ export function toolContext(
     readonly cwd: string;
     readonly dir?: string;
     readonly store: Store;
+    readonly ofHost: Store;
     readonly session: SessionId;
     readonly queryId: string;
     readonly depth: number;
   },
   parts: ContextParts,
 ): ToolContext {
-  const { store, session } = bench;
+  const { store, ofHost, session } = bench;
   const { generation } = parts;
   return {
     cwd: bench.cwd,
@@ -100,7 +105,7 @@ export function toolContext(
     progress: (text) => parts.progress(text),
     readStored: (name) => readStored({ store, session, head: keyHead(parts.id) }, name),
     spawned: async (child) => {
-      if (generation !== null) await recordChild(store, { session, key: parts.id as CallKey }, child, generation);
+      if (generation !== null) await recordChild(ofHost, { session, key: parts.id as CallKey }, child, generation);
     },
   };
 }

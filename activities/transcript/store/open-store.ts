@@ -9,6 +9,8 @@ import type { Store } from './store.ts';
 
 export type OpenedStore = {
   readonly store: Store;
+  /** For what concerns this machine alone, such as processes on it: never elsewhere. */
+  readonly ofHost: Store;
   /** Tells stores apart. Throws StoreError when it cannot be reached or used. */
   id(): Promise<string>;
 };
@@ -20,10 +22,13 @@ const SCHEME = 's3://';
  * is kept there. Reaches nothing yet.
  */
 export function openStore(place: string, dataDir: string): OpenedStore {
-  if (!place.startsWith(SCHEME))
-    return { store: fileStore({ dir: place }), id: async () => (await storeIdentity(place)).id };
+  if (!place.startsWith(SCHEME)) {
+    const store = fileStore({ dir: place });
+    return { store, ofHost: store, id: async () => (await storeIdentity(place)).id };
+  }
   const store = s3Store(s3Objects(bucketOf(place)), blobCache(join(dataDir, 'store-cache')));
-  return { store, id: async () => (await store.identity()).id };
+  const ofHost = fileStore({ dir: join(dataDir, 'host-store') });
+  return { store, ofHost, id: async () => (await store.identity()).id };
 }
 
 const NAME = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;

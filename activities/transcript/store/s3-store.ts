@@ -2,6 +2,7 @@
 // A step's values are durable before its record is: who finds the record can get them, and no record carries their bytes twice.
 import { randomUUID } from 'node:crypto';
 import { type Hash, isHash } from '../../../workflows/contract/ids.ts';
+import { RecentMap } from '../../recent-map.ts';
 import type { BlobCache } from './blob-cache.ts';
 import { decodeRecord, encodeRecord } from './key-record.ts';
 import type { Objects } from './s3-objects.ts';
@@ -14,24 +15,31 @@ export type S3Store = Store & {
   identity(): Promise<StoreIdentity>;
 };
 
-/** Blobs that this process knows to be durable: a value that many steps share is sent once. */
+/** Blobs that this process has written: a value that many steps share is sent once. */
 const KNOWN = 10_000;
+/** Milliseconds. Then it is written again: `gc` goes by when that was, and keeps what is younger than a day. */
+const KNOWN_FOR = 3_600_000;
+/** A record is never changed: what this process created or found is not asked for again (W2). */
+const RECORDS = 256;
+const MOST_OF_RECORD = 256 * 1024;
 
 /** `cache`: of this machine, so that what was read once is not asked for again. */
 export function s3Store(objects: Objects, cache: BlobCache): S3Store {
-  const known = new Set<Hash>();
-  const remember = (hash: Hash): void => {
-    if (known.size >= KNOWN) known.clear();
-    known.add(hash);
+  const known = new RecentMap<Hash, Moment>(KNOWN);
+  const records = new RecentMap<string, Uint8Array>(RECORDS);
+  const remember = (key: string, bytes: Uint8Array): void => {
+    if (bytes.length <= MOST_OF_RECORD) records.set(key, bytes.slice());
   };
 
   const put = async (bytes: Uint8Array): Promise<Hash> => {
     const hash = hashOf(bytes);
-    if (known.has(hash)) return hash;
+    const written = known.get(hash);
+    if (written && isRecent(written)) return hash;
     const own = bytes.slice();
+    const begun = thisMoment();
     await objects.put(blobName(hash), own);
     cache.put(hash, own);
-    remember(hash);
+    known.set(hash, begun);
     return hash;
   };
   const get = async (hash: Hash): Promise<Uint8Array> => {
@@ -42,10 +50,23 @@ export function s3Store(objects: Objects, cache: BlobCache): S3Store {
     if (!bytes) throw missingValue(hash, objects.place(name));
     if (hashOf(bytes) !== hash) throw corruptValue(hash, objects.place(name), bytes.length);
     cache.put(hash, bytes);
-    remember(hash);
     return bytes;
   };
-  const create = (key: string, bytes: Uint8Array): Promise<Created> => createRecord(objects, key, bytes);
+  const create = async (key: string, bytes: Uint8Array): Promise<Created> => {
+    const there = records.get(key);
+    if (there) return { kind: 'existing', bytes: there.slice() };
+    const own = bytes.slice();
+    const created = await createRecord(objects, key, own);
+    remember(key, created.kind === 'created' ? own : created.bytes);
+    return created;
+  };
+  const read = async (key: string): Promise<Uint8Array | null> => {
+    const there = records.get(key);
+    if (there) return there.slice();
+    const record = await readRecord(objects, key);
+    if (record) remember(key, record.bytes);
+    return record?.bytes ?? null;
+  };
 
   let found: Promise<StoreIdentity> | undefined;
   const identity = (): Promise<StoreIdentity> => {
@@ -64,9 +85,9 @@ export function s3Store(objects: Objects, cache: BlobCache): S3Store {
     identity,
     put: open(put),
     get: open(get),
-    has: open(async (hash) => known.has(hash) || objects.has(blobName(hash))),
+    has: open((hash) => objects.has(blobName(hash))),
     create: open(create),
-    read: open(async (key) => (await readRecord(objects, key))?.bytes ?? null),
+    read: open(read),
     writeStep: open(async ({ key, bytes, blobs }) => {
       const name = recordName(key);
       const values = await Promise.allSettled(blobs.map(put));
@@ -74,6 +95,18 @@ export function s3Store(objects: Objects, cache: BlobCache): S3Store {
       return create(key, bytes);
     }),
   };
+}
+
+/** By both clocks: one can be set back, the other stands still while the machine sleeps. */
+type Moment = { readonly at: number; readonly tick: number };
+
+function thisMoment(): Moment {
+  return { at: Date.now(), tick: performance.now() };
+}
+
+function isRecent({ at, tick }: Moment): boolean {
+  const age = Date.now() - at;
+  return age >= 0 && age < KNOWN_FOR && performance.now() - tick < KNOWN_FOR;
 }
 
 /** Throws RangeError for what is no hash: it may come from outside. */

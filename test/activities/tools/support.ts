@@ -28,12 +28,14 @@ export function tempFolder(): string {
 export const workersGone: Host = { ...thisHost(), liveness: () => 'dead' };
 
 export function bench(tools: readonly Tool[], more: Partial<Workbench> = {}): Workbench {
+  const { store = memoryStore() } = more;
   return {
     registry: createRegistry(tools),
     hooks: noHooks,
     mode: 'bypass',
     cwd: '/workspace',
-    store: memoryStore(),
+    store,
+    ofHost: store,
     session: 'session-1' as SessionId,
     host: workersGone,
     queryId: 'query',

@@ -62,7 +62,7 @@ test('a name of nothing opens nothing', async () => {
 test('a call reads entries of the transcript that its key is of (L8)', async () => {
   const store = memoryStore();
   const { head } = await stored(store, entries);
-  const bench = { cwd: '/work', store, session, queryId: 'q', depth: 0 };
+  const bench = { cwd: '/work', store, ofHost: store, session, queryId: 'q', depth: 0 };
   const signal = new AbortController().signal;
   const parts = { id: callKey('chain', head as Hash, 1), generation: null, signal, progress: () => {} };
   const output = await readTool({ sandbox: {} as Sandbox }).call(
