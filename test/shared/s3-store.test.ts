@@ -1,30 +1,13 @@
 // The store in a bucket: the contract of every backend on a real gateway, and each fault of a network or a service before it.
 import { randomUUID } from 'node:crypto';
-import { join } from 'node:path';
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
-import { blobCache } from '../../activities/transcript/store/blob-cache.ts';
-import { openStore, storePlaceProblem } from '../../activities/transcript/store/open-store.ts';
+import { storePlaceProblem } from '../../activities/transcript/store/open-store.ts';
 import { s3Objects } from '../../activities/transcript/store/s3-objects.ts';
 import { hashOf } from '../../activities/transcript/store/store.ts';
 import { storeContract } from '../support/store-contract.ts';
 import { FAULTS, faultyProxy, type Fault, type Passing } from '../support/faulty-proxy.ts';
 import { BUCKET, S3_KEYS } from '../support/s3-gateway.ts';
 import { sharedStore, useS3Keys } from '../support/shared-store.ts';
-import { tempDir } from '../support/temp-dir.ts';
-import { loadView } from '../../activities/transcript/view/view.ts';
-import {
-  callBlock,
-  outcome,
-  outcomes,
-  reply,
-  runStarted,
-  session,
-  stored,
-  textBlock,
-  transition,
-  user,
-} from '../support/transcript.ts';
 
 beforeAll(useS3Keys);
 
@@ -32,6 +15,28 @@ const bytesOf = (text: string): Uint8Array => Buffer.from(text);
 const textOf = (bytes: Uint8Array | null): string | null => bytes && Buffer.from(bytes).toString();
 
 storeContract('the store in a bucket (W1)', () => sharedStore());
+
+storeContract('the store in a bucket, where the first try of every other request meets a fault (F8 W3)', async () => {
+  const kinds = FAULTS.filter((kind) => kind !== 'wrong bytes');
+  let n = 0;
+  const struck = new Set<string>();
+  const fault = ({ method, path, first }: Passing): Fault | null => {
+    const kind = kinds[(n += 1) % kinds.length];
+    // More at once would use up what the SDK allows for retries.
+    if (!first || n % 2 === 0 || kind === undefined) return null;
+    if (kind.startsWith('hang')) return struck.size < struck.add(kind).size ? kind : null;
+    if (kind !== 'cut answer' && kind !== '409') return kind;
+    // What is tried again by us, as another request, meets it once.
+    const strikes = !struck.has(`${kind} ${path}`) && (kind !== '409' || (method === 'PUT' && path.includes('/keys/')));
+    struck.add(`${kind} ${path}`);
+    return strikes ? kind : null;
+  };
+  const { endpoint } = await faultyProxy(inject('s3Endpoint'), { fault });
+  return sharedStore({ endpoint, requestMs: REQUEST_MS });
+});
+
+/** Long enough for a request of 8 MB, short enough to be waited for. */
+const REQUEST_MS = 3_000;
 
 /** Strikes each request's first try once it is armed. */
 function strikeOnce(kind: Fault) {
@@ -55,11 +60,11 @@ describe('a request that meets a fault once (F8 W3)', () => {
       const { fault, struck, arm } = strikeOnce(kind);
       const { endpoint } = await faultyProxy(inject('s3Endpoint'), { fault });
       const prefix = randomUUID();
-      const store = sharedStore({ endpoint, prefix });
+      const store = sharedStore({ endpoint, prefix, requestMs: REQUEST_MS });
       await store.identity();
       arm();
       const made = await store.writeStep({ key: 'steps/s-1/a', bytes: bytesOf('facts'), blobs: [bytesOf('segment')] });
-      const other = sharedStore({ endpoint, prefix });
+      const other = sharedStore({ endpoint, prefix, requestMs: REQUEST_MS });
       expect(textOf(await other.read('steps/s-1/a'))).toBe('facts');
       expect(textOf(await other.get(hashOf(bytesOf('segment'))))).toBe('segment');
       expect(struck.size).toBeGreaterThanOrEqual(kind === '409' ? 1 : 3);
@@ -161,6 +166,31 @@ describe('what cannot work says what to do (W1)', () => {
     }
   });
 
+  test.each([
+    ['denied', /access is denied: allow s3:GetObject and s3:PutObject there/],
+    ['skewed', /this machine's clock is wrong: set it, work goes on by itself/],
+    ['another region', /the bucket is in another region: set AWS_REGION to it/],
+    ['malformed region', /the bucket is in another region: set AWS_REGION to it/],
+    ['hang before', /it answers too slowly: see the network and AWS_ENDPOINT_URL; work goes on by itself/],
+  ] as const)(
+    'writing is %s: one sentence, and when that is over the same write works (W3)',
+    async (kind, sentence) => {
+      let refused = true;
+      const fault = ({ method }: Passing): Fault | null => (refused && method === 'PUT' ? kind : null);
+      const { endpoint } = await faultyProxy(inject('s3Endpoint'), { fault });
+      const prefix = randomUUID();
+      await sharedStore({ prefix }).identity();
+      const store = sharedStore({ endpoint, prefix, requestMs: 500 });
+      const step = { key: 'steps/s-1/a', bytes: bytesOf('facts'), blobs: [bytesOf('segment')] };
+      const thrown = await store.writeStep(step).catch((error: unknown) => error as Error);
+      expect(thrown).toMatchObject({ name: 'StoreError', problem: 'unavailable' });
+      expect('message' in thrown ? thrown.message : '').toMatch(sentence);
+      expect('message' in thrown ? thrown.message : '').not.toContain('\n');
+      refused = false;
+      expect(await store.writeStep(step)).toEqual({ kind: 'created' });
+    },
+  );
+
   test('a store of a newer version is neither read nor written', async () => {
     const prefix = randomUUID();
     const objects = s3Objects({ bucket: BUCKET, prefix, endpoint: inject('s3Endpoint') });
@@ -176,104 +206,6 @@ describe('what cannot work says what to do (W1)', () => {
       expect(storePlaceProblem(place)).toContain('give s3://bucket/prefix');
     },
   );
-});
-
-describe('few requests (W2)', () => {
-  test('a step takes two requests, and what this process created or found is not asked for again', async () => {
-    const { endpoint, passed } = await faultyProxy(inject('s3Endpoint'));
-    const store = sharedStore({ endpoint });
-    await store.identity();
-    passed.length = 0;
-    const key = 'steps/s-1/a';
-    await store.writeStep({ key, bytes: bytesOf('facts'), blobs: [bytesOf('segment')] });
-    expect(passed.map(({ method }) => method)).toEqual(['PUT', 'PUT']);
-    expect(textOf(await store.read(key))).toBe('facts');
-    expect(await store.create(key, bytesOf('others'))).toEqual({ kind: 'existing', bytes: bytesOf('facts') });
-    expect(passed).toHaveLength(2);
-  });
-
-  test('a view of 1,000 entries is read cold with a request for each segment, a page of 64 at a time', async () => {
-    const prefix = randomUUID();
-    const turns = Array.from({ length: 250 }, (_, n) => [
-      reply([textBlock(`Step ${n}.`), callBlock(`c${n}`, { path: 'notes.txt' })], { at: n }),
-      outcomes(outcome(1, `${n} `.padEnd(1_500, 'line of a file, '))),
-      transition(n, 'next_turn'),
-      user(`Note ${n}.`),
-    ]);
-    const { head } = await stored(sharedStore({ prefix }), [runStarted(1), user('go')], ...turns);
-    const { endpoint, passed } = await faultyProxy(inject('s3Endpoint'), { delayMs: 10 });
-    const cold = sharedStore({ endpoint, prefix });
-    await cold.identity();
-    passed.length = 0;
-    const began = performance.now();
-    expect((await loadView(cold, session, head)).length).toBe(1_002);
-    const taken = performance.now() - began;
-    expect(passed).toHaveLength(251);
-    console.info(`1,000 entries from a bucket, 10 ms a request: ${taken.toFixed(0)} ms cold`);
-  });
-
-  test('a step takes the time of two requests', async () => {
-    const { endpoint } = await faultyProxy(inject('s3Endpoint'), { delayMs: 10 });
-    const store = sharedStore({ endpoint });
-    await store.identity();
-    const steps: number[] = [];
-    const requests: number[] = [];
-    const timed = async (times: number[], work: () => Promise<unknown>): Promise<void> => {
-      const began = performance.now();
-      await work();
-      times.push(performance.now() - began);
-    };
-    for (let n = 0; n < 20; n += 1) {
-      const blobs = [bytesOf(`segment ${n}`)];
-      await timed(steps, () => store.writeStep({ key: `steps/s-1/${n}`, bytes: bytesOf('facts'), blobs }));
-      await timed(requests, () => store.put(bytesOf(`value ${n}`)));
-    }
-    const median = (times: readonly number[]): number => times.toSorted((a, b) => a - b)[10] ?? 0;
-    console.info(`10 ms a request: one ${median(requests).toFixed(0)} ms, a step ${median(steps).toFixed(0)} ms (medians)`);
-    expect(median(steps)).toBeLessThan(3 * median(requests));
-  });
-});
-
-describe('the values kept on this machine (W2)', () => {
-  test('what was read once is not asked for again, and another process finds it', async () => {
-    const { endpoint, passed } = await faultyProxy(inject('s3Endpoint'));
-    const place = `s3://${BUCKET}/${randomUUID()}`;
-    process.env['AWS_ENDPOINT_URL_S3'] = endpoint;
-    const [writer, reader] = [tempDir(), tempDir()];
-    try {
-      const hash = await openStore(place, writer).store.put(bytesOf('hot'));
-      for (const dataDir of [reader, reader, writer]) {
-        expect(textOf(await openStore(place, dataDir).store.get(hash))).toBe('hot');
-      }
-      expect(passed.filter(({ method, path }) => method === 'GET' && path.includes('/blobs/'))).toHaveLength(1);
-    } finally {
-      useS3Keys();
-    }
-  });
-
-  test('the least recently used go when there are too many bytes, and a damaged one is not given', async () => {
-    const dir = join(tempDir(), 'cache');
-    const values = Array.from({ length: 8 }, (_, n) => Buffer.alloc(100, `${n}`));
-    const hashes = values.map(hashOf);
-    const cache = blobCache(dir, 500);
-    values.forEach((bytes, n) => cache.put(hashes[n] ?? hashOf(bytes), bytes));
-    expect(readdirSync(dir).toSorted()).toEqual(hashes.slice(3).toSorted());
-    const [newest] = hashes.slice(-1);
-    if (!newest) throw new Error('no value was kept');
-    writeFileSync(join(dir, newest), 'damaged');
-    expect(await cache.get(newest)).toBeNull();
-    expect(readdirSync(dir)).not.toContain(newest);
-  });
-
-  test('a folder that cannot be used makes it slower, and nothing else', async () => {
-    const dir = join(tempDir(), 'a-file');
-    mkdirSync(join(dir, '..'), { recursive: true });
-    writeFileSync(dir, '');
-    const cache = blobCache(join(dir, 'cache'));
-    const hash = hashOf(bytesOf('x'));
-    cache.put(hash, bytesOf('x'));
-    expect(await cache.get(hash)).toBeNull();
-  });
 });
 
 test('no credential is in what an error says (W3)', async () => {

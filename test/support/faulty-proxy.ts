@@ -10,10 +10,15 @@ export const FAULTS = [
   'cut answer',
   'wrong bytes',
   '409',
+  'hang before',
+  'hang after',
 ] as const;
-export type Fault = (typeof FAULTS)[number];
+/** What a retry does not help. */
+type Refusal = 'denied' | 'skewed' | 'another region' | 'malformed region';
+export type Fault = (typeof FAULTS)[number] | Refusal;
 
-export type Passing = { readonly method: string; readonly path: string };
+/** `first`: of the SDK's tries. */
+export type Passing = { readonly method: string; readonly path: string; readonly first: boolean };
 /** `bytes`: of both bodies, once it was answered. */
 type Passed = Passing & { bytes: number };
 
@@ -28,7 +33,9 @@ export async function faultyProxy(
   const passed: Passed[] = [];
   const server = createServer((incoming, outgoing) => {
     const bytes = Number(incoming.headers['content-length'] ?? 0);
-    const passing: Passed = { method: incoming.method ?? '', path: new URL(incoming.url ?? '/', target).pathname, bytes };
+    const { pathname: path } = new URL(incoming.url ?? '/', target);
+    const first = String(incoming.headers['amz-sdk-request']).startsWith('attempt=1');
+    const passing: Passed = { method: incoming.method ?? '', path, first, bytes };
     passed.push(passing);
     const count = (more: number): void => void (passing.bytes += more);
     setTimeout(() => pass({ target, incoming, outgoing, count }, fault(passing)), delayMs);
@@ -47,6 +54,10 @@ const ERRORS: Partial<Record<Fault, readonly [number, string]>> = {
   '500': [500, 'InternalError'],
   '503 slow down': [503, 'SlowDown'],
   '409': [409, 'ConditionalRequestConflict'],
+  denied: [403, 'AccessDenied'],
+  skewed: [403, 'RequestTimeTooSkewed'],
+  'another region': [301, 'PermanentRedirect'],
+  'malformed region': [400, 'AuthorizationHeaderMalformed'],
 };
 
 type Exchange = {
@@ -59,6 +70,7 @@ type Exchange = {
 function pass({ target, incoming, outgoing, count }: Exchange, fault: Fault | null): void {
   const error = fault ? ERRORS[fault] : undefined;
   if (fault === 'reset before') return void incoming.socket.destroy();
+  if (fault === 'hang before') return void incoming.resume();
   if (error) {
     incoming.resume();
     outgoing.writeHead(error[0], { 'content-type': 'application/xml' });
@@ -72,6 +84,7 @@ function pass({ target, incoming, outgoing, count }: Exchange, fault: Fault | nu
     answer.on('end', () => {
       // It was carried out, and nobody is told.
       if (fault === 'reset after') return void incoming.socket.destroy();
+      if (fault === 'hang after') return;
       outgoing.writeHead(answer.statusCode ?? 500, answer.headers);
       const body = Buffer.concat(parts);
       count(body.length);

@@ -18,6 +18,12 @@ export function sharedStore({
   endpoint = inject('s3Endpoint'),
   bucket = BUCKET,
   prefix = randomUUID(),
-}: { readonly endpoint?: string; readonly bucket?: string; readonly prefix?: string } = {}): S3Store {
-  return s3Store(s3Objects({ bucket, prefix, endpoint }), blobCache(join(tempDir(), 'cache')));
+  ...times
+}: {
+  readonly endpoint?: string;
+  readonly bucket?: string;
+  readonly prefix?: string;
+  readonly requestMs?: number;
+} = {}): S3Store {
+  return s3Store(s3Objects({ bucket, prefix, endpoint, ...times }), blobCache(join(tempDir(), 'cache')));
 }

@@ -23,6 +23,8 @@ export type Bucket = {
   readonly prefix: string;
   /** Absent: as AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL says, else AWS's own. */
   readonly endpoint?: string;
+  /** How long one try may take, for tests. */
+  readonly requestMs?: number;
 };
 
 /** Tries of one request, the first included. What still fails is tried again by Temporal, later. */
@@ -36,8 +38,8 @@ type Sdk = typeof import('@aws-sdk/client-s3');
 type Opened = { readonly sdk: Sdk; readonly client: S3Client };
 
 /** Region, endpoint and credentials are found by the SDK's own chain: AWS_REGION, AWS_ENDPOINT_URL, a profile, a role, … */
-export function s3Objects({ bucket, prefix, endpoint }: Bucket): Objects {
-  const opened = once(() => openClient(endpoint));
+export function s3Objects({ bucket, prefix, endpoint, requestMs = REQUEST_MS }: Bucket): Objects {
+  const opened = once(() => openClient(endpoint, requestMs));
   const keyOf = (name: string): string => (prefix === '' ? name : `${prefix}/${name}`);
   const place = (name: string): string => `s3://${bucket}/${keyOf(name)}`;
 
@@ -119,7 +121,7 @@ async function readWhole(get: () => Promise<Got | null>): Promise<Uint8Array | n
   }
 }
 
-async function openClient(endpoint: string | undefined): Promise<Opened> {
+async function openClient(endpoint: string | undefined, requestTimeout: number): Promise<Opened> {
   const sdk = await loadSdk();
   const { AWS_ENDPOINT_URL_S3: forS3, AWS_ENDPOINT_URL: forAll } = process.env;
   const client = new sdk.S3Client({
@@ -127,7 +129,7 @@ async function openClient(endpoint: string | undefined): Promise<Opened> {
     // Gateways of one's own have no name for each bucket.
     forcePathStyle: Boolean(endpoint || forS3 || forAll),
     ...(endpoint !== undefined && { endpoint }),
-    requestHandler: { connectionTimeout: CONNECT_MS, requestTimeout: REQUEST_MS, throwOnRequestTimeout: true },
+    requestHandler: { connectionTimeout: CONNECT_MS, requestTimeout, throwOnRequestTimeout: true },
   });
   return { sdk, client };
 }
@@ -147,6 +149,8 @@ async function loadSdk(): Promise<Sdk> {
 const unknownKey = (): string =>
   'its access key is not known there: see AWS_ACCESS_KEY_ID, AWS_PROFILE and AWS_ENDPOINT_URL';
 
+const elsewhere = (): string => 'the bucket is in another region: set AWS_REGION to it';
+
 /** By the name or the code of what the SDK throws. */
 const ADVICE: Readonly<Record<string, (bucket: string) => string>> = {
   NoSuchBucket: (bucket) => `there is no bucket "${bucket}": create it, or name another in PERDURE_STORE`,
@@ -158,7 +162,9 @@ const ADVICE: Readonly<Record<string, (bucket: string) => string>> = {
   RequestTimeTooSkewed: () => "this machine's clock is wrong: set it, work goes on by itself",
   CredentialsProviderError: () =>
     'no credentials were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE, or a role',
-  PermanentRedirect: () => 'the bucket is in another region: set AWS_REGION to it',
+  PermanentRedirect: elsewhere,
+  AuthorizationHeaderMalformed: elsewhere,
+  TimeoutError: () => 'it answers too slowly: see the network and AWS_ENDPOINT_URL; work goes on by itself',
   SlowDown: () => 'it asks for fewer requests: work goes on by itself',
   ECONNREFUSED: () => 'nothing answers there: see AWS_ENDPOINT_URL and that the service runs; work goes on by itself',
   ENOTFOUND: () => 'its host is not known: see AWS_ENDPOINT_URL, AWS_REGION and the network',

@@ -1,0 +1,130 @@
+// What a store in a bucket asks for and keeps: requests of a step and of a cold view, and the cache on the machine's disk.
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { beforeAll, describe, expect, inject, test } from 'vitest';
+import { blobCache } from '../../activities/transcript/store/blob-cache.ts';
+import { openStore } from '../../activities/transcript/store/open-store.ts';
+import { hashOf } from '../../activities/transcript/store/store.ts';
+import { faultyProxy } from '../support/faulty-proxy.ts';
+import { BUCKET } from '../support/s3-gateway.ts';
+import { sharedStore, useS3Keys } from '../support/shared-store.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { loadView } from '../../activities/transcript/view/view.ts';
+import {
+  callBlock,
+  outcome,
+  outcomes,
+  reply,
+  runStarted,
+  session,
+  stored,
+  textBlock,
+  transition,
+  user,
+} from '../support/transcript.ts';
+
+beforeAll(useS3Keys);
+
+const bytesOf = (text: string): Uint8Array => Buffer.from(text);
+const textOf = (bytes: Uint8Array | null): string | null => bytes && Buffer.from(bytes).toString();
+
+describe('few requests (W2)', () => {
+  test('a step takes two requests, and what this process created or found is not asked for again', async () => {
+    const { endpoint, passed } = await faultyProxy(inject('s3Endpoint'));
+    const store = sharedStore({ endpoint });
+    await store.identity();
+    passed.length = 0;
+    const key = 'steps/s-1/a';
+    await store.writeStep({ key, bytes: bytesOf('facts'), blobs: [bytesOf('segment')] });
+    expect(passed.map(({ method }) => method)).toEqual(['PUT', 'PUT']);
+    expect(textOf(await store.read(key))).toBe('facts');
+    expect(await store.create(key, bytesOf('others'))).toEqual({ kind: 'existing', bytes: bytesOf('facts') });
+    expect(passed).toHaveLength(2);
+  });
+
+  test('a view of 1,000 entries is read cold with a request for each segment, a page of 64 at a time', async () => {
+    const prefix = randomUUID();
+    const turns = Array.from({ length: 250 }, (_, n) => [
+      reply([textBlock(`Step ${n}.`), callBlock(`c${n}`, { path: 'notes.txt' })], { at: n }),
+      outcomes(outcome(1, `${n} `.padEnd(1_500, 'line of a file, '))),
+      transition(n, 'next_turn'),
+      user(`Note ${n}.`),
+    ]);
+    const { head } = await stored(sharedStore({ prefix }), [runStarted(1), user('go')], ...turns);
+    const { endpoint, passed } = await faultyProxy(inject('s3Endpoint'), { delayMs: 10 });
+    const cold = sharedStore({ endpoint, prefix });
+    await cold.identity();
+    passed.length = 0;
+    const began = performance.now();
+    expect((await loadView(cold, session, head)).length).toBe(1_002);
+    const taken = performance.now() - began;
+    expect(passed).toHaveLength(251);
+    console.info(`1,000 entries from a bucket, 10 ms a request: ${taken.toFixed(0)} ms cold`);
+  });
+
+  test('a step takes the time of two requests', async () => {
+    const { endpoint } = await faultyProxy(inject('s3Endpoint'), { delayMs: 10 });
+    const store = sharedStore({ endpoint });
+    await store.identity();
+    const steps: number[] = [];
+    const requests: number[] = [];
+    const timed = async (times: number[], work: () => Promise<unknown>): Promise<void> => {
+      const began = performance.now();
+      await work();
+      times.push(performance.now() - began);
+    };
+    for (let n = 0; n < 20; n += 1) {
+      const blobs = [bytesOf(`segment ${n}`)];
+      await timed(steps, () => store.writeStep({ key: `steps/s-1/${n}`, bytes: bytesOf('facts'), blobs }));
+      await timed(requests, () => store.put(bytesOf(`value ${n}`)));
+    }
+    const median = (times: readonly number[]): number => times.toSorted((a, b) => a - b)[10] ?? 0;
+    console.info(
+      `10 ms a request: one ${median(requests).toFixed(0)} ms, a step ${median(steps).toFixed(0)} ms (medians)`,
+    );
+    expect(median(steps)).toBeLessThan(3 * median(requests));
+  });
+});
+
+describe('the values kept on this machine (W2)', () => {
+  test('what was read once is not asked for again, and another process finds it', async () => {
+    const { endpoint, passed } = await faultyProxy(inject('s3Endpoint'));
+    const place = `s3://${BUCKET}/${randomUUID()}`;
+    process.env['AWS_ENDPOINT_URL_S3'] = endpoint;
+    const [writer, reader] = [tempDir(), tempDir()];
+    try {
+      const hash = await openStore(place, writer).store.put(bytesOf('hot'));
+      for (const dataDir of [reader, reader, writer]) {
+        expect(textOf(await openStore(place, dataDir).store.get(hash))).toBe('hot');
+      }
+      expect(passed.filter(({ method, path }) => method === 'GET' && path.includes('/blobs/'))).toHaveLength(1);
+    } finally {
+      useS3Keys();
+    }
+  });
+
+  test('the least recently used go when there are too many bytes, and a damaged one is not given', async () => {
+    const dir = join(tempDir(), 'cache');
+    const values = Array.from({ length: 8 }, (_, n) => Buffer.alloc(100, `${n}`));
+    const hashes = values.map(hashOf);
+    const cache = blobCache(dir, 500);
+    values.forEach((bytes, n) => cache.put(hashes[n] ?? hashOf(bytes), bytes));
+    expect(readdirSync(dir).toSorted()).toEqual(hashes.slice(3).toSorted());
+    const [newest] = hashes.slice(-1);
+    if (!newest) throw new Error('no value was kept');
+    writeFileSync(join(dir, newest), 'damaged');
+    expect(await cache.get(newest)).toBeNull();
+    expect(readdirSync(dir)).not.toContain(newest);
+  });
+
+  test('a folder that cannot be used makes it slower, and nothing else', async () => {
+    const dir = join(tempDir(), 'a-file');
+    mkdirSync(join(dir, '..'), { recursive: true });
+    writeFileSync(dir, '');
+    const cache = blobCache(join(dir, 'cache'));
+    const hash = hashOf(bytesOf('x'));
+    cache.put(hash, bytesOf('x'));
+    expect(await cache.get(hash)).toBeNull();
+  });
+});
