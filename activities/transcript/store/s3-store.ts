@@ -17,7 +17,7 @@ export type S3Store = Store & {
 
 /** Blobs that this process has written: a value that many steps share is sent once. */
 const KNOWN = 10_000;
-/** Milliseconds. Then it is written again: `gc` goes by when that was, and keeps what is younger than a day. */
+/** Milliseconds. Then it is written again: something that cleans the bucket by age may have removed it. */
 const KNOWN_FOR = 3_600_000;
 /** A record is never changed: what this process created or found is not asked for again (W2). */
 const RECORDS = 256;
