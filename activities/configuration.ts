@@ -1,4 +1,5 @@
 // The snapshot a run works with from its first iteration to its last (L57, L58): stored once, referred to by hash.
+import type { JsonSchema } from './schema/json-schema.ts';
 import { RecentMap } from './recent-map.ts';
 import type { Hash, SessionId } from '../workflows/contract/ids.ts';
 import type { Rules, Price } from '../workflows/contract/loop.ts';
@@ -113,7 +114,5 @@ export type Backoff = {
   /** A longer wait asked for by the provider parks the session. */
   readonly parkOverMs: number;
 };
-
-export type JsonSchema = Readonly<Record<string, unknown>>;
 
 export const defaultBackoff: Backoff = { maxRetries: 10, firstMs: 500, maxMs: 32_000, parkOverMs: 60_000 };

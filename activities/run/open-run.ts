@@ -11,7 +11,7 @@ import type { Deps } from '../deps.ts';
 import { bootId } from '../process/identity.ts';
 import { isInside } from '../process/places.ts';
 import { announce } from '../live/tell.ts';
-import { schemaProblem } from '../model/answer-schema.ts';
+import { schemaProblem } from '../schema/json-schema.ts';
 import { hookFailed } from '../hooks/hooks.ts';
 import { sessionStart, withContext, type SessionStarted } from './around-runs.ts';
 import { modelFacts } from '../model/request.ts';

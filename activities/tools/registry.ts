@@ -1,8 +1,8 @@
 // The tools of a run by name, and their definitions as the API wants them.
 import type { Log } from '../log.ts';
-import { z } from 'zod';
 import { inTime } from '../async.ts';
 import { reasonOf, wellFormed } from '../text.ts';
+import { inputJsonSchema } from '../schema/input-schema.ts';
 import type { Tool } from './tool.ts';
 
 type ToolDefinition = {
@@ -45,9 +45,12 @@ export function createRegistry(tools: readonly Tool[]): ToolRegistry {
 }
 
 /** Throws a sentence for a schema that JSON cannot say, or that is not an object. */
-export function definitionOf(tool: Pick<Tool, 'name' | 'description' | 'inputSchema'>): ToolDefinition {
-  const { $schema: _, ...schema } = z.toJSONSchema(tool.inputSchema, { io: 'input' });
-  if (schema.type !== 'object') throw new Error(`Tool "${tool.name}" must take an object: its schema is another type.`);
+export function definitionOf(
+  tool: Pick<Tool, 'name' | 'description' | 'inputSchema' | 'inputJsonSchema'>,
+): ToolDefinition {
+  const { $schema: _, ...schema } = inputJsonSchema(tool);
+  if (schema['type'] !== 'object')
+    throw new Error(`Tool "${tool.name}" must take an object: its schema is another type.`);
   // A server of tools may say anything, and one lone surrogate makes every request unreadable (L58).
   return wellFormed({ name: tool.name, description: tool.description, input_schema: { ...schema, type: 'object' } });
 }

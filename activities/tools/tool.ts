@@ -1,9 +1,13 @@
-// The type of a tool. `defineTool` types a tool by its zod schema; the registry and the executor see the untyped `Tool`.
+// The type of a tool. `defineTool` types a tool by its input schema; the registry and the executor see the untyped `Tool`.
 import '../process/supported.ts';
-import type { z } from 'zod';
 import type { SeenFile } from '../../workflows/contract/activities.ts';
 import type { PermissionMode } from '../../workflows/contract/session.ts';
 import type { ChildRecord } from '../process/identity.ts';
+import type { InputOf, InputSchema } from '../schema/input-schema.ts';
+import type { JsonSchema } from '../schema/json-schema.ts';
+
+export type { InputOf, InputSchema, StandardSchema } from '../schema/input-schema.ts';
+export type { JsonSchema } from '../schema/json-schema.ts';
 
 /** The effect that a call can have on the world, judged per call. `external` leaves the machine. */
 export type Risk = 'read' | 'write' | 'execute' | 'external';
@@ -105,38 +109,41 @@ export type RuleSubject =
     };
 
 /** An input is untrusted: `validate` and `call` get it only after the schema accepted it. */
-export type ToolSpec<Schema extends z.ZodType> = {
+export type ToolSpec<Schema extends InputSchema> = {
   readonly name: string;
   readonly description: string;
+  /** A schema of zod, or of another library with the Standard Schema interface (valibot, arktype), or a JSON schema. */
   readonly inputSchema: Schema;
+  /** The JSON schema that the model is shown, where the library cannot make one. Absent: made from `inputSchema`. */
+  readonly inputJsonSchema?: JsonSchema;
   /** A fixed risk, or one judged from the input (L55). */
-  readonly risk: Risk | ((input: z.infer<Schema>, context: JudgeContext) => Risk);
+  readonly risk: Risk | ((input: InputOf<Schema>, context: JudgeContext) => Risk);
   /** L35. Absent: safe exactly when the risk is `read`. */
-  readonly safe?: (input: z.infer<Schema>, context: JudgeContext) => boolean;
+  readonly safe?: (input: InputOf<Schema>, context: JudgeContext) => boolean;
   readonly recovery: Recovery;
   /** The tool's own check; a sentence for the model when the input will not do. */
-  readonly validate?: (input: z.infer<Schema>, context: ToolContext) => Promise<string | undefined>;
+  readonly validate?: (input: InputOf<Schema>, context: ToolContext) => Promise<string | undefined>;
   /**
    * The tool's own permission rule, above the mode's: deny > ask > allow. Absent or undefined: the mode decides. In mode `bypass`,
    * which asks nothing, only its `deny` holds.
    */
   readonly canUse?: (
-    input: z.infer<Schema>,
+    input: InputOf<Schema>,
     context: JudgeContext & { readonly mode: PermissionMode },
   ) => PermissionDecision | undefined;
   /** Null: no pattern is about this input. Absent: none can be judged, so a deny or ask rule with a pattern holds for every call. */
-  readonly subject?: (input: z.infer<Schema>, context: JudgeContext) => RuleSubject | null;
-  readonly call: (input: z.infer<Schema>, context: ToolContext) => Promise<ToolOutput>;
+  readonly subject?: (input: InputOf<Schema>, context: JudgeContext) => RuleSubject | null;
+  readonly call: (input: InputOf<Schema>, context: ToolContext) => Promise<ToolOutput>;
   /**
    * Needed by recovery `verify`: looks, and changes nothing, whether a call that was started did its work (L40). What was left of it
    * on this host has been ended before. An attempt that froze on another host may still go on.
    */
-  readonly verify?: (input: z.infer<Schema>, context: ToolContext, started: StartedCall) => Promise<Verified>;
+  readonly verify?: (input: InputOf<Schema>, context: ToolContext, started: StartedCall) => Promise<Verified>;
   /** Returns the input as watchers, hooks and other observers see it (L18). Gets a copy; the one that is sent and run stays as it is. */
-  readonly backfillObservableInput?: (input: z.infer<Schema>) => unknown;
+  readonly backfillObservableInput?: (input: InputOf<Schema>) => unknown;
 };
 
-export type Tool = ToolSpec<z.ZodType>;
+export type Tool = ToolSpec<InputSchema>;
 
 /** Throw for a failure the model can read and react to; anything else thrown by a tool is reported the same way, as a defect of the tool. */
 export class ToolFailure extends Error {
@@ -154,7 +161,7 @@ export class Superseded extends Error {
 }
 
 /** A tool with recovery `verify` must say how. */
-export function defineTool<Schema extends z.ZodType>(
+export function defineTool<Schema extends InputSchema>(
   spec: ToolSpec<Schema> &
     ({ readonly recovery: 'verify'; readonly verify: object } | { readonly recovery: Exclude<Recovery, 'verify'> }),
 ): Tool {

@@ -6,8 +6,7 @@ import { optionsProblem, permissionModes, MOST, withChanges } from '../../workfl
 import type { OptionChanges, PermissionMode, RunOptions } from '../../workflows/contract/session.ts';
 import { sessionIdProblem } from '../sessions/info.ts';
 import { UsageError } from './errors.ts';
-import type { JsonSchema } from '../../activities/configuration.ts';
-import { schemaProblem } from '../../activities/model/answer-schema.ts';
+import { type JsonSchema, schemaProblem } from '../../activities/schema/json-schema.ts';
 import { readNamedFile, whyUnread } from '../../worker/config/read-named-file.ts';
 import { oneLine } from '../paint.ts';
 

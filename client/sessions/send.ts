@@ -24,7 +24,7 @@ import { ClientProblem } from '../problem.ts';
 import { type Prompt, type ReadPrompt, readPrompt } from './prompt.ts';
 import { sessionDescription, type SessionDescription, type SessionInfo, STARTED_KEY, STORE_KEY } from './info.ts';
 import { withChanges, optionsProblem } from '../../workflows/contract/options-problem.ts';
-import { schemaProblem } from '../../activities/model/answer-schema.ts';
+import { schemaProblem } from '../../activities/schema/json-schema.ts';
 import type { Store } from '../../activities/transcript/store/store.ts';
 
 const phaseKey = defineSearchAttributeKey(PHASE_ATTRIBUTE, SearchAttributeType.KEYWORD);

@@ -18,6 +18,7 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
   ['machine', 'workflows/machine/'],
   ['workflow', 'workflows/'],
   ['basics', 'activities/{async,json,log,recent-map,text}.ts'],
+  ['schemas', 'activities/schema/'],
   ['process', 'activities/process/'],
   ['store', 'activities/transcript/store/'],
   ['log', 'activities/transcript/log/', 'activities/transcript/preview.ts'],

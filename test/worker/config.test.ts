@@ -1,5 +1,6 @@
 // What a configuration may say, and how a wrong one is told.
 import { expect, test } from 'vitest';
+import * as v from 'valibot';
 import { z } from 'zod';
 import { modelTable } from '../../activities/model/request.ts';
 import {
@@ -200,12 +201,22 @@ test.each<[string, readonly object[], string]>([
   [
     'without a schema',
     [{ ...simpleTool({}), inputSchema: 5 }],
-    '"tools.0.inputSchema" is 5: give a schema of zod 4, such as z.strictObject({ … })',
+    '"tools.0.inputSchema" is 5: give a schema of zod, valibot or arktype, such as z.strictObject({ … }), or a JSON schema',
   ],
   [
     'that takes no object',
     [simpleTool({ inputSchema: z.string() })],
     '"tools.0.inputSchema" is wrong: Tool "simple" must take an object: its schema is another type.',
+  ],
+  [
+    'whose schema of valibot says nothing to a model',
+    [simpleTool({ inputSchema: v.strictObject({ text: v.string() }) })],
+    '"tools.0.inputSchema" is wrong: the model has to be shown the input of tool "simple", and its schema (valibot) cannot say itself as JSON schema: wrap it in toStandardJsonSchema() of @valibot/to-json-schema, or give inputJsonSchema beside it',
+  ],
+  [
+    'whose JSON schema has a keyword that is not known',
+    [simpleTool({ inputSchema: { type: 'object', props: {} } })],
+    '"tools.0.inputSchema" is wrong: the input schema cannot be used: $ has "props", which is not enforced: correct it or leave it out',
   ],
   [
     'whose schema JSON cannot say',

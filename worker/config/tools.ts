@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { builtinNames } from '../../activities/tools/builtin/builtin-tools.ts';
 import { definitionOf, VALID_NAME } from '../../activities/tools/registry.ts';
 import { nearName } from '../../workflows/contract/options-problem.ts';
+import { type InputSchema, isStandard } from '../../activities/schema/input-schema.ts';
 import type { Recovery, Risk, Tool } from '../../activities/tools/tool.ts';
 import { reasonOf } from '../../activities/text.ts';
 
@@ -48,16 +49,17 @@ const recoveries = ['rerun', 'verify', 'ask', 'report'] as const satisfies reado
 
 const nameRight = 'give 1 to 64 letters, digits, "_" or "-"';
 
-/** The file may import any copy of zod. */
-const inputSchema = z.custom<z.ZodType>(
-  (value) => typeof value === 'object' && value !== null && '_zod' in value && 'safeParse' in value,
-  'give a schema of zod 4, such as z.strictObject({ … })',
+/** The file may import any copy of any library. */
+const inputSchema = z.custom<InputSchema>(
+  (value) => isStandard(value) || (typeof value === 'object' && value !== null && !Array.isArray(value)),
+  'give a schema of zod, valibot or arktype, such as z.strictObject({ … }), or a JSON schema',
 );
 
 const parts = {
   name: z.string(nameRight).regex(VALID_NAME, nameRight),
   description: z.string(),
   inputSchema,
+  inputJsonSchema: z.record(z.string(), z.unknown(), 'give a JSON schema').optional(),
   risk: z.union([z.enum(risks), run]),
   safe: run.optional(),
   recovery: z.enum(recoveries),
@@ -84,9 +86,9 @@ const tool = z.looseObject(parts, 'give a tool made with defineTool').superRefin
 });
 
 /** Returns the registry's complaint about it. */
-function definitionProblem(given: Parameters<typeof definitionOf>[0]): string | undefined {
+function definitionProblem(given: unknown): string | undefined {
   try {
-    definitionOf(given);
+    definitionOf(given as Tool);
     return undefined;
   } catch (error) {
     // The schema is foreign code: whatever it throws is its own mistake.

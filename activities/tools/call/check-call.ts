@@ -11,6 +11,7 @@ import { hookContext, type PreToolVerdict } from '../../hooks/hooks.ts';
 import { clip } from '../../text.ts';
 import type { ToolContextState } from '../../../workflows/contract/activities.ts';
 import { isInside } from '../../process/places.ts';
+import { checkInput } from '../../schema/input-schema.ts';
 
 /** `input` as it was before the schema; `byHook`: a hook put it in place of the call's own. */
 export type Judged = { readonly ready: ReadyCall; readonly input: unknown; readonly byHook: boolean };
@@ -204,8 +205,8 @@ export function observable(tool: Tool | undefined, input: unknown): unknown {
 function enriched(tool: Tool | undefined, input: unknown): unknown {
   if (tool?.backfillObservableInput === undefined) return undefined;
   try {
-    const parsed = tool.inputSchema.safeParse(structuredClone(input));
-    return parsed.success ? copy(tool.backfillObservableInput(parsed.data)) : undefined;
+    const checked = checkInput(tool.inputSchema, structuredClone(input));
+    return checked.ok ? copy(tool.backfillObservableInput(checked.value)) : undefined;
   } catch {
     // The tool's own code: whatever it throws, its call goes on, and observers see the plain input.
     return undefined;

@@ -1,7 +1,7 @@
 // The cheap, synchronous front of L33: name, schema, risk, permission. It runs nothing, so it can decide while a reply
 // still streams whether a call may start early (L37).
-import type { z } from 'zod';
 import { isBrokenInput, deeperThan, MAX_DEPTH } from '../../json.ts';
+import { checkInput, type InputProblem } from '../../schema/input-schema.ts';
 import { decide, type PermissionSettings } from '../rules/permission.ts';
 import type { ToolRegistry } from '../registry.ts';
 import type { JudgeContext, PermissionDecision, Risk, Tool } from '../tool.ts';
@@ -49,11 +49,12 @@ export function prepareCall(registry: ToolRegistry, settings: CallSettings, call
     return { kind: 'invalid', text: `The input of ${tool.name} is nested more than ${MAX_DEPTH} levels deep.` };
   }
   try {
-    const parsed = tool.inputSchema.safeParse(call.input);
-    if (!parsed.success) return { kind: 'invalid', text: schemaProblem(tool.name, parsed.error) };
-    const judged = judge(tool, parsed.data, { cwd, dir });
-    const permission = decide(settings, judged.risk, tool, parsed.data);
-    const ready = { kind: 'ready', tool, input: parsed.data, ...judged, permission } as const;
+    const checked = checkInput(tool.inputSchema, call.input);
+    if (!checked.ok) return { kind: 'invalid', text: schemaProblem(tool.name, checked.problems) };
+    const { value: input } = checked;
+    const judged = judge(tool, input, { cwd, dir });
+    const permission = decide(settings, judged.risk, tool, input);
+    const ready = { kind: 'ready', tool, input, ...judged, permission } as const;
     return { ...ready, mayUse: (path) => mayUsePath(settings, ready, path) };
   } catch (error) {
     // Schemas and rules are the tool's own code: its defect is this call's outcome, not the end of the run (L33).
@@ -100,12 +101,11 @@ function unknownTool(registry: ToolRegistry, name: string, tools?: readonly stri
   return `There is no tool named ${JSON.stringify(name.slice(0, 100))}. The tools are: ${known.join(', ')}.`;
 }
 
-/** One line per problem, each naming its path; a model that sent hundreds gets the first few. */
-function schemaProblem(tool: string, error: z.ZodError): string {
-  const shown = error.issues.slice(0, 5).map((issue) => {
-    const path = issue.path.map(String).join('.');
-    return `- ${path === '' ? 'input' : path.slice(0, 200)}: ${issue.message.slice(0, 300)}`;
+/** One line per problem; a model that sent hundreds gets the first few. */
+function schemaProblem(tool: string, problems: readonly InputProblem[]): string {
+  const shown = problems.slice(0, 5).map(({ path, message }) => {
+    return `- ${path === '' ? 'input' : path.slice(0, 200)}: ${message.slice(0, 300)}`;
   });
-  const more = error.issues.length - shown.length;
+  const more = problems.length - shown.length;
   return [`The input of ${tool} is not valid:`, ...shown, ...(more > 0 ? [`- and ${more} more`] : [])].join('\n');
 }

@@ -7,6 +7,7 @@ import { onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { thisHost, type Host } from '../../../activities/process/host.ts';
 import type { Done } from '../../../activities/tools/call/execute.ts';
+import { checkInput } from '../../../activities/schema/input-schema.ts';
 import { createRegistry } from '../../../activities/tools/registry.ts';
 import { defineTool, type Tool, type ToolContext, type ToolOutput } from '../../../activities/tools/tool.ts';
 import type { Asked, CallRequest, CallRun, Void, Workbench } from '../../../activities/tools/call/workbench.ts';
@@ -126,4 +127,11 @@ export async function processesWith(text: string): Promise<number[]> {
     }),
   );
   return found.filter((pid) => pid !== null);
+}
+
+/** The input as the tool's schema returns it. */
+export function inputFor({ inputSchema }: Pick<Tool, 'inputSchema'>, input: unknown): unknown {
+  const checked = checkInput(inputSchema, input);
+  if (!checked.ok) throw new Error(JSON.stringify(checked.problems));
+  return checked.value;
 }

@@ -9,6 +9,7 @@ import { writeTool } from '../../../activities/tools/builtin/write.ts';
 import { probeSandbox } from '../../../activities/tools/sandbox.ts';
 import type { Tool, ToolContext } from '../../../activities/tools/tool.ts';
 import type { ScriptedModel } from '../../../worker/scripted-model/index.ts';
+import { inputFor } from '../../activities/tools/support.ts';
 import { sdk } from './support.ts';
 
 export type ToolInput = Readonly<Record<string, string>>;
@@ -36,7 +37,7 @@ async function callTool(tool: Tool, input: ToolInput, cwd: string): Promise<stri
     readStored: () => Promise.resolve(null),
     spawned: () => Promise.resolve(),
   };
-  const { content, isError } = await tool.call(tool.inputSchema.parse(input), context);
+  const { content, isError } = await tool.call(inputFor(tool, input), context);
   if (isError === true) throw new Error(content);
   return content;
 }

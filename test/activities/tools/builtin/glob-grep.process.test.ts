@@ -7,7 +7,7 @@ import { grepTool } from '../../../../activities/tools/builtin/grep.ts';
 import { runTool } from '../../../../activities/tools/call/call-tool.ts';
 import { probeSandbox } from '../../../../activities/tools/sandbox.ts';
 import type { ToolContext } from '../../../../activities/tools/tool.ts';
-import { tempFolder, toolContext } from '../support.ts';
+import { inputFor, tempFolder, toolContext } from '../support.ts';
 
 const sandbox = await probeSandbox({ kinds: ['group'] });
 
@@ -29,7 +29,7 @@ async function call(
 ): Promise<string> {
   const options = dataDir === undefined ? { sandbox } : { sandbox, dataDir };
   const tool = kind === 'glob' ? globTool(options) : grepTool(options);
-  const ran = await runTool(tool, tool.inputSchema.parse(input), toolContext(cwd, more));
+  const ran = await runTool(tool, inputFor(tool, input), toolContext(cwd, more));
   return ran.kind === 'output' ? ran.output.content : `${ran.kind}: ${ran.kind === 'failed' ? ran.text : ran.partial}`;
 }
 

@@ -18,13 +18,13 @@ import { createRegistry } from '../../../../activities/tools/registry.ts';
 import { runTool } from '../../../../activities/tools/call/call-tool.ts';
 import { probeSandbox } from '../../../../activities/tools/sandbox.ts';
 import type { ToolContext } from '../../../../activities/tools/tool.ts';
-import { tempFolder, toolContext } from '../support.ts';
+import { inputFor, tempFolder, toolContext } from '../support.ts';
 
 const sandbox = await probeSandbox({ kinds: ['group'] });
 const tools = { write: writeTool({ sandbox }), edit: editTool({ sandbox }) };
 
 async function call(name: keyof typeof tools, input: object, context: ToolContext): Promise<string> {
-  const ran = await runTool(tools[name], tools[name].inputSchema.parse(input), context);
+  const ran = await runTool(tools[name], inputFor(tools[name], input), context);
   return ran.kind === 'output' ? ran.output.content : `${ran.kind}: ${ran.kind === 'failed' ? ran.text : ran.partial}`;
 }
 
