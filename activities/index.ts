@@ -12,6 +12,7 @@ import { summarizeBatch } from './compaction/summarize.ts';
 import type { Deps } from './deps.ts';
 import { openRun } from './run/open-run.ts';
 import { readResult } from './run/read-result.ts';
+import { storeText } from './run/store-text.ts';
 import { runTool } from './run-tool.ts';
 
 /** `stops`: the one run that the worker is there to stop. */
@@ -28,6 +29,7 @@ export function createActivities(deps: Deps, stops: Stops | null = null): Schedu
     callModel: activity(work(callModel(deps))),
     findReply: activity(findReply(deps)),
     readResult: activity(readResult(deps)),
+    storeText: activity(storeText(deps)),
     runTool: activity(work(runTool(deps), { unless: (_session, { stopped }) => stopped === true })),
     commit: activity(commit(deps)),
     compact: activity(work(compact(deps))),

@@ -3,7 +3,7 @@
 import { inspect } from 'node:util';
 import { didYouMean, nearName } from '../workflows/contract/options-problem.ts';
 import { type ApprovalEvent, type WaitingApproval, reasonProblem } from './sessions/decide.ts';
-import type { PerdureClient } from './client.ts';
+import type { PerdureClient } from './perdure-client.ts';
 import { arrival } from './async.ts';
 import { ClientProblem } from './problem.ts';
 import { oneLine } from './paint.ts';

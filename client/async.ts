@@ -15,6 +15,26 @@ export async function arrival(what: string, sent: Promise<unknown>): Promise<str
   return problem && `${what} may not have arrived: ${problem}`;
 }
 
+// A wait that its caller may end.
+
+/** As an option of a method: ends the wait, which throws the signal's reason. What was sent by then may have arrived. */
+export type Abortable = { readonly signal?: AbortSignal | undefined };
+
+/** Rejects with the signal's reason as soon as it is aborted, whatever `work` does. */
+export async function untilAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  signal.throwIfAborted();
+  let give = (): void => undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    give = () => reject(signal.reason as Error);
+    signal.addEventListener('abort', give, { once: true });
+  });
+  try {
+    return await Promise.race([work(), aborted]);
+  } finally {
+    signal.removeEventListener('abort', give);
+  }
+}
+
 // Something to do when a signal is aborted, and the end of both.
 
 /** Acts at most once. What is returned stops listening, for the signal may outlive its listener, and waits for what was begun. */

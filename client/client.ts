@@ -1,76 +1,31 @@
 // The typed client: everything a program or a person does with sessions. It needs a server, never a worker.
 import type { Client } from '@temporalio/client';
-import type { SessionId } from '../workflows/contract/ids.ts';
-import {
-  SIGNALS,
-  UPDATES,
-  WORKFLOW_TYPE,
-  type PendingApproval,
-  type SignalOnce,
-} from '../workflows/contract/session.ts';
-import type { Entry } from '../activities/transcript/log/entries.ts';
+import type { Hash, SessionId } from '../workflows/contract/ids.ts';
+import { SIGNALS, UPDATES, WORKFLOW_TYPE, type SignalOnce } from '../workflows/contract/session.ts';
 import { createLimit } from '../activities/async.ts';
-import {
-  type WaitingApproval,
-  approve,
-  type ApproveOptions,
-  type DecidePorts,
-  deny,
-  type DenyOptions,
-} from './sessions/decide.ts';
-import { follow, type Followed, type FollowOptions } from './follow/follow.ts';
-import { headOf, transcriptReader } from './sessions/read.ts';
+import { type Abortable, untilAborted } from './async.ts';
+import { approve, type DecidePorts, deny, type WaitingApproval } from './sessions/decide.ts';
+import { follow } from './follow/follow.ts';
+import { entriesFrom, headOf, transcriptReader } from './sessions/read.ts';
 import { folderPorts } from './sessions/folder-ports.ts';
 import { known, refuseUnknown } from './options.ts';
+import type { PerdureClient } from './perdure-client.ts';
+import { ClientProblem } from './problem.ts';
 import {
   type ClientOptions,
   type CreateClient,
-  type StartOptions,
-  type SendOptions,
   describeHere,
   startSession,
   MOST_UPDATES,
   update,
-  type Sent,
 } from './sessions/start.ts';
 import { messageOf, newMessageId, cancel, closedProblem, signal } from './sessions/send.ts';
 import { patience, persist } from './sessions/persist.ts';
-import { type Damage, examineDamage } from './sessions/repair.ts';
-import type { Prompt } from './sessions/prompt.ts';
-import type { RunOutcome } from './sessions/outcome.ts';
-import { checkedId, sessionInfo, type SessionDescription, type SessionInfo } from './sessions/info.ts';
-import { snip, type Snipped } from './sessions/snip.ts';
-
-/** Every method throws ClientProblem, a sentence; those that read a transcript throw StoreError too. */
-export type PerdureClient = {
-  /** Durable when it resolves. A `session` that is open already takes the task as its next message, options included. */
-  start(task: Prompt, options?: StartOptions): Promise<Sent>;
-  send(session: string, prompt: Prompt, options?: SendOptions): Promise<Sent>;
-  interrupt(session: string): Promise<void>;
-  /** Ends what runs, and the session with it (L49). */
-  cancel(session: string): Promise<void>;
-  /** Ends a parking early (L14). */
-  resume(session: string): Promise<void>;
-  /** Calls that wait for a decision, of one session or of all that are open, with their inputs (L55). No worker is needed. */
-  approvals(session?: string): Promise<readonly WaitingApproval[]>;
-  /** Returns what was decided about. A worker has to run: it takes the decision, once. */
-  approve(session: string, call: string, options?: ApproveOptions): Promise<PendingApproval>;
-  deny(session: string, call: string, reason: string, options?: DenyOptions): Promise<PendingApproval>;
-  /** From its next request on the model no longer sees these entries, by position. Each must be one a snip can mean, and stays (L7). */
-  snip(session: string, entries: readonly number[]): Promise<Snipped>;
-  /** Whether its transcript can be read to its end, and what is lost of one that cannot. No worker is needed. */
-  damage(session: string): Promise<Damage>;
-  /** It goes on from the last whole step; what is lost is told in its transcript. It must be idle, and a worker has to run. */
-  repair(session: string): Promise<Damage>;
-  /** Newest first; `open`: only those that are not closed. */
-  list(which?: { readonly open?: boolean }): AsyncIterable<SessionInfo>;
-  describe(session: string): Promise<SessionDescription>;
-  /** Events as they come, then the run's result. */
-  follow(session: string, options?: FollowOptions): AsyncIterable<Followed>;
-  /** The outcome of run `run`, or of the last that ended; null when none has. */
-  result(session: string, run?: number): Promise<RunOutcome | null>;
-  transcript(session: string): Promise<readonly Entry[]>;
-};
+import { examineDamage } from './sessions/repair.ts';
+import { checkedId, sessionInfo, type SessionInfo } from './sessions/info.ts';
+import { snip } from './sessions/snip.ts';
+import { seenPhases } from './sessions/worker-polls.ts';
+import { setOptions, topUp } from './sessions/steer.ts';
 
 const LOOK_MS = 1_000;
 const QUERY = `WorkflowType = '${WORKFLOW_TYPE}' AND ExecutionStatus`;
@@ -90,74 +45,125 @@ export function createClient(given: CreateClient): PerdureClient {
     if (options.storeId) await look(session);
     return session;
   };
-  const headNow = (session: SessionId) =>
+  const headNow = (session: SessionId): Promise<Hash | null> =>
     persist(temporal, `read session ${session}`, () => headOf(temporal, session), impatient);
-  const entriesNow = async (session: SessionId): Promise<readonly Entry[]> =>
-    reader.entries(session, await headNow(session));
   const decisions = decidePorts(options, look);
+  const once = async (id: string, name: SignalOnce['signal']): Promise<void> =>
+    signal(temporal, await reach(id), SIGNALS[name], [{ signal: name, id: newMessageId() }]);
+  const { wait, each } = waits(temporal);
+  const seen = seenPhases(temporal);
   return {
-    start: async (task, start = {}) => {
-      refuseUnknown('start()', start, known.start);
-      return startSession(options, task, start);
-    },
-    send: async (id, text, sent = {}) => {
-      refuseUnknown('send()', sent, known.send);
-      const { now, messageId, options: changed } = sent;
-      const session = await reach(id);
-      const message = await messageOf(store, text, messageId, changed);
-      await signal(temporal, session, SIGNALS.message, [{ ...message, ...(now ? { now } : {}) }]);
-      return { session, messageId: message.id };
-    },
-    interrupt: async (id) => signal(temporal, await reach(id), SIGNALS.interrupt, [once('interrupt')]),
-    cancel: async (id) => cancel(temporal, checkedId(id)),
-    resume: async (id) => signal(temporal, await reach(id), SIGNALS.resume, [once('resume')]),
-    approvals: async (id) => {
-      const sessions = id === undefined ? list(temporal, `${QUERY} = 'Running'`) : [await look(checkedId(id))];
-      const waiting: WaitingApproval[] = [];
-      for await (const { session, status, approvals = [] } of sessions)
-        for (const pending of status === 'open' ? approvals : []) waiting.push(await reader.waiting(session, pending));
-      return waiting;
-    },
-    approve: async (id, call, approved = {}) => {
-      refuseUnknown('approve()', approved, known.approve);
-      return approve(decisions, checkedId(id), call, approved);
-    },
-    deny: async (id, call, reason, denied = {}) => {
-      refuseUnknown('deny()', denied, known.deny);
-      return deny(decisions, checkedId(id), call, reason, denied);
-    },
-    snip: async (id, entries) => {
-      const send = (session: SessionId) => signal(temporal, session, SIGNALS.snip, [{ entries }]);
-      return snip({ look, entries: entriesNow, send }, checkedId(id), entries);
-    },
-    damage: async (id) => examineDamage({ temporal, store }, await look(checkedId(id))),
-    repair: async (id) => {
-      const seen = await look(checkedId(id));
-      if (seen.status !== 'open') throw closedProblem(seen);
-      const damage = await examineDamage({ temporal, store }, seen);
-      if (damage.kind !== 'repairable') return damage;
-      const { from, to, lost } = damage;
-      await decisions.update(seen.session, UPDATES.repair, { from, to, lost });
-      return damage;
-    },
+    start: (task, start = {}) => wait('start()', start, known.start, () => startSession(options, task, start)),
+    send: (id, text, sent = {}) =>
+      wait('send()', sent, known.send, async () => {
+        const { now, messageId, options: changed } = sent;
+        const session = await reach(id);
+        const message = await messageOf(store, text, messageId, changed);
+        await signal(temporal, session, SIGNALS.message, [{ ...message, ...(now ? { now } : {}) }]);
+        return { session, messageId: message.id };
+      }),
+    interrupt: (id, waiting) => wait('interrupt()', waiting, known.wait, () => once(id, 'interrupt')),
+    cancel: (id, waiting) => wait('cancel()', waiting, known.wait, () => cancel(temporal, checkedId(id))),
+    resume: (id, waiting) => wait('resume()', waiting, known.wait, () => once(id, 'resume')),
+    topUp: (id, limits, waiting) =>
+      wait('topUp()', waiting, known.wait, () => {
+        refuseUnknown('topUp()', limits, known.topUp);
+        return topUp(decisions, checkedId(id), limits);
+      }),
+    setOptions: (id, changes, waiting) =>
+      wait('setOptions()', waiting, known.wait, () => {
+        refuseUnknown('setOptions()', changes, known.setOptions);
+        return setOptions(decisions, checkedId(id), changes);
+      }),
+    approvals: (id, waiting) =>
+      wait('approvals()', waiting, known.wait, async () => {
+        const sessions = id === undefined ? list(temporal, `${QUERY} = 'Running'`) : [await look(checkedId(id))];
+        const found: WaitingApproval[] = [];
+        for await (const { session, status, approvals = [] } of sessions)
+          for (const pending of status === 'open' ? approvals : []) found.push(await reader.waiting(session, pending));
+        return found;
+      }),
+    approve: (id, call, approved = {}) =>
+      wait('approve()', approved, known.approve, () => approve(decisions, checkedId(id), call, approved)),
+    deny: (id, call, reason, denied = {}) =>
+      wait('deny()', denied, known.deny, () => deny(decisions, checkedId(id), call, reason, denied)),
+    snip: (id, entries, waiting) =>
+      wait('snip()', waiting, known.wait, () => {
+        const send = (session: SessionId) => signal(temporal, session, SIGNALS.snip, [{ entries }]);
+        const now = async (session: SessionId) => reader.entries(session, await headNow(session));
+        return snip({ look, entries: now, send }, checkedId(id), entries);
+      }),
+    damage: (id, waiting) =>
+      wait('damage()', waiting, known.wait, async () => examineDamage({ temporal, store }, await look(checkedId(id)))),
+    repair: (id, waiting) =>
+      wait('repair()', waiting, known.wait, async () => {
+        const described = await look(checkedId(id));
+        if (described.status !== 'open') throw closedProblem(described);
+        const damage = await examineDamage({ temporal, store }, described);
+        if (damage.kind !== 'repairable') return damage;
+        const { from, to, lost } = damage;
+        await decisions.update(described.session, UPDATES.repair, { from, to, lost });
+        return damage;
+      }),
     list: (which = {}) => {
       refuseUnknown('list()', which, known.list);
-      return list(temporal, `${QUERY} ${which.open ? "= 'Running'" : "!= 'ContinuedAsNew'"}`);
+      const query = `${QUERY} ${which.open ? "= 'Running'" : "!= 'ContinuedAsNew'"}`;
+      return each(which, async function* () {
+        for await (const info of list(temporal, query)) yield seen(info);
+      });
     },
-    describe: async (id) => look(checkedId(id)),
+    describe: (id, waiting) => wait('describe()', waiting, known.wait, async () => seen(await look(checkedId(id)))),
     follow: (id, followed) => {
       refuseUnknown('follow()', followed, known.follow);
       return follow({ ...reader, live, look, head: headNow, everyMs: lookMs }, checkedId(id), followed);
     },
-    result: async (id, run) => {
-      const session = checkedId(id);
-      const { last } = await look(session);
-      return last ? reader.outcome(session, last.head, run ?? last.run) : null;
+    result: (id, run, waiting) =>
+      wait('result()', waiting, known.wait, async () => {
+        const session = checkedId(id);
+        const { last } = await look(session);
+        return last ? reader.outcome(session, last.head, run ?? last.run) : null;
+      }),
+    transcript: (id, read = {}) => {
+      refuseUnknown('transcript()', read, known.transcript);
+      const { from = 0 } = read;
+      if (!Number.isSafeInteger(from) || from < 0)
+        throw new ClientProblem('refused', `${from} is no position of an entry: give a whole number from 0`);
+      return each(read, async function* () {
+        const session = checkedId(id);
+        await look(session);
+        yield* entriesFrom(store, session, await headNow(session), from);
+      });
     },
-    transcript: async (id) => {
-      const session = checkedId(id);
-      await look(session);
-      return entriesNow(session);
+  };
+}
+
+type Waits = {
+  /** One wait of a method: its options are checked, and its signal ends it. */
+  wait<T>(
+    method: string,
+    options: Abortable | undefined,
+    keys: Readonly<Record<string, true>>,
+    work: () => Promise<T>,
+  ): Promise<T>;
+  /** The same for each item of an iteration. */
+  each<T>(options: Abortable, items: () => AsyncIterable<T>): AsyncIterable<T>;
+};
+
+function waits(temporal: Client): Waits {
+  const until = <T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> =>
+    signal ? untilAborted(signal, () => temporal.withAbortSignal(signal, work)) : work();
+  return {
+    wait: async (method, options, keys, work) => {
+      refuseUnknown(method, options, keys);
+      return until(options?.signal, work);
+    },
+    each: async function* ({ signal: ended }, items) {
+      const iterator = items()[Symbol.asyncIterator]();
+      for (;;) {
+        const next = await until(ended, () => iterator.next());
+        if (next.done) return;
+        yield next.value;
+      }
     },
   };
 }
@@ -175,8 +181,6 @@ function decidePorts(options: ClientOptions, look: DecidePorts['look']): DecideP
       }),
   };
 }
-
-const once = (name: SignalOnce['signal']): SignalOnce => ({ signal: name, id: newMessageId() });
 
 async function* list(temporal: Client, query: string): AsyncIterable<SessionInfo> {
   for await (const execution of temporal.workflow.list({ query })) yield sessionInfo(execution);

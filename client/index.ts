@@ -1,7 +1,8 @@
 // The exports of `perdure`: `query()` runs a prompt, the typed client works with durable sessions.
 import '../activities/process/supported.ts';
 export { createClient } from './client.ts';
-export type { PerdureClient } from './client.ts';
+export type { ListOptions, PerdureClient, TranscriptEntry, TranscriptOptions } from './perdure-client.ts';
+export type { Abortable } from './async.ts';
 export type { CreateClient, SendOptions, Sent, StartOptions } from './sessions/start.ts';
 export type { Followed, FollowOptions } from './follow/follow.ts';
 export type { ApprovalEvent, WaitingApproval } from './sessions/decide.ts';
@@ -15,11 +16,27 @@ export { eventSchema } from './event-schema.ts';
 export { query, RunFailed } from './query.ts';
 export type { Query, QueryEvent, RunningQuery, SessionEvent } from './query.ts';
 export type { Watched } from '../activities/live/events.ts';
+export { StoreError } from '../activities/transcript/store/store.ts';
 export type { Store } from '../activities/transcript/store/store.ts';
+export type { Entry } from '../activities/transcript/log/entries.ts';
 export type { Hash, MessageId, SessionId } from '../workflows/contract/ids.ts';
-export type { TerminalReason, TransitionReason, Usage } from '../workflows/contract/loop.ts';
-export type { OptionChanges, PermissionMode, PermissionRules, RunOptions } from '../workflows/contract/session.ts';
+export type { Terminal, TerminalReason, TransitionReason, Usage } from '../workflows/contract/loop.ts';
+export type {
+  Configuration,
+  OptionChanges,
+  PendingApproval,
+  PermissionMode,
+  PermissionRules,
+  Phase,
+  RunOptions,
+  RunSummary,
+  TopUp,
+} from '../workflows/contract/session.ts';
+export { ConfigProblem } from '../worker/config/config.ts';
 export type { PerdureConfig } from '../worker/config/config.ts';
 export type { Prompt, PromptBlock } from './sessions/prompt.ts';
+export { SetupProblem } from '../worker/setup-problem.ts';
+export type { Damage } from './sessions/repair.ts';
+export type { Snipped } from './sessions/snip.ts';
 export type { RunOutcome } from './sessions/outcome.ts';
-export type { SessionDescription, SessionInfo, SessionStatus } from './sessions/info.ts';
+export type { SeenPhase, SessionDescription, SessionInfo, SessionStatus } from './sessions/info.ts';

@@ -2,6 +2,9 @@
 import { didYouMean, RUN_OPTIONS } from '../workflows/contract/options-problem.ts';
 import type { ApproveOptions, DenyOptions } from './sessions/decide.ts';
 import type { FollowOptions } from './follow/follow.ts';
+import type { Abortable } from './async.ts';
+import type { TopUp } from '../workflows/contract/session.ts';
+import type { ListOptions, TranscriptOptions } from './perdure-client.ts';
 import { ClientProblem } from './problem.ts';
 import type { CreateClient, StartOptions, SendOptions } from './sessions/start.ts';
 
@@ -68,11 +71,15 @@ const startKeys: KeysOf<StartOptions> = {
   ifNew: true,
   newId: true,
   workers: true,
+  signal: true,
 };
-const sendKeys: KeysOf<SendOptions> = { now: true, messageId: true, options: true };
-const approveKeys: KeysOf<ApproveOptions> = { input: true };
-const denyKeys: KeysOf<DenyOptions> = { interrupt: true };
-const listKeys: KeysOf<{ open?: boolean }> = { open: true };
+const sendKeys: KeysOf<SendOptions> = { now: true, messageId: true, options: true, signal: true };
+const approveKeys: KeysOf<ApproveOptions> = { input: true, signal: true };
+const denyKeys: KeysOf<DenyOptions> = { interrupt: true, signal: true };
+const listKeys: KeysOf<ListOptions> = { open: true, signal: true };
+const transcriptKeys: KeysOf<TranscriptOptions> = { from: true, signal: true };
+const topUpKeys: KeysOf<TopUp> = { maxTurns: true, maxBudgetUsd: true, maxTokens: true, timeoutMs: true };
+const waitKeys: KeysOf<Abortable> = { signal: true };
 const followKeys: KeysOf<FollowOptions> = { messageId: true, after: true, signal: true, onTrouble: true, onLive: true };
 
 /** The options of the client's methods. */
@@ -83,5 +90,9 @@ export const known = {
   approve: approveKeys,
   deny: denyKeys,
   list: listKeys,
+  transcript: transcriptKeys,
+  topUp: topUpKeys,
+  setOptions: RUN_OPTIONS,
+  wait: waitKeys,
   follow: followKeys,
 };

@@ -6,7 +6,7 @@ import {
   workflowInfo,
   type ActivityOptions,
 } from '@temporalio/workflow';
-import { activityType, type Activities, type Answer, type Registered } from './contract/activities.ts';
+import { activityType, type Answer, type Registered, type SessionActivities } from './contract/activities.ts';
 import { profiles, type Profile } from './contract/profiles.ts';
 import { recordsQueue } from './contract/session.ts';
 import { undecodable, STORE_CORRUPT } from './contract/failures.ts';
@@ -18,7 +18,7 @@ const retry = { initialInterval: '100ms', backoffCoefficient: 2, maximumInterval
 const cancellationType = 'WAIT_CANCELLATION_COMPLETED';
 
 /** For one session; made once. */
-export function createPorts(profile: Profile = 'machine'): Activities {
+export function createPorts(profile: Profile = 'machine'): SessionActivities {
   const { heartbeatTimeout, recordsTimeout } = profiles[profile];
   const waited: ActivityOptions = { heartbeatTimeout, cancellationType, retry };
   /** A model streams, a tool or a hook runs, for as long as it heartbeats. */
@@ -53,12 +53,12 @@ export function createPorts(profile: Profile = 'machine'): Activities {
  * Named by its step, which no other of the session has, also after a handover: what a codec binds to the name of an activity is the
  * answer to this one and to no other.
  */
-function port<Name extends keyof Activities>(
+function port<Name extends keyof SessionActivities>(
   name: Name,
-  optionsFor: (input: Parameters<Activities[Name]>[0]) => ActivityOptions,
-): Activities[Name] {
-  type Result = Awaited<ReturnType<Activities[Name]>>;
-  const call = async (input: Parameters<Activities[Name]>[0]): Promise<Result> => {
+  optionsFor: (input: Parameters<SessionActivities[Name]>[0]) => ActivityOptions,
+): SessionActivities[Name] {
+  type Result = Awaited<ReturnType<SessionActivities[Name]>>;
+  const call = async (input: Parameters<SessionActivities[Name]>[0]): Promise<Result> => {
     const activityId = `${name}.${input.step}`;
     const type = activityType(name);
     const offered = proxyActivities<Registered>({ ...optionsFor(input), activityId });
@@ -69,7 +69,7 @@ function port<Name extends keyof Activities>(
     if (!isAnswer(answer)) throw unreadable(type, activityId, 'its result is none that a worker gives');
     return answer.done;
   };
-  return call as Activities[Name];
+  return call as SessionActivities[Name];
 }
 
 /** Anyone who reaches the server can complete an activity, with anything. */

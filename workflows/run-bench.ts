@@ -1,77 +1,15 @@
-// A run performs its moves with a bench, and under a clock: its runtime limit (L51) is an absolute deadline that stands still while the
-// run is parked and survives a handover.
-import { CancellationScope, isCancellation, sleep } from '@temporalio/workflow';
+// The bench that a run performs its moves with.
 import type { Session } from './session.ts';
 import type { RunSnapshot } from './contract/loop.ts';
+import type { RunClock } from './updates/run-limits.ts';
 import type { RunState } from './machine/state.ts';
 import type { Held, RunCarry } from './session-state.ts';
 
 /** Shared by the model call, the tools and the approvals of one run. */
 export type RunBench = {
   readonly session: Session;
+  /** Its limits may have been raised meanwhile. */
   readonly snapshot: RunSnapshot;
   readonly clock: RunClock;
   readonly carried: (state: RunState, held: Held) => RunCarry;
 };
-
-export class RunClock {
-  private timer: CancellationScope | null = null;
-  private pausedAt: number | null = null;
-  private readonly expire: () => void;
-  /** Whoever resumes it may be cancelled long before the run ends: a failing call, say, among its siblings. */
-  private readonly parent = CancellationScope.current();
-  private limit: number | null;
-
-  constructor(deadline: number | null, expire: () => void) {
-    this.limit = deadline;
-    this.expire = expire;
-    this.start();
-  }
-
-  /** Milliseconds since the epoch, moved on by what it stood still until now; null without a limit. */
-  get deadline(): number | null {
-    return this.limit === null || this.pausedAt === null ? this.limit : this.limit + Date.now() - this.pausedAt;
-  }
-
-  /** Milliseconds left; null without a limit. */
-  get leftMs(): number | null {
-    const { deadline } = this;
-    return deadline === null ? null : deadline - Date.now();
-  }
-
-  pause(): void {
-    this.pausedAt ??= Date.now();
-    this.stop();
-  }
-
-  resume(): void {
-    if (this.pausedAt === null) return;
-    this.limit = this.deadline;
-    this.pausedAt = null;
-    this.start();
-  }
-
-  stop(): void {
-    this.timer?.cancel();
-    this.timer = null;
-  }
-
-  private start(): void {
-    if (this.limit === null) return;
-    const left = this.limit - Date.now();
-    if (left <= 0) return this.expire();
-    const scope = new CancellationScope({ cancellable: true, parent: this.parent });
-    this.timer = scope;
-    void scope.run(() => this.wait(left));
-  }
-
-  private async wait(left: number): Promise<void> {
-    try {
-      await sleep(left);
-      this.expire();
-    } catch (error) {
-      // Cancelled with the run, or because it ended in time.
-      if (!isCancellation(error)) throw error;
-    }
-  }
-}

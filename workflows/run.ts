@@ -14,7 +14,8 @@ import { showError } from './machine/ends.ts';
 import { initialState, type RunState } from './machine/state.ts';
 import { snipAppend, userAppend } from './machine/transitions.ts';
 import { performer } from './perform.ts';
-import { RunClock } from './run-bench.ts';
+import type { RunBench } from './run-bench.ts';
+import { RunClock, RunLimits } from './updates/run-limits.ts';
 import { heldByNothing, placeAfter, type Held, type RunCarry } from './session-state.ts';
 import type { Session } from './session.ts';
 
@@ -88,18 +89,29 @@ async function openWithHooks(session: Session, input: OpenRun): Promise<RunOpene
 
 /** From `carry` on, to the end of the run. */
 export async function run(session: Session, carry: RunCarry): Promise<void> {
-  const { snapshot, startedAt } = carry;
+  const { startedAt } = carry;
   if (carry.parkedUntil === null) session.enter('running');
   let messages: readonly MessageId[] = carry.messages;
   const clock = new RunClock(carry.deadline, () => session.stop('timeout'));
+  const limits = new RunLimits(carry.snapshot, clock);
+  session.limitBy(limits);
   const settled = (state: RunState): RunState => {
-    return { ...state, spend: addSpend(state.spend, session.beside.endSummaries(snapshot.rules.summarySpend)) };
+    const { summarySpend } = limits.snapshot.rules;
+    return { ...state, spend: addSpend(state.spend, session.beside.endSummaries(summarySpend)) };
   };
   const carried = (state: RunState, held: Held): RunCarry => {
-    return { snapshot, state: settled(state), messages, startedAt, deadline: clock.deadline, ...held };
+    return { snapshot: limits.snapshot, state: settled(state), messages, startedAt, deadline: clock.deadline, ...held };
+  };
+  const bench: RunBench = {
+    session,
+    clock,
+    carried,
+    get snapshot() {
+      return limits.snapshot;
+    },
   };
   const port: LoopPort = {
-    perform: performer({ session, snapshot, clock, carried }),
+    perform: performer(bench),
     wentRound: (state, { transition }) => {
       session.reach(state);
       session.iterations += 1;
@@ -112,10 +124,11 @@ export async function run(session: Session, carry: RunCarry): Promise<void> {
       return handoverDue(session) ? handoverIfDue(session, () => carried(state, heldByNothing)) : null;
     },
   };
-  const end = await loop(carry.state, snapshot.rules, port, heldBack(carry));
+  const end = await loop(carry.state, () => limits.snapshot.rules, port, heldBack(carry));
   clock.stop();
   await finish(session, { ...end, state: settled(end.state) }, messages, startedAt);
   const { head, runs } = session.facts.now;
+  const { snapshot } = limits;
   if (snapshot.rules.afterStop && end.terminal.reason === 'completed' && head !== null) {
     session.beside.afterStop({ head, config: snapshot.config, run: runs, step: session.facts.nextStep() });
   }

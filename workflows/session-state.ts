@@ -147,7 +147,7 @@ export class Facts {
   }
 
   /** The options that messages brought to a run under way hold from the next run on: this one keeps its own (L57). */
-  bringOptions(messages: readonly UserMessage[]): void {
+  bringOptions(messages: readonly Bringing[]): void {
     if (!messages.some((message) => message.options)) return;
     const { accepted, options, place } = this.carried;
     const brought = withOptions(options, messages);
@@ -189,8 +189,11 @@ export class Facts {
   }
 }
 
+/** A message, or another that brings options. */
+type Bringing = Pick<UserMessage, 'options'>;
+
 /** Options a message brings, or takes back, hold from the run it opens on. */
-export function withOptions(options: RunOptions, messages: readonly UserMessage[]): RunOptions {
+export function withOptions(options: RunOptions, messages: readonly Bringing[]): RunOptions {
   return messages.reduce(
     (merged, message) => (message.options ? withChanges(merged, message.options) : merged),
     options,
@@ -198,7 +201,7 @@ export function withOptions(options: RunOptions, messages: readonly UserMessage[
 }
 
 /** A workspace that a caller gives, also the same again, is taken as it is now. */
-export function placeAfter(place: Place | null | undefined, messages: readonly UserMessage[]): Place | null {
+export function placeAfter(place: Place | null | undefined, messages: readonly Bringing[]): Place | null {
   return messages.some((message) => typeof message.options?.cwd === 'string') ? null : (place ?? null);
 }
 

@@ -2,12 +2,11 @@
 import {
   CancellationScope,
   defineQuery,
-  defineUpdate,
   setDefaultSignalHandler,
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { Activities } from './contract/activities.ts';
+import type { SessionActivities } from './contract/activities.ts';
 import type { SessionId } from './contract/ids.ts';
 import type { StopCause } from './contract/loop.ts';
 import { sizeProblem } from './contract/options-problem.ts';
@@ -15,21 +14,21 @@ import {
   LISTED_APPROVALS,
   QUERIES,
   SIGNALS,
-  UPDATES,
   type Phase,
-  type Repair,
   type RunOptions,
   type SessionMemo,
   type RunSummary,
   type SessionView,
   type UserMessage,
 } from './contract/session.ts';
-import { Approvals, refuse } from './approvals.ts';
+import { Approvals } from './updates/approvals.ts';
+import type { RunLimits } from './updates/run-limits.ts';
+import { listenForSteering } from './updates/steer.ts';
 import { Beside, Told } from './beside.ts';
 import { createPorts } from './ports.ts';
 import { carriable, Inbox, isMessage, isSignalOnce, isSnip } from './inbox.ts';
 import type { RunState } from './machine/state.ts';
-import { Facts, repairProblem, type Carry, type ResumedInput, type ToolsCarry } from './session-state.ts';
+import { Facts, type Carry, type ResumedInput, type ToolsCarry } from './session-state.ts';
 
 /** The run in progress, as others see it. `tools`: calls that were open at a handover, until they are taken up. */
 type LiveRun = { state: RunState; tools: ToolsCarry | null; parkedUntil: number | null };
@@ -39,11 +38,12 @@ export class Session {
   readonly input: ResumedInput;
   readonly inbox: Inbox;
   readonly approvals: Approvals;
-  readonly ports: Activities;
+  readonly ports: SessionActivities;
   readonly beside: Beside;
   readonly told: Told;
   readonly facts: Facts;
   private live: LiveRun | null = null;
+  private limits: RunLimits | null = null;
   /** Why the current run is being stopped; first cause wins. */
   private stopped: StopCause | null = null;
   private readonly root = CancellationScope.current();
@@ -81,9 +81,11 @@ export class Session {
     // One handler for all: with one each, signals that arrive together would be delivered by name instead of in order.
     setDefaultSignalHandler((name, value) => this.receive(name, value));
     setHandler(defineQuery<SessionView>(QUERIES.view), () => this.view());
-    setHandler(defineUpdate<void, [Repair]>(UPDATES.repair), (asked) => this.repair(asked), {
-      validator: (asked) =>
-        refuse(repairProblem(asked, this.facts.now.head, this.run !== null || this.inbox.count > 0)),
+    listenForSteering({
+      facts: this.facts,
+      busy: () => this.run !== null || this.inbox.count > 0,
+      limits: () => (this.finishing || this.stopCause !== null ? null : this.limits),
+      changed: () => this.told.change(),
     });
   }
 
@@ -162,8 +164,13 @@ export class Session {
     this.finishing = true;
   }
 
+  limitBy(limits: RunLimits): void {
+    this.limits = limits;
+  }
+
   endRun(): void {
     this.live = null;
+    this.limits = null;
     this.stopped = null;
   }
 
@@ -190,11 +197,6 @@ export class Session {
       ...(approvals.length > 0 ? { approvals } : {}),
       ...(parkedUntil === null ? {} : { parkedUntil }),
     };
-  }
-
-  private repair(asked: Repair): void {
-    this.facts.repair(asked);
-    this.told.change();
   }
 
   /** Any Temporal client can signal: what is no message of ours is passed over, for nobody could answer it. */

@@ -2,7 +2,7 @@
 // question is withdrawn.
 import { reasonOf } from '../../activities/text.ts';
 import { type ApprovalEvent, type WaitingApproval, reasonProblem } from '../sessions/decide.ts';
-import type { PerdureClient } from '../client.ts';
+import type { PerdureClient } from '../perdure-client.ts';
 import { ClientProblem } from '../problem.ts';
 import { oneLine } from '../paint.ts';
 import { approvalHint } from '../render/approval-text.ts';

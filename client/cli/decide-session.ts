@@ -1,7 +1,7 @@
 // Deciding about a call: taken by a worker. Where there is none, one that only takes decisions is brought up for the moment.
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { PendingApproval } from '../../workflows/contract/session.ts';
-import type { PerdureClient } from '../client.ts';
+import type { PerdureClient } from '../perdure-client.ts';
 import { type KeptWorker, keepWorker } from '../connect/own-worker.ts';
 import type { Opened } from '../connect/open-server.ts';
 import { oneLine } from '../paint.ts';

@@ -10,6 +10,7 @@ import { pageCommand } from './commands/page.ts';
 import { repairCommand } from './commands/repair.ts';
 import { resumeCommand } from './commands/resume.ts';
 import { snipCommand } from './commands/snip.ts';
+import { topUpCommand } from './commands/top-up.ts';
 import { cancelCommand } from './commands/cancel.ts';
 import { devCommand } from './commands/dev.ts';
 import { doctorCommand } from './commands/doctor.ts';
@@ -39,6 +40,7 @@ const commands = [
   cancelCommand,
   resumeCommand,
   snipCommand,
+  topUpCommand,
   listCommand,
   showCommand,
   repairCommand,

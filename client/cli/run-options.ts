@@ -142,7 +142,7 @@ function rulesOf({ allow, deny, ask }: RunFlags): OptionChanges {
   return { permissions: given.length === 0 ? null : Object.fromEntries(given) };
 }
 
-function limitsOf(flags: RunFlags): OptionChanges {
+export function limitsOf(flags: RunFlags): OptionChanges {
   const count = (flag: string) => (text: string) => number(flag, text);
   const time = (flag: string) => (text: string) => duration(flag, text);
   return {

@@ -4,7 +4,7 @@ import { superviseServer } from '../../worker/embedded/supervise-server.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
 import { TASK_QUEUE } from '../../workflows/contract/session.ts';
 import { openServer, type Opened } from '../connect/open-server.ts';
-import { prepareWorker, startOwnWorker } from '../connect/own-worker.ts';
+import { prepareWorker, sayWhoseWork, startOwnWorker } from '../connect/own-worker.ts';
 import { supervision } from '../connect/workplace.ts';
 import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';
@@ -40,6 +40,7 @@ export async function withStayingWorker(
   const endSupervision = opened.embedded && superviseServer(opened.embedded, supervision(say));
   try {
     await refuseToSpoil(cli.env, opened.sessions);
+    await sayWhoseWork({ sessions: opened.sessions, queues, say });
     const worker = await startOwnWorker(opened, own);
     const end = await ready({ opened, worker });
     try {

@@ -8,7 +8,8 @@ import type { Role } from '../../worker/embedded/members.ts';
 import { resolveConnection } from '../../worker/embedded/resolve-connection.ts';
 import { openStore } from '../../activities/transcript/store/open-store.ts';
 import type { Store } from '../../activities/transcript/store/store.ts';
-import { createClient, type PerdureClient } from '../client.ts';
+import { createClient } from '../client.ts';
+import type { PerdureClient } from '../perdure-client.ts';
 import { type KeysOf, refuseUnknown } from '../options.ts';
 
 export type OpenServer = {

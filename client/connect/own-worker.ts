@@ -6,6 +6,7 @@ import type { RunningWorker } from '../../worker/start-worker.ts';
 import type { Stops } from '../../activities/guards.ts';
 import type { Opened } from './open-server.ts';
 import { pause } from '../../activities/async.ts';
+import { ClientProblem } from '../problem.ts';
 import { connectionOptions } from '../../worker/embedded/connect-client.ts';
 import { workflowTime } from '../../worker/workflow-time.ts';
 
@@ -53,6 +54,35 @@ export async function startOwnWorker({ target, folder, embedded }: Opened, own: 
     ...(config && { config }),
     ...(stops && { stops }),
   });
+}
+
+// Whoever brings up a worker is told whose work it takes up beside what it was brought up for.
+
+/** Sessions that are named; of the rest, how many. */
+const NAMED = 5;
+
+export type Taking = {
+  readonly sessions: Pick<Opened['sessions'], 'list'>;
+  readonly queues: readonly string[];
+  /** The one that the worker is brought up for. */
+  readonly session?: string | undefined;
+  readonly say: (line: string) => void;
+};
+
+/** To be asked before our worker polls: until then those of its queues wait. What the server does not answer is not told. */
+export async function sayWhoseWork({ sessions, queues, session, say }: Taking): Promise<void> {
+  const others: string[] = [];
+  try {
+    for await (const info of sessions.list({ open: true }))
+      if (info.phase === 'waiting_worker' && info.session !== session && queues.includes(info.taskQueue))
+        others.push(info.session);
+  } catch (error) {
+    if (!(error instanceof ClientProblem)) throw error;
+    return;
+  }
+  if (others.length === 0) return;
+  const more = others.length > NAMED ? ` and ${others.length - NAMED} more` : '';
+  say(`also working on ${others.slice(0, NAMED).join(', ')}${more}, which waited for a worker`);
 }
 
 // Sees to it that somebody works while a command waits for a run: a worker that stays when there is one, else one of our own.

@@ -15,7 +15,7 @@ import { isForItsProgram, type ForWorkers } from '../../worker/config/queue.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
 import type { ClientProblem } from '../problem.ts';
 import { newSessionId } from '../sessions/info.ts';
-import { keepWorker, prepareWorker, startOwnWorker } from './own-worker.ts';
+import { keepWorker, prepareWorker, sayWhoseWork, startOwnWorker } from './own-worker.ts';
 import { openServer, type Opened } from './open-server.ts';
 import { watchPollers } from '../sessions/worker-polls.ts';
 
@@ -140,6 +140,7 @@ function own(opened: Opened, open: OpenWorkplace, { session, staffing, ours, fai
     if (!ours) await open.beforeWork?.(opened);
     if (!ours) say('the worker has ended, or finishes and takes no more: this process goes on with its work');
     started = true;
+    await sayWhoseWork({ sessions: opened.sessions, queues: [taskQueue], session, say });
     if (!ending) embedded?.works(true, [taskQueue]);
     return startOwnWorker(opened, { env, log, config, taskQueue });
   };

@@ -6,10 +6,13 @@ import {
   UPDATES,
   type Approval,
   type Denial,
+  type OptionChanges,
   type PendingApproval,
   type Repair,
+  type TopUp,
 } from '../../workflows/contract/session.ts';
 import { type Store, hashOf, StoreError } from '../../activities/transcript/store/store.ts';
+import type { Abortable } from '../async.ts';
 import { ClientProblem } from '../problem.ts';
 import { oneLine } from '../paint.ts';
 import { closedProblem } from './send.ts';
@@ -20,13 +23,17 @@ export type DecidePorts = {
   readonly store: Store;
   readonly look: (session: SessionId) => Promise<SessionDescription>;
   /** Throws ClientProblem. */
-  readonly update: (session: SessionId, name: string, arg: Approval | Denial | Repair) => Promise<void>;
+  readonly update: (
+    session: SessionId,
+    name: string,
+    arg: Approval | Denial | Repair | OptionChanges | TopUp,
+  ) => Promise<void>;
 };
 
 /** `input`: runs with this instead of what the model wrote; it is validated again. */
-export type ApproveOptions = { readonly input?: unknown };
+export type ApproveOptions = Abortable & { readonly input?: unknown };
 /** `interrupt`: the run ends with the denial (L34). */
-export type DenyOptions = { readonly interrupt?: boolean };
+export type DenyOptions = Abortable & { readonly interrupt?: boolean };
 
 /** Bytes of JSON. */
 const LARGEST_INPUT = 1024 * 1024;

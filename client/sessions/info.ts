@@ -18,7 +18,11 @@ import { ClientProblem } from '../problem.ts';
 /** `open`, or how the workflow ended. Only `cancelled` is an end a session has by itself (L49). */
 export type SessionStatus = 'open' | 'cancelled' | 'terminated' | 'failed' | 'timed_out' | 'completed';
 
-export type SessionInfo = SessionMemo & {
+/** As the session says, or `waiting_worker`: it has work, and nobody polls for it. */
+export type SeenPhase = Phase | 'waiting_worker';
+
+export type SessionInfo = Omit<SessionMemo, 'phase'> & {
+  readonly phase: SeenPhase;
   readonly session: SessionId;
   readonly status: SessionStatus;
   /** Milliseconds since the epoch. */
@@ -110,7 +114,7 @@ function phaseOf(status: SessionStatus, phase: Phase): Phase {
 
 /** A run has begun and is not over. */
 export function isUnderWay({ phase }: Pick<SessionInfo, 'phase'>): boolean {
-  return phase === 'running' || phase === 'waiting_approval' || phase === 'parked';
+  return phase !== 'idle' && phase !== 'closed';
 }
 
 /** For people: what it is doing, or how it ended. */
@@ -121,6 +125,7 @@ export function phaseText({
 }: Pick<SessionInfo, 'status' | 'phase' | 'parkedUntil'>): string {
   if (status !== 'open') return status === 'cancelled' ? 'closed' : status.replace('_', ' ');
   if (phase === 'waiting_approval') return 'waiting for a decision';
+  if (phase === 'waiting_worker') return 'waiting for a worker';
   return phase === 'parked' && parkedUntil !== undefined ? `parked until ${moment(parkedUntil)}` : phase;
 }
 

@@ -16,6 +16,7 @@ import {
   type OptionChanges,
 } from '../../workflows/contract/session.ts';
 import { messageOf, titleOf, wrongWith, describe, elsewhereProblem, signalWithStart, closedProblem } from './send.ts';
+import type { Abortable } from '../async.ts';
 import { ClientProblem } from '../problem.ts';
 import { type Prompt, readPrompt } from './prompt.ts';
 import { checkedId, newSessionId, type SessionDescription } from './info.ts';
@@ -55,7 +56,7 @@ async function openedBefore(client: ClientOptions, session: SessionId): Promise<
 }
 
 export async function startSession(client: ClientOptions, task: Prompt, start: StartOptions): Promise<Sent> {
-  const { session: id, newId, messageId, ifNew = {}, workers, ...given } = start;
+  const { session: id, newId, messageId, ifNew = {}, workers, signal: _, ...given } = start;
   const session = checkedId(id ?? newId ?? newSessionId());
   // A new session has nothing that null could take back.
   const options: RunOptions = { cwd: process.cwd(), ...ifNew, ...withChanges<Partial<RunOptions>>({}, given) };
@@ -186,19 +187,20 @@ export type ClientOptions = {
 };
 
 /** `messageId`: the same on a retry is the same message. */
-export type StartOptions = OptionChanges & {
-  /** Chosen here when absent. One that is open takes the options given, and null takes one of its own back. */
-  readonly session?: string;
-  readonly messageId?: MessageId;
-  /** Options for those not given, or null, when this opens the session: one that is open keeps its own. */
-  readonly ifNew?: Partial<RunOptions>;
-  /** For a session that is opened by this, where `session` names none: made with newSessionId(). */
-  readonly newId?: string;
-  /** Which workers a session that is opened by this is for; absent: those of the client's task queue. */
-  readonly workers?: ForWorkers;
-};
+export type StartOptions = OptionChanges &
+  Abortable & {
+    /** Chosen here when absent. One that is open takes the options given, and null takes one of its own back. */
+    readonly session?: string;
+    readonly messageId?: MessageId;
+    /** Options for those not given, or null, when this opens the session: one that is open keeps its own. */
+    readonly ifNew?: Partial<RunOptions>;
+    /** For a session that is opened by this, where `session` names none: made with newSessionId(). */
+    readonly newId?: string;
+    /** Which workers a session that is opened by this is for; absent: those of the client's task queue. */
+    readonly workers?: ForWorkers;
+  };
 
-export type SendOptions = {
+export type SendOptions = Abortable & {
   readonly now?: boolean;
   readonly messageId?: MessageId;
   readonly options?: OptionChanges;

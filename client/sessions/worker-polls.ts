@@ -5,6 +5,7 @@ import { TASK_QUEUE, type Configuration } from '../../workflows/contract/session
 import { pause } from '../../activities/async.ts';
 import { type ForWorkers, forAnyWorker } from '../../worker/config/queue.ts';
 import { ClientProblem } from '../problem.ts';
+import type { SessionInfo } from './info.ts';
 
 /** A poll waits up to a minute for work, and is counted from its beginning. */
 const RECENT_MS = 75_000;
@@ -58,6 +59,30 @@ export async function waitForWorker(
     if (Date.now() + lookMs > deadline) return false;
     if (!(await pause(lookMs, signal))) return true;
   }
+}
+
+// A session that has work, of a queue that nobody polls, waits for a worker: a phase of its own, which the session cannot say itself.
+
+/** Milliseconds that an answer about a queue counts: a list asks once for each. */
+const ANSWER_MS = 1_000;
+
+type Waiting = <Seen extends SessionInfo & { readonly unseen?: boolean }>(seen: Seen) => Promise<Seen>;
+
+/** The session with the phase that it is seen in. Where the server does not say who polls, the one it says itself. */
+export function seenPhases(temporal: Client): Waiting {
+  const answers = new Map<string, { readonly at: number; readonly polled: Promise<boolean> }>();
+  const isPolled = (taskQueue: string): Promise<boolean> => {
+    const known = answers.get(taskQueue);
+    if (known && Date.now() - known.at < ANSWER_MS) return known.polled;
+    const polled = workerPolls({ temporal, taskQueue }).catch(() => true);
+    answers.set(taskQueue, { at: Date.now(), polled });
+    return polled;
+  };
+  return async (seen) => {
+    const { status, phase, unseen = false, taskQueue } = seen;
+    const hasWork = status === 'open' && (phase === 'running' || unseen);
+    return hasWork && !(await isPolled(taskQueue)) ? { ...seen, phase: 'waiting_worker' } : seen;
+  };
 }
 
 // On a server that is not ours: says when nobody polls, at first as a failure, later, when a worker went away, as a notice.

@@ -13,7 +13,7 @@ import {
   type ScriptedModelOptions,
 } from '../../worker/scripted-model/index.ts';
 import { workflowTime } from '../../worker/workflow-time.ts';
-import type { PerdureClient } from '../client.ts';
+import type { PerdureClient } from '../perdure-client.ts';
 import { openServer } from '../connect/open-server.ts';
 import type { RunOutcome } from '../sessions/outcome.ts';
 import type { StartOptions } from '../sessions/start.ts';

@@ -104,7 +104,7 @@ export async function memoryLoop(
         return { kind: 'ready' };
     }
   };
-  const { state, terminal, append } = await loop(initial, rules, { perform, wentRound: () => null });
+  const { state, terminal, append } = await loop(initial, () => rules, { perform, wentRound: () => null });
   const { turn: turns, iteration: iterations, spend } = state;
   const ended = { run: 1, terminal, turns, iterations, messages: ['m' as MessageId], spend, durationMs: 0, at: 0 };
   const all: Append[] = [...state.pending, ...append, { kind: 'run_ended', ended }];

@@ -24,7 +24,7 @@ test('names the store of a session that another data folder has, and sends nothi
   const session = await started(own);
   expect(await own.sessions.describe(session)).toMatchObject({ title: 'Do it.' });
   const elsewhere = /^session \S+ is kept in store [0-9a-f-]{36}, and here is store [0-9a-f-]{36}: set PERDURE_STORE/;
-  await expect(other.sessions.transcript(session)).rejects.toThrow(elsewhere);
+  await expect(other.sessions.transcript(session)[Symbol.asyncIterator]().next()).rejects.toThrow(elsewhere);
   await expect(other.sessions.send(session, 'More.')).rejects.toThrow(elsewhere);
   await expect(other.sessions.start('More.', { session })).rejects.toThrow(elsewhere);
   await own.sessions.send(session, 'More.');

@@ -2,7 +2,7 @@
 import { expect, test, vi } from 'vitest';
 import { answerApprovals, type ApprovalAnswer, type OnApproval } from '../../client/answer-approvals.ts';
 import { type WaitingApproval, reasonProblem } from '../../client/sessions/decide.ts';
-import type { PerdureClient } from '../../client/client.ts';
+import type { PerdureClient } from '../../client/perdure-client.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import { gate } from '../../worker/scripted-model/index.ts';

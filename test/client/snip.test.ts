@@ -5,7 +5,8 @@ import type { Client } from '@temporalio/client';
 import { defaultDataConverter, defaultPayloadConverter } from '@temporalio/common';
 import type { Entry } from '../../activities/transcript/log/entries.ts';
 import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
-import { createClient, type PerdureClient } from '../../client/client.ts';
+import { createClient } from '../../client/client.ts';
+import type { PerdureClient } from '../../client/perdure-client.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import {

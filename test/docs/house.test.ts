@@ -47,7 +47,7 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
   ['client basics', 'client/{async,event-schema,paint,problem,units}.ts'],
   ['sessions', 'client/sessions/'],
   ['follow', 'client/follow/'],
-  ['client', 'client/{client,options}.ts'],
+  ['client', 'client/{client,options,perdure-client}.ts'],
   ['render', 'client/render/'],
   ['connect', 'client/connect/'],
   ['query', 'client/{answer-approvals,doctor,index,query}.ts'],

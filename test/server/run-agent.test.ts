@@ -103,7 +103,6 @@ test('a workflow that is cancelled cancels its agent and waits for its end (Q4 L
 
 test.each([
   ['an empty prompt', { prompt: ' ' }, 'the prompt is empty: say what the agent is to do'],
-  ['a prompt too long to be carried', { prompt: 'x'.repeat(70_000) }, 'the prompt has 70000 characters: give at most'],
   ['an option out of range', { options: { cwd: '/tmp', maxTurns: 0 } }, 'max turns is 0: give a whole number from 1'],
 ])('%s fails the workflow with a sentence (Q4)', async (_, wrong, sentence) => {
   const h = await harness({ script: [] });
@@ -111,5 +110,24 @@ test.each([
   const handle = await start('reportOf', [{ ...call, ...wrong }]);
   await expect(handle.result()).rejects.toMatchObject({
     cause: { message: expect.stringContaining(sentence) as string },
+  });
+});
+
+test('a long prompt of a workflow reaches its agent whole, by hash, and is replayed (Q4)', async () => {
+  const h = await harness({ script: [reply('Read.')] });
+  const { call, start } = await userWorker(h);
+  // Each of two code units: a piece would end within one.
+  const handle = await start('longPrompt', [{ ...call, prompt: '\u{1F600}' }, 140_000, 'x']);
+  expect(await handle.result()).toMatchObject({ reason: 'completed', text: 'Read.' });
+  expect(JSON.stringify(h.bodies()[0]?.messages)).toContain(`x${'\u{1F600}'.repeat(140_000)}`);
+  await Worker.runReplayHistory({ workflowsPath }, await handle.fetchHistory(), handle.workflowId);
+});
+
+test('a prompt above all bounds fails the workflow with a sentence (Q4)', async () => {
+  const h = await harness({ script: [] });
+  const { call, start } = await userWorker(h);
+  const handle = await start('longPrompt', [{ ...call, prompt: 'word ' }, 1_000_000, '']);
+  await expect(handle.result()).rejects.toMatchObject({
+    cause: { message: expect.stringContaining('the prompt has 5000000 characters: give at most 4194304') as string },
   });
 });

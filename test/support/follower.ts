@@ -3,6 +3,7 @@ import type { Client } from '@temporalio/client';
 import { expect, onTestFinished } from 'vitest';
 import { fileLive } from '../../activities/live/file-live.ts';
 import type { Told } from '../../activities/live/events.ts';
+import type { Entry } from '../../activities/transcript/log/entries.ts';
 import { fileStore } from '../../activities/transcript/store/file-store.ts';
 import { createClient } from '../../client/client.ts';
 import type { Followed } from '../../client/follow/follow.ts';
@@ -38,7 +39,8 @@ export function follower({ client, storePlace, liveDir }: Places, session: Sessi
     events,
     converges: async () => {
       await following;
-      const entries = await sessions.transcript(session);
+      const entries: Entry[] = [];
+      for await (const { entry } of sessions.transcript(session)) entries.push(entry);
       const ended = entries.findIndex(({ kind }) => kind === 'run_ended');
       expect(shownLines(events, entries)).toEqual(storedLines(entries.slice(0, ended + 1)));
     },

@@ -15,6 +15,11 @@ export async function steered(call, more) {
   return await agent.result();
 }
 
+/** `before`, then the prompt many times. */
+export async function longPrompt(call, times, before) {
+  return await runAgent({ ...call, prompt: before + call.prompt.repeat(times) });
+}
+
 /** With nothing but a prompt. */
 export async function asked(prompt) {
   const { text, reason } = await runAgent({ prompt });

@@ -19,7 +19,17 @@ export type Activities = {
   summarizeBatch(input: SummarizeBatch): Promise<BatchSummary>;
   afterStop(input: AfterStop): Promise<void>;
   readResult(input: ReadResult): Promise<RunResultFacts>;
+  storeText(input: StoreText): Promise<StoredText>;
 };
+
+/** Those that a session schedules; the rest are for whoever starts one. */
+export type SessionActivities = Omit<Activities, 'storeText'>;
+
+/** Store a piece of a text that is too long to travel in a message (Q4). `after`: what the pieces before it came to. */
+export type StoreText = { readonly text: string; readonly after?: Hash };
+
+/** The whole text so far. */
+export type StoredText = { readonly hash: Hash; readonly bytes: number };
 
 /** The answer of an activity. Its input and its heartbeats are sealed for the same activity, and do not pass for an answer. */
 export type Answer<Result> = { readonly done: Result };

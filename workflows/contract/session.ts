@@ -17,10 +17,16 @@ export const SIGNALS = { message: 'message', interrupt: 'interrupt', resume: 're
 /** Sent again under the same id it counts once, for nobody may stop a run that he did not mean (L61). It says which signal it is of. */
 export type SignalOnce = { readonly signal: 'interrupt' | 'resume'; readonly id: string };
 /**
- * Updates: `approve` takes an Approval, `deny` a Denial (L55), `repair` a Repair; each is refused with a sentence. At most a few in
- * flight.
+ * Updates: `approve` takes an Approval, `deny` a Denial (L55), `repair` a Repair, `setOptions` OptionChanges for the next run, `topUp` a
+ * TopUp for the one under way; each is refused with a sentence. At most a few in flight.
  */
-export const UPDATES = { approve: 'approve', deny: 'deny', repair: 'repair' } as const;
+export const UPDATES = {
+  approve: 'approve',
+  deny: 'deny',
+  repair: 'repair',
+  setOptions: 'setOptions',
+  topUp: 'topUp',
+} as const;
 /** Query: returns a SessionView. */
 export const QUERIES = { view: 'view' } as const;
 /** Keyword search attribute holding the Phase; set only where the server has it registered. */
@@ -111,6 +117,17 @@ export type Repair = { readonly from: Hash; readonly to: Hash; readonly lost: st
 
 /** Characters of that sentence. */
 export const LONGEST_LOSS = 4_000;
+
+/** Limits of the run under way, each above the one it has: counted from the run's beginning, as in its options. */
+export type TopUp = Pick<Partial<RunOptions>, 'maxTurns' | 'maxBudgetUsd' | 'maxTokens' | 'timeoutMs'>;
+
+/** The limits of a run that can be raised, and how sentences name them. */
+export const LIMITS: Readonly<Record<keyof TopUp, string>> = {
+  maxTurns: 'turns',
+  maxBudgetUsd: 'US dollars',
+  maxTokens: 'tokens',
+  timeoutMs: 'milliseconds',
+};
 
 /**
  * A message from a user. Texts over 1 KB are put in the store by the client and travel by hash.

@@ -21,11 +21,20 @@ export type LoopPort = {
 
 export type LoopEnd = { readonly state: RunState; readonly terminal: Terminal; readonly append: readonly Append[] };
 
-/** `resume`: a move that was begun before a handover, performed again before anything else. */
-export async function loop(initial: RunState, rules: Rules, port: LoopPort, resume?: Performed): Promise<LoopEnd> {
+/**
+ * `rulesNow`: as they are, for limits may be raised while the run goes on. `resume`: a move that was begun before a handover, performed
+ * again before anything else.
+ */
+export async function loop(
+  initial: RunState,
+  rulesNow: () => Rules,
+  port: LoopPort,
+  resume?: Performed,
+): Promise<LoopEnd> {
   let state = initial;
   let event: Event = resume ? await port.perform(resume, state) : { kind: 'ready' };
   for (;;) {
+    const rules = rulesNow();
     state = absorb(state, rules, event);
     const move = decide(state, rules, event);
     switch (move.do) {

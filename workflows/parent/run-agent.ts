@@ -1,8 +1,11 @@
 // The exports of `perdure/workflow`: an agent that a workflow of the user's own starts as a child, with its result (Q4).
-import { ApplicationFailure, startChild, uuid4, workflowInfo } from '@temporalio/workflow';
-import type { MessageId, SessionId } from '../contract/ids.ts';
+import { ApplicationFailure, patched, proxyActivities, startChild, uuid4, workflowInfo } from '@temporalio/workflow';
+import { activityType, type Answer, type Registered, type StoredText } from '../contract/activities.ts';
+import type { Hash, MessageId, SessionId } from '../contract/ids.ts';
+import type { MessageBody } from '../contract/message-body.ts';
 import { optionsProblem } from '../contract/options-problem.ts';
 import {
+  recordsQueue,
   SIGNALS,
   TASK_QUEUE,
   WORKFLOW_TYPE,
@@ -16,7 +19,7 @@ import { LONGEST_TEXT } from '../inbox.ts';
 export type { RunOptions, RunReport } from '../contract/session.ts';
 
 export type AgentCall = {
-  /** At most 64,000 characters: what is longer belongs into a file of the workspace. */
+  /** At most 4,194,304 characters. Above 65,536 it is stored by the agents' worker first, and travels by hash. */
   readonly prompt: string;
   /** `cwd`: an absolute path on the agents' worker. Absent: that of PerdurePlugin, where the workflow's own worker has it. */
   readonly options?: Partial<RunOptions>;
@@ -70,7 +73,8 @@ export async function startAgent({
   if (problem !== undefined) throw ApplicationFailure.nonRetryable(problem, 'BadAgentCall');
   const id = (session ?? `s-${uuid4()}`) as SessionId;
   const title = prompt.trim().slice(0, 120);
-  const input: SessionInput = { options, title, visibility: false, first: message(prompt), until: 'run' };
+  const first = await messageOf(prompt, taskQueue);
+  const input: SessionInput = { options, title, visibility: false, first, until: 'run' };
   const child = await startChild<(given: SessionInput) => Promise<RunReport>>(WORKFLOW_TYPE, {
     workflowId: id,
     taskQueue,
@@ -85,15 +89,51 @@ export async function startAgent({
     send: async (text, { now = false } = {}) => {
       const wrong = textProblem(text);
       if (wrong !== undefined) throw ApplicationFailure.nonRetryable(wrong, 'BadAgentCall');
-      await child.signal(SIGNALS.message, { ...message(text), ...(now ? { now } : {}) });
+      await child.signal(SIGNALS.message, { ...(await messageOf(text, taskQueue)), ...(now ? { now } : {}) });
     },
     interrupt: () => child.signal(SIGNALS.interrupt, { signal: 'interrupt', id: uuid4() }),
     result: () => child.result(),
   };
 }
 
-function message(text: string): UserMessage {
-  return { id: uuid4() as MessageId, body: { kind: 'text', text } };
+/** Characters of all pieces: what a history carries of it stays far below the 50 MB at which the server ends a workflow. */
+const LONGEST_PROMPT = 4 * 1024 * 1024;
+
+/** Characters that one activity is given: below the 512 KiB of which the server warns, and its limit of 2 MiB where each is six bytes of JSON. */
+const PIECE = 128 * 1024;
+
+async function messageOf(text: string, taskQueue: string): Promise<UserMessage> {
+  const body: MessageBody = text.length > LONGEST_TEXT ? await storedText(text, taskQueue) : { kind: 'text', text };
+  return { id: uuid4() as MessageId, body };
+}
+
+/** On the queue of the agents' worker, whose store it is. */
+async function storedText(text: string, taskQueue: string): Promise<MessageBody> {
+  const type = activityType('storeText');
+  const { [type]: store } = proxyActivities<Registered>({
+    taskQueue: recordsQueue(taskQueue),
+    startToCloseTimeout: '10 minutes',
+    heartbeatTimeout: '30s',
+  });
+  let stored: StoredText | undefined;
+  for (const piece of pieces(text)) {
+    const after: Hash | undefined = stored?.hash;
+    const answer: Answer<StoredText> = await store({ text: piece, ...(after === undefined ? {} : { after }) });
+    stored = answer.done;
+  }
+  if (stored === undefined) throw new Error('a text without a piece');
+  return { kind: 'stored', ...stored };
+}
+
+/** No character is cut in two. */
+function* pieces(text: string): Generator<string> {
+  for (let at = 0; at < text.length;) {
+    const wanted = text.slice(at, at + PIECE);
+    const isCut = at + PIECE < text.length && /[\uD800-\uDBFF]$/.test(wanted);
+    const piece = isCut ? wanted.slice(0, -1) : wanted;
+    yield piece;
+    at += piece.length;
+  }
 }
 
 function cwdProblem({ cwd }: Partial<RunOptions>): string | undefined {
@@ -103,5 +143,11 @@ function cwdProblem({ cwd }: Partial<RunOptions>): string | undefined {
 function textProblem(text: string): string | undefined {
   if (typeof text !== 'string' || text.trim() === '') return 'the prompt is empty: say what the agent is to do';
   if (text.length <= LONGEST_TEXT) return undefined;
-  return `the prompt has ${text.length} characters: give at most ${LONGEST_TEXT}, and put the rest into a file of the workspace`;
+  // A workflow that was refused here before this version must be refused again when it is replayed.
+  if (!patched('perdure-long-prompt')) return tooLong(text, LONGEST_TEXT);
+  return text.length <= LONGEST_PROMPT ? undefined : tooLong(text, LONGEST_PROMPT);
+}
+
+function tooLong({ length }: string, most: number): string {
+  return `the prompt has ${length} characters: give at most ${most}, and put the rest into a file of the workspace`;
 }

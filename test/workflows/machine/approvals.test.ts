@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Approvals } from '../../../workflows/approvals.ts';
+import { Approvals } from '../../../workflows/updates/approvals.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import type { PendingApproval } from '../../../workflows/contract/session.ts';
 

@@ -40,7 +40,7 @@ async function before(from: Partial<RunState>, answers: readonly Compacted[], li
     return Promise.resolve({ kind: 'compacted', result, move, stop: null });
   };
   const limited = { ...rules, ...limits, compaction: { ...(limits.compaction ?? rules.compaction), collapse: false } };
-  const { terminal } = await loop(state(from), limited, { perform, wentRound: () => null });
+  const { terminal } = await loop(state(from), () => limited, { perform, wentRound: () => null });
   return { moves, called: called as RunState | null, reason: terminal.reason, left };
 }
 

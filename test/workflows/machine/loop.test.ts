@@ -7,7 +7,7 @@ import { call, cutOff, modelEvent, replied, rules, toolsRan } from '../../suppor
 /** Runs the loop with `answer` for the world; stops a test that would never end. */
 async function walk(answer: (move: Performed, state: RunState) => Event, limits = rules) {
   const states: RunState[] = [];
-  const end = await loop(initialState(null, []), limits, {
+  const end = await loop(initialState(null, []), () => limits, {
     perform: (move, state) => {
       if (states.length > 5_000) throw new Error('the walk does not end');
       states.push(state);

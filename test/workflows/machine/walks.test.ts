@@ -21,7 +21,7 @@ async function walk(
 ): Promise<Walk> {
   const events: Event[] = [];
   const states: RunState[] = [];
-  const end = await loop(from, rules, {
+  const end = await loop(from, () => rules, {
     perform: (move, state) => {
       if (events.length >= MOST) throw new Error('the walk does not end');
       const event = answer(move, events.length);

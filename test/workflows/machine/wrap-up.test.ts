@@ -148,18 +148,14 @@ describe('the wrap-up', () => {
   });
 
   const whole = (last: Event, asked: (string | null)[] = []) =>
-    loop(
-      initialState(hash('start'), []),
-      { ...wanted, maxTurns: 1 },
-      {
-        perform: (move, { wrapUp }) => {
-          if (move.do !== 'call_model') return Promise.resolve(toolsRan([call(0)]));
-          asked.push(wrapUp);
-          return Promise.resolve(wrapUp === null ? modelEvent(replied([call(0)])) : last);
-        },
-        wentRound: () => null,
+    loop(initialState(hash('start'), []), () => ({ ...wanted, maxTurns: 1 }), {
+      perform: (move, { wrapUp }) => {
+        if (move.do !== 'call_model') return Promise.resolve(toolsRan([call(0)]));
+        asked.push(wrapUp);
+        return Promise.resolve(wrapUp === null ? modelEvent(replied([call(0)])) : last);
       },
-    );
+      wentRound: () => null,
+    });
 
   test('a whole run asks for it once (L51)', async () => {
     const asked: (string | null)[] = [];

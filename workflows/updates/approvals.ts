@@ -1,9 +1,9 @@
 // The calls that wait for a person (L55). A decision is taken once, for one call and one input; what comes late or for another
 // input is refused before it is accepted.
 import { ApplicationFailure, defineUpdate, setHandler } from '@temporalio/workflow';
-import type { Decision } from './contract/activities.ts';
-import { isHash } from './contract/ids.ts';
-import { LONGEST_REASON, UPDATES, type Approval, type Denial, type PendingApproval } from './contract/session.ts';
+import type { Decision } from '../contract/activities.ts';
+import { isHash } from '../contract/ids.ts';
+import { LONGEST_REASON, UPDATES, type Approval, type Denial, type PendingApproval } from '../contract/session.ts';
 
 export class Approvals {
   private readonly waiting: Map<string, PendingApproval>;

@@ -1,0 +1,62 @@
+// The type of the client: each method, with what it is given and what it returns (Q10).
+import type { Entry } from '../activities/transcript/log/entries.ts';
+import type { OptionChanges, PendingApproval, TopUp } from '../workflows/contract/session.ts';
+import type { Abortable } from './async.ts';
+import type { Followed, FollowOptions } from './follow/follow.ts';
+import type { ApproveOptions, DenyOptions, WaitingApproval } from './sessions/decide.ts';
+import type { SessionDescription, SessionInfo } from './sessions/info.ts';
+import type { Prompt } from './sessions/prompt.ts';
+import type { RunOutcome } from './sessions/outcome.ts';
+import type { Damage } from './sessions/repair.ts';
+import type { Snipped } from './sessions/snip.ts';
+import type { SendOptions, Sent, StartOptions } from './sessions/start.ts';
+
+/** `open`: only those that are not closed. */
+export type ListOptions = Abortable & { readonly open?: boolean };
+
+/** `from`: the position of the first entry that is wanted; absent: 0. */
+export type TranscriptOptions = Abortable & { readonly from?: number };
+
+/** Positions count from 0, and an entry keeps its own for ever. */
+export type TranscriptEntry = { readonly position: number; readonly entry: Entry };
+
+/**
+ * Every method throws ClientProblem, a sentence with a `kind`; those that read a transcript throw StoreError too. A wait whose `signal` is aborted
+ * throws the signal's reason: what was sent by then may have arrived.
+ */
+export type PerdureClient = {
+  /** Durable when it resolves. A `session` that is open already takes the task as its next message, options included. */
+  start(task: Prompt, options?: StartOptions): Promise<Sent>;
+  /** Durable when it resolves, with no worker alive. Sent again with its `messageId` it counts once. */
+  send(session: string, prompt: Prompt, options?: SendOptions): Promise<Sent>;
+  /** Ends the run, which returns with what it has; the session stays open. */
+  interrupt(session: string, options?: Abortable): Promise<void>;
+  /** Ends what runs, and the session with it (L49). */
+  cancel(session: string, options?: Abortable): Promise<void>;
+  /** Ends a parking early (L14). */
+  resume(session: string, options?: Abortable): Promise<void>;
+  /** Raises limits of the run under way: what it decides next counts with them. A worker has to run. */
+  topUp(session: string, limits: TopUp, options?: Abortable): Promise<void>;
+  /** Options from the next run on; the one under way keeps its own (L57). null takes one back. A worker has to run. */
+  setOptions(session: string, changes: OptionChanges, options?: Abortable): Promise<void>;
+  /** Calls that wait for a decision, of one session or of all that are open, with their inputs (L55). No worker is needed. */
+  approvals(session?: string, options?: Abortable): Promise<readonly WaitingApproval[]>;
+  /** Returns what was decided about. A worker has to run: it takes the decision, once. */
+  approve(session: string, call: string, options?: ApproveOptions): Promise<PendingApproval>;
+  deny(session: string, call: string, reason: string, options?: DenyOptions): Promise<PendingApproval>;
+  /** From its next request on the model no longer sees these entries, by position. Each must be one a snip can mean, and stays (L7). */
+  snip(session: string, entries: readonly number[], options?: Abortable): Promise<Snipped>;
+  /** Whether its transcript can be read to its end, and what is lost of one that cannot. No worker is needed. */
+  damage(session: string, options?: Abortable): Promise<Damage>;
+  /** It goes on from the last whole step; what is lost is told in its transcript. It must be idle, and a worker has to run. */
+  repair(session: string, options?: Abortable): Promise<Damage>;
+  /** Newest first. */
+  list(which?: ListOptions): AsyncIterable<SessionInfo>;
+  describe(session: string, options?: Abortable): Promise<SessionDescription>;
+  /** Events as they come, then the run's result. */
+  follow(session: string, options?: FollowOptions): AsyncIterable<Followed>;
+  /** The outcome of run `run`, or of the last that ended; null when none has. */
+  result(session: string, run?: number, options?: Abortable): Promise<RunOutcome | null>;
+  /** All that was ever said, oldest first, over compactions; as of now, read a piece at a time. */
+  transcript(session: string, options?: TranscriptOptions): AsyncIterable<TranscriptEntry>;
+};

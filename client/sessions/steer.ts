@@ -1,0 +1,33 @@
+// More for a run under way, and options for the next one (Q10): updates that a session takes or refuses with a sentence.
+import { LIMITS, UPDATES, type OptionChanges, type TopUp } from '../../workflows/contract/session.ts';
+import type { SessionId } from '../../workflows/contract/ids.ts';
+import { optionsProblem } from '../../workflows/contract/options-problem.ts';
+import { ClientProblem } from '../problem.ts';
+import type { DecidePorts } from './decide.ts';
+import { closedProblem, wrongWith } from './send.ts';
+
+export async function topUp({ look, update }: DecidePorts, session: SessionId, more: TopUp): Promise<void> {
+  const problem = topUpProblem(more);
+  if (problem !== undefined) throw new ClientProblem('refused', problem);
+  const seen = await look(session);
+  if (seen.status !== 'open') throw closedProblem(seen);
+  await update(session, UPDATES.topUp, more);
+}
+
+/** A sentence that says what is wrong with it, whatever the run, or undefined. */
+export function topUpProblem(more: TopUp): string | undefined {
+  if (Object.keys(more).length === 0) return `no limit is named: give ${Object.keys(LIMITS).join(', ')}`;
+  return optionsProblem(more);
+}
+
+export async function setOptions(
+  { look, update }: DecidePorts,
+  session: SessionId,
+  changes: OptionChanges,
+): Promise<void> {
+  const problem = Object.keys(changes).length === 0 ? 'no option is given: name what is to change' : wrongWith(changes);
+  if (problem !== undefined) throw new ClientProblem('refused', problem);
+  const seen = await look(session);
+  if (seen.status !== 'open') throw closedProblem(seen);
+  await update(session, UPDATES.setOptions, changes);
+}

@@ -1,0 +1,70 @@
+// Updates that steer a session beside decisions: a repair, options for its next run, more for the run under way (Q10). Each is
+// refused with a sentence before it is accepted.
+import { defineUpdate, setHandler } from '@temporalio/workflow';
+import type { Rules } from '../contract/loop.ts';
+import { didYouMean, optionsProblem, withChanges } from '../contract/options-problem.ts';
+import { LIMITS, UPDATES, type OptionChanges, type Repair, type RunOptions, type TopUp } from '../contract/session.ts';
+import { repairProblem, type Facts } from '../session-state.ts';
+import type { RunLimits } from './run-limits.ts';
+import { refuse } from './approvals.ts';
+
+/** A session, as its updates see it. */
+export type Steered = {
+  readonly facts: Facts;
+  /** It has a run, or a message for one. */
+  readonly busy: () => boolean;
+  /** Of the run under way; null when there is none, or when it is ending. */
+  readonly limits: () => RunLimits | null;
+  /** Others see it another way now. */
+  readonly changed: () => void;
+};
+
+export function listenForSteering({ facts, busy, limits, changed }: Steered): void {
+  const repair = (asked: Repair): void => {
+    facts.repair(asked);
+    changed();
+  };
+  setHandler(defineUpdate<void, [Repair]>(UPDATES.repair), repair, {
+    validator: (asked) => refuse(repairProblem(asked, facts.now.head, busy())),
+  });
+  const setOptions = (changes: OptionChanges): void => {
+    facts.bringOptions([{ options: changes }]);
+    changed();
+  };
+  setHandler(defineUpdate<void, [OptionChanges]>(UPDATES.setOptions), setOptions, {
+    validator: (changes) => refuse(changesProblem(facts.now.options, changes)),
+  });
+  setHandler(defineUpdate<void, [TopUp]>(UPDATES.topUp), (more) => limits()?.raise(more), {
+    validator: (more) => refuse(topUpProblem(more, limits()?.snapshot.rules ?? null)),
+  });
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function changesProblem(options: RunOptions, changes: OptionChanges): string | undefined {
+  if (!isObject(changes)) return 'the options are no object';
+  return optionsProblem(withChanges(options, changes));
+}
+
+/** A sentence that says why a run with these rules cannot be given more, or undefined. `rules`: null when nothing runs. */
+export function topUpProblem(more: TopUp, rules: Rules | null): string | undefined {
+  if (!isObject(more)) return 'the limits are no object';
+  if (rules === null) return 'nothing runs whose limits could be raised: set the limits of the next run';
+  const names = Object.keys(LIMITS) as (keyof TopUp)[];
+  const given = Object.keys(more);
+  if (given.length === 0) return `no limit is named: give ${names.join(', ')}`;
+  const unknown = given.find((key) => !Object.hasOwn(LIMITS, key));
+  if (unknown !== undefined)
+    return `there is no limit ${JSON.stringify(unknown.slice(0, 60))}: ${didYouMean(unknown, names)}`;
+  const wrong = optionsProblem(more);
+  if (wrong !== undefined) return wrong;
+  return names.map((key) => raiseProblem(LIMITS[key], more[key], rules[key])).find((problem) => problem !== undefined);
+}
+
+function raiseProblem(name: string, more: number | undefined, now: number | null): string | undefined {
+  if (more === undefined) return undefined;
+  if (now === null) return `the run has no limit of ${name}, so there is nothing to raise`;
+  return more > now ? undefined : `the run's limit of ${name} is ${now} already: give more than that`;
+}
