@@ -150,8 +150,8 @@ type Waits = {
 };
 
 function waits(temporal: Client): Waits {
-  const until = <T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> =>
-    signal ? untilAborted(signal, () => temporal.withAbortSignal(signal, work)) : work();
+  const until = <T>(ended: AbortSignal | undefined, work: () => Promise<T>): Promise<T> =>
+    ended ? untilAborted(ended, () => temporal.withAbortSignal(ended, work)) : work();
   return {
     wait: async (method, options, keys, work) => {
       refuseUnknown(method, options, keys);

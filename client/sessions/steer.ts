@@ -1,7 +1,7 @@
 // More for a run under way, and options for the next one (Q10): updates that a session takes or refuses with a sentence.
-import { LIMITS, UPDATES, type OptionChanges, type TopUp } from '../../workflows/contract/session.ts';
+import { UPDATES, type OptionChanges, type TopUp } from '../../workflows/contract/session.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
-import { optionsProblem } from '../../workflows/contract/options-problem.ts';
+import { LIMITS, optionsProblem } from '../../workflows/contract/options-problem.ts';
 import { ClientProblem } from '../problem.ts';
 import type { DecidePorts } from './decide.ts';
 import { closedProblem, wrongWith } from './send.ts';

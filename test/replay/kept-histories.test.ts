@@ -9,7 +9,7 @@ describe('kept histories', () => {
   let problems: ReadonlyMap<string, string>;
   beforeAll(async () => {
     problems = await replayProblems(kept.map((name) => ({ workflowId: name, history: readHistory(name) })));
-  });
+  }, 300_000);
 
   test('are kept for every scenario', () => {
     expect(kept.length).toBeGreaterThanOrEqual(14);

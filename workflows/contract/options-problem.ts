@@ -1,6 +1,6 @@
 // The one check of a run's options, shared by the client (before anything starts) and the activity that opens a run.
 import { permissionsProblem } from './permission-rules.ts';
-import type { PermissionMode, RunOptions, OptionChanges } from './session.ts';
+import type { PermissionMode, RunOptions, OptionChanges, TopUp } from './session.ts';
 
 export const permissionModes: readonly PermissionMode[] = ['default', 'acceptEdits', 'plan', 'dontAsk', 'bypass'];
 
@@ -48,6 +48,14 @@ export const RUN_OPTIONS: Readonly<Record<keyof RunOptions, true>> = {
   thinkingTokens: true,
   outputSchema: true,
   approvalTimeoutMs: true,
+};
+
+/** The limits of a run that can be raised, and how sentences name them. */
+export const LIMITS: Readonly<Record<keyof TopUp, string>> = {
+  maxTurns: 'turns',
+  maxBudgetUsd: 'US dollars',
+  maxTokens: 'tokens',
+  timeoutMs: 'milliseconds',
 };
 
 /** One that nobody reads may have been meant as a guard. */

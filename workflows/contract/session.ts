@@ -121,14 +121,6 @@ export const LONGEST_LOSS = 4_000;
 /** Limits of the run under way, each above the one it has: counted from the run's beginning, as in its options. */
 export type TopUp = Pick<Partial<RunOptions>, 'maxTurns' | 'maxBudgetUsd' | 'maxTokens' | 'timeoutMs'>;
 
-/** The limits of a run that can be raised, and how sentences name them. */
-export const LIMITS: Readonly<Record<keyof TopUp, string>> = {
-  maxTurns: 'turns',
-  maxBudgetUsd: 'US dollars',
-  maxTokens: 'tokens',
-  timeoutMs: 'milliseconds',
-};
-
 /**
  * A message from a user. Texts over 1 KB are put in the store by the client and travel by hash.
  * `options` change the session's options from the run it opens on; `now` interrupts what runs for it.

@@ -2,8 +2,8 @@
 // refused with a sentence before it is accepted.
 import { defineUpdate, setHandler } from '@temporalio/workflow';
 import type { Rules } from '../contract/loop.ts';
-import { didYouMean, optionsProblem, withChanges } from '../contract/options-problem.ts';
-import { LIMITS, UPDATES, type OptionChanges, type Repair, type RunOptions, type TopUp } from '../contract/session.ts';
+import { didYouMean, LIMITS, optionsProblem, withChanges } from '../contract/options-problem.ts';
+import { UPDATES, type OptionChanges, type Repair, type RunOptions, type TopUp } from '../contract/session.ts';
 import { repairProblem, type Facts } from '../session-state.ts';
 import type { RunLimits } from './run-limits.ts';
 import { refuse } from './approvals.ts';
