@@ -3,7 +3,7 @@ import '../activities/process/supported.ts';
 export { createClient } from './client.ts';
 export type { ListOptions, PerdureClient, TranscriptEntry, TranscriptOptions } from './perdure-client.ts';
 export type { Abortable } from './async.ts';
-export type { CreateClient, SendOptions, Sent, StartOptions } from './sessions/start.ts';
+export type { CreateClient, LiveEvents, SendOptions, Sent, StartOptions } from './sessions/start.ts';
 export type { Followed, FollowOptions } from './follow/follow.ts';
 export type { ApprovalEvent, WaitingApproval } from './sessions/decide.ts';
 export type { ApproveOptions, DenyOptions } from './sessions/decide.ts';
@@ -15,7 +15,7 @@ export type { ProblemKind } from './problem.ts';
 export { eventSchema } from './event-schema.ts';
 export { query, RunFailed } from './query.ts';
 export type { Query, QueryEvent, RunningQuery, SessionEvent } from './query.ts';
-export type { Watched } from '../activities/live/events.ts';
+export type { Told, Watched } from '../activities/live/events.ts';
 export { StoreError } from '../activities/transcript/store/store.ts';
 export type { Store } from '../activities/transcript/store/store.ts';
 export type { Entry } from '../activities/transcript/log/entries.ts';
@@ -32,6 +32,7 @@ export type {
   RunSummary,
   TopUp,
 } from '../workflows/contract/session.ts';
+export type { ForWorkers } from '../worker/config/queue.ts';
 export { ConfigProblem } from '../worker/config/config.ts';
 export type { PerdureConfig } from '../worker/config/config.ts';
 export type { Prompt, PromptBlock } from './sessions/prompt.ts';

@@ -4,7 +4,7 @@ import type { Store } from '../../activities/transcript/store/store.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import type { PendingApproval, UserMessage } from '../../workflows/contract/session.ts';
 import type { Env } from '../../worker/embedded/data-folder.ts';
-import type { PerdureClient } from '../client.ts';
+import type { PerdureClient } from '../perdure-client.ts';
 import type { Opened } from '../connect/open-server.ts';
 import { waitingApproval, type WaitingApproval } from '../sessions/decide.ts';
 import { folderPorts } from '../sessions/folder-ports.ts';

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { reply, text, toolUse } from '../../worker/scripted-model/index.ts';
 import { cliPlace, modelFor } from '../support/cli.ts';
-import { HAS_NODES, PROGRAMS } from '../support/packed-project.ts';
-import { copiesOf, emptyProject, projectAt, root, runProgram } from './empty-project.ts';
+import { namedTypes } from './named-types.ts';
+import { copiesOf, emptyProject, packed, root, runProgram } from './empty-project.ts';
 
 const MANAGERS = ['npm', 'pnpm'] as const;
 
@@ -175,6 +175,7 @@ test('the types of a program are checked without the checkout, libraries too (Q2
      // @ts-expect-error: there is no such option.
      void query({ prompt: 'Go.', options: { promt: 1 } });`,
   );
+  const named = write('named.mts', namedTypes());
   const tsc = join(cwd, 'node_modules/typescript/bin/tsc');
   const flags = [
     '--noEmit',
@@ -189,7 +190,7 @@ test('the types of a program are checked without the checkout, libraries too (Q2
     'node',
     '--skipLibCheck',
   ];
-  expect(await runProgram(process.execPath, [tsc, ...flags, program], { cwd })).toMatchObject({
+  expect(await runProgram(process.execPath, [tsc, ...flags, program, named], { cwd })).toMatchObject({
     status: 0,
     err: '',
     out: '',
