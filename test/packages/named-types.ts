@@ -3,7 +3,7 @@
 const names = {
   perdure: `Abortable ApprovalAnswer ApprovalEvent ApproveOptions Configuration CreateClient Damage DenyOptions Entry Followed
     FollowOptions ForWorkers Hash ListOptions LiveEvents MessageId OnApproval Opened OpenServer OptionChanges PendingApproval PerdureClient
-    PerdureConfig PermissionMode PermissionRules Phase ProblemKind Query QueryEvent RunningQuery RunOptions RunOutcome RunSummary SeenPhase
+    PerdureConfig PermissionMode PermissionRules Phase ProblemKind Prompt PromptBlock Query QueryEvent RunningQuery RunOptions RunOutcome RunSummary SeenPhase
     SendOptions Sent SessionDescription SessionEvent SessionId SessionInfo SessionStatus Snipped StartOptions Store Terminal
     TerminalReason Told TopUp TranscriptEntry TranscriptOptions TransitionReason Usage WaitingApproval Watched
     ClientProblem ConfigProblem RunFailed SetupProblem StoreError`,

@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { reply, text, toolUse } from '../../worker/scripted-model/index.ts';
 import { cliPlace, modelFor } from '../support/cli.ts';
+import { HAS_NODES, PROGRAMS } from '../support/packed-project.ts';
+import { copiesOf, emptyProject, projectAt, root, runProgram } from './empty-project.ts';
 import { namedTypes } from './named-types.ts';
-import { copiesOf, emptyProject, packed, root, runProgram } from './empty-project.ts';
 
 const MANAGERS = ['npm', 'pnpm'] as const;
 
