@@ -1,13 +1,12 @@
 // Finds the sessions of a filter among the newest: `phase:NAME` and words that are in the title, the id or the folder. Bounded, and says so.
-import type { Phase } from '../../../workflows/contract/session.ts';
-import type { SessionInfo } from '../../sessions/info.ts';
+import type { SeenPhase, SessionInfo } from '../../sessions/info.ts';
 
 /** A page of the sessions that a filter means. */
 export type Found = {
   readonly sessions: readonly SessionInfo[];
   /** Where the next page begins; null on the last. */
   readonly next: string | null;
-  readonly counts: Readonly<Partial<Record<Phase, number>>>;
+  readonly counts: Readonly<Partial<Record<SeenPhase, number>>>;
   readonly total: string;
   /** Why this is less, or slower, than it could be. */
   readonly note?: string;
@@ -29,7 +28,7 @@ export async function findSessions(
     if (more) break;
     sessions.push(session);
   }
-  const counts: Partial<Record<Phase, number>> = {};
+  const counts: Partial<Record<SeenPhase, number>> = {};
   for (const { phase } of sessions) counts[phase] = (counts[phase] ?? 0) + 1;
   const found = sessions.filter(matcher(filter));
   const from = Math.max(0, found.findIndex(({ session }) => session === after) + 1);

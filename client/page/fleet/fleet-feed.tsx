@@ -120,9 +120,10 @@ function InboxTitle({ waiting, shown }: { readonly waiting: number; readonly sho
   );
 }
 
-const PHASES = ['running', 'waiting_approval', 'parked', 'idle', 'closed'] as const;
+const PHASES = ['running', 'waiting_worker', 'waiting_approval', 'parked', 'idle', 'closed'] as const;
 const names: Readonly<Record<(typeof PHASES)[number], string>> = {
   running: 'running',
+  waiting_worker: 'without a worker',
   waiting_approval: 'waiting',
   parked: 'parked',
   idle: 'idle',
