@@ -6,7 +6,6 @@ import { z } from 'zod';
 import { verifyTranscript, type Problem } from '../../activities/transcript/log/audit.ts';
 import { bodyReader } from '../../activities/transcript/log/bodies.ts';
 import type { Entry } from '../../activities/transcript/log/entries.ts';
-import { readRange, readSegment } from '../../activities/transcript/log/read-chain.ts';
 import { resultOf } from '../../activities/transcript/view/result.ts';
 import { isDamage, type Store, StoreError } from '../../activities/transcript/store/store.ts';
 import {
@@ -85,29 +84,6 @@ export type TranscriptReader = {
   /** With its input. Throws StoreError only when the store cannot be used. */
   waiting(session: SessionId, pending: PendingApproval): Promise<WaitingApproval>;
 };
-
-/** Positions that are read at once. */
-const PIECE = 500;
-
-/** The entries from position `from` on, oldest first; however long the transcript, a piece of it is in memory. Throws StoreError. */
-export async function* entriesFrom(
-  store: Store,
-  session: SessionId,
-  head: Hash | null,
-  from: number,
-): AsyncGenerator<{ readonly position: number; readonly entry: Entry }, void> {
-  if (head === null) return;
-  const { segment: last } = await readSegment(store, head, { session, entry: null });
-  const end = last.first + last.entries.length;
-  for (let begin = from; begin < end; begin += PIECE) {
-    const to = Math.min(begin + PIECE, end);
-    for (const { segment } of await readRange(store, session, head, { from: begin, to }))
-      for (const [index, entry] of segment.entries.entries()) {
-        const position = segment.first + index;
-        if (position >= begin && position < to) yield { position, entry };
-      }
-  }
-}
 
 /** One cache for all sessions a client looks at: what it saw before is not read again. */
 export function transcriptReader(store: Store): TranscriptReader {

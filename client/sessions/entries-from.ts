@@ -1,0 +1,28 @@
+// A transcript from a position on, over compactions, a piece at a time (Q10).
+import type { Entry } from '../../activities/transcript/log/entries.ts';
+import { readRange, readSegment } from '../../activities/transcript/log/read-chain.ts';
+import type { Store } from '../../activities/transcript/store/store.ts';
+import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
+
+/** Positions that are read at once. */
+const PIECE = 500;
+
+/** The entries from position `from` on, oldest first; however long the transcript, a piece of it is in memory. Throws StoreError. */
+export async function* entriesFrom(
+  store: Store,
+  session: SessionId,
+  head: Hash | null,
+  from: number,
+): AsyncGenerator<{ readonly position: number; readonly entry: Entry }, void> {
+  if (head === null) return;
+  const { segment: last } = await readSegment(store, head, { session, entry: null });
+  const end = last.first + last.entries.length;
+  for (let begin = from; begin < end; begin += PIECE) {
+    const to = Math.min(begin + PIECE, end);
+    for (const { segment } of await readRange(store, session, head, { from: begin, to }))
+      for (const [index, entry] of segment.entries.entries()) {
+        const position = segment.first + index;
+        if (position >= begin && position < to) yield { position, entry };
+      }
+  }
+}
