@@ -5,7 +5,7 @@ import type { HookRunner } from './hooks/hooks.ts';
 import type { LiveChannel } from './live/events.ts';
 import type { Log } from './log.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
-import type { PermissionMode, PermissionRules } from '../workflows/contract/session.ts';
+import type { PermissionMode, PermissionRules, SessionHost } from '../workflows/contract/session.ts';
 import type { CompactionRules } from '../workflows/contract/loop.ts';
 import type { Entry } from './transcript/log/entries.ts';
 import type { Store } from './transcript/store/store.ts';
@@ -34,6 +34,8 @@ export type Deps = {
   readonly defaults: RunDefaults;
   /** Perdure's own data, which no workspace may hold or lie in. */
   readonly dataDir?: string;
+  /** Where machines share a store: whose disk the workspaces of this worker are on. */
+  readonly host?: SessionHost | undefined;
   readonly log: Log;
   /** For texts of others that are shown or stored: failures of the model API above all. */
   readonly redact: Redact;

@@ -25,7 +25,7 @@ import { patience, persist } from './sessions/persist.ts';
 import { examineDamage } from './sessions/repair.ts';
 import { checkedId, sessionInfo, type SessionInfo } from './sessions/info.ts';
 import { snip } from './sessions/snip.ts';
-import { seenPhases } from './sessions/worker-polls.ts';
+import { seenHosts, seenPhases } from './sessions/worker-polls.ts';
 import { setOptions, topUp } from './sessions/steer.ts';
 
 const LOOK_MS = 1_000;
@@ -53,6 +53,7 @@ export function createClient(given: CreateClient): PerdureClient {
     signal(temporal, await reach(id), SIGNALS[name], [{ signal: name, id: newMessageId() }]);
   const { wait, each } = waits(temporal);
   const seen = seenPhases(temporal);
+  const hosted = seenHosts(temporal);
   return {
     start: (task, start = {}) => wait('start()', start, known.start, () => startSession(options, task, start)),
     send: (id, text, sent = {}) =>
@@ -116,7 +117,8 @@ export function createClient(given: CreateClient): PerdureClient {
     describe: (id, waiting) => wait('describe()', waiting, known.wait, async () => seen(await look(checkedId(id)))),
     follow: (id, followed) => {
       refuseUnknown('follow()', followed, known.follow);
-      return follow({ ...reader, live, look, head: headNow, everyMs: lookMs }, checkedId(id), followed);
+      const lookThere = async (session: SessionId) => hosted(await look(session));
+      return follow({ ...reader, live, look: lookThere, head: headNow, everyMs: lookMs }, checkedId(id), followed);
     },
     result: (id, run, waiting) =>
       wait('result()', waiting, known.wait, async () => {

@@ -80,7 +80,13 @@ const listKeys: KeysOf<ListOptions> = { open: true, signal: true };
 const transcriptKeys: KeysOf<TranscriptOptions> = { from: true, signal: true };
 const topUpKeys: KeysOf<TopUp> = { maxTurns: true, maxBudgetUsd: true, maxTokens: true, timeoutMs: true };
 const waitKeys: KeysOf<Abortable> = { signal: true };
-const followKeys: KeysOf<FollowOptions> = { messageId: true, after: true, signal: true, onTrouble: true, onLive: true };
+const followKeys: KeysOf<FollowOptions> = {
+  messageId: true,
+  after: true,
+  signal: true,
+  onTrouble: true,
+  onNotice: true,
+};
 
 /** The options of the client's methods. */
 export const known = {

@@ -169,7 +169,7 @@ async function* runQuery(asked: Query): AsyncGenerator<QueryEvent> {
       messageId,
       signal: failed,
       onTrouble: (why) => why && say(why),
-      onLive: say,
+      onNotice: say,
     })) {
       if (event.type === 'result') {
         goesOn = undefined;

@@ -22,6 +22,8 @@ import type { ToolSource } from './config/config.ts';
 import { redactor } from './redact.ts';
 import { runDefaults } from './config/defaults.ts';
 import type { ModelAccess } from './model-access.ts';
+import { sessionHost } from './config/session-host.ts';
+import type { SessionHost } from '../workflows/contract/session.ts';
 
 export type DepsSettings = {
   readonly storePlace: string;
@@ -30,6 +32,8 @@ export type DepsSettings = {
   readonly liveUrl?: string | undefined;
   /** Hidden from tools. */
   readonly dataDir: string;
+  /** Absent: derived where the store is shared, else none. */
+  readonly host?: SessionHost | undefined;
   readonly access: ModelAccess;
   readonly defaults?: Partial<RunDefaults>;
   /** Beside the built-in ones; a function is asked again between iterations (L44). */
@@ -72,6 +76,7 @@ export async function createDeps(
     log,
     redact,
     dataDir,
+    host: settings.host ?? sessionHost(env, storePlace, dataDir),
     defaults: { ...runDefaults, ...defaults },
     now: Date.now,
     random: Math.random,

@@ -4,7 +4,7 @@ import { Worker, type NativeConnection, type WorkerOptions } from '@temporalio/w
 import { formatIdentity, processIdentity } from '../activities/process/identity.ts';
 import { activityType, type Activities, type Registered, type Scheduled } from '../workflows/contract/activities.ts';
 import { profiles, type Profile } from '../workflows/contract/profiles.ts';
-import { recordsQueue, TASK_QUEUE } from '../workflows/contract/session.ts';
+import { hostQueue, recordsQueue, TASK_QUEUE, type SessionHost } from '../workflows/contract/session.ts';
 import { bundlePath } from './bundle.ts';
 import { workerConverter } from './payloads/data-converter.ts';
 import type { KeyRing } from './payloads/key-ring.ts';
@@ -26,6 +26,8 @@ export type WorkerSettings = {
   readonly profile?: Profile | undefined;
   /** Milliseconds in which what runs may finish when the worker is told to stop. */
   readonly drainMs?: number | undefined;
+  /** It polls a queue of this host too. */
+  readonly host?: SessionHost | undefined;
 };
 
 /** The workers of one process, as `startWorker` runs them. */
@@ -63,10 +65,10 @@ export function drainTimes(drainMs: number = DRAIN_MS) {
 
 /**
  * One that works, and one for what ends or records: with one set of slots an interrupt waited until a long call of another session
- * was over.
+ * was over. Where a store is shared, one more for what needs the folders of this host: the first is then left with what any host can do.
  */
 export async function createWorker(settings: WorkerSettings): Promise<PairedWorker> {
-  const { connection, namespace, activities, taskQueue = TASK_QUEUE, drainMs } = settings;
+  const { connection, namespace, activities, taskQueue = TASK_QUEUE, drainMs, host } = settings;
   const { maxConcurrentActivities = SLOTS, maxCachedWorkflows = CACHED_WORKFLOWS, profile = 'machine' } = settings;
   const shared = {
     ...timesOf(profile),
@@ -92,7 +94,15 @@ export async function createWorker(settings: WorkerSettings): Promise<PairedWork
       taskQueue: recordsQueue(taskQueue),
       ...recordSlots,
     });
-  return createTogether([works, records].map((create) => async () => shutDownOnce(await create())));
+  const hosted = (at: SessionHost) => (): Promise<Worker> =>
+    Worker.create({
+      ...shared,
+      taskQueue: hostQueue(taskQueue, at),
+      maxConcurrentActivityTaskExecutions: maxConcurrentActivities,
+    });
+  return createTogether(
+    [works, records, ...(host ? [hosted(host)] : [])].map((create) => async () => shutDownOnce(await create())),
+  );
 }
 
 /** One after the other. If one cannot be created, those before it are ended first: each holds the connection that it was given. */

@@ -14,7 +14,7 @@ import { modelAccess } from './model-access.ts';
 import { startReaper } from './reaper.ts';
 import type { Stops } from '../activities/guards.ts';
 import type { Profile } from '../workflows/contract/profiles.ts';
-import { TASK_QUEUE } from '../workflows/contract/session.ts';
+import { TASK_QUEUE, type SessionHost } from '../workflows/contract/session.ts';
 
 export type StartWorker = Target & {
   readonly storePlace: string;
@@ -23,6 +23,8 @@ export type StartWorker = Target & {
   readonly liveUrl?: string | undefined;
   /** Hidden from tools. */
   readonly dataDir: string;
+  /** Absent: derived where the store is shared, else none. */
+  readonly host?: SessionHost;
   readonly env: NodeJS.ProcessEnv;
   readonly log: Log;
   /** As checkConfig accepted it. */
@@ -102,7 +104,9 @@ async function made(settings: StartWorker, opened: Close[]) {
   const deps = await createDeps({ ...config, ...settings, defaults, access });
   const { drainMs, maxConcurrentActivities, profile = settings.profile } = config;
   const activities = createActivities(deps, settings.stops);
-  const limits = { drainMs, maxConcurrentActivities, profile };
+  // One that only stops a run takes nothing that is to be done.
+  const host = settings.stops ? undefined : deps.host;
+  const limits = { drainMs, maxConcurrentActivities, profile, host };
   const pairs = queuesOf(settings).map(
     (taskQueue) => () => createWorker({ ...settings, taskQueue, connection, namespace, activities, ...limits }),
   );

@@ -8,7 +8,7 @@ import {
 } from '@temporalio/workflow';
 import { activityType, type Answer, type Registered, type SessionActivities } from './contract/activities.ts';
 import { profiles, type Profile } from './contract/profiles.ts';
-import { recordsQueue } from './contract/session.ts';
+import { hostQueue, recordsQueue, type SessionHost } from './contract/session.ts';
 import { undecodable, STORE_CORRUPT } from './contract/failures.ts';
 
 /** No maximumAttempts: an activity decides itself when to give up, by returning a value or a non-retryable failure. */
@@ -17,8 +17,14 @@ const retry = { initialInterval: '100ms', backoffCoefficient: 2, maximumInterval
 /** A stop waits until the activity has said what became of it. */
 const cancellationType = 'WAIT_CANCELLATION_COMPLETED';
 
-/** For one session; made once. */
-export function createPorts(profile: Profile = 'machine'): SessionActivities {
+/** The time in which handlers may begin on a host that is away. */
+const HANDLERS_WAIT = '10 minutes';
+
+/** For one session; made once. `host`: that has its folder, when something is scheduled. */
+export function createPorts(
+  profile: Profile = 'machine',
+  host: () => SessionHost | null = () => null,
+): SessionActivities {
   const { heartbeatTimeout, recordsTimeout } = profiles[profile];
   const waited: ActivityOptions = { heartbeatTimeout, cancellationType, retry };
   /** A model streams, a tool or a hook runs, for as long as it heartbeats. */
@@ -34,18 +40,23 @@ export function createPorts(profile: Profile = 'machine'): SessionActivities {
   /** Beside the loop: what they cannot do in time, or in a few tries, is left undone (L42, L56). */
   const summary: ActivityOptions = { ...waited, startToCloseTimeout: '2 minutes' };
   const handlers: ActivityOptions = { ...waited, startToCloseTimeout: '1 hour' };
+  /** Where the folder is. What ends or records needs none, and goes on while a host is away. */
+  const there = (options: ActivityOptions, more: ActivityOptions = {}): ActivityOptions => {
+    const at = host();
+    return at === null ? options : { ...options, ...more, taskQueue: hostQueue(workflowInfo().taskQueue, at) };
+  };
   return {
-    callModel: port('callModel', () => long),
-    compact: port('compact', () => long),
-    collapse: port('collapse', () => long),
-    runStopHooks: port('runStopHooks', () => long),
+    callModel: port('callModel', () => there(long)),
+    compact: port('compact', () => there(long)),
+    collapse: port('collapse', () => there(long)),
+    runStopHooks: port('runStopHooks', () => there(long)),
     findReply: port('findReply', () => records),
     readResult: port('readResult', () => records),
     commit: port('commit', () => records),
     summarizeBatch: port('summarizeBatch', () => summary),
-    afterStop: port('afterStop', () => handlers),
-    openRun: port('openRun', ({ begins }) => (begins ? opening : records)),
-    runTool: port('runTool', ({ stopped }) => (stopped ? records : long)),
+    afterStop: port('afterStop', () => there(handlers, { scheduleToStartTimeout: HANDLERS_WAIT })),
+    openRun: port('openRun', ({ begins, onHost }) => (onHost ? there(opening) : begins ? opening : records)),
+    runTool: port('runTool', ({ stopped }) => (stopped ? records : there(long))),
   };
 }
 

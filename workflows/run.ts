@@ -3,14 +3,14 @@ import { ActivityFailure, CancellationScope, isCancellation, sleep } from '@temp
 import { activityProblem } from './ports.ts';
 import type { Append, OpenRun, Place, RunEnded, RunOpened } from './contract/activities.ts';
 import type { MessageId, Hash } from './contract/ids.ts';
-import { addSpend } from './contract/loop.ts';
+import { addSpend, type StopCause } from './contract/loop.ts';
 import { sizeProblem } from './contract/options-problem.ts';
 import { LISTED_MESSAGES, type RunSummary, type UserMessage } from './contract/session.ts';
 import { handoverDue, handoverIfDue } from './handover.ts';
 import { usedTokens } from './machine/context.ts';
 import type { Performed } from './machine/events.ts';
 import { loop, type LoopEnd, type LoopPort } from './machine/loop.ts';
-import { showError } from './machine/ends.ts';
+import { showError, stopNotice } from './machine/ends.ts';
 import { initialState, type RunState } from './machine/state.ts';
 import { snipAppend, userAppend } from './machine/transitions.ts';
 import { performer } from './perform.ts';
@@ -37,12 +37,13 @@ export async function openAndRun(session: Session): Promise<void> {
   const loss = facts.takeLoss();
   const users = [...snipAppend(snips), ...messages.map(userAppend)];
   if (opened.kind !== 'opened') {
-    facts.failToOpen(opened.kind, before);
-    const end = showError({ reason: 'model_error', detail: opened.detail });
+    facts.failToOpen(opened.kind === 'refused' ? 'refused' : 'failed', before);
+    const end = endUnopened(opened);
     await finish(session, { ...end, state: initialState(head, [...loss, ...users], context) }, ids, startedAt);
     return;
   }
-  facts.openRun(opened.place ?? null);
+  facts.openRun(opened.place ?? null, opened.host ?? null);
+  if (opened.host) session.told.change();
   const { config, rules } = opened;
   const begun = { kind: 'run_started', run: runs, config, at: startedAt } as const;
   const state = initialState(head, [...loss, begun, ...users], context);
@@ -50,8 +51,14 @@ export async function openAndRun(session: Session): Promise<void> {
   await run(session, { snapshot: { config, rules }, state, messages: ids, startedAt, deadline, ...heldByNothing });
 }
 
-/** The opening itself, not what it was asked for. */
-type Failed = { readonly kind: 'failed'; readonly detail: string };
+/** `failed`: the opening itself, not what it was asked for. `stopped`: while its host was waited for. */
+type Unopened =
+  { readonly kind: 'failed'; readonly detail: string } | { readonly kind: 'stopped'; readonly by: StopCause };
+
+function endUnopened(opened: Exclude<RunOpened | Unopened, { kind: 'opened' }>): Pick<LoopEnd, 'terminal' | 'append'> {
+  if (opened.kind !== 'stopped') return showError({ reason: 'model_error', detail: opened.detail });
+  return { terminal: { reason: 'aborted_streaming', by: opened.by }, append: stopNotice(opened.by) };
+}
 
 const listed = (messages: readonly MessageId[]): readonly MessageId[] => messages.slice(0, LISTED_MESSAGES);
 
@@ -59,14 +66,20 @@ const listed = (messages: readonly MessageId[]): readonly MessageId[] => message
  * A stop ends the hooks of the session's start (L47), never the opening: whatever becomes of the run, its transcript says what it was
  * opened with. Hooks that were stopped are asked by the next run.
  */
-async function open(session: Session, place: Place | null): Promise<RunOpened | Failed> {
-  const { chain, runs, options, begun, refused } = session.facts.now;
+async function open(session: Session, place: Place | null): Promise<RunOpened | Unopened> {
+  const { chain, runs, options, begun, refused, host = null } = session.facts.now;
   const tooLarge = refused ?? sizeProblem(options);
   if (tooLarge !== undefined) return { kind: 'refused', detail: tooLarge };
-  const known = place === null ? {} : { place };
+  const onHost = place !== null && host !== null;
+  const known = place === null ? {} : { place, ...(onHost ? { onHost: true as const } : {}) };
   const input = (): OpenRun => ({ chain, run: runs, step: session.facts.nextStep(), options, ...known });
   try {
-    const opened = begun ? null : await openWithHooks(session, { ...input(), begins: true });
+    const opened =
+      begun && !onHost
+        ? null
+        : await openStoppable(session, { ...input(), ...(begun ? {} : { begins: true as const }) });
+    // A host that is away would be waited for in vain.
+    if (opened === null && onHost && session.stopCause) return { kind: 'stopped', by: session.stopCause };
     return opened ?? (await CancellationScope.nonCancellable(() => session.ports.openRun(input())));
   } catch (error) {
     const problem = activityProblem(error);
@@ -76,7 +89,7 @@ async function open(session: Session, place: Place | null): Promise<RunOpened | 
 }
 
 /** Null: it was stopped. */
-async function openWithHooks(session: Session, input: OpenRun): Promise<RunOpened | null> {
+async function openStoppable(session: Session, input: OpenRun): Promise<RunOpened | null> {
   try {
     const opened = await session.runScope.run(() => session.ports.openRun(input));
     if (opened.kind === 'opened') session.facts.askedHooks();

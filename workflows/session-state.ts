@@ -9,6 +9,7 @@ import {
   type Repair,
   type RunOptions,
   type RunSummary,
+  type SessionHost,
   type SessionInput,
   type UserMessage,
 } from './contract/session.ts';
@@ -33,6 +34,8 @@ export type Carry = {
   readonly refused?: string | null;
   /** The workspace's, as the last run that opened found it. */
   readonly place?: Place | null;
+  /** Whose disk the workspace is on; null, or absent, where any worker has it. */
+  readonly host?: SessionHost | null;
   /** Runs opened so far, those that were refused with them. */
   readonly runs: number;
   /** The hooks of the session's start were asked. */
@@ -128,8 +131,8 @@ export class Facts {
   }
 
   /** The run opened: its options are good, and it found the workspace there. */
-  openRun(place: Place | null): void {
-    this.set({ accepted: null, place });
+  openRun(place: Place | null, host: SessionHost | null): void {
+    this.set({ accepted: null, place, ...(host !== null || this.carried.host ? { host } : {}) });
   }
 
   /** `before`: the options before this run's messages. Refused ones are not kept; a defect says nothing about them. */

@@ -65,7 +65,7 @@ export class Session {
 
   constructor(input: ResumedInput, carry: Carry) {
     this.input = input;
-    this.ports = createPorts(input.profile);
+    this.ports = createPorts(input.profile, () => this.facts.now.host ?? null);
     this.beside = new Beside(this.ports);
     this.inbox = new Inbox(carry.inbox);
     const { inbox: _inbox, run: _run, ...facts } = carry;
@@ -184,7 +184,7 @@ export class Session {
   }
 
   private memo(): SessionMemo {
-    const { head, options, runs, last } = this.facts.now;
+    const { head, options, runs, last, host } = this.facts.now;
     const approvals = this.approvals.pending.slice(0, LISTED_APPROVALS);
     const parkedUntil = this.run?.parkedUntil ?? null;
     return {
@@ -196,6 +196,7 @@ export class Session {
       last,
       ...(approvals.length > 0 ? { approvals } : {}),
       ...(parkedUntil === null ? {} : { parkedUntil }),
+      ...(host ? { host } : {}),
     };
   }
 

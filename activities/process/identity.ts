@@ -69,6 +69,19 @@ function pidNamespace(): string | null {
   }
 }
 
+/**
+ * The same over reboots, also when the machine's name changes; null where the system tells none. A hash: the id itself is not for others.
+ * Containers may share one, or have none.
+ */
+export function machineId(): string | null {
+  const found =
+    readOrNull('/etc/machine-id') ??
+    readOrNull('/var/lib/dbus/machine-id') ??
+    /"IOPlatformUUID" = "([^"]+)"/.exec(run('ioreg', ['-rd1', '-c', 'IOPlatformExpertDevice']) ?? '')?.[1];
+  const id = found?.trim().toLowerCase();
+  return id ? createHash('sha256').update(`perdure ${id}`).digest('hex').slice(0, 16) : null;
+}
+
 /** The machine's name; `/` separates the parts of an identity string, so it cannot be in it. */
 export function hostName(): string {
   return hostname().replaceAll('/', '_');

@@ -1,12 +1,12 @@
 // Opens a run: takes the snapshot it will work with to its end (L57), or says why it cannot start.
-import { reasonOf, wellFormedText } from '../text.ts';
+import { codeOf, reasonOf, wellFormedText } from '../text.ts';
 import { realpath, stat } from 'node:fs/promises';
 import type { OpenRun, Place, RunOpened } from '../../workflows/contract/activities.ts';
 import { nearName, optionsProblem } from '../../workflows/contract/options-problem.ts';
 import { parseRule } from '../../workflows/contract/permission-rules.ts';
 import type { PermissionRules, RunOptions } from '../../workflows/contract/session.ts';
 import { queryIdOf } from '../../workflows/contract/ids.ts';
-import type { Attempt } from '../attempt.ts';
+import { forAnotherWorker, type Attempt } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
 import { bootId } from '../process/identity.ts';
 import { isInside } from '../process/places.ts';
@@ -39,7 +39,9 @@ export function openRun(deps: Deps): (attempt: Attempt, input: OpenRun) => Promi
       return { kind: 'refused', detail: wrong ?? rules.mistaken ?? '' };
     const models = runModels(deps, options);
     const cwd = await workspace(options.cwd, deps.dataDir, input.place);
+    if (cwd.isMissing) leaveToAnother(deps, attempt, input);
     const problem =
+      (cwd.isMissing ? missingFolder(deps, input) : undefined) ??
       cwd.problem ??
       priceProblem([...models, runModel(deps, deps.defaults.smallModel)], options) ??
       thinkingProblem(models[0], options);
@@ -54,7 +56,8 @@ export function openRun(deps: Deps): (attempt: Attempt, input: OpenRun) => Promi
     const hash = await deps.store.put(new TextEncoder().encode(JSON.stringify(config)));
     await announceRun(deps, attempt, step, config, started);
     deps.attachments.prefetch(config);
-    return { kind: 'opened', config: hash, rules: config.rules, place: cwd.place };
+    const { host } = deps;
+    return { kind: 'opened', config: hash, rules: config.rules, place: cwd.place, ...(host && { host }) };
   };
 }
 
@@ -158,7 +161,30 @@ function joined(own: PermissionRules = {}, given: PermissionRules = {}): Permiss
   return { deny: both('deny'), ask: both('ask'), allow: both('allow') };
 }
 
-type Workspace = { readonly path: string; readonly place: Place; readonly problem?: string | undefined };
+/** Where machines share a store, the host matters. */
+function missingFolder({ host }: Deps, { options, onHost }: OpenRun): string | undefined {
+  if (!host) return undefined;
+  if (onHost) return `the working directory ${options.cwd} is gone from host ${host.name}, where this session worked`;
+  return `no worker that took this run has the folder ${options.cwd}: start one on the machine that has it (\`perdure worker\`), and send the message again`;
+}
+
+type Workspace = {
+  readonly path: string;
+  readonly place: Place;
+  readonly problem?: string | undefined;
+  readonly isMissing?: true;
+};
+
+/** Tries that are left to workers of other hosts, the first of them soon; then no worker has it, and the run is refused. */
+const LEFT_TO_OTHERS = 40;
+const LEFT_SOON = 20;
+
+/** Where machines share a store, a folder that is not here may be on another. */
+function leaveToAnother({ host }: Deps, { number }: Attempt, { options, onHost }: OpenRun): void {
+  if (!host || onHost || number > LEFT_TO_OTHERS) return;
+  const message = `host ${host.name} has no folder ${options.cwd}: a worker of the host that has it is waited for`;
+  throw forAnotherWorker('FolderElsewhere', message, number <= LEFT_SOON);
+}
 
 async function workspace(cwd: string, dataDir: string | undefined, before?: Place): Promise<Workspace> {
   try {
@@ -169,7 +195,8 @@ async function workspace(cwd: string, dataDir: string | undefined, before?: Plac
     return { path, place, problem: placeProblem(cwd, place, before) ?? (await dataProblem(path, dataDir)) };
   } catch (error) {
     const problem = `the working directory ${cwd} cannot be used on this worker: ${reasonOf(error)}`;
-    return { path: cwd, place: { path: cwd, file: '' }, problem };
+    const isMissing = codeOf(error) === 'ENOENT';
+    return { path: cwd, place: { path: cwd, file: '' }, problem, ...(isMissing && { isMissing }) };
   }
 }
 

@@ -70,7 +70,7 @@ async function followRuns(
   for (;;) {
     const which: Pick<FollowOptions, 'messageId' | 'after'> = last === null ? { messageId } : { after: last.run };
     let ended: RunOutcome | null = null;
-    for await (const event of workplace.sessions.follow(session, { ...which, signal, onTrouble, onLive: cli.say })) {
+    for await (const event of workplace.sessions.follow(session, { ...which, signal, onTrouble, onNotice: cli.say })) {
       show(event);
       if (event.type === 'result') ended = event;
     }

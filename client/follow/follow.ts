@@ -11,6 +11,7 @@ import { ClientProblem } from '../problem.ts';
 import type { RunOutcome } from '../sessions/outcome.ts';
 import type { SessionDescription } from '../sessions/info.ts';
 import type { LiveEvents } from '../sessions/start.ts';
+import { hostAway } from '../sessions/worker-polls.ts';
 import type { TranscriptReader } from '../sessions/read.ts';
 import type { PendingApproval } from '../../workflows/contract/session.ts';
 
@@ -33,8 +34,8 @@ export type FollowOptions = {
   readonly signal?: AbortSignal | undefined;
   /** The server does not answer: why, once; null when it does again. Following goes on meanwhile. */
   readonly onTrouble?: ((why: string | null) => void) | undefined;
-  /** The live channel is lost, or is back: a sentence. Meanwhile each step is shown when it is stored. */
-  readonly onLive?: ((line: string) => void) | undefined;
+  /** A sentence: the live channel is lost, or is back (meanwhile each step is shown when it is stored); its host is away, or is back. */
+  readonly onNotice?: ((line: string) => void) | undefined;
 };
 
 /** Milliseconds. Its worker may have died with the last word. */
@@ -57,7 +58,7 @@ export async function* follow(
   const channel = { isLost: false };
   const onLive = (why: string | null): void => {
     channel.isLost = why !== null;
-    options.onLive?.(why === null ? LIVE_AGAIN : `each step is shown when it is stored, for now: ${why}`);
+    options.onNotice?.(why === null ? LIVE_AGAIN : `each step is shown when it is stored, for now: ${why}`);
   };
   const sources = [
     liveNews(ports.live(session, signal, onLive), news),
@@ -67,6 +68,7 @@ export async function* follow(
       everyMs: ports.everyMs,
       signal,
       onTrouble: options.onTrouble,
+      onHost: hostTeller(options.onNotice),
       news,
     }),
   ];
@@ -158,15 +160,20 @@ type LookNews = {
   readonly everyMs: number;
   readonly signal: AbortSignal;
   readonly onTrouble: ((why: string | null) => void) | undefined;
+  readonly onHost: (seen: SessionDescription) => void;
   readonly news: Mailbox<News>;
 };
 
-async function lookNews({ look, first, everyMs, signal, onTrouble, news }: LookNews): Promise<void> {
-  news.push({ kind: 'look', seen: first });
+async function lookNews({ look, first, everyMs, signal, onTrouble, onHost, news }: LookNews): Promise<void> {
+  const push = (seen: SessionDescription): void => {
+    onHost(seen);
+    news.push({ kind: 'look', seen });
+  };
+  push(first);
   let trouble = false;
   while (await pause(everyMs, signal)) {
     try {
-      news.push({ kind: 'look', seen: await look() });
+      push(await look());
       if (trouble) onTrouble?.(null);
       trouble = false;
     } catch (error) {
@@ -175,6 +182,16 @@ async function lookNews({ look, first, everyMs, signal, onTrouble, news }: LookN
       trouble = true;
     }
   }
+}
+
+function hostTeller(say: FollowOptions['onNotice']): (seen: SessionDescription) => void {
+  let waitsFor: string | undefined;
+  return (seen) => {
+    if (seen.waitsFor === waitsFor) return;
+    if (seen.waitsFor !== undefined) say?.(hostAway(seen));
+    else if (seen.phase === 'running') say?.(`a worker runs on host ${waitsFor} again: the session goes on`);
+    waitsFor = seen.waitsFor;
+  };
 }
 
 const LIVE_AGAIN = 'the live channel is back: what happens is shown while it happens';

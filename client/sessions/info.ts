@@ -3,6 +3,7 @@ import { randomInt } from 'node:crypto';
 import type { WorkflowExecutionDescription, WorkflowExecutionInfo } from '@temporalio/client';
 import { z } from 'zod';
 import type { SessionId } from '../../workflows/contract/ids.ts';
+import { oneLine } from '../paint.ts';
 import { moment } from '../units.ts';
 import { undecodable } from '../../workflows/contract/failures.ts';
 import {
@@ -35,6 +36,8 @@ export type SessionInfo = Omit<SessionMemo, 'phase'> & {
   /** Only workers of this configuration work on it; null: any that stays. */
   readonly configuration: Configuration | null;
   readonly taskQueue: string;
+  /** The name of its host, where a step of it waits for a worker there and none polls. */
+  readonly waitsFor?: string;
 };
 
 export type SessionDescription = SessionInfo & {
@@ -77,6 +80,7 @@ const memoSchema = z.object({
   parkedUntil: z.number().optional(),
   head: z.string().nullable().catch(null),
   last: lastRun.nullable().catch(null),
+  host: z.object({ id: z.string(), name: z.string() }).optional().catch(undefined),
 });
 const configuration = z.object({ name: z.string().optional(), file: z.string().optional() });
 const noMemo: SessionMemo = { phase: 'running', head: null, cwd: '', title: '', runs: 0, last: null };
@@ -85,7 +89,7 @@ export function sessionInfo(execution: WorkflowExecutionInfo | WorkflowExecution
   const { workflowId, status, memo, startTime, closeTime } = execution;
   const value = memo?.[MEMO_KEY];
   const known = memoSchema.safeParse(value).data;
-  const facts = known ? { ...(value as SessionMemo), ...(known as Pick<SessionMemo, 'head' | 'last'>) } : noMemo;
+  const facts = known ? knownFacts(value as SessionMemo, known) : noMemo;
   const { [STARTED_KEY]: started, [STORE_KEY]: store } = memo ?? {};
   const unread = undecodable(value);
   const state = statuses[status.name] ?? 'open';
@@ -107,6 +111,13 @@ export function sessionDescription(described: WorkflowExecutionDescription): Ses
   return { ...sessionInfo(described), unseen: Boolean(described.raw.pendingWorkflowTask) };
 }
 
+/** What could be hostile is taken as it was checked. */
+function knownFacts(value: SessionMemo, known: z.infer<typeof memoSchema>): SessionMemo {
+  const { host: _, ...memo } = value;
+  const { head, last } = known as Pick<SessionMemo, 'head' | 'last'>;
+  return { ...memo, head, last, ...(known.host && { host: known.host }) };
+}
+
 /** A workflow that was ended by force could not say so itself. */
 function phaseOf(status: SessionStatus, phase: Phase): Phase {
   return status === 'open' ? phase : 'closed';
@@ -122,8 +133,10 @@ export function phaseText({
   status,
   phase,
   parkedUntil,
-}: Pick<SessionInfo, 'status' | 'phase' | 'parkedUntil'>): string {
+  waitsFor,
+}: Pick<SessionInfo, 'status' | 'phase' | 'parkedUntil' | 'waitsFor'>): string {
   if (status !== 'open') return status === 'cancelled' ? 'closed' : status.replace('_', ' ');
+  if (waitsFor !== undefined) return `waiting for host ${oneLine(waitsFor, 60)}`;
   if (phase === 'waiting_approval') return 'waiting for a decision';
   if (phase === 'waiting_worker') return 'waiting for a worker';
   return phase === 'parked' && parkedUntil !== undefined ? `parked until ${moment(parkedUntil)}` : phase;

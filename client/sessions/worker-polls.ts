@@ -1,7 +1,8 @@
 // Whether anyone polls for the work of a server that is not ours: without a worker a session waits, and a person has to know.
 import type { Client } from '@temporalio/client';
 import { isAlive, parseIdentity } from '../../activities/process/identity.ts';
-import { TASK_QUEUE, type Configuration } from '../../workflows/contract/session.ts';
+import { hostQueue, TASK_QUEUE, type Configuration } from '../../workflows/contract/session.ts';
+import { oneLine } from '../paint.ts';
 import { pause } from '../../activities/async.ts';
 import { type ForWorkers, forAnyWorker } from '../../worker/config/queue.ts';
 import { ClientProblem } from '../problem.ts';
@@ -13,7 +14,17 @@ const LOOK_MS = 1_000;
 /** A call that the server does not answer. */
 const CALL_MS = 5_000;
 
-export type WorkerPolls = { readonly temporal: Client; readonly taskQueue?: string };
+export type WorkerPolls = {
+  readonly temporal: Client;
+  readonly taskQueue?: string;
+  /** Absent: those that poll for workflow tasks, as every worker of a session's own queue does. */
+  readonly of?: 'activities';
+};
+
+type Request = Parameters<Client['workflowService']['describeTaskQueue']>[0];
+
+/** TASK_QUEUE_TYPE_ACTIVITY, whose enum comes with no package of ours. */
+const ACTIVITIES: unknown = 2;
 
 /** Whether one polls, or did a moment ago. */
 export async function workerPolls(polls: WorkerPolls): Promise<boolean> {
@@ -30,10 +41,13 @@ export async function lastPoll(polls: WorkerPolls): Promise<number | null> {
 }
 
 /** Those that count, each with its identity and when its last poll began. */
-export async function pollersOf({ temporal, taskQueue = TASK_QUEUE }: WorkerPolls) {
+export async function pollersOf({ temporal, taskQueue = TASK_QUEUE, of }: WorkerPolls) {
   const { namespace } = temporal.options;
-  // The server means the queue's workflow tasks, unless another kind is asked for.
-  const request = { namespace, taskQueue: { name: taskQueue } };
+  const request: Request = {
+    namespace,
+    taskQueue: { name: taskQueue },
+    ...(of && { taskQueueType: ACTIVITIES as NonNullable<Request['taskQueueType']> }),
+  };
   const { pollers } = await temporal.withDeadline(Date.now() + CALL_MS, () =>
     temporal.workflowService.describeTaskQueue(request),
   );
@@ -61,28 +75,52 @@ export async function waitForWorker(
   }
 }
 
-// A session that has work, of a queue that nobody polls, waits for a worker: a phase of its own, which the session cannot say itself.
+// A session that has work, of a queue that nobody polls, waits for a worker: a phase of its own, which the session cannot say itself. Where
+// hosts share a store, so does one whose host has none.
 
 /** Milliseconds that an answer about a queue counts: a list asks once for each. */
 const ANSWER_MS = 1_000;
 
 type Waiting = <Seen extends SessionInfo & { readonly unseen?: boolean }>(seen: Seen) => Promise<Seen>;
 
-/** The session with the phase that it is seen in. Where the server does not say who polls, the one it says itself. */
-export function seenPhases(temporal: Client): Waiting {
+/** Where the server does not say who polls, it is taken for granted that one does. */
+function queueWatcher(temporal: Client): (polls: Omit<WorkerPolls, 'temporal'>) => Promise<boolean> {
   const answers = new Map<string, { readonly at: number; readonly polled: Promise<boolean> }>();
-  const isPolled = (taskQueue: string): Promise<boolean> => {
+  return (polls) => {
+    const { taskQueue = TASK_QUEUE } = polls;
     const known = answers.get(taskQueue);
     if (known && Date.now() - known.at < ANSWER_MS) return known.polled;
-    const polled = workerPolls({ temporal, taskQueue }).catch(() => true);
+    const polled = workerPolls({ temporal, ...polls }).catch(() => true);
     answers.set(taskQueue, { at: Date.now(), polled });
     return polled;
   };
+}
+
+/** The session with the phase that it is seen in. */
+export function seenPhases(temporal: Client): Waiting {
+  const isPolled = queueWatcher(temporal);
+  const hosted = seenHosts(temporal);
   return async (seen) => {
     const { status, phase, unseen = false, taskQueue } = seen;
     const hasWork = status === 'open' && (phase === 'running' || unseen);
-    return hasWork && !(await isPolled(taskQueue)) ? { ...seen, phase: 'waiting_worker' } : seen;
+    return hasWork && !(await isPolled({ taskQueue })) ? { ...seen, phase: 'waiting_worker' } : hosted(seen);
   };
+}
+
+/** The session, with the host that it waits for where no worker of it polls. One without a host costs nothing. */
+export function seenHosts(temporal: Client): Waiting {
+  const isPolled = queueWatcher(temporal);
+  return async (seen) => {
+    const { host, status, phase, taskQueue } = seen;
+    if (!host || status !== 'open' || phase !== 'running') return seen;
+    const isThere = await isPolled({ taskQueue: hostQueue(taskQueue, host), of: 'activities' });
+    return isThere ? seen : { ...seen, phase: 'waiting_worker', waitsFor: host.name };
+  };
+}
+
+export function hostAway({ session, cwd, waitsFor }: SessionInfo): string {
+  const where = `host ${oneLine(waitsFor ?? '', 60)}, which has its folder ${oneLine(cwd, 200)}`;
+  return `session ${session} waits for ${where}: start a worker there (\`perdure worker\`), and it goes on by itself`;
 }
 
 // On a server that is not ours: says when nobody polls, at first as a failure, later, when a worker went away, as a notice.

@@ -79,7 +79,7 @@ test('shows each step when it is stored while the live channel is lost, and says
     yield* [];
   };
   let now = description({ runs: 1 });
-  const options = { messageId: message('a'), onLive: (line: string) => lines.push(line) };
+  const options = { messageId: message('a'), onNotice: (line: string) => lines.push(line) };
   for await (const event of s.follow(() => now, options, { live, head: () => Promise.resolve(s.head) })) {
     seen.push(event);
     if (event.type !== 'reply') continue;

@@ -10,7 +10,7 @@ import type { Log } from '../../activities/log.ts';
 import { formatIdentity, processIdentity } from '../../activities/process/identity.ts';
 import type { Registered } from '../../workflows/contract/activities.ts';
 import type { Profile } from '../../workflows/contract/profiles.ts';
-import { recordsQueue } from '../../workflows/contract/session.ts';
+import { hostQueue, recordsQueue, type SessionHost } from '../../workflows/contract/session.ts';
 import { checkConfig, configDefaults, ConfigProblem, type PerdureConfig } from '../config/config.ts';
 import { createDeps } from '../create-deps.ts';
 import { drainTimes, recordSlots, registered, timesOf } from '../create-worker.ts';
@@ -39,6 +39,7 @@ type Opened = {
   readonly taskQueue: string;
   readonly activities: Registered;
   readonly folder: DataFolder;
+  readonly host: SessionHost | undefined;
   readonly close: () => Promise<void>;
 };
 
@@ -61,7 +62,7 @@ export class PerdurePlugin implements WorkerPlugin {
 
   async configureWorker(options: WorkerOptions): Promise<WorkerOptions> {
     const { taskQueue, connection } = options;
-    if (this.#isForRecords(options)) return options;
+    if (this.#isOwn(options)) return options;
     if (this.#opened) throw new ConfigProblem('this PerdurePlugin belongs to another worker: make one for each');
     refuseOwnNames(options);
     refuseForeignBundle(options);
@@ -82,7 +83,7 @@ export class PerdurePlugin implements WorkerPlugin {
       await deps.live.close();
       await access.close();
     };
-    this.#opened = { connection, taskQueue, activities, folder, close };
+    this.#opened = { connection, taskQueue, activities, folder, host: deps.host, close };
     return {
       ...drainTimes(this.#config.drainMs),
       ...throttleOf(profile),
@@ -106,13 +107,13 @@ export class PerdurePlugin implements WorkerPlugin {
   /** Beside the user's worker: a second one for what ends or records, and the look for workers of this machine that have died. */
   async runWorker(worker: Worker, next: (worker: Worker) => Promise<void>): Promise<void> {
     const opened = this.#opened;
-    if (!opened || this.#isForRecords(worker.options)) return next(worker);
+    if (!opened || this.#isOwn(worker.options)) return next(worker);
     const beside = openBeside(opened, worker.options);
     try {
       await runBeside(
         worker,
         next(worker),
-        beside.then(({ records }) => records),
+        beside.then(({ workers }) => workers),
       );
     } finally {
       await beside.then(({ end }) => end()).catch(() => undefined);
@@ -121,14 +122,19 @@ export class PerdurePlugin implements WorkerPlugin {
   }
 
   /** The worker that this plugin made takes the plugins of its connection, this one among them. */
-  #isForRecords({ taskQueue }: Pick<WorkerOptions, 'taskQueue'>): boolean {
-    return this.#opened !== null && taskQueue === recordsQueue(this.#opened.taskQueue);
+  #isOwn({ taskQueue }: Pick<WorkerOptions, 'taskQueue'>): boolean {
+    return this.#opened !== null && ownQueues(this.#opened).includes(taskQueue);
   }
+}
+
+/** For what ends or records, and, where a store is shared, for what needs the folders of this host. */
+function ownQueues({ taskQueue, host }: Pick<Opened, 'taskQueue' | 'host'>): readonly string[] {
+  return [recordsQueue(taskQueue), ...(host ? [hostQueue(taskQueue, host)] : [])];
 }
 
 type Final = Worker['options'];
 
-type Beside = { readonly records: Worker; readonly end: () => Promise<void> };
+type Beside = { readonly workers: readonly Worker[]; readonly end: () => Promise<void> };
 
 /** `options`: those that the worker has after all plugins. A worker without a connection of the user's closes its own itself. */
 async function openBeside(opened: Opened, options: Final): Promise<Beside> {
@@ -136,7 +142,7 @@ async function openBeside(opened: Opened, options: Final): Promise<Beside> {
   const connection = opened.connection ?? (await NativeConnection.connect());
   const closeOwn = async (): Promise<void> => (opened.connection ? undefined : connection.close());
   try {
-    const records = await createRecordsWorker({ connection, activities: opened.activities, options });
+    const workers = await createOwnWorkers(opened, connection, options);
     const { namespace, loadedDataConverter: dataConverter } = options;
     const client = new Client({ connection, namespace, dataConverter });
     const dirs = { lockDir: join(folder.root, 'reaper'), workersDir: join(folder.root, 'workers') };
@@ -145,22 +151,20 @@ async function openBeside(opened: Opened, options: Final): Promise<Beside> {
       await reaper.stop();
       await closeOwn();
     };
-    return { records, end };
+    return { workers, end };
   } catch (error) {
     await closeOwn();
     throw error;
   }
 }
 
-type Recording = {
-  readonly connection: NativeConnection;
-  readonly activities: Registered;
-  readonly options: Final;
-};
-
-/** Its interceptors and converter are the user's; it runs no workflows. */
-function createRecordsWorker({ connection, activities, options }: Recording): Promise<Worker> {
-  const { namespace, identity, dataConverter, taskQueue } = options;
+/** Their interceptors and converter are the user's; they run no workflows. */
+async function createOwnWorkers(
+  opened: Opened,
+  connection: NativeConnection,
+  options: Final,
+): Promise<readonly Worker[]> {
+  const { namespace, identity, dataConverter } = options;
   const { shutdownGraceTime, shutdownForceTime, maxHeartbeatThrottleInterval, defaultHeartbeatThrottleInterval } =
     options;
   const { activity } = options.interceptors;
@@ -175,23 +179,26 @@ function createRecordsWorker({ connection, activities, options }: Recording): Pr
     interceptors: { activity },
   };
   const present = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-  return Worker.create({ ...present, ...recordSlots, connection, activities, taskQueue: recordsQueue(taskQueue) });
+  const common = { ...present, connection, activities: opened.activities };
+  const [records = '', ...hosted] = ownQueues(opened);
+  const workers = [await Worker.create({ ...common, ...recordSlots, taskQueue: records })];
+  for (const taskQueue of hosted) workers.push(await Worker.create({ ...common, taskQueue }));
+  return workers;
 }
 
 /**
  * The user's worker runs at once, for it may be shut down as soon as it was run, and drains first: what it ends is recorded meanwhile. It
  * ends too when the other could not be made or died; that is thrown.
  */
-async function runBeside(worker: Worker, running: Promise<void>, made: Promise<Worker>): Promise<void> {
-  const recording = made.then((records) => records.run());
+async function runBeside(worker: Worker, running: Promise<void>, made: Promise<readonly Worker[]>): Promise<void> {
+  const recording = made.then((own) => Promise.all(own.map((each) => each.run())));
   recording.catch(() => {
     if (worker.getState() === 'RUNNING') worker.shutdown();
   });
   try {
     await running;
   } finally {
-    const records = await made.catch(() => null);
-    if (records?.getState() === 'RUNNING') records.shutdown();
+    for (const own of await made.catch(() => [])) if (own.getState() === 'RUNNING') own.shutdown();
     await recording;
   }
 }

@@ -2,7 +2,7 @@
 import type { Append, AppendingStep, CallModel, ModelResult, OutcomeFacts, ToolContextState } from './model-call.ts';
 import type { Hash } from './ids.ts';
 import type { Left, RunSnapshot, Spend } from './loop.ts';
-import type { RunOptions, RunReport, RunSummary } from './session.ts';
+import type { RunOptions, RunReport, RunSummary, SessionHost } from './session.ts';
 
 export type * from './model-call.ts';
 
@@ -64,6 +64,8 @@ export type OpenRun = {
   readonly begins?: true;
   /** The workspace of the session's runs so far; absent when a caller has just chosen it. */
   readonly place?: Place;
+  /** It is opened on the host that had the workspace: a folder that is not there is gone. Else another worker may have it. */
+  readonly onHost?: true;
 };
 
 /**
@@ -74,7 +76,7 @@ export type Place = { readonly path: string; readonly file: string };
 
 /** `refused`: the run cannot start as asked; the sentence says why and what to do. */
 export type RunOpened =
-  | ({ readonly kind: 'opened'; readonly place?: Place } & RunSnapshot)
+  | ({ readonly kind: 'opened'; readonly place?: Place; readonly host?: SessionHost } & RunSnapshot)
   | { readonly kind: 'refused'; readonly detail: string };
 
 /** Finds the outcome of a `call` that was cancelled when its worker could not tell it (L47). `step` is this look's own. */

@@ -9,6 +9,10 @@ export const WORKFLOW_TYPE = 'perdure.agentSession';
 export const TASK_QUEUE = 'perdure';
 /** Activities that end or record have a queue, and so slots, of their own. The worker of a task queue polls both. */
 export const recordsQueue = (taskQueue: string): string => `${taskQueue}-records`;
+/** What needs the folder of a session goes to a queue of the host that has it, where hosts share a store. */
+export const hostQueue = (taskQueue: string, { id }: SessionHost): string => `${taskQueue}.${id}.host`;
+/** A machine, or what is one to its workers: they share its disk. `name` is for people. */
+export type SessionHost = { readonly id: string; readonly name: string };
 /**
  * Signals: `message` takes a UserMessage, `snip` positions of entries (L7), `interrupt` and `resume` (end a parking early) a SignalOnce.
  * Any other signal is passed over.
@@ -220,6 +224,8 @@ export type SessionMemo = {
   readonly approvals?: readonly PendingApproval[];
   /** Milliseconds since the epoch, while parked (L14). */
   readonly parkedUntil?: number;
+  /** The host that has its folder: its steps wait for a worker there. Absent where a store is not shared. */
+  readonly host?: SessionHost;
 };
 
 /** Answer of the `view` query: convenience for people; the store and the live channel are the truth. */

@@ -1,0 +1,96 @@
+// Sessions of hosts that share a store stay on the host that has their folder: two workers, on hosts of their own, poll one queue.
+import { mkdirSync, rmSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { hostQueue } from '../../workflows/contract/session.ts';
+import { follower } from '../support/follower.ts';
+import { harness, type Harness } from '../support/harness.ts';
+import { keepHistory } from '../support/kept-history.ts';
+import { until } from '../support/until.ts';
+
+const here = { id: 'here', name: 'host-one' };
+const elsewhere = { id: 'elsewhere', name: 'host-two' };
+const call = reply([toolUse('bash', { command: 'echo x >> calls.log' })]);
+
+/** The queues that activities of the session went to, by their type. */
+async function queuesOf(h: Harness, id: string): Promise<ReadonlySet<string>> {
+  const { events } = await h.client.workflow.getHandle(id).fetchHistory();
+  const scheduled = (events ?? []).map(({ activityTaskScheduledEventAttributes: one }) => one);
+  return new Set(scheduled.flatMap((one) => (one ? [`${one.activityType?.name} ${one.taskQueue?.name}`] : [])));
+}
+
+test('steps that need the folder go to the queue of its host, what ends or records to any worker (W7)', async () => {
+  const h = await harness({ script: [call, reply('One.'), call, reply('Two.')], worker: { host: here } });
+  const session = await h.open('Go.');
+  await session.ended(1);
+  await session.send('Go on.');
+  await session.ended(2);
+  const own = hostQueue(h.taskQueue, here);
+  expect(await queuesOf(h, session.id)).toEqual(
+    new Set([
+      `perdure.openRun ${h.taskQueue}`,
+      `perdure.openRun ${own}`,
+      `perdure.callModel ${own}`,
+      `perdure.commit ${h.taskQueue}-records`,
+    ]),
+  );
+  expect(await session.memo()).toMatchObject({ host: here });
+  await keepHistory('a session that stays on its host (W7)', session.handle);
+});
+
+test('a session waits for its host, which no other takes the place of, can be stopped, and goes on there (W7)', async () => {
+  const h = await harness({ script: [reply('One.'), reply('Three.')], worker: { host: here } });
+  const session = await h.open('Go.');
+  await session.ended(1);
+  await h.worker.stop();
+  const other = await h.startWorker({ host: elsewhere });
+  const waits = `perdure.openRun ${hostQueue(h.taskQueue, here)}`;
+  await session.send('Go on.');
+  await until(async () => (await queuesOf(h, session.id)).has(waits));
+  await session.interrupt();
+  expect(await session.ended(2)).toMatchObject({ terminal: { reason: 'aborted_streaming', by: 'interrupt' } });
+  await session.send('Once more.');
+  const back = await h.startWorker({ host: here });
+  expect(await session.ended(3)).toMatchObject({ terminal: { reason: 'completed' } });
+  expect(h.bodies()).toHaveLength(2);
+  await Promise.all([other.stop(), back.stop()]);
+});
+
+test('a handover carries the host, and watchers see what is said there (W7 L4)', async () => {
+  const h = await harness({
+    script: [call, call, reply('Done.')],
+    worker: { host: here },
+    handover: { events: 100_000, signals: 5_000, iterations: 1 },
+  });
+  const session = await h.open('Go.');
+  const watching = follower(h, session.id);
+  await session.ended(1);
+  await watching.converges();
+  const own = hostQueue(h.taskQueue, here);
+  expect(await queuesOf(h, session.id)).toContain(`perdure.callModel ${own}`);
+  expect(await session.memo()).toMatchObject({ host: here });
+});
+
+test('a folder that is gone from its host is told so, and a new one is opened by whoever has it (W7)', async () => {
+  const h = await harness({ script: [reply('One.'), reply('Three.')], worker: { host: here } });
+  const folder = `${h.cwd}/below`;
+  const session = await h.open('Go.', { cwd: h.cwd });
+  await session.ended(1);
+  rmSync(h.cwd, { recursive: true });
+  await session.send('Go on.');
+  expect(await session.ended(2)).toMatchObject({
+    terminal: { reason: 'model_error', detail: expect.stringContaining('is gone from host host-one') as string },
+  });
+  await session.send('There.', { options: { cwd: folder } });
+  await until(async () => /host host-one has no folder .* is waited for/.test((await session.lastFailure()) ?? ''));
+  mkdirSync(folder, { recursive: true });
+  expect(await session.ended(3)).toMatchObject({ terminal: { reason: 'completed' } });
+});
+
+test('a worker without a shared store polls no queue of a host, and its sessions have none (W7)', async () => {
+  const h = await harness({ script: [reply('One.')] });
+  const session = await h.open('Go.');
+  await session.ended(1);
+  expect(await session.memo()).not.toHaveProperty('host');
+  expect([...(await queuesOf(h, session.id))].filter((name) => name.endsWith('.host'))).toEqual([]);
+});

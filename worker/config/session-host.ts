@@ -1,0 +1,32 @@
+// The host that a worker's sessions stay on, where machines share a store: steps that need a session's folder go to the workers that have its
+// disk. A machine that has a store of its own needs none: all of its workers have all of its folders (W7, W10).
+import { randomBytes } from 'node:crypto';
+import { isAbsolute, join } from 'node:path';
+import { z } from 'zod';
+import { hostName, machineId } from '../../activities/process/identity.ts';
+import type { SessionHost } from '../../workflows/contract/session.ts';
+import type { Env } from '../embedded/data-folder.ts';
+import { readJsonFile, writeJsonFile } from '../json-file.ts';
+import { SetupProblem } from '../setup-problem.ts';
+
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$/;
+const schema = z.object({ id: z.string().regex(NAME) });
+
+/** Throws SetupProblem for a `PERDURE_HOST` that is no name. */
+export function sessionHost(env: Env, storePlace: string, dataDir: string): SessionHost | undefined {
+  const given = env['PERDURE_HOST']?.trim();
+  if (given && !NAME.test(given))
+    throw new SetupProblem('PERDURE_HOST is no name of a host: give letters, digits, ".", "_" and "-", at most 60');
+  if (isAbsolute(storePlace)) return undefined;
+  return given ? { id: given, name: given } : { id: machineId() ?? keptId(dataDir), name: hostName() };
+}
+
+/** Where the system knows no id of the machine, it is known by its data folder. */
+function keptId(dataDir: string): string {
+  const path = join(dataDir, 'host.json');
+  const kept = readJsonFile(path, schema);
+  if (kept.kind === 'read') return kept.value.id;
+  const id = randomBytes(8).toString('hex');
+  writeJsonFile(path, { id }, 'durable');
+  return id;
+}
