@@ -12,7 +12,19 @@ import { lastReply, type View } from './transcript/view/view.ts';
 export function runTool(deps: Deps): (attempt: Attempt, input: RunTool) => Promise<ToolResult> {
   return async (
     attempt,
-    { head, config: hash, step, iteration, index, safe, context, decision, stopped: isStopped, mayHaveBegun },
+    {
+      head,
+      config: hash,
+      step,
+      iteration,
+      index,
+      safe,
+      context,
+      decision,
+      stopped: isStopped,
+      mayHaveBegun,
+      delegated,
+    },
   ) => {
     const { session, number } = attempt;
     const config = await deps.config(hash);
@@ -27,11 +39,12 @@ export function runTool(deps: Deps): (attempt: Attempt, input: RunTool) => Promi
         context,
         decision,
         mayHaveBegun: isStopped === true || mayHaveBegun === true,
+        delegated,
       };
       const own = isStopped ? stopped(attempt) : attempt;
       const done = await deps.tools.claimed(config, call, key, own, port, given);
       await live.end({ type: 'fate', fate: 'done' });
-      return 'ask' in done ? done : done.facts;
+      return 'ask' in done || 'delegate' in done ? done : done.facts;
     });
   };
 }

@@ -1,11 +1,22 @@
-// One call to its outcome, with as many decisions of a person as it needs (L55). While nothing but decisions is waited for, the
-// runtime limit stands still and the session may continue as new (L4).
+// One call to its outcome, with as many decisions of a person as it needs (L55), or carried out by the workflow (L62). While nothing but
+// decisions and times is waited for, the runtime limit stands still; while no activity runs the session may continue as new (L4).
 import { condition, isCancellation } from '@temporalio/workflow';
 import type { Ask, Call, Decision, OutcomeFacts, RunTool, ToolResult } from './contract/activities.ts';
+import type { DelegatedEnd, Delegation } from './contract/delegation.ts';
+import { callKey } from './contract/ids.ts';
 import type { PendingApproval } from './contract/session.ts';
+import {
+  awaitDelegation,
+  beginDelegation,
+  endOf,
+  stopDelegation,
+  type OpenDelegation,
+} from './delegated/delegations.ts';
 import { handOver, handoverReady } from './handover.ts';
 import type { CallResult } from './machine/events.ts';
 import type { RunState } from './machine/state.ts';
+import { nextQuestion } from './approvals.ts';
+import { activityProblem } from './ports.ts';
 import type { RunBench } from './run-bench.ts';
 import { heldByNothing, type ToolsCarry } from './session-state.ts';
 
@@ -17,17 +28,21 @@ export type Batch = {
   readonly results: Map<number, CallResult>;
   /** Asked before a handover, by the call's index. */
   readonly asked: ReadonlyMap<number, PendingApproval>;
-  /** How many of the batch have neither an outcome nor wait for a decision. */
+  /** Delegated before a handover, by the call's index. */
+  readonly delegated: ReadonlyMap<number, OpenDelegation>;
+  /** How many of the batch have neither an outcome, nor wait for a decision, nor are delegated. */
   running: number;
+  /** How many are delegated to something that works: the runtime limit goes on for them. */
+  working: number;
   /** Activities of the batch that run now, and whether it is one that nothing may run beside. */
   active: number;
   alone: boolean;
 };
 
-type Run = (more: Pick<RunTool, 'decision'>) => Promise<ToolResult>;
+type Run = (more: Pick<RunTool, 'decision' | 'delegated'>) => Promise<ToolResult>;
 
-/** `withdrawn`: the run was stopped, or a sibling failed, while it waited. */
-export type Approved = OutcomeFacts | { readonly withdrawn: PendingApproval };
+/** The run was stopped, or a sibling failed, while it waited (`withdrawn`), or while the workflow carried it out (`stopped`). */
+export type Approved = OutcomeFacts | { readonly withdrawn: PendingApproval } | { readonly stopped: DelegatedEnd };
 
 export async function approved(
   bench: RunBench,
@@ -36,9 +51,14 @@ export async function approved(
   call: Call,
   run: Run,
 ): Promise<Approved> {
+  const open = batch.delegated.get(call.index);
+  if (open) return await carriedOut(bench, state, batch, open, run);
   let approval = batch.asked.get(call.index) ?? null;
   let result: ToolResult | null = approval ? null : await admitted(batch, false, () => run({}));
   for (;;) {
+    if (result && 'delegate' in result) {
+      return await carriedOut(bench, state, batch, await begun(bench, state, call, result.delegate), run);
+    }
     if (result && !('ask' in result)) return result;
     approval = result ? approvalOf(bench, state, call, result.ask, approval) : approval;
     if (!approval) throw new Error(`call ${call.index} has neither an outcome nor a question`);
@@ -82,14 +102,9 @@ function approvalOf(
   const name = `${session.facts.now.runs}.${iteration}.${index}`;
   const asked = { ...ask, head, index };
   // The same question again, for the edited input would not do: a late answer to the first is none to this one.
-  if (before?.inputHash === ask.inputHash) return { ...asked, call: again(before.call), deadline: before.deadline };
+  if (before?.inputHash === ask.inputHash)
+    return { ...asked, call: nextQuestion(before.call), deadline: before.deadline };
   return { ...asked, call: name, deadline: Date.now() + snapshot.rules.approvalMs };
-}
-
-/** 1.2.0, 1.2.0+2, 1.2.0+3 */
-function again(call: string): string {
-  const [name = call, times = '1'] = call.split('+');
-  return `${name}+${Number(times) + 1}`;
 }
 
 /** Null when it was cancelled while it waited: then the question is withdrawn. */
@@ -127,27 +142,108 @@ async function waited(
 ): Promise<void> {
   const { session } = bench;
   const isDecided = (): boolean => session.approvals.isDecided(call);
-  const ready = (): boolean => batch.running === 0 && session.approvals.allTaken && handoverReady(session);
+  const ready = (): boolean => mayHandOver(bench, batch);
   while (!isDecided() && deadline > Date.now()) {
     await condition(() => isDecided() || ready(), deadline - Date.now());
-    if (ready()) await handOver(session, bench.carried(state, { ...heldByNothing, tools: carriedTools(bench, batch) }));
+    if (ready()) await handOverCalls(bench, state, batch);
   }
 }
 
-function carriedTools({ session }: RunBench, { calls, cut, results }: Batch): ToolsCarry {
-  return { calls, cut, results: [...results], approvals: session.approvals.pending };
+/** No activity of the batch runs, and nothing that has come for a call was left untaken. */
+function mayHandOver({ session }: RunBench, batch: Batch): boolean {
+  const { approvals, delegations } = session;
+  return batch.running === 0 && approvals.allTaken && delegations.allTaken && handoverReady(session);
 }
 
-/** One of the batch has its outcome or waits; when all that is left waits, so does the run. */
-export function settled({ session, clock }: RunBench, batch: Batch): void {
+function handOverCalls(bench: RunBench, state: RunState, { calls, cut, results }: Batch): Promise<never> {
+  const { approvals, delegations } = bench.session;
+  const delegated = delegations.open.map((open) => ({ ...open, carried: true as const }));
+  const tools: ToolsCarry = {
+    calls,
+    cut,
+    results: [...results],
+    approvals: approvals.pending,
+    ...(delegated.length > 0 ? { delegated } : {}),
+  };
+  return handOver(bench.session, bench.carried(state, { ...heldByNothing, tools }));
+}
+
+/** One of the batch has its outcome, waits or is delegated; when all that is left waits, so does the run. */
+export function settled(bench: RunBench, batch: Batch): void {
   batch.running -= 1;
-  if (batch.running > 0 || session.approvals.pending.length === 0) return;
-  clock.pause();
-  session.enter('waiting_approval');
+  waitOrWork(bench, batch);
 }
 
-function goOn({ session, clock }: RunBench, batch: Batch): void {
+function goOn(bench: RunBench, batch: Batch): void {
   batch.running += 1;
-  clock.resume();
-  session.enter('running');
+  waitOrWork(bench, batch);
+}
+
+/** Time spent waiting for a decision, or for a time that the model asked for, does not count (L51, L82). */
+function waitOrWork({ session, clock }: RunBench, { running, working }: Batch): void {
+  const until = session.delegations.longestWait;
+  const asks = session.approvals.pending.length > 0;
+  const waits = running === 0 && working === 0 && (asks || until !== null);
+  session.park(waits && !asks ? until : null);
+  if (waits) clock.pause();
+  else clock.resume();
+  session.enter(waits ? (asks ? 'waiting_approval' : 'parked') : 'running');
+}
+
+async function begun(
+  { session }: RunBench,
+  { head }: RunState,
+  { index }: Call,
+  delegation: Delegation,
+): Promise<OpenDelegation> {
+  if (head === null) throw new Error('a call without a stored reply');
+  // A `resume` ends the waits that it finds.
+  if (delegation.kind === 'wait') session.resumed = false;
+  return await beginDelegation(session, { key: callKey(session.facts.now.chain, head, index), index }, delegation);
+}
+
+/** A call that the workflow carries out, to the outcome that an activity makes of its end (L62). */
+async function carriedOut(
+  bench: RunBench,
+  state: RunState,
+  batch: Batch,
+  open: OpenDelegation,
+  run: Run,
+): Promise<Approved> {
+  const { session } = bench;
+  const works = open.child !== undefined;
+  if (works) batch.working += 1;
+  settled(bench, batch);
+  try {
+    await ended(bench, state, batch, open);
+  } catch (error) {
+    // Anything else that is thrown is the handover itself.
+    if (!isCancellation(error)) throw error;
+  }
+  const end = endOf(session, open);
+  const stopped = end === null ? await stopDelegation(session, open) : null;
+  session.delegations.close(open.key);
+  if (works) batch.working -= 1;
+  goOn(bench, batch);
+  return stopped ? { stopped } : await recorded(batch, end!, run);
+}
+
+/** The end is recorded under the call's key; whoever keeps that from happening keeps the end from nobody. */
+async function recorded(batch: Batch, end: DelegatedEnd, run: Run): Promise<Approved> {
+  try {
+    const result = await admitted(batch, false, () => run({ delegated: end }));
+    if (result === null) return { stopped: end };
+    if ('ask' in result || 'delegate' in result) throw new Error('a call that was carried out wants to begin');
+    return result;
+  } catch (error) {
+    const problem = activityProblem(error);
+    if (!isCancellation(error) && (problem === null || problem.damaged)) throw error;
+    return { stopped: end };
+  }
+}
+
+async function ended(bench: RunBench, state: RunState, batch: Batch, open: OpenDelegation): Promise<void> {
+  const ready = (): boolean => mayHandOver(bench, batch);
+  await awaitDelegation(bench.session, open, ready);
+  if (endOf(bench.session, open) === null) await handOverCalls(bench, state, batch);
 }

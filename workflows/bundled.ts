@@ -1,6 +1,7 @@
 // The bundle's guards around the workflow: nothing that a client can send may fail a workflow task, for it would fail on every try.
 import { ApplicationFailure, DefaultFailureConverter, type PayloadConverter } from '@temporalio/common';
 import { workflowInfo, type WorkflowInterceptors } from '@temporalio/workflow';
+import { BY_HAND } from './contract/failures.ts';
 import { WORKFLOW_TYPE } from './contract/session.ts';
 
 /** Names that the SDK keeps for itself: it throws when a default handler is to have one. */
@@ -71,8 +72,12 @@ function isOfWorker(failure: Failure, converter: PayloadConverter, context?: Con
 const typeOf = ({ applicationFailureInfo }: Failure): string => applicationFailureInfo?.type ?? '';
 
 function asByHand({ encodedAttributes, ...failure }: Failure): Failure {
-  const said = `not said by a worker: ${encodedAttributes ? 'what it says cannot be trusted' : (failure.message ?? 'no message')}`;
-  return { ...failure, message: said, applicationFailureInfo: { ...failure.applicationFailureInfo, type: 'ByHand' } };
+  const said = `${BY_HAND.prefix}${encodedAttributes ? 'what it says cannot be trusted' : (failure.message ?? 'no message')}`;
+  return {
+    ...failure,
+    message: said,
+    applicationFailureInfo: { ...failure.applicationFailureInfo, type: BY_HAND.type },
+  };
 }
 
 export const failureConverter = new Failures();

@@ -1,2 +1,3 @@
-// The worker bundles this file: it exports the one workflow type.
+// The worker bundles this file: it exports the workflow types.
 export { agentSession as 'perdure.agentSession' } from './agent-session.ts';
+export { delegatedWork as 'perdure.delegatedWork' } from './delegated/work.ts';

@@ -4,12 +4,15 @@ import { activityProblem, type ActivityProblem } from './ports.ts';
 import { approved, settled, type Approved, type Batch } from './approve-call.ts';
 import type { Call, OutcomeItem, RunTool } from './contract/activities.ts';
 import { callKey, questionParts } from './contract/ids.ts';
+import type { DelegatedEnd } from './contract/delegation.ts';
 import type { StopCause } from './contract/loop.ts';
+import { stopDelegation } from './delegated/delegations.ts';
 import type { PendingApproval } from './contract/session.ts';
 import { batches, contextAfter } from './machine/calls.ts';
 import type { CallResult, Move, ToolsRan } from './machine/events.ts';
 import type { RunState } from './machine/state.ts';
 import type { RunBench } from './run-bench.ts';
+import type { ToolsCarry } from './session-state.ts';
 import type { Session } from './session.ts';
 
 const NOT_STARTED = {
@@ -36,7 +39,7 @@ export function runTools(bench: RunBench, state: RunState, move: RunTools): Tool
     if (known) results.set(call.index, known);
   }
   if (move.calls.every(({ index }) => results.has(index))) return toolsRan(bench, move, results);
-  return runBatches(bench, state, move, results, resumed?.approvals ?? []);
+  return runBatches(bench, state, move, results, resumed);
 }
 
 async function runBatches(
@@ -44,20 +47,21 @@ async function runBatches(
   state: RunState,
   move: RunTools,
   results: Map<number, CallResult>,
-  approvals: readonly PendingApproval[],
+  resumed: ToolsCarry | null,
 ): Promise<ToolsRan> {
   const { session } = bench;
   const { calls, cut } = move;
-  const asked = new Map(approvals.map((approval) => [approval.index, approval]));
+  const asked = new Map(resumed?.approvals.map((approval) => [approval.index, approval]));
+  const delegated = new Map(resumed?.delegated?.map((open) => [open.index, open]));
   for (const planned of batches(calls)) {
     const batch = planned.filter(({ index }) => !results.has(index));
     const why = whyNot(session.stopCause, [...results.values()]);
     if (why) {
-      const left = await Promise.all(batch.map((call) => leftOver(bench, state, call, asked.get(call.index), why)));
+      const left = await Promise.all(batch.map((call) => leftOver(bench, state, call, { asked, delegated }, why)));
       left.forEach((result, at) => results.set(batch[at]!.index, result));
     } else {
-      const busy = { running: batch.length, active: 0, alone: false };
-      await runBatch(bench, state, { calls, cut, batch, results, asked, ...busy });
+      const busy = { running: batch.length, working: 0, active: 0, alone: false };
+      await runBatch(bench, state, { calls, cut, batch, results, asked, delegated, ...busy });
     }
   }
   return toolsRan(bench, move, results);
@@ -119,12 +123,12 @@ async function runBatch(bench: RunBench, state: RunState, batch: Batch): Promise
       const { index, mayHaveBegun } = call;
       const judged = { ...(call.safe ? { safe: true as const } : {}), ...(mayHaveBegun ? { mayHaveBegun } : {}) };
       const item = itemOf(session, state, index);
-      const run = (more: Pick<RunTool, 'decision'>) =>
+      const run = (more: Pick<RunTool, 'decision' | 'delegated'>) =>
         session.ports.runTool({ ...common, step: session.facts.nextStep(), index, ...judged, ...more });
       const result = await siblings
         .run(() => approved(bench, state, batch, call, run))
         .then(
-          (done): CallResult => resultOf(item, done),
+          (done) => ('stopped' in done ? settleCall(session, common, item, call, done.stopped) : resultOf(item, done)),
           (error: unknown) => {
             const problem = activityProblem(error);
             if (problem?.damaged) return unknownCall(index, problem);
@@ -150,7 +154,7 @@ function whyNot(stop: StopCause | null, results: readonly CallResult[]): string 
   return results.some(({ facts }) => facts.cancelsSiblings) ? NOT_STARTED.sibling : null;
 }
 
-function resultOf(item: OutcomeItem, done: Approved): CallResult {
+function resultOf(item: OutcomeItem, done: Exclude<Approved, { readonly stopped: unknown }>): CallResult {
   return 'withdrawn' in done ? withdrawn(done.withdrawn) : { item, facts: done };
 }
 
@@ -164,11 +168,17 @@ async function leftOver(
   bench: RunBench,
   state: RunState,
   call: Call,
-  asked: PendingApproval | undefined,
+  held: Pick<Batch, 'asked' | 'delegated'>,
   why: string,
 ): Promise<CallResult> {
   const { index, mayHaveBegun } = call;
+  const asked = held.asked.get(index);
+  const open = held.delegated.get(index);
   if (asked) return withdrawn(asked);
+  if (open) {
+    const end = await stopDelegation(bench.session, open);
+    return settleCall(bench.session, callsOf(bench, state, []), itemOf(bench.session, state, index), call, end);
+  }
   if (!mayHaveBegun) return notRun(index, why);
   return settleCall(bench.session, callsOf(bench, state, []), itemOf(bench.session, state, index), call);
 }
@@ -191,14 +201,15 @@ async function settleCall(
   calls: CallsOf,
   item: OutcomeItem,
   { safe }: Pick<Call, 'safe'>,
+  delegated?: DelegatedEnd,
 ): Promise<CallResult> {
   const { index } = item;
-  const judged = safe ? { safe: true as const } : {};
+  const judged = { ...(safe ? { safe: true as const } : {}), ...(delegated ? { delegated } : {}) };
   const look = () =>
     session.ports.runTool({ ...calls, ...judged, step: session.facts.nextStep(), index, stopped: true });
   try {
     const done = await CancellationScope.nonCancellable(look);
-    if ('ask' in done) throw new Error(`call ${index} asks, and it was stopped`);
+    if ('ask' in done || 'delegate' in done) throw new Error(`call ${index} was stopped, and wants to begin`);
     return { item, facts: done };
   } catch (error) {
     const problem = activityProblem(error);

@@ -13,6 +13,7 @@ import {
   type SessionInput,
   type UserMessage,
 } from './contract/session.ts';
+import type { OpenDelegation } from './delegated/delegations.ts';
 import type { InboxSnapshot } from './inbox.ts';
 import type { Append, Call, Place } from './contract/activities.ts';
 import type { CallResult } from './machine/events.ts';
@@ -51,16 +52,17 @@ export type Carry = {
   readonly run: RunCarry | null;
 };
 
-/** Calls of a reply of which some wait for a decision, and nothing runs (L4, L55). */
+/** Calls of a reply of which some wait for a decision or are delegated, and nothing runs (L4, L55, L63). */
 export type ToolsCarry = {
   readonly calls: readonly Call[];
   readonly cut: boolean;
   /** Finished calls, by index. */
   readonly results: readonly (readonly [index: number, result: CallResult])[];
   readonly approvals: readonly PendingApproval[];
+  readonly delegated?: readonly OpenDelegation[];
 };
 
-/** A run in the middle of itself: between two iterations, parked, or with calls that wait for a decision. */
+/** A run in the middle of itself: between two iterations, parked, or with calls that wait for a decision or are delegated. */
 export type RunCarry = {
   readonly snapshot: RunSnapshot;
   readonly state: RunState;

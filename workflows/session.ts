@@ -25,6 +25,7 @@ import { Approvals } from './updates/approvals.ts';
 import type { RunLimits } from './updates/run-limits.ts';
 import { listenForSteering } from './updates/steer.ts';
 import { Beside, Told } from './beside.ts';
+import { Delegations } from './delegated/delegations.ts';
 import { createPorts } from './ports.ts';
 import { carriable, Inbox, isMessage, isSignalOnce, isSnip } from './inbox.ts';
 import type { RunState } from './machine/state.ts';
@@ -38,6 +39,7 @@ export class Session {
   readonly input: ResumedInput;
   readonly inbox: Inbox;
   readonly approvals: Approvals;
+  readonly delegations: Delegations;
   readonly ports: SessionActivities;
   readonly beside: Beside;
   readonly told: Told;
@@ -76,6 +78,7 @@ export class Session {
       this.beginRun({ state, tools, parkedUntil });
     }
     this.approvals = new Approvals(carry.run?.tools?.approvals ?? []);
+    this.delegations = new Delegations(carry.run?.tools?.delegated ?? []);
     this.told = new Told(() => this.memo(), input.visibility);
     this.approvals.listen(() => this.told.change());
     // One handler for all: with one each, signals that arrive together would be delivered by name instead of in order.
@@ -210,6 +213,8 @@ export class Session {
       else this.resumed = true;
     } else if (name === SIGNALS.snip && isSnip(value)) {
       this.facts.addSnips(value.entries);
+    } else if (name === SIGNALS.delegated) {
+      this.delegations.report(value);
     } else if (name === SIGNALS.message && isMessage(value)) this.take(value);
   }
 

@@ -55,7 +55,7 @@ async function runCall(
   const given = { safe: false, fresh: true, context: input.context };
   try {
     const done = await deps.tools.claimed(config, block, key, attempt, port, given);
-    return 'ask' in done ? null : { ran: done.facts };
+    return 'ask' in done || 'delegate' in done ? null : { ran: done.facts };
   } catch (error) {
     // The damage is one call's, not the reply's: the regular way meets it again and says so.
     if (isDamage(error)) return { mayHaveBegun: true };

@@ -2,9 +2,16 @@
 import '../process/supported.ts';
 import type { SeenFile } from '../../workflows/contract/activities.ts';
 import type { PermissionMode } from '../../workflows/contract/session.ts';
+import type {
+  ActivityChoices,
+  DelegatedEnd,
+  Delegation,
+  WorkflowChoices,
+} from '../../workflows/contract/delegation.ts';
 import type { ChildRecord } from '../process/identity.ts';
 import type { InputOf, InputSchema } from '../schema/input-schema.ts';
 import type { JsonSchema } from '../schema/json-schema.ts';
+import type { SimpleCommand } from './shell-command.ts';
 
 export type { InputOf, InputSchema, StandardSchema } from '../schema/input-schema.ts';
 export type { JsonSchema } from '../schema/json-schema.ts';
@@ -134,6 +141,14 @@ export type ToolSpec<Schema extends InputSchema> = {
   /** Null: no pattern is about this input. Absent: none can be judged, so a deny or ask rule with a pattern holds for every call. */
   readonly subject?: (input: InputOf<Schema>, context: JudgeContext) => RuleSubject | null;
   readonly call: (input: InputOf<Schema>, context: ToolContext) => Promise<ToolOutput>;
+  /** Instead of `call`: what the workflow is to do (L62). Throws as `call` may. */
+  readonly delegate?: (input: InputOf<Schema>, context: ToolContext) => Delegation | Promise<Delegation>;
+  /** With `delegate`: the text that the model reads of what came of it. */
+  readonly conclude?: (
+    input: InputOf<Schema>,
+    end: DelegatedEnd,
+    context: ToolContext,
+  ) => ToolOutput | Promise<ToolOutput>;
   /**
    * Needed by recovery `verify`: looks, and changes nothing, whether a call that was started did its work (L40). What was left of it
    * on this host has been ended before. An attempt that froze on another host may still go on.
@@ -160,33 +175,67 @@ export class Superseded extends Error {
   override readonly name = 'Superseded';
 }
 
-/** A tool with recovery `verify` must say how. */
+type Delegated<Schema extends InputSchema> = Omit<ToolSpec<Schema>, 'call' | 'recovery' | 'verify' | 'delegate'> &
+  (
+    | { readonly activity: DelegatedTo<Schema, ActivityChoices> & { readonly name: string } }
+    | { readonly workflow: DelegatedTo<Schema, WorkflowChoices> & { readonly type: string } }
+  );
+
+/** `taskQueue`: absent, the session's own. `args`: absent, the input alone. */
+type DelegatedTo<Schema extends InputSchema, Choices> = {
+  readonly taskQueue?: string;
+  readonly options?: Choices;
+  readonly args?: (input: InputOf<Schema>) => readonly unknown[];
+};
+
+/**
+ * A tool with recovery `verify` must say how. With `activity` or `workflow` instead of `call` an activity or a workflow of yours does the
+ * work (L65), under its own name, with its own retries and timeouts: at most once for each call of the model, as Temporal starts it.
+ */
 export function defineTool<Schema extends InputSchema>(
-  spec: ToolSpec<Schema> &
-    ({ readonly recovery: 'verify'; readonly verify: object } | { readonly recovery: Exclude<Recovery, 'verify'> }),
+  spec:
+    | Delegated<Schema>
+    | (ToolSpec<Schema> &
+        (
+          { readonly recovery: 'verify'; readonly verify: object } | { readonly recovery: Exclude<Recovery, 'verify'> }
+        )),
 ): Tool {
+  if ('activity' in spec) {
+    const { activity, ...tool } = spec;
+    const delegate = (input: InputOf<Schema>): Delegation => ({
+      kind: 'activity',
+      name: activity.name,
+      ...workOf(activity, input),
+    });
+    return defineDelegatedTool<Schema>({ ...tool, delegate });
+  }
+  if ('workflow' in spec) {
+    const { workflow, ...tool } = spec;
+    const delegate = (input: InputOf<Schema>): Delegation => ({
+      kind: 'workflow',
+      type: workflow.type,
+      ...workOf(workflow, input),
+    });
+    return defineDelegatedTool<Schema>({ ...tool, delegate });
+  }
   return spec as unknown as Tool;
 }
 
-// Reads a shell command as a list of simple commands, and gives up on anything else: it is used to judge, never to run, so what
-// it cannot read for certain is `null`, and null is never read-only.
-export type Redirect = { readonly operator: string; readonly target: Word };
+function workOf<Schema extends InputSchema, Choices extends object>(
+  { taskQueue, options, args }: DelegatedTo<Schema, Choices>,
+  input: InputOf<Schema>,
+) {
+  return {
+    ...(taskQueue === undefined ? {} : { taskQueue }),
+    args: args?.(input) ?? [input],
+    options: options ?? ({} as Choices),
+  };
+}
 
-/** The operator that joins a command to the one before it; a newline is `;`. */
-export type Joint = ';' | '|' | '&&' | '||';
-
-export type SimpleCommand = {
-  readonly joint: Joint;
-  readonly words: readonly Word[];
-  readonly redirects: readonly Redirect[];
-};
-
-// One word of a shell command, with its quotes taken away, and what the shell would still do to it.
-
-export type Word = {
-  readonly text: string;
-  /** False when the shell would put something else in its place: a variable, braces, a tilde. */
-  readonly literal: boolean;
-  /** Where in `text` the first unquoted `*`, `?` or `[` stands; -1 when nowhere. */
-  readonly glob: number;
-};
+/** A tool whose work the workflow carries out (L62). Its `call` is for whoever runs it without one. */
+export function defineDelegatedTool<Schema extends InputSchema>(
+  spec: Omit<ToolSpec<Schema>, 'call' | 'recovery' | 'verify'> & Required<Pick<ToolSpec<Schema>, 'delegate'>>,
+): Tool {
+  const call = (): Promise<never> => Promise.reject(new ToolFailure(`${spec.name} needs a session to carry it out.`));
+  return { ...spec, recovery: 'report', call } as unknown as Tool;
+}

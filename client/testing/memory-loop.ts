@@ -63,6 +63,7 @@ export async function memoryLoop(
       const { index } = call;
       const facts = await run(runTool(deps), { head, config, iteration, index, step: step() });
       if ('ask' in facts) throw new Error(`${call.name} asks: nobody is there`);
+      if ('delegate' in facts) throw new Error(`${call.name} is carried out by a workflow: none is there`);
       results.set(index, { item: { index, key: callKey(chain, head, index) }, facts });
     }
     const { calls, cut } = move;

@@ -16,6 +16,7 @@ const bodies = ['activities/index.ts', 'activities/commit.ts', 'activities/run-t
 const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
   ['contract', 'workflows/contract/'],
   ['machine', 'workflows/machine/'],
+  ['delegated', 'workflows/delegated/'],
   ['workflow', 'workflows/'],
   ['basics', 'activities/{async,json,log,recent-map,text}.ts'],
   ['schemas', 'activities/schema/'],

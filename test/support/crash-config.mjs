@@ -1,4 +1,5 @@
-// The configuration of workers that are killed while a tool runs whose start can be checked, or asked about (L40). Runs the built product.
+// The configuration of workers that are killed while a tool runs whose start can be checked, or asked about (L40), or that the workflow
+// carries out (L62). Runs the built product.
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -37,4 +38,13 @@ async function verify(_input, { cwd, idempotencyKey }) {
   return done ? { kind: 'done', output: { content: 'It was delivered.' } } : { kind: 'not_done' };
 }
 
-export default { tools: [deliver('verify', { verify }), deliver('ask')] };
+/** An activity of a user's own worker does it. */
+const errand = defineTool({
+  name: 'errand',
+  description: 'Runs an errand.',
+  inputSchema: z.strictObject({ article: z.string() }),
+  risk: 'external',
+  activity: { name: 'deliver', taskQueue: 'users-errands', options: { startToCloseTimeout: '10 minutes' } },
+});
+
+export default { tools: [deliver('verify', { verify }), deliver('ask'), errand] };

@@ -38,3 +38,8 @@ export async function stream() {
   await condition(() => published !== undefined);
   return published;
 }
+
+/** Knows nothing of agents: it is a tool of one. */
+export async function loudly(text, times) {
+  return (await shout(text)).repeat(times);
+}

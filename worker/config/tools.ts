@@ -67,6 +67,8 @@ const parts = {
   canUse: run.optional(),
   subject: run.optional(),
   call: run,
+  delegate: run.optional(),
+  conclude: run.optional(),
   verify: run.optional(),
   backfillObservableInput: run.optional(),
 } satisfies Readonly<Record<keyof Tool, unknown>>;

@@ -34,13 +34,12 @@ export function withAgents(options: BundleOptions, cwd: string | undefined): Bun
   };
 }
 
-/** All that the user's module exports, a default workflow too, and ours under its name. */
+/** All that the user's module exports, a default workflow too, and ours under their names. */
 function entryOf(theirs: string, cwd: string | undefined): string {
   const required = (path: string): string => `require(${JSON.stringify(path)})`;
-  const session = `${JSON.stringify(WORKFLOW_TYPE)}: ${required(ours('agent-session.js'))}.agentSession`;
   return [
     `${required(ours('parent/run-agent.js'))}.runsAgents(${JSON.stringify(cwd === undefined ? {} : { cwd })});`,
-    `module.exports = Object.assign({}, ${required(theirs)}, { ${session} });`,
+    `module.exports = Object.assign({}, ${required(theirs)}, ${required(ours('index.js'))});`,
     '',
   ].join('\n');
 }

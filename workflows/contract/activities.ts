@@ -1,5 +1,6 @@
 // The activity port: what the workflow asks of the world. activities/ implements it; content never crosses, only hashes and facts.
 import type { Append, AppendingStep, CallModel, ModelResult, OutcomeFacts, ToolContextState } from './model-call.ts';
+import type { DelegatedEnd, Delegation } from './delegation.ts';
 import type { Hash } from './ids.ts';
 import type { Left, RunSnapshot, Spend } from './loop.ts';
 import type { RunOptions, RunReport, RunSummary, SessionHost } from './session.ts';
@@ -97,10 +98,13 @@ export type RunTool = {
   readonly stopped?: true;
   /** An attempt of the model call that died may have begun it: what it left running is ended first. */
   readonly mayHaveBegun?: true;
+  /** The workflow has carried the call out, and this came of it (L62). */
+  readonly delegated?: DelegatedEnd;
 };
 
-/** The outcome is recorded under the call's key and these are its facts; or nothing has run, and someone must be asked first. */
-export type ToolResult = OutcomeFacts | { readonly ask: Ask };
+/** The outcome is recorded under the call's key and these are its facts; or nothing has run, and someone must be asked first, or the workflow
+ * is to carry it out. */
+export type ToolResult = OutcomeFacts | { readonly ask: Ask } | { readonly delegate: Delegation };
 
 /**
  * A call that needs a decision (L55). `inputHash`: SHA-256 of the input as JSON; a decision is for this input alone. When a hook changed the

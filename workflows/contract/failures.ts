@@ -6,6 +6,9 @@ export const MODEL_ATTEMPT_DIED = 'ModelAttemptDied';
 /** A stored value is missing or does not match its hash. Not retried: the bytes will not come back by themselves. */
 export const STORE_CORRUPT = 'StoreCorrupt';
 
+/** The type of a failure that no worker with our converter has written, and the words before what it says. */
+export const BY_HAND = { type: 'ByHand', prefix: 'not said by a worker: ' } as const;
+
 // The value in place of a payload that cannot be read. Payloads are decoded before any handler runs, so one that threw would
 // fail the workflow task on every try; this is a value that everybody passes over.
 

@@ -92,6 +92,12 @@ export class Approvals {
   }
 }
 
+/** The name under which a call is asked about once more: 1.2.0, 1.2.0+2, 1.2.0+3. */
+export function nextQuestion(call: string): string {
+  const [name = call, times = '1'] = call.split('+');
+  return `${name}+${Number(times) + 1}`;
+}
+
 function denialProblem({ reason }: Denial): string | undefined {
   if (typeof reason !== 'string' || reason.trim() === '') return 'a denial needs a reason';
   return reason.length <= LONGEST_REASON

@@ -6,6 +6,7 @@ import { globTool } from './glob.ts';
 import { grepTool } from './grep.ts';
 import type { BuiltinOptions } from './files/options.ts';
 import { readTool } from './read.ts';
+import { waitTool } from './wait.ts';
 import { writeTool } from './write.ts';
 
 const makers: Readonly<Record<BuiltinName, (options: BuiltinOptions) => Tool>> = {
@@ -14,6 +15,7 @@ const makers: Readonly<Record<BuiltinName, (options: BuiltinOptions) => Tool>> =
   glob: globTool,
   grep: grepTool,
   read: readTool,
+  wait: () => waitTool(),
   write: writeTool,
 };
 
@@ -23,6 +25,6 @@ export function builtinTools(options: BuiltinOptions): readonly Tool[] {
 
 // The names of the built-in tools, apart from the tools: who only asks for a name need not load them.
 
-export const builtinNames = ['bash', 'edit', 'glob', 'grep', 'read', 'write'] as const;
+export const builtinNames = ['bash', 'edit', 'glob', 'grep', 'read', 'wait', 'write'] as const;
 
 type BuiltinName = (typeof builtinNames)[number];

@@ -2,6 +2,7 @@
 import type { CallPlan } from './prepare.ts';
 import type { Outcome } from '../../transcript/log/entries.ts';
 import type { OutcomeFacts, ToolContextState, Ask, Decision } from '../../../workflows/contract/activities.ts';
+import type { DelegatedEnd, Delegation } from '../../../workflows/contract/delegation.ts';
 import type { Tool as ApiTool } from '@anthropic-ai/sdk/resources/messages';
 import type { RunConfig } from '../../configuration.ts';
 import type { CallKey } from '../../../workflows/contract/ids.ts';
@@ -43,7 +44,7 @@ export type CallRunner = {
   ): Promise<EarlyOutcome | null>;
   /**
    * At most once for what may not be repeated, whatever dies; the outcome is recorded under `key` (L40). Or nothing has run and
-   * nothing is recorded: someone must be asked first (L55).
+   * nothing is recorded: someone must be asked first (L55), or the workflow is to carry it out (L62).
    */
   claimed(
     config: RunConfig,
@@ -52,7 +53,7 @@ export type CallRunner = {
     attempt: Attempt,
     port: CallPort,
     given: CallGiven,
-  ): Promise<EarlyOutcome | { readonly ask: Ask }>;
+  ): Promise<EarlyOutcome | { readonly ask: Ask } | { readonly delegate: Delegation }>;
 };
 
 /**
@@ -65,6 +66,8 @@ export type CallGiven = {
   readonly context?: ToolContextState | undefined;
   readonly decision?: Decision | undefined;
   readonly mayHaveBegun?: boolean;
+  /** What came of it when the workflow carried it out (L62). */
+  readonly delegated?: DelegatedEnd | undefined;
 };
 
 export type CallPort = { readonly iteration: number; say(event: LiveEvent): void };

@@ -100,6 +100,23 @@ export async function runTool(tool: Tool, input: unknown, context: ToolContext):
   }
 }
 
+/** What a tool's other code returns, under the same guards. */
+export async function guardTool<Value>(
+  tool: Tool,
+  signal: AbortSignal,
+  run: () => Promise<Value>,
+): Promise<{ readonly kind: 'value'; readonly value: Value } | Exclude<Ran, { kind: 'output' }>> {
+  try {
+    const returned = await endedAfter(signal, run());
+    if (returned === 'hung') return { kind: 'stopped', cause: abortCause(signal), partial: '', tool: 'hung' };
+    if (returned === undefined)
+      return { kind: 'failed', text: `${tool.name} returned nothing (a defect of the tool).` };
+    return { kind: 'value', value: returned.value };
+  } catch (error) {
+    return failure(tool, error);
+  }
+}
+
 /** Errors of a tool are foreign: all become an outcome, except that of a store that failed under it. */
 function failure(tool: Tool, error: unknown): Extract<Ran, { kind: 'failed' }> {
   if (error instanceof StoreError) throw error;

@@ -13,6 +13,7 @@ import {
   type Verdict,
 } from './verdict.ts';
 import { callIdOf } from '../../process/environment.ts';
+import { concludeDelegated, handedOver, handOver } from './delegated.ts';
 import { readCall, recordOutcome, type RecordedOutcome } from './journal.ts';
 import { prepareCall, type ReadyCall } from './prepare.ts';
 import { recoverCall } from './recover.ts';
@@ -24,6 +25,7 @@ import {
   type CallRequest,
   type CallRun,
   type EarlyRun,
+  type HandedOver,
   type Void,
   type Workbench,
 } from './workbench.ts';
@@ -44,11 +46,16 @@ export async function executeEarly(bench: Workbench, call: CallRequest, run: Ear
 }
 
 /** The whole of L33 for one call, at most once for what may not be repeated. Throws StoreError. */
-export async function executeCall(bench: Workbench, call: CallRequest, run: CallRun): Promise<Done | Void | Asked> {
+export async function executeCall(
+  bench: Workbench,
+  call: CallRequest,
+  run: CallRun,
+): Promise<Done | Void | Asked | HandedOver> {
   const { store, session } = bench;
   const own = { session, key: run.key };
   const state = run.fresh ? ({ kind: 'open' } as const) : await readCall(store, own);
   if (state.kind === 'ended') return { kind: 'done', ...state.recorded };
+  if (run.delegated) return await recordEnd(bench, call, { ...run, delegated: run.delegated });
   const began = performance.now();
   // A call that was started once, by whatever activity, is not judged anew: a check, a hook or a person could not undo it.
   const verdict =
@@ -58,14 +65,30 @@ export async function executeCall(bench: Workbench, call: CallRequest, run: Call
   return { kind: 'done', ...(await recordOutcome(store, own, outcome)) };
 }
 
-async function beginCall(bench: Workbench, call: CallRequest, run: CallRun): Promise<Verdict | Void | Asked> {
+/** Its duration is that of the whole: from when it was handed over. */
+async function recordEnd(
+  bench: Workbench,
+  call: CallRequest,
+  run: CallRun & Required<Pick<CallRun, 'delegated'>>,
+): Promise<Done | Void> {
+  const { verdict, began } = await concludeDelegated(bench, call, run, run.delegated);
+  if (verdict.kind !== 'verdict') return verdict;
+  const outcome = await formatOutcome(bench.store, { ...call, key: run.key }, verdict, Math.max(0, Date.now() - began));
+  return { kind: 'done', ...(await recordOutcome(bench.store, { session: bench.session, key: run.key }, outcome)) };
+}
+
+type Begun = Verdict | Void | Asked | HandedOver;
+
+async function beginCall(bench: Workbench, call: CallRequest, run: CallRun): Promise<Begun> {
   return doubted(bench, call, run, await attemptCall(bench, call, run));
 }
 
-async function attemptCall(bench: Workbench, call: CallRequest, run: CallRun): Promise<Verdict | Void | Asked> {
+async function attemptCall(bench: Workbench, call: CallRequest, run: CallRun): Promise<Begun> {
   const { decision } = run;
   if (decision?.kind === 'deny') return deniedByPerson(call.name, decision);
   if (run.signal.aborted) return await neverBegun(bench, call, run);
+  const before = bench.registry.get(call.name)?.delegate ? await handedOver(bench, run) : null;
+  if (before) return before;
   const chosen = await chooseInput(bench, call, { key: run.key, decision });
   if (typeof chosen === 'string') return invalid(chosen);
   if ('ask' in chosen) return chosen;
@@ -74,17 +97,12 @@ async function attemptCall(bench: Workbench, call: CallRequest, run: CallRun): P
 }
 
 /** Without a claim it is unknown whether an earlier attempt began the call; the model is not told that it never did. */
-function doubted(
-  bench: Workbench,
-  call: CallRequest,
-  run: CallRun,
-  verdict: Verdict | Void | Asked,
-): Verdict | Void | Asked {
+function doubted(bench: Workbench, call: CallRequest, run: CallRun, verdict: Begun): Begun {
   if (!run.mayHaveBegun || verdict.kind !== 'verdict' || verdict.decision !== 'not_run') return verdict;
   const prepared = prepareCall(bench.registry, bench, call);
   if (prepared.kind === 'invalid') return verdict;
   const ready = asJudged(prepared, run);
-  return ready.safe || needsClaim(ready) ? verdict : maybeStarted(call.name);
+  return ready.tool.delegate || ready.safe || needsClaim(ready) ? verdict : maybeStarted(call.name);
 }
 
 /** Its claim is taken all the same: an attempt that is still alive elsewhere, and about to begin, finds it taken. */
@@ -93,6 +111,7 @@ async function neverBegun(bench: Workbench, call: CallRequest, run: CallRun): Pr
   const prepared = prepareCall(bench.registry, bench, call);
   if (!endsCall(cause) || prepared.kind === 'invalid') return stoppedBefore(cause);
   const ready = asJudged(prepared, run);
+  if (ready.tool.delegate) return stoppedBefore(cause);
   if (!needsClaim(ready)) {
     await endUnclaimed(bench, run);
     return stoppedBefore(cause);
@@ -100,12 +119,7 @@ async function neverBegun(bench: Workbench, call: CallRequest, run: CallRun): Pr
   return await underClaim(bench, call, run, { ready, byHook: false, chosen: { input: call.input } });
 }
 
-async function withInput(
-  bench: Workbench,
-  call: CallRequest,
-  run: CallRun,
-  chosen: Chosen,
-): Promise<Verdict | Void | Asked> {
+async function withInput(bench: Workbench, call: CallRequest, run: CallRun, chosen: Chosen): Promise<Begun> {
   const context = toolContext(bench, { ...run, id: run.key, generation: null });
   const decided = run.decision !== undefined;
   const checked = await checkCall(bench, run, { call, input: chosen.input, context, decided });
@@ -118,6 +132,8 @@ async function withInput(
   const { byHook, input } = checked;
   const ready = asJudged(checked.ready, run);
   if (run.safe && !ready.safe && !edited) return invalid(noLongerSafe(call.name));
+  const handed = await handOver(bench, run, { ready, chosen: { ...chosen, input }, byHook }, context);
+  if (handed) return handed;
   if (needsClaim(ready)) return await underClaim(bench, call, run, { ready, byHook, chosen: { ...chosen, input } });
   await endUnclaimed(bench, run);
   return await runReady(bench, run, { ready, input }, context);

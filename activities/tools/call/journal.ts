@@ -4,6 +4,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { OutcomeFacts } from '../../../workflows/contract/activities.ts';
 import type { CallKey, Hash, SessionId } from '../../../workflows/contract/ids.ts';
+import type { Delegation } from '../../../workflows/contract/delegation.ts';
 import type { CallLog, Outcome } from '../../transcript/log/entries.ts';
 import { keySegment, type Store } from '../../transcript/store/store.ts';
 import type { ProcessIdentity, ChildRecord } from '../../process/identity.ts';
@@ -160,6 +161,32 @@ export async function readOutcome(store: Store, call: JournaledCall): Promise<Re
   return bytes === null ? null : (decode(bytes) as RecordedOutcome);
 }
 
+/** A call that is the workflow's to carry out (L62), as the first attempt handed it over. */
+export type DelegatedRecord = {
+  readonly delegation: Delegation;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  /** As in a claim. */
+  readonly changed?: Hash;
+  readonly approved?: CallLog['approved'];
+  readonly edited?: true;
+};
+
+/** Returns what is recorded now: `record`, or what another attempt wrote before. Throws StoreError. */
+export async function recordDelegated(
+  store: Store,
+  call: JournaledCall,
+  record: DelegatedRecord,
+): Promise<DelegatedRecord> {
+  const created = await store.create(path(call, 'delegated'), encode(record));
+  return created.kind === 'created' ? record : (decode(created.bytes) as DelegatedRecord);
+}
+
+export async function readDelegated(store: Store, call: JournaledCall): Promise<DelegatedRecord | null> {
+  const bytes = await store.read(path(call, 'delegated'));
+  return bytes === null ? null : (decode(bytes) as DelegatedRecord);
+}
+
 /** A person is asked about the input stored under `hash`, which is not the call's own (L55). */
 export async function recordAsked(store: Store, call: JournaledCall, hash: string): Promise<void> {
   await store.create(`${path(call, 'asked')}.${hash}`, encode({}));
@@ -176,7 +203,7 @@ export function inputHash(input: unknown): string {
     .digest('hex');
 }
 
-type RecordKind = 'claim' | 'child' | 'stopped' | 'asked' | 'outcome';
+type RecordKind = 'claim' | 'child' | 'stopped' | 'asked' | 'delegated' | 'outcome';
 
 function path({ session, key }: JournaledCall, record: RecordKind, generation = 1): string {
   const again = generation === 1 ? '' : `.${generation}`;

@@ -76,14 +76,15 @@ function judge(tool: Tool, input: unknown, context: JudgeContext): Traits {
   return { risk, safe: tool.safe?.(input, context) ?? risk === 'read' };
 }
 
-/** Beside the stream (L37), right after its reply in the same activity, or as an activity of its own (L33). */
-export type CallPlan = 'early' | 'with_reply' | 'regular';
+/** Beside the stream (L37), right after its reply in the same activity, as an activity of its own (L33), or by the workflow (L62). */
+export type CallPlan = 'early' | 'with_reply' | 'regular' | 'delegated';
 
 /** `hooked`: a hook is asked before the call runs. `budgeted`: the loop looks at what is left before each effect (L51). */
 export function planCall(
   call: PreparedCall,
   { hooked, budgeted }: { readonly hooked: boolean; readonly budgeted: boolean },
 ): CallPlan {
+  if (call.kind === 'ready' && call.tool.delegate) return 'delegated';
   if (call.kind !== 'ready' || call.permission.kind !== 'allow' || hooked) return 'regular';
   if (call.safe) return 'early';
   return budgeted ? 'regular' : 'with_reply';

@@ -14,7 +14,7 @@ import { executeCall, executeEarly, type Done } from './execute.ts';
 import { observable } from './check-call.ts';
 import { planCall, prepareCall, type CallSettings } from './prepare.ts';
 import type { ToolRegistry } from '../registry.ts';
-import type { Asked, CallRequest, EarlyRun, Void, Workbench } from './workbench.ts';
+import type { Asked, CallRequest, EarlyRun, HandedOver, Void, Workbench } from './workbench.ts';
 import type { AbortCause } from '../tool.ts';
 
 export function callRunner(
@@ -50,14 +50,15 @@ export function callRunner(
       return done.kind === 'done' ? { outcome: done.outcome, facts: done.facts } : null;
     },
     async claimed(config, call, key, attempt, port, given) {
-      const { safe, context, decision, fresh = false } = given;
+      const { safe, context, decision, delegated, fresh = false } = given;
       const mayHaveBegun = given.mayHaveBegun === true || attempt.number > 1;
       const signal = attemptSignal(attempt);
       const own = { key, safe, fresh, fence: attempt.fence, mayHaveBegun, signal, ...(decision && { decision }) };
       const done = await watched(call, port, false, (watching) =>
-        executeCall(bench(config, context), request(call), { ...watching, ...own }),
+        executeCall(bench(config, context), request(call), { ...watching, ...own, ...(delegated && { delegated }) }),
       );
       if (done.kind === 'ask') return { ask: done.ask };
+      if (done.kind === 'delegate') return { delegate: done.delegation };
       if (done.kind === 'done') return { outcome: done.outcome, facts: done.facts };
       throw givenUp(attempt, `the attempt of ${call.name}`);
     },
@@ -91,7 +92,7 @@ function signature({ name, input }: CallBlock): string {
 type Watching = Pick<EarlyRun, 'iteration' | 'begins' | 'progress' | 'say'>;
 
 /** Shows a call to watchers once something of it begins: one that waits for a decision has not. */
-async function watched<Ended extends Done | Void | Asked>(
+async function watched<Ended extends Done | Void | Asked | HandedOver>(
   { index, name }: CallBlock,
   { iteration, say }: CallPort,
   early: boolean,

@@ -1,5 +1,6 @@
 // The workbench holds what the calls of a run share; beside it stand the call itself and one run of it.
 import type { Ask, Decision } from '../../../workflows/contract/activities.ts';
+import type { DelegatedEnd, Delegation } from '../../../workflows/contract/delegation.ts';
 import { type CallKey, type SessionId, type Hash, keyHead } from '../../../workflows/contract/ids.ts';
 import type { HookRunner } from '../../hooks/hooks.ts';
 import type { LiveEvent } from '../../live/events.ts';
@@ -54,6 +55,8 @@ export type CallRun = Omit<EarlyRun, 'id'> & {
   readonly mayHaveBegun: boolean;
   /** Someone was asked about this call (L55). */
   readonly decision?: Decision;
+  /** The workflow has carried it out (L62). */
+  readonly delegated?: DelegatedEnd;
 };
 
 /**
@@ -64,6 +67,9 @@ export type Void = { readonly kind: 'void'; readonly cause: AbortCause; readonly
 
 /** Nothing has run, nothing is recorded: someone must be asked first (L55). */
 export type Asked = { readonly kind: 'ask'; readonly ask: Ask };
+
+/** Recorded as the workflow's to carry out; nothing else of it has run (L62). */
+export type HandedOver = { readonly kind: 'delegate'; readonly delegation: Delegation };
 
 // The context that a tool is given besides its input, made from the executor's facts.
 

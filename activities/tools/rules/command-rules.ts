@@ -1,7 +1,8 @@
 // Whether allow rules let a shell command run (L55): each of its simple commands begins with a rule's words, or only reads. What
 // cannot be read for certain is never allowed: a wrong no costs a question.
 import { isHarmless } from '../builtin/shell/read-only-shell.ts';
-import type { SimpleCommand, Word, RuleSubject } from '../tool.ts';
+import type { SimpleCommand, Word } from '../shell-command.ts';
+import type { RuleSubject } from '../tool.ts';
 import { guessCommands, isRunner, runIn, type Reading } from './runners.ts';
 
 type CommandSubject = Extract<RuleSubject, { kind: 'command' }>;

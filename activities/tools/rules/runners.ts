@@ -1,5 +1,5 @@
 // Commands that run another, which their arguments name: where in a command others may begin. In doubt one does.
-import type { Word } from '../tool.ts';
+import type { Word } from '../shell-command.ts';
 
 /** Words, and which of them may be the name of a command that is run. */
 export type Reading = { readonly words: readonly Word[]; readonly starts: ReadonlySet<number> };

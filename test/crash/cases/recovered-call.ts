@@ -7,6 +7,7 @@ import { reply, toolUse } from '../../../worker/scripted-model/index.ts';
 import { UPDATES } from '../../../workflows/contract/session.ts';
 import type { KilledCase, KilledPlace } from '../../support/killed-together.ts';
 import { until } from '../../support/until.ts';
+import { usersWorker } from '../../support/users-worker.ts';
 
 type Tool = 'deliver_verify' | 'deliver_ask';
 
@@ -74,9 +75,26 @@ const askedAbout = (name: string, answer: 'approve' | 'deny'): KilledCase => ({
   },
 });
 
+const carriedOut: KilledCase = {
+  name: 'in a call that the workflow carries out: it goes on by itself, is started once and answered once (L62 L63)',
+  script: [reply([toolUse('errand', { article: 'x' })]), reply('Done.')],
+  play: async (h) => {
+    const { started, gate } = await usersWorker({ taskQueue: 'users-errands' });
+    const session = await h.open({ permissionMode: 'bypass' });
+    await until(() => started.length > 0);
+    await h.died();
+    gate.open = true;
+    await h.replaced();
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
+    expect(started).toEqual(['x']);
+    expect(JSON.stringify(h.bodies()[1]?.messages.at(-1))).toContain('delivered: x');
+  },
+};
+
 export const recoveredCases: readonly KilledCase[] = [
   undone,
   done,
   askedAbout('in a call that a person is asked about: it runs again when they say so (L40 L55)', 'approve'),
   askedAbout('in a call that a person is asked about: it does not run again when they refuse (L40 L55)', 'deny'),
+  carriedOut,
 ];

@@ -38,6 +38,17 @@ export const plainScenarios: readonly Scenario[] = [
     requests: 2,
   },
   {
+    name: 'next_turn after a wait and the calls after it (L46 L62 L82)',
+    replies: [
+      reply([toolUse('wait', { seconds: 0.2 }), toolUse('bash', { command: 'echo effect 1 >> effects.log' })]),
+      reply('Done.'),
+    ],
+    transitions: ['next_turn'],
+    reason: 'completed',
+    turns: 2,
+    requests: 2,
+  },
+  {
     name: 'max_output_tokens_escalate (L26)',
     replies: [cut('Half of'), reply('The whole of it.')],
     transitions: ['max_output_tokens_escalate'],

@@ -1,7 +1,8 @@
 // Words the end of a command as an answer for the model (L36).
 import { constants } from 'node:os';
 import type { TreeExit } from '../../../process/spawner.ts';
-import type { ToolOutput, SimpleCommand } from '../../tool.ts';
+import type { SimpleCommand } from '../../shell-command.ts';
+import type { ToolOutput } from '../../tool.ts';
 import type { TreeEnd } from './supervise.ts';
 import { dropPartialEnd, dropPartialStart } from '../files/lines.ts';
 import { parseShell } from './parse-shell.ts';

@@ -1,4 +1,4 @@
-import type { Redirect, Joint, SimpleCommand, Word } from '../../tool.ts';
+import type { Redirect, Joint, SimpleCommand, Word } from '../../shell-command.ts';
 
 type Token =
   | { readonly kind: 'word'; readonly word: Word }

@@ -4,7 +4,7 @@ import { isAbsolute, join, resolve } from 'node:path';
 import { isInside } from '../../../process/places.ts';
 import { readsOnly } from './reading-commands.ts';
 import { parseShell } from './parse-shell.ts';
-import type { Redirect, SimpleCommand, Word } from '../../tool.ts';
+import type { Redirect, SimpleCommand, Word } from '../../shell-command.ts';
 import type { ShellPath } from '../files/confine.ts';
 
 export type ShellJudgement =

@@ -1,6 +1,6 @@
 // The commands that only read, each with what would make it do more: write a file, run a program, or follow links out of the
 // workspace. GNU programs take any unambiguous beginning of a long option, so a bad one is refused by its beginnings too.
-import type { Word } from '../../tool.ts';
+import type { Word } from '../../shell-command.ts';
 
 type Judge = (args: readonly Word[]) => boolean;
 

@@ -1,0 +1,109 @@
+// A call that the workflow carries out (L62), on both sides of it: what is handed over is recorded first, so that every attempt hands over
+// the same, and what came of it becomes an outcome like any other, post-tool hooks included.
+import type { Delegation, DelegatedEnd } from '../../../workflows/contract/delegation.ts';
+import { LARGEST_ARGS } from '../../../workflows/contract/delegation.ts';
+import { storedInput, withApproval, type Chosen } from './approval.ts';
+import { abortCause, guardTool, type Ran } from './call-tool.ts';
+import { withPostTool } from './check-call.ts';
+import { readDelegated, recordDelegated, type DelegatedRecord } from './journal.ts';
+import { prepareCall, type ReadyCall } from './prepare.ts';
+import type { Tool, ToolContext, ToolOutput } from '../tool.ts';
+import { concludeCall, invalid, type Verdict } from './verdict.ts';
+import {
+  toolContext,
+  type CallRequest,
+  type CallRun,
+  type HandedOver,
+  type Void,
+  type Workbench,
+} from './workbench.ts';
+
+type Delegable = { readonly ready: ReadyCall; readonly chosen: Chosen; readonly byHook: boolean };
+
+/** Hands a call that may run to the workflow. Null: its tool does the work itself. */
+export async function handOver(
+  bench: Workbench,
+  run: CallRun,
+  { ready, chosen, byHook }: Delegable,
+  context: ToolContext,
+): Promise<HandedOver | Verdict | Void | null> {
+  const { tool } = ready;
+  const { delegate } = tool;
+  if (delegate === undefined) return null;
+  const made = await guardTool(tool, context.signal, async () => checked(tool, await delegate(ready.input, context)));
+  if (made.kind !== 'value')
+    return made.kind === 'stopped' ? { kind: 'void', cause: made.cause } : concludeCall(made, ready.safe);
+  if (typeof made.value === 'string') return invalid(made.value);
+  if (!(await run.fence())) return { kind: 'void', cause: 'superseded' };
+  run.begins();
+  const changed = byHook ? await bench.store.put(Buffer.from(JSON.stringify(chosen.input))) : chosen.stored;
+  const { approved } = chosen;
+  const record: DelegatedRecord = {
+    delegation: made.value,
+    at: Date.now(),
+    ...(changed === undefined ? {} : { changed }),
+    ...(approved === undefined ? {} : { approved }),
+    ...(chosen.edited ? { edited: true as const } : {}),
+  };
+  const first = await recordDelegated(bench.store, { session: bench.session, key: run.key }, record);
+  return { kind: 'delegate', delegation: first.delegation };
+}
+
+/** A sentence when the workflow could not carry it. */
+function checked(tool: Tool, delegation: Delegation): Delegation | string {
+  if (delegation.kind === 'wait') return delegation;
+  const size = JSON.stringify(delegation.args).length;
+  return size <= LARGEST_ARGS
+    ? delegation
+    : `Not run: the input of ${tool.name} has ${size} characters as JSON, and a workflow carries at most ${LARGEST_ARGS}. Put the rest into a file.`;
+}
+
+/** The delegation that an earlier attempt recorded, for the workflow that did not get it. */
+export async function handedOver(bench: Workbench, run: CallRun): Promise<HandedOver | null> {
+  const record = await readDelegated(bench.store, { session: bench.session, key: run.key });
+  return record && { kind: 'delegate', delegation: record.delegation };
+}
+
+/** The outcome of a call that the workflow has carried out. */
+export async function concludeDelegated(
+  bench: Workbench,
+  call: CallRequest,
+  run: CallRun,
+  end: DelegatedEnd,
+): Promise<{ readonly verdict: Verdict | Void; readonly began: number }> {
+  const record = await readDelegated(bench.store, { session: bench.session, key: run.key });
+  if (record === null) throw new Error(`call ${run.key} was carried out and never handed over`);
+  const { at: began, changed, approved, edited } = record;
+  const input = changed === undefined ? call.input : await storedInput(bench.store, changed);
+  const chosen = { input, ...(approved ? { approved } : {}), ...(edited ? { edited } : {}) };
+  const prepared = prepareCall(bench.registry, bench, { name: call.name, input });
+  const context = toolContext(bench, { ...run, id: run.key, generation: null });
+  const ran = await conclude(prepared.kind === 'ready' ? prepared : null, end, context);
+  const safe = prepared.kind === 'ready' && prepared.safe;
+  const verdict = concludeCall(ran, safe);
+  if (prepared.kind !== 'ready' || ran.kind === 'stopped') return { verdict: withApproval(verdict, chosen), began };
+  const told = await withPostTool(bench, run, { tool: prepared.tool, input }, verdict);
+  return { verdict: withApproval(told, chosen), began };
+}
+
+/** A tool that is there no more, or takes the input no more, cannot word its end. */
+async function conclude(ready: ReadyCall | null, end: DelegatedEnd, context: ToolContext): Promise<Ran> {
+  if (end.kind === 'stopped') {
+    const partial = end.ended ? '' : 'It was asked to stop, and had not ended 5 s later: it may still be at work.';
+    return { kind: 'stopped', cause: abortCause(context.signal), partial };
+  }
+  if (end.kind === 'failed') return { kind: 'failed', text: end.detail };
+  const told = ready?.tool.conclude;
+  if (!ready || !told) return { kind: 'output', output: plainOutput(end) };
+  const made = await guardTool(ready.tool, context.signal, async () => await told(ready.input, end, context));
+  return made.kind === 'value' ? { kind: 'output', output: made.value } : made;
+}
+
+/** Texts as they are, everything else as JSON. */
+export function plainOutput(end: Extract<DelegatedEnd, { kind: 'done' | 'waited' }>): ToolOutput {
+  if (end.kind === 'waited') return { content: `The wait is over (${end.by}).` };
+  const { result, cut } = end;
+  if (cut !== undefined) return { content: `${cut}\n(the result is longer than this: its rest was not carried)` };
+  if (result === undefined || result === null) return { content: 'Done.' };
+  return { content: typeof result === 'string' ? result : JSON.stringify(result, null, 2) };
+}

@@ -1,0 +1,69 @@
+// Calls that the workflow carries out itself (L62): the work as `runTool` hands it over, and what came of it. While such a call is open
+// nothing is held: no slot, no process.
+import type { CallKey, SessionId } from './ids.ts';
+
+/** Runs the work of a call in a workflow of its own, which outlives the caller's continue-as-new and reports its end (L63). */
+export const DELEGATED_TYPE = 'perdure.delegatedWork';
+
+/** The parts of Temporal's activity options that are plain JSON. Times as Temporal writes them: milliseconds, or '10 minutes'. */
+export type ActivityChoices = {
+  readonly startToCloseTimeout?: number | string;
+  readonly scheduleToCloseTimeout?: number | string;
+  readonly scheduleToStartTimeout?: number | string;
+  readonly heartbeatTimeout?: number | string;
+  readonly retry?: {
+    readonly initialInterval?: number | string;
+    readonly backoffCoefficient?: number;
+    readonly maximumInterval?: number | string;
+    readonly maximumAttempts?: number;
+    readonly nonRetryableErrorTypes?: readonly string[];
+  };
+};
+
+export type WorkflowChoices = {
+  readonly workflowRunTimeout?: number | string;
+  readonly workflowExecutionTimeout?: number | string;
+};
+
+/** `taskQueue`: absent, the session's own. `args`: at most LARGEST_ARGS characters of JSON. */
+export type DelegatedWork =
+  | {
+      readonly kind: 'activity';
+      readonly name: string;
+      readonly taskQueue?: string;
+      readonly args: readonly unknown[];
+      readonly options: ActivityChoices;
+    }
+  | {
+      readonly kind: 'workflow';
+      readonly type: string;
+      readonly taskQueue?: string;
+      readonly args: readonly unknown[];
+      readonly options: WorkflowChoices;
+    };
+
+/** A durable timer (L82): over at `until`, milliseconds since the epoch, and with `message` when the session is sent one. */
+export type Wait = { readonly kind: 'wait'; readonly seconds: number; readonly message: boolean };
+
+export type Delegation = DelegatedWork | Wait;
+
+export const LARGEST_ARGS = 64 * 1024;
+
+/** Characters of JSON of a result that go into the transcript; of a longer one the beginning. */
+export const LARGEST_RESULT = 128 * 1024;
+
+/** `cut`: the beginning of its JSON. `stopped`: it was asked to stop; `ended` when it had by the time that was waited for (L64). */
+export type DelegatedEnd =
+  | { readonly kind: 'done'; readonly result?: unknown; readonly cut?: string }
+  | { readonly kind: 'failed'; readonly detail: string }
+  | { readonly kind: 'waited'; readonly by: 'time' | 'message' | 'resume' }
+  | { readonly kind: 'stopped'; readonly ended: boolean };
+
+/** The argument of DELEGATED_TYPE. */
+export type DelegatedInput = {
+  readonly work: DelegatedWork;
+  readonly report: { readonly to: SessionId; readonly key: CallKey };
+};
+
+/** The signal with which it reports. Anyone can signal: one that fits no open call is passed over. */
+export type DelegatedReport = { readonly key: CallKey; readonly end: DelegatedEnd };

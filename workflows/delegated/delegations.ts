@@ -1,0 +1,215 @@
+// The calls of a run that the workflow carries out itself (L62–L64): begun once, carried over a handover, ended by their report, their
+// time, or a stop. Held open they cost nothing: no activity, no slot.
+import {
+  CancellationScope,
+  condition,
+  getExternalWorkflowHandle,
+  isCancellation,
+  startChild,
+  TemporalFailure,
+} from '@temporalio/workflow';
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import {
+  DELEGATED_TYPE,
+  type DelegatedEnd,
+  type DelegatedInput,
+  type DelegatedReport,
+  type DelegatedWork,
+  type Delegation,
+} from '../contract/delegation.ts';
+import type { CallKey, SessionId } from '../contract/ids.ts';
+import { SIGNALS } from '../contract/session.ts';
+
+/** How long what was asked to stop is waited for (L64). */
+const STOP_MS = 5_000;
+
+/** A session that was handed over is not told when a child of it was terminated: it asks, less and less often. */
+const [FIRST_LOOK_MS, LAST_LOOK_MS] = [60_000, 3_600_000];
+
+/** A report that was sent right before its workflow closed arrives by then. */
+const REPORT_MS = 10_000;
+
+const LOST: DelegatedEnd = {
+  kind: 'failed',
+  detail: 'the workflow that did it was ended from outside, and left no result',
+};
+
+/** A call that is open: a workflow of its own does the work, or it waits for a time. */
+export type OpenDelegation = {
+  readonly key: CallKey;
+  readonly index: number;
+  /** The id of the workflow that does the work. */
+  readonly child?: string;
+  /** Milliseconds since the epoch: a wait is over then. */
+  readonly until?: number;
+  /** A message to the session ends the wait. */
+  readonly message?: true;
+  /** It was begun before a handover: nothing tells this workflow run when its workflow is ended from outside. */
+  readonly carried?: true;
+};
+
+/** The parts of a session that an open call lives on. `resumed`: someone ended its waits. */
+type Holder = {
+  readonly id: SessionId;
+  readonly delegations: Delegations;
+  readonly inbox: { readonly count: number };
+  readonly resumed: boolean;
+};
+
+export class Delegations {
+  private readonly waiting: Map<CallKey, OpenDelegation>;
+  private readonly ends: Map<CallKey, DelegatedEnd>;
+
+  constructor(carried: readonly OpenDelegation[]) {
+    this.waiting = new Map(carried.map((open) => [open.key, open]));
+    this.ends = new Map();
+  }
+
+  get open(): readonly OpenDelegation[] {
+    return [...this.waiting.values()];
+  }
+
+  /** No end has come that its call has not taken. */
+  get allTaken(): boolean {
+    return this.ends.size === 0;
+  }
+
+  /** Milliseconds since the epoch: when the last of the waits for a time is over. Null without one. */
+  get longestWait(): number | null {
+    const times = this.open.flatMap(({ until }) => (until === undefined ? [] : [until]));
+    return times.length === 0 ? null : Math.max(...times);
+  }
+
+  begin(open: OpenDelegation): void {
+    this.waiting.set(open.key, open);
+  }
+
+  /** Counted once, and only for a call that is open. */
+  report(value: unknown): void {
+    if (!isReport(value) || !this.waiting.has(value.key) || this.ends.has(value.key)) return;
+    this.ends.set(value.key, value.end);
+  }
+
+  endOf(key: CallKey): DelegatedEnd | undefined {
+    return this.ends.get(key);
+  }
+
+  close(key: CallKey): void {
+    this.waiting.delete(key);
+    this.ends.delete(key);
+  }
+}
+
+const KINDS: readonly string[] = ['done', 'failed', 'stopped'] satisfies readonly DelegatedEnd['kind'][];
+
+function isReport(value: unknown): value is DelegatedReport {
+  const { key, end } = (value ?? {}) as { readonly key?: unknown; readonly end?: { readonly kind?: unknown } };
+  return typeof key === 'string' && typeof end?.kind === 'string' && KINDS.includes(end.kind);
+}
+
+/** Begins what `runTool` handed over. A child of this name that runs already is this call's own: it was started before a reset. */
+export async function beginDelegation(
+  session: Holder,
+  call: Pick<OpenDelegation, 'key' | 'index'>,
+  delegation: Delegation,
+): Promise<OpenDelegation> {
+  const open = openAs(session, call, delegation);
+  session.delegations.begin(open);
+  if (delegation.kind !== 'wait') await CancellationScope.nonCancellable(() => startWork(session, open, delegation));
+  return open;
+}
+
+function openAs(
+  session: Holder,
+  { key, index }: Pick<OpenDelegation, 'key' | 'index'>,
+  delegation: Delegation,
+): OpenDelegation {
+  if (delegation.kind === 'wait') {
+    const { seconds, message } = delegation;
+    return { key, index, until: Date.now() + seconds * 1_000, ...(message ? { message } : {}) };
+  }
+  const [chain = '', head = ''] = key.split('.');
+  return { key, index, child: `${session.id}.call-${chain.slice(0, 8)}-${head.slice(0, 16)}-${index}` };
+}
+
+async function startWork(session: Holder, { key, child }: OpenDelegation, work: DelegatedWork): Promise<void> {
+  const input: DelegatedInput = { work, report: { to: session.id, key } };
+  try {
+    const started = await startChild<(given: DelegatedInput) => Promise<void>>(DELEGATED_TYPE, {
+      workflowId: child!,
+      args: [input],
+      workflowIdReusePolicy: 'REJECT_DUPLICATE',
+      // The session may continue as new, and stops what is left itself.
+      parentClosePolicy: 'ABANDON',
+      cancellationType: 'ABANDON',
+    });
+    const ended = (): void => session.delegations.report({ key, end: LOST });
+    // Its report comes before its end does. While the session is not handed over it hears of an end without one.
+    void started.result().catch((error: unknown) => {
+      if (!(error instanceof TemporalFailure)) throw error;
+      if (!isCancellation(error)) ended();
+    });
+  } catch (error) {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+  }
+}
+
+/** Waits until it has ended, or `due` says that the session is to be handed over. Cancelled with the run, or by a failing sibling. */
+export async function awaitDelegation(session: Holder, open: OpenDelegation, due: () => boolean): Promise<void> {
+  let look = open.carried ? FIRST_LOOK_MS : LAST_LOOK_MS;
+  while (endOf(session, open) === null && !due()) {
+    const left = open.until === undefined ? look : open.until - Date.now();
+    const woken = await condition(() => endOf(session, open) !== null || due(), Math.max(1, left));
+    if (woken || open.child === undefined) continue;
+    look = Math.min(2 * look, LAST_LOOK_MS);
+    if (await isGone(open.child)) await endWithout(session, open);
+  }
+}
+
+async function endWithout(session: Holder, open: OpenDelegation): Promise<void> {
+  await condition(() => endOf(session, open) !== null, REPORT_MS);
+  session.delegations.report({ key: open.key, end: LOST });
+}
+
+/** A workflow that is closed takes no signals. */
+async function isGone(child: string): Promise<boolean> {
+  try {
+    await getExternalWorkflowHandle(child).signal(SIGNALS.resume);
+    return false;
+  } catch (error) {
+    if (isCancellation(error) || !(error instanceof TemporalFailure)) throw error;
+    return true;
+  }
+}
+
+/** Null while it is open. */
+export function endOf(session: Holder, { key, until, message }: OpenDelegation): DelegatedEnd | null {
+  const reported = session.delegations.endOf(key);
+  if (reported) return reported;
+  if (until === undefined) return null;
+  if (session.resumed) return { kind: 'waited', by: 'resume' };
+  if (message && session.inbox.count > 0) return { kind: 'waited', by: 'message' };
+  return until <= Date.now() ? { kind: 'waited', by: 'time' } : null;
+}
+
+/** Asks it to stop, and waits for a bounded time until it has (L64). Cancelled by nothing. */
+export function stopDelegation(session: Holder, open: OpenDelegation): Promise<DelegatedEnd> {
+  return CancellationScope.nonCancellable(async () => {
+    const known = endOf(session, open);
+    if (!known && open.child !== undefined) await askToStop(open.child);
+    const ended = (): DelegatedEnd | null => endOf(session, open);
+    if (!known && open.child !== undefined) await condition(() => ended() !== null, STOP_MS);
+    const end = known ?? ended() ?? { kind: 'stopped', ended: open.child === undefined };
+    session.delegations.close(open.key);
+    return end;
+  });
+}
+
+async function askToStop(child: string): Promise<void> {
+  try {
+    await getExternalWorkflowHandle(child).cancel();
+  } catch (error) {
+    // It has ended: what it reported counts.
+    if (!(error instanceof TemporalFailure)) throw error;
+  }
+}

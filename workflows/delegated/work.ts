@@ -1,0 +1,95 @@
+// The work of one delegated call, in a workflow of its own (L63): its session may continue as new, which no activity and no child of it
+// would survive. It reports its end once, by a signal to the session's id.
+import {
+  CancellationScope,
+  executeChild,
+  getExternalWorkflowHandle,
+  isCancellation,
+  proxyActivities,
+  setDefaultSignalHandler,
+  TemporalFailure,
+  workflowInfo,
+  type ActivityOptions,
+} from '@temporalio/workflow';
+import { ApplicationFailure } from '@temporalio/common';
+import {
+  LARGEST_RESULT,
+  type DelegatedEnd,
+  type DelegatedInput,
+  type DelegatedReport,
+  type DelegatedWork,
+} from '../contract/delegation.ts';
+import { BY_HAND, undecodable } from '../contract/failures.ts';
+import { SIGNALS } from '../contract/session.ts';
+
+/** Its author gave no limit of time. */
+const LONGEST_ATTEMPT = '1 hour';
+
+const DETAIL_LENGTH = 2_000;
+
+export async function delegatedWork({ work, report }: DelegatedInput): Promise<void> {
+  // The session asks now and then whether it still runs.
+  setDefaultSignalHandler(() => {});
+  const end = await performWork(work);
+  const told: DelegatedReport = { key: report.key, end };
+  await CancellationScope.nonCancellable(async () => {
+    try {
+      await getExternalWorkflowHandle(report.to).signal(SIGNALS.delegated, told);
+    } catch (error) {
+      // The session was closed meanwhile: there is nobody to tell.
+      if (!(error instanceof TemporalFailure)) throw error;
+    }
+  });
+}
+
+async function performWork(work: DelegatedWork): Promise<DelegatedEnd> {
+  try {
+    return doneWith(await (work.kind === 'activity' ? runActivity(work) : runWorkflow(work)));
+  } catch (error) {
+    if (isCancellation(error)) return { kind: 'stopped', ended: true };
+    if (!(error instanceof TemporalFailure)) throw error;
+    return { kind: 'failed', detail: rootMessage(error).slice(0, DETAIL_LENGTH) };
+  }
+}
+
+function runActivity({ name, taskQueue, args, options }: Extract<DelegatedWork, { kind: 'activity' }>) {
+  const { startToCloseTimeout, scheduleToCloseTimeout } = options;
+  const unlimited = startToCloseTimeout === undefined && scheduleToCloseTimeout === undefined;
+  const chosen = {
+    ...options,
+    ...(unlimited ? { startToCloseTimeout: LONGEST_ATTEMPT } : {}),
+    ...(taskQueue === undefined ? {} : { taskQueue }),
+    cancellationType: 'WAIT_CANCELLATION_COMPLETED',
+  } as ActivityOptions;
+  return proxyActivities<Record<string, (...given: unknown[]) => Promise<unknown>>>(chosen)[name]!(...args);
+}
+
+function runWorkflow({ type, taskQueue, args, options }: Extract<DelegatedWork, { kind: 'workflow' }>) {
+  return executeChild(type, {
+    ...(options as object),
+    ...(taskQueue === undefined ? {} : { taskQueue }),
+    workflowId: `${workflowInfo().workflowId}.work`,
+    args: [...args],
+    cancellationType: 'WAIT_CANCELLATION_COMPLETED',
+    parentClosePolicy: 'REQUEST_CANCEL',
+  });
+}
+
+function doneWith(result: unknown): DelegatedEnd {
+  const unread = undecodable(result);
+  if (unread) return { kind: 'failed', detail: `its result ${unread.why}` };
+  const json = JSON.stringify(result) as string | undefined;
+  if (json === undefined) return { kind: 'done' };
+  return json.length > LARGEST_RESULT ? { kind: 'done', cut: json.slice(0, LARGEST_RESULT) } : { kind: 'done', result };
+}
+
+/** Temporal wraps what the author threw: theirs is the innermost. */
+function rootMessage(error: TemporalFailure): string {
+  let inner: Error = error;
+  while (inner.cause instanceof Error) inner = inner.cause;
+  if (!(inner instanceof ApplicationFailure)) return inner.message;
+  // A worker of the user's own writes failures as Temporal does, without our seal on their type.
+  if (inner.type === BY_HAND.type && inner.message.startsWith(BY_HAND.prefix))
+    return inner.message.slice(BY_HAND.prefix.length);
+  return inner.type && inner.type !== 'Error' ? `${inner.type}: ${inner.message}` : inner.message;
+}
