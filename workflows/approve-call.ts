@@ -244,6 +244,8 @@ async function recorded(batch: Batch, end: DelegatedEnd, run: Run): Promise<Appr
 
 async function ended(bench: RunBench, state: RunState, batch: Batch, open: OpenDelegation): Promise<void> {
   const ready = (): boolean => mayHandOver(bench, batch);
-  await awaitDelegation(bench.session, open, ready);
-  if (endOf(bench.session, open) === null) await handOverCalls(bench, state, batch);
+  while (endOf(bench.session, open) === null) {
+    await awaitDelegation(bench.session, open, ready);
+    if (endOf(bench.session, open) === null && ready()) await handOverCalls(bench, state, batch);
+  }
 }
