@@ -129,8 +129,7 @@ async function decided(
   }
   const decision = approvals.take(call);
   goOn(bench, batch);
-  const reason = `nobody decided by ${new Date(deadline).toISOString()}`;
-  return decision ?? { kind: 'deny', reason, expired: true };
+  return decision ?? { kind: 'deny', reason: `nobody decided by ${new Date(deadline).toISOString()}`, expired: true };
 }
 
 /** Until it is decided, or its time is over. */

@@ -11,9 +11,13 @@ const said = [...page.matchAll(/^- \*\*(L\d+)\*\* ((?:.+\n)(?: {2}.+\n)*)/gm)].m
 const sorted = (ids: readonly string[]): readonly string[] =>
   ids.toSorted((a, b) => Number(a.slice(1)) - Number(b.slice(1)));
 
-test('docs/rules.md says each of the rules L1 to L61 once', () => {
-  expect(sorted(said.map(({ id }) => id))).toEqual(Array.from({ length: 61 }, (_, at) => `L${at + 1}`));
-  expect(rules.map(({ id }) => id)).toEqual(Array.from({ length: 61 }, (_, at) => `L${at + 1}`));
+/** Of the rules after L61 those that are kept. */
+const REACH = ['L62', 'L63', 'L64', 'L65', 'L82'];
+
+test('docs/rules.md says each of the rules L1 to L61, and of those after them that are kept, once', () => {
+  const loop = Array.from({ length: 61 }, (_, at) => `L${at + 1}`);
+  expect(sorted(said.map(({ id }) => id))).toEqual([...loop, ...REACH]);
+  expect(rules.map(({ id }) => id)).toEqual(loop);
 });
 
 test('docs/rules.md marks the rules that wait for something, and only those', () => {

@@ -10,7 +10,14 @@ import type { Done } from '../../../activities/tools/call/execute.ts';
 import { checkInput } from '../../../activities/schema/input-schema.ts';
 import { createRegistry } from '../../../activities/tools/registry.ts';
 import { defineTool, type Tool, type ToolContext, type ToolOutput } from '../../../activities/tools/tool.ts';
-import type { Asked, HandedOver, CallRequest, CallRun, Void, Workbench } from '../../../activities/tools/call/workbench.ts';
+import type {
+  Asked,
+  HandedOver,
+  CallRequest,
+  CallRun,
+  Void,
+  Workbench,
+} from '../../../activities/tools/call/workbench.ts';
 import { memoryStore } from '../../../activities/transcript/store/memory-store.ts';
 import { StoreError, type Store } from '../../../activities/transcript/store/store.ts';
 import type { CallKey, SessionId } from '../../../workflows/contract/ids.ts';
