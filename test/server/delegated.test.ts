@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineTool, type Tool } from '../../activities/tools/tool.ts';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
-import { harness } from '../support/harness.ts';
+import { harness, type OpenSession } from '../support/harness.ts';
 import { newKeys } from '../support/new-keys.ts';
 import { until } from '../support/until.ts';
 import { usersWorker } from '../support/users-worker.ts';
@@ -29,6 +29,15 @@ function told(bodies: readonly { readonly messages: readonly { readonly content:
     readonly content?: unknown;
   }[];
   return last.filter(({ type }) => type === 'tool_result').map(({ content }) => JSON.stringify(content));
+}
+
+/** It looks whether it is to be handed over when something comes: a message that comes during a handover may be too early. */
+async function handsOver(session: OpenSession): Promise<void> {
+  const { runId } = await session.handle.describe();
+  await until(async () => {
+    await session.send('Still there?');
+    return (await session.handle.describe()).runId !== runId;
+  });
 }
 
 test('an activity of the user is a tool, with its own queue, retries and failures (L62 L65)', async () => {
@@ -80,9 +89,7 @@ test('a delegated call is carried over handovers, and started once (L4 L63)', as
   });
   const session = await h.open('Deliver.');
   await until(() => started.length > 0);
-  const { runId } = await session.handle.describe();
-  await session.send('Still there?');
-  await until(async () => (await session.handle.describe()).runId !== runId);
+  await handsOver(session);
   gate.open = true;
   expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
   expect(started).toEqual(['x']);
@@ -179,9 +186,7 @@ test('a wait is carried over a handover, and an interrupt ends it (L4 L47 L63 L8
   });
   const session = await h.open('Wait.');
   const parked = await until(async () => (await session.memo())?.parkedUntil ?? null);
-  const { runId } = await session.handle.describe();
-  await session.send('Another thing.');
-  await until(async () => (await session.handle.describe()).runId !== runId);
+  await handsOver(session);
   await until(async () => (await session.memo())?.parkedUntil === parked);
   await session.interrupt();
   expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'aborted_tools' } });
