@@ -15,7 +15,7 @@ import {
 import { handOver, handoverReady } from './handover.ts';
 import type { CallResult } from './machine/events.ts';
 import type { RunState } from './machine/state.ts';
-import { nextQuestion } from './approvals.ts';
+import { nextQuestion } from './updates/approvals.ts';
 import { activityProblem } from './ports.ts';
 import type { RunBench } from './run-bench.ts';
 import { heldByNothing, type ToolsCarry } from './session-state.ts';
