@@ -25,6 +25,7 @@ import { Approvals } from './updates/approvals.ts';
 import type { RunLimits } from './updates/run-limits.ts';
 import { listenForSteering } from './updates/steer.ts';
 import { Beside, Told } from './beside.ts';
+import { DELEGATED_SIGNAL } from './contract/delegation.ts';
 import { Delegations } from './delegated/delegations.ts';
 import { createPorts } from './ports.ts';
 import { carriable, Inbox, isMessage, isSignalOnce, isSnip } from './inbox.ts';
@@ -213,7 +214,7 @@ export class Session {
       else this.resumed = true;
     } else if (name === SIGNALS.snip && isSnip(value)) {
       this.facts.addSnips(value.entries);
-    } else if (name === SIGNALS.delegated) {
+    } else if (name === DELEGATED_SIGNAL) {
       this.delegations.report(value);
     } else if (name === SIGNALS.message && isMessage(value)) this.take(value);
   }

@@ -66,4 +66,6 @@ export type DelegatedInput = {
 };
 
 /** The signal with which it reports. Anyone can signal: one that fits no open call is passed over. */
+export const DELEGATED_SIGNAL = 'delegated';
+
 export type DelegatedReport = { readonly key: CallKey; readonly end: DelegatedEnd };

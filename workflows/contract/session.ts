@@ -15,15 +15,9 @@ export const hostQueue = (taskQueue: string, { id }: SessionHost): string => `${
 export type SessionHost = { readonly id: string; readonly name: string };
 /**
  * Signals: `message` takes a UserMessage, `snip` positions of entries (L7), `interrupt` and `resume` (end a parking early) a SignalOnce.
- * `delegated` takes a DelegatedReport, of a workflow that the session has started. Any other signal is passed over.
+ * DELEGATED_SIGNAL is of a workflow that the session has started. Any other signal is passed over.
  */
-export const SIGNALS = {
-  message: 'message',
-  interrupt: 'interrupt',
-  resume: 'resume',
-  snip: 'snip',
-  delegated: 'delegated',
-} as const;
+export const SIGNALS = { message: 'message', interrupt: 'interrupt', resume: 'resume', snip: 'snip' } as const;
 /** Sent again under the same id it counts once, for nobody may stop a run that he did not mean (L61). It says which signal it is of. */
 export type SignalOnce = { readonly signal: 'interrupt' | 'resume'; readonly id: string };
 /**

@@ -13,6 +13,7 @@ import {
 } from '@temporalio/workflow';
 import { ApplicationFailure } from '@temporalio/common';
 import {
+  DELEGATED_SIGNAL,
   LARGEST_RESULT,
   type DelegatedEnd,
   type DelegatedInput,
@@ -20,7 +21,6 @@ import {
   type DelegatedWork,
 } from '../contract/delegation.ts';
 import { BY_HAND, undecodable } from '../contract/failures.ts';
-import { SIGNALS } from '../contract/session.ts';
 
 /** Its author gave no limit of time. */
 const LONGEST_ATTEMPT = '1 hour';
@@ -34,7 +34,7 @@ export async function delegatedWork({ work, report }: DelegatedInput): Promise<v
   const told: DelegatedReport = { key: report.key, end };
   await CancellationScope.nonCancellable(async () => {
     try {
-      await getExternalWorkflowHandle(report.to).signal(SIGNALS.delegated, told);
+      await getExternalWorkflowHandle(report.to).signal(DELEGATED_SIGNAL, told);
     } catch (error) {
       // The session was closed meanwhile: there is nobody to tell.
       if (!(error instanceof TemporalFailure)) throw error;
