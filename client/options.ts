@@ -86,6 +86,7 @@ const followKeys: KeysOf<FollowOptions> = {
   signal: true,
   onTrouble: true,
   onNotice: true,
+  onHead: true,
 };
 
 /** The options of the client's methods. */

@@ -36,6 +36,8 @@ export type FollowOptions = {
   readonly onTrouble?: ((why: string | null) => void) | undefined;
   /** A sentence: the live channel is lost, or is back (meanwhile each step is shown when it is stored); its host is away, or is back. */
   readonly onNotice?: ((line: string) => void) | undefined;
+  /** Told the transcript's head when a step has stored something: what is before it can be read. */
+  readonly onHead?: ((head: Hash) => void) | undefined;
 };
 
 /** Milliseconds. Its worker may have died with the last word. */
@@ -75,7 +77,10 @@ export async function* follow(
   try {
     const goal = options.after === undefined ? goalOf(first, options.messageId ?? null) : goalAfter(options.after);
     if (!signal.aborted)
-      yield* readRun(ports, session, goal, { news, newestHead: headReader(ports, session, channel) });
+      yield* readRun({ ...ports, onHead: options.onHead }, session, goal, {
+        news,
+        newestHead: headReader(ports, session, channel),
+      });
   } finally {
     stop.abort();
     await Promise.all(sources);
@@ -83,7 +88,7 @@ export async function* follow(
 }
 
 async function* readRun(
-  ports: FollowPorts,
+  ports: FollowPorts & Pick<FollowOptions, 'onHead'>,
   session: SessionId,
   goal: Goal,
   { news, newestHead }: { readonly news: AsyncIterable<News>; readonly newestHead: () => Promise<Hash | null> },
@@ -99,6 +104,7 @@ async function* readRun(
   for await (const item of news) {
     if (item.kind === 'broken') throw item.error;
     if (item.kind === 'event') {
+      if (item.event.type === 'stored') ports.onHead?.(item.event.head);
       yield* pass(gate.pass(item.event));
       if (item.event.type !== 'run_end' || !reaches(goal, item.event.ended)) continue;
       // The end of the run itself was lost, and this is the next one's.

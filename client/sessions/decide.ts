@@ -104,6 +104,8 @@ function inputBytes(input: unknown): Uint8Array {
 
 export type WaitingApproval = PendingApproval & {
   readonly session: SessionId;
+  /** The model's own id of the call; absent where it cannot be read. */
+  readonly toolUseId?: string;
   /** The input that the tool would be called with. */
   readonly input: unknown;
   /** Why `input` is not known for certain. */
@@ -134,16 +136,17 @@ async function inputOf(
   store: Store,
   view: View,
   { index, inputHash: question }: PendingApproval,
-): Promise<Pick<WaitingApproval, 'input' | 'problem'>> {
+): Promise<Pick<WaitingApproval, 'input' | 'problem' | 'toolUseId'>> {
   const block = lastReply(view)?.reply.message.content[index];
   if (block?.type !== 'tool_use') return { input: null, problem: 'its call is not in the transcript' };
   const { inputHash } = questionParts(question);
-  if (inputHashOf(block.input) === inputHash) return { input: block.input };
+  const { id: toolUseId } = block;
+  if (inputHashOf(block.input) === inputHash) return { toolUseId, input: block.input };
   // A hook or a person may have put another in its place; that one is stored under its own hash.
   if (inputHash !== null && (await store.has(inputHash))) {
-    return { input: JSON.parse(new TextDecoder().decode(await store.get(inputHash))) as unknown };
+    return { toolUseId, input: JSON.parse(new TextDecoder().decode(await store.get(inputHash))) as unknown };
   }
-  return { input: block.input, problem: 'this input was changed, and the one that would run is not stored' };
+  return { toolUseId, input: block.input, problem: 'this input was changed, and the one that would run is not stored' };
 }
 
 export function inputHashOf(input: unknown): string {

@@ -52,6 +52,7 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
   ['render', 'client/render/'],
   ['connect', 'client/connect/'],
   ['query', 'client/{answer-approvals,doctor,index,query}.ts'],
+  ['agent sdk', 'client/agent-sdk/'],
   ['testing', 'client/testing/'],
   ['page', 'client/page/'],
   ['command line', 'client/cli/'],

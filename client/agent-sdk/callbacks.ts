@@ -1,0 +1,152 @@
+// Callbacks of the program: hooks as those of its worker, and `canUseTool` as who decides about calls that wait. Both are asked where the
+// program is, and waited for while it is gone.
+import type {
+  FunctionHook,
+  HookAnswers,
+  HookConfig,
+  HookInput as OurInput,
+  HookName,
+} from '../../activities/hooks/hooks.ts';
+import type { OnApproval } from '../answer-approvals.ts';
+import { reasonOf } from '../../activities/text.ts';
+import { inwardInput, outwardInput, outwardName } from './names.ts';
+import type { CanUseTool, HookCallbackMatcher, HookEvent, HookInput, HookJSONOutput } from './shapes.ts';
+
+export type Hooks = Readonly<Partial<Record<HookEvent, readonly HookCallbackMatcher[]>>>;
+
+/** By their event, ours. */
+const EVENTS: Readonly<Record<HookEvent, HookName>> = {
+  PreToolUse: 'preTool',
+  PostToolUse: 'postTool',
+  PostToolUseFailure: 'postTool',
+  UserPromptSubmit: 'promptSubmitted',
+  SessionStart: 'sessionStart',
+  SessionEnd: 'sessionEnd',
+  Stop: 'stop',
+  PreCompact: 'preCompact',
+};
+
+/** The events of `hooks` that never come here. */
+export function unknownEvents(hooks: object): readonly string[] {
+  return Object.keys(hooks).filter((event) => !Object.hasOwn(EVENTS, event));
+}
+
+/** `say`: gets the messages of hooks to a person. */
+export function hooksOf(hooks: Hooks, say: (line: string) => void): HookConfig {
+  const config: Partial<Record<HookName, FunctionHook<HookName>[]>> = {};
+  for (const [event, name] of Object.entries(EVENTS) as [HookEvent, HookName][])
+    for (const matcher of hooks[event] ?? []) (config[name] ??= []).push(...callbacks(event, matcher, say));
+  return config as HookConfig;
+}
+
+type Any = OurInput<HookName> & Readonly<Record<string, unknown>>;
+
+function callbacks(
+  event: HookEvent,
+  { matcher, hooks, timeout }: HookCallbackMatcher,
+  say: (line: string) => void,
+): FunctionHook<HookName>[] {
+  const isMeant = matcherOf(matcher);
+  return hooks.map((callback, at) => ({
+    name: `${event}${hooks.length > 1 ? `-${at + 1}` : ''}`,
+    ...(timeout === undefined ? {} : { timeoutMs: Math.ceil(timeout * 1_000) }),
+    run: async (given, options) => {
+      const input = given as Any;
+      if (!isMeant(typeof input['tool'] === 'string' ? outwardName(input['tool']) : null) || !fits(event, input))
+        return null;
+      const said = await callback(toldOf(event, input), undefined, options);
+      if (said.systemMessage !== undefined) say(said.systemMessage);
+      return answerOf(event, said, input);
+    },
+  }));
+}
+
+/** A name, or a regular expression for whole names; absent, empty and `*`: all. */
+function matcherOf(matcher: string | undefined): (tool: string | null) => boolean {
+  if (matcher === undefined || matcher === '' || matcher === '*') return () => true;
+  const pattern = new RegExp(`^(?:${matcher})$`);
+  return (tool) => tool === null || pattern.test(tool);
+}
+
+/** One kind of ours stands for a call that went well and for one that failed. */
+function fits(event: HookEvent, input: Any): boolean {
+  if (event === 'PostToolUse') return input['isError'] === false;
+  return event === 'PostToolUseFailure' ? input['isError'] === true : true;
+}
+
+function toldOf(event: HookEvent, input: Any): HookInput {
+  const { session, cwd } = input;
+  const common = { hook_event_name: event, session_id: session, transcript_path: '', cwd: cwd ?? '' };
+  return { ...common, ...toldMore[event]?.(input) };
+}
+
+const toolFacts = (input: Any): Record<string, unknown> => ({
+  tool_name: outwardName(String(input['tool'])),
+  tool_input: outwardInput(String(input['tool']), input['input']),
+});
+
+const toldMore: Partial<Record<HookEvent, (input: Any) => Record<string, unknown>>> = {
+  PreToolUse: toolFacts,
+  PostToolUse: (input) => ({ ...toolFacts(input), tool_response: input['content'] }),
+  PostToolUseFailure: (input) => ({ ...toolFacts(input), error: input['content'] }),
+  UserPromptSubmit: (input) => ({ prompt: (input['prompts'] as readonly string[]).join('\n\n') }),
+  SessionStart: () => ({ source: 'startup' }),
+  Stop: (input) => ({ stop_hook_active: input['active'], last_assistant_message: input['text'] }),
+  PreCompact: () => ({ trigger: 'auto', custom_instructions: null }),
+};
+
+type Answer = HookAnswers[HookName] | null;
+
+function answerOf(event: HookEvent, said: HookJSONOutput, input: Any): Answer {
+  const reason = said.reason ?? said.stopReason ?? `a ${event} hook of the program said so`;
+  const stop = said.continue === false ? (said.stopReason ?? reason) : undefined;
+  const blocks = said.decision === 'block';
+  const { additionalContext, permissionDecision, permissionDecisionReason, updatedInput } =
+    said.hookSpecificOutput ?? {};
+  switch (event) {
+    case 'PreToolUse': {
+      const older = blocks ? 'deny' : said.decision === 'approve' ? 'allow' : undefined;
+      const changed = updatedInput && inwardInput(String(input['tool']), updatedInput);
+      const decision = permissionDecision ?? older;
+      return { decision, reason: decision && (permissionDecisionReason ?? said.reason), input: changed, stop };
+    }
+    case 'PostToolUse':
+    case 'PostToolUseFailure':
+      return { context: joined(additionalContext, blocks ? reason : undefined), stop };
+    case 'UserPromptSubmit':
+      return { context: additionalContext, stop: stop ?? (blocks ? reason : undefined) };
+    case 'Stop':
+      return { block: blocks ? reason : undefined, prevent: stop };
+    case 'SessionStart':
+      return { context: additionalContext };
+    case 'PreCompact':
+    case 'SessionEnd':
+      return null;
+  }
+}
+
+function joined(...texts: readonly (string | undefined)[]): string | undefined {
+  const all = texts.filter((text) => text !== undefined);
+  return all.length === 0 ? undefined : all.join('\n');
+}
+
+/** Its answer in our words. When it throws, the call is denied: the model reads why. */
+export function approvalBy(canUseTool: CanUseTool | undefined, say: (line: string) => void): OnApproval {
+  return async ({ tool, input, toolUseId = '', reason }, { signal }) => {
+    const shown = outwardInput(tool, input);
+    const asked = { signal, toolUseID: toolUseId, decisionReason: reason, suggestions: [] } as const;
+    try {
+      const said = await canUseTool?.(outwardName(tool), structuredClone(shown), asked);
+      if (said === undefined) return { kind: 'deny', reason: 'the program does not answer' };
+      if (said.behavior === 'deny')
+        return { kind: 'deny', reason: said.message || 'the program denied it', interrupt: said.interrupt ?? false };
+      if (said.updatedPermissions !== undefined) say('updatedPermissions are passed over: give rules as allowedTools');
+      const { updatedInput } = said;
+      const isEdited = updatedInput !== undefined && JSON.stringify(updatedInput) !== JSON.stringify(shown);
+      return isEdited ? { kind: 'allow', input: inwardInput(tool, updatedInput) } : { kind: 'allow' };
+    } catch (error) {
+      say(`canUseTool failed about ${outwardName(tool)}: ${reasonOf(error)}`);
+      return { kind: 'deny', reason: `the program could not decide: ${reasonOf(error)}` };
+    }
+  };
+}

@@ -1,0 +1,157 @@
+// A program's conversation with one session: each message is sent once, and each run that answers one is followed to its end. What is
+// stored comes from the transcript, by its place in it, so that nothing is missed or told twice, whoever died meanwhile.
+import type { Entry } from '../../activities/transcript/log/entries.ts';
+import type { Watched } from '../../activities/live/events.ts';
+import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
+import { mailbox } from '../async.ts';
+import type { PerdureClient } from '../perdure-client.ts';
+import { ClientProblem } from '../problem.ts';
+import type { ApprovalEvent } from '../sessions/decide.ts';
+import type { RunOutcome } from '../sessions/outcome.ts';
+import type { TranscriptReader } from '../sessions/read.ts';
+import { liveMessages } from './live.ts';
+import { messageOfEntry, resultMessage } from './messages.ts';
+import type { ProgramQuery } from './program.ts';
+import type { SDKMessage } from './shapes.ts';
+
+export type Conversation = {
+  readonly session: SessionId;
+  readonly sessions: Pick<PerdureClient, 'follow' | 'describe'>;
+  readonly reader: Pick<TranscriptReader, 'since'>;
+  readonly program: Pick<ProgramQuery, 'received' | 'note'>;
+  /** The run before the first that can answer a message of this program. */
+  readonly before: number;
+  readonly partial: boolean;
+  /** The newest head, from the session's history. */
+  readonly headNow: () => Promise<Hash | null>;
+  readonly failed: AbortSignal;
+  readonly onApproval: (event: ApprovalEvent) => void;
+  readonly say: (line: string) => void;
+};
+
+type News =
+  | { readonly kind: 'event'; readonly event: Watched }
+  | { readonly kind: 'head'; readonly head: Hash }
+  | { readonly kind: 'result'; readonly outcome: RunOutcome }
+  | { readonly kind: 'broken'; readonly error: unknown };
+
+export type Talk = {
+  /** What comes of a message, to the end of the run that answers it; nothing when a run that was followed before has answered it. */
+  answer(message: MessageId): AsyncGenerator<SDKMessage>;
+};
+
+/** `mine`: the messages that the program has sent, or sends again. */
+export function talk(conversation: Conversation, mine: ReadonlySet<MessageId>): Talk {
+  const { session, partial, sessions } = conversation;
+  const live = liveMessages(session, partial);
+  const stored = storedMessages(conversation, mine);
+  const answered = new Set<MessageId>();
+  let isFirst = conversation.program.received > 0;
+  const end = async function* (outcome: RunOutcome): AsyncGenerator<SDKMessage> {
+    const head = (await sessions.describe(session)).last?.head ?? null;
+    if (head !== null) yield* stored.upTo(head, outcome.run);
+    const entries = head === null ? [] : await entriesOfRun(conversation, head, outcome.run);
+    for (const id of answeredBy(entries)) answered.add(id);
+    yield resultMessage(outcome, entries);
+  };
+  return {
+    answer: async function* (message) {
+      if (answered.has(message)) return;
+      // It may have been answered while the program was gone: its end is told by the loop below.
+      const head = isFirst ? await conversation.headNow() : null;
+      if (head !== null) yield* stored.upTo(head);
+      isFirst = false;
+      for await (const news of newsOf(conversation, message)) {
+        if (news.kind === 'broken') throw news.error;
+        if (news.kind === 'head') yield* stored.upTo(news.head);
+        if (news.kind === 'event') yield* live.tell(news.event, stored.lastReply(news.event));
+        if (news.kind !== 'result') continue;
+        answered.add(message);
+        return yield* end(news.outcome);
+      }
+      throw conversation.failed.reason ?? new ClientProblem('unanswered', `session ${session} ended without a result`);
+    },
+  };
+}
+
+/** What is in the transcript, each once. */
+function storedMessages({ session, reader, program, before }: Conversation, mine: ReadonlySet<MessageId>) {
+  /** The position after the last entry that was told, or is none of the program's. */
+  let next = program.received;
+  let run = before + 1;
+  /** The run and the iteration that the last entry was of. */
+  let [at, iteration] = [0, 0];
+  let isMine = next > 0;
+  return {
+    /** What is stored before it and was not told; with `until`, to the end of that run. */
+    upTo: async function* (head: Hash, until = Infinity): AsyncGenerator<SDKMessage> {
+      const { first, entries } = await reader.since(session, head, run);
+      for (const [offset, entry] of entries.entries()) {
+        const position = first + offset;
+        if (entry.kind === 'run_started') [at, iteration] = [entry.run, 0];
+        if (entry.kind === 'reply') iteration = entry.iteration;
+        if (position >= next) {
+          next = position + 1;
+          isMine ||= entry.kind === 'user' && mine.has(entry.id);
+          const message = isMine ? messageOfEntry(session, entry, position) : null;
+          if (message !== null) {
+            yield message;
+            // Whoever asks for the next one has this one.
+            program.note(next);
+          }
+        }
+        if (entry.kind !== 'run_ended' || entry.ended.run < until) continue;
+        run = entry.ended.run + 1;
+        return;
+      }
+    },
+    /** The last iteration of the run at hand of which the reply was told. */
+    lastReply: (event: Watched): number => {
+      if (event.type === 'run_start' && event.run !== at) [at, iteration] = [event.run, 0];
+      return iteration;
+    },
+  };
+}
+
+async function entriesOfRun({ reader, session }: Conversation, head: Hash, run: number): Promise<readonly Entry[]> {
+  const { entries } = await reader.since(session, head, run);
+  const end = entries.findIndex((entry) => entry.kind === 'run_ended' && entry.ended.run === run);
+  return end < 0 ? entries : entries.slice(0, end + 1);
+}
+
+/** A run may answer several messages: those that came while it ran. */
+function answeredBy(entries: readonly Entry[]): readonly MessageId[] {
+  return entries.flatMap((entry) => (entry.kind === 'user' ? [entry.id] : []));
+}
+
+/** The events of the run that answers `message`, and each head that is stored meanwhile, in order of arrival. */
+async function* newsOf(conversation: Conversation, message: MessageId): AsyncGenerator<News> {
+  const { session, sessions, failed, say, onApproval } = conversation;
+  const box = mailbox<News>();
+  const stop = new AbortController();
+  const pump = async (): Promise<void> => {
+    try {
+      const followed = sessions.follow(session, {
+        messageId: message,
+        signal: AbortSignal.any([failed, stop.signal]),
+        onTrouble: (why) => why && say(why),
+        onHead: (head) => box.push({ kind: 'head', head }),
+      });
+      for await (const event of followed) {
+        if (event.type === 'result') box.push({ kind: 'result', outcome: event });
+        else if (event.type === 'approval' || event.type === 'approval_settled') onApproval(event);
+        else box.push({ kind: 'event', event });
+      }
+    } catch (error) {
+      box.push({ kind: 'broken', error });
+    }
+    box.close();
+  };
+  const pumping = pump();
+  try {
+    yield* box;
+  } finally {
+    stop.abort();
+    await pumping;
+  }
+}

@@ -1,0 +1,106 @@
+// What is only shown while it happens: parts of a reply as they stream, calls that run, retries. Best effort, and told again by nobody.
+import { randomUUID } from 'node:crypto';
+import type { Watched } from '../../activities/live/events.ts';
+import { outwardInput, outwardName } from './names.ts';
+import type { SDKMessage, SDKPartialAssistantMessage } from './shapes.ts';
+
+type Event = SDKPartialAssistantMessage['event'];
+
+export type Live = {
+  /** The messages for it. `after`: the last iteration of this run of which the reply was received whole. */
+  tell(event: Watched, after: number): readonly SDKMessage[];
+};
+
+/** `partial`: the program wants replies as they stream. */
+export function liveMessages(session: string, partial: boolean): Live {
+  const calls = new Map<string, { readonly id: string; readonly name: string; startedAt: number }>();
+  const stream = streamedReply();
+  const common = () => ({ session_id: session, uuid: randomUUID() });
+  const place = ({ iteration, index }: { readonly iteration: number; readonly index: number }): string =>
+    `${iteration}.${index}`;
+  const other = (event: Watched): readonly SDKMessage[] => {
+    switch (event.type) {
+      case 'run_start':
+        calls.clear();
+        return [];
+      case 'tool_use':
+        calls.set(place(event), { id: event.id, name: event.name, startedAt: Date.now() });
+        return [];
+      case 'tool_start':
+      case 'tool_progress': {
+        const call = calls.get(place(event));
+        if (call === undefined) return [];
+        if (event.type === 'tool_start') call.startedAt = Date.now();
+        const facts = { tool_use_id: call.id, tool_name: outwardName(call.name), parent_tool_use_id: null } as const;
+        const seconds = (Date.now() - call.startedAt) / 1_000;
+        return [{ type: 'tool_progress', ...facts, elapsed_time_seconds: seconds, ...common() }];
+      }
+      case 'retry':
+        return [{ type: 'system', subtype: 'api_retry', ...retryFacts(event), ...common() }];
+      default:
+        return [];
+    }
+  };
+  return {
+    tell: (event, after) => {
+      if ('iteration' in event && (event.iteration ?? 0) <= after) return [];
+      const parts = partial ? stream(event) : [];
+      const told = parts.map(
+        (part) => ({ type: 'stream_event', event: part, parent_tool_use_id: null, ...common() }) as const,
+      );
+      return [...told, ...other(event)];
+    },
+  };
+}
+
+function retryFacts({ failures, delayMs, error }: Extract<Watched, { type: 'retry' }>) {
+  const status = /\b[45]\d\d\b/.exec(error)?.[0];
+  return {
+    attempt: failures,
+    retry_delay_ms: delayMs,
+    error_status: status === undefined ? null : Number(status),
+    error,
+  };
+}
+
+/** As the Messages API streams a reply. One that begins anew, because its worker died or its connection was lost, begins with its start. */
+function streamedReply(): (event: Watched) => readonly Event[] {
+  let open: number | null = null;
+  const close = (): Event[] => {
+    const index = open;
+    open = null;
+    return index === null ? [] : [{ type: 'content_block_stop', index }];
+  };
+  const part = (index: number, block: object, delta: object): Event[] => {
+    if (open === index) return [{ type: 'content_block_delta', index, delta }];
+    const closed = close();
+    open = index;
+    const begun = { type: 'content_block_start', index, content_block: block };
+    return [...closed, begun, { type: 'content_block_delta', index, delta }];
+  };
+  return (event) => {
+    switch (event.type) {
+      case 'request_start': {
+        open = null;
+        const message = { type: 'message', role: 'assistant', model: event.model, content: [], stop_reason: null };
+        return [{ type: 'message_start', message }];
+      }
+      case 'text_delta':
+        return part(event.index, { type: 'text', text: '' }, { type: 'text_delta', text: event.text });
+      case 'thinking_delta':
+        return part(event.index, { type: 'thinking', thinking: '' }, { type: 'thinking_delta', thinking: event.text });
+      case 'tool_use': {
+        const { index, id, name, input } = event;
+        const block = { type: 'tool_use', id, name: outwardName(name), input: {} };
+        const json = JSON.stringify(outwardInput(name, input));
+        return [...part(index, block, { type: 'input_json_delta', partial_json: json }), ...close()];
+      }
+      case 'reply': {
+        const { stopReason } = event;
+        return [...close(), { type: 'message_delta', delta: { stop_reason: stopReason } }, { type: 'message_stop' }];
+      }
+      default:
+        return [];
+    }
+  };
+}

@@ -1,0 +1,174 @@
+// Messages of a session as such programs read them. What is stored becomes `assistant`, `user` and `compact_boundary`, each under an
+// id that follows from its place in the transcript: the same to whoever reads it again.
+import { createHash } from 'node:crypto';
+import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/log/entries.ts';
+import { addSpend, noSpend, type Spend, type TerminalReason } from '../../workflows/contract/loop.ts';
+import type { RunOutcome } from '../sessions/outcome.ts';
+import { runDefaults } from '../../worker/config/defaults.ts';
+import { outwardInput, outwardName } from './names.ts';
+import type { Options } from './options.ts';
+import type {
+  ModelUsage,
+  SDKAssistantMessage,
+  SDKCompactBoundaryMessage,
+  SDKMessage,
+  SDKPermissionDenial,
+  SDKResultMessage,
+  SDKSystemMessage,
+  SDKToolResultMessage,
+} from './shapes.ts';
+
+/** A version 8 UUID of what the message is. */
+export function uuidOf(...parts: readonly (string | number)[]): string {
+  const hex = createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+  const groups = [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `8${hex.slice(13, 16)}`,
+    `a${hex.slice(17, 20)}`,
+    hex.slice(20, 32),
+  ];
+  return groups.join('-');
+}
+
+/** The message for an entry; null for what such programs are not told. */
+export function messageOfEntry(session: string, entry: Entry, position: number): SDKMessage | null {
+  const common = { session_id: session, uuid: uuidOf(session, position), parent_tool_use_id: null } as const;
+  switch (entry.kind) {
+    case 'reply':
+      return { type: 'assistant', message: outwardMessage(entry), ...common } satisfies SDKAssistantMessage;
+    case 'outcomes':
+      return { ...resultsMessage(entry.outcomes), ...common };
+    case 'boundary': {
+      const { parent_tool_use_id: _, ...ids } = common;
+      const compaction = { trigger: 'auto', pre_tokens: entry.before, post_tokens: entry.after } as const;
+      const message: SDKCompactBoundaryMessage = {
+        type: 'system',
+        subtype: 'compact_boundary',
+        compact_metadata: compaction,
+        ...ids,
+      };
+      return message;
+    }
+    default:
+      return null;
+  }
+}
+
+function outwardMessage({ message }: ReplyEntry): SDKAssistantMessage['message'] {
+  const content = message.content.map((block) =>
+    block.type === 'tool_use'
+      ? { ...block, name: outwardName(block.name), input: outwardInput(block.name, block.input) }
+      : block,
+  );
+  return { ...message, content };
+}
+
+function resultsMessage(
+  outcomes: readonly Outcome[],
+): Pick<SDKToolResultMessage, 'type' | 'message' | 'tool_use_result'> {
+  const content = outcomes.map(({ toolUseId, content: text, isError }) => ({
+    type: 'tool_result' as const,
+    tool_use_id: toolUseId,
+    content: text,
+    ...(isError ? { is_error: true } : {}),
+  }));
+  const texts = outcomes.map(({ content: text }) => text);
+  return { type: 'user', message: { role: 'user', content }, tool_use_result: texts.join('\n') };
+}
+
+const SUBTYPES: Partial<Record<TerminalReason, Exclude<SDKResultMessage['subtype'], 'success'>>> = {
+  max_turns: 'error_max_turns',
+  budget_exceeded: 'error_max_budget_usd',
+  structured_output_failed: 'error_max_structured_output_retries',
+};
+
+/** `entries`: of the run. */
+export function resultMessage(outcome: RunOutcome, entries: readonly Entry[]): SDKResultMessage {
+  const { sessionId, run, reason, turns, text, usage, costUsd, durationMs, detail, output } = outcome;
+  const replies = entries.filter((entry) => entry.kind === 'reply');
+  const facts = {
+    type: 'result',
+    session_id: sessionId,
+    uuid: uuidOf(sessionId, 'result', run),
+    duration_ms: durationMs,
+    num_turns: turns,
+    stop_reason: replies.at(-1)?.message.stop_reason ?? null,
+    total_cost_usd: costUsd ?? 0,
+    usage: {
+      input_tokens: usage.input,
+      output_tokens: usage.output,
+      cache_creation_input_tokens: usage.cacheWrite,
+      cache_read_input_tokens: usage.cacheRead,
+    },
+    modelUsage: modelUsageOf(replies),
+    permission_denials: denialsOf(entries),
+    terminal_reason: reason,
+  } as const;
+  if (reason !== 'completed') {
+    const subtype = SUBTYPES[reason] ?? 'error_during_execution';
+    return { ...facts, subtype, is_error: true, errors: [detail === undefined ? reason : `${reason}: ${detail}`] };
+  }
+  const structured = output === undefined ? {} : { structured_output: output };
+  return { ...facts, subtype: 'success', is_error: false, result: text, ...structured };
+}
+
+function modelUsageOf(replies: readonly ReplyEntry[]): Record<string, ModelUsage> {
+  const spent = new Map<string, Spend>();
+  for (const { message, spend } of replies)
+    spent.set(message.model, addSpend(spent.get(message.model) ?? noSpend, spend));
+  return Object.fromEntries([...spent].map(([model, spend]) => [model, modelUsage(spend)]));
+}
+
+function modelUsage({ usage, usd }: Spend): ModelUsage {
+  return {
+    inputTokens: usage.input,
+    outputTokens: usage.output,
+    cacheReadInputTokens: usage.cacheRead,
+    cacheCreationInputTokens: usage.cacheWrite,
+    costUSD: usd ?? 0,
+  };
+}
+
+function denialsOf(entries: readonly Entry[]): readonly SDKPermissionDenial[] {
+  let reply: ReplyEntry | null = null;
+  const denials: SDKPermissionDenial[] = [];
+  for (const entry of entries) {
+    if (entry.kind === 'reply') reply = entry;
+    if (entry.kind !== 'outcomes') continue;
+    for (const { index, toolUseId, log } of entry.outcomes) {
+      const block = reply?.message.content[index];
+      if (log.decision !== 'denied' || block?.type !== 'tool_use') continue;
+      const input = outwardInput(block.name, block.input);
+      denials.push({ tool_name: outwardName(block.name), tool_use_id: toolUseId, tool_input: input });
+    }
+  }
+  return denials;
+}
+
+/** The first message of each start: the options as they were given. */
+export function initMessage(session: string, options: Options, cwd: string): SDKSystemMessage {
+  const { mcpServers = {}, tools, permissionMode = 'default', model = runDefaults.model } = options;
+  const builtin = Array.isArray(tools)
+    ? (tools as readonly string[])
+    : ['Bash', 'Read', 'Write', 'Edit', 'Glob', 'Grep'];
+  const own = Object.entries(mcpServers).flatMap(([server, { tools: list }]) =>
+    list.map(({ name }) => `mcp__${server}__${name}`),
+  );
+  return {
+    type: 'system',
+    subtype: 'init',
+    session_id: session,
+    uuid: uuidOf(session, 'init'),
+    apiKeySource: 'user',
+    cwd,
+    tools: [...builtin, ...own],
+    mcp_servers: Object.keys(mcpServers).map((name) => ({ name, status: 'connected' })),
+    model,
+    permissionMode,
+    slash_commands: [],
+    output_style: 'default',
+    skills: [],
+    plugins: [],
+  };
+}

@@ -1,0 +1,42 @@
+// Built-in tools under the names, and with the field names, that programs for in-process agents know: `Read` with `file_path` is our
+// `read` with `path`. Callbacks, messages and hooks speak those; the session keeps ours.
+type Fields = Readonly<Record<string, string>>;
+
+/** By our name; the fields that differ, ours first. */
+const BUILTIN: Readonly<Record<string, { readonly name: string; readonly fields: Fields }>> = {
+  bash: { name: 'Bash', fields: {} },
+  read: { name: 'Read', fields: { path: 'file_path' } },
+  write: { name: 'Write', fields: { path: 'file_path' } },
+  edit: { name: 'Edit', fields: { path: 'file_path' } },
+  glob: { name: 'Glob', fields: {} },
+  grep: { name: 'Grep', fields: { ignore_case: '-i', context: '-C', limit: 'head_limit' } },
+};
+
+export function outwardName(tool: string): string {
+  return BUILTIN[tool]?.name ?? tool;
+}
+
+export function inwardName(tool: string): string {
+  return Object.keys(BUILTIN).find((name) => BUILTIN[name]?.name === tool) ?? tool;
+}
+
+export function outwardInput(tool: string, input: unknown): Record<string, unknown> {
+  return renamed(input, BUILTIN[tool]?.fields ?? {});
+}
+
+/** Reverses `outwardInput`. */
+export function inwardInput(tool: string, input: unknown): Record<string, unknown> {
+  const fields = BUILTIN[tool]?.fields ?? {};
+  return renamed(input, Object.fromEntries(Object.entries(fields).map(([ours, theirs]) => [theirs, ours])));
+}
+
+function renamed(input: unknown, fields: Fields): Record<string, unknown> {
+  const entries = Object.entries((input ?? {}) as Readonly<Record<string, unknown>>);
+  return Object.fromEntries(entries.map(([key, value]) => [fields[key] ?? key, value]));
+}
+
+/** A permission rule such as `Bash(npm test:*)` or `mcp__shop__order`. */
+export function inwardRule(rule: string): string {
+  const [, name = rule, rest = ''] = /^([^(]+)(.*)$/s.exec(rule) ?? [];
+  return `${inwardName(name.trim())}${rest}`;
+}

@@ -1,0 +1,187 @@
+// The options of such programs: what each is here, and a sentence for each that is not there. One that guards is refused; one that
+// would change nothing here is passed over, and said so.
+import type { PerdureConfig } from '../../worker/config/config.ts';
+import type { OptionChanges, PermissionMode as OurMode } from '../../workflows/contract/session.ts';
+import { ClientProblem } from '../problem.ts';
+import { type Hooks, hooksOf, unknownEvents } from './callbacks.ts';
+import { inwardName, inwardRule } from './names.ts';
+import type { CanUseTool, PermissionMode } from './shapes.ts';
+import { type McpSdkServerConfig, toolsOf } from './tools.ts';
+
+export type Options = {
+  readonly model?: string;
+  readonly fallbackModel?: string;
+  readonly systemPrompt?: string | { readonly type: 'preset'; readonly preset: string; readonly append?: string };
+  /** Rules that allow, as `Bash(npm test:*)` or `mcp__shop__order`. */
+  readonly allowedTools?: readonly string[];
+  readonly disallowedTools?: readonly string[];
+  /** The built-in tools that the model is offered; those of the program are offered always. */
+  readonly tools?: readonly string[] | { readonly type: 'preset'; readonly preset: string };
+  readonly permissionMode?: PermissionMode;
+  readonly allowDangerouslySkipPermissions?: boolean;
+  readonly canUseTool?: CanUseTool;
+  readonly hooks?: Hooks;
+  readonly mcpServers?: Readonly<Record<string, McpSdkServerConfig>>;
+  readonly maxTurns?: number;
+  readonly maxBudgetUsd?: number;
+  readonly maxThinkingTokens?: number;
+  readonly outputFormat?: { readonly type: 'json_schema'; readonly schema: Readonly<Record<string, unknown>> };
+  /** The session of this id goes on. */
+  readonly resume?: string;
+  /** The id of the session that this opens; one that is open takes the prompt as its next message. */
+  readonly sessionId?: string;
+  readonly includePartialMessages?: boolean;
+  /** Aborted: the run is interrupted, and its result is the last message. */
+  readonly abortController?: AbortController;
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Gets what is to be said to a person, a line each. Absent: standard error gets it. */
+  readonly stderr?: (data: string) => void;
+};
+
+/** Would guard, or do something else: without them the program is not the one that was written. */
+const REFUSED: Readonly<Record<string, string>> = {
+  agents: 'there are no subagents yet',
+  agent: 'there are no subagents yet',
+  continue: 'give the id of the session as resume, or name the program by PERDURE_SESSION',
+  enableFileCheckpointing: 'files are not rewound yet',
+  forkSession: 'sessions are not forked yet: leave it out to go on with the same session',
+  managedSettings: 'give permission rules as allowedTools and disallowedTools',
+  onElicitation: 'there are no servers that ask',
+  permissionPromptToolName: 'give canUseTool',
+  resumeSessionAt: 'sessions are not rewound yet',
+  sandbox: 'commands are held by a sandbox of our own where the machine has one: see docs/security.md',
+  sessionStore: 'a store is named by PERDURE_STORE',
+  settings: 'give permission rules as allowedTools and disallowedTools, and hooks as hooks',
+  skills: 'there are no skills yet',
+  plugins: 'there are no plugins',
+};
+
+/** Change nothing that a program could rely on. */
+const PASSED_OVER: Readonly<Record<string, string>> = {
+  additionalDirectories: 'tools stay in the working directory',
+  betas: 'the betas that are needed are asked for',
+  debug: 'see PERDURE_DATA for the logs',
+  effort: 'give maxThinkingTokens',
+  executable: 'no other process is started',
+  executableArgs: 'no other process is started',
+  extraArgs: 'no other process is started',
+  includeHookEvents: 'hooks are not among the messages',
+  pathToClaudeCodeExecutable: 'no other process is started',
+  persistSession: 'sessions are always kept',
+  promptSuggestions: 'nothing is suggested',
+  settingSources: 'files of a workspace are untrusted, and no settings are read from them',
+  spawnClaudeCodeProcess: 'no other process is started',
+  strictMcpConfig: 'no other servers are looked for',
+  thinking: 'give maxThinkingTokens',
+  title: 'the title is the beginning of the first prompt',
+};
+
+const KNOWN: Readonly<Record<keyof Options, true>> = {
+  model: true,
+  fallbackModel: true,
+  systemPrompt: true,
+  allowedTools: true,
+  disallowedTools: true,
+  tools: true,
+  permissionMode: true,
+  allowDangerouslySkipPermissions: true,
+  canUseTool: true,
+  hooks: true,
+  mcpServers: true,
+  maxTurns: true,
+  maxBudgetUsd: true,
+  maxThinkingTokens: true,
+  outputFormat: true,
+  resume: true,
+  sessionId: true,
+  includePartialMessages: true,
+  abortController: true,
+  cwd: true,
+  env: true,
+  stderr: true,
+};
+
+export type Translated = { readonly config: PerdureConfig; readonly run: OptionChanges & { readonly cwd: string } };
+
+/** Throws ClientProblem `refused` for what would make another program of it. */
+export function translated(options: Options, say: (line: string) => void): Translated {
+  for (const [name, value] of Object.entries(options)) if (isAskedFor(value)) checkOption(name, say);
+  const { hooks, mcpServers = {} } = options;
+  for (const [name, server] of Object.entries(mcpServers)) checkServer(name, server);
+  for (const event of hooks ? unknownEvents(hooks) : [])
+    say(`hooks for ${event} are never called: there is no such event here`);
+  const tools = toolsOf(mcpServers);
+  const config: PerdureConfig = { ...(tools.length > 0 && { tools }), ...(hooks && { hooks: hooksOf(hooks, say) }) };
+  const names = tools.map(({ name }) => name);
+  return {
+    config,
+    run: { cwd: options.cwd ?? process.cwd(), ...modelOptions(options), ...ruleOptions(options, names) },
+  };
+}
+
+/** What is absent, off or empty asks for nothing. */
+function isAskedFor(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== false && !(Array.isArray(value) && value.length === 0);
+}
+
+function checkOption(name: string, say: (line: string) => void): void {
+  if (Object.hasOwn(KNOWN, name)) return;
+  if (Object.hasOwn(PASSED_OVER, name)) return say(`the option ${name} is passed over: ${PASSED_OVER[name]}`);
+  const why = REFUSED[name] ?? 'it is none that is known here; docs/from-the-agent-sdk.md lists those that are';
+  throw new ClientProblem('refused', `the option ${JSON.stringify(name.slice(0, 60))} of query() is refused: ${why}`);
+}
+
+function checkServer(name: string, { type }: { readonly type?: string }): void {
+  if (type === 'sdk') return;
+  const why = 'only servers made with createSdkMcpServer() are there yet, no processes and no addresses';
+  throw new ClientProblem('refused', `the MCP server ${JSON.stringify(name)} is refused: ${why}`);
+}
+
+function modelOptions(options: Options): OptionChanges {
+  const { model, fallbackModel, systemPrompt, maxTurns, maxBudgetUsd, maxThinkingTokens, outputFormat } = options;
+  const prompt =
+    typeof systemPrompt === 'string'
+      ? { systemPrompt }
+      : systemPrompt?.append !== undefined
+        ? { appendSystemPrompt: systemPrompt.append }
+        : {};
+  return {
+    ...prompt,
+    ...(model !== undefined && { model }),
+    ...(fallbackModel !== undefined && { fallbackModels: fallbackModel.split(',').map((name) => name.trim()) }),
+    ...(maxTurns !== undefined && { maxTurns }),
+    ...(maxBudgetUsd !== undefined && { maxBudgetUsd }),
+    ...(maxThinkingTokens ? { thinkingTokens: maxThinkingTokens } : {}),
+    ...(outputFormat !== undefined && { outputSchema: outputFormat.schema }),
+  };
+}
+
+function ruleOptions(
+  { allowedTools, disallowedTools, tools, ...asked }: Options,
+  own: readonly string[],
+): OptionChanges {
+  const permissions = {
+    ...(allowedTools && { allow: allowedTools.map(inwardRule) }),
+    ...(disallowedTools && { deny: disallowedTools.map(inwardRule) }),
+  };
+  return {
+    permissionMode: modeOf(asked.permissionMode, asked.canUseTool !== undefined),
+    ...(Object.keys(permissions).length > 0 && { permissions }),
+    ...(Array.isArray(tools) && { tools: [...(tools as readonly string[]).map(inwardName), ...own] }),
+  };
+}
+
+/** Where nobody answers, nothing is asked. Throws ClientProblem `refused`. */
+export function modeOf(mode: PermissionMode = 'default', asksSomebody: boolean): OurMode {
+  const modes: Readonly<Record<PermissionMode, OurMode>> = {
+    default: asksSomebody ? 'default' : 'dontAsk',
+    acceptEdits: 'acceptEdits',
+    bypassPermissions: 'bypass',
+    plan: 'plan',
+    dontAsk: 'dontAsk',
+  };
+  if (Object.hasOwn(modes, mode)) return modes[mode];
+  const known = Object.keys(modes).join(', ');
+  throw new ClientProblem('refused', `permission mode ${JSON.stringify(mode)} is none of ${known}`);
+}

@@ -1,0 +1,142 @@
+// query() as programs for in-process agents call it, on a durable session. The program's process is the session's worker: its tools and
+// hooks run here, and what needs it waits while it is gone. Started again, it goes on where it was.
+import type { Log } from '../../activities/log.ts';
+import { logText } from '../../activities/log.ts';
+import { checkConfig } from '../../worker/config/config.ts';
+import { dataFolder } from '../../worker/embedded/data-folder.ts';
+import type { SessionId } from '../../workflows/contract/ids.ts';
+import type { OptionChanges } from '../../workflows/contract/session.ts';
+import { answerApprovals } from '../answer-approvals.ts';
+import { onceAborted } from '../async.ts';
+import { openWorkplace } from '../connect/workplace.ts';
+import { ClientProblem } from '../problem.ts';
+import { checkedId } from '../sessions/info.ts';
+import { headOf, transcriptReader } from '../sessions/read.ts';
+import { runDefaults } from '../../worker/config/defaults.ts';
+import { approvalBy } from './callbacks.ts';
+import { talk } from './conversation.ts';
+import { initMessage } from './messages.ts';
+import { modeOf, type Options, translated } from './options.ts';
+import { type QueryEnd, thisProgram } from './program.ts';
+import { type QueryPrompt, type Running, sendMessages, type Steering } from './send-messages.ts';
+import type { PermissionMode, SDKMessage, SDKUserMessage } from './shapes.ts';
+
+export type Query = AsyncGenerator<SDKMessage, void> & {
+  /** Ends what runs now; its result is the next message. */
+  interrupt(): Promise<void>;
+  /** From the next message on. */
+  setModel(model?: string): Promise<void>;
+  /** From the next message on. */
+  setPermissionMode(mode: PermissionMode): Promise<void>;
+  /** From the next message on; null: no thinking. */
+  setMaxThinkingTokens(tokens: number | null): Promise<void>;
+  supportedModels(): Promise<readonly { readonly value: string; readonly displayName: string }[]>;
+  mcpServerStatus(): Promise<readonly { readonly name: string; readonly status: 'connected' }[]>;
+  /** Sends what comes from it beside the prompt's messages. */
+  streamInput(stream: AsyncIterable<SDKUserMessage>): Promise<void>;
+};
+
+export type QueryParams = { readonly prompt: QueryPrompt; readonly options?: Options };
+
+/** Throws ClientProblem, SetupProblem or ConfigProblem, with a sentence, from the first `next()`. */
+export function query({ prompt, options = {} }: QueryParams): Query {
+  const steering: Steering = {
+    changes: {},
+    interrupt: () => Promise.reject(new ClientProblem('refused', 'nothing runs yet: ask for the first message')),
+    add: null,
+  };
+  const change = (changes: OptionChanges): Promise<void> => {
+    steering.changes = { ...steering.changes, ...changes };
+    return Promise.resolve();
+  };
+  const names = Object.keys(options.mcpServers ?? {});
+  return Object.assign(run(prompt, options, steering), {
+    interrupt: () => steering.interrupt(),
+    setModel: (model?: string) => change({ model: model ?? null }),
+    setPermissionMode: async (mode: PermissionMode) =>
+      change({ permissionMode: modeOf(mode, options.canUseTool !== undefined) }),
+    setMaxThinkingTokens: (tokens: number | null) => change({ thinkingTokens: tokens ?? null }),
+    supportedModels: () =>
+      Promise.resolve(Object.keys(runDefaults.models).map((value) => ({ value, displayName: value }))),
+    mcpServerStatus: () => Promise.resolve(names.map((name) => ({ name, status: 'connected' as const }))),
+    streamInput: async (stream: AsyncIterable<SDKUserMessage>) => {
+      if (steering.add === null) throw new ClientProblem('refused', 'nothing runs yet: ask for the first message');
+      await steering.add(stream);
+    },
+  });
+}
+
+async function* run(prompt: QueryPrompt, options: Options, steering: Steering): AsyncGenerator<SDKMessage, void> {
+  const { env = process.env, cwd = process.cwd(), stderr } = options;
+  const say = stderr ?? ((line: string) => process.stderr.write(`${line}\n`));
+  const { config: given, run: runOptions } = translated(options, say);
+  const config = checkConfig(given, 'the options of query()');
+  const chosen = { config, source: { kind: 'given' }, explicit: true } as const;
+  const asked = [typeof prompt === 'string' ? prompt : null, cwd, options.resume, options.sessionId];
+  const program = thisProgram(dataFolder(env).root, env['PERDURE_SESSION']).query(JSON.stringify(asked));
+  const session = options.resume ?? options.sessionId ?? program.session;
+  const log: Log = (_, message, fields) => say(logText(message, fields));
+  const workplace = await openWorkplace({ env, chosen, session: checkedId(session), anywhere: false, say, log });
+  let end: QueryEnd = 'left';
+  try {
+    if (program.isKnown) say(`goes on with session ${session}, which this program began before it ended`);
+    yield initMessage(workplace.session, options, runOptions.cwd);
+    for await (const message of converse({ workplace, program, options, runOptions, steering, say }, prompt)) {
+      end = message.type !== 'result' ? 'left' : message.is_error ? 'failed' : 'succeeded';
+      yield message;
+    }
+  } finally {
+    program.end(end);
+    if (end === 'left') say(`session ${session} is left as it is: options.resume goes on with it`);
+    await workplace.close();
+  }
+}
+
+async function* converse(running: Running, prompt: QueryPrompt): AsyncGenerator<SDKMessage, void> {
+  const { workplace, program, options, steering, say } = running;
+  const { sessions, store, temporal } = workplace;
+  const session = workplace.session as SessionId;
+  const answers = answerApprovals(sessions, approvalBy(options.canUseTool, say));
+  const failed = AbortSignal.any([workplace.failed, answers.failed]);
+  const before = program.isKnown ? 0 : await runsBefore(running);
+  steering.interrupt = () => sessions.interrupt(session);
+  const stopped = onceAborted(options.abortController?.signal, () => sessions.interrupt(session));
+  const sender = sendMessages(running, prompt);
+  const conversation = talk(
+    {
+      session,
+      sessions,
+      reader: transcriptReader(store),
+      program,
+      before,
+      partial: options.includePartialMessages ?? false,
+      headNow: () => headOf(temporal.client, session),
+      failed,
+      // Nobody is asked by a program that cannot answer: its session's mode sees to that.
+      onApproval: (event) => options.canUseTool && answers.hear(event),
+      say,
+    },
+    sender.sent,
+  );
+  try {
+    for await (const item of sender.messages) {
+      if ('error' in item) throw item.error;
+      yield* conversation.answer(item.id);
+    }
+  } finally {
+    steering.interrupt = () => Promise.resolve();
+    await stopped();
+    for (const problem of await answers.stop()) say(problem);
+  }
+}
+
+/** Runs of a session that is not of this query's making: what they said is not told. */
+async function runsBefore({ workplace, options }: Running): Promise<number> {
+  if (options.resume === undefined && options.sessionId === undefined) return 0;
+  try {
+    return (await workplace.sessions.describe(workplace.session)).last?.run ?? 0;
+  } catch (error) {
+    if (!(error instanceof ClientProblem) || error.kind !== 'no_session' || options.resume !== undefined) throw error;
+    return 0;
+  }
+}

@@ -1,0 +1,84 @@
+// Sends what a program gives to its session, as it comes, each message under an id that is the same when it is sent again.
+import { mailbox } from '../async.ts';
+import type { Workplace } from '../connect/workplace.ts';
+import type { Prompt, PromptBlock } from '../sessions/prompt.ts';
+import type { MessageId } from '../../workflows/contract/ids.ts';
+import type { OptionChanges } from '../../workflows/contract/session.ts';
+import type { Options } from './options.ts';
+import type { ProgramQuery } from './program.ts';
+import type { SDKUserMessage } from './shapes.ts';
+
+export type Steering = {
+  /** Options for the next message. */
+  changes: OptionChanges;
+  interrupt: () => Promise<void>;
+  /** Null before the session is open. */
+  add: ((stream: AsyncIterable<SDKUserMessage>) => Promise<void>) | null;
+};
+
+export type Running = {
+  readonly workplace: Workplace;
+  readonly program: ProgramQuery;
+  readonly options: Options;
+  readonly runOptions: OptionChanges & { readonly cwd: string };
+  readonly steering: Steering;
+  readonly say: (line: string) => void;
+};
+
+export type QueryPrompt = string | AsyncIterable<SDKUserMessage>;
+
+type Sender = {
+  readonly messages: AsyncIterable<{ readonly id: MessageId } | { readonly error: unknown }>;
+  readonly sent: ReadonlySet<MessageId>;
+};
+
+/** Hands on each id once its message is durable. */
+export function sendMessages(running: Running, prompt: QueryPrompt): Sender {
+  const box = mailbox<{ readonly id: MessageId } | { readonly error: unknown }>();
+  const sent = new Set<MessageId>();
+  let reading = 0;
+  const one = async (content: Prompt, given: Pick<SDKUserMessage, 'uuid' | 'priority'> = {}): Promise<void> => {
+    const id = (given.uuid as MessageId | undefined) ?? running.program.messageId(JSON.stringify(content));
+    const isFirst = sent.size === 0;
+    sent.add(id);
+    await send(running, content, id, { isFirst, now: given.priority === 'now' });
+    box.push({ id });
+  };
+  const all = async (stream: AsyncIterable<SDKUserMessage>): Promise<void> => {
+    reading += 1;
+    try {
+      for await (const message of stream) await one(contentOf(message), message);
+    } finally {
+      reading -= 1;
+    }
+  };
+  const ended = (): void => {
+    if (reading === 0) box.close();
+  };
+  running.steering.add = (stream) => all(stream).finally(ended);
+  const first = typeof prompt === 'string' ? one(prompt) : all(prompt);
+  first.catch((error: unknown) => box.push({ error })).finally(ended);
+  return { messages: box, sent };
+}
+
+async function send(
+  { workplace, options, runOptions, steering }: Running,
+  content: Prompt,
+  messageId: MessageId,
+  { isFirst, now }: { readonly isFirst: boolean; readonly now: boolean },
+): Promise<void> {
+  const { sessions, session, workers } = workplace;
+  const changes = steering.changes;
+  steering.changes = {};
+  const { resume, sessionId } = options;
+  // One of its own gets the options with its beginning, and one that is open with the message.
+  const where = resume === undefined && sessionId === undefined ? { newId: session } : { session };
+  if (isFirst) await sessions.start(content, { ...runOptions, ...changes, ...where, messageId, workers });
+  else await sessions.send(session, content, { messageId, options: changes, ...(now ? { now } : {}) });
+}
+
+function contentOf({ message }: SDKUserMessage): Prompt {
+  const { content } = message;
+  // Blocks of other kinds are refused in words where the prompt is read.
+  return typeof content === 'string' ? content : (content as readonly PromptBlock[]);
+}

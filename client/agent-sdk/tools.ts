@@ -1,0 +1,85 @@
+// Tools of the program: `tool()` and `createSdkMcpServer()` as such programs write them, and what they are in a worker's configuration.
+import { z } from 'zod';
+import { defineTool, type Tool, type ToolContext } from '../../activities/tools/tool.ts';
+
+type Shape = Readonly<Record<string, z.ZodType>>;
+
+/** Texts are what the model reads. Of anything else it reads that it was there. */
+export type CallToolResult = {
+  readonly content: readonly { readonly type: string; readonly text?: string; readonly [key: string]: unknown }[];
+  readonly isError?: boolean;
+  readonly [key: string]: unknown;
+};
+
+/** `readOnlyHint`: runs without asking, beside others. It, or `idempotentHint`: runs again when its result was lost. */
+export type ToolAnnotations = {
+  readonly readOnlyHint?: boolean;
+  readonly idempotentHint?: boolean;
+  readonly destructiveHint?: boolean;
+  readonly openWorldHint?: boolean;
+  readonly title?: string;
+};
+
+/** `idempotencyKey`: unique to this call for ever, the same when it is run again. */
+export type ToolExtra = { readonly signal: AbortSignal; readonly idempotencyKey: string };
+
+export type SdkMcpToolDefinition = {
+  readonly name: string;
+  readonly description: string;
+  readonly inputSchema: Shape;
+  readonly handler: (args: never, extra: ToolExtra) => Promise<CallToolResult>;
+  readonly annotations?: ToolAnnotations;
+};
+
+export type McpSdkServerConfig = {
+  readonly type: 'sdk';
+  readonly name: string;
+  readonly version?: string;
+  readonly tools: readonly SdkMcpToolDefinition[];
+};
+
+/** A tool of the program. Give `createSdkMcpServer()` a list of them. */
+export function tool<Fields extends Shape>(
+  name: string,
+  description: string,
+  inputSchema: Fields,
+  handler: (args: z.infer<z.ZodObject<Fields>>, extra: ToolExtra) => Promise<CallToolResult>,
+  extras: { readonly annotations?: ToolAnnotations } = {},
+): SdkMcpToolDefinition {
+  return { name, description, inputSchema, handler, ...extras };
+}
+
+/** Its tools run in this process: `mcp__NAME__TOOL` is the tool's name for the model, rules and callbacks. */
+export function createSdkMcpServer(server: {
+  readonly name: string;
+  readonly version?: string;
+  readonly tools?: readonly SdkMcpToolDefinition[];
+}): McpSdkServerConfig {
+  return { type: 'sdk', tools: [], ...server };
+}
+
+export function toolsOf(servers: Readonly<Record<string, McpSdkServerConfig>>): readonly Tool[] {
+  return Object.entries(servers).flatMap(([server, { tools }]) => tools.map((each) => workerTool(server, each)));
+}
+
+function workerTool(
+  server: string,
+  { name, description, inputSchema, handler, annotations = {} }: SdkMcpToolDefinition,
+): Tool {
+  const { readOnlyHint = false, idempotentHint = readOnlyHint } = annotations;
+  return defineTool({
+    name: `mcp__${server}__${name}`,
+    description,
+    inputSchema: z.object(inputSchema),
+    risk: readOnlyHint ? 'read' : 'external',
+    recovery: idempotentHint ? 'rerun' : 'report',
+    call: async (input, { signal, idempotencyKey }: ToolContext) => {
+      const { content, isError = false } = await handler(input as never, { signal, idempotencyKey });
+      return { content: content.map(textOf).join('\n'), isError };
+    },
+  });
+}
+
+function textOf({ type, text }: CallToolResult['content'][number]): string {
+  return type === 'text' && text !== undefined ? text : `(${type}: only texts reach the model here)`;
+}

@@ -1,0 +1,54 @@
+// Options of programs for in-process agents, and when such a program is over.
+import { expect, test } from 'vitest';
+import { translated } from '../../../client/agent-sdk/options.ts';
+import { isOver } from '../../../client/agent-sdk/program.ts';
+
+test('an option that guards, or is not known, is refused by name, and one that nothing relies on is passed over aloud (Q7)', () => {
+  const said: string[] = [];
+  const given = (options: object) => translated(options, (line) => said.push(line));
+  expect(() => given({ sandbox: {} })).toThrow(/^the option "sandbox" of query\(\) is refused: commands are held/);
+  expect(() => given({ continue: true })).toThrow(/"continue" of query\(\) is refused: give the id of the session/);
+  expect(() => given({ agents: { helper: {} } })).toThrow(/"agents" .* there are no subagents yet$/);
+  expect(() => given({ alowedTools: ['Bash'] })).toThrow(/"alowedTools" .* it is none that is known here/);
+  expect(() => given({ mcpServers: { git: { command: 'git-server' } } })).toThrow(/^the MCP server "git" is refused/);
+  expect(() => given({ permissionMode: 'ask' })).toThrow(/^permission mode "ask" is none of default/);
+  expect(said).toEqual([]);
+  given({ settingSources: ['project'], forkSession: false, agents: undefined, betas: [] });
+  expect(said).toEqual([expect.stringMatching(/^the option settingSources is passed over: files of a workspace/)]);
+});
+
+test('options become ours: names of built-in tools, rules, modes, limits (Q7)', () => {
+  const { run } = translated(
+    {
+      cwd: '/w',
+      tools: ['Read', 'Bash'],
+      allowedTools: ['Bash(npm test:*)', 'mcp__shop__order'],
+      disallowedTools: ['Write'],
+      fallbackModel: 'a, b',
+      systemPrompt: { type: 'preset', preset: 'any', append: 'Be brief.' },
+      maxTurns: 3,
+    },
+    () => undefined,
+  );
+  expect(run).toEqual({
+    cwd: '/w',
+    tools: ['read', 'bash'],
+    permissions: { allow: ['bash(npm test:*)', 'mcp__shop__order'], deny: ['write'] },
+    fallbackModels: ['a', 'b'],
+    appendSystemPrompt: 'Be brief.',
+    maxTurns: 3,
+    permissionMode: 'dontAsk',
+  });
+});
+
+test.each([
+  [['succeeded'], 0, true],
+  [['left'], 0, true],
+  [['open'], 0, false],
+  [['succeeded'], 1, false],
+  [['left'], 1, false],
+  [['succeeded', 'failed'], 1, true],
+  [['failed', 'left'], 1, false],
+] as const)('a program whose queries are %j at exit status %d is over: %s (Q9)', (ends, status, expected) => {
+  expect(isOver(new Set(ends), status)).toBe(expected);
+});
