@@ -1,7 +1,7 @@
 // The typed client: everything a program or a person does with sessions. It needs a server, never a worker.
 import type { Client } from '@temporalio/client';
 import type { Hash, SessionId } from '../workflows/contract/ids.ts';
-import { SIGNALS, UPDATES, WORKFLOW_TYPE, type SignalOnce } from '../workflows/contract/session.ts';
+import { SIGNALS, UPDATES, type SignalOnce } from '../workflows/contract/session.ts';
 import { createLimit } from '../activities/async.ts';
 import { type Abortable, untilAborted } from './async.ts';
 import { approve, type DecidePorts, deny, type WaitingApproval } from './sessions/decide.ts';
@@ -23,13 +23,13 @@ import {
 import { messageOf, newMessageId, cancel, closedProblem, signal } from './sessions/send.ts';
 import { patience, persist } from './sessions/persist.ts';
 import { examineDamage } from './sessions/repair.ts';
-import { checkedId, sessionInfo, type SessionInfo } from './sessions/info.ts';
+import { checkedId } from './sessions/info.ts';
+import { countSessions, listSessions, pageOfSessions } from './sessions/find/list-sessions.ts';
 import { snip } from './sessions/snip.ts';
 import { seenHosts, seenPhases } from './sessions/worker-polls.ts';
 import { setOptions, topUp } from './sessions/steer.ts';
 
 const LOOK_MS = 1_000;
-const QUERY = `WorkflowType = '${WORKFLOW_TYPE}' AND ExecutionStatus`;
 
 /** Throws ClientProblem for an option that is not known, as every method does; SetupProblem for a data folder that cannot be used. */
 export function createClient(given: CreateClient): PerdureClient {
@@ -54,6 +54,7 @@ export function createClient(given: CreateClient): PerdureClient {
   const { wait, each } = waits(temporal);
   const seen = seenPhases(temporal);
   const hosted = seenHosts(temporal);
+  const finder = { ...options, seen };
   return {
     start: (task, start = {}) => wait('start()', start, known.start, () => startSession(options, task, start)),
     send: (id, text, sent = {}) =>
@@ -79,7 +80,7 @@ export function createClient(given: CreateClient): PerdureClient {
       }),
     approvals: (id, waiting) =>
       wait('approvals()', waiting, known.wait, async () => {
-        const sessions = id === undefined ? list(temporal, `${QUERY} = 'Running'`) : [await look(checkedId(id))];
+        const sessions = id === undefined ? listSessions(finder, { open: true }) : [await look(checkedId(id))];
         const found: WaitingApproval[] = [];
         for await (const { session, status, approvals = [] } of sessions)
           for (const pending of status === 'open' ? approvals : []) found.push(await reader.waiting(session, pending));
@@ -109,11 +110,10 @@ export function createClient(given: CreateClient): PerdureClient {
       }),
     list: (which = {}) => {
       refuseUnknown('list()', which, known.list);
-      const query = `${QUERY} ${which.open ? "= 'Running'" : "!= 'ContinuedAsNew'"}`;
-      return each(which, async function* () {
-        for await (const info of list(temporal, query)) yield seen(info);
-      });
+      return each(which, () => listSessions(finder, which));
     },
+    page: (which = {}) => wait('page()', which, known.page, () => pageOfSessions(finder, which)),
+    counts: (which = {}) => wait('counts()', which, known.list, () => countSessions(finder, which)),
     describe: (id, waiting) => wait('describe()', waiting, known.wait, async () => seen(await look(checkedId(id)))),
     follow: (id, followed) => {
       refuseUnknown('follow()', followed, known.follow);
@@ -183,10 +183,6 @@ function decidePorts(options: ClientOptions, look: DecidePorts['look']): DecideP
         return update({ temporal, session, name, arg, taskQueue, configuration });
       }),
   };
-}
-
-async function* list(temporal: Client, query: string): AsyncIterable<SessionInfo> {
-  for await (const execution of temporal.workflow.list({ query })) yield sessionInfo(execution);
 }
 
 function withPorts({ env = process.env, ...given }: CreateClient): ClientOptions {

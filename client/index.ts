@@ -1,7 +1,7 @@
 // The exports of `perdure`: `query()` runs a prompt, the typed client works with durable sessions.
 import '../activities/process/supported.ts';
 export { createClient } from './client.ts';
-export type { ListOptions, PerdureClient, TranscriptEntry, TranscriptOptions } from './perdure-client.ts';
+export type { PerdureClient, TranscriptEntry, TranscriptOptions } from './perdure-client.ts';
 export type { Abortable } from './async.ts';
 export type { CreateClient, LiveEvents, SendOptions, Sent, StartOptions } from './sessions/start.ts';
 export type { Followed, FollowOptions } from './follow/follow.ts';
@@ -40,4 +40,6 @@ export { SetupProblem } from '../worker/setup-problem.ts';
 export type { Damage } from './sessions/repair.ts';
 export type { Snipped } from './sessions/snip.ts';
 export type { RunOutcome } from './sessions/outcome.ts';
+export type { ListOptions, PageOptions, SessionCounts, SessionPage } from './sessions/find/list-sessions.ts';
+export { FilterProblem } from './sessions/find/parse-filter.ts';
 export type { SeenPhase, SessionDescription, SessionInfo, SessionStatus } from './sessions/info.ts';

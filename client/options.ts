@@ -4,8 +4,9 @@ import type { ApproveOptions, DenyOptions } from './sessions/decide.ts';
 import type { FollowOptions } from './follow/follow.ts';
 import type { Abortable } from './async.ts';
 import type { TopUp } from '../workflows/contract/session.ts';
-import type { ListOptions, TranscriptOptions } from './perdure-client.ts';
+import type { TranscriptOptions } from './perdure-client.ts';
 import { ClientProblem } from './problem.ts';
+import type { ListOptions, PageOptions } from './sessions/find/list-sessions.ts';
 import type { CreateClient, StartOptions, SendOptions } from './sessions/start.ts';
 
 /** Every key of a type, and only those. */
@@ -76,7 +77,8 @@ const startKeys: KeysOf<StartOptions> = {
 const sendKeys: KeysOf<SendOptions> = { now: true, messageId: true, options: true, signal: true };
 const approveKeys: KeysOf<ApproveOptions> = { input: true, signal: true };
 const denyKeys: KeysOf<DenyOptions> = { interrupt: true, signal: true };
-const listKeys: KeysOf<ListOptions> = { open: true, signal: true };
+const listKeys: KeysOf<ListOptions> = { open: true, filter: true, signal: true };
+const pageKeys: KeysOf<PageOptions> = { ...listKeys, size: true, after: true };
 const transcriptKeys: KeysOf<TranscriptOptions> = { from: true, signal: true };
 const topUpKeys: KeysOf<TopUp> = { maxTurns: true, maxBudgetUsd: true, maxTokens: true, timeoutMs: true };
 const waitKeys: KeysOf<Abortable> = { signal: true };
@@ -97,6 +99,7 @@ export const known = {
   approve: approveKeys,
   deny: denyKeys,
   list: listKeys,
+  page: pageKeys,
   transcript: transcriptKeys,
   topUp: topUpKeys,
   setOptions: RUN_OPTIONS,

@@ -4,15 +4,13 @@ import type { OptionChanges, PendingApproval, TopUp } from '../workflows/contrac
 import type { Abortable } from './async.ts';
 import type { Followed, FollowOptions } from './follow/follow.ts';
 import type { ApproveOptions, DenyOptions, WaitingApproval } from './sessions/decide.ts';
+import type { ListOptions, PageOptions, SessionCounts, SessionPage } from './sessions/find/list-sessions.ts';
 import type { SessionDescription, SessionInfo } from './sessions/info.ts';
 import type { Prompt } from './sessions/prompt.ts';
 import type { RunOutcome } from './sessions/outcome.ts';
 import type { Damage } from './sessions/repair.ts';
 import type { Snipped } from './sessions/snip.ts';
 import type { SendOptions, Sent, StartOptions } from './sessions/start.ts';
-
-/** `open`: only those that are not closed. */
-export type ListOptions = Abortable & { readonly open?: boolean };
 
 /** `from`: the position of the first entry that is wanted; absent: 0. */
 export type TranscriptOptions = Abortable & { readonly from?: number };
@@ -50,8 +48,12 @@ export type PerdureClient = {
   damage(session: string, options?: Abortable): Promise<Damage>;
   /** It goes on from the last whole step; what is lost is told in its transcript. It must be idle, and a worker has to run. */
   repair(session: string, options?: Abortable): Promise<Damage>;
-  /** Newest first. */
+  /** Newest first, or as the filter says (docs/finding.md). */
   list(which?: ListOptions): AsyncIterable<SessionInfo>;
+  /** The same, a page at a time; `next` of one is `after` of the next. */
+  page(which?: PageOptions): Promise<SessionPage>;
+  /** How many there are of each phase. */
+  counts(which?: ListOptions): Promise<SessionCounts>;
   describe(session: string, options?: Abortable): Promise<SessionDescription>;
   /** Events as they come, then the run's result. */
   follow(session: string, options?: FollowOptions): AsyncIterable<Followed>;

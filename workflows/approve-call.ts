@@ -100,7 +100,7 @@ function approvalOf(
 ): PendingApproval {
   if (head === null) throw new Error('a call without a stored reply');
   const name = `${session.facts.now.runs}.${iteration}.${index}`;
-  const asked = { ...ask, head, index };
+  const asked = { ...ask, head, index, askedAt: before?.askedAt ?? Date.now() };
   // The same question again, for the edited input would not do: a late answer to the first is none to this one.
   if (before?.inputHash === ask.inputHash)
     return { ...asked, call: nextQuestion(before.call), deadline: before.deadline };

@@ -4,15 +4,17 @@ import {
   CancellationScope,
   condition,
   isCancellation,
+  patched,
   upsertMemo,
   upsertSearchAttributes,
 } from '@temporalio/workflow';
-import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
+import { defineSearchAttributeKey, type SearchAttributeUpdatePair } from '@temporalio/common';
 import type { Activities, AfterStop, BatchSummary } from './contract/activities.ts';
 import type { Hash } from './contract/ids.ts';
 import { addSpend, noSpend, type Spend } from './contract/loop.ts';
 import type { PendingSummary } from './machine/state.ts';
-import { MEMO_KEY, PHASE_ATTRIBUTE, type SessionMemo } from './contract/session.ts';
+import { MEMO_KEY, type SessionInput, type SessionMemo } from './contract/session.ts';
+import { ATTRIBUTES, type AttributeKey, type AttributeValues, attributeValues } from './contract/visibility.ts';
 
 type Summary = { readonly iteration: number; readonly scope: CancellationScope; result: BatchSummary | null };
 
@@ -100,25 +102,27 @@ function onlyFailures(error: unknown): void {
   if (!isCancellation(error) && !(error instanceof ActivityFailure)) throw error;
 }
 
-// The face of a session from outside, with no worker alive: its memo, and its phase as a search attribute. Written once an
+// The face of a session from outside, with no worker alive: its memo and its search attributes. Written once an
 // activation has settled, and only when it differs: a hundred calls that begin to wait together change it once.
 
-const phaseKey = defineSearchAttributeKey(PHASE_ATTRIBUTE, SearchAttributeType.KEYWORD);
+/** Sessions of 0.1.0 told their phase alone: what is scheduled when must stay as it was in histories of theirs. */
+const WITH_FACTS = 'perdure-facts';
 
 export class Told {
-  private readonly memo: () => SessionMemo;
-  private readonly visibility: boolean;
+  /** The memo has the session's numbers, and the attributes are all of them (O1). */
+  readonly withFacts = patched(WITH_FACTS);
+  private readonly memo: (withFacts: boolean) => SessionMemo;
+  private readonly input: SessionInput;
   /** Changes so far, and how many of them were looked at. */
   private changes = 0;
   private seen = 0;
   /** As it was written last. */
   private written = '';
-  private phase: SessionMemo['phase'] | null = null;
+  private values: Partial<AttributeValues> = {};
 
-  /** `visibility`: the server has the search attribute. */
-  constructor(memo: () => SessionMemo, visibility: boolean) {
+  constructor(memo: (withFacts: boolean) => SessionMemo, input: SessionInput) {
     this.memo = memo;
-    this.visibility = visibility;
+    this.input = input;
     void CancellationScope.nonCancellable(() => this.tellChanges());
   }
 
@@ -129,13 +133,21 @@ export class Told {
   /** Before the workflow ends: nothing settles after its last command. */
   tell(): void {
     this.seen = this.changes;
-    const memo = this.memo();
+    const memo = this.memo(this.withFacts);
     const now = JSON.stringify(memo);
     if (now === this.written) return;
     this.written = now;
     upsertMemo({ [MEMO_KEY]: memo });
-    if (memo.phase !== this.phase && this.visibility) upsertSearchAttributes([{ key: phaseKey, value: memo.phase }]);
-    this.phase = memo.phase;
+    if (this.input.visibility) this.tellAttributes(memo);
+  }
+
+  /** Those alone that have changed since they were told. */
+  private tellAttributes(memo: SessionMemo): void {
+    const all = attributeValues(memo, this.input.sealed === true);
+    const values = this.withFacts && this.input.attributes ? all : { phase: all.phase };
+    const pairs = attributePairs(values, this.values);
+    if (pairs.length > 0) upsertSearchAttributes([...pairs]);
+    this.values = values;
   }
 
   /** One change wakes others, who change more: it is told when a whole round of conditions has changed nothing. */
@@ -156,4 +168,18 @@ export class Told {
 function nextRound(): Promise<void> {
   let looks = 0;
   return condition(() => (looks += 1) > 1);
+}
+
+/** Those of `values` that differ from `told`. */
+function attributePairs(
+  values: Partial<AttributeValues>,
+  told: Partial<AttributeValues>,
+): readonly SearchAttributeUpdatePair[] {
+  const before = new Map(Object.entries(told));
+  return Object.entries(values)
+    .filter(([key, value]) => JSON.stringify(value) !== JSON.stringify(before.get(key)))
+    .map(([key, value]) => {
+      const { name, type } = ATTRIBUTES[key as AttributeKey];
+      return { key: defineSearchAttributeKey(name, type), value } as SearchAttributeUpdatePair;
+    });
 }

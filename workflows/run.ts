@@ -44,11 +44,12 @@ export async function openAndRun(session: Session): Promise<void> {
   }
   facts.openRun(opened.place ?? null, opened.host ?? null);
   if (opened.host) session.told.change();
-  const { config, rules } = opened;
+  const { config, rules, models } = opened;
   const begun = { kind: 'run_started', run: runs, config, at: startedAt } as const;
   const state = initialState(head, [...loss, begun, ...users], context);
   const deadline = rules.timeoutMs === null ? null : startedAt + rules.timeoutMs;
-  await run(session, { snapshot: { config, rules }, state, messages: ids, startedAt, deadline, ...heldByNothing });
+  const snapshot = { config, rules, ...(models === undefined ? {} : { models }) };
+  await run(session, { snapshot, state, messages: ids, startedAt, deadline, ...heldByNothing });
 }
 
 /** `failed`: the opening itself, not what it was asked for. `stopped`: while its host was waited for. */
@@ -103,6 +104,7 @@ async function openStoppable(session: Session, input: OpenRun): Promise<RunOpene
 /** From `carry` on, to the end of the run. */
 export async function run(session: Session, carry: RunCarry): Promise<void> {
   const { startedAt } = carry;
+  session.knowModels(carry.snapshot.models);
   if (carry.parkedUntil === null) session.enter('running');
   let messages: readonly MessageId[] = carry.messages;
   const clock = new RunClock(carry.deadline, () => session.stop('timeout'));
@@ -168,7 +170,9 @@ async function finish(
   const all: readonly Append[] = [...state.pending, ...append, { kind: 'run_ended', ended }];
   const head = await commitEntries(session, state.head, all);
   const last: RunSummary = { ...summary, head };
-  session.facts.endRun({ head, last, context: { contextTokens: usedTokens(state, 0), staged: state.staged } });
+  const model = session.run?.models?.[state.modelPosition];
+  const spent = { turns: state.turn, spend: state.spend, ...(model === undefined ? {} : { model }) };
+  session.facts.endRun({ head, last, spent, context: { contextTokens: usedTokens(state, 0), staged: state.staged } });
   session.endRun();
 }
 

@@ -1,6 +1,6 @@
 // All a session is between two workflow tasks, and the part of it that travels through continue-as-new (L4).
 import { type Hash, isHash, type MessageId } from './contract/ids.ts';
-import type { RunSnapshot } from './contract/loop.ts';
+import { addSpend, type RunSnapshot } from './contract/loop.ts';
 import { sizeProblem, withChanges } from './contract/options-problem.ts';
 import {
   LONGEST_LOSS,
@@ -17,6 +17,7 @@ import type { OpenDelegation } from './delegated/delegations.ts';
 import type { InboxSnapshot } from './inbox.ts';
 import type { Append, Call, Place } from './contract/activities.ts';
 import type { CallResult } from './machine/events.ts';
+import { nothingSpent, type Spent } from './session-facts.ts';
 import { noContext, type ContextFacts, type RunState } from './machine/state.ts';
 
 /** Set by the handover only: where the session is taken up again. */
@@ -49,6 +50,8 @@ export type Carry = {
   readonly snips: readonly number[];
   /** The loss that a repair left, told with the next run. */
   readonly lost?: string | null;
+  /** Of the runs that have ended; absent where an earlier release carried it. */
+  readonly spent?: Spent;
   readonly run: RunCarry | null;
 };
 
@@ -101,7 +104,7 @@ export function firstCarry(input: SessionInput, chain: string): Carry {
 /** Everything a session carries besides its inbox and its run. */
 export type CarriedFacts = Readonly<Omit<Carry, 'inbox' | 'run'>>;
 
-type AnsweredRun = Pick<CarriedFacts, 'head' | 'last' | 'context'>;
+type AnsweredRun = Pick<CarriedFacts, 'head' | 'last' | 'context'> & { readonly spent: Spent };
 
 /** The facts of a session: each change has a name here, and nothing else makes one. */
 export class Facts {
@@ -143,8 +146,11 @@ export class Facts {
     this.set(kind === 'refused' ? { options: accepted, accepted: null, refused: null } : { accepted });
   }
 
-  endRun({ head, last, context }: AnsweredRun): void {
-    this.set({ head, last, context });
+  endRun({ spent: run, ...answered }: AnsweredRun): void {
+    const { spent = nothingSpent } = this.carried;
+    const model = run.model ?? spent.model;
+    const together = { turns: spent.turns + run.turns, spend: addSpend(spent.spend, run.spend) };
+    this.set({ ...answered, spent: { ...together, ...(model === undefined ? {} : { model }) } });
   }
 
   close(head: Hash | null): void {

@@ -11,7 +11,6 @@ import type { SessionId } from './contract/ids.ts';
 import type { StopCause } from './contract/loop.ts';
 import { sizeProblem } from './contract/options-problem.ts';
 import {
-  LISTED_APPROVALS,
   QUERIES,
   SIGNALS,
   type Phase,
@@ -30,10 +29,11 @@ import { Delegations } from './delegated/delegations.ts';
 import { createPorts } from './ports.ts';
 import { carriable, Inbox, isMessage, isSignalOnce, isSnip } from './inbox.ts';
 import type { RunState } from './machine/state.ts';
+import { memoOf } from './session-facts.ts';
 import { Facts, type Carry, type ResumedInput, type ToolsCarry } from './session-state.ts';
 
-/** The run in progress, as others see it. `tools`: calls that were open at a handover, until they are taken up. */
-type LiveRun = { state: RunState; tools: ToolsCarry | null; parkedUntil: number | null };
+/** The run in progress. `tools`: calls that were open at a handover, until they are taken up. `models`: their names, once it has opened. */
+type LiveRun = { state: RunState; tools: ToolsCarry | null; parkedUntil: number | null; models?: readonly string[] };
 
 export class Session {
   readonly id = workflowInfo().workflowId as SessionId;
@@ -80,7 +80,7 @@ export class Session {
     }
     this.approvals = new Approvals(carry.run?.tools?.approvals ?? []);
     this.delegations = new Delegations(carry.run?.tools?.delegated ?? []);
-    this.told = new Told(() => this.memo(), input.visibility);
+    this.told = new Told((withFacts) => this.memo(withFacts), input);
     this.approvals.listen(() => this.told.change());
     // One handler for all: with one each, signals that arrive together would be delivered by name instead of in order.
     setDefaultSignalHandler((name, value) => this.receive(name, value));
@@ -146,6 +146,12 @@ export class Session {
     this.scope = this.root.consideredCancelled ? this.root : new CancellationScope();
   }
 
+  /** The run has opened, or is taken up again: a model that nobody chose is known. */
+  knowModels(models: readonly string[] = []): void {
+    if (this.live) this.live.models = models;
+    if (this.told.withFacts) this.told.change();
+  }
+
   /** The run has come to this state. */
   reach(state: RunState): void {
     if (this.live) this.live.state = state;
@@ -187,21 +193,9 @@ export class Session {
     this.told.change();
   }
 
-  private memo(): SessionMemo {
-    const { head, options, runs, last, host } = this.facts.now;
-    const approvals = this.approvals.pending.slice(0, LISTED_APPROVALS);
-    const parkedUntil = this.run?.parkedUntil ?? null;
-    return {
-      phase: this.phase ?? 'running',
-      head,
-      cwd: options.cwd,
-      title: this.input.title,
-      runs,
-      last,
-      ...(approvals.length > 0 ? { approvals } : {}),
-      ...(parkedUntil === null ? {} : { parkedUntil }),
-      ...(host ? { host } : {}),
-    };
+  private memo(withFacts: boolean): SessionMemo {
+    const { input, phase, live, approvals } = this;
+    return memoOf(this.facts.now, { title: input.title, phase, run: live, pending: approvals.pending }, withFacts);
   }
 
   /** Any Temporal client can signal: what is no message of ours is passed over, for nobody could answer it. */

@@ -57,7 +57,15 @@ export function openRun(deps: Deps): (attempt: Attempt, input: OpenRun) => Promi
     await announceRun(deps, attempt, step, config, started);
     deps.attachments.prefetch(config);
     const { host } = deps;
-    return { kind: 'opened', config: hash, rules: config.rules, place: cwd.place, ...(host && { host }) };
+    const names = models.map(({ name }) => name);
+    return {
+      kind: 'opened',
+      config: hash,
+      rules: config.rules,
+      models: names,
+      place: cwd.place,
+      ...(host && { host }),
+    };
   };
 }
 

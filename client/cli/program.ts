@@ -19,6 +19,7 @@ import { listCommand } from './commands/list.ts';
 import { runCommand } from './commands/run.ts';
 import { scriptedModelCommand } from './commands/scripted-model.ts';
 import { sendCommand } from './commands/send.ts';
+import { setupCommand } from './commands/setup.ts';
 import { showCommand } from './commands/show.ts';
 import { startCommand } from './commands/start.ts';
 import { startHereCommand } from './commands/start-here.ts';
@@ -45,6 +46,7 @@ const commands = [
   showCommand,
   repairCommand,
   doctorCommand,
+  setupCommand,
   scriptedModelCommand,
   startHereCommand,
 ];

@@ -9,6 +9,7 @@ import { UsageError } from './errors.ts';
 import { type JsonSchema, schemaProblem } from '../../activities/schema/json-schema.ts';
 import { readNamedFile, whyUnread } from '../../worker/config/read-named-file.ts';
 import { oneLine } from '../paint.ts';
+import { added, isNone, NONE, tagsOf } from './repeatable.ts';
 
 export type RunFlags = {
   readonly cwd?: string;
@@ -32,16 +33,14 @@ export type RunFlags = {
   readonly outputSchema?: string;
   readonly approvalTimeout?: string;
   readonly wrapUp?: boolean;
+  readonly tag?: readonly string[];
 };
-
-/** As a value it takes back what was given for the session. */
-const NONE = 'none';
 
 const HELP = `
 These options also hold for the session's later prompts. The value "${NONE}" returns one to the worker's own setting. It does not work for
 --cwd and --session; --no-wrap-up turns --wrap-up off.
 Rules are replaced together: "--allow ${NONE}", "--deny ${NONE}" and "--ask ${NONE}" each remove all rules of all three kinds that are not
-given in the same command.`;
+given in the same command. Tags are replaced together, too.`;
 
 export function addRunOptions(command: Command): Command {
   return command
@@ -78,11 +77,10 @@ export function addRunOptions(command: Command): Command {
       'ask before matching calls, even if another rule allows them; not with mode bypass; repeatable',
       added,
     )
+    .option('--tag <name=value>', 'a label by which lists find the session, such as team=web; repeatable', added)
     .option('--approval-timeout <time>', 'deny a call after it waited this long for a decision')
     .addHelpText('after', HELP);
 }
-
-const added = (rule: string, before: readonly string[] = []): readonly string[] => [...before, rule];
 
 /** Only what was given; null is what is taken back. Throws UsageError. */
 export function runOptions(flags: RunFlags, base: () => string): OptionChanges & { readonly session?: string } {
@@ -98,6 +96,7 @@ export function runOptions(flags: RunFlags, base: () => string): OptionChanges &
     ...change('permissionMode', flags.permissionMode, (text) => text as PermissionMode),
     ...rulesOf(flags),
     ...limitsOf(flags),
+    ...tagsOf(flags.tag),
     ...change('outputSchema', flags.outputSchema, (file) => readSchema(resolve(base(), file))),
   };
   const given = withChanges<Partial<RunOptions>>({}, changes);
@@ -123,13 +122,6 @@ function namesIn(list: string): readonly string[] {
 function fallbacksOf({ fallbackModel }: RunFlags): OptionChanges {
   if (fallbackModel === undefined) return {};
   return { fallbackModels: isNone('--fallback-model', fallbackModel) ? null : fallbackModel };
-}
-
-/** Beside others it would be a model, or a rule, of that name. Throws UsageError. */
-function isNone(flag: string, list: readonly string[]): boolean {
-  if (!list.includes(NONE)) return false;
-  if (list.every((item) => item === NONE)) return true;
-  throw new UsageError(`${flag} ${NONE} removes all values, but others are given with it: leave one of them out`);
 }
 
 /** Replaced all together: with no rule left, none is given. */

@@ -2,7 +2,7 @@
 import { type Paint, oneLine } from '../paint.ts';
 import type { WaitingApproval } from '../sessions/decide.ts';
 import { approvalWhat, approvalWhy } from './approval-text.ts';
-import { moment, shortAge } from '../units.ts';
+import { moment, money, shortAge } from '../units.ts';
 import { phaseText, type SessionInfo } from '../sessions/info.ts';
 import { reasonText } from './words.ts';
 
@@ -35,7 +35,7 @@ export function approvalsTable(paint: Paint, approvals: readonly WaitingApproval
 
 // Sessions as a table: id, phase, runs, how the last one ended, age, title.
 
-const SESSION_HEADINGS = ['SESSION', 'PHASE', 'RUNS', 'LAST', 'AGE', 'TITLE'] as const;
+const SESSION_HEADINGS = ['SESSION', 'PHASE', 'RUNS', 'TURNS', 'COST', 'LAST', 'AGE', 'TITLE'] as const;
 
 /** `now` in milliseconds since the epoch. Ends with a line break. */
 export function sessionTable(paint: Paint, sessions: readonly SessionInfo[], now: number): string {
@@ -43,6 +43,8 @@ export function sessionTable(paint: Paint, sessions: readonly SessionInfo[], now
     oneLine(session.session, 200),
     phaseText(session),
     String(session.runs),
+    session.facts ? String(session.facts.turns) : '-',
+    session.facts ? money(session.facts.cents === null ? null : session.facts.cents / 100) : '-',
     session.last ? reasonText(session.last.terminal.reason) : '-',
     shortAge(now - session.startedAt),
     oneLine(session.title, 60),

@@ -2,6 +2,7 @@
 import { randomInt } from 'node:crypto';
 import type { WorkflowExecutionDescription, WorkflowExecutionInfo } from '@temporalio/client';
 import { z } from 'zod';
+import type { SessionFacts } from '../../workflows/contract/facts.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { oneLine } from '../paint.ts';
 import { moment } from '../units.ts';
@@ -66,6 +67,16 @@ const pending = z.object({
   head: z.string(),
   index: z.number(),
   deadline: z.number(),
+  askedAt: z.number().optional(),
+});
+
+const facts = z.object({
+  model: z.string().optional(),
+  turns: z.number(),
+  tokens: z.number(),
+  cents: z.number().nullable(),
+  waitingSince: z.number().optional(),
+  tags: z.record(z.string(), z.string()).optional(),
 });
 
 /** Any client can write a memo: one that is not ours shows nothing rather than fail. */
@@ -81,6 +92,7 @@ const memoSchema = z.object({
   head: z.string().nullable().catch(null),
   last: lastRun.nullable().catch(null),
   host: z.object({ id: z.string(), name: z.string() }).optional().catch(undefined),
+  facts: facts.optional().catch(undefined),
 });
 const configuration = z.object({ name: z.string().optional(), file: z.string().optional() });
 const noMemo: SessionMemo = { phase: 'running', head: null, cwd: '', title: '', runs: 0, last: null };
@@ -89,13 +101,13 @@ export function sessionInfo(execution: WorkflowExecutionInfo | WorkflowExecution
   const { workflowId, status, memo, startTime, closeTime } = execution;
   const value = memo?.[MEMO_KEY];
   const known = memoSchema.safeParse(value).data;
-  const facts = known ? knownFacts(value as SessionMemo, known) : noMemo;
+  const told = known ? knownFacts(value as SessionMemo, known) : noMemo;
   const { [STARTED_KEY]: started, [STORE_KEY]: store } = memo ?? {};
   const unread = undecodable(value);
   const state = statuses[status.name] ?? 'open';
   return {
-    ...facts,
-    phase: phaseOf(state, facts.phase),
+    ...told,
+    phase: phaseOf(state, told.phase),
     session: workflowId as SessionId,
     status: state,
     startedAt: typeof started === 'number' ? started : startTime.getTime(),
@@ -113,9 +125,13 @@ export function sessionDescription(described: WorkflowExecutionDescription): Ses
 
 /** What could be hostile is taken as it was checked. */
 function knownFacts(value: SessionMemo, known: z.infer<typeof memoSchema>): SessionMemo {
-  const { host: _, ...memo } = value;
+  const { host: _, facts: __, ...memo } = value;
   const { head, last } = known as Pick<SessionMemo, 'head' | 'last'>;
-  return { ...memo, head, last, ...(known.host && { host: known.host }) };
+  return { ...memo, head, last, ...(known.host && { host: known.host }), ...factsOf(known) };
+}
+
+function factsOf({ facts: told }: z.infer<typeof memoSchema>): Pick<SessionMemo, 'facts'> {
+  return told === undefined ? {} : { facts: told as SessionFacts };
 }
 
 /** A workflow that was ended by force could not say so itself. */

@@ -1,13 +1,12 @@
 // How messages and stops reach a session: signals, durable when the server has acknowledged them, with no worker alive (L61).
 import { randomUUID } from 'node:crypto';
 import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
-import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
+import { defineSearchAttributeKey, type SearchAttributePair } from '@temporalio/common';
 import type { SessionId, MessageId } from '../../workflows/contract/ids.ts';
 import type { ForWorkers } from '../../worker/config/queue.ts';
 import {
   CONFIGURATION_KEY,
   MEMO_KEY,
-  PHASE_ATTRIBUTE,
   SIGNALS,
   WORKFLOW_TYPE,
   type SessionInput,
@@ -19,6 +18,7 @@ import {
 } from '../../workflows/contract/session.ts';
 import type { MessageBody } from '../../workflows/contract/message-body.ts';
 import { profiles } from '../../workflows/contract/profiles.ts';
+import { ATTRIBUTES, type AttributeKey, attributeValues } from '../../workflows/contract/visibility.ts';
 import { persist } from './persist.ts';
 import { ClientProblem } from '../problem.ts';
 import { type Prompt, type ReadPrompt, readPrompt } from './prompt.ts';
@@ -26,8 +26,6 @@ import { sessionDescription, type SessionDescription, type SessionInfo, STARTED_
 import { withChanges, optionsProblem } from '../../workflows/contract/options-problem.ts';
 import { schemaProblem } from '../../activities/schema/json-schema.ts';
 import type { Store } from '../../activities/transcript/store/store.ts';
-
-const phaseKey = defineSearchAttributeKey(PHASE_ATTRIBUTE, SearchAttributeType.KEYWORD);
 
 type Opening = {
   readonly session: SessionId;
@@ -44,7 +42,7 @@ type Opening = {
 export async function signalWithStart(client: Client, opening: Opening): Promise<void> {
   const { session, input, message, workers, now, store } = opening;
   const { options, title, visibility } = input;
-  const memo: SessionMemo = { phase: 'running', head: null, cwd: options.cwd, title, runs: 0, last: null };
+  const memo = firstMemo(options, title);
   const start = () =>
     client.workflow.signalWithStart(WORKFLOW_TYPE, {
       workflowId: session,
@@ -61,7 +59,8 @@ export async function signalWithStart(client: Client, opening: Opening): Promise
         ...(store === undefined ? {} : { [STORE_KEY]: store }),
         ...(workers.configuration && { [CONFIGURATION_KEY]: workers.configuration }),
       },
-      ...(visibility ? { typedSearchAttributes: [{ key: phaseKey, value: 'running' }] } : {}),
+      staticSummary: title,
+      ...(visibility ? { typedSearchAttributes: [...firstAttributes(memo, input.sealed === true)] } : {}),
     });
   try {
     await persist(client, `start session ${session}`, start);
@@ -69,6 +68,19 @@ export async function signalWithStart(client: Client, opening: Opening): Promise
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
     throw new ClientProblem('closed', `session ${session} is closed and takes no more messages: give another id`);
   }
+}
+
+function firstMemo({ cwd, model, tags }: RunOptions, title: string): SessionMemo {
+  const named = { ...(model === undefined ? {} : { model }), ...(tags === undefined ? {} : { tags }) };
+  const facts = { turns: 0, tokens: 0, cents: 0, ...named };
+  return { phase: 'running', head: null, cwd, title, runs: 0, last: null, facts };
+}
+
+function firstAttributes(memo: SessionMemo, sealed: boolean): readonly SearchAttributePair[] {
+  return Object.entries(attributeValues(memo, sealed)).flatMap(([key, value]) => {
+    const { name, type } = ATTRIBUTES[key as AttributeKey];
+    return value === null ? [] : [{ key: defineSearchAttributeKey(name, type), value } as SearchAttributePair];
+  });
 }
 
 export async function signal(client: Client, session: SessionId, name: string, args: unknown[]): Promise<void> {

@@ -67,7 +67,7 @@ export async function startSession(client: ClientOptions, task: Prompt, start: S
   const input: SessionInput = {
     options,
     title: titleOf(readPrompt(task).text),
-    visibility: await client.visibility(),
+    ...((await client.visibility()) ? { visibility: true, attributes: true } : { visibility: false }),
     ...(client.profile === undefined ? {} : { profile: client.profile }),
     ...(client.sealed ? { sealed: true } : {}),
   };
@@ -172,7 +172,7 @@ export type ClientOptions = {
   /** The store its workers use. */
   readonly store: Store;
   readonly live: LiveEvents;
-  /** Whether the server has the phase registered as a search attribute. */
+  /** Whether the server has all search attributes registered. */
   readonly visibility: () => Promise<boolean>;
   /** For sessions that it begins. */
   readonly taskQueue?: string;

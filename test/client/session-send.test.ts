@@ -40,19 +40,26 @@ const startOf = (call: ReturnType<typeof vi.fn>, n = 0) =>
 test('starts a session with its first message in one call, never with an execution timeout', async () => {
   const signalWithStart = vi.fn(() => Promise.resolve());
   const { client } = sessions({ signalWithStart });
-  const { session, messageId } = await client.start('  do\nit ', { cwd: '/work', maxTurns: 3 });
+  const { session, messageId } = await client.start('  do\nit ', { cwd: '/work', maxTurns: 3, tags: { team: 'web' } });
   expect(session).toMatch(/^s-[0-9a-z]{10}$/);
   const call = startOf(signalWithStart);
   expect(call).toMatchObject({
     workflowId: session,
     taskQueue: 'perdure',
-    args: [{ options: { cwd: '/work', maxTurns: 3 }, title: 'do it', visibility: true }],
+    args: [{ options: { cwd: '/work', maxTurns: 3 }, title: 'do it', visibility: true, attributes: true }],
     signal: 'message',
     signalArgs: [{ id: messageId, body: { kind: 'text', text: '  do\nit ' } }],
     workflowTaskTimeout: '5s',
     workflowIdReusePolicy: 'REJECT_DUPLICATE',
     memo: { perdure: { phase: 'running', title: 'do it', runs: 0, last: null } },
-    typedSearchAttributes: [{ key: { name: 'PerdurePhase' }, value: 'running' }],
+    typedSearchAttributes: [
+      { key: { name: 'PerdurePhase' }, value: 'running' },
+      { key: { name: 'PerdureTurns' }, value: 0 },
+      { key: { name: 'PerdureTokens' }, value: 0 },
+      { key: { name: 'PerdureCents' }, value: 0 },
+      { key: { name: 'PerdureTags' }, value: ['team=web'] },
+    ],
+    staticSummary: 'do it',
   });
   expect(Object.keys(call)).not.toContain('workflowExecutionTimeout');
 });

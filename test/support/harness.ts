@@ -130,6 +130,7 @@ export async function openSession(
     options: { cwd: folders.cwd, ...options },
     title: text.slice(0, 120),
     visibility: true,
+    attributes: true,
     ...(handover ? { handover } : {}),
     ...(keys ? { sealed: true } : {}),
   };

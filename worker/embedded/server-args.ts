@@ -1,6 +1,7 @@
 // How the dev server is tuned for one machine. At its defaults every turn takes 200 ms and timers come up to a second late.
 import { randomUUID, randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
+import { ATTRIBUTES, type AttributeType } from '../../workflows/contract/visibility.ts';
 
 export const NAMESPACE = 'default';
 /** The dev server's own keeps closed sessions for a day. */
@@ -20,19 +21,22 @@ const dynamicConfig = (httpHost: string): readonly string[] => [
 /** A power cut may lose the last moments, never the database. */
 const pragmas = ['journal_mode=wal', 'synchronous=1'];
 
+const flagTypes: Readonly<Record<AttributeType, string>> = {
+  KEYWORD: 'Keyword',
+  KEYWORD_LIST: 'KeywordList',
+  INT: 'Int',
+  DOUBLE: 'Double',
+  DATETIME: 'Datetime',
+};
+
 /** Arguments of `temporal`. Other ports (metrics, HTTP, internal services) the server finds free itself, on loopback. */
-export function serverArgs(options: {
-  readonly port: number;
-  readonly database: string;
-  /** Keyword search attribute registered with the namespace. */
-  readonly attribute: string;
-}): readonly string[] {
+export function serverArgs(options: { readonly port: number; readonly database: string }): readonly string[] {
   const flags = [
     ['--log-level', 'error'],
     ['--ip', '127.0.0.1'],
     ['--port', String(options.port)],
     ['--db-filename', options.database],
-    ['--search-attribute', `${options.attribute}=Keyword`],
+    ...Object.values(ATTRIBUTES).map(({ name, type }) => ['--search-attribute', `${name}=${flagTypes[type]}`]),
     ...pragmas.map((pragma) => ['--sqlite-pragma', pragma]),
     ...dynamicConfig(`${randomUUID()}.invalid`).map((setting) => ['--dynamic-config-value', setting]),
   ];

@@ -6,7 +6,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { findPrograms } from '../../activities/process/programs.ts';
 import { bootId, hostName, startTimeOf, isAlive } from '../../activities/process/identity.ts';
 import { makeKeyFile } from '../payloads/key-ring.ts';
-import { PHASE_ATTRIBUTE } from '../../workflows/contract/session.ts';
 import { type Binary, sameSchema } from './find-binary.ts';
 import type { DataFolder, Env } from './data-folder.ts';
 import { freePort, isFree, serverArgs } from './server-args.ts';
@@ -117,7 +116,7 @@ function launch({ folder, binary, env }: StartServer, port: number) {
   const { log, size: logFrom } = openLog(folder);
   try {
     const programs = findPrograms(env);
-    const server = [binary.path, ...serverArgs({ port, database: folder.temporalDb, attribute: PHASE_ATTRIBUTE })];
+    const server = [binary.path, ...serverArgs({ port, database: folder.temporalDb })];
     // Its database is for nobody else. The shell is gone once it has started the server.
     const child = spawn(programs.at('sh'), ['-c', 'umask 077; exec "$@"', 'sh', ...server], {
       cwd: folder.root,

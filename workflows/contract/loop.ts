@@ -163,4 +163,9 @@ export type CompactionRules = {
 };
 
 /** The run's snapshot: where its configuration is stored, and the rules the machine needs of it. */
-export type RunSnapshot = { readonly config: Hash; readonly rules: Rules };
+export type RunSnapshot = {
+  readonly config: Hash;
+  readonly rules: Rules;
+  /** The names of `rules.models`. Absent in what an earlier release opened. */
+  readonly models?: readonly string[];
+};

@@ -1,5 +1,6 @@
 // The one check of a run's options, shared by the client (before anything starts) and the activity that opens a run.
 import { permissionsProblem } from './permission-rules.ts';
+import { tagsProblem } from './facts.ts';
 import type { PermissionMode, RunOptions, OptionChanges, TopUp } from './session.ts';
 
 export const permissionModes: readonly PermissionMode[] = ['default', 'acceptEdits', 'plan', 'dontAsk', 'bypass'];
@@ -48,6 +49,7 @@ export const RUN_OPTIONS: Readonly<Record<keyof RunOptions, true>> = {
   thinkingTokens: true,
   outputSchema: true,
   approvalTimeoutMs: true,
+  tags: true,
 };
 
 /** The limits of a run that can be raised, and how sentences name them. */
@@ -91,6 +93,7 @@ export function optionsProblem(options: Partial<RunOptions>): string | undefined
       ? `permission mode "${permissionMode}" is not one of ${permissionModes.join(', ')}`
       : undefined) ??
     permissionsProblem(permissions) ??
+    tagsProblem(options.tags) ??
     unaskedProblem(options) ??
     (model !== undefined && model.trim() === '' ? 'the model is empty: give its name' : undefined) ??
     (cwd !== undefined && !cwd.startsWith('/') && !/^[A-Za-z]:[\\/]/.test(cwd)

@@ -1,4 +1,5 @@
 // The public face of a session: its input, its messages, its view from outside, its names.
+import type { SessionFacts, Tags } from './facts.ts';
 import type { Profile } from './profiles.ts';
 import type { Hash, MessageId, SessionId } from './ids.ts';
 import type { MessageBody } from './message-body.ts';
@@ -33,8 +34,6 @@ export const UPDATES = {
 } as const;
 /** Query: returns a SessionView. */
 export const QUERIES = { view: 'view' } as const;
-/** Keyword search attribute holding the Phase; set only where the server has it registered. */
-export const PHASE_ATTRIBUTE = 'PerdurePhase';
 /** Memo key holding a Configuration: absent where any worker that stays may work on the session. Set at the start, kept. */
 export const CONFIGURATION_KEY = 'perdureConfiguration';
 /** The configuration a session was begun with, as people know it; without name and file it is a program's own. The task queue says which workers have it. */
@@ -92,6 +91,8 @@ export type RunOptions = {
   readonly outputSchema?: Readonly<Record<string, unknown>>;
   /** Milliseconds an approval is waited for before it counts as denied (L55). */
   readonly approvalTimeoutMs?: number;
+  /** Labels, by which lists find the session. At most 20, never sealed. */
+  readonly tags?: Tags;
 };
 
 /** Options brought to a session: those given are replaced, null takes one back, and it is again as the worker says. */
@@ -109,6 +110,8 @@ export type PendingApproval = {
   readonly index: number;
   /** Milliseconds since the epoch; then it counts as denied. */
   readonly deadline: number;
+  /** Milliseconds since the epoch: when it was first asked about. Absent in what an earlier release asked. */
+  readonly askedAt?: number;
 };
 
 /** `edited`: the hash of another input in the store. */
@@ -141,8 +144,9 @@ export type SessionInput = {
   readonly options: RunOptions;
   /** First 120 characters of the first prompt, for lists. */
   readonly title: string;
-  /** Whether the server has the phase search attribute registered. */
+  /** Whether the server has the phase search attribute registered, and with `attributes` all others too. */
   readonly visibility: boolean;
+  readonly attributes?: true;
   readonly handover?: HandoverLimits;
   /** Absent: `machine`. */
   readonly profile?: Profile;
@@ -215,7 +219,6 @@ export type SessionMemo = {
   /** The transcript's, when the phase last changed. */
   readonly head: Hash | null;
   readonly cwd: string;
-  /** First 120 characters of the first prompt. */
   readonly title: string;
   /** Runs opened so far. */
   readonly runs: number;
@@ -226,6 +229,7 @@ export type SessionMemo = {
   readonly parkedUntil?: number;
   /** The host that has its folder: its steps wait for a worker there. Absent where a store is not shared. */
   readonly host?: SessionHost;
+  readonly facts?: SessionFacts;
 };
 
 /** Answer of the `view` query: convenience for people; the store and the live channel are the truth. */
@@ -240,7 +244,6 @@ export type SessionView = {
   /** The last 32 of the current run, oldest first. */
   readonly transitions: readonly { readonly iteration: number; readonly reason: TransitionReason }[];
   readonly counts: Readonly<Partial<Record<TransitionReason, number>>>;
-  /** Milliseconds since the epoch; null when not parked. */
   readonly parkedUntil: number | null;
   readonly approvals: readonly PendingApproval[];
   readonly last: { readonly run: number; readonly reason: TerminalReason } | null;

@@ -1,5 +1,7 @@
-// perdure list: the sessions there are, newest first. From visibility alone.
+// perdure list: the sessions there are, or those that a filter means. From visibility alone.
 import { type Command, InvalidArgumentError } from 'commander';
+import type { PerdureClient } from '../../perdure-client.ts';
+import { parseFilter } from '../../sessions/find/parse-filter.ts';
 import type { SessionInfo } from '../../sessions/info.ts';
 import { jsonLine } from '../../../activities/text.ts';
 import { sessionTable } from '../../render/tables.ts';
@@ -9,28 +11,56 @@ import { withServer } from '../with-server.ts';
 
 type Flags = { readonly json?: boolean; readonly limit: number };
 
+const HELP = `
+A filter is one or more of: phase:waiting  status:open  reason:max_turns  model:sonnet  tag:team=web  error:overloaded  folder:checkout
+id:s-4k  title:report  cost>1  tokens>100k  turns>=20  runs>1  waiting>10m  age<2h  "a text". A minus before one turns it around. A comma
+gives a choice: phase:waiting,parked. sort:cost sorts, sort:-cost with the largest first.`;
+
 export function listCommand(program: Command, cli: Cli): void {
   program
     .command('list')
     .description('list the sessions, newest first')
+    .argument('[filter...]', 'only those that it means')
     .option('--limit <n>', 'how many to list at most', wholeNumber, 50)
     .option('--json', 'print one JSON object per session')
-    .action(async (flags: Flags) => {
-      cli.exit(await list(cli, flags));
+    .addHelpText('after', HELP)
+    .action(async (filter: readonly string[], flags: Flags) => {
+      cli.exit(await list(cli, asTyped(filter), flags));
     });
 }
 
-async function list(cli: Cli, { json, limit }: Flags): Promise<number> {
+/** The shell has taken the quotes away from a text with blanks. */
+function asTyped(words: readonly string[]): string {
+  const quoted = (word: string): string => (/\s/.test(word) && !word.includes('"') ? `"${word}"` : word);
+  return words.length === 1 ? (words[0] ?? '') : words.map(quoted).join(' ');
+}
+
+async function list(cli: Cli, filter: string, { json, limit }: Flags): Promise<number> {
+  parseFilter(filter);
   return withServer(cli, async ({ sessions }) => {
-    const found: SessionInfo[] = [];
-    for await (const session of sessions.list()) if (found.push(session) > limit) break;
-    const shown = found.slice(0, limit);
+    const { shown, more, note } = await firstOf(sessions, filter, limit);
     if (json) for (const session of shown) cli.print(`${jsonLine(session)}\n`);
     else if (shown.length > 0) cli.print(sessionTable(cli.out, shown, Date.now()));
-    if (shown.length === 0) cli.say(`no sessions yet: ${cli.self} run "your task"`);
-    if (found.length > limit) cli.say(`more sessions exist: use --limit ${limit * 10}`);
+    if (note !== undefined) cli.say(note);
+    const none = filter === '' ? `no sessions yet: ${cli.self} run "your task"` : 'no session fits the filter';
+    if (shown.length === 0) cli.say(none);
+    if (more) cli.say(`more sessions exist: use --limit ${limit * 10}`);
     return STATUS.ok;
   });
+}
+
+async function firstOf(sessions: PerdureClient, filter: string, limit: number) {
+  const shown: SessionInfo[] = [];
+  let after: string | undefined;
+  let note: string | undefined;
+  do {
+    const size = Math.min(limit - shown.length, 1_000);
+    const page = await sessions.page({ filter, size, ...(after === undefined ? {} : { after }) });
+    shown.push(...page.sessions);
+    note = page.note;
+    after = page.next ?? undefined;
+  } while (after !== undefined && shown.length < limit);
+  return { shown, note, more: after !== undefined };
 }
 
 export function wholeNumber(text: string): number {

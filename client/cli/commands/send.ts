@@ -1,11 +1,14 @@
 // perdure send: gives a session another message. Durable when it returns, with no worker alive.
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
-import { STATUS } from '../errors.ts';
+import { optionsProblem, withChanges } from '../../../workflows/contract/options-problem.ts';
+import type { RunOptions } from '../../../workflows/contract/session.ts';
+import { STATUS, UsageError } from '../errors.ts';
+import { added, tagsOf } from '../repeatable.ts';
 import { readPrompt, sessionArgument } from '../arguments.ts';
 import { sayIfNobodyWorks, withServer } from '../with-server.ts';
 
-type Flags = { readonly now?: boolean; readonly promptFile?: string };
+type Flags = { readonly now?: boolean; readonly promptFile?: string; readonly tag?: readonly string[] };
 
 export function sendCommand(program: Command, cli: Cli): void {
   program
@@ -15,16 +18,24 @@ export function sendCommand(program: Command, cli: Cli): void {
     .argument('[text]', 'the message; - reads standard input')
     .option('--now', 'interrupt the current run for it')
     .option('--prompt-file <file>', 'read the message from a file')
+    .option(
+      '--tag <name=value>',
+      'the session’s labels from its next run on, in place of those it has; repeatable',
+      added,
+    )
     .action(async (id: string, text: string | undefined, flags: Flags) => {
       cli.exit(await send(cli, id, text, flags));
     });
 }
 
-async function send(cli: Cli, id: string, text: string | undefined, { now, promptFile }: Flags): Promise<number> {
+async function send(cli: Cli, id: string, text: string | undefined, { now, promptFile, tag }: Flags): Promise<number> {
   const session = sessionArgument(id);
+  const options = tagsOf(tag);
+  const problem = optionsProblem(withChanges<Partial<RunOptions>>({}, options));
+  if (problem !== undefined) throw new UsageError(problem);
   const prompt = await readPrompt(cli, text, promptFile);
   return withServer(cli, async (opened) => {
-    const { messageId } = await opened.sessions.send(session, prompt, { now: now ?? false });
+    const { messageId } = await opened.sessions.send(session, prompt, { now: now ?? false, options });
     cli.print(`${messageId}\n`);
     await sayIfNobodyWorks(cli, opened, session);
     return STATUS.ok;

@@ -202,19 +202,20 @@ test('lets nothing in a transcript act on the terminal', () => {
 
 test('lists sessions in columns', () => {
   const last = { ...ended({ run: 1 }), head: null };
+  const facts = { turns: 7, tokens: 9, cents: 150 };
   const sessions = [
-    description({ title: 'a long\ntitle \u001b[31mred', last, runs: 12, phase: 'idle' }),
+    description({ title: 'a long\ntitle \u001b[31mred', last, runs: 12, phase: 'idle', facts }),
     description({ status: 'terminated', phase: 'closed', startedAt: 60_000 }),
     description({ phase: 'waiting_approval' }),
     description({ phase: 'parked', parkedUntil: Date.UTC(2030, 0, 2, 3, 4, 5) }),
   ];
   expect(sessionTable(painter(false), sessions, 3_660_000)).toBe(
     [
-      'SESSION  PHASE                                 RUNS  LAST       AGE  TITLE',
-      's-1      idle                                  12    completed  1 h  a long title \\x1b[31mred',
-      's-1      terminated                            0     -          1 h  do it',
-      's-1      waiting for a decision                0     -          1 h  do it',
-      's-1      parked until 2030-01-02 03:04:05 UTC  0     -          1 h  do it',
+      'SESSION  PHASE                                 RUNS  TURNS  COST   LAST       AGE  TITLE',
+      's-1      idle                                  12    7      $1.50  completed  1 h  a long title \\x1b[31mred',
+      's-1      terminated                            0     -      -      -          1 h  do it',
+      's-1      waiting for a decision                0     -      -      -          1 h  do it',
+      's-1      parked until 2030-01-02 03:04:05 UTC  0     -      -      -          1 h  do it',
       '',
     ].join('\n'),
   );

@@ -3,16 +3,19 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Connection } from '@temporalio/client';
 import { msToTs } from '@temporalio/common/lib/time.js';
 import { connectClient } from '../../../worker/embedded/connect-client.ts';
 import { dataFolder } from '../../../worker/embedded/data-folder.ts';
-import { ensurePhaseAttribute } from '../../../client/sessions/folder-ports.ts';
+import { attributesUsable, ensureAttributes } from '../../../client/sessions/find/attributes.ts';
+import { ATTRIBUTES } from '../../../workflows/contract/visibility.ts';
 import { freePort } from '../../../worker/embedded/server-args.ts';
 import { type Embedded, joinServer } from '../../../worker/embedded/join-server.ts';
 import { stopServer } from '../../../worker/embedded/start-server.ts';
 import { joining, serverOf, temporaryData, until } from './support.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'perdure-'));
+const [INT, KEYWORD] = [3, 2];
 let server: Embedded;
 
 beforeAll(async () => {
@@ -29,23 +32,43 @@ async function connected() {
   return found;
 }
 
-test('the embedded server knows the phase attribute', async () => {
+test('the embedded server knows every attribute from its start (O1)', async () => {
   const { client, connection } = await connected();
-  expect(await ensurePhaseAttribute(connection, 'default')).toBe(true);
+  const { checks, usable } = await ensureAttributes(connection, 'default');
+  expect(usable).toBe(true);
+  expect(checks.map(({ state }) => state)).toEqual(checks.map(() => 'there'));
   const start = { workflowId: 'w', taskQueue: 'none', searchAttributes: { PerdurePhase: ['idle'] } };
   await client.workflow.start('anyType', start);
 });
 
-test('a namespace without the phase attribute gets it, and is asked once', async () => {
-  const { connection } = await connected();
-  const namespace = 'other';
+async function namespaceWith(connection: Connection, namespace: string, searchAttributes: Record<string, number>) {
   const workflowExecutionRetentionPeriod = msToTs('1 day');
   await connection.workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod });
-  const asked = ensurePhaseAttribute(connection, namespace);
-  expect(ensurePhaseAttribute(connection, namespace)).toBe(asked);
-  expect(await asked).toBe(true);
+  await connection.operatorService.addSearchAttributes({ namespace, searchAttributes });
+}
+
+test('a namespace of an earlier release gets the attributes it lacks, and is asked once (O1)', async () => {
+  const { connection } = await connected();
+  const namespace = 'other';
+  await namespaceWith(connection, namespace, { PerdurePhase: KEYWORD });
+  const answers = await Promise.all([attributesUsable(connection, namespace), attributesUsable(connection, namespace)]);
+  expect(answers).toEqual([true, true]);
   const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
-  expect(Object.keys(customAttributes)).toContain('PerdurePhase');
+  expect(Object.keys(customAttributes)).toEqual(
+    expect.arrayContaining(Object.values(ATTRIBUTES).map(({ name }) => name)),
+  );
+});
+
+test('a namespace where one name is taken by another type, or no room is left, says which and why (O1)', async () => {
+  const { connection } = await connected();
+  await namespaceWith(connection, 'taken', { PerdureModel: INT });
+  const taken = await ensureAttributes(connection, 'taken');
+  expect(taken.usable).toBe(false);
+  expect(taken.checks.filter(({ state }) => state === 'other_type').map(({ name }) => name)).toEqual(['PerdureModel']);
+  await namespaceWith(connection, 'full', { One: INT, Two: INT });
+  const full = await ensureAttributes(connection, 'full');
+  expect(full).toMatchObject({ usable: false, why: expect.stringMatching(/Int/) as string });
+  expect(full.checks.every(({ state }) => state === 'missing')).toBe(true);
 });
 
 test('a missing namespace is named, with what to do', async () => {

@@ -1,0 +1,89 @@
+// The search attributes of a namespace: which of ours it has, and registering those it lacks (O1). A server refuses a workflow with an
+// attribute that it does not know, so that sessions carry all of them or none.
+import type { Connection } from '@temporalio/client';
+import { encodeSearchAttributeIndexedValueType } from '@temporalio/common/lib/search-attributes.js';
+import { GRPC, grpcFailure } from '../../../worker/embedded/connect-client.ts';
+import { ATTRIBUTES, type AttributeType } from '../../../workflows/contract/visibility.ts';
+
+/** `other_type`: the name is taken by an attribute of somebody else's. */
+export type AttributeState = 'there' | 'added' | 'missing' | 'other_type';
+
+export type AttributeCheck = { readonly name: string; readonly type: AttributeType; readonly state: AttributeState };
+
+export type AttributesFound = {
+  readonly checks: readonly AttributeCheck[];
+  /** Every attribute is there and can be asked for. */
+  readonly usable: boolean;
+  /** Why not: the answer of the server. */
+  readonly why?: string;
+};
+
+/** The answers of servers where a client may not add an attribute, or cannot add one that way (as in Temporal Cloud). */
+const refusals: ReadonlySet<number | undefined> = new Set([
+  GRPC.permissionDenied,
+  GRPC.unauthenticated,
+  GRPC.unimplemented,
+  GRPC.failedPrecondition,
+  GRPC.invalidArgument,
+  GRPC.resourceExhausted,
+]);
+
+const wanted = Object.values(ATTRIBUTES);
+
+/** Adds those that are missing. A refusal is an answer; a server that does not answer is thrown. */
+export async function ensureAttributes(connection: Connection, namespace: string): Promise<AttributesFound> {
+  let checks: readonly AttributeCheck[] = wanted.map((each) => ({ ...each, state: 'missing' }));
+  try {
+    const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace });
+    checks = wanted.map((each) => ({ ...each, state: stateOf(customAttributes[each.name], each.type) }));
+    const missing = checks.filter(({ state }) => state === 'missing');
+    if (missing.length > 0) {
+      const searchAttributes = Object.fromEntries(missing.map(({ name, type }) => [name, encoded(type)]));
+      await connection.operatorService.addSearchAttributes({ namespace, searchAttributes });
+      checks = checks.map((each) => (each.state === 'missing' ? { ...each, state: 'added' } : each));
+    }
+    if (checks.some(({ state }) => state === 'other_type')) return { checks, usable: false };
+    await askForAll(connection, namespace);
+    return { checks, usable: true };
+  } catch (error) {
+    const { code, why } = grpcFailure(error);
+    if (refusals.has(code)) return { checks, usable: false, why };
+    throw error;
+  }
+}
+
+/** A cluster's frontends learn of a new attribute within a minute; until then they refuse it, and sessions go without. */
+async function askForAll({ workflowService }: Connection, namespace: string): Promise<void> {
+  const query = wanted.map(({ name }) => `${name} IS NULL`).join(' AND ');
+  await workflowService.countWorkflowExecutions({ namespace, query });
+}
+
+function stateOf(type: number | null | undefined, needed: AttributeType): AttributeState {
+  if (type === undefined || type === null) return 'missing';
+  return type === encoded(needed) ? 'there' : 'other_type';
+}
+
+function encoded(type: AttributeType): number {
+  const value = encodeSearchAttributeIndexedValueType(type);
+  if (value === undefined) throw new Error(`Temporal's SDK does not know attributes of type ${type}`);
+  return value;
+}
+
+type Kept = { readonly found: Promise<boolean>; readonly until: number };
+
+const known = new WeakMap<Connection, Map<string, Kept>>();
+
+/** Someone may register them while a page or a program runs. */
+const ASK_AGAIN_MS = 60_000;
+
+/** Whether sessions may carry them. A good answer is kept for the connection, another for a minute; a failed call is thrown. */
+export async function attributesUsable(connection: Connection, namespace: string): Promise<boolean> {
+  const answers = known.get(connection) ?? new Map<string, Kept>();
+  known.set(connection, answers);
+  const kept = answers.get(namespace);
+  if (kept !== undefined && ((await kept.found) || kept.until > Date.now())) return kept.found;
+  const found = ensureAttributes(connection, namespace).then(({ usable }) => usable);
+  answers.set(namespace, { found, until: Date.now() + ASK_AGAIN_MS });
+  found.catch(() => answers.delete(namespace));
+  return found;
+}

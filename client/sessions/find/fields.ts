@@ -1,0 +1,92 @@
+// The fields of the query language (O3): how each is written, and its value in a session.
+import type { TerminalReason } from '../../../workflows/contract/loop.ts';
+import type { SeenPhase, SessionInfo, SessionStatus } from '../info.ts';
+
+/** `time`: a length of time until now, in milliseconds. `money`: US dollars, kept as cents. */
+export type FieldKind = 'choice' | 'text' | 'tag' | 'number' | 'money' | 'time';
+
+export type FieldName = keyof typeof fields;
+
+type Value = string | number | null | undefined;
+
+type Field = {
+  readonly kind: FieldKind;
+  readonly value: (session: SessionInfo, now: number) => Value;
+  /** Of a choice: all there are. */
+  readonly choices?: readonly string[];
+  readonly sorts?: true;
+};
+
+const phases: Readonly<Record<SeenPhase, true>> = {
+  running: true,
+  waiting_worker: true,
+  waiting_approval: true,
+  parked: true,
+  idle: true,
+  closed: true,
+};
+
+const statuses: Readonly<Record<SessionStatus, true>> = {
+  open: true,
+  cancelled: true,
+  terminated: true,
+  failed: true,
+  timed_out: true,
+  completed: true,
+};
+
+const reasons: Readonly<Record<TerminalReason, true>> = {
+  completed: true,
+  max_turns: true,
+  aborted_streaming: true,
+  aborted_tools: true,
+  prompt_too_long: true,
+  image_error: true,
+  max_output_tokens: true,
+  model_error: true,
+  blocking_limit: true,
+  stop_hook_prevented: true,
+  hook_stopped: true,
+  budget_exceeded: true,
+  timeout: true,
+  permission_denied: true,
+  fatal_tool_error: true,
+  structured_output_failed: true,
+};
+
+export const fields = {
+  phase: { kind: 'choice', choices: Object.keys(phases), value: ({ phase }) => phase, sorts: true },
+  status: { kind: 'choice', choices: Object.keys(statuses), value: ({ status }) => status },
+  reason: { kind: 'choice', choices: Object.keys(reasons), value: ({ last }) => last?.terminal.reason },
+  model: { kind: 'text', value: ({ facts }) => facts?.model, sorts: true },
+  // Set when there are subagents; until then nothing has one.
+  agent: { kind: 'text', value: () => undefined },
+  parent: { kind: 'text', value: () => undefined },
+  root: { kind: 'text', value: () => undefined },
+  id: { kind: 'text', value: ({ session }) => session, sorts: true },
+  title: { kind: 'text', value: ({ title }) => title, sorts: true },
+  folder: { kind: 'text', value: ({ cwd }) => cwd },
+  error: { kind: 'text', value: errorOf },
+  tag: { kind: 'tag', value: () => undefined },
+  runs: { kind: 'number', value: ({ runs }) => runs, sorts: true },
+  turns: { kind: 'number', value: ({ facts }) => facts?.turns, sorts: true },
+  tokens: { kind: 'number', value: ({ facts }) => facts?.tokens, sorts: true },
+  cost: { kind: 'money', value: ({ facts }) => facts?.cents, sorts: true },
+  waiting: { kind: 'time', value: ({ facts }, now) => ago(facts?.waitingSince, now), sorts: true },
+  age: { kind: 'time', value: ({ startedAt }, now) => ago(startedAt, now), sorts: true },
+} as const satisfies Readonly<Record<string, Field>>;
+
+export const fieldOf = (name: FieldName): Field => fields[name];
+
+/** People write the phase as they say it. */
+export const shortChoices: Readonly<Record<string, string>> = { waiting: 'waiting_approval' };
+
+function ago(at: number | undefined, now: number): number | undefined {
+  return at === undefined ? undefined : now - at;
+}
+
+/** The reason of an end other than `completed`, with its detail. */
+function errorOf({ last }: SessionInfo): string | undefined {
+  if (last === null || last.terminal.reason === 'completed') return undefined;
+  return 'detail' in last.terminal ? `${last.terminal.reason}: ${last.terminal.detail}` : last.terminal.reason;
+}

@@ -1,0 +1,209 @@
+// Finds sessions: narrowed by visibility where the server has the attributes, decided by memos; in pages whose cursor holds all that is
+// needed to go on, so that any process can (O3).
+import type { Client } from '@temporalio/client';
+import { executionInfoFromRaw } from '@temporalio/client/lib/helpers.js';
+import { ATTRIBUTES } from '../../../workflows/contract/visibility.ts';
+import type { Abortable } from '../../async.ts';
+import { ClientProblem } from '../../problem.ts';
+import { type SeenPhase, type SessionInfo, sessionInfo } from '../info.ts';
+import { patience, persist } from '../persist.ts';
+import { compileFilter, type Compiled } from './compile-filter.ts';
+import { matchesFilter, sortSessions } from './match-session.ts';
+import { type Filter, parseFilter } from './parse-filter.ts';
+
+export type ListOptions = Abortable & {
+  /** Only those that are not closed. */
+  readonly open?: boolean;
+  /** As in `phase:waiting cost>1 -tag:team=web "text" sort:-cost`. Throws ClientProblem `refused` for a mistake, with its place. */
+  readonly filter?: string;
+};
+
+/** `size`: at most 1,000; absent: 50. `after`: the `next` of the page before. */
+export type PageOptions = ListOptions & { readonly size?: number; readonly after?: string };
+
+export type SessionPage = {
+  readonly sessions: readonly SessionInfo[];
+  /** For the next page; null on the last. A page may hold fewer than `size`, or none, and still have a next one. */
+  readonly next: string | null;
+  /** Why this was slower, or is less, than it could be: a sentence. */
+  readonly note?: string;
+};
+
+export type Finder = {
+  readonly temporal: Client;
+  readonly visibility: () => Promise<boolean>;
+  /** The session with the phase that it is seen in. */
+  readonly seen: (session: SessionInfo) => Promise<SessionInfo>;
+};
+
+/** What a list looks through before it says so; the order of others would need all of them. */
+const MOST_SORTED = 10_000;
+const MOST_SCANNED = 5_000;
+const SERVER_PAGE = 500;
+const PAGE = 50;
+const LARGEST_PAGE = 1_000;
+
+const impatient = { ...patience, total: patience.oneCall };
+
+export const NO_ATTRIBUTES =
+  'the server lacks search attributes, so that every session is read: `perdure setup` adds them';
+const SORT_CUT = `only the newest ${MOST_SORTED.toLocaleString('en')} sessions were sorted: narrow the filter`;
+
+type Plan = { readonly filter: Filter; readonly compiled: Compiled; readonly now: number; readonly note?: string };
+
+async function planOf({ visibility }: Finder, { open, filter: text = '' }: ListOptions): Promise<Plan> {
+  const filter = parseFilter(text);
+  const now = Date.now();
+  const attributes = filter.terms.length > 0 && (await visibility());
+  const compiled = compileFilter(filter, { attributes, open, now });
+  const slow = filter.terms.length > 0 && !attributes;
+  return { filter, compiled, now, ...(slow ? { note: NO_ATTRIBUTES } : {}) };
+}
+
+/** Newest first, or as the filter says. */
+export async function* listSessions(finder: Finder, options: ListOptions): AsyncIterable<SessionInfo> {
+  const plan = await planOf(finder, options);
+  if (plan.filter.sort === undefined) yield* matching(finder, plan);
+  else yield* (await sorted(finder, plan)).sessions;
+}
+
+async function* matching({ temporal, seen }: Finder, { filter, compiled, now }: Plan): AsyncIterable<SessionInfo> {
+  for await (const execution of temporal.workflow.list({ query: compiled.query, pageSize: SERVER_PAGE })) {
+    const session = await seen(sessionInfo(execution));
+    if (matchesFilter(filter, session, now)) yield session;
+  }
+}
+
+async function sorted(
+  finder: Finder,
+  plan: Plan,
+): Promise<{ readonly sessions: readonly SessionInfo[]; readonly cut: boolean }> {
+  const found: SessionInfo[] = [];
+  let cut = false;
+  for await (const session of matching(finder, plan)) {
+    cut = found.length === MOST_SORTED;
+    if (cut) break;
+    found.push(session);
+  }
+  return { sessions: sortSessions(plan.filter, found, plan.now), cut };
+}
+
+export async function pageOfSessions(finder: Finder, options: PageOptions): Promise<SessionPage> {
+  const { size = PAGE } = options;
+  if (!Number.isInteger(size) || size < 1 || size > LARGEST_PAGE)
+    throw new ClientProblem('refused', `a page of ${size} sessions: give a whole number from 1 to ${LARGEST_PAGE}`);
+  const cursor = readCursor(options.after);
+  const plan = await planOf(finder, options);
+  if (plan.filter.sort === undefined) return scannedPage(finder, plan, size, cursor);
+  const { sessions, cut } = await sorted(finder, plan);
+  const from = cursor.offset ?? 0;
+  const more = from + size < sessions.length;
+  const notes = [plan.note, cut ? SORT_CUT : undefined].filter((note) => note !== undefined);
+  return {
+    sessions: sessions.slice(from, from + size),
+    next: more ? writeCursor({ offset: from + size }) : null,
+    ...(notes.length > 0 ? { note: notes.join('; ') } : {}),
+  };
+}
+
+async function scannedPage(finder: Finder, plan: Plan, size: number, cursor: Cursor): Promise<SessionPage> {
+  const noted = plan.note === undefined ? {} : { note: plan.note };
+  const found: SessionInfo[] = [];
+  let { token = '', last } = cursor;
+  for (let scanned = 0; scanned < MOST_SCANNED;) {
+    const page = await serverPage(finder, plan.compiled.query, token);
+    const at = last === undefined ? -1 : page.sessions.findIndex(({ session }) => session === last);
+    for (const session of page.sessions.slice(at + 1)) {
+      if (!matchesFilter(plan.filter, session, plan.now)) continue;
+      // One more than asked for: only then is there a next page.
+      if (found.length === size)
+        return { sessions: found, next: writeCursor({ token, last: found.at(-1)?.session ?? '' }), ...noted };
+      found.push(session);
+    }
+    scanned += page.sessions.length;
+    if (page.next === '') return { sessions: found, next: null, ...noted };
+    if (found.length < size) last = undefined;
+    else return { sessions: found, next: writeCursor({ token: page.next }), ...noted };
+    token = page.next;
+  }
+  return { sessions: found, next: writeCursor({ token }), ...noted };
+}
+
+/** `token`: '' for the first. */
+async function serverPage(
+  { temporal, seen }: Finder,
+  query: string,
+  token: string,
+): Promise<{ readonly sessions: readonly SessionInfo[]; readonly next: string }> {
+  const { namespace, loadedDataConverter } = temporal.options;
+  const asked = { namespace, query, pageSize: SERVER_PAGE, nextPageToken: Buffer.from(token, 'base64url') };
+  const { executions, nextPageToken } = await persist(
+    temporal,
+    'list the sessions',
+    () => temporal.workflowService.listWorkflowExecutions(asked),
+    impatient,
+  );
+  const sessions = executions.map(async (raw) =>
+    seen(sessionInfo(await executionInfoFromRaw(raw, loadedDataConverter, raw, namespace))),
+  );
+  return { sessions: await Promise.all(sessions), next: Buffer.from(nextPageToken).toString('base64url') };
+}
+
+/** The place where a page ends: in a page of the server's, behind session `last`; or an offset into a sorted list. */
+type Cursor = { readonly token?: string; readonly last?: string; readonly offset?: number };
+
+function writeCursor(cursor: Cursor): string {
+  return Buffer.from(JSON.stringify(cursor)).toString('base64url');
+}
+
+/** Throws ClientProblem: it may be anyone's. */
+function readCursor(text: string | undefined): Cursor {
+  if (text === undefined) return {};
+  try {
+    const { token, last, offset } = JSON.parse(Buffer.from(text, 'base64url').toString()) as Record<string, unknown>;
+    return {
+      ...(typeof token === 'string' ? { token } : {}),
+      ...(typeof last === 'string' ? { last } : {}),
+      ...(Number.isSafeInteger(offset) && Number(offset) >= 0 ? { offset: Number(offset) } : {}),
+    };
+  } catch (error) {
+    throw new ClientProblem('refused', 'the place of the next page cannot be read: begin with the first', {
+      cause: error,
+    });
+  }
+}
+
+export type SessionCounts = Readonly<Record<SeenPhase, number>> & { readonly note?: string };
+
+const counted = ['waiting_approval', 'parked', 'idle', 'closed'] as const;
+
+/** Asked of the server where nothing is left to memos. */
+export async function countSessions(finder: Finder, options: ListOptions): Promise<SessionCounts> {
+  const plan = await planOf(finder, options);
+  const counts: Record<SeenPhase, number> = {
+    running: 0,
+    waiting_worker: 0,
+    waiting_approval: 0,
+    parked: 0,
+    idle: 0,
+    closed: 0,
+  };
+  if (!plan.compiled.exact || !(await finder.visibility())) {
+    for await (const { phase } of matching(finder, plan)) counts[phase] += 1;
+    return { ...counts, ...(plan.note === undefined ? {} : { note: plan.note }) };
+  }
+  const withAttributes = `${plan.compiled.query} AND ${ATTRIBUTES.turns.name} IS NOT NULL`;
+  await Promise.all(
+    counted.map(async (phase) => {
+      const isIt = `ExecutionStatus = 'Running' AND ${ATTRIBUTES.phase.name} = '${phase}'`;
+      const clause = phase === 'closed' ? `ExecutionStatus != 'Running'` : isIt;
+      counts[phase] += (await finder.temporal.workflow.count(`${withAttributes} AND ${clause}`)).count;
+    }),
+  );
+  // Whether one that runs has a worker is not in visibility, and those without attributes are in no count.
+  const told = counted.map((phase) => `'${phase}'`).join(', ');
+  const rest = `ExecutionStatus = 'Running' AND ${ATTRIBUTES.phase.name} NOT IN (${told})`;
+  const query = `${plan.compiled.query} AND (${ATTRIBUTES.turns.name} IS NULL OR (${rest}))`;
+  for await (const { phase } of matching(finder, { ...plan, compiled: { query, exact: false } })) counts[phase] += 1;
+  return counts;
+}

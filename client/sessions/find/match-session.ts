@@ -1,0 +1,60 @@
+// Whether a session is one that a filter means, from its memo and status alone; and the order that a filter asks for.
+import type { SessionInfo } from '../info.ts';
+import { fieldOf } from './fields.ts';
+import type { FieldTerm, Filter, Term } from './parse-filter.ts';
+
+/** `now` in milliseconds since the epoch. A value that is not known fits no comparison, and every comparison with a minus before it. */
+export function matchesFilter({ terms }: Pick<Filter, 'terms'>, session: SessionInfo, now: number): boolean {
+  return terms.every((term) => holds(term, session, now) !== term.not);
+}
+
+function holds(term: Term, session: SessionInfo, now: number): boolean {
+  if (term.kind === 'text') return textOf(session).includes(term.text.toLowerCase());
+  if (term.field === 'tag') return term.values.some((value) => hasTag(session, String(value)));
+  const value = fieldOf(term.field).value(session, now);
+  if (value === undefined || value === null) return false;
+  return term.values.some((wanted) => fits(term, value, wanted));
+}
+
+/** The texts that a list shows of it. */
+function textOf({ session, title, cwd, last, facts }: SessionInfo): string {
+  const tags = Object.entries(facts?.tags ?? {}).map(([name, value]) => `${name}=${value}`);
+  const detail = last && 'detail' in last.terminal ? last.terminal.detail : '';
+  return [session, title, cwd, facts?.model ?? '', detail, ...tags].join('\n').toLowerCase();
+}
+
+/** `team=web` is one tag; `team` any of that name. */
+function hasTag({ facts }: SessionInfo, wanted: string): boolean {
+  return Object.entries(facts?.tags ?? {}).some(([name, value]) => wanted === name || wanted === `${name}=${value}`);
+}
+
+function fits({ field, operator }: FieldTerm, value: string | number, wanted: string | number): boolean {
+  if (typeof value === 'number' && typeof wanted === 'number') {
+    if (operator === '>') return value > wanted;
+    if (operator === '>=') return value >= wanted;
+    if (operator === '<') return value < wanted;
+    if (operator === '<=') return value <= wanted;
+    return value === wanted;
+  }
+  const isPart = operator === ':' && fieldOf(field).kind === 'text';
+  if (!isPart) return value === wanted;
+  return String(value).toLowerCase().includes(String(wanted).toLowerCase());
+}
+
+/** As the filter says, those without a value last; absent: as they come. */
+export function sortSessions(
+  { sort }: Pick<Filter, 'sort'>,
+  sessions: readonly SessionInfo[],
+  now: number,
+): readonly SessionInfo[] {
+  if (sort === undefined) return sessions;
+  const { value } = fieldOf(sort.field);
+  const keyed = sessions.map((session) => ({ session, key: value(session, now) ?? null }));
+  const sign = sort.descending ? -1 : 1;
+  return keyed
+    .toSorted((one, other) => {
+      if (one.key === null || other.key === null) return Number(one.key === null) - Number(other.key === null);
+      return sign * (one.key < other.key ? -1 : one.key > other.key ? 1 : 0);
+    })
+    .map(({ session }) => session);
+}

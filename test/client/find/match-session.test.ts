@@ -1,0 +1,106 @@
+import { expect, test } from 'vitest';
+import { compileFilter } from '../../../client/sessions/find/compile-filter.ts';
+import { matchesFilter, sortSessions } from '../../../client/sessions/find/match-session.ts';
+import { parseFilter } from '../../../client/sessions/find/parse-filter.ts';
+import type { SessionInfo } from '../../../client/sessions/info.ts';
+import type { SessionId } from '../../../workflows/contract/ids.ts';
+
+const NOW = Date.UTC(2026, 10, 24);
+const MINUTE = 60_000;
+
+const session: SessionInfo = {
+  session: 's-1' as SessionId,
+  status: 'open',
+  phase: 'waiting_approval',
+  head: null,
+  cwd: '/work/shop',
+  title: 'Fix the lamp shop',
+  runs: 2,
+  last: {
+    run: 1,
+    terminal: { reason: 'model_error', detail: 'Overloaded' },
+    turns: 3,
+    iterations: 3,
+    head: null,
+    messages: [],
+  },
+  startedAt: NOW - 90 * MINUTE,
+  closedAt: null,
+  configuration: null,
+  taskQueue: 'perdure',
+  facts: {
+    model: 'claude-sonnet-5',
+    turns: 7,
+    tokens: 120_000,
+    cents: 150,
+    waitingSince: NOW - 20 * MINUTE,
+    tags: { team: 'web', ticket: '41' },
+  },
+};
+const old: SessionInfo = { ...session, session: 's-0' as SessionId, phase: 'idle', last: null };
+const { facts: _, ...bare } = old;
+
+const fits = (query: string, which: SessionInfo = session) => matchesFilter(parseFilter(query), which, NOW);
+
+test.each([
+  'phase:waiting cost>1 model:sonnet tag:team=web "lamp"',
+  'model:SONNET',
+  'model=claude-sonnet-5',
+  'tag:team,nobody',
+  'error:overloaded',
+  'reason:model_error,timeout',
+  'waiting>10m -waiting>1h',
+  'age>1h age<2h',
+  'folder:/work id=s-1 title:shop runs>=2 tokens>100k turns<=7 cost=1.5',
+  '-phase:closed status:open',
+  'ticket=41'.replace('=', '" "').replace(/^/, '"').replace(/$/, '"'),
+])('%s means the session (O3)', (query) => {
+  expect(fits(query)).toBe(true);
+});
+
+test.each(['phase:idle', 'cost>1.5', 'model=sonnet', 'tag:team=we', '"lamps"', '-tag:team', 'waiting>1h', 'agent:x'])(
+  '%s does not mean the session (O3)',
+  (query) => {
+    expect(fits(query)).toBe(false);
+  },
+);
+
+test('a value that is not known fits no comparison, and any with a minus before it (O3)', () => {
+  expect(fits('cost>0', bare)).toBe(false);
+  expect(fits('-cost>0', bare)).toBe(true);
+  expect(fits('reason:completed', bare)).toBe(false);
+});
+
+test('sessions are sorted as asked, those without a value last (O3)', () => {
+  const cheap = { ...session, session: 's-2' as SessionId, facts: { turns: 1, tokens: 1, cents: 5 } };
+  const order = (query: string) =>
+    sortSessions(parseFilter(query), [bare, session, cheap], NOW).map((each) => each.session);
+  expect(order('sort:cost')).toEqual(['s-2', 's-1', 's-0']);
+  expect(order('sort:-cost')).toEqual(['s-1', 's-2', 's-0']);
+  expect(order('')).toEqual(['s-0', 's-1', 's-2']);
+});
+
+const SESSIONS = `WorkflowType = 'perdure.agentSession' AND ExecutionStatus != 'ContinuedAsNew'`;
+
+test.each([
+  ['', '', true],
+  ['cost>1', ` AND (PerdureCents > 100 OR PerdureTurns IS NULL)`, true],
+  ['-turns>5', ` AND ((PerdureTurns <= 5) OR PerdureTurns IS NULL)`, true],
+  ['phase:closed', ` AND ExecutionStatus != 'Running'`, true],
+  ['tag:team=web', ` AND (PerdureTags IN ('team=web') OR PerdureTurns IS NULL)`, true],
+  ['tag:team "x"', '', false],
+  [`model="it's"`, '', false],
+  ['waiting>10m', ` AND (PerdureWaitingSince <= '2026-11-23T23:50:00.000Z' OR PerdureTurns IS NULL)`, true],
+])('%s is narrowed by the server as far as it can be (O3)', (query, clause, exact) => {
+  expect(compileFilter(parseFilter(query), { attributes: true, now: NOW })).toEqual({
+    query: SESSIONS + clause,
+    exact,
+  });
+});
+
+test('without attributes the status, the id and the age alone are asked of the server (O1, O3)', () => {
+  const { query } = compileFilter(parseFilter('cost>1 status:open age<1h id=s-1'), { attributes: false, now: NOW });
+  expect(query).toBe(
+    `${SESSIONS} AND ExecutionStatus IN ('Running') AND StartTime >= '2026-11-23T23:00:00.000Z' AND WorkflowId IN ('s-1')`,
+  );
+});

@@ -1,0 +1,84 @@
+// Sessions found by what visibility knows of them, on a real server: by attributes, and by memos where there are none.
+import { expect, test } from 'vitest';
+import type { SessionId } from '../../workflows/contract/ids.ts';
+import { createClient } from '../../client/client.ts';
+import type { PerdureClient } from '../../client/perdure-client.ts';
+import { reply } from '../../worker/scripted-model/index.ts';
+import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
+import { harness, type Harness } from '../support/harness.ts';
+import { keepHistory } from '../support/kept-history.ts';
+import { until } from '../support/until.ts';
+
+function clientOf({ client, taskQueue }: Harness, attributes: boolean): PerdureClient {
+  const live = (): never => {
+    throw new Error('nothing is followed here');
+  };
+  return createClient({
+    temporal: client,
+    store: memoryStore(),
+    live,
+    taskQueue,
+    visibility: () => Promise.resolve(attributes),
+  });
+}
+
+async function found(client: PerdureClient, filter: string): Promise<readonly SessionId[]> {
+  const sessions: SessionId[] = [];
+  for await (const { session } of client.list({ filter })) sessions.push(session);
+  return sessions.toSorted();
+}
+
+test('a filter means the same sessions by attributes and by memos, in pages and at once (O1, O3)', async () => {
+  const h = await harness({ script: [reply('Done.'), reply('Done.'), reply('Done.')] });
+  const mine = `mine-${h.taskQueue.slice(-8)}`;
+  const tags = { team: mine, kind: `it's "1"` };
+  const opened = await Promise.all([
+    h.open('Lamps.', { tags, model: 'claude-sonnet-5' }),
+    h.open('Chairs.', { tags: { team: mine }, model: 'claude-haiku-4-5' }),
+    h.open('Tables.', { tags: { team: mine } }),
+  ]);
+  await Promise.all(opened.map(({ ended }) => ended(1)));
+  const [lamps, chairs, tables] = opened.map(({ id }) => id) as [SessionId, SessionId, SessionId];
+  const [fast, slow] = [clientOf(h, true), clientOf(h, false)];
+  const all = [lamps, chairs, tables].toSorted();
+  await until(async () => ((await found(fast, `tag:team=${mine} phase:idle`)).length === 3 ? true : null));
+  const means: readonly (readonly [string, readonly SessionId[]])[] = [
+    ['', all],
+    ['phase:idle turns:1 tokens>0 reason:completed', all],
+    ['model:HAIKU', [chairs]],
+    ['model=claude-haiku-4-5', [chairs]],
+    ['-model:haiku', [lamps, tables].toSorted()],
+    [`tag:"kind=it's \\"1\\""`, [lamps]],
+    ['tag:kind', [lamps]],
+    ['phase:waiting', []],
+    ['-phase:waiting', all],
+    ['turns>1', []],
+    ['-turns>1 age<1h', all],
+    ['waiting>1s', []],
+    ['"chairs"', [chairs]],
+    ['-phase:closed,parked -reason:model_error', all],
+  ];
+  for (const [filter, sessions] of means) {
+    const query = `tag:team=${mine} ${filter}`;
+    expect([filter, await found(fast, query)]).toEqual([filter, sessions]);
+    expect([filter, await found(slow, query)]).toEqual([filter, sessions]);
+  }
+  for (const sort of ['', ' sort:title']) {
+    const filter = `tag:team=${mine}${sort}`;
+    const pages: SessionId[] = [];
+    let after: string | undefined;
+    do {
+      const page = await fast.page({ filter, size: 1, ...(after === undefined ? {} : { after }) });
+      expect(page.sessions).toHaveLength(1);
+      pages.push(...page.sessions.map(({ session }) => session));
+      after = page.next ?? undefined;
+    } while (after !== undefined);
+    if (sort !== '') expect(pages).toEqual([chairs, lamps, tables]);
+    expect(pages.toSorted()).toEqual(all);
+  }
+  expect(await fast.counts({ filter: `tag:team=${mine}` })).toMatchObject({ idle: 3, running: 0, closed: 0 });
+  const { note, ...counts } = await slow.counts({ filter: `tag:team=${mine}` });
+  expect(counts).toMatchObject({ idle: 3, running: 0, closed: 0 });
+  expect(note).toMatch(/perdure setup/);
+  await keepHistory('a session with facts and tags (O1)', opened[0].handle);
+});

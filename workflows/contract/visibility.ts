@@ -1,0 +1,72 @@
+// The search attributes of a session (O1): their names and types, and their values, computed alike by the client that opens a session
+// and by its workflow. Values are plain for everyone who reads the server: no attribute holds what a codec would seal.
+import type { Terminal } from './loop.ts';
+import type { SessionMemo } from './session.ts';
+
+/** As Temporal names the types. */
+export type AttributeType = 'KEYWORD' | 'KEYWORD_LIST' | 'INT' | 'DOUBLE' | 'DATETIME';
+
+export type AttributeKey = keyof typeof ATTRIBUTES;
+
+/** Agent, parent and root are registered and not set yet: they tell of subagents. */
+export const ATTRIBUTES = {
+  phase: { name: 'PerdurePhase', type: 'KEYWORD' },
+  reason: { name: 'PerdureReason', type: 'KEYWORD' },
+  model: { name: 'PerdureModel', type: 'KEYWORD' },
+  agent: { name: 'PerdureAgent', type: 'KEYWORD' },
+  parent: { name: 'PerdureParent', type: 'KEYWORD' },
+  root: { name: 'PerdureRoot', type: 'KEYWORD' },
+  turns: { name: 'PerdureTurns', type: 'INT' },
+  tokens: { name: 'PerdureTokens', type: 'INT' },
+  cents: { name: 'PerdureCents', type: 'DOUBLE' },
+  waitingSince: { name: 'PerdureWaitingSince', type: 'DATETIME' },
+  tags: { name: 'PerdureTags', type: 'KEYWORD_LIST' },
+  error: { name: 'PerdureError', type: 'KEYWORD' },
+} as const satisfies Readonly<Record<string, { readonly name: string; readonly type: AttributeType }>>;
+
+/** The one of the first release, which its sessions set alone. */
+export const PHASE_ATTRIBUTE = ATTRIBUTES.phase.name;
+
+/** Null takes an attribute away. Cents are US cents. */
+export type AttributeValues = {
+  readonly phase: string;
+  readonly reason: string | null;
+  readonly model: string | null;
+  readonly turns: number;
+  readonly tokens: number;
+  readonly cents: number | null;
+  readonly waitingSince: Date | null;
+  readonly tags: readonly string[];
+  readonly error: string | null;
+};
+
+/** A server keeps at most 255 characters. */
+const LONGEST = 200;
+
+/** `sealed`: payloads are, so that of an error its kind alone is told. */
+export function attributeValues({ phase, last, facts }: SessionMemo, sealed: boolean): AttributeValues {
+  const { model = null, turns = 0, tokens = 0, cents = null, waitingSince = null, tags = {} } = facts ?? {};
+  return {
+    phase,
+    reason: last?.terminal.reason ?? null,
+    model: model?.slice(0, LONGEST) ?? null,
+    turns,
+    tokens,
+    cents,
+    waitingSince: waitingSince === null ? null : new Date(waitingSince),
+    tags: Object.entries(tags).map(([name, value]) => `${name}=${value}`),
+    error: last === null ? null : errorValue(last.terminal, sealed),
+  };
+}
+
+function errorValue(terminal: Terminal, sealed: boolean): string | null {
+  if (!isBadEnd(terminal)) return null;
+  const status = 'status' in terminal && terminal.status !== undefined ? ` ${terminal.status}` : '';
+  const detail = sealed || !('detail' in terminal) ? '' : `: ${terminal.detail.replaceAll(/\s+/g, ' ')}`;
+  return `${terminal.reason}${status}${detail}`.slice(0, LONGEST);
+}
+
+/** An end that someone should look at. One that was stopped was stopped on purpose, but for the time limit. */
+export function isBadEnd({ reason }: Pick<Terminal, 'reason'>): boolean {
+  return reason !== 'completed' && reason !== 'aborted_streaming' && reason !== 'aborted_tools';
+}

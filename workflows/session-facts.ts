@@ -1,0 +1,80 @@
+// A session as others see it without a worker: its memo, with the numbers over all its runs (O1).
+import type { SessionFacts } from './contract/facts.ts';
+import { addSpend, noSpend, type Spend, totalTokens } from './contract/loop.ts';
+import type { Hash } from './contract/ids.ts';
+import {
+  LISTED_APPROVALS,
+  type PendingApproval,
+  type Phase,
+  type RunOptions,
+  type RunSummary,
+  type SessionHost,
+  type SessionMemo,
+} from './contract/session.ts';
+import type { RunState } from './machine/state.ts';
+
+/** All that the runs of a session took together, and the model that was asked last. */
+export type Spent = { readonly turns: number; readonly spend: Spend; readonly model?: string };
+
+export const nothingSpent: Spent = { turns: 0, spend: noSpend };
+
+type LiveRun = {
+  readonly state: RunState;
+  readonly parkedUntil: number | null;
+  /** Once it has opened. */
+  readonly models?: readonly string[];
+};
+
+function factsNow(
+  { spent = nothingSpent, options }: { readonly spent?: Spent; readonly options: RunOptions },
+  run: LiveRun | null,
+  pending: readonly PendingApproval[],
+): SessionFacts {
+  const model = run?.models?.[run.state.modelPosition] ?? spent.model ?? options.model;
+  const { usage, usd } = run ? addSpend(spent.spend, run.state.spend) : spent.spend;
+  const asked = pending.flatMap(({ askedAt }) => (askedAt === undefined ? [] : [askedAt]));
+  return {
+    ...(model === undefined ? {} : { model }),
+    turns: spent.turns + (run && run.models ? run.state.turn : 0),
+    tokens: totalTokens(usage),
+    // Whole thousandths: no rounding error is worth an event.
+    cents: usd === null ? null : Math.round(usd * 100_000) / 1_000,
+    ...(asked.length === 0 ? {} : { waitingSince: Math.min(...asked) }),
+    ...(options.tags === undefined ? {} : { tags: options.tags }),
+  };
+}
+
+type Facts = {
+  readonly head: Hash | null;
+  readonly options: RunOptions;
+  readonly runs: number;
+  readonly last: RunSummary | null;
+  readonly host?: SessionHost | null;
+  readonly spent?: Spent;
+};
+
+type Now = {
+  readonly title: string;
+  readonly phase: Phase | null;
+  readonly run: LiveRun | null;
+  readonly pending: readonly PendingApproval[];
+};
+
+/** `withFacts`: a session of an earlier release tells no numbers. */
+export function memoOf(facts: Facts, { title, phase, run, pending }: Now, withFacts: boolean): SessionMemo {
+  const { head, options, runs, last, host } = facts;
+  const approvals = pending.slice(0, LISTED_APPROVALS);
+  const parkedUntil = run?.parkedUntil ?? null;
+  return {
+    phase: phase ?? 'running',
+    head,
+    cwd: options.cwd,
+    title,
+    runs,
+    last,
+    ...(approvals.length > 0 ? { approvals } : {}),
+    ...(parkedUntil === null ? {} : { parkedUntil }),
+    ...(host ? { host } : {}),
+    ...(withFacts ? { facts: factsNow(facts, run, pending) } : {}),
+  };
+}
