@@ -18,6 +18,8 @@ export type StepRecord<Result> = {
   ): Promise<{ readonly result: Result; readonly first: boolean }>;
   /** What this attempt has recorded, as the first. */
   own(): Result | null;
+  /** It was looked for before the step was made. */
+  wasRead(): boolean;
 };
 
 type Recorded<Result> = {
@@ -41,10 +43,12 @@ export function stepRecord<Result>(
   /** The number of this step's try, from 1: those before it are over. */
   let at = 1;
   let own: Result | null = null;
+  let wasRead = false;
   const key = (): string => `steps/${keySegment(session)}/${digest}${at === 1 ? '' : `.${at}`}`;
   const counts = (found: Recorded<Result>): boolean => found.run === run || stays(found.result);
   return {
     read: async (isOver = () => false) => {
+      wasRead = true;
       for (; ; at += 1) {
         const bytes = await store.read(key());
         const found = bytes && decode<Result>(bytes);
@@ -64,6 +68,7 @@ export function stepRecord<Result>(
       }
     },
     own: () => own,
+    wasRead: () => wasRead,
   };
 }
 

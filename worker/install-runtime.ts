@@ -9,6 +9,8 @@ const ON_PURPOSE = /^No (workflows|activities) registered, not polling/;
 export function installRuntime(log: Log): void {
   Runtime.install({
     shutdownSignals: [],
+    // What its native half says goes there too: by itself it writes to the standard output, between the lines of --json.
+    telemetryOptions: { logging: { forward: {}, filter: { core: 'WARN', other: 'ERROR' } } },
     logger: new DefaultLogger('WARN', ({ level, message, meta = {} }) => {
       if (ON_PURPOSE.test(message)) return;
       const error = meta['error'] instanceof Error ? `: ${meta['error'].message}` : '';

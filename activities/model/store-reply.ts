@@ -58,8 +58,8 @@ export async function storeReply(step: ModelStep, storing: Storing): Promise<Sto
     live.write({ type: 'reply', iteration: input.iteration, stopReason: message.stop_reason, fate });
     return { result, first };
   }
-  // Of a stop that this attempt knows nothing of: the next attempt looks what became of it.
-  if (isForgotten(attempt)(result)) throw givenUp(attempt);
+  // Of a stop that this attempt knows nothing of, and has not looked for: the next attempt looks what became of it.
+  if (!record.wasRead() && isForgotten(attempt)(result)) throw givenUp(attempt);
   return { result: await anothers(live, result), first };
 }
 
