@@ -83,7 +83,7 @@ const refused = (why: string) => new WorkflowUpdateFailedError('failed', Applica
 test('lists the calls of all open sessions that wait, each with its input, and those of one (L55)', async () => {
   const { store, pending } = await waiting();
   const client = sessions(store, { approvals: [pending] });
-  const expected = [{ ...pending, session: 's-1', input }];
+  const expected = [{ ...pending, session: 's-1', input, toolUseId: 'toolu_1' }];
   expect(await client.approvals()).toEqual(expected);
   expect(await client.approvals('s-1')).toEqual(expected);
 });

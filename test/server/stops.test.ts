@@ -132,7 +132,7 @@ describe('the runtime limit', () => {
   test('what is kept of it is enough to sum up, when that is wanted (L51)', async () => {
     const held = gate();
     const wait = defineTool({
-      name: 'wait',
+      name: 'linger',
       description: 'Waits.',
       inputSchema: z.object({}),
       risk: () => 'read',
@@ -140,7 +140,7 @@ describe('the runtime limit', () => {
       call: async () => (await held.hold, { content: 'waited' }),
     });
     const h = await harness({
-      script: [reply([toolUse('wait', {})]), reply('Half of it is done.')],
+      script: [reply([toolUse('linger', {})]), reply('Half of it is done.')],
       worker: { tools: [wait] },
     });
     const startedAt = Date.now();
