@@ -37,6 +37,7 @@ function renamed(input: unknown, fields: Fields): Record<string, unknown> {
 
 /** A permission rule such as `Bash(npm test:*)` or `mcp__shop__order`. */
 export function inwardRule(rule: string): string {
-  const [, name = rule, rest = ''] = /^([^(]+)(.*)$/s.exec(rule) ?? [];
-  return `${inwardName(name.trim())}${rest}`;
+  const at = rule.indexOf('(');
+  const end = at < 1 ? rule.length : at;
+  return `${inwardName(rule.slice(0, end).trim())}${rule.slice(end)}`;
 }
