@@ -1,7 +1,6 @@
 // A call that the workflow carries out (L62), on both sides of it: what is handed over is recorded first, so that every attempt hands over
 // the same, and what came of it becomes an outcome like any other, post-tool hooks included.
-import type { Delegation, DelegatedEnd } from '../../../workflows/contract/delegation.ts';
-import { LARGEST_ARGS } from '../../../workflows/contract/delegation.ts';
+import { LARGEST_ARGS, type DelegatedEnd, type Delegation } from '../../../workflows/contract/delegation.ts';
 import { storedInput, withApproval, type Chosen } from './approval.ts';
 import { abortCause, guardTool, type Ran } from './call-tool.ts';
 import { withPostTool } from './check-call.ts';
@@ -70,7 +69,7 @@ export async function concludeDelegated(
   call: CallRequest,
   run: CallRun,
   end: DelegatedEnd,
-): Promise<{ readonly verdict: Verdict | Void; readonly began: number }> {
+): Promise<{ readonly verdict: Verdict; readonly began: number }> {
   const record = await readDelegated(bench.store, { session: bench.session, key: run.key });
   if (record === null) throw new Error(`call ${run.key} was carried out and never handed over`);
   const { at: began, changed, approved, edited } = record;
@@ -96,11 +95,14 @@ async function conclude(ready: ReadyCall | null, end: DelegatedEnd, context: Too
   const told = ready?.tool.conclude;
   if (!ready || !told) return { kind: 'output', output: plainOutput(end) };
   const made = await guardTool(ready.tool, context.signal, async () => await told(ready.input, end, context));
-  return made.kind === 'value' ? { kind: 'output', output: made.value } : made;
+  if (made.kind !== 'value') return made;
+  // The author's own code, as in `runTool`.
+  if (typeof made.value.content === 'string') return { kind: 'output', output: made.value };
+  return { kind: 'failed', text: `${ready.tool.name} failed: it returned no text (a defect of the tool).` };
 }
 
 /** Texts as they are, everything else as JSON. */
-export function plainOutput(end: Extract<DelegatedEnd, { kind: 'done' | 'waited' }>): ToolOutput {
+function plainOutput(end: Extract<DelegatedEnd, { kind: 'done' | 'waited' }>): ToolOutput {
   if (end.kind === 'waited') return { content: `The wait is over (${end.by}).` };
   const { result, cut } = end;
   if (cut !== undefined) return { content: `${cut}\n(the result is longer than this: its rest was not carried)` };

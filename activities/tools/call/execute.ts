@@ -70,9 +70,8 @@ async function recordEnd(
   bench: Workbench,
   call: CallRequest,
   run: CallRun & Required<Pick<CallRun, 'delegated'>>,
-): Promise<Done | Void> {
+): Promise<Done> {
   const { verdict, began } = await concludeDelegated(bench, call, run, run.delegated);
-  if (verdict.kind !== 'verdict') return verdict;
   const outcome = await formatOutcome(bench.store, { ...call, key: run.key }, verdict, Math.max(0, Date.now() - began));
   return { kind: 'done', ...(await recordOutcome(bench.store, { session: bench.session, key: run.key }, outcome)) };
 }
