@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { gate, reply, toolUse, type ScriptedModel } from '../../worker/scripted-model/index.ts';
 import { cliPlace, jsonLines, modelFor, type Command } from '../support/cli.ts';
+import { ownNamespace } from '../support/own-namespace.ts';
 import { redisServer } from '../support/redis-server.ts';
 import { BUCKET, S3_KEYS } from '../support/s3-gateway.ts';
 import { until } from '../support/until.ts';
@@ -14,10 +15,10 @@ async function cluster(model: ScriptedModel) {
   onTestFinished(redis.kill);
   const shared = {
     ...S3_KEYS,
+    ...(await ownNamespace(inject('temporalAddress'))),
     AWS_ENDPOINT_URL_S3: inject('s3Endpoint'),
     PERDURE_STORE: `s3://${BUCKET}/${randomUUID()}`,
     PERDURE_LIVE: redis.url.replace('redis://', 'redis://:pass-word@'),
-    TEMPORAL_ADDRESS: inject('temporalAddress'),
   };
   const host = (name: string) => {
     const place = cliPlace(model);

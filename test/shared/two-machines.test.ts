@@ -7,28 +7,27 @@ import { gate, reply, toolUse, type ScriptedModel } from '../../worker/scripted-
 import { cliPlace, jsonLines, modelFor, type Command } from '../support/cli.ts';
 import { faultyProxy } from '../support/faulty-proxy.ts';
 import { BUCKET, S3_KEYS } from '../support/s3-gateway.ts';
+import { ownNamespace } from '../support/own-namespace.ts';
 import { until } from '../support/until.ts';
 
 /** All machines of one cluster: `machine()` is one more, with an empty disk. */
-function cluster(model: ScriptedModel, endpoint = inject('s3Endpoint')) {
+async function cluster(model: ScriptedModel, endpoint = inject('s3Endpoint')) {
   const shared = {
     ...S3_KEYS,
+    ...(await ownNamespace(inject('temporalAddress'))),
     AWS_ENDPOINT_URL_S3: endpoint,
     PERDURE_STORE: `s3://${BUCKET}/${randomUUID()}`,
-    TEMPORAL_ADDRESS: inject('temporalAddress'),
   };
-  const queue = randomUUID();
   return {
     machine: () => {
       const place = cliPlace(model);
       Object.assign(place.env, shared);
       return place;
     },
-    queue,
   };
 }
 
-type Machine = ReturnType<ReturnType<typeof cluster>['machine']>;
+type Machine = ReturnType<Awaited<ReturnType<typeof cluster>>['machine']>;
 
 async function worker(machine: Machine): Promise<Command> {
   const started = machine.start(['worker']);
@@ -43,7 +42,7 @@ test('a session that one machine starts is done by another, watched by a third, 
     reply('This attempt dies.', { hold: held.hold, holdAfterEvent: 4 }),
     reply('All done.'),
   ]);
-  const { machine } = cluster(model);
+  const { machine } = await cluster(model);
   const [starts, dies, watches] = [machine(), machine(), machine()];
   const first = await worker(dies);
   const started = await starts.run('start', '--permission-mode', 'bypass', 'make it');
@@ -66,7 +65,7 @@ test('a session that one machine starts is done by another, watched by a third, 
 });
 
 test('a question of a run is answered from a machine that neither started nor runs it (W1 L55)', async () => {
-  const { machine } = cluster(
+  const { machine } = await cluster(
     await modelFor([reply([toolUse('bash', { command: 'rm -r build' })]), reply('Not then.')]),
   );
   const [works, starts, answers] = [machine(), machine(), machine()];
@@ -85,7 +84,7 @@ test('a question of a run is answered from a machine that neither started nor ru
 });
 
 test('a client with another store is told where the session is, not that its data is damaged (W1)', async () => {
-  const { machine } = cluster(await modelFor([reply('Hello.')]));
+  const { machine } = await cluster(await modelFor([reply('Hello.')]));
   const works = machine();
   const running = await worker(works);
   const ran = await works.run('run', '--json', 'hi');
@@ -113,7 +112,7 @@ test('a turn that reads takes 2 requests, one that writes 3, one that runs a com
     toolUse('read', { path: 'notes.txt' }),
   ];
   const turns = calls.flatMap((call) => Array.from({ length: 12 }, () => reply([call])));
-  const { machine } = cluster(await modelFor([...turns, reply('Done.')]), endpoint);
+  const { machine } = await cluster(await modelFor([...turns, reply('Done.')]), endpoint);
   const place = machine();
   writeFileSync(join(place.cwd, 'notes.txt'), 'a line\n');
   const running = await worker(place);
@@ -134,7 +133,7 @@ test('a turn that reads takes 2 requests, one that writes 3, one that runs a com
 });
 
 test('`doctor` says which store it found, and what is wrong with one that it cannot use (W1)', async () => {
-  const place = cluster(await modelFor([])).machine();
+  const place = (await cluster(await modelFor([]))).machine();
   expect((await place.run('doctor')).out).toMatch(/store +s3:\/\/sessions\//);
   const wrong = place.start(['doctor'], { env: { PERDURE_STORE: 's3://nowhere-else/x' } });
   await wrong.status;

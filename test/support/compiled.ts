@@ -27,7 +27,7 @@ export function compiled(file: string): string {
     const target = join(out, relative(root, source)).replace(/\.ts$/, '.js');
     mkdirSync(dirname(target), { recursive: true });
     writeFileSync(target, outputText);
-    for (const [, imported] of outputText.matchAll(/from ['"](\.[^'"]+)\.js['"]/g)) {
+    for (const [, imported] of outputText.matchAll(/(?:from|import) ['"](\.[^'"]+)\.js['"]/g)) {
       compile(resolve(dirname(source), `${imported}.ts`));
     }
   };

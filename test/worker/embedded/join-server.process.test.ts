@@ -5,6 +5,7 @@ import { Connection } from '@temporalio/client';
 import { expect, onTestFinished, test } from 'vitest';
 import { processIdentity } from '../../../activities/process/identity.ts';
 import type { DataFolder } from '../../../worker/embedded/data-folder.ts';
+import { ATTRIBUTES } from '../../../workflows/contract/visibility.ts';
 import { joinServer } from '../../../worker/embedded/join-server.ts';
 import { databaseRecord, recordDatabase, runningServer } from '../../../worker/embedded/server-record.ts';
 import { stopServer } from '../../../worker/embedded/start-server.ts';
@@ -97,9 +98,11 @@ onLinux('the server is tuned, on loopback, in a session of its own, and sees no 
   const { pid } = serverOf(folder);
   const port = joined.address.split(':')[1] ?? '';
   const args = proc(pid, 'cmdline').split('\0').slice(1, -1).join(' ');
+  const attributes = [...args.matchAll(/--search-attribute (\w+)=\w+ /g)];
+  expect(attributes.map(([, name]) => name)).toEqual(Object.values(ATTRIBUTES).map(({ name }) => name));
   expect(args.replace(/[0-9a-f-]{36}(?=\.invalid)/, 'UUID')).toBe(
     `server start-dev --headless --log-level error --ip 127.0.0.1 --port ${port} --db-filename ${folder.temporalDb} ` +
-      '--search-attribute PerdurePhase=Keyword --sqlite-pragma journal_mode=wal --sqlite-pragma synchronous=1 ' +
+      `${attributes.map(([flag]) => flag).join('')}--sqlite-pragma journal_mode=wal --sqlite-pragma synchronous=1 ` +
       '--dynamic-config-value history.transferProcessorMaxPollRPS=10000 ' +
       '--dynamic-config-value history.timerProcessorMaxPollRPS=1000 ' +
       '--dynamic-config-value history.timerProcessorMaxTimeShift="10ms" ' +
