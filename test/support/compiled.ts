@@ -1,6 +1,6 @@
-// Runs a TypeScript file of this repository as a `node` process of its own: it and what it imports, as JavaScript in a temp folder.
+// Runs a TypeScript file of this repository as a `node` process of its own: it and what it imports, as JavaScript in `dist` below the package's manifest.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { onTestFinished } from 'vitest';
 import ts from 'typescript';
@@ -16,9 +16,10 @@ const options: ts.CompilerOptions = {
 
 /** `file` is relative to the repository. Returns the path of the script to give to node. */
 export function compiled(file: string): string {
-  const out = tempDir();
-  symlinkSync(join(root, 'node_modules'), join(out, 'node_modules'));
-  writeFileSync(join(out, 'package.json'), '{"type":"module"}');
+  const folder = tempDir();
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  copyFileSync(join(root, 'package.json'), join(folder, 'package.json'));
+  const out = join(folder, 'dist');
   const done = new Set<string>();
   const compile = (source: string): void => {
     if (done.has(source)) return;
