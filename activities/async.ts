@@ -38,7 +38,7 @@ export async function within<Value>(
 }
 
 /** Resolves as `sent` does; with `late` when that takes more than `ms`, or someone is in a hurry. */
-export async function inTime<T>(sent: Promise<T>, late: T, ms: number, hurry?: AbortSignal): Promise<T> {
+export async function awaitInTime<T>(sent: Promise<T>, late: T, ms: number, hurry?: AbortSignal): Promise<T> {
   const over = new AbortController();
   const enough = hurry ? AbortSignal.any([over.signal, hurry]) : over.signal;
   try {

@@ -10,7 +10,7 @@ import {
 } from '@temporalio/client';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import type { Answer } from '../workflows/contract/activities.ts';
-import { STORE_CORRUPT, undecodable } from '../workflows/contract/failures.ts';
+import { STORE_CORRUPT, findUndecodable } from '../workflows/contract/failures.ts';
 import { isDamage, StoreError } from './transcript/store/store.ts';
 
 /** Why an attempt's signal was aborted: someone stopped the run, the worker is going away, or the attempt is no longer ours (L50). */
@@ -39,12 +39,12 @@ export type Attempt = {
 export type Body<Input, Output> = (attempt: Attempt, input: Input) => Promise<Output>;
 
 /** Not a stop (L50): the attempt is over, the run goes on elsewhere, with nothing of this attempt. */
-export function givenUp(attempt: Attempt, what = 'the attempt'): Error {
+export function describeGivenUp(attempt: Attempt, what = 'the attempt'): Error {
   return new Error(`${what} was given up: ${attempt.abortedBy() ?? 'unknown'}`);
 }
 
 /** The same attempt, in which nothing begins any more. */
-export function stopped(attempt: Attempt): Attempt {
+export function stopAttempt(attempt: Attempt): Attempt {
   return { ...attempt, signal: AbortSignal.abort(), abortedBy: () => 'stop' };
 }
 
@@ -83,7 +83,7 @@ export function activity<Input, Output>(body: Body<Input, Output>): (input: Inpu
 
 /** Nothing is done with an input that cannot be read; a worker that has its key may still do it. */
 function refuseUnread(input: unknown): void {
-  const unread = undecodable(input);
+  const unread = findUndecodable(input);
   if (!unread) return;
   const message = `the input of this step ${unread.why}`;
   if (unread.elsewhere) throw forAnotherWorker('KeyMissing', message);
@@ -96,7 +96,7 @@ function temporalAttempt(context: Context): Attempt & { latest(): unknown } {
   const { workflowId, runId } = workflowExecution;
   // A client does not know whose token it is: what it sealed for nobody, the next attempt could not open.
   const serializationContext = { type: 'activity', namespace, workflowId, activityId, isLocal } as const;
-  const remembered: unknown = undecodable(heartbeatDetails) ? undefined : heartbeatDetails;
+  const remembered: unknown = findUndecodable(heartbeatDetails) ? undefined : heartbeatDetails;
   let latest = remembered;
   const fence = createFence({
     beat: () => context.client.activity.heartbeat(taskToken, latest, { serializationContext }),

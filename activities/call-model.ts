@@ -1,10 +1,10 @@
 // One iteration's model call: append what came since, show the model its view, stream the reply, store it, say what the loop
 // needs to know of it. Safe to attempt twice: a step record returns what an earlier attempt stored (L16).
 import type { CallModel, ModelResult, FindReply } from '../workflows/contract/activities.ts';
-import { type Attempt, givenUp } from './attempt.ts';
+import { type Attempt, describeGivenUp } from './attempt.ts';
 import type { Deps } from './deps.ts';
 import { promptHooks } from './run/around-runs.ts';
-import { announce, finish, orDied, retell } from './live/tell.ts';
+import { announce, finish, tellIfDies, retell } from './live/tell.ts';
 import type { LiveWriter } from './live/events.ts';
 import { answerChecks } from './model/answer-schema.ts';
 import { attemptReply, replyPort } from './model/attempt-reply.ts';
@@ -12,7 +12,7 @@ import { chosenModel, buildRequest } from './model/request.ts';
 import { afterWait, noTries, type Tries, leftOfWait } from './model/failed-attempt.ts';
 import { refuseWithoutHooks, refuseScripted } from './guards.ts';
 import { inDoubt } from './model/run-open-calls.ts';
-import { died, settle } from './model/settle.ts';
+import { settleDeath, settle } from './model/settle.ts';
 import { endWithout, observableMessage } from './model/store-reply.ts';
 import type { ModelStep } from './model/step.ts';
 import type { RunConfig } from './configuration.ts';
@@ -35,7 +35,7 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
     // Nobody has made the step after a head that this worker has just written: the create says so if someone has (W2).
     const known = heads.isNew(attempt, input.head) ? null : await record.read(isForgotten(attempt));
     const live = opened(deps, attempt, input, known);
-    return orDied(live, async () => {
+    return tellIfDies(live, async () => {
       const given = await deps.transcripts.extend(attempt.session, input.head, input.append);
       if (input.retells) retellLast(deps, live, given.view);
       announceGiven(live, input, given);
@@ -93,7 +93,7 @@ async function stillWaiting(
   const wait = await leftOfWait(step, before);
   if (!wait) return null;
   const { tries } = wait;
-  return endWithout({ ...step, tries }, await died(step, tries, afterWait(wait, tries, step.config)));
+  return endWithout({ ...step, tries }, await settleDeath(step, tries, afterWait(wait, tries, step.config)));
 }
 
 /** The entries stored before the reply: the workflow's, those collected here, and those that change the view (L6–L8). */
@@ -114,7 +114,7 @@ async function reply(step: ModelStep): Promise<ModelResult> {
   live.write({ type: 'request_start', iteration: input.iteration, attempt: attempt.number, model: name });
   const attempted = await attemptReply(body, replyPort(step));
   if (attempted.kind === 'aborted' && attempt.abortedBy() !== 'stop') {
-    throw givenUp(attempt);
+    throw describeGivenUp(attempt);
   }
   const result = await settle(step, attempted);
   if (!('head' in result)) return endWithout(step, result);
@@ -144,7 +144,7 @@ export function findReply(deps: Deps): (attempt: Attempt, input: FindReply) => P
     // The events of the lost attempt are void, whatever it said last: they are told again here.
     const place = { session, step, attempt: number, activity: 'callModel', supersedes: call.step } as const;
     const live = deps.live.open({ ...place, retells: call.step });
-    return orDied(live, async () => {
+    return tellIfDies(live, async () => {
       const given = await deps.transcripts.extend(session, call.head, call.append);
       announceGiven(live, call, given);
       await retellStored(deps, session, live, known, given);

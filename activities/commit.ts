@@ -4,13 +4,13 @@ import type { Commit, Committed } from '../workflows/contract/activities.ts';
 import type { Attempt } from './attempt.ts';
 import type { Deps } from './deps.ts';
 import { sessionEnd } from './run/around-runs.ts';
-import { announce, orDied } from './live/tell.ts';
+import { announce, tellIfDies } from './live/tell.ts';
 
 export function commit(deps: Deps): (attempt: Attempt, input: Commit) => Promise<Committed> {
   return async (attempt, { head, append, step }) => {
     const { session, number } = attempt;
     const live = deps.live.open({ session, step, attempt: number, activity: 'commit' });
-    return orDied(live, async () => {
+    return tellIfDies(live, async () => {
       const base = await deps.transcripts.extend(session, head, append);
       const next = deps.transcripts.next(base, []);
       const stored = await deps.store.put(next.bytes);

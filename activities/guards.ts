@@ -64,7 +64,7 @@ const countSchema = z.object({ tries: z.number(), left: z.unknown().optional() }
  * An attempt counts from its first heartbeat, at once when there was one before it: so there may be one more than `most`, but a body
  * that kills its worker is not begun for ever. Throws what cannot be retried when they are spent.
  */
-export function atMost<Input, Output>(most: number, body: Body<Input, Output>): Body<Input, Output> {
+export function limitTries<Input, Output>(most: number, body: Body<Input, Output>): Body<Input, Output> {
   return async (attempt, input) => {
     const counted = countSchema.safeParse(attempt.remembered);
     const before = counted.success ? counted.data : { tries: 0, left: undefined };

@@ -2,7 +2,7 @@
 import type { Scheduled } from '../workflows/contract/activities.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import { afterStop, runStopHooks } from './run-stop-hooks.ts';
-import { atMost, beginNothing, type Stops } from './guards.ts';
+import { limitTries, beginNothing, type Stops } from './guards.ts';
 import { activity } from './attempt.ts';
 import { callModel, findReply } from './call-model.ts';
 import { commit } from './commit.ts';
@@ -35,8 +35,8 @@ export function createActivities(deps: Deps, stops: Stops | null = null): Schedu
     compact: activity(work(compact(deps))),
     collapse: activity(work(collapse(deps))),
     runStopHooks: activity(work(runStopHooks(deps))),
-    summarizeBatch: activity(work(atMost(2, summarizeBatch(deps)))),
+    summarizeBatch: activity(work(limitTries(2, summarizeBatch(deps)))),
     // A session closes when its own handlers are over (L56).
-    afterStop: activity(work(atMost(3, afterStop(deps)), { unless: isStopped })),
+    afterStop: activity(work(limitTries(3, afterStop(deps)), { unless: isStopped })),
   };
 }

@@ -1,10 +1,10 @@
 // Asks the stop hooks whether the run may end with its last reply (L30). Safe to attempt twice: hooks only answer.
 import type { RunStopHooks, StopHooksRan, AfterStop } from '../workflows/contract/activities.ts';
-import { type Attempt, givenUp, isGivenUp } from './attempt.ts';
+import { type Attempt, describeGivenUp, isGivenUp } from './attempt.ts';
 import type { Deps, AfterStopHandler, EndedRun } from './deps.ts';
 import { hookContext } from './hooks/hooks.ts';
 import { refuseWithoutHooks } from './guards.ts';
-import { orDied } from './live/tell.ts';
+import { tellIfDies } from './live/tell.ts';
 import { finalText } from './transcript/view/result.ts';
 import { aboutRun } from './log.ts';
 import { TimedOut, within } from './async.ts';
@@ -17,11 +17,11 @@ export function runStopHooks(deps: Deps): (attempt: Attempt, input: RunStopHooks
     const config = await deps.config(hash);
     refuseWithoutHooks(deps, config);
     const live = deps.live.open({ session, step, attempt: number, activity: 'runStopHooks' });
-    return orDied(live, async () => {
+    return tellIfDies(live, async () => {
       const text = finalText(await deps.transcripts.view(session, head));
       const ran = await deps.hooks.stop(hookContext(config, { iteration, signal }, live), { text, active });
       // Another attempt finds out what the hooks would have said.
-      if (isGivenUp(attempt)) throw givenUp(attempt);
+      if (isGivenUp(attempt)) throw describeGivenUp(attempt);
       await live.end({ type: 'fate', fate: 'done' });
       return attempt.abortedBy() === 'stop' ? { verdict: { kind: 'passed' }, failed: [] } : ran;
     });
@@ -43,7 +43,7 @@ export function afterStop(deps: Deps): (attempt: Attempt, input: AfterStop) => P
     const { entries } = await deps.transcripts.whole(session, head);
     const ended = { session, queryId, depth, run, cwd, entries };
     await Promise.all(deps.afterStop.map((handler) => runHandler(handler, ended, attempt, deps.log)));
-    if (isGivenUp(attempt)) throw givenUp(attempt);
+    if (isGivenUp(attempt)) throw describeGivenUp(attempt);
   };
 }
 

@@ -2,10 +2,10 @@
 // has run, because someone must be asked first (L55).
 import type { RunTool, ToolResult } from '../workflows/contract/activities.ts';
 import { callKey } from '../workflows/contract/ids.ts';
-import { type Attempt, stopped } from './attempt.ts';
+import { type Attempt, stopAttempt } from './attempt.ts';
 import type { Deps } from './deps.ts';
 import { refuseWithoutHooks } from './guards.ts';
-import { orDied } from './live/tell.ts';
+import { tellIfDies } from './live/tell.ts';
 import type { CallBlock } from './tools/call/call-port.ts';
 import { lastReply, type View } from './transcript/view/view.ts';
 
@@ -31,7 +31,7 @@ export function runTool(deps: Deps): (attempt: Attempt, input: RunTool) => Promi
     if (!isStopped) refuseWithoutHooks(deps, config);
     const call = storedCall(await deps.transcripts.view(session, head), index);
     const live = deps.live.open({ session, step, attempt: number, activity: 'runTool' });
-    return orDied(live, async () => {
+    return tellIfDies(live, async () => {
       const key = callKey(config.chain, head, index);
       const port = { iteration, say: live.write };
       const given = {
@@ -41,7 +41,7 @@ export function runTool(deps: Deps): (attempt: Attempt, input: RunTool) => Promi
         mayHaveBegun: isStopped === true || mayHaveBegun === true,
         delegated,
       };
-      const own = isStopped ? stopped(attempt) : attempt;
+      const own = isStopped ? stopAttempt(attempt) : attempt;
       const done = await deps.tools.claimed(config, call, key, own, port, given);
       await live.end({ type: 'fate', fate: 'done' });
       return 'ask' in done || 'delegate' in done ? done : done.facts;

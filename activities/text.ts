@@ -10,7 +10,7 @@ export function wellFormedText(text: string): string {
 }
 
 /** The value itself when there is nothing to replace. */
-export function wellFormed<T>(value: T): T {
+export function replaceLoneSurrogates<T>(value: T): T {
   const json = JSON.stringify(value);
   // JSON.stringify escapes a surrogate only when it is alone.
   if (!json.includes('\\ud')) return value;
@@ -66,7 +66,7 @@ const UNSEEN = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Cf}\p{Default_Ignorable_Code_Point}]
 const JOINED =
   /(?<=\p{Extended_Pictographic}|\p{Emoji_Modifier}|\ufe0f)\u200d(?=\p{Extended_Pictographic})|(?<=\p{Emoji})\ufe0f|(?<=[\p{scx=Arab}\p{scx=Deva}\p{scx=Beng}\p{scx=Mlym}\p{scx=Sinh}])[\u200c\u200d]/gu;
 
-export function plain(text: string): string {
+export function showUnseen(text: string): string {
   const joined = new Set([...text.matchAll(JOINED)].map(({ index }) => index));
   return text.replace(UNSEEN, (character, at: number) =>
     character === '\n' || character === '\t' || joined.has(at) ? character : nameOf(character),

@@ -4,7 +4,7 @@ import { inspect } from 'node:util';
 import { didYouMean, nearName } from '../workflows/contract/options-problem.ts';
 import { type ApprovalEvent, type WaitingApproval, reasonProblem } from './sessions/decide.ts';
 import type { PerdureClient } from './perdure-client.ts';
-import { arrival } from './async.ts';
+import { awaitArrival } from './async.ts';
 import { ClientProblem } from './problem.ts';
 import { oneLine } from './paint.ts';
 
@@ -58,7 +58,9 @@ export function answerApprovals(sessions: Sessions, onApproval: OnApproval): Ans
     stop: async () => {
       for (const gone of open.values()) gone.abort();
       open.clear();
-      const giving = [...answering.giving].map(([given, call]) => arrival(`the decision about call ${call}`, given));
+      const giving = [...answering.giving].map(([given, call]) =>
+        awaitArrival(`the decision about call ${call}`, given),
+      );
       return (await Promise.all(giving)).filter((problem) => problem !== null);
     },
   };

@@ -1,17 +1,17 @@
 // Gives a message on its way time to arrive when its sender leaves: the server may be gone, or the worker that would answer.
-import { inTime } from '../activities/async.ts';
+import { awaitInTime } from '../activities/async.ts';
 import { reasonOf } from '../activities/text.ts';
 
 /** Milliseconds: the server, or a worker, was asked once and could have answered. */
 export const LEAVING_MS = 10_000;
 
 /** Null when it arrived; a sentence when it may not have. */
-export async function arrival(what: string, sent: Promise<unknown>): Promise<string | null> {
+export async function awaitArrival(what: string, sent: Promise<unknown>): Promise<string | null> {
   const why = sent.then(
     () => null,
     (error: unknown) => reasonOf(error),
   );
-  const problem = await inTime(why, 'nobody has answered', LEAVING_MS);
+  const problem = await awaitInTime(why, 'nobody has answered', LEAVING_MS);
   return problem && `${what} may not have arrived: ${problem}`;
 }
 
@@ -38,7 +38,7 @@ export async function untilAborted<T>(signal: AbortSignal, work: () => Promise<T
 // Something to do when a signal is aborted, and the end of both.
 
 /** Acts at most once. What is returned stops listening, for the signal may outlive its listener, and waits for what was begun. */
-export function onceAborted(signal: AbortSignal | undefined, act: () => Promise<void>): () => Promise<void> {
+export function actOnAbort(signal: AbortSignal | undefined, act: () => Promise<void>): () => Promise<void> {
   let acting: Promise<void> | undefined;
   const begin = (): void => {
     acting = act();
@@ -59,7 +59,7 @@ export type Mailbox<T> = AsyncIterable<T> & {
   close(): void;
 };
 
-export function mailbox<T>(): Mailbox<T> {
+export function createMailbox<T>(): Mailbox<T> {
   let items: T[] = [];
   let closed = false;
   let wake: (() => void) | null = null;

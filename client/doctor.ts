@@ -18,7 +18,7 @@ import { findBinary } from '../worker/embedded/find-binary.ts';
 import { livingMembers } from '../worker/embedded/members.ts';
 import { NAMESPACE } from '../worker/embedded/server-args.ts';
 import { runningServer, type ServerRecord, wantedVersion } from '../worker/embedded/server-record.ts';
-import { workerPolls, nobodyWorks } from './sessions/worker-polls.ts';
+import { workerPolls, describeNoWorker } from './sessions/worker-polls.ts';
 import { forAnyWorker } from '../worker/config/queue.ts';
 
 const OLDEST_NODE = [20, 19] as const;
@@ -185,7 +185,7 @@ export async function externalChecks(target: Target): Promise<readonly Check[]> 
     const polls = await workerPolls({ temporal: client });
     return [
       ok('server', `${target.address}, namespace ${target.namespace}`),
-      polls ? ok('workers', 'at least one polls') : missing('workers', nobodyWorks(forAnyWorker)),
+      polls ? ok('workers', 'at least one polls') : missing('workers', describeNoWorker(forAnyWorker)),
     ];
   } finally {
     await close();

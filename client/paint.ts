@@ -1,5 +1,5 @@
 // Colours, where there is a terminal that shows them and nobody asked for none; and lines that fit.
-import { plain } from '../activities/text.ts';
+import { showUnseen } from '../activities/text.ts';
 
 export type Paint = {
   readonly on: boolean;
@@ -15,10 +15,10 @@ type Stream = { readonly isTTY?: boolean | undefined };
 
 /** `NO_COLOR` set to anything, or TERM=dumb, turns them off. */
 export function paint(stream: Stream, env: Readonly<Record<string, string | undefined>>): Paint {
-  return painter(stream.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb');
+  return createPaint(stream.isTTY === true && !env['NO_COLOR'] && env['TERM'] !== 'dumb');
 }
 
-export function painter(on: boolean): Paint {
+export function createPaint(on: boolean): Paint {
   const style =
     (code: number, end: number) =>
     (text: string): string =>
@@ -53,9 +53,9 @@ export function cutMeasured(text: string, most: number): string {
 /** `left`: characters of `text` that are not in `shown`. */
 function cutLine(text: string, most: number): { readonly shown: string; readonly left: number } {
   const looked = text.slice(0, most * 4);
-  const line = Array.from(plain(looked).trim().replace(/\s+/g, ' '));
+  const line = Array.from(showUnseen(looked).trim().replace(/\s+/g, ' '));
   const beyond = text.length - looked.length;
   if (line.length <= most && beyond === 0) return { shown: line.join(''), left: 0 };
   // Once more: a joiner whose second half was cut off joins nothing.
-  return { shown: plain(line.slice(0, most).join('')), left: Math.max(0, line.length - most) + beyond };
+  return { shown: showUnseen(line.slice(0, most).join('')), left: Math.max(0, line.length - most) + beyond };
 }

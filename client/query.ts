@@ -10,7 +10,7 @@ import type { OptionChanges } from '../workflows/contract/session.ts';
 import { answerApprovals, type OnApproval } from './answer-approvals.ts';
 import type { ApprovalEvent } from './sessions/decide.ts';
 import { openWorkplace } from './connect/workplace.ts';
-import { arrival, onceAborted } from './async.ts';
+import { awaitArrival, actOnAbort } from './async.ts';
 import { type KeysOf, refuseUnknown } from './options.ts';
 import { ClientProblem } from './problem.ts';
 import type { Prompt } from './sessions/prompt.ts';
@@ -164,7 +164,7 @@ async function* runQuery(asked: Query): AsyncGenerator<QueryEvent> {
         say(`it could not be interrupted: ${reasonOf(error)}`);
       }
     };
-    interrupted = onceAborted(signal, interrupt);
+    interrupted = actOnAbort(signal, interrupt);
     for await (const event of sessions.follow(session, {
       messageId,
       signal: failed,
@@ -183,7 +183,7 @@ async function* runQuery(asked: Query): AsyncGenerator<QueryEvent> {
   } finally {
     try {
       leaving = true;
-      const interrupt = interrupted && arrival('the interrupt', interrupted());
+      const interrupt = interrupted && awaitArrival('the interrupt', interrupted());
       const [problems = [], problem] = await Promise.all([answers?.stop(), interrupt]);
       for (const each of [...problems, problem]) if (each) say(each);
       if (goesOn !== undefined) tell(goesOn);

@@ -18,7 +18,7 @@ function withRest(whole: number, unit: string, rest: number, small: string): str
 }
 
 /** US dollars; null: some price is not known. */
-export function money(usd: number | null): string {
+export function formatMoney(usd: number | null): string {
   if (usd === null) return 'cost unknown';
   return usd === 0 ? '$0' : usd < 0.01 ? `$${usd.toFixed(4)}` : `$${usd.toFixed(2)}`;
 }
@@ -39,7 +39,7 @@ export function formatTokens(n: number): string {
 }
 
 /** `ms` milliseconds since the epoch: 2026-11-29 14:03:20 UTC. */
-export function moment(ms: number): string {
+export function formatMoment(ms: number): string {
   const date = new Date(ms);
   return Number.isNaN(date.getTime()) ? 'an unknown time' : `${date.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }

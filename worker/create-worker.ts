@@ -77,7 +77,7 @@ export async function createWorker(settings: WorkerSettings): Promise<PairedWork
     namespace,
     identity: formatIdentity(processIdentity()),
     dataConverter: workerConverter(settings.keys, settings.log),
-    activities: registered(activities),
+    activities: registerActivities(activities),
   };
   const works = (): Promise<Worker> =>
     Worker.create({
@@ -125,7 +125,7 @@ async function discardWorker(worker: PairedWorker): Promise<void> {
 }
 
 /** Under the names that the workflow schedules. */
-export function registered(activities: Scheduled): Registered {
+export function registerActivities(activities: Scheduled): Registered {
   const named = Object.entries(activities).map(([name, body]) => [activityType(name as keyof Activities), body]);
   return Object.fromEntries(named) as Registered;
 }

@@ -2,7 +2,7 @@
 // of the whole line.
 import { pino } from 'pino';
 import { type Log, type LogFields, type LogLevel, logText } from '../activities/log.ts';
-import { escapeUnseen, plain } from '../activities/text.ts';
+import { escapeUnseen, showUnseen } from '../activities/text.ts';
 import { redactor } from './redact.ts';
 
 type Stream = { readonly isTTY?: boolean | undefined; write(text: string): unknown };
@@ -33,5 +33,5 @@ export function workerLog(stream: Stream, env: Readonly<Record<string, string | 
 function readable({ level, time, message, ...line }: Line): string {
   const fields = Object.fromEntries(Object.entries(line).filter(([name]) => name !== 'pid'));
   const clock = new Date(time).toLocaleTimeString('en-GB');
-  return plain(`${clock} ${level.padEnd(5)} ${logText(message, fields)}`);
+  return showUnseen(`${clock} ${level.padEnd(5)} ${logText(message, fields)}`);
 }

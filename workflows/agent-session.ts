@@ -2,7 +2,7 @@
 // for as long as it was asked to.
 import { ApplicationFailure, CancelledFailure, condition, isCancellation, workflowInfo } from '@temporalio/workflow';
 import { commitEntries, openAndRun, run } from './run.ts';
-import { undecodable } from './contract/failures.ts';
+import { findUndecodable } from './contract/failures.ts';
 import { noSpend } from './contract/loop.ts';
 import type { RunReport } from './contract/session.ts';
 import { handoverIfDue, handoverReady } from './handover.ts';
@@ -81,7 +81,7 @@ async function close(session: Session): Promise<void> {
  * this one, which lacks a key or has one too many: its task fails, and is tried again until a worker can read it.
  */
 function checkedArgument(argument: unknown): ResumedInput {
-  const unread = undecodable(argument);
+  const unread = findUndecodable(argument);
   const why = unread ? unread.why : isSessionInput(argument) ? null : 'is not what a session is opened with';
   if (why === null) return argument as ResumedInput;
   const { unsafe, continuedFromExecutionRunId } = workflowInfo();

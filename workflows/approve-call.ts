@@ -44,7 +44,7 @@ type Run = (more: Pick<RunTool, 'decision' | 'delegated'>) => Promise<ToolResult
 /** The run was stopped, or a sibling failed, while it waited (`withdrawn`), or while the workflow carried it out (`stopped`). */
 export type Approved = OutcomeFacts | { readonly withdrawn: PendingApproval } | { readonly stopped: DelegatedEnd };
 
-export async function approved(
+export async function awaitDecision(
   bench: RunBench,
   state: RunState,
   batch: Batch,
@@ -117,7 +117,7 @@ async function decided(
   const { approvals } = bench.session;
   const { call, deadline } = approval;
   approvals.ask(approval);
-  settled(bench, batch);
+  countSettled(bench, batch);
   try {
     await waited(bench, state, batch, approval);
   } catch (error) {
@@ -168,7 +168,7 @@ function handOverCalls(bench: RunBench, state: RunState, { calls, cut, results }
 }
 
 /** One of the batch has its outcome, waits or is delegated; when all that is left waits, so does the run. */
-export function settled(bench: RunBench, batch: Batch): void {
+export function countSettled(bench: RunBench, batch: Batch): void {
   batch.running -= 1;
   waitOrWork(bench, batch);
 }
@@ -212,7 +212,7 @@ async function carriedOut(
   const { session } = bench;
   const works = open.child !== undefined;
   if (works) batch.working += 1;
-  settled(bench, batch);
+  countSettled(bench, batch);
   try {
     await ended(bench, state, batch, open);
   } catch (error) {

@@ -21,7 +21,7 @@ import type { Session } from './session.ts';
 import { handOver, handoverReady } from './handover.ts';
 import type { RunBench } from './run-bench.ts';
 
-export function performer(bench: RunBench): LoopPort['perform'] {
+export function createPerform(bench: RunBench): LoopPort['perform'] {
   const { session } = bench;
   return (move, state) => {
     session.reach(state);

@@ -9,7 +9,7 @@ import {
 import { activityType, type Answer, type Registered, type SessionActivities } from './contract/activities.ts';
 import { profiles, type Profile } from './contract/profiles.ts';
 import { hostQueue, recordsQueue, type SessionHost } from './contract/session.ts';
-import { undecodable, STORE_CORRUPT } from './contract/failures.ts';
+import { findUndecodable, STORE_CORRUPT } from './contract/failures.ts';
 
 /** No maximumAttempts: an activity decides itself when to give up, by returning a value or a non-retryable failure. */
 const retry = { initialInterval: '100ms', backoffCoefficient: 2, maximumInterval: '30s' } as const;
@@ -75,7 +75,7 @@ function port<Name extends keyof SessionActivities>(
     const offered = proxyActivities<Registered>({ ...optionsFor(input), activityId });
     const scheduled = offered[type] as (given: typeof input) => Promise<Answer<Result>>;
     const answer = await scheduled(input);
-    const unread = undecodable(answer);
+    const unread = findUndecodable(answer);
     if (unread) throw unreadable(type, activityId, `its result ${unread.why}`);
     if (!isAnswer(answer)) throw unreadable(type, activityId, 'its result is none that a worker gives');
     return answer.done;

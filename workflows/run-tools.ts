@@ -1,14 +1,14 @@
 // Runs the calls of one reply: batch after batch, results in the model's order (L35, L36, L39, L48).
 import { CancellationScope, isCancellation } from '@temporalio/workflow';
 import { activityProblem, type ActivityProblem } from './ports.ts';
-import { approved, settled, type Approved, type Batch } from './approve-call.ts';
+import { awaitDecision, countSettled, type Approved, type Batch } from './approve-call.ts';
 import type { Call, OutcomeItem, RunTool } from './contract/activities.ts';
 import { callKey, questionParts } from './contract/ids.ts';
 import type { DelegatedEnd } from './contract/delegation.ts';
 import type { StopCause } from './contract/loop.ts';
 import { stopDelegation } from './delegated/delegations.ts';
 import type { PendingApproval } from './contract/session.ts';
-import { batches, contextAfter } from './machine/calls.ts';
+import { groupCalls, contextAfter } from './machine/calls.ts';
 import type { CallResult, Move, ToolsRan } from './machine/events.ts';
 import type { RunState } from './machine/state.ts';
 import type { RunBench } from './run-bench.ts';
@@ -53,7 +53,7 @@ async function runBatches(
   const { calls, cut } = move;
   const asked = new Map(resumed?.approvals.map((approval) => [approval.index, approval]));
   const delegated = new Map(resumed?.delegated?.map((open) => [open.index, open]));
-  for (const planned of batches(calls)) {
+  for (const planned of groupCalls(calls)) {
     const batch = planned.filter(({ index }) => !results.has(index));
     const why = whyNot(session.stopCause, [...results.values()]);
     if (why) {
@@ -126,7 +126,7 @@ async function runBatch(bench: RunBench, state: RunState, batch: Batch): Promise
       const run = (more: Pick<RunTool, 'decision' | 'delegated'>) =>
         session.ports.runTool({ ...common, step: session.facts.nextStep(), index, ...judged, ...more });
       const result = await siblings
-        .run(() => approved(bench, state, batch, call, run))
+        .run(() => awaitDecision(bench, state, batch, call, run))
         .then(
           (done) => ('stopped' in done ? settleCall(session, common, item, call, done.stopped) : resultOf(item, done)),
           (error: unknown) => {
@@ -138,7 +138,7 @@ async function runBatch(bench: RunBench, state: RunState, batch: Batch): Promise
           },
         );
       batch.results.set(index, result);
-      settled(bench, batch);
+      countSettled(bench, batch);
       if (failed || whyNot(null, [result]) === null) return;
       failed = true;
       siblings.cancel();

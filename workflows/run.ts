@@ -9,11 +9,11 @@ import { LISTED_MESSAGES, type RunSummary, type UserMessage } from './contract/s
 import { handoverDue, handoverIfDue } from './handover.ts';
 import { usedTokens } from './machine/context.ts';
 import type { Performed } from './machine/events.ts';
-import { loop, type LoopEnd, type LoopPort } from './machine/loop.ts';
+import { runLoop, type LoopEnd, type LoopPort } from './machine/loop.ts';
 import { showError, stopNotice } from './machine/ends.ts';
 import { initialState, type RunState } from './machine/state.ts';
 import { snipAppend, userAppend } from './machine/transitions.ts';
-import { performer } from './perform.ts';
+import { createPerform } from './perform.ts';
 import type { RunBench } from './run-bench.ts';
 import { RunClock, RunLimits } from './updates/run-limits.ts';
 import { heldByNothing, placeAfter, type Held, type RunCarry } from './session-state.ts';
@@ -126,7 +126,7 @@ export async function run(session: Session, carry: RunCarry): Promise<void> {
     },
   };
   const port: LoopPort = {
-    perform: performer(bench),
+    perform: createPerform(bench),
     wentRound: (state, { transition }) => {
       session.reach(state);
       session.iterations += 1;
@@ -139,7 +139,7 @@ export async function run(session: Session, carry: RunCarry): Promise<void> {
       return handoverDue(session) ? handoverIfDue(session, () => carried(state, heldByNothing)) : null;
     },
   };
-  const end = await loop(carry.state, () => limits.snapshot.rules, port, heldBack(carry));
+  const end = await runLoop(carry.state, () => limits.snapshot.rules, port, heldBack(carry));
   clock.stop();
   await finish(session, { ...end, state: settled(end.state) }, messages, startedAt);
   const { head, runs } = session.facts.now;

@@ -2,7 +2,7 @@
 // segment, or nothing. Safe to attempt twice, as compaction is.
 import type { Collapse, Collapsed } from '../../workflows/contract/activities.ts';
 import type { Attempt } from '../attempt.ts';
-import { announce, finish, orDied } from '../live/tell.ts';
+import { announce, finish, tellIfDies } from '../live/tell.ts';
 import type { Asked } from '../model/ask-model.ts';
 import { chosenModel } from '../model/request.ts';
 import { refuseScripted } from '../guards.ts';
@@ -12,7 +12,7 @@ import type { Entry } from '../transcript/log/entries.ts';
 import { shortForm } from '../transcript/view/notices.ts';
 import type { Bodies } from '../transcript/view/project.ts';
 import { entriesOf, type Extended } from '../transcript/transcripts.ts';
-import { fitText, COLLAPSE_SYSTEM, COLLAPSE_TASK, question } from './summarize.ts';
+import { fitText, COLLAPSE_SYSTEM, COLLAPSE_TASK, writeQuestion } from './summarize.ts';
 import { type Scale, scaleOf } from './choose-kept.ts';
 import { isEnough, shrinkFirst, storeShrunk, type Block, blocksOf, type Item, runStartsOf } from './blocks.ts';
 import { type SmallModel, smallModel, type SummaryDeps } from './small-model.ts';
@@ -31,7 +31,7 @@ export function collapse(deps: SummaryDeps): (attempt: Attempt, input: Collapse)
     const record = stepRecord<Collapsed>(deps.store, attempt, config.chain, ['collapse', input]);
     const known = await record.read(isForgotten(attempt));
     const live = deps.live.open({ session, step, attempt: number, activity: 'collapse' });
-    return orDied(live, async () => {
+    return tellIfDies(live, async () => {
       const given = await deps.transcripts.extend(session, input.head, input.append);
       announce(live, given.added);
       const result = known ?? (await makeCollapse({ deps, attempt, input, config, given, record }));
@@ -120,9 +120,9 @@ function shortened(
   const maxTokens = Math.max(1, Math.min(MAX_TOKENS, Math.ceil(characters / charactersPerToken)));
   const room = Math.max(
     0,
-    small.room(maxTokens, charactersPerToken) - question('', COLLAPSE_TASK).length - COLLAPSE_SYSTEM.length,
+    small.room(maxTokens, charactersPerToken) - writeQuestion('', COLLAPSE_TASK).length - COLLAPSE_SYSTEM.length,
   );
-  const text = question(fitText(items, shrunkBefore, bodies, room), COLLAPSE_TASK);
+  const text = writeQuestion(fitText(items, shrunkBefore, bodies, room), COLLAPSE_TASK);
   return small.ask({ system: COLLAPSE_SYSTEM, text, maxTokens });
 }
 

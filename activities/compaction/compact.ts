@@ -3,7 +3,7 @@
 import type { Compact, Compacted } from '../../workflows/contract/activities.ts';
 import type { Attempt } from '../attempt.ts';
 import { hookContext, hookFailed, type HookContext } from '../hooks/hooks.ts';
-import { announce, finish, orDied } from '../live/tell.ts';
+import { announce, finish, tellIfDies } from '../live/tell.ts';
 import type { LiveWriter } from '../live/events.ts';
 import { chosenModel } from '../model/request.ts';
 import { refuseScripted } from '../guards.ts';
@@ -26,7 +26,7 @@ import {
   type Tries,
   leftOfWait,
 } from '../model/failed-attempt.ts';
-import { died } from '../model/settle.ts';
+import { settleDeath } from '../model/settle.ts';
 import type { RunConfig } from '../configuration.ts';
 
 type Step = Compacting & {
@@ -53,7 +53,7 @@ export function compact(deps: SummaryDeps): (attempt: Attempt, input: Compact) =
     const record = stepRecord<Compacted>(deps.store, attempt, config.chain, ['compact', input]);
     const known = await record.read(isForgotten(attempt));
     const live = deps.live.open({ session, step, attempt: number, activity: 'compact' });
-    return orDied(live, async () => {
+    return tellIfDies(live, async () => {
       const given = await deps.transcripts.extend(session, input.head, input.append);
       const instead = chosenModel(config, input.model).model;
       const small = smallModel(deps, attempt, config, { ...input, instead });
@@ -202,7 +202,7 @@ async function stillWaiting(step: Compacting, tries: Tries): Promise<Compacted |
 async function ended(step: Compacting, counted: Tries, after: AfterFailure): Promise<Compacted> {
   // A reactive one does not park: it would begin anew after the wait, with the model call that made it necessary.
   const waits = step.input.trigger === 'auto' || after.kind === 'retry' || after.result.kind !== 'parked';
-  const result = waits ? await died(step, counted, after) : after.result;
+  const result = waits ? await settleDeath(step, counted, after) : after.result;
   const { kind, detail, spend } = result;
   if (waits && kind === 'parked') return { kind, waitMs: result.waitMs, failures: result.failures, detail, spend };
   return { kind: 'failed', detail: `the summary could not be made: ${detail}`, spend };

@@ -1,7 +1,7 @@
 // The small model as one activity uses it: what its calls cost is summed, and remembered should the attempt die (L51).
 import type { Compact } from '../../workflows/contract/activities.ts';
 import { addSpend, spentLimit, noSpend, type Spend } from '../../workflows/contract/loop.ts';
-import { type Attempt, givenUp } from '../attempt.ts';
+import { type Attempt, describeGivenUp } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
 import { askModel, type AskFailure, type Asked, type Question } from '../model/ask-model.ts';
 import { maxOutputIn } from '../model/classify.ts';
@@ -68,7 +68,7 @@ export function smallModel(
     const asked = await askModel({ model, config: asks, signal: attempt.signal, now, redact, billed }, question);
     tries = spent(asked.spend);
     if (asked.kind === 'aborted' && attempt.abortedBy() !== 'stop') {
-      throw givenUp(attempt);
+      throw describeGivenUp(attempt);
     }
     return asked;
   }

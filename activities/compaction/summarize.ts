@@ -48,7 +48,7 @@ export async function summarize(work: Summarizing, small: SmallModel, more: read
   const maxTokens = Math.max(1, Math.min(MAX_SUMMARY_TOKENS, Math.floor(model.window * SUMMARY_SHARE)));
   const material = (characters: number): string => fitText(kept.old, kept.shrunkBefore, bodies, characters);
   const ask = (text: string): Promise<Asked> =>
-    small.ask({ system: SUMMARY_SYSTEM, text: question(text, SUMMARY_TASK, more), maxTokens });
+    small.ask({ system: SUMMARY_SYSTEM, text: writeQuestion(text, SUMMARY_TASK, more), maxTokens });
   const room = Math.max(0, small.room(maxTokens, scale.charactersPerToken) - overhead(more));
   let text = material(room);
   let asked = await ask(text);
@@ -67,7 +67,7 @@ function isTooLong(asked: Asked): boolean {
 }
 
 function overhead(more: readonly string[]): number {
-  return question('', SUMMARY_TASK, more).length + SUMMARY_SYSTEM.length;
+  return writeQuestion('', SUMMARY_TASK, more).length + SUMMARY_SYSTEM.length;
 }
 
 function strictlySmaller(work: Summarizing, summary: string): Summarized {
@@ -115,7 +115,7 @@ const BATCH_TASK =
   'Say in one line of at most 100 characters what these calls did, in the past tense, like a commit title. Answer with the line alone.';
 
 /** The material first, the task after it: models follow best what they read last. Nothing in the material ends it. */
-export function question(material: string, task: string, more: readonly string[] = []): string {
+export function writeQuestion(material: string, task: string, more: readonly string[] = []): string {
   const within = material.replaceAll(/<(?=\/?conversation\b)/gi, '‹');
   return [`<conversation>\n${within}\n</conversation>`, task, ...more].join('\n\n');
 }
@@ -183,7 +183,7 @@ export function summarizeBatch(deps: SummaryDeps): (attempt: Attempt, input: Sum
       bodies,
       Math.min(MATERIAL, small.room(MAX_TOKENS, CHARACTERS_PER_TOKEN)),
     );
-    const text = question(material, BATCH_TASK);
+    const text = writeQuestion(material, BATCH_TASK);
     const asked = await small.ask({ system: BATCH_SYSTEM, text, maxTokens: MAX_TOKENS });
     return { text: asked.kind === 'text' ? line(asked.text) : null, spend: small.spend() };
   };
@@ -191,7 +191,7 @@ export function summarizeBatch(deps: SummaryDeps): (attempt: Attempt, input: Sum
 
 /** As large as it can be. */
 export function summarySpend({ price }: Pick<RunConfig['smallModel'], 'price'>): Spend {
-  const characters = BATCH_SYSTEM.length + question('', BATCH_TASK).length + MATERIAL;
+  const characters = BATCH_SYSTEM.length + writeQuestion('', BATCH_TASK).length + MATERIAL;
   const usage = { ...noUsage, input: estimateTokens(characters), output: MAX_TOKENS };
   return { usage, usd: price && costOf(usage, price) };
 }

@@ -143,7 +143,7 @@ export function isAnnouncement(event: LiveEvent): boolean {
 }
 
 /** `event` was given out, or passed over. */
-export function passed(at: StepCursor, event: LiveEvent, byte: number): StepCursor {
+export function passEvent(at: StepCursor, event: LiveEvent, byte: number): StepCursor {
   const shown = at.shown || !isAnnouncement(event);
   return { ...at, byte, shown, iteration: 'iteration' in event ? event.iteration : at.iteration };
 }

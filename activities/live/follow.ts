@@ -10,7 +10,7 @@ import {
   type StepCursor,
   isAnnouncement,
   newStep,
-  passed,
+  passEvent,
   type FoundLine,
   type FoundLines,
   isEvent,
@@ -87,7 +87,7 @@ export function sessionFollower(reader: AttemptReader, from: Cursor = noCursor):
 
   return (out) => {
     const found = sized(reader, before, steps);
-    const barrier = Math.max(before, ...found.filter(({ headers }) => headers.some(waits)).map(({ step }) => step));
+    const barrier = Math.max(before, ...found.filter(({ headers }) => headers.some(isWaiting)).map(({ step }) => step));
     const superseded = new Map(found.flatMap(({ headers }) => headers.map((header) => [header.supersedes, header])));
     for (const { step, attempts } of found) {
       const standing: FoundStep = { step, attempts, closed: step < barrier, superseded: superseded.get(step) };
@@ -103,7 +103,7 @@ export function sessionFollower(reader: AttemptReader, from: Cursor = noCursor):
 }
 
 /** Calls run beside each other; everything else waits for all before it. */
-export function waits({ activity }: LiveHeader): boolean {
+export function isWaiting({ activity }: LiveHeader): boolean {
   return activity !== 'runTool';
 }
 
@@ -227,7 +227,7 @@ function give(step: number, from: StepCursor, lines: readonly FoundLine[], move:
   let at = from;
   for (const { line, end } of lines) {
     if (!isEvent(line)) continue;
-    at = passed(at, line, end);
+    at = passEvent(at, line, end);
     move(at, { ...line, step, attempt: at.attempt });
   }
   return at;

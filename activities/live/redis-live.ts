@@ -1,6 +1,6 @@
 // The live channel on a Redis, for workers and watchers of many machines (W5). Losing it loses nothing that is stored, so nobody waits for it:
 // a run goes on without, and watchers are told that they see what is stored, until it is back.
-import { inTime } from '../async.ts';
+import { awaitInTime } from '../async.ts';
 import type { Log } from '../log.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { followAttempts, type Live, type Watching } from './follow.ts';
@@ -71,7 +71,7 @@ async function checkLink(url: string): Promise<string | null> {
     link = openLink({ url, onReady: () => resolve(null), onTrouble: resolve });
   });
   try {
-    return await inTime(found, `the Redis of PERDURE_LIVE does not answer`, CHECK_MS);
+    return await awaitInTime(found, `the Redis of PERDURE_LIVE does not answer`, CHECK_MS);
   } finally {
     link?.close();
   }

@@ -14,7 +14,7 @@ import {
   streamName,
 } from './redis-keys.ts';
 import type { RedisLink } from './redis-link.ts';
-import { type Changes, waits } from './follow.ts';
+import { type Changes, isWaiting } from './follow.ts';
 
 /** Pieces and attempts that are asked for at once. */
 const PAGE = 500;
@@ -205,7 +205,7 @@ export class Mirror {
     const all = [...this.attempts.values()];
     const opened = all.filter(({ header }) => header.activity === 'openRun').map(({ name }) => name.step);
     const before = [...new Set(opened)].toSorted((a, b) => b - a)[1] ?? 0;
-    const barrier = Math.max(0, ...all.filter(({ header }) => waits(header)).map(({ name }) => name.step));
+    const barrier = Math.max(0, ...all.filter(({ header }) => isWaiting(header)).map(({ name }) => name.step));
     let kept = 0;
     for (const attempt of all.toReversed()) {
       const { step } = attempt.name;

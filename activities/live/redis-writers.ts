@@ -2,7 +2,7 @@
 // bound of them. What is not acknowledged when the connection is lost is sent again, each piece with its place, so that nobody reads it twice.
 import { randomUUID } from 'node:crypto';
 import type { ChainableCommander } from 'ioredis';
-import { inTime } from '../async.ts';
+import { awaitInTime } from '../async.ts';
 import type { Log } from '../log.ts';
 import type { LiveFate, LiveHeader, LiveLine, LiveWriter } from './events.ts';
 import {
@@ -63,7 +63,7 @@ export function redisWriters(link: () => RedisLink, log: Log): RedisWriters {
       for (const writer of shared.writers) writer.resend();
     },
     close: async () => {
-      await inTime(Promise.allSettled(shared.underWay), [], LAST_WORDS_MS);
+      await awaitInTime(Promise.allSettled(shared.underWay), [], LAST_WORDS_MS);
       for (const writer of shared.writers) writer.drop();
       shared.writers.clear();
     },

@@ -45,7 +45,7 @@ function whyDied({ kind, detail }: Ended): string {
 // An attempt that fails tells its watchers before it fails: what it had shown is void (L16).
 
 /** Returns as `body` does, or throws as it does, once the channel has said so. */
-export async function orDied<Result>(live: LiveWriter, body: () => Promise<Result>): Promise<Result> {
+export async function tellIfDies<Result>(live: LiveWriter, body: () => Promise<Result>): Promise<Result> {
   try {
     return await body();
   } catch (error) {

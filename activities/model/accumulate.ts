@@ -28,7 +28,7 @@ export type Accumulator = {
 
 type Open = { block: ContentBlock; json: string; complete: boolean; brokenInput: boolean };
 
-export function accumulator(): Accumulator {
+export function createAccumulator(): Accumulator {
   let head: Message | null = null;
   let ended = false;
   const open: Open[] = [];

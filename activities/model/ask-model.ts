@@ -5,7 +5,7 @@ import type { Message, MessageCreateParamsStreaming } from '@anthropic-ai/sdk/re
 import type { Spend } from '../../workflows/contract/loop.ts';
 import { type Redact, wellFormedText } from '../text.ts';
 import type { RunConfig } from '../configuration.ts';
-import { accumulator, type BlockState } from './accumulate.ts';
+import { createAccumulator, type BlockState } from './accumulate.ts';
 import { shortenDetail, classify, type Verdict } from './classify.ts';
 import { judge } from './judge.ts';
 import { spendOf } from './store-reply.ts';
@@ -37,7 +37,7 @@ export type AskPort = {
 /** Throws only what is a bug. */
 export async function askModel(port: AskPort, question: Question): Promise<Asked> {
   const { price } = port.config.smallModel;
-  const into = accumulator();
+  const into = createAccumulator();
   const spent = (): Spend => spendOf(into.message()?.usage, price);
   try {
     await streamReply(

@@ -1,7 +1,7 @@
 // One attempt at a reply: stream it, start safe calls on the way, and say what came of it. Stores nothing.
 import { randomUUID } from 'node:crypto';
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
-import { accumulator, type BlockState } from './accumulate.ts';
+import { createAccumulator, type BlockState } from './accumulate.ts';
 import { callBlocks, keepInterruptedPart, judge, type Judged } from './judge.ts';
 import type { CallBlock, CallTraits, EarlyOutcome } from '../tools/call/call-port.ts';
 import type { ModelRequest, ModelPort } from '../deps.ts';
@@ -45,7 +45,7 @@ type ReplyPort = {
 };
 
 export async function attemptReply(body: ModelRequest, port: ReplyPort): Promise<Attempted> {
-  const into = accumulator();
+  const into = createAccumulator();
   const early = earlyCalls(port.traits, port.run);
   try {
     await streamReply(port.model, body, into, port, handlers(early.offer, port));

@@ -59,7 +59,7 @@ export function afterFailure(
 ): AfterFailure {
   const { spend, failures } = tries;
   const { detail } = verdict;
-  const next = givenUp(verdict, tries, backoff.maxRetries) ? fallback(abandoned, detail, spend) : null;
+  const next = givenUp(verdict, tries, backoff.maxRetries) ? fallBack(abandoned, detail, spend) : null;
   if (next) return { kind: 'result', result: next };
   if (verdict.kind !== 'retry') return { kind: 'result', result: { ...verdict, spend } };
   const status = verdict.status === undefined ? {} : { status: verdict.status };
@@ -86,7 +86,7 @@ export function afterWait(
 }
 
 /** Null when there is no other model to go on with (L19). */
-export function fallback({ from, to, calls }: Abandoned, detail: string, spend: Spend): GivenUp | null {
+export function fallBack({ from, to, calls }: Abandoned, detail: string, spend: Spend): GivenUp | null {
   return to === null ? null : { kind: 'fallback', from, to, calls, detail, spend };
 }
 

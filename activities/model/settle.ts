@@ -10,7 +10,7 @@ import {
   afterFailure,
   type AfterFailure,
   countFailure,
-  fallback,
+  fallBack,
   type GivenUp,
   type Tries,
   keepWait,
@@ -52,7 +52,11 @@ async function settled(step: ModelStep, attempted: Attempted): Promise<ModelResu
         step,
       );
       const counted = countFailure(tries, verdict, spend);
-      return died(step, counted, afterFailure(verdict, counted, config, abandoned(step, message), deps.random()));
+      return settleDeath(
+        step,
+        counted,
+        afterFailure(verdict, counted, config, abandoned(step, message), deps.random()),
+      );
     }
     case 'judged':
       return judged(step, attempted, spend);
@@ -75,11 +79,11 @@ async function judged(
       // A run that sums up has kept back what one call takes (L51).
       if (step.input.wrapUp) return { kind: 'failed', detail: say(`${message.model} answered with nothing`), spend };
       const counted = { ...step.tries, empties: step.tries.empties + 1, spend };
-      return died(step, counted, afterEmpty(counted, step.config, step.deps.random()));
+      return settleDeath(step, counted, afterEmpty(counted, step.config, step.deps.random()));
     }
     case 'refused': {
       const detail = say(verdict.detail);
-      return fallback(abandoned(step, message), detail, spend) ?? { kind: 'refused', detail, spend };
+      return fallBack(abandoned(step, message), detail, spend) ?? { kind: 'refused', detail, spend };
     }
     case 'window_exceeded':
       return { kind: 'too_long', detail: say(`${message.model}: the context window is exceeded`), spend };
@@ -110,7 +114,7 @@ type Dying = Waiting &
   };
 
 /** Remember, announce before the wait, and throw for Temporal; or the value it came to. A parking is a wait as well. */
-export async function died(dying: Dying, tries: Tries, after: AfterFailure): Promise<GivenUp> {
+export async function settleDeath(dying: Dying, tries: Tries, after: AfterFailure): Promise<GivenUp> {
   const { input, live, attempt } = dying;
   const failures = tries.failures + tries.empties;
   const announce = (delayMs: number, error: string): void =>

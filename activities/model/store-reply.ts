@@ -5,7 +5,7 @@ import type { Call, ModelResult } from '../../workflows/contract/activities.ts';
 import { type Hash, estimateTokens } from '../../workflows/contract/ids.ts';
 import { requestCharacters } from '../transcript/view/project.ts';
 import { type Spend, totalTokens, costOf, noUsage, type Price, type Usage } from '../../workflows/contract/loop.ts';
-import { givenUp, isGivenUp } from '../attempt.ts';
+import { describeGivenUp, isGivenUp } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
 import type { CallRunner, EarlyOutcome, CallBlock } from '../tools/call/call-port.ts';
 import type { LiveWriter } from '../live/events.ts';
@@ -50,7 +50,7 @@ export async function storeReply(step: ModelStep, storing: Storing): Promise<Sto
     throw new UnwritableReply('the reply cannot be written', { cause: error });
   });
   // A worker that was frozen until now, and whose call was given to another, stores nothing.
-  if (!(await attempt.fence())) throw givenUp(attempt);
+  if (!(await attempt.fence())) throw describeGivenUp(attempt);
   const { result, first } = await record.record(written.result, written.next.bytes);
   if (first) {
     deps.transcripts.keep(written.next);
@@ -59,7 +59,7 @@ export async function storeReply(step: ModelStep, storing: Storing): Promise<Sto
     return { result, first };
   }
   // Of a stop that this attempt knows nothing of, and has not looked for: the next attempt looks what became of it.
-  if (!record.wasRead() && isForgotten(attempt)(result)) throw givenUp(attempt);
+  if (!record.wasRead() && isForgotten(attempt)(result)) throw describeGivenUp(attempt);
   return { result: await anothers(live, result), first };
 }
 
@@ -73,7 +73,7 @@ export async function endWithout(
 ): Promise<ModelResult> {
   if (isGivenUp(attempt) || !(await attempt.fence())) {
     attempt.remember({ ...tries, spend: value.spend }, 'now');
-    throw givenUp(attempt);
+    throw describeGivenUp(attempt);
   }
   const { result, first } = await record.record(value);
   return first ? result : anothers(live, result);

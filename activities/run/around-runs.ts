@@ -1,7 +1,7 @@
 // Hooks that are told of prompts before the model sees them (L41): what they add to the conversation, and whether the run ends.
 import { RecentMap } from '../recent-map.ts';
 import type { CallModel, OpenRun } from '../../workflows/contract/activities.ts';
-import { type Attempt, givenUp } from '../attempt.ts';
+import { type Attempt, describeGivenUp } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
 import type { LiveWriter } from '../live/events.ts';
 import type { RunConfig } from '../configuration.ts';
@@ -89,7 +89,7 @@ export async function sessionStart(
   const context = { session, queryId: queryIdOf(chain, run), depth: 0, iteration: 0, cwd, signal };
   const said = await deps.hooks.sessionStart(context);
   // Stopped or given up (L50): what the hooks would have said, another attempt or the next run finds out.
-  if (signal.aborted) throw givenUp(attempt);
+  if (signal.aborted) throw describeGivenUp(attempt);
   const { result } = await record.record(said.context, new TextEncoder().encode(JSON.stringify(said.context)));
   return { context: result, failed: said.failed };
 }

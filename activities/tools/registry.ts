@@ -1,7 +1,7 @@
 // The tools of a run by name, and their definitions as the API wants them.
 import type { Log } from '../log.ts';
-import { inTime } from '../async.ts';
-import { reasonOf, wellFormed } from '../text.ts';
+import { awaitInTime } from '../async.ts';
+import { reasonOf, replaceLoneSurrogates } from '../text.ts';
 import { inputJsonSchema } from '../schema/input-schema.ts';
 import type { Tool } from './tool.ts';
 
@@ -52,7 +52,11 @@ export function definitionOf(
   if (schema['type'] !== 'object')
     throw new Error(`Tool "${tool.name}" must take an object: its schema is another type.`);
   // A server of tools may say anything, and one lone surrogate makes every request unreadable (L58).
-  return wellFormed({ name: tool.name, description: tool.description, input_schema: { ...schema, type: 'object' } });
+  return replaceLoneSurrogates({
+    name: tool.name,
+    description: tool.description,
+    input_schema: { ...schema, type: 'object' },
+  });
 }
 
 // A list of tools that changes while the worker runs (L44): an MCP server may have come or gone. It is asked for between iterations;
@@ -102,7 +106,7 @@ export function changingRegistry(
       const waiting = asking;
       if (
         waiting.late ||
-        (await inTime(
+        (await awaitInTime(
           waiting.answered.then(() => true),
           false,
           boundMs,

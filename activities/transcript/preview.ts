@@ -19,7 +19,7 @@ export function resultHash(name: string): string | undefined {
 }
 
 /** Head and tail of `text`, about `limit` characters together, and a line saying how large it is and where the rest can be read. */
-export function preview(text: string, limit: number, name: string, what: 'result' | 'message' = 'result'): string {
+export function previewText(text: string, limit: number, name: string, what: 'result' | 'message' = 'result'): string {
   if (text.length <= limit) return text;
   const head = text.slice(0, headEnd(text, Math.ceil(limit * 0.6)));
   const tail = text.slice(tailStart(text, Math.max(head.length, text.length - Math.floor(limit * 0.4))));

@@ -3,7 +3,7 @@
 import type { Entry } from '../../activities/transcript/log/entries.ts';
 import type { Watched } from '../../activities/live/events.ts';
 import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
-import { mailbox } from '../async.ts';
+import { createMailbox } from '../async.ts';
 import type { PerdureClient } from '../perdure-client.ts';
 import { ClientProblem } from '../problem.ts';
 import type { ApprovalEvent } from '../sessions/decide.ts';
@@ -41,7 +41,7 @@ export type Talk = {
 };
 
 /** `mine`: the messages that the program has sent, or sends again. */
-export function talk(conversation: Conversation, mine: ReadonlySet<MessageId>): Talk {
+export function openTalk(conversation: Conversation, mine: ReadonlySet<MessageId>): Talk {
   const { session, partial, sessions } = conversation;
   const live = liveMessages(session, partial);
   const stored = storedMessages(conversation, mine);
@@ -127,7 +127,7 @@ function answeredBy(entries: readonly Entry[]): readonly MessageId[] {
 /** The events of the run that answers `message`, and each head that is stored meanwhile, in order of arrival. */
 async function* newsOf(conversation: Conversation, message: MessageId): AsyncGenerator<News> {
   const { session, sessions, failed, say, onApproval } = conversation;
-  const box = mailbox<News>();
+  const box = createMailbox<News>();
   const stop = new AbortController();
   const pump = async (): Promise<void> => {
     try {

@@ -105,7 +105,7 @@ const KNOWN: Readonly<Record<keyof Options, true>> = {
 export type Translated = { readonly config: PerdureConfig; readonly run: OptionChanges & { readonly cwd: string } };
 
 /** Throws ClientProblem `refused` for what would make another program of it. */
-export function translated(options: Options, say: (line: string) => void): Translated {
+export function translateOptions(options: Options, say: (line: string) => void): Translated {
   for (const [name, value] of Object.entries(options)) if (isAskedFor(value)) checkOption(name, say);
   const { hooks, mcpServers = {} } = options;
   for (const [name, server] of Object.entries(mcpServers)) checkServer(name, server);

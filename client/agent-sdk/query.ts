@@ -7,16 +7,16 @@ import { dataFolder } from '../../worker/embedded/data-folder.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { OptionChanges } from '../../workflows/contract/session.ts';
 import { answerApprovals } from '../answer-approvals.ts';
-import { onceAborted } from '../async.ts';
+import { actOnAbort } from '../async.ts';
 import { openWorkplace } from '../connect/workplace.ts';
 import { ClientProblem } from '../problem.ts';
 import { checkedId } from '../sessions/info.ts';
 import { headOf, transcriptReader } from '../sessions/read.ts';
 import { runDefaults } from '../../worker/config/defaults.ts';
 import { approvalBy } from './callbacks.ts';
-import { talk } from './conversation.ts';
+import { openTalk } from './conversation.ts';
 import { initMessage } from './messages.ts';
-import { modeOf, type Options, translated } from './options.ts';
+import { modeOf, type Options, translateOptions } from './options.ts';
 import { type QueryEnd, thisProgram } from './program.ts';
 import { type QueryPrompt, type Running, sendMessages, type Steering } from './send-messages.ts';
 import type { PermissionMode, SDKMessage, SDKUserMessage } from './shapes.ts';
@@ -69,7 +69,7 @@ export function query({ prompt, options = {} }: QueryParams): Query {
 async function* run(prompt: QueryPrompt, options: Options, steering: Steering): AsyncGenerator<SDKMessage, void> {
   const { env = process.env, cwd = process.cwd(), stderr } = options;
   const say = stderr ?? ((line: string) => process.stderr.write(`${line}\n`));
-  const { config: given, run: runOptions } = translated(options, say);
+  const { config: given, run: runOptions } = translateOptions(options, say);
   const config = checkConfig(given, 'the options of query()');
   const chosen = { config, source: { kind: 'given' }, explicit: true } as const;
   const asked = [typeof prompt === 'string' ? prompt : null, cwd, options.resume, options.sessionId];
@@ -100,9 +100,9 @@ async function* converse(running: Running, prompt: QueryPrompt): AsyncGenerator<
   const failed = AbortSignal.any([workplace.failed, answers.failed]);
   const before = program.isKnown ? 0 : await runsBefore(running);
   steering.interrupt = () => sessions.interrupt(session);
-  const stopped = onceAborted(options.abortController?.signal, () => sessions.interrupt(session));
+  const stopped = actOnAbort(options.abortController?.signal, () => sessions.interrupt(session));
   const sender = sendMessages(running, prompt);
-  const conversation = talk(
+  const conversation = openTalk(
     {
       session,
       sessions,

@@ -1,5 +1,5 @@
 // Sends what a program gives to its session, as it comes, each message under an id that is the same when it is sent again.
-import { mailbox } from '../async.ts';
+import { createMailbox } from '../async.ts';
 import type { Workplace } from '../connect/workplace.ts';
 import type { Prompt, PromptBlock } from '../sessions/prompt.ts';
 import type { MessageId } from '../../workflows/contract/ids.ts';
@@ -34,7 +34,7 @@ type Sender = {
 
 /** Hands on each id once its message is durable. */
 export function sendMessages(running: Running, prompt: QueryPrompt): Sender {
-  const box = mailbox<{ readonly id: MessageId } | { readonly error: unknown }>();
+  const box = createMailbox<{ readonly id: MessageId } | { readonly error: unknown }>();
   const sent = new Set<MessageId>();
   let reading = 0;
   const one = async (content: Prompt, given: Pick<SDKUserMessage, 'uuid' | 'priority'> = {}): Promise<void> => {

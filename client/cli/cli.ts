@@ -1,7 +1,7 @@
 // A command's view of its process. Standard output carries the answer, standard error everything else.
 import { createInterface } from 'node:readline';
 import type { Env } from '../../worker/embedded/data-folder.ts';
-import { reasonOf, plain } from '../../activities/text.ts';
+import { reasonOf, showUnseen } from '../../activities/text.ts';
 import { redactor } from '../../worker/redact.ts';
 import { utf8Text } from '../../worker/config/read-named-file.ts';
 import { type Paint, paint } from '../paint.ts';
@@ -50,7 +50,7 @@ export function cliOf(io: Io, verbose: boolean, exit: (status: number) => void):
     // Called through npm it is not on PATH.
     self: env['npm_command'] ? 'npx perdure' : 'perdure',
     print: (text) => void (unread.signal.aborted || stdout.write(text)),
-    say: (line) => void stderr.write(`${err.dim(plain(redact(line)))}\n`),
+    say: (line) => void stderr.write(`${err.dim(showUnseen(redact(line)))}\n`),
     verbose,
     out: paint(stdout, env),
     isTerminal: stdout.isTTY,

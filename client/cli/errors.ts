@@ -1,5 +1,5 @@
 // Tells a person why a command failed, and gives the exit status. A stack is shown only with --verbose.
-import { plain } from '../../activities/text.ts';
+import { showUnseen } from '../../activities/text.ts';
 
 /** The command asks for something impossible: status 2. */
 export class UsageError extends Error {
@@ -44,7 +44,7 @@ function refusal(error: Error): string {
 export function failureText(error: unknown, verbose: boolean): string {
   const { message } = failureOf(error);
   const stack = verbose && error instanceof Error ? `\n${error.stack ?? ''}${causes(error)}` : '';
-  return `perdure: ${plain(message)}${plain(stack)}\n`;
+  return `perdure: ${showUnseen(message)}${showUnseen(stack)}\n`;
 }
 
 function causes(error: Error): string {

@@ -8,8 +8,8 @@ import type { Followed, FollowOptions } from '../follow/follow.ts';
 import { isAtRest } from '../follow/goal.ts';
 import { ClientProblem } from '../problem.ts';
 import { type RunOutcome, wasInterrupted } from '../sessions/outcome.ts';
-import { onceAborted, LEAVING_MS } from '../async.ts';
-import { inTime } from '../../activities/async.ts';
+import { actOnAbort, LEAVING_MS } from '../async.ts';
+import { awaitInTime } from '../../activities/async.ts';
 import { askApprovals } from './ask-approvals.ts';
 import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';
@@ -32,7 +32,7 @@ export async function followRun(cli: Cli, follow: FollowRun): Promise<number> {
   const { interrupt, terminate, abandon } = signals;
   const leave = onInterrupt === 'detach' ? [interrupt, terminate, abandon] : [terminate, abandon];
   const stop = AbortSignal.any([...leave, workplace.failed, cli.unread]);
-  const interrupted = onInterrupt === 'interrupt' ? onceAborted(interrupt, () => interruptRun(cli, follow)) : undefined;
+  const interrupted = onInterrupt === 'interrupt' ? actOnAbort(interrupt, () => interruptRun(cli, follow)) : undefined;
   // Programs read the event and decide by themselves.
   const approvals = json ? null : askApprovals(cli, workplace.sessions);
   const show = shower(cli, follow);
@@ -45,7 +45,7 @@ export async function followRun(cli: Cli, follow: FollowRun): Promise<number> {
     if (last) return finished(cli, follow, last);
   } finally {
     const sent = Promise.all([approvals?.stop(), interrupted?.()]).then(() => true);
-    const arrived = await inTime(sent, false, LEAVING_MS, AbortSignal.any([terminate, abandon]));
+    const arrived = await awaitInTime(sent, false, LEAVING_MS, AbortSignal.any([terminate, abandon]));
     if (!arrived) cli.say(`the last message may not have arrived: check with \`${cli.self} show ${session}\``);
   }
   if (workplace.failed.aborted) throw workplace.failed.reason;

@@ -14,7 +14,7 @@ import type { SessionDescription } from '../sessions/info.ts';
 import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';
 import { withServer } from './with-server.ts';
-import { placed, workerConfig, workersOfNew } from './worker-config.ts';
+import { placeConfig, workerConfig, workersOfNew } from './worker-config.ts';
 
 export type Stop = {
   readonly session: SessionId;
@@ -99,7 +99,7 @@ async function stopper(cli: Cli, opened: Opened, stops: Stops): Promise<RunningW
   const chosen = await workerConfig(cli);
   const mine = await workersOfNew(cli, chosen, stops.session);
   // It begins nothing, so that one without the session's configuration may do it as well.
-  const { workers, config } = await placed(cli, opened, chosen, { session: stops.session, mine });
+  const { workers, config } = await placeConfig(cli, opened, chosen, { session: stops.session, mine });
   cli.say('no worker runs: this process stops the session itself');
   const { startOwnWorker } = await import('../connect/own-worker.ts');
   // Whoever waits here does not wait for what is cut off when the session is stopped.

@@ -19,7 +19,7 @@ export async function withServer(cli: Cli, work: (opened: Opened) => Promise<num
   const opening = openServer({ env: cli.env, role: 'command', worker: false, say: ifItTakesLong(cli) });
   const opened = await openUnlessTold(signals, opening);
   if (opened === null) return signals.status();
-  const told = aborted(AbortSignal.any([signals.interrupt, signals.terminate]));
+  const told = waitForAbort(AbortSignal.any([signals.interrupt, signals.terminate]));
   const stopped = told.then(() => signals.status());
   const working = work(opened);
   // After a signal nobody waits for what it fails with.
@@ -47,7 +47,7 @@ export async function sayIfNobodyWorks(
 ): Promise<void> {
   const workers = await sessions.describe(session);
   const { taskQueue, configuration } = workers;
-  const { nobodyWorks } = await import('../sessions/worker-polls.ts');
+  const { describeNoWorker: nobodyWorks } = await import('../sessions/worker-polls.ts');
   if (embedded !== null) {
     const { workersOf } = await import('../../worker/embedded/members.ts');
     if (workersOf(folder, taskQueue).length > 0) return;
@@ -95,7 +95,7 @@ export async function withinWorkplace(
 }
 
 async function inAHurry({ abandon }: Signals, workplace: Workplace): Promise<void> {
-  await aborted(abandon);
+  await waitForAbort(abandon);
   await Promise.race([workplace.leave(), pause(HURRY_MS, new AbortController().signal)]);
 }
 
@@ -121,7 +121,7 @@ export async function openUnlessTold<T extends { close(): Promise<void> }>(
   opening: Promise<T>,
 ): Promise<T | null> {
   const told = AbortSignal.any([interrupt, terminate]);
-  const first = await Promise.race([opening, aborted(told)]);
+  const first = await Promise.race([opening, waitForAbort(told)]);
   if (first !== undefined && !told.aborted) return first;
   const leaving = opening.then((opened) => opened.close());
   // Nobody waits any more for what it fails with.
@@ -129,7 +129,7 @@ export async function openUnlessTold<T extends { close(): Promise<void> }>(
   return null;
 }
 
-export function aborted(signal: AbortSignal): Promise<undefined> {
+export function waitForAbort(signal: AbortSignal): Promise<undefined> {
   if (signal.aborted) return Promise.resolve(undefined);
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(undefined), { once: true }));
 }

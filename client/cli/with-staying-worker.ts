@@ -9,7 +9,7 @@ import { supervision } from '../connect/workplace.ts';
 import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';
 import { refuseToSpoil, workerConfig, workersOfNew } from './worker-config.ts';
-import { aborted, openUnlessTold } from './with-server.ts';
+import { waitForAbort, openUnlessTold } from './with-server.ts';
 import { listenForSignals } from './signals.ts';
 
 export type Staying = { readonly opened: Opened; readonly worker: RunningWorker };
@@ -44,11 +44,11 @@ export async function withStayingWorker(
     const worker = await startOwnWorker(opened, own);
     const end = await ready({ opened, worker });
     try {
-      await Promise.race([aborted(AbortSignal.any([signals.interrupt, signals.terminate])), worker.done]);
+      await Promise.race([waitForAbort(AbortSignal.any([signals.interrupt, signals.terminate])), worker.done]);
     } finally {
       await end();
       opened.embedded?.works(false);
-      await Promise.race([worker.stop(), aborted(signals.abandon)]);
+      await Promise.race([worker.stop(), waitForAbort(signals.abandon)]);
     }
     return STATUS.ok;
   } finally {

@@ -36,7 +36,7 @@ export async function workersOfNew(
 }
 
 /** Whose work a session is that may be there. Throws ClientProblem where `--config` could not hold for it. */
-export async function placed(
+export async function placeConfig(
   { env }: Pick<Cli, 'env'>,
   opened: Opened,
   chosen: ChosenConfig,

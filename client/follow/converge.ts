@@ -2,12 +2,12 @@
 import type { Told, Watched } from '../../activities/live/events.ts';
 import { StoreError } from '../../activities/transcript/store/store.ts';
 import type { Hash, SessionId, MessageId } from '../../workflows/contract/ids.ts';
-import { ledger } from './ledger.ts';
+import { openLedger } from './ledger.ts';
 import type { Mark, Since, TranscriptReader } from '../sessions/read.ts';
 import type { Entry } from '../../activities/transcript/log/entries.ts';
 import { noUsage } from '../../workflows/contract/loop.ts';
 import type { RunSummary } from '../../workflows/contract/session.ts';
-import { type Goal, sighting } from './goal.ts';
+import { type Goal, lookForGoal } from './goal.ts';
 import { ClientProblem } from '../problem.ts';
 import { type RunOutcome, terminalDetail } from '../sessions/outcome.ts';
 import type { SessionDescription } from '../sessions/info.ts';
@@ -20,9 +20,13 @@ type Converging = {
 };
 
 /** `from`: the first run that is followed. */
-export function converging(reader: Pick<TranscriptReader, 'since'>, session: SessionId, from: number): Converging {
+export function createConverging(
+  reader: Pick<TranscriptReader, 'since'>,
+  session: SessionId,
+  from: number,
+): Converging {
   let first = from;
-  let shown = ledger(first);
+  let shown = openLedger(first);
   /** Where the next comparison begins: what is before it has been compared. */
   let next: Mark | undefined;
 
@@ -36,7 +40,7 @@ export function converging(reader: Pick<TranscriptReader, 'since'>, session: Ses
     const since = await readable(reader.since(session, head, first));
     const told = since ? shown.settle(upTo(since, run), true) : [];
     first = run + 1;
-    shown = ledger(first);
+    shown = openLedger(first);
     next = undefined;
     return told;
   };
@@ -90,7 +94,7 @@ export async function outcomeSeen(
   goal: Goal,
   seen: SessionDescription,
 ): Promise<SeenEnd | null> {
-  const sight = sighting(goal, seen);
+  const sight = lookForGoal(goal, seen);
   switch (sight.kind) {
     case 'not_yet':
       return null;

@@ -3,9 +3,9 @@
 import type { Told, Watched } from '../../activities/live/events.ts';
 import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import type { ApprovalEvent, WaitingApproval } from '../sessions/decide.ts';
-import { converging, outcomeSeen } from './converge.ts';
-import { type Goal, goalAfter, goalOf, isNone, reaches, runGate } from './goal.ts';
-import { mailbox, type Mailbox } from '../async.ts';
+import { createConverging, outcomeSeen } from './converge.ts';
+import { type Goal, goalAfter, goalOf, isNone, reachesGoal, runGate } from './goal.ts';
+import { createMailbox, type Mailbox } from '../async.ts';
 import { pause } from '../../activities/async.ts';
 import { ClientProblem } from '../problem.ts';
 import type { RunOutcome } from '../sessions/outcome.ts';
@@ -55,7 +55,7 @@ export async function* follow(
   const first = await ports.look(session);
   const stop = new AbortController();
   const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal;
-  const news = mailbox<News>();
+  const news = createMailbox<News>();
   signal.addEventListener('abort', news.close, { once: true });
   const channel = { isLost: false };
   const onLive = (why: string | null): void => {
@@ -94,7 +94,7 @@ async function* readRun(
   { news, newestHead }: { readonly news: AsyncIterable<News>; readonly newestHead: () => Promise<Hash | null> },
 ): AsyncGenerator<Followed, void> {
   const gate = runGate(goal);
-  const told = converging(ports, session, goal.from);
+  const told = createConverging(ports, session, goal.from);
   const pass = async function* (events: readonly Told[]): AsyncGenerator<Watched, void> {
     for (const event of events) yield* await told.pass(event);
   };
@@ -106,7 +106,7 @@ async function* readRun(
     if (item.kind === 'event') {
       if (item.event.type === 'stored') ports.onHead?.(item.event.head);
       yield* pass(gate.pass(item.event));
-      if (item.event.type !== 'run_end' || !reaches(goal, item.event.ended)) continue;
+      if (item.event.type !== 'run_end' || !reachesGoal(goal, item.event.ended)) continue;
       // The end of the run itself was lost, and this is the next one's.
       if (gate.after !== null && goal.message === null) continue;
       yield* pass(gate.goOn(item.event.ended.run - 1));

@@ -38,7 +38,7 @@ export function isAtRest({ phase, unseen }: SessionDescription): boolean {
   return phase === 'closed' || (phase === 'idle' && !unseen);
 }
 
-export function reaches(goal: Goal, ended: Pick<RunSummary, 'run' | 'messages'>): boolean {
+export function reachesGoal(goal: Goal, ended: Pick<RunSummary, 'run' | 'messages'>): boolean {
   return ended.run >= goal.from && (goal.message === null || ended.messages.includes(goal.message));
 }
 
@@ -56,9 +56,9 @@ type Sighting =
   | { readonly kind: 'never' }
   | { readonly kind: 'not_yet' };
 
-export function sighting(goal: Goal, seen: SessionDescription): Sighting {
+export function lookForGoal(goal: Goal, seen: SessionDescription): Sighting {
   const { last } = seen;
-  if (last && reaches(goal, last)) return { kind: 'ended', summary: last };
+  if (last && reachesGoal(goal, last)) return { kind: 'ended', summary: last };
   if (last && goal.message !== null) {
     // An earlier run may have answered it, or one that lists only the first of its many messages.
     if (last.run > goal.from || isAtRest(seen)) return { kind: 'search', summary: last };

@@ -25,7 +25,7 @@ type Shown = {
 };
 
 /** `run`: the first that is followed. */
-export function ledger(run: number): Ledger {
+export function openLedger(run: number): Ledger {
   /** By the names of replies. */
   const shown = new Map<string, Shown>();
   const unchecked = new Set<string>();

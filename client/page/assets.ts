@@ -34,7 +34,7 @@ type Asset = { readonly body: Uint8Array<ArrayBuffer>; readonly type: string; re
 const loaded = new Map<string, Asset>();
 
 /** Null: there is no such file. */
-export function asset(context: Context, name: string): Response | null {
+export function serveAsset(context: Context, name: string): Response | null {
   const known = Object.hasOwn(files, name) ? files[name] : undefined;
   if (!known) return null;
   const { body, type, tag } = loaded.get(name) ?? load(name, known);

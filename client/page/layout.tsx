@@ -4,7 +4,7 @@ import type { Child } from 'hono/jsx';
 import type { TerminalReason } from '../../workflows/contract/loop.ts';
 import { reasonText } from '../render/words.ts';
 import { phaseText, type SessionInfo } from '../sessions/info.ts';
-import { moment } from '../units.ts';
+import { formatMoment } from '../units.ts';
 
 type Props = {
   readonly title: string;
@@ -93,10 +93,10 @@ function KeyList() {
 /** A moment, relative on the screen and absolute on hover; the page keeps it right. */
 export function Moment({ at }: { readonly at: number }) {
   const date = new Date(at);
-  if (Number.isNaN(date.getTime())) return <span>{moment(at)}</span>;
+  if (Number.isNaN(date.getTime())) return <span>{formatMoment(at)}</span>;
   return (
-    <time datetime={date.toISOString()} title={moment(at)} data-at={String(at)}>
-      {moment(at).slice(0, 16)}
+    <time datetime={date.toISOString()} title={formatMoment(at)} data-at={String(at)}>
+      {formatMoment(at).slice(0, 16)}
     </time>
   );
 }

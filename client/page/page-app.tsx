@@ -2,19 +2,19 @@
 // processes may serve it.
 import { Hono, type Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
-import { plain, reasonOf } from '../../activities/text.ts';
+import { showUnseen, reasonOf } from '../../activities/text.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { ClientProblem, type ProblemKind } from '../problem.ts';
 import { sessionIdProblem } from '../sessions/info.ts';
 import { type Access, guard } from './access.ts';
-import { asset } from './assets.ts';
+import { serveAsset } from './assets.ts';
 import { eventStream } from './feed/event-stream.ts';
 import { type OpenFeeds, openFeeds, withFeed } from './feed/open-feeds.ts';
 import { openSessionFeed, type SessionFeed } from './feed/session-feed.ts';
 import { Layout, htmlOf } from './layout.tsx';
 import type { PagePorts } from './ports.ts';
-import { act, actOnMany, isAction } from './session/actions.ts';
-import { download, wholeText } from './session/downloads.ts';
+import { actOnSession, actOnMany, isAction } from './session/actions.ts';
+import { download, readWholeText } from './session/downloads.ts';
 import { sessionFrame } from './session/frame.tsx';
 import { earlierThan, itemsPart, sessionPage, transcriptPart, windowOf } from './session/session-page.tsx';
 import { openFleetFeed } from './fleet/fleet-feed.tsx';
@@ -32,7 +32,7 @@ export function opsPage(ports: PagePorts, access: Access): OpsPage {
   const fleets = openFeeds((view: string) => openFleetFeed(ports, view));
   app.use(guard(access));
   app.use(bodyLimit({ maxSize: LARGEST_BODY, onError: (context) => context.text('at most 2 MB', 413) }));
-  app.get('/static/:name', (context) => asset(context, context.req.param('name')) ?? context.notFound());
+  app.get('/static/:name', (context) => serveAsset(context, context.req.param('name')) ?? context.notFound());
   app.get('/', (context) => {
     const view = viewOf(context);
     return withFeed(fleets, view, (feed) => context.html(htmlOf(fleetPage(feed, view))));
@@ -51,7 +51,7 @@ export function opsPage(ports: PagePorts, access: Access): OpsPage {
     const name = context.req.param('action');
     if (session === null || !isAction(name)) return context.notFound();
     return answer(context, async () => {
-      const { said, message } = await act(ports, session, name, await jsonBody(context));
+      const { said, message } = await actOnSession(ports, session, name, await jsonBody(context));
       await withFeed(feeds, session, async (feed) => feed.wake(message));
       return said;
     });
@@ -59,7 +59,7 @@ export function opsPage(ports: PagePorts, access: Access): OpsPage {
   app.notFound((context) => context.html(<Problem title="Not found" text="There is no such page." />, 404));
   app.onError((error, context) => {
     const status = error instanceof ClientProblem ? statuses[error.kind] : 500;
-    return context.html(<Problem title="Not to be shown" text={plain(error.message)} />, status);
+    return context.html(<Problem title="Not to be shown" text={showUnseen(error.message)} />, status);
   });
   const close = (): void => {
     feeds.close();
@@ -94,7 +94,7 @@ function readingRoutes(app: Hono, ports: PagePorts, feeds: SessionFeeds): void {
   });
   reading('/sessions/:id/entries/:position/:part', async (feed, context) => {
     const position = Number(context.req.param('position'));
-    const text = await wholeText(feed, ports, position, context.req.param('part') ?? '');
+    const text = await readWholeText(feed, ports, position, context.req.param('part') ?? '');
     return text === null ? context.notFound() : context.text(text);
   });
   app.get('/sessions/:id/live', async (context) => {
@@ -143,7 +143,7 @@ async function answer(context: Context, work: () => Promise<string>): Promise<Re
     return context.html(htmlOf(<p class="good">{await work()}</p>));
   } catch (error) {
     const status = error instanceof ClientProblem ? statuses[error.kind] : 500;
-    return context.html(htmlOf(<p class="bad">{plain(reasonOf(error))}</p>), status);
+    return context.html(htmlOf(<p class="bad">{showUnseen(reasonOf(error))}</p>), status);
   }
 }
 

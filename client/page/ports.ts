@@ -11,7 +11,7 @@ import { folderPorts } from '../sessions/folder-ports.ts';
 import type { SessionDescription } from '../sessions/info.ts';
 import { findSessions, type Found } from './fleet/find-sessions.ts';
 import { headOf, readSession, recentMessages, type SessionReading } from '../sessions/read.ts';
-import { nobodyWorks, workerPolls } from '../sessions/worker-polls.ts';
+import { describeNoWorker, workerPolls } from '../sessions/worker-polls.ts';
 import { loadView } from '../../activities/transcript/view/view.ts';
 
 export type PagePorts = Pick<
@@ -59,6 +59,6 @@ export function pagePorts(opened: Opened, env: Env): PagePorts {
     waiting: (session, pending) =>
       waitingApproval(store, () => loadView(store, session, pending.head), session, pending),
     find: (filter, after) => findSessions(() => sessions.list(), filter, after),
-    nobodyWorks: async (seen) => ((await polls(seen.taskQueue)) ? null : nobodyWorks(seen, seen.session)),
+    nobodyWorks: async (seen) => ((await polls(seen.taskQueue)) ? null : describeNoWorker(seen, seen.session)),
   };
 }

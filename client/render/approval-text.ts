@@ -1,9 +1,9 @@
 // A call that waits for a decision, as a person needs to see it to decide: what, with which input, why, until when (L55).
 import type { WaitingApproval } from '../sessions/decide.ts';
 import { type Paint, cutMeasured, oneLine } from '../paint.ts';
-import { plain } from '../../activities/text.ts';
+import { showUnseen } from '../../activities/text.ts';
 import { compactInput, inputFields } from './tool-lines.ts';
-import { count, moment } from '../units.ts';
+import { count, formatMoment } from '../units.ts';
 
 const LINES = 30;
 const LINE = 300;
@@ -15,7 +15,7 @@ export function approvalText(paint: Paint, { call, tool, reason, input, problem,
     ...inputLines(input).map((line) => `  ${line}`),
     `  because: ${cutMeasured(reason, 300)}`,
     ...(problem === undefined ? [] : [`  ${paint.red(oneLine(problem, 300))}`]),
-    paint.dim(`  call ${oneLine(call, 100)}, denied without a decision by ${moment(deadline)}`),
+    paint.dim(`  call ${oneLine(call, 100)}, denied without a decision by ${formatMoment(deadline)}`),
   ].join('\n');
 }
 
@@ -49,12 +49,12 @@ function fieldRows(input: unknown): { readonly rows: readonly Row[]; readonly be
     const label = name === null ? '' : `${oneLine(name, 60)}: `;
     // Far more than is shown, however it is written.
     const looked = text.slice(0, (LINES + 1) * LINE);
-    for (const [at, line] of plain(looked).split('\n').entries()) {
+    for (const [at, line] of showUnseen(looked).split('\n').entries()) {
       const letters = Array.from(at === 0 ? label + line : line);
       for (let from = 0; from === 0 || from < letters.length; from += LINE) {
         const mark = from > 0 ? '↪' : at > 0 ? '┊' : '│';
         // Once more: a joiner at the end of a row joins nothing.
-        rows.push({ mark, text: plain(letters.slice(from, from + LINE).join('')) });
+        rows.push({ mark, text: showUnseen(letters.slice(from, from + LINE).join('')) });
       }
     }
     beyond += text.length - looked.length;

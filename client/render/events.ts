@@ -9,7 +9,7 @@ import { approvalText } from './approval-text.ts';
 import { fullCommand, errorOf, unlessSaid, outcomeText } from './words.ts';
 import { eventLine, type LineEvent, type ShownCalls, shownCalls } from './event-line.ts';
 import { type Paint, oneLine } from '../paint.ts';
-import { plain } from '../../activities/text.ts';
+import { showUnseen } from '../../activities/text.ts';
 
 type Screen = {
   readonly write: (text: string) => void;
@@ -80,7 +80,7 @@ function speak(sheet: Sheet, event: Of<'text_delta'>): void {
   sheet.thinking = null;
   sheet.calls.between();
   sheet.shown.add(event, event.text);
-  sheet.pen.text(plain(event.text));
+  sheet.pen.text(showUnseen(event.text));
 }
 
 function think(sheet: Sheet, event: Of<'thinking_delta'>): void {
@@ -91,7 +91,7 @@ function think(sheet: Sheet, event: Of<'thinking_delta'>): void {
   // Without colours nothing would tell it from what is said.
   if (begins && paint.on) pen.fresh();
   else if (begins) pen.line('(thinking)');
-  if (paint.on) pen.text(plain(event.text), paint.dim);
+  if (paint.on) pen.text(showUnseen(event.text), paint.dim);
   sheet.thinking = event.step;
 }
 
@@ -106,7 +106,7 @@ function takeBack(sheet: Sheet, event: Of<'tombstone'>): void {
 function end(sheet: Sheet, outcome: RunOutcome): void {
   const said = sheet.shown.lastText();
   // Said already, unless the channel lost it.
-  if (outcome.text !== '' && (said === '' || !outcome.text.endsWith(said))) say(sheet, plain(outcome.text));
+  if (outcome.text !== '' && (said === '' || !outcome.text.endsWith(said))) say(sheet, showUnseen(outcome.text));
   const colour = outcome.reason === 'completed' ? sheet.paint.green : sheet.paint.red;
   say(sheet, colour(outcomeText({ ...outcome, detail: unlessSaid(outcome.detail, sheet.error) })));
 }

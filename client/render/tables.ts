@@ -2,7 +2,7 @@
 import { type Paint, oneLine } from '../paint.ts';
 import type { WaitingApproval } from '../sessions/decide.ts';
 import { approvalWhat, approvalWhy } from './approval-text.ts';
-import { moment, money, shortAge } from '../units.ts';
+import { formatMoment, formatMoney, shortAge } from '../units.ts';
 import { phaseText, type SessionInfo } from '../sessions/info.ts';
 import { reasonText } from './words.ts';
 
@@ -26,7 +26,7 @@ export function approvalsTable(paint: Paint, approvals: readonly WaitingApproval
     oneLine(approval.session, 200),
     oneLine(approval.call, 40),
     oneLine(approval.tool, 40),
-    moment(approval.deadline),
+    formatMoment(approval.deadline),
     approvalWhat(approval),
     approvalWhy(approval),
   ]);
@@ -44,7 +44,7 @@ export function sessionTable(paint: Paint, sessions: readonly SessionInfo[], now
     phaseText(session),
     String(session.runs),
     session.facts ? String(session.facts.turns) : '-',
-    session.facts ? money(session.facts.cents === null ? null : session.facts.cents / 100) : '-',
+    session.facts ? formatMoney(session.facts.cents === null ? null : session.facts.cents / 100) : '-',
     session.last ? reasonText(session.last.terminal.reason) : '-',
     shortAge(now - session.startedAt),
     oneLine(session.title, 60),

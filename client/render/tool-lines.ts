@@ -1,6 +1,6 @@
 // Tool calls and their results, each on a line or three: enough to see what happens, never all of it.
 import { cutMeasured, oneLine, type Paint } from '../paint.ts';
-import { plain } from '../../activities/text.ts';
+import { showUnseen } from '../../activities/text.ts';
 import { count, shortTime } from '../units.ts';
 import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/log/entries.ts';
 
@@ -64,7 +64,7 @@ export function resultLines(
     readonly cut?: boolean;
   },
 ): string {
-  const lines = plain(result.content.slice(0, RESULT))
+  const lines = showUnseen(result.content.slice(0, RESULT))
     .split('\n')
     .map((line) => oneLine(line, RESULT_LINE))
     .filter((line) => line !== '');

@@ -11,7 +11,7 @@ import type { SessionReading } from '../sessions/read.ts';
 import { contextText, fullCommand, endingText, noticeText, reasonText, transitionText } from './words.ts';
 import { outcomeWords, type PairedOutcomes, pairedOutcomes, REPEATED, callLine, resultLines } from './tool-lines.ts';
 import { type Paint, oneLine } from '../paint.ts';
-import { plain } from '../../activities/text.ts';
+import { showUnseen } from '../../activities/text.ts';
 import { count } from '../units.ts';
 
 /** Characters of one message. */
@@ -130,6 +130,6 @@ function messageText(body: MessageBody, bodies: ReadonlyMap<Hash, string>): stri
 }
 
 function shortened(text: string): string {
-  const shown = plain(text.slice(0, SHOWN));
+  const shown = showUnseen(text.slice(0, SHOWN));
   return text.length > SHOWN ? `${shown}\n… (${count(text.length, 'character')} in all)` : shown;
 }

@@ -3,7 +3,7 @@ import type { Notice, RunEnded } from '../../workflows/contract/activities.ts';
 import type { RunLimit, TerminalReason, TransitionReason } from '../../workflows/contract/loop.ts';
 import { type RunOutcome, terminalDetail } from '../sessions/outcome.ts';
 import { oneLine } from '../paint.ts';
-import { count, money, shortTime, formatTokens } from '../units.ts';
+import { count, formatMoney, shortTime, formatTokens } from '../units.ts';
 import type { Entry } from '../../activities/transcript/log/entries.ts';
 import type { LiveEvent } from '../../activities/live/events.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
@@ -116,7 +116,7 @@ type Ending = Pick<RunOutcome, 'reason' | 'turns' | 'costUsd' | 'durationMs'> & 
 export function outcomeText({ reason, detail, turns, costUsd, durationMs }: Ending): string {
   const ending = reasonText(reason);
   const why = detail === undefined ? ending : `${ending}: ${oneLine(detail, 500)}`;
-  return [why, count(turns, 'turn'), money(costUsd), shortTime(durationMs)].join(' · ');
+  return [why, count(turns, 'turn'), formatMoney(costUsd), shortTime(durationMs)].join(' · ');
 }
 
 // How a run ended, as the last line of it. The sentence that its reason carries is not said again right after the error that said it.

@@ -32,7 +32,7 @@ async function filled(
 // The whole result of a call, also where the model was sent a preview (L6).
 
 /** Says what cannot be read before the preview. Throws StoreError `unavailable`. */
-export function wholeResult(store: Store): (outcome: Outcome) => Promise<string> {
+export function readWholeResult(store: Store): (outcome: Outcome) => Promise<string> {
   return async ({ content, whole }) => {
     if (!whole) return content;
     try {

@@ -5,8 +5,8 @@ import { z } from 'zod';
 import type { SessionFacts } from '../../workflows/contract/facts.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { oneLine } from '../paint.ts';
-import { moment } from '../units.ts';
-import { undecodable } from '../../workflows/contract/failures.ts';
+import { formatMoment } from '../units.ts';
+import { findUndecodable } from '../../workflows/contract/failures.ts';
 import {
   CONFIGURATION_KEY,
   type Configuration,
@@ -103,7 +103,7 @@ export function sessionInfo(execution: WorkflowExecutionInfo | WorkflowExecution
   const known = memoSchema.safeParse(value).data;
   const told = known ? knownFacts(value as SessionMemo, known) : noMemo;
   const { [STARTED_KEY]: started, [STORE_KEY]: store } = memo ?? {};
-  const unread = undecodable(value);
+  const unread = findUndecodable(value);
   const state = statuses[status.name] ?? 'open';
   return {
     ...told,
@@ -155,7 +155,7 @@ export function phaseText({
   if (waitsFor !== undefined) return `waiting for host ${oneLine(waitsFor, 60)}`;
   if (phase === 'waiting_approval') return 'waiting for a decision';
   if (phase === 'waiting_worker') return 'waiting for a worker';
-  return phase === 'parked' && parkedUntil !== undefined ? `parked until ${moment(parkedUntil)}` : phase;
+  return phase === 'parked' && parkedUntil !== undefined ? `parked until ${formatMoment(parkedUntil)}` : phase;
 }
 
 // Names of sessions: chosen by the caller, or made here. A session's id is its workflow's id and part of file names.

@@ -10,7 +10,7 @@ import { isDamage, type Store } from '../../activities/transcript/store/store.ts
 import { loadView, loadWorkingView, type View } from '../../activities/transcript/view/view.ts';
 import { type Hash, isHash, type SessionId } from '../../workflows/contract/ids.ts';
 import { contextOf, headOf } from './read.ts';
-import { count, moment } from '../units.ts';
+import { count, formatMoment } from '../units.ts';
 import type { SessionDescription } from './info.ts';
 
 export type RepairPorts = { readonly temporal: Client; readonly store: Store };
@@ -145,7 +145,7 @@ export function lossOf(
   const named = [...given.flatMap(({ messages }) => messages), ...(last?.messages ?? [])];
   const messages = [...new Set(named)].filter((id) => !kept.has(id));
   const at = entries.map(timeOf).findLast((time) => time !== null);
-  const since = at === undefined || at === null ? '' : `, since ${moment(at)}`;
+  const since = at === undefined || at === null ? '' : `, since ${formatMoment(at)}`;
   const more = messages.length > MOST_NAMED ? `, and ${messages.length - MOST_NAMED} more` : '';
   const names = messages.slice(0, MOST_NAMED).map((id) => clip(id, MOST_OF_ID));
   const which =

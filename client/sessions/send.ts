@@ -185,14 +185,14 @@ export async function messageOf(
   options?: OptionChanges,
 ): Promise<UserMessage> {
   const read = readPrompt(prompt);
-  const problem = messageIdProblem(id) ?? (options && wrongWith(options));
+  const problem = messageIdProblem(id) ?? (options && findWrongOption(options));
   if (problem !== undefined) throw new ClientProblem('refused', problem);
   const changes = options && Object.keys(options).length > 0 ? { options } : {};
   return { id, body: await messageBody(store, read), ...changes };
 }
 
 /** A sentence that says what is wrong with the options, or undefined. */
-export function wrongWith(changes: OptionChanges): string | undefined {
+export function findWrongOption(changes: OptionChanges): string | undefined {
   const options = withChanges<Partial<RunOptions>>({}, changes);
   return optionsProblem(options) ?? schemaProblem(options.outputSchema);
 }

@@ -15,12 +15,20 @@ import {
   type Configuration,
   type OptionChanges,
 } from '../../workflows/contract/session.ts';
-import { messageOf, titleOf, wrongWith, describe, elsewhereProblem, signalWithStart, closedProblem } from './send.ts';
+import {
+  messageOf,
+  titleOf,
+  findWrongOption,
+  describe,
+  elsewhereProblem,
+  signalWithStart,
+  closedProblem,
+} from './send.ts';
 import type { Abortable } from '../async.ts';
 import { ClientProblem } from '../problem.ts';
 import { type Prompt, readPrompt } from './prompt.ts';
 import { checkedId, newSessionId, type SessionDescription } from './info.ts';
-import { lastPoll, nobodyWorks } from './worker-polls.ts';
+import { lastPoll, describeNoWorker } from './worker-polls.ts';
 import { NotYet, patience, persist, type Patience } from './persist.ts';
 import type { Store } from '../../activities/transcript/store/store.ts';
 import type { Told } from '../../activities/live/events.ts';
@@ -62,7 +70,7 @@ export async function startSession(client: ClientOptions, task: Prompt, start: S
   const options: RunOptions = { cwd: process.cwd(), ...ifNew, ...withChanges<Partial<RunOptions>>({}, given) };
   // A session that is open already has options of its own: those given hold from its next run on.
   const message = await messageOf(client.store, task, messageId, id === undefined ? undefined : given);
-  const problem = wrongWith(options);
+  const problem = findWrongOption(options);
   if (problem !== undefined) throw new ClientProblem('refused', problem);
   const input: SessionInput = {
     options,
@@ -143,7 +151,7 @@ async function problemOf(asking: Asking, error: unknown): Promise<unknown> {
 function unanswered(asking: Asking, last: number | null): Error {
   const { session, taskQueue, configuration = null } = asking;
   if (last === null) {
-    const nobody = nobodyWorks({ taskQueue, configuration }, session);
+    const nobody = describeNoWorker({ taskQueue, configuration }, session);
     return new ClientProblem('no_worker', `${nobody}; nothing was decided`);
   }
   if (asking.polled !== null && last <= asking.polled) {

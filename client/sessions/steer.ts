@@ -4,7 +4,7 @@ import type { SessionId } from '../../workflows/contract/ids.ts';
 import { LIMITS, optionsProblem } from '../../workflows/contract/options-problem.ts';
 import { ClientProblem } from '../problem.ts';
 import type { DecidePorts } from './decide.ts';
-import { closedProblem, wrongWith } from './send.ts';
+import { closedProblem, findWrongOption } from './send.ts';
 
 export async function topUp({ look, update }: DecidePorts, session: SessionId, more: TopUp): Promise<void> {
   const problem = topUpProblem(more);
@@ -25,7 +25,8 @@ export async function setOptions(
   session: SessionId,
   changes: OptionChanges,
 ): Promise<void> {
-  const problem = Object.keys(changes).length === 0 ? 'no option is given: name what is to change' : wrongWith(changes);
+  const problem =
+    Object.keys(changes).length === 0 ? 'no option is given: name what is to change' : findWrongOption(changes);
   if (problem !== undefined) throw new ClientProblem('refused', problem);
   const seen = await look(session);
   if (seen.status !== 'open') throw closedProblem(seen);

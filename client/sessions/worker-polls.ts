@@ -158,7 +158,7 @@ async function watch(
   signal: AbortSignal,
 ): Promise<void> {
   const { taskQueue } = workers;
-  const nobody = nobodyWorks(workers, session);
+  const nobody = describeNoWorker(workers, session);
   if (!(await waitForWorker({ temporal, taskQueue }, patience.first, signal, patience.look)))
     return onNobody(new ClientProblem('no_worker', nobody));
   for (let polled = true; await pause(patience.later, signal);) {
@@ -176,7 +176,7 @@ export function configurationName({ name, file }: Configuration): string {
 }
 
 /** Nobody works on `session`, or on any of its queue when it is not said. */
-export function nobodyWorks({ taskQueue, configuration }: ForWorkers, session?: string): string {
+export function describeNoWorker({ taskQueue, configuration }: ForWorkers, session?: string): string {
   if (!configuration)
     return `no worker polls task queue ${taskQueue}: start one with \`perdure worker\` where the workspace is`;
   const { name, file } = configuration;

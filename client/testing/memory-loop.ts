@@ -17,10 +17,10 @@ import { MODEL_ATTEMPT_DIED } from '../../workflows/contract/failures.ts';
 import { callKey, type MessageId, type SessionId } from '../../workflows/contract/ids.ts';
 import type { Terminal } from '../../workflows/contract/loop.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
-import { batches } from '../../workflows/machine/calls.ts';
+import { groupCalls } from '../../workflows/machine/calls.ts';
 import { collapseInput, compactInput, modelInput } from '../../workflows/machine/context.ts';
 import type { CallResult, Event, Move, Performed } from '../../workflows/machine/events.ts';
-import { loop } from '../../workflows/machine/loop.ts';
+import { runLoop } from '../../workflows/machine/loop.ts';
 import { initialState, type RunState } from '../../workflows/machine/state.ts';
 import { userAppend } from '../../workflows/machine/transitions.ts';
 
@@ -59,7 +59,7 @@ export async function memoryLoop(
       if (outcome) results.set(index, { item: null, facts: outcome });
       else if (ran) results.set(index, { item: { index, key: callKey(chain, head, index) }, facts: ran });
     }
-    for (const call of batches(move.calls).flat()) {
+    for (const call of groupCalls(move.calls).flat()) {
       const { index } = call;
       const facts = await run(runTool(deps), { head, config, iteration, index, step: step() });
       if ('ask' in facts) throw new Error(`${call.name} asks: nobody is there`);
@@ -105,7 +105,7 @@ export async function memoryLoop(
         return { kind: 'ready' };
     }
   };
-  const { state, terminal, append } = await loop(initial, () => rules, { perform, wentRound: () => null });
+  const { state, terminal, append } = await runLoop(initial, () => rules, { perform, wentRound: () => null });
   const { turn: turns, iteration: iterations, spend } = state;
   const ended = { run: 1, terminal, turns, iterations, messages: ['m' as MessageId], spend, durationMs: 0, at: 0 };
   const all: Append[] = [...state.pending, ...append, { kind: 'run_ended', ended }];

@@ -1,6 +1,6 @@
 // How often activities beside the loop are tried.
 import { expect, test } from 'vitest';
-import { atMost } from '../../activities/guards.ts';
+import { limitTries } from '../../activities/guards.ts';
 import { type Attempt, forAnotherWorker } from '../../activities/attempt.ts';
 import { StoreError } from '../../activities/transcript/store/store.ts';
 
@@ -18,7 +18,7 @@ async function tried(ends: readonly End[], remembers = true) {
       if (when === 'now') sent = details;
     };
     if (remembered !== undefined) remembered = JSON.parse(JSON.stringify(remembered));
-    const body = atMost(3, async (attempt: Attempt) => {
+    const body = limitTries(3, async (attempt: Attempt) => {
       began.push(attempt.number);
       if (remembers) attempt.remember([attempt.remembered, number]);
       if (end instanceof Error) throw end;

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import Anthropic from '@anthropic-ai/sdk';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { accumulator, MOST_BLOCKS, MOST_OF_INPUT } from '../../activities/model/accumulate.ts';
+import { createAccumulator, MOST_BLOCKS, MOST_OF_INPUT } from '../../activities/model/accumulate.ts';
 import { boundFetch, MOST_OF_ANSWER, MOST_OF_EVENT } from '../../worker/model-access.ts';
 import { classify } from '../../activities/model/classify.ts';
 import { anthropicModel, streamReply } from '../../activities/model/stream.ts';
@@ -42,7 +42,7 @@ async function flooding(chunks: () => Generator<string>, { status = 200, gzip = 
   onTestFinished(() => void server.close());
   const baseURL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const model = anthropicModel(new Anthropic({ apiKey: 'k', baseURL, logLevel: 'off', fetch: boundFetch(fetch) }));
-  const into = accumulator();
+  const into = createAccumulator();
   const body = { model: 'claude-test', max_tokens: 100, stream: true, messages: [] } as const;
   const limits = { signal: new AbortController().signal, stallMs: 100_000 };
   const nothing = { onStart: () => {}, onText: () => {}, onThinking: () => {}, onBlock: () => {} };

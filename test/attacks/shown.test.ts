@@ -5,8 +5,8 @@ import type { WaitingApproval } from '../../client/sessions/decide.ts';
 import { approvalsTable, sessionTable } from '../../client/render/tables.ts';
 import { approvalText } from '../../client/render/approval-text.ts';
 import { sessionInfo } from '../../client/sessions/info.ts';
-import { painter } from '../../client/paint.ts';
-import { plain } from '../../activities/text.ts';
+import { createPaint } from '../../client/paint.ts';
+import { showUnseen } from '../../activities/text.ts';
 import { callLine, compactInput } from '../../client/render/tool-lines.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import { description, session } from '../client/support.ts';
@@ -22,7 +22,7 @@ const approval = (input: unknown): WaitingApproval => ({
   deadline: 0,
   input,
 });
-const shown = (input: unknown): string => approvalText(painter(false), approval(input));
+const shown = (input: unknown): string => approvalText(createPaint(false), approval(input));
 
 const unseen = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\s]/u;
 const printable = (text: string): readonly string[] => Array.from(text).filter((letter) => !unseen.test(letter));
@@ -67,11 +67,11 @@ test('every printable character of an input is shown, in order, unless it is sai
       const command = text.repeat(times);
       for (const where of [
         shown({ command }),
-        callLine(painter(false), 'bash', { command }),
+        callLine(createPaint(false), 'bash', { command }),
         compactInput({ command }, 60),
       ]) {
         expect(lost(command, where)).toBeLessThanOrEqual(said(where));
-        expect(where).toBe(plain(where));
+        expect(where).toBe(showUnseen(where));
       }
     }),
     { numRuns: 300, endOnFailure: true },
@@ -85,8 +85,8 @@ test.each([
   ['what takes no room', 'rm\u200b -rf', 'rm\\u200b -rf'],
 ])('shows %s', (_what, command, seen) => {
   expect(shown({ command })).toContain(seen);
-  expect(approvalsTable(painter(false), [approval({ command })])).toContain(seen);
-  expect(callLine(painter(false), 'bash', { command })).toContain(seen);
+  expect(approvalsTable(createPaint(false), [approval({ command })])).toContain(seen);
+  expect(callLine(createPaint(false), 'bash', { command })).toContain(seen);
 });
 
 test('shows the command first, wherever the model put it, and lines of one value as such', () => {
@@ -115,7 +115,7 @@ test('lists sessions of foreign workflows without letting their ids, titles and 
   const evil = '\u001b]0;x\u0007\u202e\nnext';
   const last = { run: 1, head: null, turns: 1, iterations: 1, messages: [], terminal: { reason: evil } };
   const listed = sessionTable(
-    painter(false),
+    createPaint(false),
     [
       description({
         session: evil as SessionId,
@@ -125,7 +125,7 @@ test('lists sessions of foreign workflows without letting their ids, titles and 
     ],
     0,
   );
-  expect(listed).toBe(plain(listed));
+  expect(listed).toBe(showUnseen(listed));
   expect(listed.split('\n')).toHaveLength(3);
   expect(listed.match(/\\x1b\]0;x\\x07\\u202e next/g)).toHaveLength(3);
 });
@@ -137,6 +137,6 @@ test.each([{}, 5, { run: 1 }, { run: 1, terminal: { reason: { a: 1 } } }])(
     const execution = { workflowId: 's-1', status: { name: 'RUNNING' }, memo, startTime: new Date(), taskQueue: 'q' };
     const info = sessionInfo(execution as never);
     expect(info).toMatchObject({ title: 't', last: null });
-    expect(sessionTable(painter(false), [info], Date.now())).toContain('s-1');
+    expect(sessionTable(createPaint(false), [info], Date.now())).toContain('s-1');
   },
 );

@@ -5,7 +5,7 @@ import type { Told, Watched } from '../../activities/live/events.ts';
 import { contentEvents, outcomeEvents, replyEvent } from '../../activities/live/tell.ts';
 import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/log/entries.ts';
 import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
-import { converging } from '../../client/follow/converge.ts';
+import { createConverging } from '../../client/follow/converge.ts';
 import { transcriptReader } from '../../client/sessions/read.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import { random, type Random } from '../support/random.ts';
@@ -120,7 +120,7 @@ function* disturbed(steps: readonly Step[], from: Random): Iterable<Told> {
 
 async function watched(seed: number, channel: (steps: readonly Step[], from: Random) => Iterable<Told>) {
   const { store, view, steps, runs } = await anySession(seed);
-  const told = converging(transcriptReader(store), session, 1);
+  const told = createConverging(transcriptReader(store), session, 1);
   const shown: Watched[] = [];
   for (const event of channel(steps, random(seed + 1))) shown.push(...(await told.pass(event)));
   shown.push(...(await told.end(view.head as Hash, runs)));

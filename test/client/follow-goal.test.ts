@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { goalOf, sighting } from '../../client/follow/goal.ts';
+import { goalOf, lookForGoal } from '../../client/follow/goal.ts';
 import { description, ended, message } from './support.ts';
 
 const last = (run: number, ...messages: string[]) => ({ ...ended({ run, messages }), head: null });
@@ -29,5 +29,5 @@ test.each([
 
 test('takes an interrupt that opened no run for no reason to wait', () => {
   const goal = goalOf(description({ phase: 'idle', unseen: true, runs: 1, last: last(1) }), null);
-  expect(sighting(goal, description({ phase: 'idle', runs: 1, last: last(1) }))).toMatchObject({ kind: 'ended' });
+  expect(lookForGoal(goal, description({ phase: 'idle', runs: 1, last: last(1) }))).toMatchObject({ kind: 'ended' });
 });

@@ -1,13 +1,13 @@
 // What is done when a signal is aborted.
 import { getEventListeners } from 'node:events';
 import { expect, test, vi } from 'vitest';
-import { onceAborted } from '../../client/async.ts';
+import { actOnAbort } from '../../client/async.ts';
 import { gate } from '../../worker/scripted-model/index.ts';
 
 test('acts once, also when the signal was aborted before', async () => {
   const act = vi.fn(() => Promise.resolve());
   const later = new AbortController();
-  const ends = [onceAborted(AbortSignal.abort(), act), onceAborted(later.signal, act)];
+  const ends = [actOnAbort(AbortSignal.abort(), act), actOnAbort(later.signal, act)];
   expect(act).toHaveBeenCalledTimes(1);
   later.abort();
   expect(act).toHaveBeenCalledTimes(2);
@@ -18,10 +18,10 @@ test('acts once, also when the signal was aborted before', async () => {
 test('is over when what was begun is, and nothing is left on the signal', async () => {
   const { signal } = new AbortController();
   const [held, act, ended] = [gate(), vi.fn(() => Promise.resolve()), vi.fn()];
-  const unused = onceAborted(signal, act);
-  const ending = onceAborted(AbortSignal.abort(), () => held.hold)().then(ended);
+  const unused = actOnAbort(signal, act);
+  const ending = actOnAbort(AbortSignal.abort(), () => held.hold)().then(ended);
   await unused();
-  await onceAborted(undefined, act)();
+  await actOnAbort(undefined, act)();
   expect(getEventListeners(signal, 'abort')).toEqual([]);
   expect(act).not.toHaveBeenCalled();
   expect(ended).not.toHaveBeenCalled();

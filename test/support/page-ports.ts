@@ -6,7 +6,7 @@ import { opsPage } from '../../client/page/page-app.tsx';
 import type { PagePorts } from '../../client/page/ports.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import type { SessionDescription } from '../../client/sessions/info.ts';
-import { mailbox } from '../../client/async.ts';
+import { createMailbox } from '../../client/async.ts';
 import { description } from '../client/support.ts';
 import { stored } from './transcript.ts';
 
@@ -29,7 +29,7 @@ export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Stage
   const store = memoryStore();
   const view = await stored(store, ...(entries.length > 0 ? [entries] : []));
   const described = description({ phase: 'idle', runs: 1, head: view.head, ...seen });
-  const live = mailbox<Told>();
+  const live = createMailbox<Told>();
   const done: string[] = [];
   const noted = (what: string) => (): Promise<never> => {
     done.push(what);

@@ -1,7 +1,7 @@
 // The schema of the hooks in a configuration: a function, or an object with either `run` or `command`.
 import { z } from 'zod';
 import type { HookName, HookConfig } from '../../activities/hooks/hooks.ts';
-import { nameSchema, run, upTo, differentlyNamed, dollars, share, whole, toolsSchema } from './tools.ts';
+import { nameSchema, run, upTo, differentlyNamed, dollars, share, wholeNumberSchema, toolsSchema } from './tools.ts';
 import type { AttachmentProvider } from '../../activities/attachments/prefetch.ts';
 import type { AfterStopHandler, RunDefaults } from '../../activities/deps.ts';
 import type { ModelFacts } from '../../activities/configuration.ts';
@@ -115,8 +115,8 @@ export class ConfigProblem extends Error {
 /** Minutes. */
 const DAY = 24 * 60;
 
-const count = whole(1_000_000);
-const tokens = whole(100_000_000, 'tokens');
+const count = wholeNumberSchema(1_000_000);
+const tokens = wholeNumberSchema(100_000_000, 'tokens');
 const price = z.strictObject({ input: dollars, output: dollars, cacheRead: dollars, cacheWrite: dollars });
 
 const nameRight = 'give 1 to 64 letters, digits, "-", "_" or ".", beginning with a letter or digit';
@@ -160,7 +160,7 @@ const keys = z.strictObject({
   batchSummaries: z.boolean().optional(),
   approvalTimeoutMs: upTo(365 * DAY).optional(),
   drainMs: upTo(DAY).optional(),
-  maxConcurrentActivities: whole(1_000).optional(),
+  maxConcurrentActivities: wholeNumberSchema(1_000).optional(),
   profile: z.enum(['machine', 'fleet']).optional(),
   tools: z.union([run, toolsSchema]).optional(),
   hooks: hooksSchema.optional(),

@@ -5,7 +5,7 @@ import { extname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { checkConfig, ConfigProblem, type PerdureConfig } from './config.ts';
 import { type Env, xdgFolder } from '../embedded/data-folder.ts';
-import { inTime } from '../../activities/async.ts';
+import { awaitInTime } from '../../activities/async.ts';
 import { reasonOf } from '../../activities/text.ts';
 import { readNamedFile } from './read-named-file.ts';
 import { importTypeScript } from './typescript-loader.ts';
@@ -56,7 +56,7 @@ async function importFile(file: string, source: string): Promise<{ readonly defa
     const url = pathToFileURL(file).href;
     const loading = extname(file) === '.ts' ? importTypeScript(file) : import(/* @vite-ignore */ url);
     // A file may await something that never comes.
-    const loaded = await inTime(loading, null, LOAD_MS);
+    const loaded = await awaitInTime(loading, null, LOAD_MS);
     if (loaded !== null) return loaded;
     throw new ConfigProblem(`${source} was not loaded within ${LOAD_MS} ms: correct what it awaits before it exports`);
   } catch (error) {

@@ -16,13 +16,13 @@ function text(most: number) {
 }
 
 /** `of`: its unit. */
-export function whole(most: number, of?: string) {
+export function wholeNumberSchema(most: number, of?: string) {
   const right = `give a whole number${of === undefined ? '' : ` of ${of}`} from 1 to ${most}`;
   return z.int(right).min(1, right).max(most, right);
 }
 
 /** Milliseconds. */
-export const upTo = (minutes: number) => whole(minutes * 60_000, 'milliseconds');
+export const upTo = (minutes: number) => wholeNumberSchema(minutes * 60_000, 'milliseconds');
 
 const shareRight = 'give a number above 0 and up to 1';
 export const share = z.number(shareRight).gt(0, shareRight).max(1, shareRight);

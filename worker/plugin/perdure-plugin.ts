@@ -13,7 +13,7 @@ import type { Profile } from '../../workflows/contract/profiles.ts';
 import { hostQueue, recordsQueue, type SessionHost } from '../../workflows/contract/session.ts';
 import { checkConfig, configDefaults, ConfigProblem, type PerdureConfig } from '../config/config.ts';
 import { createDeps } from '../create-deps.ts';
-import { drainTimes, recordSlots, registered, timesOf } from '../create-worker.ts';
+import { drainTimes, recordSlots, registerActivities, timesOf } from '../create-worker.ts';
 import { type DataFolder, dataFolder, type Env } from '../embedded/data-folder.ts';
 import { isKeyless, modelAccess } from '../model-access.ts';
 import { startReaper } from '../reaper.ts';
@@ -77,7 +77,7 @@ export class PerdurePlugin implements WorkerPlugin {
     const { storePlace, liveDir, liveUrl, root: dataDir } = folder;
     const place = { storePlace, liveDir, liveUrl, dataDir };
     const deps = await createDeps({ ...this.#config, ...place, env: { ...env }, access, log, defaults });
-    const activities = registered(createActivities(deps));
+    const activities = registerActivities(createActivities(deps));
     const close = async (): Promise<void> => {
       await deps.hooks.close();
       await deps.live.close();

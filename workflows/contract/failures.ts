@@ -26,7 +26,7 @@ export function markUndecodable(what: Undecodable): object {
 }
 
 /** Null for every value that was read. */
-export function undecodable(value: unknown): Undecodable | null {
+export function findUndecodable(value: unknown): Undecodable | null {
   if (typeof value !== 'object' || value === null || !(MARK in value)) return null;
   const { why, elsewhere } = (value[MARK] ?? {}) as Partial<Record<keyof Undecodable, unknown>>;
   return { why: typeof why === 'string' ? why : 'cannot be read', elsewhere: elsewhere === true };

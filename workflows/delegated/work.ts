@@ -20,7 +20,7 @@ import {
   type DelegatedReport,
   type DelegatedWork,
 } from '../contract/delegation.ts';
-import { BY_HAND, undecodable } from '../contract/failures.ts';
+import { BY_HAND, findUndecodable } from '../contract/failures.ts';
 
 /** Its author gave no limit of time. */
 const LONGEST_ATTEMPT = '1 hour';
@@ -76,7 +76,7 @@ function runWorkflow({ type, taskQueue, args, options }: Extract<DelegatedWork, 
 }
 
 function doneWith(result: unknown): DelegatedEnd {
-  const unread = undecodable(result);
+  const unread = findUndecodable(result);
   if (unread) return { kind: 'failed', detail: `its result ${unread.why}` };
   const json = JSON.stringify(result) as string | undefined;
   if (json === undefined) return { kind: 'done' };

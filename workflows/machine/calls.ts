@@ -5,7 +5,7 @@ import type { CallResult } from './events.ts';
 /** A server takes 2,000 activities of a workflow at once and fails it for ever at one more; no worker runs that many anyway. */
 export const LARGEST_BATCH = 100;
 
-export function batches(calls: readonly Call[]): readonly (readonly Call[])[] {
+export function groupCalls(calls: readonly Call[]): readonly (readonly Call[])[] {
   const planned: Call[][] = [];
   let open: Call[] | null = null;
   for (const call of calls) {

@@ -5,7 +5,7 @@ import { cutOff, endOn, recoverRefusedCap } from './cut-off.ts';
 import type { Event, ModelEnded, Move, ToolsRan, Transition } from './events.ts';
 import { budgetGone, turnsGone } from './limits.ts';
 import { openCalls, errorNotice, showError, stopNotice, stopTerminal } from './ends.ts';
-import { prepare, afterReactive, tooClose, tooLong } from './prepare.ts';
+import { prepare, afterReactive, blockIfTooClose, recoverTooLong } from './prepare.ts';
 import type { RunState } from './state.ts';
 import { endWrapUp, wrapUpDue } from './wrap-up.ts';
 
@@ -45,9 +45,9 @@ function afterModel(state: RunState, rules: Rules, ended: ModelEnded): Move {
     case 'parked':
       return { do: 'park', waitMs: result.waitMs };
     case 'too_long':
-      return tooLong(state, rules, { reason: 'prompt_too_long', detail: result.detail });
+      return recoverTooLong(state, rules, { reason: 'prompt_too_long', detail: result.detail });
     case 'media_too_large':
-      return tooLong(state, rules, { reason: 'image_error', detail: result.detail });
+      return recoverTooLong(state, rules, { reason: 'image_error', detail: result.detail });
     case 'fallback':
       return fallback(state, rules, result);
     case 'hook_stopped':
@@ -85,7 +85,7 @@ function afterCompaction(state: RunState, rules: Rules, event: Extract<Event, { 
   if (stop || result.kind === 'nothing') return stopped(stop ?? 'interrupt', rules, []);
   if (result.kind === 'parked') return { do: 'park', waitMs: result.waitMs };
   if (move.because) return afterReactive(state, rules, result, move.because);
-  return tooClose(state, rules) ?? prepare(state, rules);
+  return blockIfTooClose(state, rules) ?? prepare(state, rules);
 }
 
 function stopped(stop: StopCause, rules: Rules, outcomes: readonly Append[]): Extract<Move, { do: 'end' }> {

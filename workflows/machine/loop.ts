@@ -7,7 +7,7 @@ import { decide } from './decide.ts';
 import type { Event, Move, Performed } from './events.ts';
 import type { RunState } from './state.ts';
 import { apply, commitCollapses, keepCut } from './transitions.ts';
-import { withoutRequest, wrappingUp } from './wrap-up.ts';
+import { withoutRequest, beginWrapUp } from './wrap-up.ts';
 
 export type LoopPort = {
   /**
@@ -25,7 +25,7 @@ export type LoopEnd = { readonly state: RunState; readonly terminal: Terminal; r
  * `rulesNow`: as they are, for limits may be raised while the run goes on. `resume`: a move that was begun before a handover, performed
  * again before anything else.
  */
-export async function loop(
+export async function runLoop(
   initial: RunState,
   rulesNow: () => Rules,
   port: LoopPort,
@@ -56,7 +56,7 @@ export async function loop(
         event = { kind: 'ready' };
         break;
       case 'wrap_up':
-        state = wrappingUp(state, rules, move.limit);
+        state = beginWrapUp(state, rules, move.limit);
         event = { kind: 'ready' };
         break;
       default: {

@@ -92,7 +92,7 @@ function blocked(detail: string): Move {
 
 type Because = NonNullable<Extract<Move, { do: 'compact' }>['because']>;
 
-export function tooLong(state: RunState, rules: Rules, because: Because): Move {
+export function recoverTooLong(state: RunState, rules: Rules, because: Because): Move {
   if (because.reason === 'prompt_too_long' && state.staged.length > 0 && !state.drained) {
     return {
       do: 'go_round',
@@ -109,11 +109,13 @@ export function tooLong(state: RunState, rules: Rules, because: Because): Move {
 /** The compaction that was to help is over. */
 export function afterReactive(state: RunState, rules: Rules, result: Compacted, because: Because): Move {
   if (result.kind !== 'compacted') return showError(because);
-  return tooClose(state, rules) ?? { do: 'go_round', transition: { reason: 'reactive_compact_retry', append: [] } };
+  return (
+    blockIfTooClose(state, rules) ?? { do: 'go_round', transition: { reason: 'reactive_compact_retry', append: [] } }
+  );
 }
 
 /** L10: a conversation that fills its window again at once cannot be helped by one more compaction. */
-export function tooClose({ compaction }: RunState, rules: Rules): Move | null {
+export function blockIfTooClose({ compaction }: RunState, rules: Rules): Move | null {
   if (compaction.close < rules.compaction.maxClose) return null;
   return blocked(
     `The context was compacted ${compaction.close} times within a few turns and is full again. ` +

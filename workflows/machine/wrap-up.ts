@@ -54,7 +54,7 @@ function timeKept({ timeoutMs }: Rules): number {
 }
 
 /** Not a transition: the same iteration goes on, to one more call. A cut reply is summed up instead of continued. */
-export function wrappingUp(state: RunState, rules: Rules, limit: RunLimit): RunState {
+export function beginWrapUp(state: RunState, rules: Rules, limit: RunLimit): RunState {
   const { append } = limitEnd(state, rules, limit);
   const asked: readonly Append[] = [...append, { kind: 'notice', notice: { kind: 'wrap_up', limit } }];
   return {

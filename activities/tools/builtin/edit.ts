@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { defineTool, ToolFailure, type Tool, type ToolContext } from '../tool.ts';
 import { type BuiltinOptions, formatCount, shownName } from './files/options.ts';
 import { confine, type Confined, type Workspace, quotePath, fromRoot } from './files/confine.ts';
-import { seenNow, openFile } from './files/open-inside.ts';
+import { lookAtFile, openFile } from './files/open-inside.ts';
 import {
   hiddenGitProblem,
   namesGitFolder,
@@ -48,7 +48,7 @@ export function editTool({ dataDir, sandbox: { places } }: BuiltinOptions): Tool
       await writeInside(workspace, target, replaced.bytes, { fence, signal, unchanged: stats });
       const where = `${replaced.lines.length === 1 ? 'line' : 'lines'} ${listed(replaced.lines)}`;
       return {
-        ...(await seenNow(target.path)),
+        ...(await lookAtFile(target.path)),
         content: `edited ${shownName(target.name)} (${formatCount(replaced.lines.length, 'replacement')}, ${where})`,
       };
     },

@@ -4,7 +4,7 @@ import { countLines } from '../../transcript/preview.ts';
 import { defineTool, ToolFailure, type Tool } from '../tool.ts';
 import { type BuiltinOptions, formatCount, shownName } from './files/options.ts';
 import { confine, fromRoot } from './files/confine.ts';
-import { seenNow } from './files/open-inside.ts';
+import { lookAtFile } from './files/open-inside.ts';
 import {
   hiddenGitProblem,
   namesGitFolder,
@@ -37,7 +37,7 @@ export function writeTool({ dataDir, sandbox: { places } }: BuiltinOptions): Too
       const bytes = Buffer.from(content);
       const did = await writeInside(workspace, target, bytes, { fence, signal });
       return {
-        ...(await seenNow(target.path)),
+        ...(await lookAtFile(target.path)),
         content: `${did} ${shownName(target.name)} (${formatCount(countLines(content), 'line')}, ${formatCount(bytes.length, 'byte')})`,
       };
     },

@@ -5,7 +5,7 @@ import type { HookOpinion } from '../rules/permission.ts';
 import { prepareCall, type ReadyCall } from './prepare.ts';
 import { abortCause, validateInput } from './call-tool.ts';
 import type { ToolContext, Tool, ContextModifier } from '../tool.ts';
-import { denied, invalid, stoppedBefore, stoppedByHook, type Verdict } from './verdict.ts';
+import { denyCall, refuseCall, reportStopped, stoppedByHook, type Verdict } from './verdict.ts';
 import type { CallRequest, EarlyRun, Void, Workbench } from './workbench.ts';
 import { hookContext, type PreToolVerdict } from '../../hooks/hooks.ts';
 import { clip } from '../../text.ts';
@@ -41,11 +41,11 @@ export async function checkCall(
   const said = await askPreTool(bench, run, first.ready.tool, input);
   if (said === null) return permitted(first.ready, input);
   // A hook that was stopped has said nothing, and nobody may be asked in its place.
-  if (run.signal.aborted) return stoppedBefore(abortCause(run.signal));
+  if (run.signal.aborted) return reportStopped(abortCause(run.signal));
   const { name } = first.ready.tool;
   if (said.stop !== null) return stoppedByHook(name, said.stop);
   const { decision } = said;
-  if (decision?.kind === 'deny') return denied(name, { kind: 'deny', why: `a hook denied it: ${decision.why}` });
+  if (decision?.kind === 'deny') return denyCall(name, { kind: 'deny', why: `a hook denied it: ${decision.why}` });
   return await withOpinion(bench, checking, first.ready, { decision, input: said.input });
 }
 
@@ -65,7 +65,7 @@ async function withOpinion(
   if (before.safe && !again.ready.safe) {
     // It was admitted to run beside others, or at once (L35).
     const { name } = before.tool;
-    return invalid(`Not run: a hook changed the input of ${name} from one that changes nothing into one that does.`);
+    return refuseCall(`Not run: a hook changed the input of ${name} from one that changes nothing into one that does.`);
   }
   return permitted(again.ready, input, { byHook });
 }
@@ -82,10 +82,10 @@ function plain(input: unknown): unknown {
 /** Schema and the tool's own check. */
 async function fitting(bench: Workbench, { call, input, context }: Checking, validate = true): Promise<Fitting> {
   const prepared = prepareCall(bench.registry, bench, { name: call.name, input });
-  if (prepared.kind === 'invalid') return ofInput(invalid(prepared.text));
+  if (prepared.kind === 'invalid') return ofInput(refuseCall(prepared.text));
   const problem = validate ? await validateInput(prepared.tool, prepared.input, context) : undefined;
-  if (problem === 'hung') return stoppedBefore(abortCause(context.signal));
-  return problem === undefined ? { kind: 'fits', ready: prepared } : ofInput(invalid(problem.problem));
+  if (problem === 'hung') return reportStopped(abortCause(context.signal));
+  return problem === undefined ? { kind: 'fits', ready: prepared } : ofInput(refuseCall(problem.problem));
 }
 
 const ofInput = (verdict: Verdict): Verdict => ({ ...verdict, ofInput: true });
@@ -93,7 +93,7 @@ const ofInput = (verdict: Verdict): Verdict => ({ ...verdict, ofInput: true });
 function permitted(ready: ReadyCall, input: unknown, { decided = false, byHook = false } = {}): Checked {
   const { permission, tool } = ready;
   if (permission.kind === 'deny') {
-    const verdict = denied(tool.name, permission);
+    const verdict = denyCall(tool.name, permission);
     // A fatal outcome ends the run, whoever wrote the input (L34).
     return verdict.facts.fatal ? verdict : ofInput(verdict);
   }
@@ -103,7 +103,7 @@ function permitted(ready: ReadyCall, input: unknown, { decided = false, byHook =
 /** Run elsewhere, the call could do what was not meant: the model is told, and the workspace is the working directory again. */
 function movedAway({ cwd }: Workbench, { dir }: ToolContext): Verdict {
   const text = `Not run: the working directory ${dir} is gone. It is the workspace ${cwd} again: make the call anew.`;
-  return invalid(text, { modify: { cwd } });
+  return refuseCall(text, { modify: { cwd } });
 }
 
 // Pre- and post-tool hooks around one call (L33, L41): what they are told, and what they change. A hook that fails is shown to
@@ -121,7 +121,7 @@ async function askPreTool(
   if (!bench.hooks.has('preTool', tool.name)) return null;
   return await bench.hooks.preTool(hookContext(bench, run, { write: run.say }), {
     name: tool.name,
-    input: observable(tool, input),
+    input: copyForObservers(tool, input),
   });
 }
 
@@ -135,7 +135,7 @@ export async function withPostTool(
   const hasRun = verdict.outcome === 'ok' || verdict.outcome === 'error';
   if (!hasRun || !bench.hooks.has('postTool', tool.name)) return verdict;
   const { content, isError } = verdict;
-  const call = { name: tool.name, input: observable(tool, input), content, isError };
+  const call = { name: tool.name, input: copyForObservers(tool, input), content, isError };
   const said = await bench.hooks.postTool(hookContext(bench, run, { write: run.say }), call);
   const added = said.context.map(({ hook, text }) => `From the hook ${hook}:\n${text}`);
   const stop = verdict.facts.stop ?? said.stop;
@@ -198,7 +198,7 @@ async function realFolder(path: string): Promise<string | null> {
 // touched, and an observer that changes what it got changes only its copy.
 
 /** JSON. Never throws: where the tool fails, or the input does not fit it, a copy of the input itself. */
-export function observable(tool: Tool | undefined, input: unknown): unknown {
+export function copyForObservers(tool: Tool | undefined, input: unknown): unknown {
   return enriched(tool, input) ?? copy(input) ?? null;
 }
 

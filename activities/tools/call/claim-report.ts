@@ -32,14 +32,14 @@ export type Leftovers =
   ({ readonly here: true; readonly mayGoOn: boolean } & Killed) | { readonly here: false; readonly mayGoOn: boolean };
 
 /** For the model, and for a person who is asked. */
-export function goesOn({ claim }: Taken): string {
+export function describeLiving({ claim }: Taken): string {
   return `the worker that started it (process ${claim.host.pid}) is not known to be gone and may yet go on with it`;
 }
 
 /** Tells what is known of the call, and no more. `extra` is a sentence of whoever was asked about it. */
 export function reportTaken(taken: Taken, left: Leftovers, extra = ''): TakenReport {
   const { tool } = taken.claim;
-  if (neverBegan(taken)) {
+  if (hasNotBegun(taken)) {
     const why = reason[(taken.stopped as Stopped).cause];
     return {
       ran: false,
@@ -57,7 +57,7 @@ export function reportTaken(taken: Taken, left: Leftovers, extra = ''): TakenRep
 }
 
 /** The call was started once only, and has certainly done nothing. */
-export function neverBegan({ stopped, generation }: Taken): boolean {
+export function hasNotBegun({ stopped, generation }: Taken): boolean {
   return stopped?.began === false && generation === 1;
 }
 

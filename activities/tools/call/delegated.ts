@@ -7,7 +7,7 @@ import { withPostTool } from './check-call.ts';
 import { readDelegated, recordDelegated, type DelegatedRecord } from './journal.ts';
 import { prepareCall, type ReadyCall } from './prepare.ts';
 import type { Tool, ToolContext, ToolOutput } from '../tool.ts';
-import { concludeCall, invalid, type Verdict } from './verdict.ts';
+import { concludeCall, refuseCall, type Verdict } from './verdict.ts';
 import {
   toolContext,
   type CallRequest,
@@ -32,7 +32,7 @@ export async function handOver(
   const made = await guardTool(tool, context.signal, async () => checked(tool, await delegate(ready.input, context)));
   if (made.kind !== 'value')
     return made.kind === 'stopped' ? { kind: 'void', cause: made.cause } : concludeCall(made, ready.safe);
-  if (typeof made.value === 'string') return invalid(made.value);
+  if (typeof made.value === 'string') return refuseCall(made.value);
   if (!(await run.fence())) return { kind: 'void', cause: 'superseded' };
   run.begins();
   const changed = byHook ? await bench.store.put(Buffer.from(JSON.stringify(chosen.input))) : chosen.stored;
@@ -58,7 +58,7 @@ function checked(tool: Tool, delegation: Delegation): Delegation | string {
 }
 
 /** The delegation that an earlier attempt recorded, for the workflow that did not get it. */
-export async function handedOver(bench: Workbench, run: CallRun): Promise<HandedOver | null> {
+export async function handOverCall(bench: Workbench, run: CallRun): Promise<HandedOver | null> {
   const record = await readDelegated(bench.store, { session: bench.session, key: run.key });
   return record && { kind: 'delegate', delegation: record.delegation };
 }

@@ -6,14 +6,14 @@ import { checkCall } from './check-call.ts';
 import {
   formatOutcome,
   endsCall,
-  stoppedBefore,
+  reportStopped,
   deniedByPerson,
-  invalid,
-  maybeStarted,
+  refuseCall,
+  reportMaybeStarted,
   type Verdict,
 } from './verdict.ts';
 import { callIdOf } from '../../process/environment.ts';
-import { concludeDelegated, handedOver, handOver } from './delegated.ts';
+import { concludeDelegated, handOverCall, handOver } from './delegated.ts';
 import { readCall, recordOutcome, type RecordedOutcome } from './journal.ts';
 import { prepareCall, type ReadyCall } from './prepare.ts';
 import { recoverCall } from './recover.ts';
@@ -86,10 +86,10 @@ async function attemptCall(bench: Workbench, call: CallRequest, run: CallRun): P
   const { decision } = run;
   if (decision?.kind === 'deny') return deniedByPerson(call.name, decision);
   if (run.signal.aborted) return await neverBegun(bench, call, run);
-  const before = bench.registry.get(call.name)?.delegate ? await handedOver(bench, run) : null;
+  const before = bench.registry.get(call.name)?.delegate ? await handOverCall(bench, run) : null;
   if (before) return before;
   const chosen = await chooseInput(bench, call, { key: run.key, decision });
-  if (typeof chosen === 'string') return invalid(chosen);
+  if (typeof chosen === 'string') return refuseCall(chosen);
   if ('ask' in chosen) return chosen;
   const verdict = await withInput(bench, call, run, chosen);
   return verdict.kind === 'verdict' ? withApproval(verdict, chosen) : verdict;
@@ -101,19 +101,19 @@ function doubted(bench: Workbench, call: CallRequest, run: CallRun, verdict: Beg
   const prepared = prepareCall(bench.registry, bench, call);
   if (prepared.kind === 'invalid') return verdict;
   const ready = asJudged(prepared, run);
-  return ready.tool.delegate || ready.safe || needsClaim(ready) ? verdict : maybeStarted(call.name);
+  return ready.tool.delegate || ready.safe || needsClaim(ready) ? verdict : reportMaybeStarted(call.name);
 }
 
 /** Its claim is taken all the same: an attempt that is still alive elsewhere, and about to begin, finds it taken. */
 async function neverBegun(bench: Workbench, call: CallRequest, run: CallRun): Promise<Verdict | Void | Asked> {
   const cause = abortCause(run.signal);
   const prepared = prepareCall(bench.registry, bench, call);
-  if (!endsCall(cause) || prepared.kind === 'invalid') return stoppedBefore(cause);
+  if (!endsCall(cause) || prepared.kind === 'invalid') return reportStopped(cause);
   const ready = asJudged(prepared, run);
-  if (ready.tool.delegate) return stoppedBefore(cause);
+  if (ready.tool.delegate) return reportStopped(cause);
   if (!needsClaim(ready)) {
     await endUnclaimed(bench, run);
-    return stoppedBefore(cause);
+    return reportStopped(cause);
   }
   return await underClaim(bench, call, run, { ready, byHook: false, chosen: { input: call.input } });
 }
@@ -130,7 +130,7 @@ async function withInput(bench: Workbench, call: CallRequest, run: CallRun, chos
   if (checked.kind !== 'ready') return checked;
   const { byHook, input } = checked;
   const ready = asJudged(checked.ready, run);
-  if (run.safe && !ready.safe && !edited) return invalid(noLongerSafe(call.name));
+  if (run.safe && !ready.safe && !edited) return refuseCall(noLongerSafe(call.name));
   const handed = await handOver(bench, run, { ready, chosen: { ...chosen, input }, byHook }, context);
   if (handed) return handed;
   if (needsClaim(ready)) return await underClaim(bench, call, run, { ready, byHook, chosen: { ...chosen, input } });

@@ -6,11 +6,11 @@ import { questionHash } from '../../../workflows/contract/ids.ts';
 import { askAgain, editedInput, storedInput, withApproval, type Chosen } from './approval.ts';
 import { checkCall } from './check-call.ts';
 import { inputHash, MAX_GENERATIONS, type Taken } from './journal.ts';
-import { endLeftovers, goesOn, reportTaken, startedText, type Leftovers } from './claim-report.ts';
+import { endLeftovers, describeLiving, reportTaken, startedText, type Leftovers } from './claim-report.ts';
 import { clip } from '../../text.ts';
 import { prepareCall, type ReadyCall } from './prepare.ts';
-import { answered, runClaimed } from './run-ready.ts';
-import { endsCall, stoppedBefore, taken as takenVerdict, type Verdict } from './verdict.ts';
+import { answerCall, runClaimed } from './run-ready.ts';
+import { endsCall, reportStopped, reportUnknown as takenVerdict, type Verdict } from './verdict.ts';
 import { abortCause, verifyCall } from './call-tool.ts';
 import { toolContext, type Asked, type CallRequest, type CallRun, type Void, type Workbench } from './workbench.ts';
 
@@ -41,7 +41,7 @@ export async function recoverCall(
   if (ready.kind === 'invalid' || claimed.generation >= MAX_GENERATIONS) return report();
   const next = await mayRunAgain(bench, call, run, { claimed, left, report, ready, chosen });
   if (next.kind !== 'again') return next;
-  if (signal.aborted) return endsCall(abortCause(signal)) ? report() : stoppedBefore(abortCause(signal));
+  if (signal.aborted) return endsCall(abortCause(signal)) ? report() : reportStopped(abortCause(signal));
   const ran = await runClaimed(bench, run, { ...next, byHook: false }, claimed.generation + 1);
   // Another attempt was faster, and may be running it.
   if (ran.kind === 'taken') return reporter(ran, left)();
@@ -105,9 +105,10 @@ async function verified(
   const startedCall = { at, host: host.host, times: claimed.generation };
   const found = await verifyCall(ready.tool, ready.input, context, startedCall);
   const { signal } = run;
-  if (found.kind === 'done') return await answered(bench, run, { ready, input: chosen.input }, context, found.output);
-  if (signal.aborted && !endsCall(abortCause(signal))) return stoppedBefore(abortCause(signal));
-  if (found.kind === 'not_done' && left.mayGoOn) return report(`Its check found nothing done, but ${goesOn(claimed)}.`);
+  if (found.kind === 'done') return await answerCall(bench, run, { ready, input: chosen.input }, context, found.output);
+  if (signal.aborted && !endsCall(abortCause(signal))) return reportStopped(abortCause(signal));
+  if (found.kind === 'not_done' && left.mayGoOn)
+    return report(`Its check found nothing done, but ${describeLiving(claimed)}.`);
   if (found.kind === 'not_done') return { kind: 'again', ready, chosen };
   return report(clip(found.text ?? ''));
 }
@@ -120,7 +121,7 @@ async function allowed(
   { claimed, left, report, ready, chosen }: Started,
 ): Promise<Verdict | Void | Asked | Again> {
   const hash = questionHash(chosen.stored ?? inputHash(chosen.input), claimed.generation + 1);
-  const doubt = left.mayGoOn ? `; ${goesOn(claimed)}` : '';
+  const doubt = left.mayGoOn ? `; ${describeLiving(claimed)}` : '';
   const question = `${startedText(claimed)} and its outcome is unknown${doubt}; allow to run it again`;
   const { decision } = run;
   if (decision?.kind !== 'allow' || decision.inputHash !== hash) {

@@ -3,7 +3,7 @@ import { checkModifier, withPostTool } from './check-call.ts';
 import type { ReadyCall } from './prepare.ts';
 import { abortCause, runTool } from './call-tool.ts';
 import type { ToolContext, ToolOutput } from '../tool.ts';
-import { concludeCall, endsCall, stoppedBefore, type Verdict } from './verdict.ts';
+import { concludeCall, endsCall, reportStopped, type Verdict } from './verdict.ts';
 import { type EarlyRun, type Void, type Workbench, toolContext, type CallRun } from './workbench.ts';
 import { claimCall, recordStopped, type Taken } from './journal.ts';
 import type { Chosen } from './approval.ts';
@@ -20,19 +20,19 @@ export async function runReady(
   context: ToolContext,
 ): Promise<Verdict | Void> {
   const { signal } = context;
-  if (signal.aborted) return stoppedBefore(abortCause(signal));
+  if (signal.aborted) return reportStopped(abortCause(signal));
   run.begins();
   const ran = await runTool(ready.tool, ready.input, { ...context, mayUse: ready.mayUse });
   if (ran.kind === 'stopped' && !endsCall(ran.cause)) {
     const { cause, tool } = ran;
     return { kind: 'void', cause, ...(tool === undefined ? {} : { tool }) };
   }
-  if (ran.kind === 'output') return await answered(bench, run, { ready, input }, context, ran.output);
+  if (ran.kind === 'output') return await answerCall(bench, run, { ready, input }, context, ran.output);
   return await withPostTool(bench, run, { tool: ready.tool, input }, concludeCall(ran, ready.safe));
 }
 
 /** The tool, or its check, says what came of the call. */
-export async function answered(
+export async function answerCall(
   bench: Workbench,
   run: Run,
   { ready, input }: Runnable,
@@ -63,7 +63,7 @@ export async function runClaimed(
   generation = 1,
 ): Promise<Verdict | Void | Taken> {
   const { signal } = run;
-  if (signal.aborted && !endsCall(abortCause(signal))) return stoppedBefore(abortCause(signal));
+  if (signal.aborted && !endsCall(abortCause(signal))) return reportStopped(abortCause(signal));
   const { store, session, host } = bench;
   const call = { session, key: run.key };
   const changed = byHook ? await store.put(Buffer.from(JSON.stringify(chosen.input))) : chosen.stored;

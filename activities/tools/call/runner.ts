@@ -2,7 +2,7 @@
 // what watchers see of each.
 import { createHash } from 'node:crypto';
 import type { ToolContextState } from '../../../workflows/contract/activities.ts';
-import { givenUp, type AbortedBy, type Attempt } from '../../attempt.ts';
+import { describeGivenUp, type AbortedBy, type Attempt } from '../../attempt.ts';
 import type { CallPort, CallRunner, CallBlock } from './call-port.ts';
 import type { HookRunner } from '../../hooks/hooks.ts';
 import { thisHost, type Host } from '../../process/host.ts';
@@ -11,7 +11,7 @@ import type { RunConfig } from '../../configuration.ts';
 import type { Store } from '../../transcript/store/store.ts';
 import { deeperThan, MAX_DEPTH } from '../../json.ts';
 import { executeCall, executeEarly, type Done } from './execute.ts';
-import { observable } from './check-call.ts';
+import { copyForObservers } from './check-call.ts';
 import { planCall, prepareCall, type CallSettings } from './prepare.ts';
 import type { ToolRegistry } from '../registry.ts';
 import type { Asked, CallRequest, EarlyRun, HandedOver, Void, Workbench } from './workbench.ts';
@@ -42,7 +42,7 @@ export function callRunner(
       const plan = planCall(prepared, { hooked: hooks.has('preTool', call.name), budgeted });
       return { safe, plan, signature: signature(call) };
     },
-    observable: ({ name, input }) => observable(registry.get(name), input),
+    observable: ({ name, input }) => copyForObservers(registry.get(name), input),
     async early(config, call, id, port, context) {
       const done = await watched(call, port, true, (watching) =>
         executeEarly(bench(config, context), request(call), { ...watching, id, signal: port.signal }),
@@ -60,7 +60,7 @@ export function callRunner(
       if (done.kind === 'ask') return { ask: done.ask };
       if (done.kind === 'delegate') return { delegate: done.delegation };
       if (done.kind === 'done') return { outcome: done.outcome, facts: done.facts };
-      throw givenUp(attempt, `the attempt of ${call.name}`);
+      throw describeGivenUp(attempt, `the attempt of ${call.name}`);
     },
   };
 }

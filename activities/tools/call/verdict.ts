@@ -11,7 +11,7 @@ import type { Void } from './workbench.ts';
 import { type CallKey, estimateTokens } from '../../../workflows/contract/ids.ts';
 import type { Store } from '../../transcript/store/store.ts';
 import type { RecordedOutcome } from './journal.ts';
-import { RESULT_LIMIT, PREVIEW_LIMIT, resultName, preview } from '../../transcript/preview.ts';
+import { RESULT_LIMIT, PREVIEW_LIMIT, resultName, previewText } from '../../transcript/preview.ts';
 
 export type Verdict = {
   readonly kind: 'verdict';
@@ -31,12 +31,12 @@ export type Verdict = {
 type Denial = Extract<Decision, { kind: 'deny' }>;
 
 /** A name, schema or check refused the call. */
-export function invalid(text: string, facts: OutcomeFacts = {}): Verdict {
+export function refuseCall(text: string, facts: OutcomeFacts = {}): Verdict {
   return { ...refused(text, facts), decision: 'not_run' };
 }
 
 /** A rule, a mode, a hook or the tool itself denied the call. */
-export function denied(tool: string, by: Extract<PermissionDecision, { kind: 'deny' }>): Verdict {
+export function denyCall(tool: string, by: Extract<PermissionDecision, { kind: 'deny' }>): Verdict {
   const content = describeDenial(tool, clip(by.why));
   return refused(content, fatalDenial(by, content));
 }
@@ -66,7 +66,7 @@ function refused(content: string, facts: OutcomeFacts): Verdict {
 }
 
 /** An earlier attempt claimed the call and left no outcome (L40). A person may have been asked whether to run it again. */
-export function taken(report: TakenReport, denial?: Denial): Verdict {
+export function reportUnknown(report: TakenReport, denial?: Denial): Verdict {
   const outcome = report.ran ? 'unknown' : 'not_run';
   const facts: OutcomeFacts = {
     error: true,
@@ -84,7 +84,7 @@ function notStarted(cause: AbortCause): Verdict {
 }
 
 /** As `notStarted`, where an earlier attempt may have begun it and left no trace (L40). */
-export function maybeStarted(tool: string): Verdict {
+export function reportMaybeStarted(tool: string): Verdict {
   const content =
     `outcome unknown: ${tool} was cancelled, and it is not known whether it had started. It may have taken effect wholly, partly ` +
     'or not at all: check before you repeat it.';
@@ -125,7 +125,7 @@ const reason: Readonly<Record<AbortCause, string>> = {
   superseded: 'its attempt was given up',
 };
 
-export function stoppedBefore(cause: AbortCause): Verdict | Void {
+export function reportStopped(cause: AbortCause): Verdict | Void {
   return endsCall(cause) ? notStarted(cause) : { kind: 'void', cause };
 }
 
@@ -178,5 +178,5 @@ async function bounded(store: Store, text: string): Promise<Pick<Outcome, 'conte
   if (text.length <= RESULT_LIMIT) return { content: text };
   const bytes = Buffer.from(text);
   const hash = await store.put(bytes);
-  return { content: preview(text, PREVIEW_LIMIT, resultName(hash)), whole: { hash, bytes: bytes.length } };
+  return { content: previewText(text, PREVIEW_LIMIT, resultName(hash)), whole: { hash, bytes: bytes.length } };
 }

@@ -5,7 +5,7 @@ import type { CallKey } from '../../../workflows/contract/ids.ts';
 import type { Entry, Outcome, ReplyEntry } from '../log/entries.ts';
 import { type Store, StoreError } from '../store/store.ts';
 import { lastReply, type View } from './shared-view.ts';
-import { preview, PREVIEW_LIMIT, resultName } from '../preview.ts';
+import { previewText, PREVIEW_LIMIT, resultName } from '../preview.ts';
 
 export type AppendDeps = {
   readonly store: Store;
@@ -130,6 +130,6 @@ function largestFirst(outcomes: readonly Outcome[]): number[] {
 async function previewed(store: Store, outcome: Outcome, limit: number): Promise<Outcome> {
   const bytes = Buffer.from(outcome.content);
   const hash = await store.put(bytes);
-  const content = preview(outcome.content, limit, resultName(hash));
+  const content = previewText(outcome.content, limit, resultName(hash));
   return { ...outcome, content, whole: { hash, bytes: bytes.length } };
 }

@@ -75,12 +75,12 @@ export function isShrunk({ content }: Outcome): boolean {
 }
 
 /** `position` of the entry the outcome is in. */
-export function marker({ content, whole }: Outcome, position: number): string {
+export function markCleared({ content, whole }: Outcome, position: number): string {
   const name = whole ? resultName(whole.hash) : entryName({ from: position, to: position + 1 });
   return shrunkResult(whole?.bytes ?? content.length, name);
 }
 
 /** Characters that shrinking it frees. */
 function freedBy(outcome: Outcome, position: number): number {
-  return isShrunk(outcome) ? Math.max(0, outcome.content.length - marker(outcome, position).length) : 0;
+  return isShrunk(outcome) ? Math.max(0, outcome.content.length - markCleared(outcome, position).length) : 0;
 }

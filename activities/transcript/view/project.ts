@@ -3,13 +3,13 @@
 import type { ContentBlockParam, MessageParam, ToolResultBlockParam } from '@anthropic-ai/sdk/resources/messages';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import { IMAGE_CHARACTERS, type MessageImage } from '../../../workflows/contract/message-body.ts';
-import { preview } from '../preview.ts';
+import { previewText } from '../preview.ts';
 import { imageKey } from '../log/bodies.ts';
 import { type Entry, type Outcome, type ReplyEntry, entryName } from '../log/entries.ts';
 import { inView, type InView, type Shown } from './in-view.ts';
 import { GO_ON, NO_OUTCOME, NO_OUTPUT, noticeText, shortForm, summaryText } from './notices.ts';
 import { type ReplyMemo, sentReply, type SentReply } from './sent-reply.ts';
-import { isShrunk, marker } from './microcompact.ts';
+import { isShrunk, markCleared } from './microcompact.ts';
 import { isBlank, wellFormedText } from '../../text.ts';
 
 /** The parts of messages that are in the store: see `bodyReader`. */
@@ -102,7 +102,7 @@ export function wordsOf(shown: Shown, bodies: Bodies): string {
   const { entry, position, cut } = shown;
   const words = entry.kind === 'notice' ? (noticeText(entry.notice) ?? '') : saidBy(entry, bodies);
   if (cut === undefined) return words;
-  return preview(words, cut, entryName({ from: position, to: position + 1 }), 'message');
+  return previewText(words, cut, entryName({ from: position, to: position + 1 }), 'message');
 }
 
 function saidBy(entry: Entry, bodies: Bodies): string {
@@ -160,7 +160,7 @@ function results(
 }
 
 function resultText(outcome: Outcome, position: number, shrink: boolean, { results: known }: ProjectMemo): string {
-  if (shrink && isShrunk(outcome)) return marker(outcome, position);
+  if (shrink && isShrunk(outcome)) return markCleared(outcome, position);
   const content = known.get(outcome) ?? sendable(outcome.content);
   known.set(outcome, content);
   return content;

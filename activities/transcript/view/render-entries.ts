@@ -3,7 +3,7 @@
 import { type Entry, type Outcome, entryRange } from '../log/entries.ts';
 import type { Shown } from './in-view.ts';
 import { type Bodies, wordsOf } from './project.ts';
-import { isShrunk, marker } from './microcompact.ts';
+import { isShrunk, markCleared } from './microcompact.ts';
 import { wellFormedText } from '../../text.ts';
 import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
 import { bodyReader, imageNote } from '../log/bodies.ts';
@@ -49,7 +49,7 @@ function renderReply({ message }: Extract<Entry, { kind: 'reply' }>, cut: (text:
 function renderOutcome(outcome: Outcome, position: number, shrink: boolean, cut: (text: string) => string): string {
   const { content, isError, log } = outcome;
   const label = `Result of ${log.name}${isError ? ' (an error)' : ''}`;
-  return labelled(label, shrink && isShrunk(outcome) ? marker(outcome, position) : cut(content) || '(no output)');
+  return labelled(label, shrink && isShrunk(outcome) ? markCleared(outcome, position) : cut(content) || '(no output)');
 }
 
 /** Lines that only this file writes: in what was said they are marked as a quotation, or a tool's result could speak as the user. */

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ContentBlock, ContentBlockParam, ToolUseBlockParam } from '@anthropic-ai/sdk/resources/messages';
 import { z } from 'zod';
 import type { ReplyEntry } from '../log/entries.ts';
-import { isBlank, wellFormed } from '../../text.ts';
+import { isBlank, replaceLoneSurrogates } from '../../text.ts';
 
 /** Remembers what was worked out for a reply: entries never change. */
 export type ReplyMemo = WeakMap<ReplyEntry, readonly SentBlock[]>;
@@ -78,7 +78,7 @@ function withWholeServerCalls(sent: readonly SentBlock[]): readonly SentBlock[] 
 function mended(block: ContentBlock): ContentBlockParam | null {
   const known = knownBlock(block);
   if (known === null) return null;
-  const whole = wellFormed(known);
+  const whole = replaceLoneSurrogates(known);
   switch (whole.type) {
     case 'text':
       return isBlank(whole.text) ? null : whole;

@@ -39,7 +39,7 @@ export function emptyView(session: SessionId): View {
  * Of a boundary that keeps `behind`: before its `from` only what it keeps counts, though `chain`, which ends with the head, begins with
  * some of those entries. They would count twice: what is kept says what they have changed.
  */
-export function partialView(chain: readonly StoredSegment[], behind: Behind): View {
+export function viewBehind(chain: readonly StoredSegment[], behind: Behind): View {
   const [oldest] = chain;
   if (!oldest || oldest.segment.first > behind.from)
     throw new RangeError('a partial view needs all that is not behind it');

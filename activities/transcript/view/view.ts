@@ -4,7 +4,7 @@ import { totalTokens } from '../../../workflows/contract/loop.ts';
 import type { Behind, BoundaryEntry, Entry } from '../log/entries.ts';
 import { readChain, type StoredSegment } from '../log/read-chain.ts';
 import type { Store } from '../store/store.ts';
-import { emptyView, growAll, partialView, UNREAD, type View } from './shared-view.ts';
+import { emptyView, growAll, viewBehind, UNREAD, type View } from './shared-view.ts';
 
 export { emptyView, lastReply, type View } from './shared-view.ts';
 
@@ -48,7 +48,7 @@ function viewSince(session: SessionId, chain: readonly StoredSegment[], isFirst:
   const { n = 0, first = 0 } = chain[0]?.segment ?? {};
   const at = chain.flatMap(({ segment }) => segment.entries).findLastIndex(isFirst);
   if (n === 0 || at < 0) return growAll(emptyView(session), chain);
-  return partialView(chain, { from: first + at, entries: [] });
+  return viewBehind(chain, { from: first + at, entries: [] });
 }
 
 /**
@@ -116,7 +116,7 @@ function findStart(): {
     },
     view(chain) {
       const isPartial = (chain[0]?.segment.n ?? 0) > 0;
-      return start && isPartial ? partialView(chain, start.behind) : null;
+      return start && isPartial ? viewBehind(chain, start.behind) : null;
     },
     after: (chain) => chain.filter(({ segment }) => !start || segment.n > start.n),
   };

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
 import { listenForSignals } from '../signals.ts';
-import { aborted, openUnlessTold } from '../with-server.ts';
+import { waitForAbort, openUnlessTold } from '../with-server.ts';
 
 export function pageCommand(program: Command, cli: Cli): void {
   program
@@ -31,7 +31,7 @@ async function page(cli: Cli): Promise<number> {
   try {
     const served = await servePage(pagePorts(opened, cli.env), keptAddress(opened.folder.root));
     cli.print(`page ${served.url}\n`);
-    await aborted(AbortSignal.any([signals.interrupt, signals.terminate]));
+    await waitForAbort(AbortSignal.any([signals.interrupt, signals.terminate]));
     await served.close();
     return STATUS.ok;
   } finally {

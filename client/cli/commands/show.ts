@@ -1,7 +1,7 @@
 // perdure show: a session's transcript, its runs and what they came to, and whether all of it is sound. No worker is needed.
 import type { Command } from 'commander';
 import type { Opened } from '../../connect/open-server.ts';
-import { jsonLine, plain } from '../../../activities/text.ts';
+import { jsonLine, showUnseen } from '../../../activities/text.ts';
 import type { SessionReading } from '../../sessions/read.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
@@ -38,7 +38,7 @@ async function show(cli: Cli, id: string, { json = false, full = false }: Flags)
 }
 
 async function* jsonPieces({ store }: Opened, reading: SessionReading, full: boolean): AsyncIterable<string> {
-  const [{ sessionJson }, { wholeResult }] = await Promise.all([
+  const [{ sessionJson }, { readWholeResult: wholeResult }] = await Promise.all([
     import('../../sessions/dump.ts'),
     import('../../sessions/dump.ts'),
   ]);
@@ -53,11 +53,11 @@ async function* textPieces(
 ): AsyncIterable<string> {
   const { transcriptHeading, transcriptText } = await import('../../render/transcript.ts');
   if (!full) return yield transcriptText(out, reading);
-  const [{ fullTranscript }, { wholeResult }] = await Promise.all([
+  const [{ fullTranscript }, { readWholeResult: wholeResult }] = await Promise.all([
     import('../../render/full-transcript.ts'),
     import('../../sessions/dump.ts'),
   ]);
   yield `${transcriptHeading(out, reading)}\n`;
-  const exact = isTerminal ? plain : (text: string): string => text;
+  const exact = isTerminal ? showUnseen : (text: string): string => text;
   yield* fullTranscript({ paint: out, reading, whole: wholeResult(store), exact });
 }

@@ -6,7 +6,7 @@ import { readPrompt } from '../arguments.ts';
 import { addRunOptions, type RunFlags, runOptions, workspace } from '../run-options.ts';
 import { newSessionId } from '../../sessions/info.ts';
 import { sayIfNobodyWorks, withServer } from '../with-server.ts';
-import { CONFIG_OPTION, type ConfigFlags, placed, workerConfig, workersOfNew } from '../worker-config.ts';
+import { CONFIG_OPTION, type ConfigFlags, placeConfig, workerConfig, workersOfNew } from '../worker-config.ts';
 
 type Flags = RunFlags & ConfigFlags & { readonly promptFile?: string };
 
@@ -30,7 +30,9 @@ async function start(cli: Cli, task: string | undefined, flags: Flags): Promise<
   return withServer(cli, async (opened) => {
     const id = options.session ?? newSessionId();
     const mine = await workersOfNew(cli, chosen, id);
-    const { workers } = options.session ? await placed(cli, opened, chosen, { session: id, mine }) : { workers: mine };
+    const { workers } = options.session
+      ? await placeConfig(cli, opened, chosen, { session: id, mine })
+      : { workers: mine };
     const given = options.session ? options : { ...options, cwd, newId: id };
     const { session } = await opened.sessions.start(prompt, { ...given, workers });
     cli.print(`${session}\n`);

@@ -1,5 +1,5 @@
 // How pieces of what is happening look: words that stream, calls, lines, and what was taken back.
-import { plain } from '../../../activities/text.ts';
+import { showUnseen } from '../../../activities/text.ts';
 import type { LiveEvent, Watched } from '../../../activities/live/events.ts';
 import { compactionText, noticeText, describeStaged, transitionText } from '../../render/words.ts';
 import { count, shortTime } from '../../units.ts';
@@ -24,7 +24,7 @@ export function drawPiece(piece: Piece, progress: (anchor: string) => Progress |
     const shown = { ...call, outcome: null, progress: progress(call.anchor) };
     return wrapped(id, htmlOf(<CallCard call={shown} />));
   }
-  const text = plain(stream?.text ?? '');
+  const text = showUnseen(stream?.text ?? '');
   if (stream?.kind === 'thinking')
     return wrapped(
       id,
@@ -52,13 +52,13 @@ export const wrapped = (id: string, html: string): string => `<li class="item li
 
 export function asking({ model, attempt }: Extract<LiveEvent, { type: 'request_start' }>): string {
   const again = attempt > 1 ? `, attempt ${attempt}` : '';
-  return htmlOf(<p class="asking">{`${plain(model.slice(0, 80))} is asked${again}`}</p>);
+  return htmlOf(<p class="asking">{`${showUnseen(model.slice(0, 80))} is asked${again}`}</p>);
 }
 
 export function voidHtml({ why, attempt }: Extract<Watched, { type: 'tombstone' }>, inner: string): string {
   return htmlOf(
     <details class="void">
-      <summary>{`Taken back, attempt ${attempt}: ${plain(why.slice(0, 300))}`}</summary>
+      <summary>{`Taken back, attempt ${attempt}: ${showUnseen(why.slice(0, 300))}`}</summary>
       <div class="struck" dangerouslySetInnerHTML={{ __html: withoutIds(inner) }} />
     </details>,
   );
@@ -89,7 +89,7 @@ type Line = Exclude<
 >;
 
 export function lineHtml(event: Line): string {
-  if (event.type === 'user') return htmlOf(<pre class="said user">{plain(event.text)}</pre>);
+  if (event.type === 'user') return htmlOf(<pre class="said user">{showUnseen(event.text)}</pre>);
   if (event.type === 'transition')
     return htmlOf(
       <p class="transition">
@@ -106,7 +106,7 @@ function lineText(event: Exclude<Line, { type: 'user' | 'transition' }>): string
     case 'notice':
       return noticeText(event.notice);
     case 'retry':
-      return `Failed ${count(event.failures, 'time')}, the next try comes after ${shortTime(event.delayMs)}: ${plain(event.error.slice(0, 500))}`;
+      return `Failed ${count(event.failures, 'time')}, the next try comes after ${shortTime(event.delayMs)}: ${showUnseen(event.error.slice(0, 500))}`;
     case 'compaction_start':
       return event.trigger === 'auto' ? 'Compacting' : 'Too long: compacting';
     case 'compaction_end':
@@ -114,8 +114,8 @@ function lineText(event: Exclude<Line, { type: 'user' | 'transition' }>): string
     case 'collapse_staged':
       return describeStaged(event);
     case 'hook_start':
-      return `Hook ${plain(event.hook.slice(0, 80))} runs`;
+      return `Hook ${showUnseen(event.hook.slice(0, 80))} runs`;
     case 'hook_end':
-      return `Hook ${plain(event.hook.slice(0, 80))}: ${plain(event.result.slice(0, 200))}`;
+      return `Hook ${showUnseen(event.hook.slice(0, 80))}: ${showUnseen(event.result.slice(0, 200))}`;
   }
 }

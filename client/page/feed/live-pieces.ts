@@ -1,6 +1,6 @@
 // What a session says at this moment and has not stored yet, as pieces on the screen. A piece belongs to an attempt: when that is
 // stored the transcript has it, and when it dies it is taken back (L16). Pure: events in, changes out.
-import { plain } from '../../../activities/text.ts';
+import { showUnseen } from '../../../activities/text.ts';
 import { hashOf } from '../../../activities/transcript/store/store.ts';
 import type { Told, Watched } from '../../../activities/live/events.ts';
 import type { Progress } from '../transcript/call-card.tsx';
@@ -57,7 +57,7 @@ export function livePieces(
     }
     const text = event.text.slice(0, Math.max(0, STREAMED - known.text.length));
     known.text += text;
-    return text === '' ? [] : [{ do: 'text', id: known.id, text: plain(text) }];
+    return text === '' ? [] : [{ do: 'text', id: known.id, text: showUnseen(text) }];
   };
   const redraw = (anchor: string): Change[] => {
     const piece = pieces.get(`piece-${anchor}`);

@@ -30,7 +30,7 @@ import {
   taken,
   type Voided,
 } from './standing.tsx';
-import { troubles } from './troubles.ts';
+import { createTroubles } from './troubles.ts';
 
 export type SessionFeed = {
   readonly ring: Ring;
@@ -62,7 +62,7 @@ export async function openSessionFeed(ports: PagePorts, session: SessionId, fram
     pieces,
     bodies: bodyReader(ports.store),
     cache: createViewCache({ maxBytes: 1 }),
-    trouble: troubles(),
+    trouble: createTroubles(),
     frame,
     drawn: new Map(),
     config: configReader(ports.store),

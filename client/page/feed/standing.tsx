@@ -13,7 +13,7 @@ import { htmlOf } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
 import { cardOf, isShown, type ItemContext, itemId, ItemView } from '../transcript/item-view.tsx';
 import { type Item, type Items, transcriptItems } from '../transcript/items.ts';
-import { type Trouble, troubles } from './troubles.ts';
+import { type Trouble, createTroubles } from './troubles.ts';
 import { ITEMS, type LivePieces } from './live-pieces.ts';
 import { type Change, frameChanges, type Part, type Ring } from './ring.ts';
 
@@ -45,7 +45,7 @@ export type State = {
   readonly pieces: LivePieces;
   readonly bodies: ReturnType<typeof bodyReader>;
   readonly cache: ReturnType<typeof createViewCache>;
-  readonly trouble: ReturnType<typeof troubles>;
+  readonly trouble: ReturnType<typeof createTroubles>;
   readonly frame: Frame;
   readonly drawn: Map<string, string>;
   readonly config: ReturnType<typeof configReader>;

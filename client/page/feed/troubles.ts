@@ -13,7 +13,7 @@ const titles: Readonly<Record<TroubleKind, string>> = {
   damaged: 'A part of the transcript is damaged; see `perdure repair`.',
 };
 
-export function troubles() {
+export function createTroubles() {
   const now = new Map<TroubleKind, string>();
   return {
     /** Null: it is over. */

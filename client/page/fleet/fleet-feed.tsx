@@ -1,12 +1,12 @@
 // All sessions as one view of them shows, looked at again and again for as long as somebody watches: one look for all who watch the same.
 import { pause } from '../../../activities/async.ts';
-import { plain, reasonOf } from '../../../activities/text.ts';
+import { showUnseen, reasonOf } from '../../../activities/text.ts';
 import { StoreError } from '../../../activities/transcript/store/store.ts';
 import type { WaitingApproval } from '../../sessions/decide.ts';
 import type { SessionInfo } from '../../sessions/info.ts';
 import { shortTime } from '../../units.ts';
 import { changeRing, frameChanges, type Part, type Ring } from '../feed/ring.ts';
-import { type Trouble, troubles } from '../feed/troubles.ts';
+import { type Trouble, createTroubles } from '../feed/troubles.ts';
 import { htmlOf, Moment, Phase, Reason } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
 import type { Found } from './find-sessions.ts';
@@ -32,7 +32,7 @@ export async function openFleetFeed(ports: PagePorts, view: string): Promise<Fle
   const asked = new URLSearchParams(view);
   const [filter, after] = [asked.get('q') ?? '', asked.get('after')];
   const ring = changeRing();
-  const trouble = troubles();
+  const trouble = createTroubles();
   const drawn = new Map<string, string>();
   const stop = new AbortController();
   const look = async () => {
@@ -74,7 +74,7 @@ export async function openFleetFeed(ports: PagePorts, view: string): Promise<Fle
 /** What waits for a person, the most urgent first. */
 async function inbox(
   ports: Pick<PagePorts, 'approvals'>,
-  trouble: ReturnType<typeof troubles>,
+  trouble: ReturnType<typeof createTroubles>,
 ): Promise<readonly WaitingApproval[]> {
   try {
     const waiting = await ports.approvals();
@@ -148,7 +148,7 @@ function Counts({ found, filter }: { readonly found: Found; readonly filter: str
 
 function Row({ session }: { readonly session: SessionInfo }) {
   const { session: id, title, runs, last, startedAt, closedAt, cwd } = session;
-  const name = plain(title) || '(no title)';
+  const name = showUnseen(title) || '(no title)';
   return (
     <tr id={rowId(id)} data-row>
       <td class="pick">
@@ -156,7 +156,7 @@ function Row({ session }: { readonly session: SessionInfo }) {
       </td>
       <td class="task">
         <a href={`/sessions/${encodeURIComponent(id)}`}>{name}</a>
-        <small>{`${plain(id)} · ${plain(cwd)}`}</small>
+        <small>{`${showUnseen(id)} · ${showUnseen(cwd)}`}</small>
       </td>
       <td data-label="Phase">
         <Phase session={session} />

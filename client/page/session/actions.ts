@@ -59,7 +59,7 @@ const actions: Readonly<Record<string, Act>> = {
 export const isAction = (name: string): boolean => Object.hasOwn(actions, name);
 
 /** Throws ClientProblem: a sentence for who asked. */
-export async function act(ports: PagePorts, session: SessionId, name: string, body: unknown): Promise<Done> {
+export async function actOnSession(ports: PagePorts, session: SessionId, name: string, body: unknown): Promise<Done> {
   const action = actions[name];
   if (!action) throw new ClientProblem('refused', `there is no action ${name}`);
   return action(ports, session, body);

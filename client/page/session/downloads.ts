@@ -1,9 +1,9 @@
 // A transcript to take away, and the texts that are too long for the page, as plain text that no browser runs.
 import type { Context } from 'hono';
 import { stream } from 'hono/streaming';
-import { jsonLine, plain } from '../../../activities/text.ts';
+import { jsonLine, showUnseen } from '../../../activities/text.ts';
 import { transcriptParts } from '../../render/full-transcript.ts';
-import { sessionJson, wholeResult } from '../../sessions/dump.ts';
+import { sessionJson, readWholeResult } from '../../sessions/dump.ts';
 import type { SessionReading } from '../../sessions/read.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import type { PagePorts } from '../ports.ts';
@@ -21,22 +21,22 @@ export function download(context: Context, { store }: PagePorts, reading: Sessio
   context.header('Content-Disposition', `attachment; filename="${reading.description.session}.${kind}"`);
   return stream(context, async (out) => {
     if (kind === 'md')
-      for await (const piece of transcriptMarkdown(reading, wholeResult(store))) await out.write(piece);
-    else for await (const line of sessionJson(reading, wholeResult(store))) await out.write(`${jsonLine(line)}\n`);
+      for await (const piece of transcriptMarkdown(reading, readWholeResult(store))) await out.write(piece);
+    else for await (const line of sessionJson(reading, readWholeResult(store))) await out.write(`${jsonLine(line)}\n`);
   });
 }
 
 /** What is said as it was said, all else under a heading and fenced. */
 async function* transcriptMarkdown(
   reading: SessionReading,
-  whole: ReturnType<typeof wholeResult>,
+  whole: ReturnType<typeof readWholeResult>,
 ): AsyncIterable<string> {
   const { session, title, cwd } = reading.description;
-  yield `# ${plain(title || session)}\n\nSession \`${session}\`, workspace \`${plain(cwd)}\`\n\n`;
+  yield `# ${showUnseen(title || session)}\n\nSession \`${session}\`, workspace \`${showUnseen(cwd)}\`\n\n`;
   for await (const { mark, text } of transcriptParts({ reading, whole })) {
-    if (text === null) yield `*${plain(mark ?? '')}*\n\n`;
+    if (text === null) yield `*${showUnseen(mark ?? '')}*\n\n`;
     else if (mark === null) yield `${text.trim()}\n\n`;
-    else yield `#### ${plain(mark)}\n\n${fenced(text)}\n\n`;
+    else yield `#### ${showUnseen(mark)}\n\n${fenced(text)}\n\n`;
   }
 }
 
@@ -47,7 +47,7 @@ function fenced(text: string): string {
 }
 
 /** The text of an entry: a message's, or that of a block of a reply, a call's being its output. Null where there is none. */
-export async function wholeText(
+export async function readWholeText(
   feed: SessionFeed,
   { store }: PagePorts,
   position: number,
@@ -64,5 +64,5 @@ export async function wholeText(
   const block = item.entry.message.content[Number(part)];
   if (block?.type === 'text') return block.text;
   const outcome = item.outcomes.get(Number(part));
-  return outcome ? wholeResult(store)(outcome) : null;
+  return outcome ? readWholeResult(store)(outcome) : null;
 }

@@ -1,10 +1,10 @@
 // What stands around a transcript and changes with the session: its phase and figures, what waits for a decision, what may be done now,
 // what is on its way, and what is wrong. Each part has an id and is drawn again when it has changed.
-import { escapeUnseen, plain } from '../../../activities/text.ts';
+import { escapeUnseen, showUnseen } from '../../../activities/text.ts';
 import { addSpend, noSpend, totalTokens, type Spend } from '../../../workflows/contract/loop.ts';
 import type { WaitingApproval } from '../../sessions/decide.ts';
 import { isUnderWay } from '../../sessions/info.ts';
-import { money, formatTokens } from '../../units.ts';
+import { formatMoney, formatTokens } from '../../units.ts';
 import type { Frame, Standing } from '../feed/standing.tsx';
 import { Moment, Phase, htmlOf } from '../layout.tsx';
 import type { Trouble } from '../feed/troubles.ts';
@@ -32,7 +32,7 @@ export const sessionFrame: Frame = (standing) => {
         `pending-${id}`,
         PLACES.pending,
         <li id={`pending-${id}`} class="pending">
-          <pre class="said user">{plain(text.slice(0, 2_000))}</pre>
+          <pre class="said user">{showUnseen(text.slice(0, 2_000))}</pre>
           <p class="quiet">{now ? 'On its way, and interrupts what runs' : 'Sent, and not in the transcript yet'}</p>
         </li>,
       ),
@@ -43,7 +43,7 @@ export const sessionFrame: Frame = (standing) => {
 export function Banner({ trouble: { kind, title, detail } }: { readonly trouble: Trouble }) {
   return (
     <p class="banner" id={`trouble-${kind}`} role="alert">
-      <b>{title}</b> {plain(detail)}
+      <b>{title}</b> {showUnseen(detail)}
     </p>
   );
 }
@@ -82,7 +82,7 @@ function Figures({ standing }: { readonly standing: Standing }) {
         <Phase session={seen} />
         {seen.phase === 'parked' && seen.parkedUntil !== undefined ? <Moment at={seen.parkedUntil} /> : null}
       </Figure>
-      <Figure name="Model">{config ? plain(config.models[0].name.slice(0, 60)) : '–'}</Figure>
+      <Figure name="Model">{config ? showUnseen(config.models[0].name.slice(0, 60)) : '–'}</Figure>
       <Figure name="Replies">{`${turns}${rules ? ` of ${rules.maxTurns} turns` : ''}`}</Figure>
       <Figure name="Tokens">
         {totalTokens(run.usage).toLocaleString('en')}
@@ -90,9 +90,9 @@ function Figures({ standing }: { readonly standing: Standing }) {
         <small>{`${formatTokens(totalTokens(all.usage))} in all runs`}</small>
       </Figure>
       <Figure name="Cost">
-        {money(run.usd)}
-        {rules?.maxBudgetUsd ? ` of ${money(rules.maxBudgetUsd)}` : ''}
-        <small>{`${money(all.usd)} in all runs`}</small>
+        {formatMoney(run.usd)}
+        {rules?.maxBudgetUsd ? ` of ${formatMoney(rules.maxBudgetUsd)}` : ''}
+        <small>{`${formatMoney(all.usd)} in all runs`}</small>
       </Figure>
       <Figure name="Context">
         {window === undefined ? (
@@ -192,19 +192,19 @@ export function ApprovalForm({
   const key = linked ? `${session}-${id}` : id;
   const title = (
     <>
-      <b class="tool">{plain(tool.slice(0, 80))}</b>
+      <b class="tool">{showUnseen(tool.slice(0, 80))}</b>
       {' waits for a decision '}
-      {linked ? <a href={path}>{plain(session)}</a> : null}
+      {linked ? <a href={path}>{showUnseen(session)}</a> : null}
     </>
   );
   return (
     <section class="approval" id={key} aria-labelledby={`${key}-title`}>
       {linked ? <h3 id={`${key}-title`}>{title}</h3> : <h2 id={`${key}-title`}>{title}</h2>}
       <p class="quiet">
-        {`${plain(reason.slice(0, 500))}. Denied by itself `}
+        {`${showUnseen(reason.slice(0, 500))}. Denied by itself `}
         <Moment at={deadline} />
       </p>
-      {problem === undefined ? null : <p class="bad">{plain(problem)}</p>}
+      {problem === undefined ? null : <p class="bad">{showUnseen(problem)}</p>}
       <form hx-post={`${path}/approve`} hx-target="#said">
         <input type="hidden" name="call" value={call} />
         <input type="hidden" name="inputHash" value={inputHash} />

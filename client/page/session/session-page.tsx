@@ -1,7 +1,7 @@
 // One session: what it is doing, what waits for a person, the transcript as it grows, and a place to write to it. A window of a long
 // transcript is drawn; the rest comes when it is scrolled to, or asked for by a link.
 import { raw } from 'hono/html';
-import { plain } from '../../../activities/text.ts';
+import { showUnseen } from '../../../activities/text.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import { ITEMS, LIVE } from '../feed/live-pieces.ts';
 import { Layout, Moment, htmlOf } from '../layout.tsx';
@@ -28,7 +28,7 @@ export function windowOf(feed: SessionFeed, at: string | undefined): Shown {
 export async function sessionPage(feed: SessionFeed, at: string | undefined): Promise<string> {
   const place = `${feed.ring.epoch}.${feed.ring.now}`;
   const { seen } = feed.standing;
-  const name = plain(seen.title || seen.session);
+  const name = showUnseen(seen.title || seen.session);
   const transcript = await transcriptPart(feed, windowOf(feed, at));
   const frame = sessionFrame(feed.standing);
   const into = (container: string) => raw(frame.flatMap((part) => (part.into === container ? part.html : [])).join(''));
@@ -41,7 +41,7 @@ export async function sessionPage(feed: SessionFeed, at: string | undefined): Pr
       <div class="title">
         <h1>{name}</h1>
         <p class="quiet">
-          <code>{plain(seen.session)}</code> {plain(seen.cwd)} · begun <Moment at={seen.startedAt} />
+          <code>{showUnseen(seen.session)}</code> {showUnseen(seen.cwd)} · begun <Moment at={seen.startedAt} />
         </p>
       </div>
       <div id={PLACES.state} data-fresh>

@@ -1,6 +1,6 @@
 // One tool call: folded to a line with how it came out; open, its input, its output and how long it took.
 import { diffLines } from 'diff';
-import { plain } from '../../../activities/text.ts';
+import { showUnseen } from '../../../activities/text.ts';
 import type { Outcome } from '../../../activities/transcript/log/entries.ts';
 import { isUntimed } from '../../../activities/live/tell.ts';
 import { compactInput, endWord, outcomeWords, REPEATED } from '../../render/tool-lines.ts';
@@ -41,13 +41,13 @@ export function CallCard({ call }: { readonly call: Call }) {
   return (
     <details class={`call ${state.kind}`} id={callId(call.anchor)}>
       <summary>
-        <b class="tool">{plain(call.name.slice(0, 80))}</b> <span class="what">{compactInput(call.input)}</span>
+        <b class="tool">{showUnseen(call.name.slice(0, 80))}</b> <span class="what">{compactInput(call.input)}</span>
         <span class={`state ${state.kind}`}>{state.words}</span>
       </summary>
       <div class="body">
         <Input name={call.name} input={call.input} />
         {state.output === null ? null : <Output text={state.output} bad={state.kind === 'bad'} whole={call.whole} />}
-        {state.said === '' ? null : <pre class="output">{plain(state.said)}</pre>}
+        {state.said === '' ? null : <pre class="output">{showUnseen(state.said)}</pre>}
         <p class="links">
           <a href={`#${callId(call.anchor)}`}>Link to this call</a>
         </p>
@@ -99,7 +99,7 @@ function Output({
   return (
     <>
       <pre class={bad ? 'output bad' : 'output'} tabindex={0} aria-label="Output">
-        {plain(text.slice(0, SHOWN)) || '(no output)'}
+        {showUnseen(text.slice(0, SHOWN)) || '(no output)'}
       </pre>
       {more || whole !== undefined ? (
         <p class="links">
@@ -122,7 +122,7 @@ function Input({ name, input }: { readonly name: string; readonly input: unknown
   return (
     <>
       <pre class="input" tabindex={0} aria-label="Input">
-        {plain(shown.slice(0, SHOWN))}
+        {showUnseen(shown.slice(0, SHOWN))}
       </pre>
       {shown.length > SHOWN ? (
         <p class="links">{`${count(shown.length - SHOWN, 'more character')}: download the transcript`}</p>
@@ -137,10 +137,10 @@ function Diff({ path, before, after }: DiffProps) {
   const { lines, left } = diffRows(before, after);
   return (
     <figure class="diff">
-      <figcaption>{plain(path.slice(0, 500))}</figcaption>
+      <figcaption>{showUnseen(path.slice(0, 500))}</figcaption>
       <pre tabindex={0} aria-label="Changes">
         {lines.map(({ mark, text }) => (
-          <span class={mark === '+' ? 'add' : mark === '-' ? 'del' : 'same'}>{`${mark} ${plain(text)}\n`}</span>
+          <span class={mark === '+' ? 'add' : mark === '-' ? 'del' : 'same'}>{`${mark} ${showUnseen(text)}\n`}</span>
         ))}
       </pre>
       {left > 0 ? <p class="links">{`${count(left, 'more character')}: download the transcript`}</p> : null}

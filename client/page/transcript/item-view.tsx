@@ -1,5 +1,5 @@
 // One entry of a transcript on the page. All of a model's, a tool's or a person's words are text, with whatever is unseen in them named.
-import { plain } from '../../../activities/text.ts';
+import { showUnseen } from '../../../activities/text.ts';
 import type { BoundaryEntry, Entry, ReplyEntry } from '../../../activities/transcript/log/entries.ts';
 import { isRepeated } from '../../../activities/transcript/log/entries.ts';
 import type { RunEnded } from '../../../workflows/contract/activities.ts';
@@ -8,7 +8,7 @@ import type { Hash } from '../../../workflows/contract/ids.ts';
 import { totalTokens } from '../../../workflows/contract/loop.ts';
 import { contextText, noticeText, outcomeText, transitionText } from '../../render/words.ts';
 import { terminalDetail } from '../../sessions/outcome.ts';
-import { count, money, formatTokens } from '../../units.ts';
+import { count, formatMoney, formatTokens } from '../../units.ts';
 import { CallCard, type Progress, SHOWN, callId } from './call-card.tsx';
 import type { Item, ReplyItem } from './items.ts';
 import { isReply } from './items.ts';
@@ -90,7 +90,7 @@ export function Said({
   return (
     <>
       <pre class={`said ${who}`} {...(id === undefined ? {} : { id })}>
-        {plain(text.slice(0, SHOWN))}
+        {showUnseen(text.slice(0, SHOWN))}
       </pre>
       {text.length > SHOWN && whole !== undefined ? (
         <p class="links">
@@ -113,8 +113,8 @@ export function Folded({
 }) {
   return (
     <details class={kind}>
-      <summary>{plain(line)}</summary>
-      <pre class="said">{plain(text.slice(0, SHOWN))}</pre>
+      <summary>{showUnseen(line)}</summary>
+      <pre class="said">{showUnseen(text.slice(0, SHOWN))}</pre>
     </details>
   );
 }
@@ -131,7 +131,7 @@ function Boundary({ entry }: { readonly entry: BoundaryEntry }) {
         {prompts.length > 0 ? `, with ${count(prompts.length, 'prompt')} from before it word for word.` : ' on.'}
         {' Everything it replaced is still above.'}
       </p>
-      <pre class="said">{plain(summary.slice(0, SHOWN))}</pre>
+      <pre class="said">{showUnseen(summary.slice(0, SHOWN))}</pre>
     </details>
   );
 }
@@ -205,8 +205,8 @@ function ReplyHead({ entry, anchor }: { readonly entry: ReplyEntry; readonly anc
   const detail = `${formatTokens(input + cacheWrite + cacheRead)} in (${cacheRead.toLocaleString('en')} from the cache), ${output.toLocaleString('en')} out`;
   return (
     <p class="head">
-      <a href={`#it-${anchor}`}>{`#${iteration}`}</a> <span>{plain(message.model.slice(0, 80))}</span>
-      <span title={detail}>{`${formatTokens(totalTokens(spend.usage))} · ${money(spend.usd)}`}</span>
+      <a href={`#it-${anchor}`}>{`#${iteration}`}</a> <span>{showUnseen(message.model.slice(0, 80))}</span>
+      <span title={detail}>{`${formatTokens(totalTokens(spend.usage))} · ${formatMoney(spend.usd)}`}</span>
       {attempt > 1 ? <span class="warn">{`attempt ${attempt}`}</span> : null}
       <Moment at={entry.at} />
     </p>

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { countLines, preview, resultHash, resultName } from '../../../activities/transcript/preview.ts';
+import { countLines, previewText, resultHash, resultName } from '../../../activities/transcript/preview.ts';
 
 const name = resultName('a'.repeat(64));
 
 test('a preview keeps whole lines of both ends and says how to read the rest (L6)', () => {
   const text = Array.from({ length: 1_000 }, (_, n) => `line ${n + 1}`).join('\n') + '\n';
-  expect(preview(text, 60, name)).toBe(
+  expect(previewText(text, 60, name)).toBe(
     [
       'line 1\nline 2\nline 3\nline 4\nline 5',
       '[… 8,840 characters left out …]',
@@ -20,7 +20,7 @@ test('a preview is bounded, well-formed, and made of both ends (L6)', () => {
   const texts = fc.string({ unit: fc.constantFrom('a', '\n', '😀', 'é', '\r'), minLength: 101, maxLength: 400 });
   fc.assert(
     fc.property(texts, fc.integer({ min: 10, max: 100 }), (text, limit) => {
-      const made = preview(text, limit, name);
+      const made = previewText(text, limit, name);
       expect(made.length).toBeLessThan(limit + 300);
       expect(Buffer.from(made).toString()).toBe(made);
       const [head = '', rest = ''] = made.split('\n[… ');
@@ -33,7 +33,7 @@ test('a preview is bounded, well-formed, and made of both ends (L6)', () => {
 });
 
 test('what fits is its own preview', () => {
-  expect(preview('a\nb', 3, name)).toBe('a\nb');
+  expect(previewText('a\nb', 3, name)).toBe('a\nb');
 });
 
 test('a stored result has a name that gives back its hash, and nothing else does', () => {

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import type { Behind, Entry, Segment } from '../../../activities/transcript/log/entries.ts';
 import { hashOf } from '../../../activities/transcript/store/store.ts';
 import { nextSegment } from '../../../activities/transcript/view/next-segment.ts';
-import { partialView } from '../../../activities/transcript/view/shared-view.ts';
+import { viewBehind } from '../../../activities/transcript/view/shared-view.ts';
 import { emptyView, type View } from '../../../activities/transcript/view/view.ts';
 import { type AnyMark, plainEntries, share, steps, transcriptOf, withCost } from '../../support/any-transcript.ts';
 import { boundary, reply, runEnded, session, snip, textBlock, transition, user } from '../../support/transcript.ts';
@@ -42,7 +42,7 @@ function bothWays(old: readonly Entry[], rest: readonly Entry[]): { readonly par
     entries: read.entries,
   };
   return {
-    partial: partialView([{ ...read, segment }], behind),
+    partial: viewBehind([{ ...read, segment }], behind),
     whole: wholeOf(entries.slice(0, behind.from)).grow(read),
   };
 }

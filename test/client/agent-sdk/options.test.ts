@@ -1,11 +1,11 @@
 // Options of programs for in-process agents, and when such a program is over.
 import { expect, test } from 'vitest';
-import { translated } from '../../../client/agent-sdk/options.ts';
+import { translateOptions } from '../../../client/agent-sdk/options.ts';
 import { isOver } from '../../../client/agent-sdk/program.ts';
 
 test('an option that guards, or is not known, is refused by name, and one that nothing relies on is passed over aloud (Q7)', () => {
   const said: string[] = [];
-  const given = (options: object) => translated(options, (line) => said.push(line));
+  const given = (options: object) => translateOptions(options, (line) => said.push(line));
   expect(() => given({ sandbox: {} })).toThrow(/^the option "sandbox" of query\(\) is refused: commands are held/);
   expect(() => given({ continue: true })).toThrow(/"continue" of query\(\) is refused: give the id of the session/);
   expect(() => given({ agents: { helper: {} } })).toThrow(/"agents" .* there are no subagents yet$/);
@@ -18,7 +18,7 @@ test('an option that guards, or is not known, is refused by name, and one that n
 });
 
 test('options become ours: names of built-in tools, rules, modes, limits (Q7)', () => {
-  const { run } = translated(
+  const { run } = translateOptions(
     {
       cwd: '/w',
       tools: ['Read', 'Bash'],

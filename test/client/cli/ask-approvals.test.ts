@@ -4,7 +4,7 @@ import type { WaitingApproval } from '../../../client/sessions/decide.ts';
 import type { Cli } from '../../../client/cli/cli.ts';
 import { askApprovals } from '../../../client/cli/ask-approvals.ts';
 import { ClientProblem } from '../../../client/problem.ts';
-import { painter } from '../../../client/paint.ts';
+import { createPaint } from '../../../client/paint.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import { gate } from '../../../worker/scripted-model/index.ts';
 import { session } from '../support.ts';
@@ -34,7 +34,7 @@ function terminal(lines: readonly string[] | null) {
   };
   const cli = {
     self: 'perdure',
-    err: painter(false),
+    err: createPaint(false),
     say: (line: string) => void said.push(line),
     readLine: lines && readLine,
   } as unknown as Cli;

@@ -7,7 +7,7 @@ import { listenForSignals } from '../../../client/cli/signals.ts';
 import type { Workplace } from '../../../client/connect/workplace.ts';
 import type { Followed, FollowOptions } from '../../../client/follow/follow.ts';
 import { ClientProblem } from '../../../client/problem.ts';
-import { painter } from '../../../client/paint.ts';
+import { createPaint } from '../../../client/paint.ts';
 import { runOutcome } from '../../../client/sessions/outcome.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import { noUsage, type Terminal } from '../../../workflows/contract/loop.ts';
@@ -50,7 +50,7 @@ function following(play: Play, { json = false, onInterrupt = 'interrupt' }: Ways
   const cli = {
     self: 'perdure',
     readLine: null,
-    out: painter(false),
+    out: createPaint(false),
     print: (text: string) => void printed.push(text),
     say: (line: string) => void said.push(line),
     unread: unread.signal,

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import type { WaitingApproval } from '../../../client/sessions/decide.ts';
 import { approvalsTable } from '../../../client/render/tables.ts';
 import { approvalText } from '../../../client/render/approval-text.ts';
-import { painter } from '../../../client/paint.ts';
-import { plain } from '../../../activities/text.ts';
+import { createPaint } from '../../../client/paint.ts';
+import { showUnseen } from '../../../activities/text.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import { session } from '../support.ts';
 
@@ -22,7 +22,7 @@ const approval = (changes: Partial<WaitingApproval> = {}): WaitingApproval => ({
 });
 
 test('shows the tool, its whole input, why it is asked and until when (L55)', () => {
-  expect(approvalText(painter(false), approval()).split('\n')).toEqual([
+  expect(approvalText(createPaint(false), approval()).split('\n')).toEqual([
     '? bash waits for a decision',
     '  │ command: rm -rf build',
     '  ┊ ls',
@@ -33,17 +33,17 @@ test('shows the tool, its whole input, why it is asked and until when (L55)', ()
 });
 
 test('bounds a large input, and says where all of it is (L55)', () => {
-  const lines = approvalText(painter(false), approval({ input: { content: 'x\n'.repeat(5_000) } })).split('\n');
+  const lines = approvalText(createPaint(false), approval({ input: { content: 'x\n'.repeat(5_000) } })).split('\n');
   expect(lines).toHaveLength(34);
   expect(lines.at(-3)).toMatch(/^ {2}… \(\d+ characters more, 15014 of JSON in all: perdure approvals --json\)$/);
-  const wide = approvalText(painter(false), approval({ input: { content: 'y'.repeat(1_000_000) } }));
+  const wide = approvalText(createPaint(false), approval({ input: { content: 'y'.repeat(1_000_000) } }));
   expect(wide.length).toBeLessThan(20_000);
   expect(wide).toContain('(991009 characters more, 1000014 of JSON in all');
 });
 
 test('says when the input is not known for certain', () => {
   const problem = 'a hook has changed this input';
-  expect(approvalText(painter(false), approval({ problem }))).toContain('\n  a hook has changed this input\n');
+  expect(approvalText(createPaint(false), approval({ problem }))).toContain('\n  a hook has changed this input\n');
 });
 
 test('lists what waits in columns, why it is asked last (L55)', () => {
@@ -53,21 +53,21 @@ test('lists what waits in columns, why it is asked last (L55)', () => {
     problem: 'lost',
     reason: 'nothing has run;\n' + 'x'.repeat(500),
   });
-  expect(approvalsTable(painter(false), [approval(), lost]).split('\n')).toEqual([
+  expect(approvalsTable(createPaint(false), [approval(), lost]).split('\n')).toEqual([
     'SESSION  CALL   TOOL  WAITING UNTIL            WHAT                       REASON',
     's-1      1.1.0  bash  2030-01-02 03:04:05 UTC  rm -rf build ls timeout=5  it may change files',
     `s-1      1.1.1  bash  2030-01-02 03:04:05 UTC  (not certain)              nothing has run; ${'x'.repeat(183)}… (+317 characters)`,
     '',
   ]);
-  const [, wide] = approvalsTable(painter(false), [approval({ input: { command: 'y'.repeat(500) } })]).split('\n');
+  const [, wide] = approvalsTable(createPaint(false), [approval({ input: { command: 'y'.repeat(500) } })]).split('\n');
   expect(wide).toContain(`${'y'.repeat(60)}… (+440 characters)  it may change files`);
 });
 
 test('lets nothing of a call act on the terminal', () => {
   const evil = '\u001b]0;x\u0007\u009b2J';
   const text = approvalText(
-    painter(false),
+    createPaint(false),
     approval({ tool: evil, reason: evil, call: evil, input: { [evil]: evil }, problem: evil }),
   );
-  expect(text).toBe(plain(text));
+  expect(text).toBe(showUnseen(text));
 });

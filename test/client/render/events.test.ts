@@ -1,7 +1,7 @@
 // What a person sees of a run, as the events come.
 import { expect, test } from 'vitest';
 import type { Watched } from '../../../activities/live/events.ts';
-import { plain } from '../../../activities/text.ts';
+import { showUnseen } from '../../../activities/text.ts';
 import type { RunOutcome } from '../../../client/sessions/outcome.ts';
 import type { Hash, MessageId, SessionId } from '../../../workflows/contract/ids.ts';
 import { noUsage } from '../../../workflows/contract/loop.ts';
@@ -169,5 +169,5 @@ test('lets nothing of the model or a tool act on the terminal', () => {
     { type: 'notice', notice: { kind: 'error', text: evil }, ...at(1) },
     result(evil, { reason: 'model_error', detail: evil }),
   ]);
-  expect(seen).toBe(plain(seen));
+  expect(seen).toBe(showUnseen(seen));
 });

@@ -4,8 +4,8 @@ import type { Entry } from '../../../activities/transcript/log/entries.ts';
 import { hashOf } from '../../../activities/transcript/store/store.ts';
 import { memoryStore } from '../../../activities/transcript/store/memory-store.ts';
 import { fullTranscript } from '../../../client/render/full-transcript.ts';
-import { painter } from '../../../client/paint.ts';
-import { sessionJson, wholeResult } from '../../../client/sessions/dump.ts';
+import { createPaint } from '../../../client/paint.ts';
+import { sessionJson, readWholeResult } from '../../../client/sessions/dump.ts';
 import type { SessionReading } from '../../../client/sessions/read.ts';
 import {
   callBlock,
@@ -43,9 +43,9 @@ async function full(
 ) {
   const pieces: string[] = [];
   const all = fullTranscript({
-    paint: painter(false),
+    paint: createPaint(false),
     reading: reading(entries, { bodies }),
-    whole: wholeResult(store),
+    whole: readWholeResult(store),
     exact,
   });
   for await (const piece of all) pieces.push(piece);
@@ -119,7 +119,7 @@ test('gives one object a line as JSON: the session, each entry with its position
   const given = reading(entries, { problems: [{ entry: 1, problem: 'torn' }] });
   const lines = async (whole: boolean) => {
     const found: object[] = [];
-    for await (const line of sessionJson(given, whole ? wholeResult(store) : null)) found.push(line);
+    for await (const line of sessionJson(given, whole ? readWholeResult(store) : null)) found.push(line);
     return found;
   };
   expect(await lines(false)).toMatchObject([

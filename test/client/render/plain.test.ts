@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { oneLine } from '../../../client/paint.ts';
-import { jsonLine, plain } from '../../../activities/text.ts';
+import { jsonLine, showUnseen } from '../../../activities/text.ts';
 
 test.each([
   ['a colour', '\u001b[31mred\u001b[0m', String.raw`\x1b[31mred\x1b[0m`],
@@ -19,11 +19,11 @@ test.each([
   ['half a character', 'a\ud800b', String.raw`a\ud800b`],
   ['tabs, breaks, letters and emoji', 'a\tb\nü 漢 👩‍💻', 'a\tb\nü 漢 👩‍💻'],
 ])('makes %s harmless', (_what, given, expected) => {
-  expect(plain(given)).toBe(expected);
+  expect(showUnseen(given)).toBe(expected);
 });
 
 test('leaves nothing of a sequence that acts when it comes in two pieces', () => {
-  expect(['\u001b', '[31mred'].map(plain).join('')).toBe(String.raw`\x1b[31mred`);
+  expect(['\u001b', '[31mred'].map(showUnseen).join('')).toBe(String.raw`\x1b[31mred`);
 });
 
 test('puts text on one line, and says when it left some out', () => {

@@ -1,6 +1,6 @@
 // The screen of someone who follows a run, as text.
 import { eventRenderer } from '../../../client/render/events.ts';
-import { painter } from '../../../client/paint.ts';
+import { createPaint } from '../../../client/paint.ts';
 import type { Followed } from '../../../client/follow/follow.ts';
 import type { MessageId, SessionId } from '../../../workflows/contract/ids.ts';
 
@@ -10,7 +10,7 @@ export function screen(events: readonly Followed[], { colours = false, own = nul
   let written = '';
   const show = eventRenderer({
     write: (text) => void (written += text),
-    paint: painter(colours),
+    paint: createPaint(colours),
     own: own as MessageId | null,
     session: 's-1' as SessionId,
   });

@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import type { CallLog, Entry } from '../../../activities/transcript/log/entries.ts';
 import { hashOf } from '../../../activities/transcript/store/store.ts';
-import { painter } from '../../../client/paint.ts';
-import { plain } from '../../../activities/text.ts';
+import { createPaint } from '../../../client/paint.ts';
+import { showUnseen } from '../../../activities/text.ts';
 import { transcriptText } from '../../../client/render/transcript.ts';
 import { sessionTable } from '../../../client/render/tables.ts';
 import type { SessionReading } from '../../../client/sessions/read.ts';
@@ -23,7 +23,7 @@ import {
 import { description, ended, message } from '../support.ts';
 
 const show = (entries: readonly Entry[], changes: Partial<SessionReading> = {}): string =>
-  transcriptText(painter(false), {
+  transcriptText(createPaint(false), {
     description: description({ phase: 'idle', runs: 1 }),
     runs: [],
     entries,
@@ -197,7 +197,7 @@ test('lets nothing in a transcript act on the terminal', () => {
       description: description({ title: evil, cwd: evil }),
     },
   );
-  expect(text).toBe(plain(text));
+  expect(text).toBe(showUnseen(text));
 });
 
 test('lists sessions in columns', () => {
@@ -209,7 +209,7 @@ test('lists sessions in columns', () => {
     description({ phase: 'waiting_approval' }),
     description({ phase: 'parked', parkedUntil: Date.UTC(2030, 0, 2, 3, 4, 5) }),
   ];
-  expect(sessionTable(painter(false), sessions, 3_660_000)).toBe(
+  expect(sessionTable(createPaint(false), sessions, 3_660_000)).toBe(
     [
       'SESSION  PHASE                                 RUNS  TURNS  COST   LAST       AGE  TITLE',
       's-1      idle                                  12    7      $1.50  completed  1 h  a long title \\x1b[31mred',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { money, shortAge, shortTime } from '../../../client/units.ts';
+import { formatMoney, shortAge, shortTime } from '../../../client/units.ts';
 
 test.each([
   [0, '0 ms'],
@@ -29,5 +29,5 @@ test.each([
   [0.00123, '$0.0012'],
   [12.345, '$12.35'],
 ])('%s dollars are %s', (usd, text) => {
-  expect(money(usd)).toBe(text);
+  expect(formatMoney(usd)).toBe(text);
 });

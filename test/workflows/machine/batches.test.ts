@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { batches, LARGEST_BATCH } from '../../../workflows/machine/calls.ts';
+import { groupCalls, LARGEST_BATCH } from '../../../workflows/machine/calls.ts';
 import { call } from '../../support/machine.ts';
 
 const plan = (pattern: string): string[] =>
-  batches(
+  groupCalls(
     pattern
       .split('')
       .map((kind, index) => call(index, { safe: kind !== 'u', ...(kind === 'd' ? { outcome: {} } : {}) })),
@@ -25,7 +25,7 @@ describe('batches', () => {
 
   test('more safe calls than a server takes at once run a hundred at a time (L35)', () => {
     const calls = Array.from({ length: 2_100 }, (_, index) => call(index));
-    const planned = batches(calls);
+    const planned = groupCalls(calls);
     expect(planned.flat()).toEqual(calls);
     expect(Math.max(...planned.map((batch) => batch.length))).toBe(LARGEST_BATCH);
   });
@@ -36,7 +36,7 @@ describe('batches', () => {
         const calls = pattern.map((kind, index) =>
           call(index, { safe: kind !== 'u', ...(kind === 'd' ? { outcome: {} } : {}) }),
         );
-        const planned = batches(calls);
+        const planned = groupCalls(calls);
         expect(planned.flat()).toEqual(calls.filter(({ outcome }) => !outcome));
         for (const batch of planned) if (batch.some(({ safe }) => !safe)) expect(batch).toHaveLength(1);
       }),

@@ -6,7 +6,7 @@ import { absorb } from '../../../workflows/machine/absorb.ts';
 import { collapseInput, compactInput } from '../../../workflows/machine/context.ts';
 import { decide } from '../../../workflows/machine/decide.ts';
 import type { Event, Move, Performed } from '../../../workflows/machine/events.ts';
-import { loop } from '../../../workflows/machine/loop.ts';
+import { runLoop } from '../../../workflows/machine/loop.ts';
 import type { RunState } from '../../../workflows/machine/state.ts';
 import { hash, model, modelEvent, replied, rules, state, usd, userMessage } from '../../support/machine.ts';
 
@@ -40,7 +40,7 @@ async function before(from: Partial<RunState>, answers: readonly Compacted[], li
     return Promise.resolve({ kind: 'compacted', result, move, stop: null });
   };
   const limited = { ...rules, ...limits, compaction: { ...(limits.compaction ?? rules.compaction), collapse: false } };
-  const { terminal } = await loop(state(from), () => limited, { perform, wentRound: () => null });
+  const { terminal } = await runLoop(state(from), () => limited, { perform, wentRound: () => null });
   return { moves, called: called as RunState | null, reason: terminal.reason, left };
 }
 

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import type { Event, Performed } from '../../../workflows/machine/events.ts';
-import { loop } from '../../../workflows/machine/loop.ts';
+import { runLoop } from '../../../workflows/machine/loop.ts';
 import { initialState, type RunState } from '../../../workflows/machine/state.ts';
 import { call, cutOff, modelEvent, replied, rules, toolsRan } from '../../support/machine.ts';
 
 /** Runs the loop with `answer` for the world; stops a test that would never end. */
 async function walk(answer: (move: Performed, state: RunState) => Event, limits = rules) {
   const states: RunState[] = [];
-  const end = await loop(initialState(null, []), () => limits, {
+  const end = await runLoop(initialState(null, []), () => limits, {
     perform: (move, state) => {
       if (states.length > 5_000) throw new Error('the walk does not end');
       states.push(state);

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Append } from '../../../workflows/contract/activities.ts';
 import type { Rules } from '../../../workflows/contract/loop.ts';
 import type { Event, Performed } from '../../../workflows/machine/events.ts';
-import { loop, type LoopEnd } from '../../../workflows/machine/loop.ts';
+import { runLoop, type LoopEnd } from '../../../workflows/machine/loop.ts';
 import { initialState, KEPT_TRANSITIONS, type RunState } from '../../../workflows/machine/state.ts';
 import { anyEvent, anyRules } from '../../support/any-event.ts';
 import { random } from '../../support/random.ts';
@@ -21,7 +21,7 @@ async function walk(
 ): Promise<Walk> {
   const events: Event[] = [];
   const states: RunState[] = [];
-  const end = await loop(from, () => rules, {
+  const end = await runLoop(from, () => rules, {
     perform: (move, state) => {
       if (events.length >= MOST) throw new Error('the walk does not end');
       const event = answer(move, events.length);

@@ -3,9 +3,9 @@ import { noSpend, type Rules } from '../../../workflows/contract/loop.ts';
 import { absorb } from '../../../workflows/machine/absorb.ts';
 import { decide } from '../../../workflows/machine/decide.ts';
 import type { Event } from '../../../workflows/machine/events.ts';
-import { loop } from '../../../workflows/machine/loop.ts';
+import { runLoop } from '../../../workflows/machine/loop.ts';
 import { initialState, type RunState } from '../../../workflows/machine/state.ts';
-import { wrappingUp } from '../../../workflows/machine/wrap-up.ts';
+import { beginWrapUp } from '../../../workflows/machine/wrap-up.ts';
 import { call, cutOff, hash, modelEvent, output, replied, rules, state, toolsRan, usd } from '../../support/machine.ts';
 
 const wanted = { ...rules, wrapUp: true };
@@ -85,7 +85,7 @@ describe('a limit that is near', () => {
 
 describe('the wrap-up', () => {
   const summing = (limit: 'cost' | 'tokens' | 'time' | 'turns', from: Partial<RunState> = {}) =>
-    wrappingUp(state({ turn: 3, capOverride: 64_000, ...from }), wanted, limit);
+    beginWrapUp(state({ turn: 3, capOverride: 64_000, ...from }), wanted, limit);
   const request = (limit: string) => ({ kind: 'notice', notice: { kind: 'wrap_up', limit } }) as const;
 
   test('is told to the model, in the same iteration and under the usual cap (L51)', () => {
@@ -148,7 +148,7 @@ describe('the wrap-up', () => {
   });
 
   const whole = (last: Event, asked: (string | null)[] = []) =>
-    loop(initialState(hash('start'), []), () => ({ ...wanted, maxTurns: 1 }), {
+    runLoop(initialState(hash('start'), []), () => ({ ...wanted, maxTurns: 1 }), {
       perform: (move, { wrapUp }) => {
         if (move.do !== 'call_model') return Promise.resolve(toolsRan([call(0)]));
         asked.push(wrapUp);

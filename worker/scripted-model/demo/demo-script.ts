@@ -2,7 +2,7 @@
 // did. Each step is computed from the results in the request, so that it works on any folder and what it says is true.
 import { fault, reply, text, toolUse, type ParsedRequest, type Reply, type ReplyBlock } from '../script.ts';
 import { DEMO_TASK, chooseFolders, furtherGlobs, LANGUAGES, sourceGlob, roundsOf, type DoneCall } from './rounds.ts';
-import { firstLine, makeTable, survey, type Table, tableSummary, tableText } from './table.ts';
+import { firstLine, makeTable, surveyCalls, type Table, tableSummary, tableText } from './table.ts';
 
 export { DEMO_TASK, isDemoTask } from './rounds.ts';
 
@@ -36,7 +36,7 @@ function look(): Reply {
 }
 
 function looked(calls: readonly DoneCall[], times: number): Reply {
-  const { paths, complete } = survey(calls);
+  const { paths, complete } = surveyCalls(calls);
   if (paths.length === 0) return write(makeTable(calls));
   const further = complete || times > 1 ? [] : furtherGlobs(paths);
   if (further.length === 0) return count(paths);

@@ -22,7 +22,7 @@ type Survey = {
 };
 
 /** The files that all glob calls found together. */
-export function survey(calls: readonly DoneCall[]): Survey {
+export function surveyCalls(calls: readonly DoneCall[]): Survey {
   const globs = calls.filter((call) => call.name === 'glob');
   const listings = globs.filter((call) => !call.isError).map((call) => readListing(call.output));
   const failed = globs.filter((call) => call.isError);
@@ -34,7 +34,7 @@ export function survey(calls: readonly DoneCall[]): Survey {
 }
 
 export function makeTable(calls: readonly DoneCall[]): Table {
-  const found = survey(calls);
+  const found = surveyCalls(calls);
   const counted = calls.filter((call) => call.name === 'grep').map(rowOf);
   const whole = counted.find((row) => row.folder === '.');
   const parts = counted.filter((row) => row.folder !== '.');

@@ -92,7 +92,7 @@ export async function factsOf(path: string): Promise<SeenFile | null> {
 }
 
 /** For a tool's output: the file it has just written. */
-export async function seenNow(path: string): Promise<{ readonly seen?: readonly SeenFile[] }> {
+export async function lookAtFile(path: string): Promise<{ readonly seen?: readonly SeenFile[] }> {
   const facts = await factsOf(path);
   return facts === null ? {} : { seen: [facts] };
 }
