@@ -43,3 +43,10 @@ export function formatMoment(ms: number): string {
   const date = new Date(ms);
   return Number.isNaN(date.getTime()) ? 'an unknown time' : `${date.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
+
+/** 900 bytes, 12.4 KB, 3.1 MB, 2.0 GB; decimal. */
+export function size(bytes: number): string {
+  if (bytes < 1_000) return count(bytes, 'byte');
+  const [divisor, unit] = bytes < 1e6 ? [1e3, 'KB'] : bytes < 1e9 ? [1e6, 'MB'] : [1e9, 'GB'];
+  return `${(bytes / divisor).toFixed(1)} ${unit}`;
+}

@@ -11,6 +11,7 @@ import { connectClient, connectionOptions, type Target } from './embedded/connec
 import { SetupProblem } from './setup-problem.ts';
 import { reasonOf } from '../activities/text.ts';
 import { modelAccess } from './model-access.ts';
+import { noteNamespace } from './config/store-users.ts';
 import { startReaper } from './reaper.ts';
 import type { Stops } from '../activities/guards.ts';
 import type { Profile } from '../workflows/contract/profiles.ts';
@@ -103,6 +104,7 @@ async function made(settings: StartWorker, opened: Close[]) {
   const defaults = { ...configDefaults(config), ...settings.defaults };
   const deps = await createDeps({ ...config, ...settings, defaults, access });
   const { drainMs, maxConcurrentActivities, profile = settings.profile } = config;
+  noteNamespace(deps.store, client, deps.log);
   const activities = createActivities(deps, settings.stops);
   // One that only stops a run takes nothing that is to be done.
   const host = settings.stops ? undefined : deps.host;

@@ -14,6 +14,7 @@ import { topUpCommand } from './commands/top-up.ts';
 import { cancelCommand } from './commands/cancel.ts';
 import { devCommand } from './commands/dev.ts';
 import { doctorCommand } from './commands/doctor.ts';
+import { gcCommand } from './commands/gc.ts';
 import { interruptCommand } from './commands/interrupt.ts';
 import { listCommand } from './commands/list.ts';
 import { runCommand } from './commands/run.ts';
@@ -45,6 +46,7 @@ const commands = [
   listCommand,
   showCommand,
   repairCommand,
+  gcCommand,
   doctorCommand,
   setupCommand,
   scriptedModelCommand,

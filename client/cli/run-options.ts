@@ -173,7 +173,7 @@ function number(flag: string, text: string): number {
   return value;
 }
 
-function duration(flag: string, text: string): number {
+export function duration(flag: string, text: string): number {
   const value = parseDuration(text);
   if (value === null)
     throw new UsageError(`${flag} ${JSON.stringify(text)} is not a time: write 1500ms, 90s, 30m or 2h`);

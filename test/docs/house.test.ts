@@ -47,6 +47,7 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
   ['worker', 'worker/'],
   ['client basics', 'client/{async,event-schema,paint,problem,units}.ts'],
   ['sessions', 'client/sessions/'],
+  ['store care', 'client/store-care/'],
   ['follow', 'client/follow/'],
   ['client', 'client/{client,options,perdure-client}.ts'],
   ['render', 'client/render/'],

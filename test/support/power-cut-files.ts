@@ -83,6 +83,7 @@ export function powerCutFiles(cutAfter = Infinity, root: Folder = newFolder()): 
       }
     },
     exists: (path) => (step(), find(path) !== undefined),
+    renew: (path) => (step(), find(path) !== undefined),
     read: async (path) => (step(), file(path).bytes.slice()),
     readNow: (path) => (step(), file(path).bytes.slice()),
     ages: (path) => (step(), [...folder(path).names.keys()].map((each) => ({ name: each, age: 0 }))),

@@ -12,10 +12,12 @@ import type { Registered } from '../../workflows/contract/activities.ts';
 import type { Profile } from '../../workflows/contract/profiles.ts';
 import { hostQueue, recordsQueue, type SessionHost } from '../../workflows/contract/session.ts';
 import { checkConfig, configDefaults, ConfigProblem, type PerdureConfig } from '../config/config.ts';
+import type { Store } from '../../activities/transcript/store/store.ts';
 import { createDeps } from '../create-deps.ts';
 import { drainTimes, recordSlots, registerActivities, timesOf } from '../create-worker.ts';
 import { type DataFolder, dataFolder, type Env } from '../embedded/data-folder.ts';
 import { isKeyless, modelAccess } from '../model-access.ts';
+import { noteNamespace } from '../config/store-users.ts';
 import { startReaper } from '../reaper.ts';
 import { SetupProblem } from '../setup-problem.ts';
 import { workflowTime } from '../workflow-time.ts';
@@ -39,6 +41,7 @@ type Opened = {
   readonly taskQueue: string;
   readonly activities: Registered;
   readonly folder: DataFolder;
+  readonly store: Store;
   readonly host: SessionHost | undefined;
   readonly close: () => Promise<void>;
 };
@@ -83,7 +86,8 @@ export class PerdurePlugin implements WorkerPlugin {
       await deps.live.close();
       await access.close();
     };
-    this.#opened = { connection, taskQueue, activities, folder, host: deps.host, close };
+    const { store, host } = deps;
+    this.#opened = { connection, taskQueue, activities, folder, store, host, close };
     return {
       ...drainTimes(this.#config.drainMs),
       ...throttleOf(profile),
@@ -138,13 +142,14 @@ type Beside = { readonly workers: readonly Worker[]; readonly end: () => Promise
 
 /** `options`: those that the worker has after all plugins. A worker without a connection of the user's closes its own itself. */
 async function openBeside(opened: Opened, options: Final): Promise<Beside> {
-  const { taskQueue, folder } = opened;
+  const { taskQueue, folder, store } = opened;
   const connection = opened.connection ?? (await NativeConnection.connect());
   const closeOwn = async (): Promise<void> => (opened.connection ? undefined : connection.close());
   try {
     const workers = await createOwnWorkers(opened, connection, options);
     const { namespace, loadedDataConverter: dataConverter } = options;
     const client = new Client({ connection, namespace, dataConverter });
+    noteNamespace(store, client, runtimeLog());
     const dirs = { lockDir: join(folder.root, 'reaper'), workersDir: join(folder.root, 'workers') };
     const reaper = startReaper({ client, taskQueues: [taskQueue], ...dirs, log: runtimeLog() });
     const end = async (): Promise<void> => {

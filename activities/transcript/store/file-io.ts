@@ -23,6 +23,8 @@ export type Files = {
   /** Harmless when it is there. */
   makeFolder(path: string): void;
   exists(path: string): boolean;
+  /** It is as old as if it were written now. False when it is not there. */
+  renew(path: string): boolean;
   read(path: string): Promise<Uint8Array>;
   /** For what is short and was most often just written. */
   readNow(path: string): Uint8Array;
@@ -80,6 +82,17 @@ function ages(folder: string): { name: string; age: number }[] {
   });
 }
 
+function renew(path: string): boolean {
+  try {
+    const now = new Date();
+    fs.utimesSync(path, now, now);
+    return true;
+  } catch (error) {
+    if (isErrno(error) && error.code === 'ENOENT') return false;
+    throw error;
+  }
+}
+
 export const nodeFiles: Files = {
   write,
   flush,
@@ -90,6 +103,7 @@ export const nodeFiles: Files = {
   unlink: fs.unlinkSync,
   makeFolder: (path) => void fs.mkdirSync(path, { recursive: true, mode: 0o700 }),
   exists: (path) => fs.statSync(path, { throwIfNoEntry: false }) !== undefined,
+  renew,
   read: async (path) => withDescriptor(await open(path, 'r'), readWhole),
   readNow: fs.readFileSync,
   ages,

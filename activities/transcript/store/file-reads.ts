@@ -38,7 +38,8 @@ export function createFileReads(files: Files, layout: FileLayout): FileReads {
   return {
     blob: async (hash) => {
       const path = layout.blob(hash);
-      const file = await readBlob(path);
+      // A cleaning may move it from one place to the other, and back, at any moment.
+      const file = (await readBlob(path)) ?? (await readBlob(layout.asideBlob(hash))) ?? (await readBlob(path));
       if (!file) throw missingValue(hash, path);
       const value = valueIn(file, hash);
       if (!value) throw corruptValue(hash, path, file.length);

@@ -45,7 +45,7 @@ export function fileStore({ dir, files = nodeFiles }: FileStoreOptions): Store {
     create: (key, bytes) => step(key, bytes, []),
     writeStep: ({ key, bytes, blobs }) => step(key, bytes, blobs),
     get: async (hash) => (await open(), reads.blob(hash)),
-    has: async (hash) => files.exists(layout.blob(hash)),
+    has: async (hash) => files.exists(layout.blob(hash)) || files.exists(layout.asideBlob(hash)),
     read: async (key) => {
       await open();
       const record = reads.record(key);
@@ -68,11 +68,14 @@ function partsOf(layout: FileLayout, files: Files): Parts {
   return { files, layout, reads: createFileReads(files, layout), writes };
 }
 
-/** A value that is there and whole needs no second file, but its name may not be durable yet. A damaged one is replaced. */
+/**
+ * A value that is there and whole needs no second file, but its name may not be durable yet, and it is as old as a new one from now on, for
+ * it may have lain there unnamed until a cleaning (W4). A damaged one is replaced.
+ */
 async function writeBlob(parts: Parts, hash: Hash, bytes: Uint8Array): Promise<void> {
-  const { layout, reads, writes } = parts;
+  const { files, layout, reads, writes } = parts;
   const path = layout.blob(hash);
-  if (await reads.whole(hash)) return writes.flushNames([path]);
+  if ((await reads.whole(hash)) && files.renew(path)) return writes.flushNames([path]);
   await writes.write([path], bytes, (temp) => nameEach(parts, temp, [hash]));
 }
 
@@ -109,10 +112,10 @@ async function nameBlobs(parts: Parts, key: string, { blobs }: KeyRecord): Promi
 }
 
 /** Gives `from`, which holds the values of all `hashes`, their names. A name that stands for a damaged file is taken over. */
-async function nameEach({ layout, reads, writes }: Parts, from: string, hashes: readonly Hash[]): Promise<true> {
+async function nameEach({ files, layout, reads, writes }: Parts, from: string, hashes: readonly Hash[]): Promise<true> {
   for (const hash of hashes) {
     const path = layout.blob(hash);
-    if (!writes.link(from, path) && !(await reads.whole(hash))) writes.replace(from, path);
+    if (!writes.link(from, path) && !((await reads.whole(hash)) && files.renew(path))) writes.replace(from, path);
   }
   return true;
 }

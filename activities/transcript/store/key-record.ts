@@ -53,29 +53,37 @@ function split(file: Uint8Array): Parts | { readonly problem: string } {
   return { parts, lengths, sum };
 }
 
-// Where things lie in a store folder: store.json · blobs/<1 hex>/<hash> · keys/<key> · tmp/
+// Where things lie in a store folder: store.json · blobs/<1 hex>/<hash> · keys/<key> · aside/<hash> · tmp/
 
 export type FileLayout = {
   readonly dir: string;
   readonly temp: string;
   /** Throws RangeError for what is no hash or key: it may come from outside, and must not name a path elsewhere. */
   blob(hash: Hash): string;
+  /** Values that a cleaning has set aside: readers look there too. */
+  readonly aside: string;
+  asideBlob(hash: Hash): string;
   record(key: string): string;
 };
 
 export function fileLayout(folder: string): FileLayout {
   const dir = resolve(folder);
+  const aside = `${dir}/aside`;
   return {
     dir,
     temp: `${dir}/tmp`,
-    blob: (hash) => {
-      if (!isHash(hash)) throw new RangeError(`"${String(hash).slice(0, 80)}" is not a hash of a stored value`);
-      return `${dir}/blobs/${hash.slice(0, 1)}/${hash}`;
-    },
+    aside,
+    blob: (hash) => `${dir}/blobs/${checked(hash).slice(0, 1)}/${hash}`,
+    asideBlob: (hash) => `${aside}/${checked(hash)}`,
     record: (key) => {
       const problem = keyProblem(key);
       if (problem !== undefined) throw new RangeError(problem);
       return `${dir}/keys/${key}`;
     },
   };
+}
+
+function checked(hash: Hash): Hash {
+  if (!isHash(hash)) throw new RangeError(`"${String(hash).slice(0, 80)}" is not a hash of a stored value`);
+  return hash;
 }

@@ -1,16 +1,20 @@
 // Opens the store of a place: a folder, or a bucket that many machines share.
 import { join } from 'node:path';
 import { blobCache } from './blob-cache.ts';
+import { fileCare } from './file-care.ts';
 import { fileStore } from './file-store.ts';
+import { s3Care } from './s3-care.ts';
 import { s3Objects, type Bucket } from './s3-objects.ts';
 import { s3Store } from './s3-store.ts';
 import { storeIdentity } from './store-folder.ts';
+import type { StoreCare } from './store-care.ts';
 import type { Store } from './store.ts';
 
 export type OpenedStore = {
   readonly store: Store;
   /** For what concerns this machine alone, such as processes on it: never elsewhere. */
   readonly ofHost: Store;
+  readonly care: StoreCare;
   /** Tells stores apart. Throws StoreError when it cannot be reached or used. */
   id(): Promise<string>;
 };
@@ -24,11 +28,12 @@ const SCHEME = 's3://';
 export function openStore(place: string, dataDir: string): OpenedStore {
   if (!place.startsWith(SCHEME)) {
     const store = fileStore({ dir: place });
-    return { store, ofHost: store, id: async () => (await storeIdentity(place)).id };
+    return { store, ofHost: store, care: fileCare(place), id: async () => (await storeIdentity(place)).id };
   }
-  const store = s3Store(s3Objects(bucketOf(place)), blobCache(join(dataDir, 'store-cache')));
+  const objects = s3Objects(bucketOf(place));
+  const store = s3Store(objects, blobCache(join(dataDir, 'store-cache')));
   const ofHost = fileStore({ dir: join(dataDir, 'host-store') });
-  return { store, ofHost, id: async () => (await store.identity()).id };
+  return { store, ofHost, care: s3Care(objects), id: async () => (await store.identity()).id };
 }
 
 const NAME = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;

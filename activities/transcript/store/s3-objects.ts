@@ -12,10 +12,18 @@ export type Objects = {
   putNew(name: string, bytes: Uint8Array): Promise<boolean>;
   /** Null when there is none. */
   get(name: string): Promise<Uint8Array | null>;
-  has(name: string): Promise<boolean>;
+  /** All below `folder`, which ends in a `/`, a page at a time. */
+  list(folder: string): AsyncIterable<Listed>;
+  /** Milliseconds since the epoch; null when there is none. */
+  writtenAt(name: string): Promise<number | null>;
+  /** False when there is none, or it was written after `olderThan`. */
+  copy(from: string, to: string, olderThan?: number): Promise<boolean>;
+  remove(name: string): Promise<void>;
   /** Where it is, for people. */
   place(name: string): string;
 };
+
+export type Listed = { readonly name: string; readonly bytes: number; readonly at: number };
 
 export type Bucket = {
   readonly bucket: string;
@@ -68,10 +76,37 @@ export function s3Objects({ bucket, prefix, endpoint, requestMs = REQUEST_MS }: 
         // Its body is part of the request: a cut in the middle of it is tried again as the rest is.
         return readWhole(() => unless(ABSENT, client.send(command)));
       }),
-    has: (name) =>
+    list: async function* (folder) {
+      for (let from: string | undefined; ;) {
+        const token = from === undefined ? {} : { ContinuationToken: from };
+        const page = await request('list the store', folder, ({ sdk, client }) =>
+          client.send(new sdk.ListObjectsV2Command({ Bucket: bucket, Prefix: keyOf(folder), ...token })),
+        );
+        for (const { Key = '', Size = 0, LastModified } of page.Contents ?? [])
+          yield { name: Key.slice(keyOf('').length), bytes: Size, at: LastModified?.getTime() ?? Date.now() };
+        from = page.NextContinuationToken;
+        if (from === undefined) return;
+      }
+    },
+    writtenAt: (name) =>
       request('read from the store', name, async ({ sdk, client }) => {
         const command = new sdk.HeadObjectCommand({ Bucket: bucket, Key: keyOf(name) });
-        return (await unless(ABSENT, client.send(command))) !== null;
+        const found = await unless(ABSENT, client.send(command));
+        return found && (found.LastModified?.getTime() ?? Date.now());
+      }),
+    copy: (from, to, olderThan) =>
+      request('clean the store', from, async ({ sdk, client }) => {
+        const command = new sdk.CopyObjectCommand({
+          Bucket: bucket,
+          CopySource: `${bucket}/${keyOf(from)}`,
+          Key: keyOf(to),
+          ...(olderThan !== undefined && { CopySourceIfUnmodifiedSince: new Date(olderThan) }),
+        });
+        return (await unless(GONE, client.send(command))) !== null;
+      }),
+    remove: (name) =>
+      request('clean the store', name, async ({ sdk, client }) => {
+        await client.send(new sdk.DeleteObjectCommand({ Bucket: bucket, Key: keyOf(name) }));
       }),
   };
 }
@@ -80,6 +115,8 @@ const TAKEN: ReadonlySet<string> = new Set(['PreconditionFailed']);
 /** Another conditional write of the same name is under way: it decides nothing yet. */
 const UNDECIDED = 'ConditionalRequestConflict';
 const ABSENT: ReadonlySet<string> = new Set(['NoSuchKey', 'NotFound']);
+/** Not there, or not as it was. */
+const GONE: ReadonlySet<string> = new Set([...TAKEN, ...ABSENT]);
 
 async function unless<T>(names: ReadonlySet<string>, sent: Promise<T>): Promise<T | null> {
   try {
@@ -154,7 +191,8 @@ const elsewhere = (): string => 'the bucket is in another region: set AWS_REGION
 /** By the name or the code of what the SDK throws. */
 const ADVICE: Readonly<Record<string, (bucket: string) => string>> = {
   NoSuchBucket: (bucket) => `there is no bucket "${bucket}": create it, or name another in PERDURE_STORE`,
-  AccessDenied: () => 'access is denied: allow s3:GetObject and s3:PutObject there, and s3:ListBucket on the bucket',
+  AccessDenied: () =>
+    'access is denied: allow s3:GetObject and s3:PutObject there, for `perdure gc` s3:DeleteObject too, and s3:ListBucket on the bucket',
   InvalidAccessKeyId: unknownKey,
   XAdminUserNotFound: unknownKey,
   SignatureDoesNotMatch: () => 'its secret key is wrong: see AWS_SECRET_ACCESS_KEY, or AWS_PROFILE',

@@ -46,7 +46,7 @@ export function s3Store(objects: Objects, cache: BlobCache): S3Store {
     const name = blobName(hash);
     const cached = await cache.get(hash);
     if (cached) return cached;
-    const bytes = await objects.get(name);
+    const bytes = await getValue(objects, hash);
     if (!bytes) throw missingValue(hash, objects.place(name));
     if (hashOf(bytes) !== hash) throw corruptValue(hash, objects.place(name), bytes.length);
     cache.put(hash, bytes);
@@ -85,7 +85,10 @@ export function s3Store(objects: Objects, cache: BlobCache): S3Store {
     identity,
     put: open(put),
     get: open(get),
-    has: open((hash) => objects.has(blobName(hash))),
+    has: open(
+      async (hash) =>
+        (await objects.writtenAt(blobName(hash))) !== null || (await objects.writtenAt(asideName(hash))) !== null,
+    ),
     create: open(create),
     read: open(read),
     writeStep: open(async ({ key, bytes, blobs }) => {
@@ -110,20 +113,31 @@ function isRecent({ at, tick }: Moment): boolean {
 }
 
 /** Throws RangeError for what is no hash: it may come from outside. */
-function blobName(hash: Hash): string {
+export function blobName(hash: Hash): string {
   if (!isHash(hash)) throw new RangeError(`"${String(hash).slice(0, 80)}" is not a hash of a stored value`);
   return `blobs/${hash}`;
 }
 
-function recordName(key: string): string {
+/** Where a cleaning puts a value aside. */
+export function asideName(hash: Hash): string {
+  return `aside/${hash}`;
+}
+
+/** A cleaning may move it from one place to the other, and back, at any moment. */
+export async function getValue(objects: Objects, hash: Hash): Promise<Uint8Array | null> {
+  const name = blobName(hash);
+  return (await objects.get(name)) ?? (await objects.get(asideName(hash))) ?? (await objects.get(name));
+}
+
+export function recordName(key: string): string {
   const problem = keyProblem(key);
   if (problem !== undefined) throw new RangeError(problem);
   return `keys/${key}`;
 }
 
-type Record = { readonly bytes: Uint8Array; readonly nonce: string };
+type FoundRecord = { readonly bytes: Uint8Array; readonly nonce: string };
 
-async function readRecord(objects: Objects, key: string): Promise<Record | null> {
+export async function readRecord(objects: Objects, key: string): Promise<FoundRecord | null> {
   const name = recordName(key);
   const object = await objects.get(name);
   if (!object) return null;

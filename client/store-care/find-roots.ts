@@ -1,0 +1,106 @@
+// What the sessions that the server still knows, open and closed, name of the store: in every run of their workflows, event by event, in
+// their memos and in what their activities sent last.
+import { type Client, type WorkflowExecutionInfo, WorkflowNotFoundError } from '@temporalio/client';
+import type { SerializationContext } from '@temporalio/common';
+import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
+import { WORKFLOW_TYPE } from '../../workflows/contract/session.ts';
+import { STORE_KEY } from '../sessions/info.ts';
+import { patience, persist, type Patience } from '../sessions/persist.ts';
+import { contextOf, headOf } from '../sessions/read.ts';
+import { scanMessage } from './scan-hashes.ts';
+
+export type Roots = {
+  /** Also those whose transcripts are in another store. */
+  readonly sessions: ReadonlySet<SessionId>;
+  /** The newest of each session that has one: from here on its transcript must be readable. */
+  readonly heads: ReadonlyMap<SessionId, Hash>;
+  readonly named: ReadonlySet<Hash>;
+};
+
+const SERVER_PAGE = 500;
+/** Histories read at once. */
+const AT_ONCE = 8;
+/** A history of several pages. */
+const slow: Patience = { ...patience, oneCall: 60_000 };
+
+type Finding = { readonly client: Client; readonly heads: Map<SessionId, Hash>; readonly named: Set<Hash> };
+
+/** `store`: the id of the one that is cleaned. Throws ClientProblem, and what the server throws. */
+export async function findRoots(client: Client, store: string): Promise<Roots> {
+  const finding: Finding = { client, heads: new Map(), named: new Set() };
+  const sessions = new Set<SessionId>();
+  let batch: Promise<void>[] = [];
+  const query = `WorkflowType = '${WORKFLOW_TYPE}'`;
+  for await (const execution of client.workflow.list({ query, pageSize: SERVER_PAGE })) {
+    const session = execution.workflowId as SessionId;
+    const isNewest = !sessions.has(session);
+    sessions.add(session);
+    const elsewhere = execution.memo?.[STORE_KEY];
+    if (typeof elsewhere === 'string' && elsewhere !== store) continue;
+    batch.push(unlessGone(() => scanRun(finding, execution, session, isNewest)));
+    if (batch.length < AT_ONCE) continue;
+    await Promise.all(batch);
+    batch = [];
+  }
+  await Promise.all(batch);
+  return { sessions, heads: finding.heads, named: finding.named };
+}
+
+/** Its retention may end at any moment. */
+async function unlessGone(work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof WorkflowNotFoundError)) throw error;
+  }
+}
+
+async function scanRun(
+  { client, heads, named }: Finding,
+  execution: WorkflowExecutionInfo,
+  session: SessionId,
+  isNewest: boolean,
+): Promise<void> {
+  const ask = <T>(call: () => Promise<T>): Promise<T> => persist(client, `read session ${session}`, call, slow);
+  const own = contextOf(client, session, null);
+  await scanMessage(execution.raw.memo, named, { client, session, contexts: [own] });
+  const handle = client.workflow.getHandle(session, execution.runId);
+  if (execution.status.name === 'RUNNING') {
+    const { raw } = await ask(() => handle.describe());
+    for (const activity of raw.pendingActivities ?? []) {
+      const contexts = [contextOf(client, session, activity.activityId), own];
+      await scanMessage(activity, named, { client, session, contexts });
+    }
+  }
+  const { events } = await ask(() => handle.fetchHistory());
+  const activities = new Map<string, string>();
+  for (const event of events ?? []) {
+    const scheduled = event.activityTaskScheduledEventAttributes;
+    if (scheduled?.activityId) activities.set(String(event.eventId), scheduled.activityId);
+    const contexts = contextsOf(event, own, (id) => contextOf(client, session, activities.get(id)));
+    await scanMessage(event, named, { client, session, contexts });
+  }
+  const head = isNewest ? await ask(() => headOf(client, session)) : null;
+  if (head) heads.set(session, head);
+}
+
+/** A payload is sealed for the activity or the workflow that it goes to or comes from. */
+function contextsOf(
+  event: object,
+  own: SerializationContext,
+  activity: (scheduled: string) => SerializationContext,
+): readonly SerializationContext[] {
+  const { eventId } = event as { readonly eventId?: unknown };
+  const [, attributes] = Object.entries(event).find(([name]) => name.endsWith('EventAttributes')) ?? [];
+  const { scheduledEventId, workflowExecution, workflowId } = (attributes ?? {}) as {
+    readonly scheduledEventId?: unknown;
+    readonly workflowId?: string;
+    readonly workflowExecution?: { readonly workflowId?: string };
+  };
+  const other = workflowExecution?.workflowId ?? workflowId;
+  return [
+    activity(String(scheduledEventId ?? eventId)),
+    own,
+    ...(other && own.type === 'workflow' ? [{ ...own, workflowId: other }] : []),
+  ];
+}

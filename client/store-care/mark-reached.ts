@@ -1,0 +1,91 @@
+// All values of a store that its sessions reach, from what they name on: through transcripts, and through whatever a value or a record
+// holds that looks like a hash. A session's own transcript must be whole, or what lies behind the gap would be taken for nobody's.
+import { createLimit } from '../../activities/async.ts';
+import { decodeSegment, placeOf } from '../../activities/transcript/log/segments.ts';
+import type { StoreCare } from '../../activities/transcript/store/store-care.ts';
+import { StoreError } from '../../activities/transcript/store/store.ts';
+import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
+import type { Roots } from './find-roots.ts';
+import { hashesIn } from './scan-hashes.ts';
+
+/** Values read at once; a value is held for as long as it is read. */
+const AT_ONCE = 16;
+/** Records read before what they name is followed. */
+const BATCH = 256;
+
+/** `isKept`: whether a record belongs to a session that is known. Throws StoreError for what cannot be read. */
+export async function markReached(
+  care: StoreCare,
+  { heads, named }: Roots,
+  isKept: (key: string) => boolean,
+): Promise<ReadonlySet<Hash>> {
+  const reached = new Set<Hash>();
+  const limit = createLimit(AT_ONCE);
+  const open = new Set<Hash>(named);
+  await Promise.all(
+    [...heads].map(([session, head]) => limit(() => followTranscript(care, session, head, reached, open))),
+  );
+  await followAll(care, open, reached);
+  let keys: string[] = [];
+  const readRecords = async (): Promise<void> => {
+    const records = await Promise.all(keys.map((key) => limit(() => care.record(key))));
+    keys = [];
+    for (const record of records)
+      for (const hash of record ? [...record.values, ...hashesIn(record.bytes)] : []) open.add(hash);
+    await followAll(care, open, reached);
+  };
+  for await (const { name } of care.list('record')) {
+    if (isKept(name) && keys.push(name) >= BATCH) await readRecords();
+  }
+  await readRecords();
+  return reached;
+}
+
+/** From a head to the session's first segment: parents one by one to a page, then its segments at once. */
+async function followTranscript(
+  care: StoreCare,
+  session: SessionId,
+  head: Hash,
+  reached: Set<Hash>,
+  open: Set<Hash>,
+): Promise<void> {
+  const read = async (hash: Hash) => {
+    const bytes = await care.value(hash);
+    const where = { session, entry: null };
+    if (!bytes) throw notThere(placeOf(where), hash);
+    reached.add(hash);
+    for (const each of hashesIn(bytes)) open.add(each);
+    return decodeSegment(bytes, hash, where);
+  };
+  for (let next: Hash | null = head; next !== null;) {
+    const { parent, page }: { readonly parent: Hash | null; readonly page?: readonly Hash[] } = await read(next);
+    if (!page) next = parent;
+    else next = (await Promise.all(page.map(read)))[0]?.parent ?? null;
+  }
+}
+
+/** Whatever else is named. One that is missing names nothing; `open` is empty afterwards. */
+async function followAll(care: StoreCare, open: Set<Hash>, reached: Set<Hash>): Promise<void> {
+  const limit = createLimit(AT_ONCE);
+  while (open.size > 0) {
+    const now = [...open].filter((hash) => !reached.has(hash));
+    open.clear();
+    for (const hash of now) reached.add(hash);
+    await Promise.all(
+      now.map((hash) =>
+        limit(async () => {
+          const bytes = await care.value(hash);
+          for (const each of bytes ? hashesIn(bytes) : []) if (!reached.has(each)) open.add(each);
+        }),
+      ),
+    );
+  }
+}
+
+function notThere(place: string, hash: Hash): StoreError {
+  const what = `${place}: stored value ${hash} is missing`;
+  return new StoreError(
+    'missing',
+    `${what}, so that what it leads to is not known, and nothing was deleted: \`perdure repair ID\``,
+  );
+}
