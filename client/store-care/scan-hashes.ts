@@ -3,7 +3,7 @@
 import type { Client } from '@temporalio/client';
 import type { Payload, SerializationContext } from '@temporalio/common';
 import { type Hash, isHash, type SessionId } from '../../workflows/contract/ids.ts';
-import { undecodable } from '../../workflows/contract/failures.ts';
+import { findUndecodable } from '../../workflows/contract/failures.ts';
 import { encodingOf } from '../../worker/payloads/data-converter.ts';
 import { parseStored } from '../../activities/transcript/store/store.ts';
 import { ClientProblem } from '../problem.ts';
@@ -73,6 +73,6 @@ async function decode(client: Client, payload: Payload, context: SerializationCo
     return `cannot be decoded (${error instanceof Error ? error.message : String(error)})`;
   }
   const [{ data } = payload] = payloads;
-  const unread = undecodable(parseStored(data ?? new Uint8Array()));
+  const unread = findUndecodable(parseStored(data ?? new Uint8Array()));
   return unread === null ? (data ?? new Uint8Array()) : unread.why;
 }
