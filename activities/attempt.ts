@@ -209,7 +209,15 @@ function meaningOf(error: unknown): 'current' | 'lost' | 'unknown' {
 
 // Work that this worker cannot take and another may is not a failure of the run. It is tried again after a while, until one takes it.
 
-const kinds = ['NewerVersion', 'NoRealModel', 'HooksMissing', 'StopsOnly', 'KeyMissing', 'FolderElsewhere'] as const;
+const kinds = [
+  'NewerVersion',
+  'NoRealModel',
+  'HooksMissing',
+  'StopsOnly',
+  'KeyMissing',
+  'FolderElsewhere',
+  'Busy',
+] as const;
 
 /** `message`: what this worker lacks, and what to do. `soon`: another one is likely to be there. */
 export function forAnotherWorker(kind: (typeof kinds)[number], message: string, soon = false): ApplicationFailure {

@@ -4,6 +4,7 @@ import type { Backoff, ModelTable, ConfigReader } from './configuration.ts';
 import type { HookRunner } from './hooks/hooks.ts';
 import type { LiveChannel } from './live/events.ts';
 import type { Log } from './log.ts';
+import type { Observe } from './live/observe.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import type { PermissionMode, PermissionRules, SessionHost } from '../workflows/contract/session.ts';
 import type { CompactionRules } from '../workflows/contract/loop.ts';
@@ -37,6 +38,7 @@ export type Deps = {
   /** Where machines share a store: whose disk the workspaces of this worker are on. */
   readonly host?: SessionHost | undefined;
   readonly log: Log;
+  readonly observe: Observe;
   /** For texts of others that are shown or stored: failures of the model API above all. */
   readonly redact: Redact;
   readonly now: () => number;

@@ -13,6 +13,7 @@ import type { Deps } from './deps.ts';
 import { openRun } from './run/open-run.ts';
 import { readResult } from './run/read-result.ts';
 import { storeText } from './run/store-text.ts';
+import { tellAlert } from './run/tell-alert.ts';
 import { runTool } from './run-tool.ts';
 
 /** `stops`: the one run that the worker is there to stop. */
@@ -36,6 +37,8 @@ export function createActivities(deps: Deps, stops: Stops | null = null): Schedu
     collapse: activity(work(collapse(deps))),
     runStopHooks: activity(work(runStopHooks(deps))),
     summarizeBatch: activity(work(limitTries(2, summarizeBatch(deps)))),
+    // It is its tries that are bounded, not its time: an alert outlives an outage of a minute.
+    tellAlert: activity(work(limitTries(5, tellAlert(deps)))),
     // A session closes when its own handlers are over (L56).
     afterStop: activity(work(limitTries(3, afterStop(deps)), { unless: isStopped })),
   };

@@ -1,5 +1,6 @@
 // From what a worker is configured with to what its activities need.
 import type { Log, LogFields } from '../activities/log.ts';
+import type { Observe } from '../activities/live/observe.ts';
 import type { Redact } from '../activities/text.ts';
 import { createAttachments } from '../activities/attachments/attachments.ts';
 import type { AttachmentProvider } from '../activities/attachments/prefetch.ts';
@@ -19,6 +20,7 @@ import { openStore } from '../activities/transcript/store/open-store.ts';
 import { createTranscripts } from '../activities/transcript/transcripts.ts';
 import { readOutcome } from '../activities/tools/call/journal.ts';
 import type { ToolSource } from './config/config.ts';
+import { watchStore } from './monitor/watch-store.ts';
 import { redactor } from './redact.ts';
 import { runDefaults } from './config/defaults.ts';
 import type { ModelAccess } from './model-access.ts';
@@ -44,15 +46,19 @@ export type DepsSettings = {
   /** Hook commands get an allow-listed part of it. */
   readonly env: NodeJS.ProcessEnv;
   readonly log: Log;
+  /** Absent: nobody watches. */
+  readonly observe?: Observe | undefined;
 };
 
 export async function createDeps(
   settings: DepsSettings,
 ): Promise<Deps & { readonly live: Live; readonly sandbox: Sandbox }> {
-  const { storePlace, dataDir, access, defaults, tools = [], env } = settings;
+  const { storePlace, dataDir, access, defaults, tools = [], env, observe = () => {} } = settings;
   const redact = redactor(env);
   const log: Log = (level, message, fields) => settings.log(level, redact(message), redacted(fields, redact));
-  const { store, ofHost } = openStore(storePlace, dataDir);
+  const opened = openStore(storePlace, dataDir);
+  const store = watchStore(opened.store, observe);
+  const ofHost = opened.ofHost === opened.store ? store : opened.ofHost;
   const sandbox = await probeSandbox({ places: findPlaces(env) });
   const registry = await registryOf(builtinTools({ sandbox, dataDir }), tools, log);
   const hooks = hookRunner(settings.hooks ?? {}, {
@@ -69,11 +75,12 @@ export async function createDeps(
     config: configReader(store),
     model: access.model,
     scripted: access.scripted,
-    tools: callRunner(store, registry, hooks, { ofHost }),
+    tools: callRunner(store, registry, hooks, { ofHost, observe }),
     hooks,
     attachments: createAttachments(settings.attachments ?? [], log),
     afterStop: settings.afterStop ?? [],
     log,
+    observe,
     redact,
     dataDir,
     host: settings.host ?? sessionHost(env, storePlace, dataDir),

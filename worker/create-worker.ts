@@ -1,5 +1,6 @@
 // The workers of one process: connection, activities, bundled workflow, and the option values that were measured for one machine.
 import type { Log } from '../activities/log.ts';
+import type { Observe } from '../activities/live/observe.ts';
 import { Worker, type NativeConnection, type WorkerOptions } from '@temporalio/worker';
 import { formatIdentity, processIdentity } from '../activities/process/identity.ts';
 import { activityType, type Activities, type Registered, type Scheduled } from '../workflows/contract/activities.ts';
@@ -8,6 +9,7 @@ import { hostQueue, recordsQueue, TASK_QUEUE, type SessionHost } from '../workfl
 import { bundlePath } from './bundle.ts';
 import { workerConverter } from './payloads/data-converter.ts';
 import type { KeyRing } from './payloads/key-ring.ts';
+import { seenSinks } from './monitor/watchers.ts';
 import { workflowTime } from './workflow-time.ts';
 
 export type WorkerSettings = {
@@ -26,6 +28,8 @@ export type WorkerSettings = {
   readonly profile?: Profile | undefined;
   /** Milliseconds in which what runs may finish when the worker is told to stop. */
   readonly drainMs?: number | undefined;
+  /** Told what workflows tell. Absent: nobody listens. */
+  readonly observe?: Observe | undefined;
   /** It polls a queue of this host too. */
   readonly host?: SessionHost | undefined;
 };
@@ -87,6 +91,7 @@ export async function createWorker(settings: WorkerSettings): Promise<PairedWork
       taskQueue,
       maxConcurrentActivityTaskExecutions: maxConcurrentActivities,
       workflowBundle: { codePath: bundlePath() },
+      sinks: seenSinks(settings.observe),
     });
   const records = (): Promise<Worker> =>
     Worker.create({

@@ -1,22 +1,31 @@
 // Temporal's runtime, once per process.
-import { DefaultLogger, Runtime } from '@temporalio/worker';
+import { DefaultLogger, Runtime, type TelemetryOptions } from '@temporalio/worker';
 import type { Log, LogFields } from '../activities/log.ts';
+import { HISTOGRAMS } from './monitor/metrics.ts';
 
 /** The SDK warns of every worker that takes one kind of task only. Ours do so on purpose. */
 const ON_PURPOSE = /^No (workflows|activities) registered, not polling/;
 
-/** Once per process, before anything of Temporal's: signals stay with us, and its warnings go to our log. */
-export function installRuntime(log: Log): void {
+/** Once per process, before anything of Temporal's; `exporter` is where its metrics and ours are to be had: signals stay with us, and its warnings go to our log. */
+export function installRuntime(log: Log, exporter?: string): void {
   Runtime.install({
     shutdownSignals: [],
     // What its native half says goes there too: by itself it writes to the standard output, between the lines of --json.
-    telemetryOptions: { logging: { forward: {}, filter: { core: 'WARN', other: 'ERROR' } } },
+    telemetryOptions: { logging: { forward: {}, filter: { core: 'WARN', other: 'ERROR' } }, ...metricsTo(exporter) },
     logger: new DefaultLogger('WARN', ({ level, message, meta = {} }) => {
       if (ON_PURPOSE.test(message)) return;
       const error = meta['error'] instanceof Error ? `: ${meta['error'].message}` : '';
       log(level === 'ERROR' ? 'error' : 'warn', `${message}${error}`, aboutTask(meta));
     }),
   });
+}
+
+/** `exporter`: host and port; absent: nothing is measured. */
+function metricsTo(exporter: string | undefined): Pick<TelemetryOptions, 'metrics'> {
+  if (exporter === undefined) return {};
+  const histogramBucketOverrides: Record<string, number[]> = {};
+  for (const [name, { buckets }] of Object.entries(HISTOGRAMS)) histogramBucketOverrides[name] = [...buckets];
+  return { metrics: { prometheus: { bindAddress: exporter, histogramBucketOverrides } } };
 }
 
 function aboutTask({ workflowId, activityType, attempt }: Readonly<Record<string, unknown>>): LogFields {

@@ -1,17 +1,20 @@
 // Starts one worker in this process and says when it polls. `perdure worker`, `dev`, `run` and tests all start theirs here.
 import type { Log } from '../activities/log.ts';
 import { join } from 'node:path';
-import { IllegalStateError, NativeConnection } from '@temporalio/worker';
+import { IllegalStateError, NativeConnection, Runtime } from '@temporalio/worker';
 import { createActivities } from '../activities/index.ts';
 import { createDeps } from './create-deps.ts';
 import type { RunDefaults } from '../activities/deps.ts';
 import { type PerdureConfig, configDefaults } from './config/config.ts';
 import { createTogether, createWorker, type PairedWorker } from './create-worker.ts';
 import { connectClient, connectionOptions, type Target } from './embedded/connect-client.ts';
+import { healthOf } from './monitor/health.ts';
 import { SetupProblem } from './setup-problem.ts';
 import { reasonOf } from '../activities/text.ts';
 import { modelAccess } from './model-access.ts';
 import { noteNamespace } from './config/store-users.ts';
+import { observeByMetrics } from './monitor/metrics.ts';
+import { observeAll } from './monitor/watchers.ts';
 import { startReaper } from './reaper.ts';
 import type { Stops } from '../activities/guards.ts';
 import type { Profile } from '../workflows/contract/profiles.ts';
@@ -52,6 +55,8 @@ export type RunningWorker = {
   /** One line each: the sandbox that confines tools, and whether the model is scripted. */
   readonly sandbox: string;
   readonly scripted: boolean;
+  /** Sentences: what keeps it from its work now; none when it takes work. */
+  health(): Promise<readonly string[]>;
   /** Drains: what runs may finish for `drainMs`, then it is cut off, and the run goes on elsewhere (L50). */
   stop(): Promise<void>;
   /** Rejects when the worker died of something; resolves after `stop`. */
@@ -68,6 +73,7 @@ export async function startWorker(settings: StartWorker): Promise<RunningWorker>
     throw error;
   });
   let told = false;
+  let isOver = false;
   // One that is cut off, where the server does not answer, ends with an error. It is logged, and what it ran goes on elsewhere.
   const finished = worker.run().catch((error: unknown) => {
     if (!told) throw error;
@@ -77,13 +83,14 @@ export async function startWorker(settings: StartWorker): Promise<RunningWorker>
   const reaper = startReaper({ client, taskQueues: queuesOf(settings), ...dirs, log });
   const done = ended(finished, [deps.hooks.close, deps.live.close, reaper.stop, ...opened]);
   // Whoever started the worker awaits `done` or `stop`; until then its end must not count as unhandled.
-  done.catch(() => undefined);
+  void done.catch(() => undefined).then(() => (isOver = true));
   await reaper.first;
   return {
     taskQueue,
     sandbox: deps.sandbox.describe,
     scripted: deps.scripted,
     done,
+    health: () => healthOf({ client, store: deps.store }, () => (isOver ? 'it has ended' : told ? 'it drains' : null)),
     stop: () => {
       told = true;
       return stop(worker, done);
@@ -102,13 +109,15 @@ async function made(settings: StartWorker, opened: Close[]) {
   const connection = await workerConnection(settings);
   opened.push(() => closeUnlessHeld(connection));
   const defaults = { ...configDefaults(config), ...settings.defaults };
-  const deps = await createDeps({ ...config, ...settings, defaults, access });
+  const { log } = settings;
+  const observe = observeAll([observeByMetrics(Runtime.instance().metricMeter)], log);
+  const deps = await createDeps({ ...config, ...settings, defaults, access, observe });
   const { drainMs, maxConcurrentActivities, profile = settings.profile } = config;
   noteNamespace(deps.store, client, deps.log);
   const activities = createActivities(deps, settings.stops);
   // One that only stops a run takes nothing that is to be done.
   const host = settings.stops ? undefined : deps.host;
-  const limits = { drainMs, maxConcurrentActivities, profile, host };
+  const limits = { drainMs, maxConcurrentActivities, profile, host, observe };
   const pairs = queuesOf(settings).map(
     (taskQueue) => () => createWorker({ ...settings, taskQueue, connection, namespace, activities, ...limits }),
   );

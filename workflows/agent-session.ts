@@ -71,6 +71,7 @@ async function close(session: Session): Promise<void> {
     const head = await commitEntries(session, session.facts.now.head, [{ kind: 'session_closed', notTaken }]);
     session.facts.close(head);
     await session.beside.settled();
+    await session.alerts.settled();
   } while (session.inbox.count > 0);
   session.enter('closed');
   session.told.tell();

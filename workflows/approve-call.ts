@@ -15,6 +15,7 @@ import {
 import { handOver, handoverReady } from './handover.ts';
 import type { CallResult } from './machine/events.ts';
 import type { RunState } from './machine/state.ts';
+import { seeWait } from './told/see.ts';
 import { nextQuestion } from './updates/approvals.ts';
 import { activityProblem } from './ports.ts';
 import type { RunBench } from './run-bench.ts';
@@ -114,21 +115,22 @@ async function decided(
   batch: Batch,
   approval: PendingApproval,
 ): Promise<Decision | null> {
-  const { approvals } = bench.session;
+  const { approvals, alerts } = bench.session;
   const { call, deadline } = approval;
-  approvals.ask(approval);
+  if (approvals.ask(approval)) alerts.waiting(approval, state.iteration, bench.snapshot.config);
   countSettled(bench, batch);
+  let withdrawn = false;
   try {
     await waited(bench, state, batch, approval);
   } catch (error) {
     // Anything else that is thrown is the handover itself.
     if (!isCancellation(error)) throw error;
-    approvals.take(call);
-    goOn(bench, batch);
-    return null;
+    withdrawn = true;
   }
   const decision = approvals.take(call);
   goOn(bench, batch);
+  seeWait(bench.session, state.iteration, approval, withdrawn ? 'withdrawn' : (decision?.kind ?? 'expired'));
+  if (withdrawn) return null;
   return decision ?? { kind: 'deny', reason: `nobody decided by ${new Date(deadline).toISOString()}`, expired: true };
 }
 
@@ -139,8 +141,7 @@ async function waited(
   batch: Batch,
   { call, deadline }: PendingApproval,
 ): Promise<void> {
-  const { session } = bench;
-  const isDecided = (): boolean => session.approvals.isDecided(call);
+  const isDecided = (): boolean => bench.session.approvals.isDecided(call);
   const ready = (): boolean => mayHandOver(bench, batch);
   while (!isDecided() && deadline > Date.now()) {
     await condition(() => isDecided() || ready(), deadline - Date.now());
@@ -150,8 +151,7 @@ async function waited(
 
 /** No activity of the batch runs, and nothing that has come for a call was left untaken. */
 function mayHandOver({ session }: RunBench, batch: Batch): boolean {
-  const { approvals, delegations } = session;
-  return batch.running === 0 && approvals.allTaken && delegations.allTaken && handoverReady(session);
+  return batch.running === 0 && session.approvals.allTaken && session.delegations.allTaken && handoverReady(session);
 }
 
 function handOverCalls(bench: RunBench, state: RunState, { calls, cut, results }: Batch): Promise<never> {

@@ -17,7 +17,9 @@ export async function handoverIfDue(session: Session, run: () => RunCarry | null
 
 /** Never returns. To be called where `handoverReady` was seen to be true. */
 export async function handOver(session: Session, run: RunCarry | null): Promise<never> {
-  const carry: Carry = { ...session.facts.now, inbox: session.inbox.snapshot(), run };
+  const { open } = session.alerts;
+  const alerts = open.length > 0 ? { alerts: open } : {};
+  const carry: Carry = { ...session.facts.now, inbox: session.inbox.snapshot(), ...alerts, run };
   // The options travel in `carry`.
   const options = { cwd: carry.options.cwd };
   session.told.tell();

@@ -20,6 +20,7 @@ import { heldByNothing } from './session-state.ts';
 import type { Session } from './session.ts';
 import { handOver, handoverReady } from './handover.ts';
 import type { RunBench } from './run-bench.ts';
+import { see, seenIn } from './told/see.ts';
 
 export function createPerform(bench: RunBench): LoopPort['perform'] {
   const { session } = bench;
@@ -150,7 +151,8 @@ async function park(bench: RunBench, state: RunState, { waitMs }: Extract<Move, 
   const carried = session.run?.parkedUntil ?? null;
   // During a handover a `resume` may have arrived.
   if (carried === null) session.resumed = false;
-  const until = carried ?? Date.now() + waitMs;
+  const since = Date.now();
+  const until = carried ?? since + waitMs;
   session.park(until);
   session.enter('parked');
   try {
@@ -160,6 +162,7 @@ async function park(bench: RunBench, state: RunState, { waitMs }: Extract<Move, 
     if (!isCancellation(error)) throw error;
   }
   session.park(null);
+  see({ ...seenIn(session, state.iteration), kind: 'parked', from: since, to: Date.now() });
   clock.resume();
   session.enter('running');
   return session.stopCause ? { kind: 'stopped', stop: session.stopCause } : { kind: 'ready' };

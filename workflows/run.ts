@@ -3,7 +3,7 @@ import { ActivityFailure, CancellationScope, isCancellation, sleep } from '@temp
 import { activityProblem } from './ports.ts';
 import type { Append, OpenRun, Place, RunEnded, RunOpened } from './contract/activities.ts';
 import type { MessageId, Hash } from './contract/ids.ts';
-import { addSpend, type StopCause } from './contract/loop.ts';
+import { addSpend, type StopCause, type TerminalReason, type TransitionReason } from './contract/loop.ts';
 import { sizeProblem } from './contract/options-problem.ts';
 import { LISTED_MESSAGES, type RunSummary, type UserMessage } from './contract/session.ts';
 import { handoverDue, handoverIfDue } from './handover.ts';
@@ -16,6 +16,8 @@ import { snipAppend, userAppend } from './machine/transitions.ts';
 import { createPerform } from './perform.ts';
 import type { RunBench } from './run-bench.ts';
 import { RunClock, RunLimits } from './updates/run-limits.ts';
+import { see, seenIn } from './told/see.ts';
+import { isBadEnd } from './contract/visibility.ts';
 import { heldByNothing, placeAfter, type Held, type RunCarry } from './session-state.ts';
 import type { Session } from './session.ts';
 
@@ -32,6 +34,7 @@ export async function openAndRun(session: Session): Promise<void> {
   session.enter('running');
   const opened = await open(session, placeAfter(facts.now.place, messages));
   const ids = listed(messages.map((message) => message.id));
+  if ('alerts' in opened) facts.knowAlerts(opened.alerts);
   const { snips } = facts.now;
   facts.dropSnips(snips);
   const loss = facts.takeLoss();
@@ -39,7 +42,8 @@ export async function openAndRun(session: Session): Promise<void> {
   if (opened.kind !== 'opened') {
     facts.failToOpen(opened.kind === 'refused' ? 'refused' : 'failed', before);
     const end = endUnopened(opened);
-    await finish(session, { ...end, state: initialState(head, [...loss, ...users], context) }, ids, startedAt);
+    const state = initialState(head, [...loss, ...users], context);
+    await finish(session, { ...end, state }, { messages: ids, startedAt, config: null });
     return;
   }
   facts.openRun(opened.place ?? null, opened.host ?? null);
@@ -114,8 +118,22 @@ export async function run(session: Session, carry: RunCarry): Promise<void> {
     const { summarySpend } = limits.snapshot.rules;
     return { ...state, spend: addSpend(state.spend, session.beside.endSummaries(summarySpend)) };
   };
+  let iterationAt = carry.iterationAt ?? (carry.state.iteration > 1 ? Date.now() : startedAt);
+  const seeIteration = (iteration: number, reason: TransitionReason | TerminalReason): void => {
+    const [from, to] = [iterationAt, Date.now()];
+    iterationAt = to;
+    see({ ...seenIn(session, iteration), kind: 'iteration', from, to, reason });
+  };
   const carried = (state: RunState, held: Held): RunCarry => {
-    return { snapshot: limits.snapshot, state: settled(state), messages, startedAt, deadline: clock.deadline, ...held };
+    return {
+      iterationAt,
+      snapshot: limits.snapshot,
+      state: settled(state),
+      messages,
+      startedAt,
+      deadline: clock.deadline,
+      ...held,
+    };
   };
   const bench: RunBench = {
     session,
@@ -130,6 +148,7 @@ export async function run(session: Session, carry: RunCarry): Promise<void> {
     wentRound: (state, { transition }) => {
       session.reach(state);
       session.iterations += 1;
+      seeIteration(state.iteration - 1, transition.reason);
       if (transition.reason === 'next_turn') {
         session.inbox.remove(transition.messages);
         session.facts.dropSnips(transition.snips);
@@ -141,11 +160,13 @@ export async function run(session: Session, carry: RunCarry): Promise<void> {
   };
   const end = await runLoop(carry.state, () => limits.snapshot.rules, port, heldBack(carry));
   clock.stop();
-  await finish(session, { ...end, state: settled(end.state) }, messages, startedAt);
-  const { head, runs } = session.facts.now;
+  seeIteration(end.state.iteration, end.terminal.reason);
   const { snapshot } = limits;
+  const { config } = snapshot;
+  await finish(session, { ...end, state: settled(end.state) }, { messages, startedAt, config });
+  const { head, runs } = session.facts.now;
   if (snapshot.rules.afterStop && end.terminal.reason === 'completed' && head !== null) {
-    session.beside.afterStop({ head, config: snapshot.config, run: runs, step: session.facts.nextStep() });
+    session.beside.afterStop({ head, config, run: runs, step: session.facts.nextStep() });
   }
 }
 
@@ -155,12 +176,14 @@ function heldBack({ tools, parkedUntil }: Held): Performed | undefined {
   return parkedUntil === null ? undefined : { do: 'park', waitMs: Math.max(0, parkedUntil - Date.now()) };
 }
 
+/** `config`: null where it could not be opened. */
+type Finished = Pick<RunCarry, 'messages' | 'startedAt'> & { readonly config: Hash | null };
+
 /** Store what no model call will carry, and say how it ended (L39, L47). Nothing cancels this. */
 async function finish(
   session: Session,
   { state, terminal, append }: LoopEnd,
-  messages: readonly MessageId[],
-  startedAt: number,
+  { messages, startedAt, config }: Finished,
 ): Promise<void> {
   session.finishRun();
   const at = Date.now();
@@ -172,6 +195,9 @@ async function finish(
   const last: RunSummary = { ...summary, head };
   const model = session.run?.models?.[state.modelPosition];
   const spent = { turns: state.turn, spend: state.spend, ...(model === undefined ? {} : { model }) };
+  const about = { ...seenIn(session, state.iteration), from: startedAt, to: at, turns: state.turn, spend: state.spend };
+  see({ ...about, kind: 'run_ended', reason: terminal.reason, bad: isBadEnd(terminal), model: model ?? null });
+  session.alerts.ended(ended, config);
   session.facts.endRun({ head, last, spent, context: { contextTokens: usedTokens(state, 0), staged: state.staged } });
   session.endRun();
 }

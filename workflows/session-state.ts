@@ -15,7 +15,7 @@ import {
 } from './contract/session.ts';
 import type { OpenDelegation } from './delegated/delegations.ts';
 import type { InboxSnapshot } from './inbox.ts';
-import type { Append, Call, Place } from './contract/activities.ts';
+import type { Alert, AlertKind, Append, Call, Place } from './contract/activities.ts';
 import type { CallResult } from './machine/events.ts';
 import { nothingSpent, type Spent } from './session-facts.ts';
 import { noContext, type ContextFacts, type RunState } from './machine/state.ts';
@@ -52,8 +52,15 @@ export type Carry = {
   readonly lost?: string | null;
   /** Of the runs that have ended; absent where an earlier release carried it. */
   readonly spent?: Spent;
+  /** The alerts that the worker which opened the last run has hooks for; absent while none has said so. */
+  readonly alertKinds?: readonly AlertKind[];
+  /** Not told yet. */
+  readonly alerts?: readonly Waking[];
   readonly run: RunCarry | null;
 };
+
+/** An alert, and the configuration of its run. */
+export type Waking = { readonly alert: Alert; readonly config: Hash | null };
 
 /** Calls of a reply of which some wait for a decision or are delegated, and nothing runs (L4, L55, L63). */
 export type ToolsCarry = {
@@ -78,6 +85,8 @@ export type RunCarry = {
   readonly tools: ToolsCarry | null;
   /** Milliseconds since the epoch, while parked (L14). */
   readonly parkedUntil: number | null;
+  /** Milliseconds since the epoch: when the iteration began, for its trace. Absent in what an earlier release carried. */
+  readonly iterationAt?: number;
 };
 
 /** The calls that a run waits for when it is handed over; empty between two iterations. */
@@ -101,8 +110,8 @@ export function firstCarry(input: SessionInput, chain: string): Carry {
   };
 }
 
-/** Everything a session carries besides its inbox and its run. */
-export type CarriedFacts = Readonly<Omit<Carry, 'inbox' | 'run'>>;
+/** Everything a session carries besides its inbox, its alerts and its run. */
+export type CarriedFacts = Readonly<Omit<Carry, 'inbox' | 'alerts' | 'run'>>;
 
 type AnsweredRun = Pick<CarriedFacts, 'head' | 'last' | 'context'> & { readonly spent: Spent };
 
@@ -138,6 +147,10 @@ export class Facts {
   /** The run opened: its options are good, and it found the workspace there. */
   openRun(place: Place | null, host: SessionHost | null): void {
     this.set({ accepted: null, place, ...(host !== null || this.carried.host ? { host } : {}) });
+  }
+
+  knowAlerts(alertKinds: readonly AlertKind[] | undefined): void {
+    if (alertKinds) this.set({ alertKinds });
   }
 
   /** `before`: the options before this run's messages. Refused ones are not kept; a defect says nothing about them. */

@@ -29,6 +29,7 @@ import { Delegations } from './delegated/delegations.ts';
 import { createPorts } from './ports.ts';
 import { carriable, Inbox, isMessage, isSignalOnce, isSnip } from './inbox.ts';
 import type { RunState } from './machine/state.ts';
+import { Alerts } from './told/alerts.ts';
 import { memoOf } from './session-facts.ts';
 import { Facts, type Carry, type ResumedInput, type ToolsCarry } from './session-state.ts';
 
@@ -44,6 +45,7 @@ export class Session {
   readonly ports: SessionActivities;
   readonly beside: Beside;
   readonly told: Told;
+  readonly alerts: Alerts;
   readonly facts: Facts;
   private live: LiveRun | null = null;
   private limits: RunLimits | null = null;
@@ -71,7 +73,7 @@ export class Session {
     this.ports = createPorts(input.profile, () => this.facts.now.host ?? null);
     this.beside = new Beside(this.ports);
     this.inbox = new Inbox(carry.inbox);
-    const { inbox: _inbox, run: _run, ...facts } = carry;
+    const { inbox: _inbox, run: _run, alerts = [], ...facts } = carry;
     this.facts = new Facts(facts);
     // Before the handler: a stop that arrived during the handover is delivered as soon as it is set.
     if (carry.run) {
@@ -81,6 +83,7 @@ export class Session {
     this.approvals = new Approvals(carry.run?.tools?.approvals ?? []);
     this.delegations = new Delegations(carry.run?.tools?.delegated ?? []);
     this.told = new Told((withFacts) => this.memo(withFacts), input);
+    this.alerts = new Alerts(this, alerts);
     this.approvals.listen(() => this.told.change());
     // One handler for all: with one each, signals that arrive together would be delivered by name instead of in order.
     setDefaultSignalHandler((name, value) => this.receive(name, value));

@@ -2,6 +2,7 @@
 // shrunk, and that is enough (L8). Safe to attempt twice: the step record returns what an earlier attempt stored.
 import type { Compact, Compacted } from '../../workflows/contract/activities.ts';
 import type { Attempt } from '../attempt.ts';
+import { aboutStep, type ObservedAbout } from '../live/observe.ts';
 import { hookContext, hookFailed, type HookContext } from '../hooks/hooks.ts';
 import { announce, finish, tellIfDies } from '../live/tell.ts';
 import type { LiveWriter } from '../live/events.ts';
@@ -57,7 +58,12 @@ export function compact(deps: SummaryDeps): (attempt: Attempt, input: Compact) =
       const given = await deps.transcripts.extend(session, input.head, input.append);
       const instead = chosenModel(config, input.model).model;
       const small = smallModel(deps, attempt, config, { ...input, instead });
-      if (!known) return finish(live, await made({ deps, attempt, input, config, live, given, record, small }));
+      if (!known) {
+        const began = { at: deps.now(), tick: performance.now() };
+        const result = await made({ deps, attempt, input, config, live, given, record, small });
+        seeCompaction(deps, aboutStep(config, attempt, input), began, result);
+        return finish(live, result);
+      }
       announce(live, given.added);
       if (known.kind === 'compacted') {
         begin(live, input);
@@ -66,6 +72,13 @@ export function compact(deps: SummaryDeps): (attempt: Attempt, input: Compact) =
       return finish(live, known);
     });
   };
+}
+
+type Began = { readonly at: number; readonly tick: number };
+
+function seeCompaction({ observe }: SummaryDeps, about: ObservedAbout, { at, tick }: Began, result: Compacted): void {
+  const { before = null, after = null } = result.kind === 'compacted' ? result : {};
+  observe({ kind: 'compaction', about, at, ms: performance.now() - tick, outcome: result.kind, before, after });
 }
 
 async function made(step: Step): Promise<Compacted> {

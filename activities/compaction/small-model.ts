@@ -7,11 +7,13 @@ import { askModel, type AskFailure, type Asked, type Question } from '../model/a
 import { maxOutputIn } from '../model/classify.ts';
 import { noTries, type Tries } from '../model/failed-attempt.ts';
 import type { RunConfig, RunModel } from '../configuration.ts';
+import { aboutStep } from '../live/observe.ts';
+import { watchModel } from '../model/watch-model.ts';
 
 /** The dependencies of compactions, collapses and batch summaries. */
 export type SummaryDeps = Pick<
   Deps,
-  'store' | 'live' | 'transcripts' | 'config' | 'model' | 'redact' | 'scripted' | 'hooks' | 'now' | 'random'
+  'store' | 'live' | 'transcripts' | 'config' | 'model' | 'observe' | 'redact' | 'scripted' | 'hooks' | 'now' | 'random'
 >;
 
 export type SmallModel = {
@@ -30,7 +32,7 @@ const FILLED = 0.6;
 
 const SPENT: AskFailure = { kind: 'failed', detail: 'the budget of the run is spent' };
 
-type Asking = Pick<Compact, 'failures' | 'left'> & { readonly instead?: RunModel };
+type Asking = Pick<Compact, 'failures' | 'left' | 'iteration' | 'step'> & { readonly instead?: RunModel };
 
 /**
  * `failures`: of the attempts before a parking. `left`: it is not asked when that is spent (L51). `instead` is asked where there is no
@@ -40,11 +42,12 @@ export function smallModel(
   deps: SummaryDeps,
   attempt: Attempt,
   config: RunConfig,
-  { failures = 0, left = {}, instead }: Asking = {},
+  { failures = 0, left = {}, instead, ...step }: Asking,
 ): SmallModel {
   let tries: Tries = { ...noTries, failures, ...(attempt.remembered as Partial<Tries> | undefined) };
   let asks = config;
-  const { model, now, redact } = deps;
+  const { now, observe, redact } = deps;
+  const about = aboutStep(config, attempt, step);
   return {
     spend: () => tries.spend,
     tries: () => tries,
@@ -65,6 +68,7 @@ export function smallModel(
     if (spentLimit(left, before.spend)) return { kind: 'failed', failure: SPENT, spend: noSpend };
     const spent = (more: Spend): Tries => ({ ...before, spend: addSpend(before.spend, more) });
     const billed = (more: Spend): void => attempt.remember(spent(more));
+    const model = watchModel(deps.model, { observe, about, price: asks.smallModel.price });
     const asked = await askModel({ model, config: asks, signal: attempt.signal, now, redact, billed }, question);
     tries = spent(asked.spend);
     if (asked.kind === 'aborted' && attempt.abortedBy() !== 'stop') {

@@ -170,7 +170,7 @@ export function summarizeBatch(deps: SummaryDeps): (attempt: Attempt, input: Sum
   return async (attempt, input) => {
     const config = await deps.config(input.config);
     refuseScripted(deps, config);
-    const small = smallModel(deps, attempt, config);
+    const small = smallModel(deps, attempt, config, input);
     const entries = entriesOf(await deps.transcripts.extend(attempt.session, input.head, input.append));
     const { shown } = inView(entries);
     const last = shown.findLastIndex((each) => each.kind === 'entry' && each.entry.kind === 'reply');

@@ -61,6 +61,17 @@ export function hookRunner(config: HookConfig, options: HookRunnerOptions): Hook
     },
     stop: async (context, reply) => stopVerdict(await all('stop', context, reply)),
     sessionEnd: async (context) => ({ failed: collectFailures(await all('sessionEnd', context, {})) }),
+    async alert(name, context, payload, told) {
+      const hooks = about(config, name, payload).map((hook, at) => ({ hook, place: `${at} ${hookName(hook)}` }));
+      const ran = hooks
+        .filter(({ place }) => !told.has(place))
+        .map(async ({ hook, place }) => {
+          const done = await one(name, hook, context, payload);
+          if (done.end.kind !== 'failed') told.add(place);
+          return done;
+        });
+      return { failed: collectFailures(await Promise.all(ran)) };
+    },
     close: () => observers.end(),
   };
 }

@@ -1,8 +1,9 @@
 // The hooks of a worker as the activities see them: by name, each with what it is told and what it may answer. Hooks that crash
 // or time out are listed in `failed`, reported, and change nothing.
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
-import type { StopHooksRan, Notice } from '../../workflows/contract/activities.ts';
+import type { AlertKind, StopHooksRan, Notice, WaitingCall } from '../../workflows/contract/activities.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
+import type { TerminalReason } from '../../workflows/contract/loop.ts';
 import type { RunConfig } from '../configuration.ts';
 import type { LiveWriter } from '../live/events.ts';
 
@@ -15,7 +16,8 @@ export type HookName =
   | 'preCompact'
   | 'postCompact'
   | 'stop'
-  | 'sessionEnd';
+  | 'sessionEnd'
+  | AlertKind;
 
 export type HookContext = {
   readonly session: SessionId;
@@ -65,6 +67,8 @@ export type PromptVerdict = {
   readonly failed: readonly HookFailure[];
 };
 
+export type ToldHooks = { has(hook: string): boolean; add(hook: string): void };
+
 /** Never throws for what a hook does. */
 export type HookRunner = {
   /** Whether any hook of this kind, and for this tool if one is named, is configured: without one nothing is called. */
@@ -100,6 +104,13 @@ export type HookRunner = {
   ): Promise<{ readonly failed: readonly HookFailure[] }>;
   stop(context: HookContext, reply: { readonly text: string; readonly active: boolean }): Promise<StopHooksRan>;
   sessionEnd(context: HookContext): Promise<{ readonly failed: readonly HookFailure[] }>;
+  /** `told`: says which hooks have been told already, and is told of each that now is: a later attempt does not tell them again. */
+  alert<Name extends AlertKind>(
+    name: Name,
+    context: HookContext,
+    payload: HookPayload<Name>,
+    told: ToldHooks,
+  ): Promise<{ readonly failed: readonly HookFailure[] }>;
   /** The worker has stopped: ends what still runs, which only hooks do that nobody waits for. */
   close(): Promise<void>;
 };
@@ -138,6 +149,19 @@ type Payloads = {
   /** `text`: of the last reply, whole where it was cut and continued. `active`: a stop hook has blocked in this run before. */
   readonly stop: { readonly text: string; readonly active: boolean };
   readonly sessionEnd: object;
+  /** Times in milliseconds since the epoch. By the time it is told a call may be decided. */
+  readonly waiting: { readonly title: string; readonly calls: readonly WaitingCall[] };
+  /** `costUsd`: null when a price is not known. */
+  readonly failed: {
+    readonly title: string;
+    readonly run: number;
+    readonly reason: TerminalReason;
+    readonly detail: string | null;
+    readonly status: number | null;
+    readonly turns: number;
+    readonly costUsd: number | null;
+    readonly durationMs: number;
+  };
 };
 
 export type HookPayload<Name extends HookName> = Payloads[Name];
@@ -162,6 +186,8 @@ export type HookAnswers = {
   readonly postCompact: object;
   readonly stop: { readonly block?: string | undefined; readonly prevent?: string | undefined };
   readonly sessionEnd: object;
+  readonly waiting: object;
+  readonly failed: object;
 };
 
 type Common = {

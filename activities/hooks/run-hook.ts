@@ -1,4 +1,5 @@
 // Runs one hook to its end: a function or a command, within its time, its answer checked. Never throws for what a hook does.
+import { existsSync } from 'node:fs';
 import { z } from 'zod';
 import { TimedOut, within } from '../async.ts';
 import type { CommandHook, FunctionHook, Hook, HookInput, HookName, HookAnswers } from './hooks.ts';
@@ -20,6 +21,8 @@ type HookRun<Name extends HookName> = {
 };
 
 const TIMEOUT_MS = 60_000;
+
+const ALERTS: readonly HookName[] = ['waiting', 'failed'];
 
 /** Kinds of hooks that a command may answer by status 2 alone. */
 const REFUSING: readonly HookName[] = ['preTool', 'promptSubmitted', 'stop'];
@@ -63,7 +66,9 @@ async function byCommand<Name extends HookName>(
   { input, hold, ...given }: HookRun<Name>,
   timeoutMs: number,
 ): Promise<HookEnd<Name>> {
-  const { hook, cwd } = input;
+  const { hook } = input;
+  // An alert may be told where the workspace is not: on another host, or when it is gone.
+  const cwd = ALERTS.includes(hook) && !existsSync(input.cwd ?? '') ? null : input.cwd;
   if (sandbox && hold === undefined) return failed('nothing here can hold it, and it must not run without its sandbox');
   const told = `${JSON.stringify(input)}\n`;
   const end = await runCommand({ ...given, command, cwd, input: told, timeoutMs, hold: sandbox ? hold : undefined });
@@ -113,6 +118,8 @@ const schemas: { readonly [Name in HookName]: z.ZodType<HookAnswers[Name]> } = {
   postCompact: z.strictObject({}),
   stop: z.strictObject({ block: reason.optional(), prevent: reason.optional() }),
   sessionEnd: z.strictObject({}),
+  waiting: z.strictObject({}),
+  failed: z.strictObject({}),
 };
 
 type Failed = { readonly kind: 'failed'; readonly detail: string };

@@ -8,6 +8,8 @@ import type { ModelRequest, ModelPort } from '../deps.ts';
 import { streamReply } from './stream.ts';
 import { callKey } from '../../workflows/contract/ids.ts';
 import { addSpend } from '../../workflows/contract/loop.ts';
+import { aboutStep } from '../live/observe.ts';
+import { watchModel } from './watch-model.ts';
 import { attemptSignal } from '../tools/call/runner.ts';
 import { spendOf } from './store-reply.ts';
 import type { ModelStep } from './step.ts';
@@ -95,7 +97,7 @@ export function replyPort({ deps, attempt, config, chosen, live, input, tries }:
   const { price } = chosen.model;
   const given = attemptSignal(attempt);
   return {
-    model: deps.model,
+    model: watchModel(deps.model, { observe: deps.observe, about: aboutStep(config, attempt, input), price }),
     signal: attempt.signal,
     stallMs: config.stallMs,
     graceMs: EARLY_GRACE_MS,

@@ -1,7 +1,7 @@
 // Opens a run: takes the snapshot it will work with to its end (L57), or says why it cannot start.
 import { codeOf, reasonOf, wellFormedText } from '../text.ts';
 import { realpath, stat } from 'node:fs/promises';
-import type { OpenRun, Place, RunOpened } from '../../workflows/contract/activities.ts';
+import type { AlertKind, OpenRun, Place, RunOpened } from '../../workflows/contract/activities.ts';
 import { nearName, optionsProblem } from '../../workflows/contract/options-problem.ts';
 import { parseRule } from '../../workflows/contract/permission-rules.ts';
 import type { PermissionRules, RunOptions } from '../../workflows/contract/session.ts';
@@ -26,6 +26,16 @@ const MAX_EMPTY_REPLIES = 3;
 const FREE = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
 
 export function openRun(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise<RunOpened> {
+  const open = openWith(deps);
+  return async (attempt, input) => ({ ...(await open(attempt, input)), alerts: alertsOf(deps) });
+}
+
+/** What someone wants to be told of. */
+function alertsOf({ hooks }: Deps): readonly AlertKind[] {
+  return (['waiting', 'failed'] as const).filter((kind) => hooks.has(kind));
+}
+
+function openWith(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise<RunOpened> {
   return async (attempt, input) => {
     const { step, options } = input;
     const { permissionMode } = deps.defaults;

@@ -10,6 +10,9 @@ import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';
 import { refuseToSpoil, workerConfig, workersOfNew } from './worker-config.ts';
 import { waitForAbort, openUnlessTold } from './with-server.ts';
+import { type MonitorFlags, openMonitor, watchFleet } from '../connect/monitor.ts';
+import type { Monitor } from '../../worker/monitor/serve-monitor.ts';
+import type { ChosenConfig } from '../connect/session-workers.ts';
 import { listenForSignals } from './signals.ts';
 
 export type Staying = { readonly opened: Opened; readonly worker: RunningWorker };
@@ -18,21 +21,38 @@ export type StayingWorker = {
   readonly role: 'worker' | 'dev';
   /** As given with --config. */
   readonly config: string | undefined;
+  readonly flags: MonitorFlags;
 };
 
 /** `ready` is called when the worker polls, and returns what is to be ended first. Status 0 when a signal ended it. */
 export async function withStayingWorker(
   cli: Cli,
-  { role, config: file }: StayingWorker,
+  { role, config: file, flags }: StayingWorker,
   ready: (staying: Staying) => Promise<() => Promise<void>>,
 ): Promise<number> {
   const chosen = await workerConfig(cli, file);
+  const monitor = await openMonitor(cli, flags);
+  try {
+    return await staying(cli, { role, chosen, monitor }, ready);
+  } finally {
+    await monitor?.close();
+  }
+}
+
+type Prepared = Pick<StayingWorker, 'role'> & { readonly chosen: ChosenConfig; readonly monitor: Monitor | null };
+
+async function staying(
+  cli: Cli,
+  { role, chosen, monitor }: Prepared,
+  ready: (staying: Staying) => Promise<() => Promise<void>>,
+): Promise<number> {
   const { config } = chosen;
   const signals = listenForSignals(process, (status) => process.exit(status));
   const { taskQueue: ownQueue } = await workersOfNew(cli, chosen, '');
   const log = workerLog(process.stderr, cli.env);
   const say = (line: string): void => log('info', line);
-  const own = { env: cli.env, log, config, taskQueue: TASK_QUEUE, ownQueue } as const;
+  const exporter = monitor?.exporter;
+  const own = { env: cli.env, log, config, taskQueue: TASK_QUEUE, ownQueue, exporter } as const;
   await prepareWorker(own);
   const queues = [TASK_QUEUE, ownQueue];
   const opened = await openUnlessTold(signals, openServer({ env: cli.env, role, worker: true, queues, say }));
@@ -42,6 +62,7 @@ export async function withStayingWorker(
     await refuseToSpoil(cli.env, opened.sessions);
     await sayWhoseWork({ sessions: opened.sessions, queues, say });
     const worker = await startOwnWorker(opened, own);
+    await watchFleet(monitor, worker.health, { sessions: opened.sessions, say });
     const end = await ready({ opened, worker });
     try {
       await Promise.race([waitForAbort(AbortSignal.any([signals.interrupt, signals.terminate])), worker.done]);

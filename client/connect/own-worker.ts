@@ -20,17 +20,19 @@ export type OwnWorker = {
   readonly ownQueue?: string;
   /** It stops this run, and begins nothing. */
   readonly stops?: Stops;
+  /** Where the metrics of Temporal's runtime are to be had. */
+  readonly exporter?: string | undefined;
 };
 
 /** Loads it while the server starts. A program that set up Temporal's runtime already keeps its own. */
-export async function prepareWorker({ log }: Pick<OwnWorker, 'log'>): Promise<void> {
+export async function prepareWorker({ log, exporter }: Pick<OwnWorker, 'log' | 'exporter'>): Promise<void> {
   const [{ installRuntime }, { IllegalStateError }] = await Promise.all([
     import('../../worker/install-runtime.ts'),
     import('@temporalio/common'),
     import('../../worker/start-worker.ts'),
   ]);
   try {
-    installRuntime(log);
+    installRuntime(log, exporter);
   } catch (error) {
     if (!(error instanceof IllegalStateError)) throw error;
   }
@@ -146,13 +148,19 @@ export async function startDecidingWorker(
   log: Log,
 ): Promise<Pick<RunningWorker, 'done' | 'stop'>> {
   await prepareWorker({ log });
-  const [{ NativeConnection, Worker }, { bundlePath }, { workerConverter }, { formatIdentity, processIdentity }] =
-    await Promise.all([
-      import('@temporalio/worker'),
-      import('../../worker/bundle.ts'),
-      import('../../worker/payloads/data-converter.ts'),
-      import('../../activities/process/identity.ts'),
-    ]);
+  const [
+    { NativeConnection, Worker },
+    { seenSinks },
+    { bundlePath },
+    { workerConverter },
+    { formatIdentity, processIdentity },
+  ] = await Promise.all([
+    import('@temporalio/worker'),
+    import('../../worker/monitor/watchers.ts'),
+    import('../../worker/bundle.ts'),
+    import('../../worker/payloads/data-converter.ts'),
+    import('../../activities/process/identity.ts'),
+  ]);
   const connection = await NativeConnection.connect(connectionOptions(target));
   const worker = await Worker.create({
     ...workflowTime,
@@ -161,6 +169,7 @@ export async function startDecidingWorker(
     taskQueue,
     identity: formatIdentity(processIdentity()),
     workflowBundle: { codePath: bundlePath() },
+    sinks: seenSinks(),
     dataConverter: workerConverter(target.keys, log),
     // No session sticks to it: the next worker need not wait for one that is gone.
     maxCachedWorkflows: 0,

@@ -29,7 +29,7 @@ test('a run keeps the tools that it was opened with by name (L57)', async () => 
 test('a tool that the worker does not have is refused with the one that was meant (L57)', async () => {
   const { result } = await opened({ tools: ['read', 'bsh'] });
   const detail = 'this worker has no tool "bsh": did you mean bash? (there are bash, read)';
-  expect(result).toEqual({ kind: 'refused', detail });
+  expect(result).toEqual({ kind: 'refused', detail, alerts: [] });
 });
 
 test.each([[{ tools: 'read' }], [{ tools: [7] }], [{ appendSystemPrompt: 7 }]])(

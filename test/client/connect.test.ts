@@ -16,7 +16,14 @@ function worker() {
     return done;
   });
   return {
-    running: { taskQueue: 'q', sandbox: '', scripted: false, done, stop } satisfies RunningWorker,
+    running: {
+      taskQueue: 'q',
+      sandbox: '',
+      scripted: false,
+      health: () => Promise.resolve([]),
+      done,
+      stop,
+    } satisfies RunningWorker,
     stop,
     die: end,
   };

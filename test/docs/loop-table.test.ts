@@ -1,7 +1,9 @@
 // docs/loop.md is made here from the titles of the tests: it cannot name a test that is not there. `npx vitest -u` rewrites it.
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { rules } from './rules.ts';
+import { operatorRules, rules } from './rules.ts';
+
+const all = [...rules, ...operatorRules];
 
 const root = new URL('../../', import.meta.url).pathname;
 
@@ -18,7 +20,7 @@ function findProofs(): ReadonlyMap<string, readonly Proof[]> {
   for (const file of files.sort().map((name) => `test/${name}`)) {
     const source = readFileSync(`${root}${file}`, 'utf8');
     for (const [, , title = ''] of source.matchAll(titles)) {
-      for (const [id] of title.matchAll(/(?<=[( ])L\d+(?=[ )])/g)) {
+      for (const [id] of title.matchAll(/(?<=[( ])[LO]\d+(?=[ )])/g)) {
         const known = found.get(id) ?? [];
         found.set(id, [...known, { file, title }]);
       }
@@ -30,13 +32,13 @@ function findProofs(): ReadonlyMap<string, readonly Proof[]> {
 const proofs = findProofs();
 
 function table(found: typeof proofs): string {
-  const sections = rules.map(({ id, rule, later }) => {
+  const sections = all.map(({ id, rule, later }) => {
     const tests = (found.get(id) ?? []).map(({ file, title }) => `- \`${file}\` ${title.replaceAll('|', '\\|')}`);
     return [`### ${id} ${rule}`, later ?? '', ...new Set(tests)].filter((line) => line !== '').join('\n');
   });
   const head = [
     '# The loop: rule → tests',
-    'Each rule of the loop, and the tests whose titles name it. Made by `test/docs/loop-table.test.ts`; rewrite it with `npx vitest run --project fast test/docs -u`.',
+    'Each rule of the loop, and after them those of its operation, with the tests whose titles name it. Made by `test/docs/loop-table.test.ts`; rewrite it with `npx vitest run --project fast test/docs -u`.',
   ];
   return `${[...head, ...sections].join('\n\n')}\n`;
 }
@@ -46,7 +48,7 @@ describe('docs/loop.md', () => {
     await expect(table(proofs)).toMatchFileSnapshot('../../docs/loop.md');
   });
 
-  test.each(rules.map(({ id }) => id))('%s has a test', (id) => {
+  test.each(all.map(({ id }) => id))('%s has a test', (id) => {
     expect(proofs.get(id) ?? []).not.toEqual([]);
   });
 });

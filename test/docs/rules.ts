@@ -93,3 +93,16 @@ export const rules: readonly Rule[] = [
   { id: 'L60', rule: 'Watchers see request starts, retries, hooks and compactions' },
   { id: 'L61', rule: 'A message is durable before it is acknowledged, then taken, then completed' },
 ];
+
+/** Rules of what an operator sees. */
+export const operatorRules: readonly Rule[] = [
+  {
+    id: 'O14',
+    rule: 'Metrics for Prometheus: what a process did, and what sessions there are, in bounded sets of labels',
+  },
+  {
+    id: 'O17',
+    rule: 'Health and readiness, alerts with what to do, and hooks that tell someone',
+    later: 'Not there yet: a dashboard.',
+  },
+];

@@ -149,6 +149,7 @@ export async function benchDeps({
     hooks: hookRunner(hooks, { env: {} }),
     attachments: { prefetch: () => undefined, collect: () => Promise.resolve([]) },
     afterStop: [],
+    observe: () => {},
     log: (_, message, fields) => void warnings.push(logText(message, fields)),
     redact: (text) => text,
   };

@@ -59,6 +59,8 @@ const hooksSchema = z.strictObject({
   postCompact: hooks,
   stop: hooks,
   sessionEnd: shortHooks,
+  waiting: shortHooks,
+  failed: shortHooks,
 } satisfies Readonly<Record<HookName, unknown>>);
 
 // The configuration of a worker, and the one check of it. Strict: a key that is not known is a mistake, named by its path.

@@ -18,6 +18,8 @@ import { drainTimes, recordSlots, registerActivities, timesOf } from '../create-
 import { type DataFolder, dataFolder, type Env } from '../embedded/data-folder.ts';
 import { isKeyless, modelAccess } from '../model-access.ts';
 import { noteNamespace } from '../config/store-users.ts';
+import { observeByMetrics } from '../monitor/metrics.ts';
+import { observeAll, seenSinks } from '../monitor/watchers.ts';
 import { startReaper } from '../reaper.ts';
 import { SetupProblem } from '../setup-problem.ts';
 import { workflowTime } from '../workflow-time.ts';
@@ -79,7 +81,8 @@ export class PerdurePlugin implements WorkerPlugin {
     const defaults = configDefaults(this.#config);
     const { storePlace, liveDir, liveUrl, root: dataDir } = folder;
     const place = { storePlace, liveDir, liveUrl, dataDir };
-    const deps = await createDeps({ ...this.#config, ...place, env: { ...env }, access, log, defaults });
+    const observe = observeAll([observeByMetrics(Runtime.instance().metricMeter)], log);
+    const deps = await createDeps({ ...this.#config, ...place, env: { ...env }, access, log, defaults, observe });
     const activities = registerActivities(createActivities(deps));
     const close = async (): Promise<void> => {
       await deps.hooks.close();
@@ -95,6 +98,7 @@ export class PerdurePlugin implements WorkerPlugin {
       identity: formatIdentity(processIdentity()),
       ...options,
       activities: { ...options.activities, ...activities },
+      sinks: { ...options.sinks, ...seenSinks(observe) },
     };
   }
 

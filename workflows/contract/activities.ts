@@ -1,10 +1,12 @@
 // The activity port: what the workflow asks of the world. activities/ implements it; content never crosses, only hashes and facts.
+import type { AlertKind, TellAlert } from './alerts.ts';
 import type { Append, AppendingStep, CallModel, ModelResult, OutcomeFacts, ToolContextState } from './model-call.ts';
 import type { DelegatedEnd, Delegation } from './delegation.ts';
 import type { Hash } from './ids.ts';
 import type { Left, RunSnapshot, Spend } from './loop.ts';
 import type { RunOptions, RunReport, RunSummary, SessionHost } from './session.ts';
 
+export type * from './alerts.ts';
 export type * from './model-call.ts';
 
 /** Every activity is safe to attempt twice. */
@@ -19,6 +21,7 @@ export type Activities = {
   runStopHooks(input: RunStopHooks): Promise<StopHooksRan>;
   summarizeBatch(input: SummarizeBatch): Promise<BatchSummary>;
   afterStop(input: AfterStop): Promise<void>;
+  tellAlert(input: TellAlert): Promise<void>;
   readResult(input: ReadResult): Promise<RunResultFacts>;
   storeText(input: StoreText): Promise<StoredText>;
 };
@@ -75,10 +78,14 @@ export type OpenRun = {
  */
 export type Place = { readonly path: string; readonly file: string };
 
-/** `refused`: the run cannot start as asked; the sentence says why and what to do. */
-export type RunOpened =
+/**
+ * `refused`: the run cannot start as asked; the sentence says why and what to do. `alerts`: those that the worker has hooks for; absent in
+ * what an earlier release opened.
+ */
+export type RunOpened = { readonly alerts?: readonly AlertKind[] } & (
   | ({ readonly kind: 'opened'; readonly place?: Place; readonly host?: SessionHost } & RunSnapshot)
-  | { readonly kind: 'refused'; readonly detail: string };
+  | { readonly kind: 'refused'; readonly detail: string }
+);
 
 /** Finds the outcome of a `call` that was cancelled when its worker could not tell it (L47). `step` is this look's own. */
 export type FindReply = { readonly call: CallModel; readonly step: number };

@@ -35,10 +35,17 @@ export class Approvals {
     return this.decisions.size === 0;
   }
 
-  ask(approval: PendingApproval): void {
-    if (this.decisions.has(approval.call)) return;
+  /** Whether it begins to wait with this, and did not wait before a handover. */
+  ask(approval: PendingApproval): boolean {
+    if (this.decisions.has(approval.call)) return false;
+    const begins = !this.waiting.has(approval.call);
     this.waiting.set(approval.call, approval);
     this.changed();
+    return begins;
+  }
+
+  isWaiting(call: string): boolean {
+    return this.waiting.has(call);
   }
 
   isDecided(call: string): boolean {

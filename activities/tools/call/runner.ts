@@ -8,6 +8,7 @@ import type { HookRunner } from '../../hooks/hooks.ts';
 import { thisHost, type Host } from '../../process/host.ts';
 import { toolEnd } from '../../live/tell.ts';
 import type { RunConfig } from '../../configuration.ts';
+import type { Observe, ToolCallSeen } from '../../live/observe.ts';
 import type { Store } from '../../transcript/store/store.ts';
 import { deeperThan, MAX_DEPTH } from '../../json.ts';
 import { executeCall, executeEarly, type Done } from './execute.ts';
@@ -17,15 +18,29 @@ import type { ToolRegistry } from '../registry.ts';
 import type { Asked, CallRequest, EarlyRun, HandedOver, Void, Workbench } from './workbench.ts';
 import type { AbortCause } from '../tool.ts';
 
+type RunnerOptions = { readonly ofHost?: Store; readonly host?: Host; readonly observe?: Observe };
+
 export function callRunner(
   store: Store,
   registry: ToolRegistry,
   hooks: HookRunner,
-  { ofHost = store, host = thisHost() }: { readonly ofHost?: Store; readonly host?: Host } = {},
+  { ofHost = store, host = thisHost(), observe = () => {} }: RunnerOptions = {},
 ): CallRunner {
   const bench = (config: RunConfig, context: ToolContextState | undefined): Workbench => {
     const { session, queryId, depth } = config;
     return { ...settings(config, context), registry, hooks, store, ofHost, session, host, queryId, depth };
+  };
+  const seer = (
+    config: RunConfig,
+    { name, id: callId }: CallBlock,
+    { iteration }: CallPort,
+    attempt?: Attempt,
+  ): Seer => {
+    const { session, chain, run, queryId, depth } = config;
+    const number = attempt ? { attempt: attempt.number } : {};
+    const about = { session, chain, run, queryId, depth, iteration, ...number };
+    const tool = registry.get(name) ? name : 'unknown';
+    return (ended) => observe({ kind: 'tool_call', about, tool, callId, ...ended });
   };
   return {
     get definitions() {
@@ -44,7 +59,8 @@ export function callRunner(
     },
     observable: ({ name, input }) => copyForObservers(registry.get(name), input),
     async early(config, call, id, port, context) {
-      const done = await watched(call, port, true, (watching) =>
+      const seen = seer(config, call, port);
+      const done = await watched(call, { ...port, seen }, true, (watching) =>
         executeEarly(bench(config, context), request(call), { ...watching, id, signal: port.signal }),
       );
       return done.kind === 'done' ? { outcome: done.outcome, facts: done.facts } : null;
@@ -54,7 +70,8 @@ export function callRunner(
       const mayHaveBegun = given.mayHaveBegun === true || attempt.number > 1;
       const signal = attemptSignal(attempt);
       const own = { key, safe, fresh, fence: attempt.fence, mayHaveBegun, signal, ...(decision && { decision }) };
-      const done = await watched(call, port, false, (watching) =>
+      const seen = seer(config, call, port, attempt);
+      const done = await watched(call, { ...port, seen }, false, (watching) =>
         executeCall(bench(config, context), request(call), { ...watching, ...own, ...(delegated && { delegated }) }),
       );
       if (done.kind === 'ask') return { ask: done.ask };
@@ -89,16 +106,19 @@ function signature({ name, input }: CallBlock): string {
     .slice(0, 12);
 }
 
+type Seer = (ended: Pick<ToolCallSeen, 'at' | 'ms' | 'outcome'>) => void;
+
 type Watching = Pick<EarlyRun, 'iteration' | 'begins' | 'progress' | 'say'>;
 
 /** Shows a call to watchers once something of it begins: one that waits for a decision has not. */
 async function watched<Ended extends Done | Void | Asked | HandedOver>(
   { index, name }: CallBlock,
-  { iteration, say }: CallPort,
+  { iteration, say, seen }: CallPort & { readonly seen: Seer },
   early: boolean,
   run: (watching: Watching) => Promise<Ended>,
 ): Promise<Ended> {
   let begun = false;
+  const began = { at: Date.now(), tick: performance.now() };
   const begins = (): void => {
     if (!begun) say({ type: 'tool_start', iteration, index, name, early });
     begun = true;
@@ -106,6 +126,9 @@ async function watched<Ended extends Done | Void | Asked | HandedOver>(
   const progress = (text: string): void => say({ type: 'tool_progress', iteration, index, text });
   const done = await run({ iteration, begins, progress, say });
   if (done.kind !== 'done') return done;
+  // One that was found recorded, or refused, began nothing; what ran before a person was asked about it did.
+  const { outcome } = done.outcome.log;
+  if (begun || outcome === 'not_run') seen({ at: began.at, ms: performance.now() - began.tick, outcome });
   begins();
   say(toolEnd(iteration, done.outcome));
   return done;

@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { isKeyless, SCRIPTED_NOTICE } from '../../../worker/keyless.ts';
 import type { Cli } from '../cli.ts';
+import { METRICS_OPTION, type MonitorFlags } from '../../connect/monitor.ts';
 import { CONFIG_OPTION, type ConfigFlags } from '../worker-config.ts';
 
 export function devCommand(program: Command, cli: Cli): void {
@@ -9,14 +10,15 @@ export function devCommand(program: Command, cli: Cli): void {
     .command('dev')
     .description('start a server, a worker and the ops page; runs until stopped')
     .option(...CONFIG_OPTION)
-    .action(async ({ config }: ConfigFlags) => {
+    .option(...METRICS_OPTION)
+    .action(async ({ config, ...flags }: ConfigFlags & MonitorFlags) => {
       const { withStayingWorker } = await import('../with-staying-worker.ts');
       const [{ servePage }, { pagePorts }, { keptAddress }] = await Promise.all([
         import('../../page/serve-page.ts'),
         import('../../page/ports.ts'),
         import('../../page/page-address.ts'),
       ]);
-      const status = await withStayingWorker(cli, { role: 'dev', config }, async ({ worker, opened }) => {
+      const status = await withStayingWorker(cli, { role: 'dev', config, flags }, async ({ worker, opened }) => {
         const { target, folder } = opened;
         const page = await servePage(pagePorts(opened, cli.env), keptAddress(folder.root));
         const rows = [

@@ -1,6 +1,8 @@
 // perdure page: the ops page alone, where workers run elsewhere or not at all.
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
+import type { Monitor } from '../../../worker/monitor/serve-monitor.ts';
+import { METRICS_OPTION, type MonitorFlags, openMonitor, watchFleet } from '../../connect/monitor.ts';
 import { STATUS } from '../errors.ts';
 import { listenForSignals } from '../signals.ts';
 import { waitForAbort, openUnlessTold } from '../with-server.ts';
@@ -9,27 +11,42 @@ export function pageCommand(program: Command, cli: Cli): void {
   program
     .command('page')
     .description('serve the ops page, without a worker; runs until stopped')
-    .action(async () => {
-      cli.exit(await page(cli));
+    .option(...METRICS_OPTION)
+    .action(async (flags: MonitorFlags) => {
+      const monitor = await openMonitor(cli, flags);
+      try {
+        cli.exit(await page(cli, monitor));
+      } finally {
+        await monitor?.close();
+      }
     });
 }
 
-async function page(cli: Cli): Promise<number> {
+async function page(cli: Cli, monitor: Monitor | null): Promise<number> {
   const signals = listenForSignals(process, (status) => process.exit(status));
-  const [{ openServer }, { supervision }, { superviseServer }, { servePage }, { pagePorts }, { keptAddress }] =
-    await Promise.all([
-      import('../../connect/open-server.ts'),
-      import('../../connect/workplace.ts'),
-      import('../../../worker/embedded/supervise-server.ts'),
-      import('../../page/serve-page.ts'),
-      import('../../page/ports.ts'),
-      import('../../page/page-address.ts'),
-    ]);
+  const [
+    { openServer },
+    { supervision },
+    { superviseServer },
+    { servePage },
+    { pagePorts },
+    { keptAddress },
+    { serverHealth },
+  ] = await Promise.all([
+    import('../../connect/open-server.ts'),
+    import('../../connect/workplace.ts'),
+    import('../../../worker/embedded/supervise-server.ts'),
+    import('../../page/serve-page.ts'),
+    import('../../page/ports.ts'),
+    import('../../page/page-address.ts'),
+    import('../../../worker/monitor/health.ts'),
+  ]);
   const opened = await openUnlessTold(signals, openServer({ env: cli.env, role: 'command', say: cli.say }));
   if (opened === null) return STATUS.ok;
   const endSupervision = opened.embedded && superviseServer(opened.embedded, supervision(cli.say));
   try {
     const served = await servePage(pagePorts(opened, cli.env), keptAddress(opened.folder.root));
+    await watchFleet(monitor, () => serverHealth(opened.temporal.client), { sessions: opened.sessions, say: cli.say });
     cli.print(`page ${served.url}\n`);
     await waitForAbort(AbortSignal.any([signals.interrupt, signals.terminate]));
     await served.close();

@@ -58,6 +58,7 @@ export async function compactionBench({
     scripted: false,
     hooks: { ...noHooks, ...hooks },
     now: () => 0,
+    observe: () => {},
     random: () => 0,
   };
   const config = await store.put(Buffer.from(JSON.stringify(runConfig([window, nextWindow], smallWindow))));

@@ -1,0 +1,70 @@
+// Watches requests to the model from outside, beside whoever reads their streams: how long each took, how it ended, what it was billed.
+import type { Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
+import type { Price } from '../../workflows/contract/loop.ts';
+import type { ModelPort } from '../deps.ts';
+import type { Observe, ObservedAbout } from '../live/observe.ts';
+import { StalledStream } from './classify.ts';
+import { spendOf } from './store-reply.ts';
+
+type Asking = { readonly observe: Observe; readonly about: ObservedAbout; readonly price: Price | null };
+
+/** The same model; of each call it tells how it went. */
+export function watchModel(model: ModelPort, { observe, about, price }: Asking): ModelPort {
+  return async (body, signal) => {
+    const at = Date.now();
+    const began = performance.now();
+    const passed = (): number => performance.now() - began;
+    let usage: Message['usage'] | undefined;
+    let ended = false;
+    let firstMs: number | null = null;
+    const end = (error: string | null): void => {
+      const spend = spendOf(usage, price);
+      observe({ kind: 'model_call', about, model: body.model, at, ms: passed(), firstMs, error, spend });
+    };
+    const watched = async function* (stream: AsyncIterable<RawMessageStreamEvent>) {
+      let error: string | null = null;
+      try {
+        for await (const event of stream) {
+          firstMs ??= passed();
+          usage = usageAfter(event, usage);
+          ended ||= (event as AnyEvent)?.type === 'message_stop';
+          yield event;
+        }
+      } catch (thrown) {
+        error = errorOf(thrown, signal);
+        throw thrown;
+      } finally {
+        end(error ?? (ended ? null : errorOf(null, signal)));
+      }
+    };
+    try {
+      return watched(await model(body, signal));
+    } catch (thrown) {
+      end(errorOf(thrown, signal));
+      throw thrown;
+    }
+  };
+}
+
+/** Counts of the stream's end replace those of its start, where they are given. */
+function usageAfter(event: AnyEvent, before: Message['usage'] | undefined): Message['usage'] | undefined {
+  if (event?.type === 'message_start') return event.message?.usage;
+  if (event?.type !== 'message_delta' || !before) return before;
+  const given = Object.entries(event.usage ?? {}).filter(([, count]) => count !== null);
+  return { ...before, ...Object.fromEntries(given) };
+}
+
+/** A proxy may send any JSON; whoever reads the stream judges it. */
+type AnyEvent = {
+  readonly type?: unknown;
+  readonly message?: { readonly usage?: Message['usage'] };
+  readonly usage?: object | null;
+} | null;
+
+/** A word of a small set: it becomes a label. */
+function errorOf(thrown: unknown, { aborted, reason }: AbortSignal): string {
+  const status: unknown = (thrown as { readonly status?: unknown } | null)?.status;
+  if (typeof status === 'number' && status >= 100 && status < 600) return String(status);
+  if (aborted) return reason instanceof StalledStream ? 'stalled' : 'aborted';
+  return 'connection';
+}

@@ -1,0 +1,88 @@
+// Tells the hooks `waiting` and `failed` of a worker (O14): that a person is waited for, that a run has ended badly. Each hook is told
+// at least once, and again only when its worker died, or the session was handed over, before that was recorded.
+import { ApplicationFailure, ApplicationFailureCategory } from '@temporalio/common';
+import type { Alert, TellAlert } from '../../workflows/contract/activities.ts';
+import { queryIdOf } from '../../workflows/contract/ids.ts';
+import { type Attempt, forAnotherWorker, describeGivenUp, isGivenUp } from '../attempt.ts';
+import type { Deps } from '../deps.ts';
+import type { HookContext, HookFailure } from '../hooks/hooks.ts';
+import { aboutRun } from '../log.ts';
+
+/** At once in one worker: when a pager hangs, what ends runs must find a slot. */
+const MOST_AT_ONCE = 20;
+
+/** Throws for another attempt while a hook fails. */
+export function tellAlert(deps: Deps): (attempt: Attempt, input: TellAlert) => Promise<void> {
+  let telling = 0;
+  return async (attempt, input) => {
+    const { alert } = input;
+    const context = await contextOf(deps, attempt, input);
+    if (!deps.hooks.has(alert.kind)) return;
+    if (telling >= MOST_AT_ONCE) throw forAnotherWorker('Busy', `this worker tells ${telling} alerts already`, true);
+    telling += 1;
+    try {
+      const { failed } = await tell(deps, attempt, context, input);
+      if (isGivenUp(attempt)) throw describeGivenUp(attempt, 'the alert');
+      const { session } = attempt;
+      const { queryId, depth, iteration } = context;
+      const { chain } = input;
+      const about = { session, chain, run: alert.run, queryId, depth, iteration };
+      deps.observe({ kind: 'alert', about, alert: alert.kind, failed: failed.length > 0 });
+      report(deps, attempt, context, alert, failed);
+    } finally {
+      telling -= 1;
+    }
+  };
+}
+
+async function contextOf(
+  deps: Deps,
+  { session, signal }: Attempt,
+  { alert: { run, iteration }, chain, config }: TellAlert,
+): Promise<HookContext> {
+  const { depth, cwd } = config === null ? { depth: 0, cwd: null } : await deps.config(config);
+  return { session, queryId: queryIdOf(chain, run), depth, iteration, cwd, signal };
+}
+
+function tell(
+  { hooks }: Deps,
+  attempt: Attempt,
+  context: HookContext,
+  { alert, title }: TellAlert,
+): Promise<{ readonly failed: readonly HookFailure[] }> {
+  const before: unknown = attempt.remembered;
+  const names = new Set<unknown>(Array.isArray(before) ? before : []);
+  const told = {
+    has: (hook: string) => names.has(hook),
+    add: (hook: string) => {
+      names.add(hook);
+      attempt.remember([...names], 'now');
+    },
+  };
+  if (alert.kind === 'waiting') return hooks.alert('waiting', context, { title, calls: alert.calls }, told);
+  const { run, terminal, turns, spend, durationMs } = alert;
+  const { reason } = terminal;
+  const detail = 'detail' in terminal ? terminal.detail : null;
+  const status = ('status' in terminal ? terminal.status : null) ?? null;
+  return hooks.alert(
+    'failed',
+    context,
+    { title, run, reason, detail, status, turns, costUsd: spend.usd, durationMs },
+    told,
+  );
+}
+
+function report(
+  { log }: Deps,
+  { number }: Attempt,
+  context: HookContext,
+  { kind, run }: Alert,
+  failed: readonly HookFailure[],
+): void {
+  const about = { ...aboutRun({ ...context, run }), attempt: number };
+  for (const { hook, detail } of failed) log('warn', `hook ${hook} of the alert "${kind}" failed: ${detail}`, about);
+  const [first] = failed;
+  if (!first) return;
+  const category = ApplicationFailureCategory.BENIGN;
+  throw ApplicationFailure.create({ type: 'AlertFailed', message: `hook ${first.hook}: ${first.detail}`, category });
+}

@@ -1,0 +1,69 @@
+// The sessions of a server as gauges for Prometheus (O14): computed when they are asked for, from visibility, and the same whichever
+// process answers. Take the largest over all processes, not their sum.
+import { awaitInTime } from '../../activities/async.ts';
+import type { PerdureClient } from '../perdure-client.ts';
+import { reasonOf } from '../../activities/text.ts';
+
+/** A scrape is told what was found within these milliseconds; a server that answers later is waited for by the next. */
+const HOLDS_MS = 10_000;
+const WAIT_MS = 4_000;
+
+export type FleetMetrics = () => Promise<string>;
+
+type Sessions = Pick<PerdureClient, 'counts' | 'list'>;
+
+/** `say` is told why the server could not be asked, once until it answers again. */
+export function fleetMetrics(sessions: Sessions, say: (line: string) => void, now = Date.now): FleetMetrics {
+  let last: { readonly at: number; readonly text: Promise<string> } | null = null;
+  let failing = false;
+  const counted = async (): Promise<string> => {
+    try {
+      const text = await gauges(sessions, now);
+      failing = false;
+      return text;
+    } catch (error) {
+      if (!failing)
+        say(`metrics: the sessions cannot be counted (${reasonOf(error)}): perdure_fleet_up is 0 until they can`);
+      failing = true;
+      return down;
+    }
+  };
+  return () => {
+    const at = now();
+    if (!last || at - last.at > HOLDS_MS) last = { at, text: counted() };
+    return awaitInTime(last.text, down, WAIT_MS);
+  };
+}
+
+const up = gauge('perdure_fleet_up', 'Whether the sessions could be counted: 1, else 0.');
+const down = `${up}perdure_fleet_up 0\n`;
+
+async function gauges(sessions: Sessions, now: () => number): Promise<string> {
+  const { note: _note, ...counts } = await sessions.counts();
+  const phases = Object.entries(counts).map(([phase, count]) => `perdure_sessions{phase="${phase}"} ${count}\n`);
+  const oldest = counts.waiting_approval > 0 ? await oldestWait(sessions) : null;
+  const age = oldest === null ? 0 : Math.max(0, now() - oldest) / 1_000;
+  return [
+    `${up}perdure_fleet_up 1\n`,
+    gauge('perdure_sessions', 'Sessions of the server, by phase.'),
+    ...phases,
+    gauge(
+      'perdure_oldest_approval_seconds',
+      'How long the call that waits longest for a person has waited; 0: none does.',
+    ),
+    `perdure_oldest_approval_seconds ${age}\n`,
+  ].join('');
+}
+
+async function oldestWait(sessions: Sessions): Promise<number | null> {
+  let oldest: number | null = null;
+  for await (const { facts } of sessions.list({ filter: 'phase:waiting', open: true })) {
+    const since = facts?.waitingSince;
+    if (since !== undefined) oldest = Math.min(oldest ?? since, since);
+  }
+  return oldest;
+}
+
+function gauge(name: string, help: string): string {
+  return `# HELP ${name} ${help}\n# TYPE ${name} gauge\n`;
+}

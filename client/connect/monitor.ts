@@ -1,0 +1,37 @@
+// --metrics of the commands that stay: /metrics, /healthz and /readyz on an address, before anything else is started.
+import type { Monitor } from '../../worker/monitor/serve-monitor.ts';
+import type { PerdureClient } from '../perdure-client.ts';
+import type { Env } from '../../worker/embedded/data-folder.ts';
+
+export type MonitorFlags = { readonly metrics?: string };
+
+export const METRICS_OPTION = [
+  '--metrics <address>',
+  'answer /metrics, /healthz and /readyz there: a port, or host:port (default: $PERDURE_METRICS, or nowhere)',
+] as const;
+
+type Saying = { readonly env: Env; readonly say: (line: string) => void };
+
+/** Null: nobody asked. Throws ConfigProblem and SetupProblem. */
+export async function openMonitor({ env, say }: Saying, { metrics }: MonitorFlags): Promise<Monitor | null> {
+  const address = metrics ?? env['PERDURE_METRICS'];
+  if (address === undefined || address === '') return null;
+  const { serveMonitor } = await import('../../worker/monitor/serve-monitor.ts');
+  const monitor = await serveMonitor(address, metrics === undefined ? 'PERDURE_METRICS' : '--metrics');
+  say(`metrics ${monitor.url}/metrics, health ${monitor.url}/healthz and /readyz`);
+  return monitor;
+}
+
+/** Beside what the process has done, /metrics says what sessions there are. */
+export async function watchFleet(
+  monitor: Monitor | null,
+  health: () => Promise<readonly string[]>,
+  {
+    sessions,
+    say,
+  }: { readonly sessions: Pick<PerdureClient, 'counts' | 'list'>; readonly say: (line: string) => void },
+): Promise<void> {
+  if (!monitor) return;
+  const { fleetMetrics } = await import('./fleet-metrics.ts');
+  monitor.watch(health, fleetMetrics(sessions, say));
+}

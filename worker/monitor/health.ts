@@ -1,0 +1,35 @@
+// Whether a worker can do its work: its server answers, its store answers, and it is not on its way out (O17).
+import type { Client } from '@temporalio/client';
+import type { Store } from '../../activities/transcript/store/store.ts';
+import { within } from '../../activities/async.ts';
+import { reasonOf } from '../../activities/text.ts';
+import type { Hash } from '../../workflows/contract/ids.ts';
+
+const WAIT_MS = 3_000;
+
+/** Nothing is stored under it: that it is not there is an answer. */
+const NOTHING = '0'.repeat(64) as Hash;
+
+type Checked = { readonly client: Client; readonly store: Store };
+
+/** `leaving`: why it takes no more work; null while it does. */
+export async function healthOf({ client, store }: Checked, leaving: () => string | null): Promise<readonly string[]> {
+  const gone = leaving();
+  if (gone !== null) return [gone];
+  const answers = [serverHealth(client), problemOf('the store does not answer', () => store.has(NOTHING))];
+  return (await Promise.all(answers)).flat();
+}
+
+/** Of a process without a worker. */
+export function serverHealth(client: Client): Promise<readonly string[]> {
+  return problemOf('the Temporal server does not answer', () => client.workflowService.getSystemInfo({}));
+}
+
+async function problemOf(what: string, ask: () => Promise<unknown>): Promise<readonly string[]> {
+  try {
+    await within(WAIT_MS, new AbortController().signal, ask);
+    return [];
+  } catch (error) {
+    return [`${what}: ${reasonOf(error)}`];
+  }
+}

@@ -1,0 +1,29 @@
+// A store of which each operation is told: how long it took, and whether it failed.
+import type { Observe } from '../../activities/live/observe.ts';
+import type { Store } from '../../activities/transcript/store/store.ts';
+
+export function watchStore(store: Store, observe: Observe): Store {
+  const timed = async <Value>(operation: keyof Store, run: () => Promise<Value>): Promise<Value> => {
+    const at = Date.now();
+    const began = performance.now();
+    const seen = (failed: boolean): void => {
+      observe({ kind: 'store', operation, at, ms: performance.now() - began, failed });
+    };
+    try {
+      const value = await run();
+      seen(false);
+      return value;
+    } catch (error) {
+      seen(true);
+      throw error;
+    }
+  };
+  return {
+    put: (bytes) => timed('put', () => store.put(bytes)),
+    get: (hash) => timed('get', () => store.get(hash)),
+    has: (hash) => timed('has', () => store.has(hash)),
+    create: (key, bytes) => timed('create', () => store.create(key, bytes)),
+    read: (key) => timed('read', () => store.read(key)),
+    writeStep: (step) => timed('writeStep', () => store.writeStep(step)),
+  };
+}

@@ -1,0 +1,25 @@
+// Tells the worker what the session has come to. A replay tells nothing, and no sink has to be there for it.
+import { proxySinks, workflowInfo, type Sinks } from '@temporalio/workflow';
+import { SEEN_SINK, type Seen, type SeenAbout, type WaitEnd } from '../contract/seen.ts';
+import type { PendingApproval } from '../contract/session.ts';
+
+type SeenSinks = Sinks & { readonly [SEEN_SINK]: { see(seen: Seen): void } };
+
+const sinks = proxySinks<SeenSinks>();
+
+export function see(seen: Seen): void {
+  if (!workflowInfo().unsafe.isReplaying) sinks[SEEN_SINK].see(seen);
+}
+
+type Place = { readonly facts: { readonly now: { readonly chain: string; readonly runs: number } } };
+
+export function seenIn({ facts }: Place, iteration: number): SeenAbout {
+  const { chain, runs: run } = facts.now;
+  return { chain, run, iteration };
+}
+
+export function seeWait(place: Place, iteration: number, approval: PendingApproval, how: WaitEnd): void {
+  const to = Date.now();
+  const { call, tool, askedAt: from = to } = approval;
+  see({ ...seenIn(place, iteration), kind: 'waited', from, to, call, tool, how });
+}
