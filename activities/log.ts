@@ -1,6 +1,6 @@
 // The port of a worker's log. Who writes the lines, and in which form, is the worker's affair.
 
-export type LogLevel = 'info' | 'warn' | 'error';
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 /** The subject of a line, as far as it is known. */
 export type LogFields = {
@@ -9,7 +9,12 @@ export type LogFields = {
   readonly depth?: number;
   readonly run?: number;
   readonly iteration?: number;
+  readonly step?: number;
   readonly attempt?: number;
+  /** Of the model's tool_use. */
+  readonly call?: string;
+  /** The trace of the run, where runs are traced. */
+  readonly trace?: string;
   readonly activity?: string;
   readonly stack?: string;
 };

@@ -48,6 +48,8 @@ export type DepsSettings = {
   readonly log: Log;
   /** Absent: nobody watches. */
   readonly observe?: Observe | undefined;
+  /** Variables that tell commands of a run which it is. */
+  readonly runEnv?: ((queryId: string) => Readonly<Record<string, string>>) | undefined;
 };
 
 export async function createDeps(
@@ -60,7 +62,7 @@ export async function createDeps(
   const store = watchStore(opened.store, observe);
   const ofHost = opened.ofHost === opened.store ? store : opened.ofHost;
   const sandbox = await probeSandbox({ places: findPlaces(env) });
-  const registry = await registryOf(builtinTools({ sandbox, dataDir }), tools, log);
+  const registry = await registryOf(builtinTools({ sandbox, dataDir, runEnv: settings.runEnv }), tools, log);
   const hooks = hookRunner(settings.hooks ?? {}, {
     env,
     hold: { spares: sandbox.kind !== 'group', wrap: (argv, cwd) => sandbox.wrap(argv, { cwd, dataDir }) },

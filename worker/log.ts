@@ -1,8 +1,12 @@
 // The one log of a worker that stays: JSON lines, on a terminal text for people. Secrets are taken out, and control characters escaped,
 // of the whole line.
+import { openSync, writeSync } from 'node:fs';
 import { pino } from 'pino';
 import { type Log, type LogFields, type LogLevel, logText } from '../activities/log.ts';
 import { escapeUnseen, showUnseen } from '../activities/text.ts';
+import { formatIdentity, processIdentity } from '../activities/process/identity.ts';
+import { reasonOf } from '../activities/text.ts';
+import { SetupProblem } from './setup-problem.ts';
 import { redactor } from './redact.ts';
 
 type Stream = { readonly isTTY?: boolean | undefined; write(text: string): unknown };
@@ -10,28 +14,72 @@ type Line = LogFields & {
   readonly level: LogLevel;
   readonly time: string;
   readonly pid: number;
+  /** As in Temporal's history. */
+  readonly worker: string;
   readonly message: string;
 };
 
+/** `format`: absent: text on a terminal, else JSON. Lines below `level` are left out; absent: `info`. */
+export type LogOptions = { readonly level?: LogLevel; readonly format?: LogFormat };
+
+export type LogFormat = 'json' | 'text';
+
 /** `env`: whose secrets are not to be shown. */
-export function workerLog(stream: Stream, env: Readonly<Record<string, string | undefined>>): Log {
+export function workerLog(
+  stream: Stream,
+  env: Readonly<Record<string, string | undefined>>,
+  options: LogOptions = {},
+): Log {
   const redact = redactor(env);
+  const { level: least = 'info', format = stream.isTTY === true ? 'text' : 'json' } = options;
   const write = (line: string): void => {
-    const text = stream.isTTY === true ? readable(JSON.parse(line) as Line) : escapeUnseen(line.trimEnd());
+    const text = format === 'text' ? readable(JSON.parse(line) as Line) : escapeUnseen(line.trimEnd());
     stream.write(`${redact(text)}\n`);
   };
-  const options = {
-    base: { pid: process.pid },
+  const given = {
+    level: least,
+    base: { pid: process.pid, worker: formatIdentity(processIdentity()) },
     messageKey: 'message',
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (level: string) => ({ level }) },
   };
-  const logger = pino(options, { write });
+  const logger = pino(given, { write });
   return (level, message, fields = {}) => logger[level](fields, message);
 }
 
 function readable({ level, time, message, ...line }: Line): string {
-  const fields = Object.fromEntries(Object.entries(line).filter(([name]) => name !== 'pid'));
+  const fields = Object.fromEntries(Object.entries(line).filter(([name]) => name !== 'pid' && name !== 'worker'));
   const clock = new Date(time).toLocaleTimeString('en-GB');
   return showUnseen(`${clock} ${level.padEnd(5)} ${logText(message, fields)}`);
+}
+
+/**
+ * Appends to a file, each line at once: it may be copied and cut to nothing while it is written (`copytruncate`). Throws SetupProblem for
+ * one that cannot be opened; a line that cannot be written goes to `instead`, with the reason once.
+ */
+export function logFile(path: string, instead: Stream): Stream {
+  const file = openLogFile(path);
+  let failed = false;
+  return {
+    write: (text) => {
+      try {
+        writeSync(file, text);
+        failed = false;
+      } catch (error) {
+        if (!failed) instead.write(`the log file ${path} cannot be written (${reasonOf(error)}): lines go here\n`);
+        failed = true;
+        instead.write(text);
+      }
+    },
+  };
+}
+
+function openLogFile(path: string): number {
+  try {
+    return openSync(path, 'a', 0o600);
+  } catch (error) {
+    throw new SetupProblem(`the log file ${path} cannot be opened (${reasonOf(error)}): give another one`, {
+      cause: error,
+    });
+  }
 }

@@ -63,6 +63,7 @@ export async function openWorker(options: OpenWorker = {}): Promise<RunningWorke
       dataDir,
       env: { ...env },
       log,
+      logEvents: true,
       config,
     });
     return leaving(worker, embedded);

@@ -29,8 +29,15 @@ function secretsOf(env: Env): readonly string[] {
   // The SDK sends these along.
   const headers = (env['ANTHROPIC_CUSTOM_HEADERS'] ?? '').split('\n').map((line) => line.slice(line.indexOf(':') + 1));
   const bare = headers.map((value) => value.trim().replace(/^(bearer|basic) /i, ''));
-  const { PERDURE_LIVE: live = '' } = env;
-  return [key, token, ...bare, ...inAddress(url.trim()), passwordIn(live)].map((secret) => secret.trim());
+  const {
+    PERDURE_LIVE: live = '',
+    OTEL_EXPORTER_OTLP_HEADERS: all = '',
+    OTEL_EXPORTER_OTLP_TRACES_HEADERS: traces = '',
+  } = env;
+  const collectors = `${all},${traces}`.split(',').map((pair) => decoded(pair.slice(pair.indexOf('=') + 1).trim()));
+  return [key, token, ...bare, ...collectors, ...inAddress(url.trim()), passwordIn(live)].map((secret) =>
+    secret.trim(),
+  );
 }
 
 /** A user's name may be a word of any text. */

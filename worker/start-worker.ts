@@ -1,7 +1,7 @@
 // Starts one worker in this process and says when it polls. `perdure worker`, `dev`, `run` and tests all start theirs here.
 import type { Log } from '../activities/log.ts';
 import { join } from 'node:path';
-import { IllegalStateError, NativeConnection, Runtime } from '@temporalio/worker';
+import { IllegalStateError, NativeConnection } from '@temporalio/worker';
 import { createActivities } from '../activities/index.ts';
 import { createDeps } from './create-deps.ts';
 import type { RunDefaults } from '../activities/deps.ts';
@@ -13,8 +13,7 @@ import { SetupProblem } from './setup-problem.ts';
 import { reasonOf } from '../activities/text.ts';
 import { modelAccess } from './model-access.ts';
 import { noteNamespace } from './config/store-users.ts';
-import { observeByMetrics } from './monitor/metrics.ts';
-import { observeAll } from './monitor/watchers.ts';
+import { openWatchers } from './monitor/watchers.ts';
 import { startReaper } from './reaper.ts';
 import type { Stops } from '../activities/guards.ts';
 import type { Profile } from '../workflows/contract/profiles.ts';
@@ -31,6 +30,8 @@ export type StartWorker = Target & {
   readonly host?: SessionHost;
   readonly env: NodeJS.ProcessEnv;
   readonly log: Log;
+  /** It has a line for each event of a run. */
+  readonly logEvents?: boolean;
   /** As checkConfig accepted it. */
   readonly config?: PerdureConfig;
   /** Goes before `config`, and has what no configuration chooses. */
@@ -109,9 +110,10 @@ async function made(settings: StartWorker, opened: Close[]) {
   const connection = await workerConnection(settings);
   opened.push(() => closeUnlessHeld(connection));
   const defaults = { ...configDefaults(config), ...settings.defaults };
-  const { log } = settings;
-  const observe = observeAll([observeByMetrics(Runtime.instance().metricMeter)], log);
-  const deps = await createDeps({ ...config, ...settings, defaults, access, observe });
+  const watchers = openWatchers(settings);
+  opened.push(watchers.close);
+  const { observe } = watchers;
+  const deps = await createDeps({ ...config, ...settings, ...watchers, defaults, access });
   const { drainMs, maxConcurrentActivities, profile = settings.profile } = config;
   noteNamespace(deps.store, client, deps.log);
   const activities = createActivities(deps, settings.stops);

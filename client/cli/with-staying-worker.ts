@@ -1,5 +1,7 @@
 // For `worker` and `dev`: a server and a worker, until a signal or until the worker dies of something.
-import { workerLog } from '../../worker/log.ts';
+import { resolve } from 'node:path';
+import type { Log } from '../../activities/log.ts';
+import { logFile, workerLog } from '../../worker/log.ts';
 import { superviseServer } from '../../worker/embedded/supervise-server.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
 import { TASK_QUEUE } from '../../workflows/contract/session.ts';
@@ -8,7 +10,7 @@ import { prepareWorker, sayWhoseWork, startOwnWorker } from '../connect/own-work
 import { supervision } from '../connect/workplace.ts';
 import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';
-import { refuseToSpoil, workerConfig, workersOfNew } from './worker-config.ts';
+import { type LogFlags, refuseToSpoil, workerConfig, workersOfNew } from './worker-config.ts';
 import { waitForAbort, openUnlessTold } from './with-server.ts';
 import { type MonitorFlags, openMonitor, watchFleet } from '../connect/monitor.ts';
 import type { Monitor } from '../../worker/monitor/serve-monitor.ts';
@@ -21,7 +23,7 @@ export type StayingWorker = {
   readonly role: 'worker' | 'dev';
   /** As given with --config. */
   readonly config: string | undefined;
-  readonly flags: MonitorFlags;
+  readonly flags: MonitorFlags & LogFlags;
 };
 
 /** `ready` is called when the worker polls, and returns what is to be ended first. Status 0 when a signal ended it. */
@@ -33,26 +35,29 @@ export async function withStayingWorker(
   const chosen = await workerConfig(cli, file);
   const monitor = await openMonitor(cli, flags);
   try {
-    return await staying(cli, { role, chosen, monitor }, ready);
+    return await staying(cli, { role, chosen, monitor, flags }, ready);
   } finally {
     await monitor?.close();
   }
 }
 
-type Prepared = Pick<StayingWorker, 'role'> & { readonly chosen: ChosenConfig; readonly monitor: Monitor | null };
+type Prepared = Pick<StayingWorker, 'role' | 'flags'> & {
+  readonly chosen: ChosenConfig;
+  readonly monitor: Monitor | null;
+};
 
 async function staying(
   cli: Cli,
-  { role, chosen, monitor }: Prepared,
+  { role, chosen, monitor, flags }: Prepared,
   ready: (staying: Staying) => Promise<() => Promise<void>>,
 ): Promise<number> {
   const { config } = chosen;
   const signals = listenForSignals(process, (status) => process.exit(status));
   const { taskQueue: ownQueue } = await workersOfNew(cli, chosen, '');
-  const log = workerLog(process.stderr, cli.env);
+  const log = logTo(cli, flags);
   const say = (line: string): void => log('info', line);
   const exporter = monitor?.exporter;
-  const own = { env: cli.env, log, config, taskQueue: TASK_QUEUE, ownQueue, exporter } as const;
+  const own = { env: cli.env, log, config, taskQueue: TASK_QUEUE, ownQueue, exporter, logEvents: true } as const;
   await prepareWorker(own);
   const queues = [TASK_QUEUE, ownQueue];
   const opened = await openUnlessTold(signals, openServer({ env: cli.env, role, worker: true, queues, say }));
@@ -77,4 +82,10 @@ async function staying(
     await opened.close();
     signals.end();
   }
+}
+
+/** Standard error, unless a file is named. */
+function logTo({ cwd, env }: Cli, { logFile: file, logLevel: level, logFormat: format }: LogFlags): Log {
+  const stream = file === undefined ? process.stderr : logFile(resolve(cwd(), file), process.stderr);
+  return workerLog(stream, env, { ...(level && { level }), ...(format && { format }) });
 }

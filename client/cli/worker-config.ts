@@ -1,5 +1,9 @@
 // The configuration of a worker that a command brings up: --config, PERDURE_CONFIG, or the user's own file.
 import { resolve } from 'node:path';
+import { type Command, Option } from 'commander';
+import type { LogLevel } from '../../activities/log.ts';
+import type { LogFormat } from '../../worker/log.ts';
+import { METRICS_OPTION, type MonitorFlags } from '../connect/monitor.ts';
 import type { ForWorkers } from '../../worker/config/queue.ts';
 import { dataFolder, type Env } from '../../worker/embedded/data-folder.ts';
 import type { Opened } from '../connect/open-server.ts';
@@ -18,6 +22,25 @@ export const CONFIG_OPTION = [
   '--config <file>',
   'the configuration of the session and its workers (default: $PERDURE_CONFIG, or the user’s own file)',
 ] as const;
+
+export type StayingFlags = ConfigFlags & MonitorFlags & LogFlags;
+
+export type LogFlags = { readonly logLevel?: LogLevel; readonly logFormat?: LogFormat; readonly logFile?: string };
+
+const levels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
+const formats: readonly LogFormat[] = ['json', 'text'];
+
+/** For `worker` and `dev`. */
+export function addStayingOptions(command: Command): Command {
+  return command
+    .option(...CONFIG_OPTION)
+    .option(...METRICS_OPTION)
+    .addOption(new Option('--log-level <level>', 'the least that is worth a line (default: info)').choices(levels))
+    .addOption(
+      new Option('--log-format <format>', 'of a line (default: text on a terminal, else json)').choices(formats),
+    )
+    .option('--log-file <file>', 'append the log to a file (default: standard error)');
+}
 
 /** Throws ConfigProblem. */
 export async function workerConfig(cli: Pick<Cli, 'env' | 'cwd'>, file?: string): Promise<ChosenConfig> {

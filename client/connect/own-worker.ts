@@ -20,6 +20,8 @@ export type OwnWorker = {
   readonly ownQueue?: string;
   /** It stops this run, and begins nothing. */
   readonly stops?: Stops;
+  /** Its log has a line for each event of a run. */
+  readonly logEvents?: boolean;
   /** Where the metrics of Temporal's runtime are to be had. */
   readonly exporter?: string | undefined;
 };
@@ -40,7 +42,7 @@ export async function prepareWorker({ log, exporter }: Pick<OwnWorker, 'log' | '
 
 /** Resolves when it polls. */
 export async function startOwnWorker({ target, folder, embedded }: Opened, own: OwnWorker): Promise<RunningWorker> {
-  const { env, log, config, taskQueue, ownQueue, stops } = own;
+  const { env, log, config, taskQueue, ownQueue, stops, logEvents = false } = own;
   await prepareWorker(own);
   const { startWorker } = await import('../../worker/start-worker.ts');
   const { storePlace, liveDir, liveUrl, root } = folder;
@@ -51,6 +53,7 @@ export async function startOwnWorker({ target, folder, embedded }: Opened, own: 
     profile: embedded ? 'machine' : 'fleet',
     env: { ...env },
     log,
+    logEvents,
     taskQueue,
     ...(ownQueue !== undefined && { ownQueue }),
     ...(config && { config }),

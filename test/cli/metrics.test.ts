@@ -1,7 +1,7 @@
 // Metrics and health of processes that stay, as their operators have them: scraped by a real Prometheus, through kills (O14, O17).
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { COUNTERS, HISTOGRAMS } from '../../worker/monitor/metrics.ts';
 import { fault, reply, toolUse } from '../../worker/scripted-model/index.ts';
@@ -13,6 +13,14 @@ const urlOf = async (command: Command): Promise<string> =>
   until(() => /metrics (http:\/\/[^/]+)\/metrics/.exec(command.err())?.[1] ?? null);
 
 const ready = (command: Command) => until(() => command.out().includes('worker ready'));
+
+/** As Grafana asks them. */
+function dashboardQueries(): readonly string[] {
+  type Dashboard = { readonly panels: readonly { readonly targets: readonly { readonly expr: string }[] }[] };
+  const text = readFileSync(new URL('../../docs/operating/dashboard.json', import.meta.url), 'utf8');
+  const { panels } = JSON.parse(text) as Dashboard;
+  return panels.flatMap(({ targets }) => targets.map(({ expr }) => expr.replaceAll('$__rate_interval', '1m')));
+}
 
 const textOf = async (url: string): Promise<string> => (await fetch(url)).text();
 
@@ -43,6 +51,7 @@ describe('a worker that was given an address for its metrics', () => {
     expect(await scraper.value('max(perdure_sessions{phase="idle"})')).not.toBeNull();
     expect(await scraper.value('sum(temporal_workflow_task_execution_latency_count)')).toBeGreaterThan(0);
     expect(await scraper.alerts()).toContain('PerdureWaitsForPerson');
+    for (const query of dashboardQueries()) expect(await scraper.problem(query)).toBeNull();
 
     first.signal('SIGKILL');
     await first.status;

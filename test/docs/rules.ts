@@ -101,8 +101,13 @@ export const operatorRules: readonly Rule[] = [
     rule: 'Metrics for Prometheus: what a process did, and what sessions there are, in bounded sets of labels',
   },
   {
+    id: 'O15',
+    rule: 'One trace for each run, over crashes, handovers and hosts, without content',
+    later: 'Not there yet: subagents, tools of an MCP server, and a trace of the caller’s that a run joins.',
+  },
+  { id: 'O16', rule: 'One log, a line for each event of a run, with its place and without secrets' },
+  {
     id: 'O17',
-    rule: 'Health and readiness, alerts with what to do, and hooks that tell someone',
-    later: 'Not there yet: a dashboard.',
+    rule: 'Health and readiness, alerts with what to do, hooks that tell someone, a dashboard that Prometheus can answer',
   },
 ];

@@ -39,6 +39,8 @@ export type HarnessOptions = {
   readonly script: ScriptedModelOptions['script'];
   readonly worker?: Partial<StartWorker>;
   readonly handover?: HandoverLimits;
+  /** Beside what its workers need. */
+  readonly env?: Readonly<Record<string, string>>;
   /** Payloads are sealed with these, as on the embedded server of a data folder; plain without, so that histories can be kept. */
   readonly keys?: KeyRing;
 };
@@ -51,14 +53,15 @@ export async function harness(options: HarnessOptions) {
 
 export type Harness = Awaited<ReturnType<typeof harnessOn>>;
 
-async function harnessOn(model: ScriptedModel, { worker: settings, handover, keys }: HarnessOptions) {
+async function harnessOn(model: ScriptedModel, { worker: settings, handover, keys, env: more }: HarnessOptions) {
   oneRuntime();
   const root = tempDir();
   const folders = { cwd: join(root, 'workspace'), storePlace: join(root, 'store'), liveDir: join(root, 'live') };
   mkdirSync(folders.cwd);
   const address = inject('temporalAddress');
   const taskQueue = `test-${randomUUID()}`;
-  const env = { PATH: process.env.PATH, ANTHROPIC_API_KEY: 'test', ANTHROPIC_BASE_URL: model.url };
+  const own = { PATH: process.env.PATH, ANTHROPIC_API_KEY: 'test', ANTHROPIC_BASE_URL: model.url };
+  const env = { ...own, ...more };
   const maxCachedWorkflows = inject('maxCachedWorkflows');
   const start = (other: Partial<StartWorker> = {}): Promise<RunningWorker> =>
     startWorker({

@@ -15,6 +15,8 @@ type Vector = { readonly data: { readonly result: readonly { readonly value: rea
 export type Prometheus = {
   /** The value of a query with one result; null while it has none. */
   value(query: string): Promise<number | null>;
+  /** Why it does not take a query; null when it does. */
+  problem(query: string): Promise<string | null>;
   /** The names of the alert rules that it has loaded. */
   alerts(): Promise<readonly string[]>;
 };
@@ -51,6 +53,10 @@ export async function prometheus(target: string): Promise<Prometheus> {
       const response = await fetch(`${url}/api/v1/query?query=${encodeURIComponent(query)}`);
       const [one] = ((await response.json()) as Vector).data.result;
       return one ? Number(one.value[1]) : null;
+    },
+    problem: async (query) => {
+      const response = await fetch(`${url}/api/v1/query?query=${encodeURIComponent(query)}`);
+      return response.ok ? null : await response.text();
     },
     alerts: async () => {
       type Rules = { readonly data: { readonly groups: readonly { readonly rules: readonly { name: string }[] }[] } };

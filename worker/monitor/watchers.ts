@@ -1,9 +1,46 @@
 // Who watches a worker, put together: each is told everything, and one that throws keeps it from no other and from no step (L21).
-import { type InjectedSinks } from '@temporalio/worker';
+import { type InjectedSinks, Runtime } from '@temporalio/worker';
 import type { Log } from '../../activities/log.ts';
 import type { Observe } from '../../activities/live/observe.ts';
 import { reasonOf } from '../../activities/text.ts';
+import { observeByLog } from './event-log.ts';
+import { observeByMetrics } from './metrics.ts';
+import { openSpanExporter } from './otlp.ts';
+import { observeByTraces, traceEnv, withTraces } from './traces.ts';
 import { SEEN_SINK, type Seen } from '../../workflows/contract/seen.ts';
+
+export type Watchers = {
+  readonly observe: Observe;
+  /** The same; where runs are traced, each line about one names its trace. */
+  readonly log: Log;
+  /** Variables that tell commands of a run which it is. */
+  readonly runEnv: ((queryId: string) => Readonly<Record<string, string>>) | undefined;
+  /** What is to be sent is sent once more. */
+  close(): Promise<void>;
+};
+
+type Watched = {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly log: Log;
+  readonly logEvents?: boolean;
+};
+
+/** Metrics, traces where a collector is named, the log where it is to have events. Throws ConfigProblem. */
+export function openWatchers({ env, log: given, logEvents = false }: Watched): Watchers {
+  const traces = openSpanExporter(env, given);
+  const log = traces ? withTraces(given) : given;
+  const watchers = [
+    observeByMetrics(Runtime.instance().metricMeter),
+    ...(traces ? [observeByTraces(traces.send)] : []),
+    ...(logEvents ? [observeByLog(log)] : []),
+  ];
+  return {
+    observe: observeAll(watchers, log),
+    log,
+    runEnv: traces ? traceEnv : undefined,
+    close: async () => traces?.close(),
+  };
+}
 
 export function observeAll(watchers: readonly Observe[], log: Log): Observe {
   const failed = new Set<Observe>();

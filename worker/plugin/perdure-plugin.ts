@@ -18,8 +18,7 @@ import { drainTimes, recordSlots, registerActivities, timesOf } from '../create-
 import { type DataFolder, dataFolder, type Env } from '../embedded/data-folder.ts';
 import { isKeyless, modelAccess } from '../model-access.ts';
 import { noteNamespace } from '../config/store-users.ts';
-import { observeByMetrics } from '../monitor/metrics.ts';
-import { observeAll, seenSinks } from '../monitor/watchers.ts';
+import { openWatchers, seenSinks } from '../monitor/watchers.ts';
 import { startReaper } from '../reaper.ts';
 import { SetupProblem } from '../setup-problem.ts';
 import { workflowTime } from '../workflow-time.ts';
@@ -81,13 +80,15 @@ export class PerdurePlugin implements WorkerPlugin {
     const defaults = configDefaults(this.#config);
     const { storePlace, liveDir, liveUrl, root: dataDir } = folder;
     const place = { storePlace, liveDir, liveUrl, dataDir };
-    const observe = observeAll([observeByMetrics(Runtime.instance().metricMeter)], log);
-    const deps = await createDeps({ ...this.#config, ...place, env: { ...env }, access, log, defaults, observe });
+    const watchers = openWatchers({ env, log });
+    const { observe } = watchers;
+    const deps = await createDeps({ ...this.#config, ...place, env: { ...env }, access, defaults, ...watchers });
     const activities = registerActivities(createActivities(deps));
     const close = async (): Promise<void> => {
       await deps.hooks.close();
       await deps.live.close();
       await access.close();
+      await watchers.close();
     };
     const { store, host } = deps;
     this.#opened = { connection, taskQueue, activities, folder, store, host, close };

@@ -101,8 +101,8 @@ async function run(input: BashInput, context: ToolContext, options: BuiltinOptio
 
 async function start(
   command: string,
-  { cwd, dir, idempotencyKey, fence }: ToolContext,
-  { sandbox, dataDir, passEnv = [] }: BuiltinOptions,
+  { cwd, dir, idempotencyKey, queryId, fence }: ToolContext,
+  { sandbox, dataDir, passEnv = [], runEnv = () => ({}) }: BuiltinOptions,
   onOutput: (bytes: Uint8Array) => void,
 ): Promise<ProcessTree> {
   const { readOnly } = readOnlyShell(command, cwd, dir);
@@ -112,7 +112,8 @@ async function start(
     dataDir,
     readOnly,
   });
-  const env = childEnvironment(process.env, { cwd: dir, callId: callIdOf(idempotencyKey), pass: passEnv });
+  const callId = callIdOf(idempotencyKey);
+  const env = { ...childEnvironment(process.env, { cwd: dir, callId, pass: passEnv }), ...runEnv(queryId) };
   try {
     return await spawnTree(argv, {
       cwd: dir,

@@ -2,36 +2,32 @@
 import type { Command } from 'commander';
 import { isKeyless, SCRIPTED_NOTICE } from '../../../worker/keyless.ts';
 import type { Cli } from '../cli.ts';
-import { METRICS_OPTION, type MonitorFlags } from '../../connect/monitor.ts';
-import { CONFIG_OPTION, type ConfigFlags } from '../worker-config.ts';
+import { addStayingOptions, type StayingFlags } from '../worker-config.ts';
 
 export function devCommand(program: Command, cli: Cli): void {
-  program
-    .command('dev')
-    .description('start a server, a worker and the ops page; runs until stopped')
-    .option(...CONFIG_OPTION)
-    .option(...METRICS_OPTION)
-    .action(async ({ config, ...flags }: ConfigFlags & MonitorFlags) => {
-      const { withStayingWorker } = await import('../with-staying-worker.ts');
-      const [{ servePage }, { pagePorts }, { keptAddress }] = await Promise.all([
-        import('../../page/serve-page.ts'),
-        import('../../page/ports.ts'),
-        import('../../page/page-address.ts'),
-      ]);
-      const status = await withStayingWorker(cli, { role: 'dev', config, flags }, async ({ worker, opened }) => {
-        const { target, folder } = opened;
-        const page = await servePage(pagePorts(opened, cli.env), keptAddress(folder.root));
-        const rows = [
-          ['page', page.url],
-          ['server', `${target.address}, namespace ${target.namespace}`],
-          ['worker', `pid ${process.pid}, task queue ${worker.taskQueue}, tools: ${worker.sandbox}`],
-          ['data', folder.root],
-        ];
-        if (isKeyless(cli.env)) cli.say(SCRIPTED_NOTICE);
-        cli.print(rows.map(([name = '', value]) => `${name.padEnd(7)} ${value}\n`).join(''));
-        cli.say(`ready: ${cli.self} run "your task"`);
-        return page.close;
-      });
-      cli.exit(status);
+  addStayingOptions(
+    program.command('dev').description('start a server, a worker and the ops page; runs until stopped'),
+  ).action(async ({ config, ...flags }: StayingFlags) => {
+    const { withStayingWorker } = await import('../with-staying-worker.ts');
+    const [{ servePage }, { pagePorts }, { keptAddress }] = await Promise.all([
+      import('../../page/serve-page.ts'),
+      import('../../page/ports.ts'),
+      import('../../page/page-address.ts'),
+    ]);
+    const status = await withStayingWorker(cli, { role: 'dev', config, flags }, async ({ worker, opened }) => {
+      const { target, folder } = opened;
+      const page = await servePage(pagePorts(opened, cli.env), keptAddress(folder.root));
+      const rows = [
+        ['page', page.url],
+        ['server', `${target.address}, namespace ${target.namespace}`],
+        ['worker', `pid ${process.pid}, task queue ${worker.taskQueue}, tools: ${worker.sandbox}`],
+        ['data', folder.root],
+      ];
+      if (isKeyless(cli.env)) cli.say(SCRIPTED_NOTICE);
+      cli.print(rows.map(([name = '', value]) => `${name.padEnd(7)} ${value}\n`).join(''));
+      cli.say(`ready: ${cli.self} run "your task"`);
+      return page.close;
     });
+    cli.exit(status);
+  });
 }

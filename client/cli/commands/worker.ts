@@ -2,24 +2,20 @@
 import type { Command } from 'commander';
 import { isKeyless, SCRIPTED_NOTICE } from '../../../worker/keyless.ts';
 import type { Cli } from '../cli.ts';
-import { METRICS_OPTION, type MonitorFlags } from '../../connect/monitor.ts';
-import { CONFIG_OPTION, type ConfigFlags } from '../worker-config.ts';
+import { addStayingOptions, type StayingFlags } from '../worker-config.ts';
 
 export function workerCommand(program: Command, cli: Cli): void {
-  program
-    .command('worker')
-    .description('work on the sessions of a server; runs until stopped')
-    .option(...CONFIG_OPTION)
-    .option(...METRICS_OPTION)
-    .action(async ({ config, ...flags }: ConfigFlags & MonitorFlags) => {
-      const { withStayingWorker } = await import('../with-staying-worker.ts');
-      const status = await withStayingWorker(cli, { role: 'worker', config, flags }, ({ worker, opened }) => {
-        if (isKeyless(cli.env)) cli.say(SCRIPTED_NOTICE);
-        cli.say(`server ${opened.target.address}, data ${opened.folder.root}, tools: ${worker.sandbox}`);
-        // The one line on standard output: programs wait for it.
-        cli.print(`perdure worker ready: pid ${process.pid}, task queue ${worker.taskQueue}\n`);
-        return Promise.resolve(() => Promise.resolve());
-      });
-      cli.exit(status);
+  addStayingOptions(
+    program.command('worker').description('work on the sessions of a server; runs until stopped'),
+  ).action(async ({ config, ...flags }: StayingFlags) => {
+    const { withStayingWorker } = await import('../with-staying-worker.ts');
+    const status = await withStayingWorker(cli, { role: 'worker', config, flags }, ({ worker, opened }) => {
+      if (isKeyless(cli.env)) cli.say(SCRIPTED_NOTICE);
+      cli.say(`server ${opened.target.address}, data ${opened.folder.root}, tools: ${worker.sandbox}`);
+      // The one line on standard output: programs wait for it.
+      cli.print(`perdure worker ready: pid ${process.pid}, task queue ${worker.taskQueue}\n`);
+      return Promise.resolve(() => Promise.resolve());
     });
+    cli.exit(status);
+  });
 }

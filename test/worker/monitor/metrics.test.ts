@@ -76,6 +76,12 @@ describe('metrics of a worker', () => {
     const named = [...page.matchAll(/^\| `((?:perdure|gen_ai)_[a-z_]+)`/gm)].map(([, name]) => name);
     const gauges = ['perdure_fleet_up', 'perdure_oldest_approval_seconds', 'perdure_sessions'];
     expect(new Set(named)).toEqual(new Set([...Object.keys(COUNTERS), ...Object.keys(HISTOGRAMS), ...gauges]));
+    const dashboard = readFileSync(new URL('../../../docs/operating/dashboard.json', import.meta.url), 'utf8');
+    const drawn = [
+      ...dashboard.matchAll(/(?:perdure|gen_ai_client)_[a-z_]+?(?=(?:_(?:sum|count|bucket))?[[{()])/g),
+    ].map(([name]) => name);
+    expect(drawn.filter((name) => !named.includes(name))).toEqual([]);
+    expect(drawn.length).toBeGreaterThan(10);
     const rules = readFileSync(new URL('../../../docs/operating/alerts.yml', import.meta.url), 'utf8');
     const alerts = [...rules.matchAll(/- alert: (\w+)/g)].map(([, name]) => name);
     expect([...page.matchAll(/^\| `(Perdure[A-Za-z]+)`/gm)].map(([, name]) => name)).toEqual(alerts);

@@ -9,6 +9,8 @@ export type BuiltinOptions = {
   readonly dataDir?: string;
   /** Environment variables that shell commands get besides the ordinary ones. */
   readonly passEnv?: readonly string[];
+  /** Variables that tell commands of a run which it is. */
+  readonly runEnv?: ((queryId: string) => Readonly<Record<string, string>>) | undefined;
 };
 
 // Small words of answers that several tools share.
