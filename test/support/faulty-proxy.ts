@@ -13,8 +13,8 @@ export const FAULTS = [
   'hang before',
   'hang after',
 ] as const;
-/** What a retry does not help. */
-type Refusal = 'denied' | 'skewed' | 'another region' | 'malformed region';
+/** What a retry does not help. An echo repeats the headers that it was sent. */
+type Refusal = 'echo' | 'denied' | 'skewed' | 'another region' | 'malformed region';
 export type Fault = (typeof FAULTS)[number] | Refusal;
 
 /** `first`: of the SDK's tries. */
@@ -54,6 +54,7 @@ const ERRORS: Partial<Record<Fault, readonly [number, string]>> = {
   '500': [500, 'InternalError'],
   '503 slow down': [503, 'SlowDown'],
   '409': [409, 'ConditionalRequestConflict'],
+  echo: [403, 'SomethingElse'],
   denied: [403, 'AccessDenied'],
   skewed: [403, 'RequestTimeTooSkewed'],
   'another region': [301, 'PermanentRedirect'],
@@ -74,7 +75,8 @@ function pass({ target, incoming, outgoing, count }: Exchange, fault: Fault | nu
   if (error) {
     incoming.resume();
     outgoing.writeHead(error[0], { 'content-type': 'application/xml' });
-    return void outgoing.end(`<Error><Code>${error[1]}</Code><Message>by the proxy</Message></Error>`);
+    const said = fault === 'echo' ? `you sent ${JSON.stringify(incoming.headers)}` : 'by the proxy';
+    return void outgoing.end(`<Error><Code>${error[1]}</Code><Message>${said}</Message></Error>`);
   }
   const { hostname, port } = new URL(target);
   const options = { hostname, port, method: incoming.method, path: incoming.url, headers: incoming.headers };

@@ -15,7 +15,13 @@ declare module 'vitest' {
   }
 }
 
-export const S3_KEYS = { AWS_ACCESS_KEY_ID: 'test', AWS_SECRET_ACCESS_KEY: 'test-secret', AWS_REGION: 'us-east-1' };
+/** In the middle of all credentials, so that a piece of one is found as well. */
+export const S3_CANARY = 'C4n4ry';
+export const S3_KEYS = {
+  AWS_ACCESS_KEY_ID: `AK${S3_CANARY}ID`,
+  AWS_SECRET_ACCESS_KEY: `the/${S3_CANARY}+secret`,
+  AWS_REGION: 'us-east-1',
+};
 export const BUCKET = 'sessions';
 
 const VERSION = 'v1.8.0';

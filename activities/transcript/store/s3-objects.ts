@@ -2,7 +2,8 @@
 // The SDK is loaded with the first request: who keeps the store in a folder neither needs nor loads it.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { S3Client } from '@aws-sdk/client-s3';
-import { codeOf, reasonOf } from '../../text.ts';
+import { codeOf } from '../../text.ts';
+import { toProblem } from './s3-problems.ts';
 import { StoreError } from './store.ts';
 
 /** Names are relative to the prefix. Every method throws StoreError `unavailable` with what to do. */
@@ -55,7 +56,10 @@ export function s3Objects({ bucket, prefix, endpoint, requestMs = REQUEST_MS }: 
     try {
       return await send(await opened());
     } catch (error) {
-      throw problemOf(`cannot ${doing} (${place(name)})`, bucket, error);
+      const secrets = await opened()
+        .then(({ client }) => client.config.credentials())
+        .then(Object.values, () => []);
+      throw toProblem(`cannot ${doing} (${place(name)})`, bucket, error, secrets);
     }
   };
 
@@ -181,41 +185,6 @@ async function loadSdk(): Promise<Sdk> {
     const what = 'the store is on S3, and the package @aws-sdk/client-s3 is not installed';
     throw new StoreError('unavailable', `${what}: npm install @aws-sdk/client-s3`, { cause: error });
   }
-}
-
-const unknownKey = (): string =>
-  'its access key is not known there: see AWS_ACCESS_KEY_ID, AWS_PROFILE and AWS_ENDPOINT_URL';
-
-const elsewhere = (): string => 'the bucket is in another region: set AWS_REGION to it';
-
-/** By the name or the code of what the SDK throws. */
-const ADVICE: Readonly<Record<string, (bucket: string) => string>> = {
-  NoSuchBucket: (bucket) => `there is no bucket "${bucket}": create it, or name another in PERDURE_STORE`,
-  AccessDenied: () =>
-    'access is denied: allow s3:GetObject and s3:PutObject there, for `perdure gc` s3:DeleteObject too, and s3:ListBucket on the bucket',
-  InvalidAccessKeyId: unknownKey,
-  XAdminUserNotFound: unknownKey,
-  SignatureDoesNotMatch: () => 'its secret key is wrong: see AWS_SECRET_ACCESS_KEY, or AWS_PROFILE',
-  ExpiredToken: () => 'its session token has expired: get a new one',
-  RequestTimeTooSkewed: () => "this machine's clock is wrong: set it, work goes on by itself",
-  CredentialsProviderError: () =>
-    'no credentials were found: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE, or a role',
-  PermanentRedirect: elsewhere,
-  AuthorizationHeaderMalformed: elsewhere,
-  TimeoutError: () => 'it answers too slowly: see the network and AWS_ENDPOINT_URL; work goes on by itself',
-  SlowDown: () => 'it asks for fewer requests: work goes on by itself',
-  ECONNREFUSED: () => 'nothing answers there: see AWS_ENDPOINT_URL and that the service runs; work goes on by itself',
-  ENOTFOUND: () => 'its host is not known: see AWS_ENDPOINT_URL, AWS_REGION and the network',
-};
-
-function problemOf(what: string, bucket: string, error: unknown): unknown {
-  if (error instanceof StoreError) return error;
-  if (!(error instanceof Error)) return error;
-  const advice = ADVICE[error.name] ?? ADVICE[codeOf(error) ?? ''];
-  if (advice) return new StoreError('unavailable', `${what}: ${advice(bucket)}`, { cause: error });
-  if (error.message === 'Region is missing')
-    return new StoreError('unavailable', `${what}: no region is set: set AWS_REGION`, { cause: error });
-  return new StoreError('unavailable', `${what}: ${reasonOf(error)} (${error.name})`, { cause: error });
 }
 
 /** Runs once; a failure is not remembered. */
