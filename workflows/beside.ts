@@ -5,6 +5,7 @@ import {
   condition,
   isCancellation,
   patched,
+  setCurrentDetails,
   upsertMemo,
   upsertSearchAttributes,
 } from '@temporalio/workflow';
@@ -13,6 +14,7 @@ import type { Activities, AfterStop, BatchSummary } from './contract/activities.
 import type { Hash } from './contract/ids.ts';
 import { addSpend, noSpend, type Spend } from './contract/loop.ts';
 import type { PendingSummary } from './machine/state.ts';
+import { detailsOf } from './told/details.ts';
 import { MEMO_KEY, type SessionInput, type SessionMemo } from './contract/session.ts';
 import { ATTRIBUTES, type AttributeKey, type AttributeValues, attributeValues } from './contract/visibility.ts';
 
@@ -134,6 +136,7 @@ export class Told {
   tell(): void {
     this.seen = this.changes;
     const memo = this.memo(this.withFacts);
+    setCurrentDetails(detailsOf(memo));
     const now = JSON.stringify(memo);
     if (now === this.written) return;
     this.written = now;

@@ -17,7 +17,12 @@ import type { Monitor } from '../../worker/monitor/serve-monitor.ts';
 import type { ChosenConfig } from '../connect/session-workers.ts';
 import { listenForSignals } from './signals.ts';
 
-export type Staying = { readonly opened: Opened; readonly worker: RunningWorker };
+export type Staying = {
+  readonly opened: Opened;
+  readonly worker: RunningWorker;
+  /** Null: nobody asked for metrics. */
+  readonly monitor: Monitor | null;
+};
 
 export type StayingWorker = {
   readonly role: 'worker' | 'dev';
@@ -68,7 +73,7 @@ async function staying(
     await sayWhoseWork({ sessions: opened.sessions, queues, say });
     const worker = await startOwnWorker(opened, own);
     await watchFleet(monitor, worker.health, { sessions: opened.sessions, say });
-    const end = await ready({ opened, worker });
+    const end = await ready({ opened, worker, monitor });
     try {
       await Promise.race([waitForAbort(AbortSignal.any([signals.interrupt, signals.terminate])), worker.done]);
     } finally {

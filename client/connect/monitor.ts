@@ -33,5 +33,19 @@ export async function watchFleet(
 ): Promise<void> {
   if (!monitor) return;
   const { fleetMetrics } = await import('./fleet-metrics.ts');
-  monitor.watch(health, fleetMetrics(sessions, say));
+  monitor.watch(health);
+  monitor.add(fleetMetrics(sessions, say));
+}
+
+type LivePage = { live(): { readonly sessions: number; readonly watchers: number } };
+
+/** What a page of this process follows. */
+export function watchPage(monitor: Monitor | null, { live }: LivePage): void {
+  const gauge = (name: string, help: string, value: number): string =>
+    `# HELP ${name} ${help}\n# TYPE ${name} gauge\n${name} ${value}\n`;
+  monitor?.add(() => {
+    const { sessions, watchers } = live();
+    const followed = gauge('perdure_page_followed_sessions', 'Sessions that the page follows live.', sessions);
+    return Promise.resolve(followed + gauge('perdure_page_watchers', 'Browser tabs that watch a session.', watchers));
+  });
 }

@@ -9,6 +9,8 @@ import type { PagePorts } from './ports.ts';
 export type ServedPage = {
   /** With the token: whoever opens it once is known from then on. */
   readonly url: string;
+  /** Sessions that are followed for it, and how many watch them. */
+  live(): { readonly sessions: number; readonly watchers: number };
   close(): Promise<void>;
 };
 
@@ -36,6 +38,7 @@ export async function servePage(ports: PagePorts, kept: KeptAddress = passing())
   kept.keep(port);
   return {
     url: `http://${name}:${port}/?token=${token}`,
+    live: () => ({ sessions: page.feeds.size, watchers: page.feeds.watchers }),
     close: async () => {
       page.close();
       await Promise.all(servers.map(closeServer));

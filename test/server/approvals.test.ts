@@ -43,7 +43,7 @@ const toldTo = (h: Harness, n: number): string => JSON.stringify(h.bodies()[n]?.
 const playing = (...replies: readonly Reply[]) => harness({ script: [...replies, reply('Done.')] });
 
 describe('a call that must be asked about', () => {
-  test('waits with nothing running, runs once when it is allowed, and the run goes on (L55)', async () => {
+  test('waits with nothing running, as Temporal’s UI tells too, and runs once when it is allowed (L55 O2)', async () => {
     const h = await playing(reply([touch('made')]));
     const session = await h.open('Go.', asking);
     const approval = await one(session);
@@ -55,6 +55,9 @@ describe('a call that must be asked about', () => {
       approvals: [approval],
     });
     expect(existsSync(join(h.cwd, 'made'))).toBe(false);
+    const { currentDetails } = await session.handle.query<{ currentDetails: string }>('__temporal_workflow_metadata');
+    expect(currentDetails).toContain('**waiting approval** · ` Go. `');
+    expect(currentDetails).toContain('waits for a decision: ` bash `, call ` 1.1.0 `');
     await approve(session, approval);
     expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
     expect(existsSync(join(h.cwd, 'made'))).toBe(true);

@@ -18,8 +18,9 @@ export type Monitor = {
   readonly url: string;
   /** Where Temporal's own exporter is to listen. */
   readonly exporter: string;
-  /** From here on it is asked; until then the process is starting. `more`: may come with it. */
-  watch(health: Health, more?: MoreMetrics): void;
+  /** From here on it is asked; until then the process is starting. */
+  watch(health: Health): void;
+  add(more: MoreMetrics): void;
   close(): Promise<void>;
 };
 
@@ -33,10 +34,11 @@ export async function serveMonitor(address: string, asked: string): Promise<Moni
   // Free a moment ago: whoever takes it meanwhile makes the runtime's start fail, with a sentence.
   const exporter = `127.0.0.1:${await freePort()}`;
   let health: Health = () => Promise.resolve(['it is starting']);
-  let more: MoreMetrics = () => Promise.resolve('');
+  const added: MoreMetrics[] = [];
+  const more: MoreMetrics = async () => (await Promise.all(added.map((lines) => lines()))).join('');
   const server = createHttpServer((request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://monitor');
-    const answer = answerTo(pathname, { exporter, health: () => health(), more: () => more() });
+    const answer = answerTo(pathname, { exporter, health: () => health(), more });
     void answer.then(({ status, text, type = 'text/plain; charset=utf-8' }) => send(response, status, type, text));
   });
   await listen(server, host, port, asked);
@@ -44,10 +46,10 @@ export async function serveMonitor(address: string, asked: string): Promise<Moni
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${taken}`,
     exporter,
-    watch: (found, lines) => {
+    watch: (found) => {
       health = held(found);
-      more = lines ?? more;
     },
+    add: (lines) => void added.push(lines),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());

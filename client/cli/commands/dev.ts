@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { isKeyless, SCRIPTED_NOTICE } from '../../../worker/keyless.ts';
 import type { Cli } from '../cli.ts';
+import { watchPage } from '../../connect/monitor.ts';
 import { addStayingOptions, type StayingFlags } from '../worker-config.ts';
 
 export function devCommand(program: Command, cli: Cli): void {
@@ -14,9 +15,10 @@ export function devCommand(program: Command, cli: Cli): void {
       import('../../page/ports.ts'),
       import('../../page/page-address.ts'),
     ]);
-    const status = await withStayingWorker(cli, { role: 'dev', config, flags }, async ({ worker, opened }) => {
+    const status = await withStayingWorker(cli, { role: 'dev', config, flags }, async ({ worker, opened, monitor }) => {
       const { target, folder } = opened;
       const page = await servePage(pagePorts(opened, cli.env), keptAddress(folder.root));
+      watchPage(monitor, page);
       const rows = [
         ['page', page.url],
         ['server', `${target.address}, namespace ${target.namespace}`],

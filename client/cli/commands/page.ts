@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import type { Monitor } from '../../../worker/monitor/serve-monitor.ts';
-import { METRICS_OPTION, type MonitorFlags, openMonitor, watchFleet } from '../../connect/monitor.ts';
+import { METRICS_OPTION, type MonitorFlags, openMonitor, watchFleet, watchPage } from '../../connect/monitor.ts';
 import { STATUS } from '../errors.ts';
 import { listenForSignals } from '../signals.ts';
 import { waitForAbort, openUnlessTold } from '../with-server.ts';
@@ -47,6 +47,7 @@ async function page(cli: Cli, monitor: Monitor | null): Promise<number> {
   try {
     const served = await servePage(pagePorts(opened, cli.env), keptAddress(opened.folder.root));
     await watchFleet(monitor, () => serverHealth(opened.temporal.client), { sessions: opened.sessions, say: cli.say });
+    watchPage(monitor, served);
     cli.print(`page ${served.url}\n`);
     await waitForAbort(AbortSignal.any([signals.interrupt, signals.terminate]));
     await served.close();

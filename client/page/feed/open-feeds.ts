@@ -6,6 +6,8 @@ export type OpenFeeds<Key, Feed> = {
   enter(key: Key): Promise<{ readonly feed: Feed; leave(): void }>;
   /** How many are open. */
   readonly size: number;
+  /** How many watch them. */
+  readonly watchers: number;
   close(): void;
 };
 
@@ -29,6 +31,9 @@ export function openFeeds<Key, Feed extends { close(): void }>(
   return {
     get size() {
       return kept.size;
+    },
+    get watchers() {
+      return [...kept.values()].reduce((sum, { watchers }) => sum + watchers, 0);
     },
     enter: async (key) => {
       const entry: Open<Feed> = kept.get(key) ?? { feed: open(key), watchers: 0, closing: null };
