@@ -14,7 +14,9 @@ import { topUpCommand } from './commands/top-up.ts';
 import { cancelCommand } from './commands/cancel.ts';
 import { devCommand } from './commands/dev.ts';
 import { doctorCommand } from './commands/doctor.ts';
+import { exportCommand } from './commands/export.ts';
 import { gcCommand } from './commands/gc.ts';
+import { importCommand } from './commands/import.ts';
 import { interruptCommand } from './commands/interrupt.ts';
 import { listCommand } from './commands/list.ts';
 import { runCommand } from './commands/run.ts';
@@ -46,6 +48,8 @@ const commands = [
   listCommand,
   showCommand,
   repairCommand,
+  exportCommand,
+  importCommand,
   gcCommand,
   doctorCommand,
   setupCommand,

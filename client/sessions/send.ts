@@ -40,27 +40,12 @@ type Opening = {
 
 /** Opens the session with its first message; a session that is open already gets the message as its next. */
 export async function signalWithStart(client: Client, opening: Opening): Promise<void> {
-  const { session, input, message, workers, now, store } = opening;
-  const { options, title, visibility } = input;
-  const memo = firstMemo(options, title);
+  const { session, input, message } = opening;
   const start = () =>
     client.workflow.signalWithStart(WORKFLOW_TYPE, {
-      workflowId: session,
-      taskQueue: workers.taskQueue,
-      args: [input],
+      ...startOptions(opening, firstMemo(input.options, input.title)),
       signal: SIGNALS.message,
       signalArgs: [message],
-      // Never an execution timeout: it would skip the clean-up.
-      workflowTaskTimeout: profiles[input.profile ?? 'machine'].workflowTask,
-      workflowIdReusePolicy: 'REJECT_DUPLICATE',
-      memo: {
-        [MEMO_KEY]: memo,
-        [STARTED_KEY]: now,
-        ...(store === undefined ? {} : { [STORE_KEY]: store }),
-        ...(workers.configuration && { [CONFIGURATION_KEY]: workers.configuration }),
-      },
-      staticSummary: title,
-      ...(visibility ? { typedSearchAttributes: [...firstAttributes(memo, input.sealed === true)] } : {}),
     });
   try {
     await persist(client, `start session ${session}`, start);
@@ -68,6 +53,43 @@ export async function signalWithStart(client: Client, opening: Opening): Promise
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
     throw new ClientProblem('closed', `session ${session} is closed and takes no more messages: give another id`);
   }
+}
+
+/** Opens a session that goes on from what its input carries, and waits. Throws ClientProblem when there is one of its id, open or closed. */
+export async function startCarried(
+  client: Client,
+  { memo, ...opening }: Omit<Opening, 'message'> & { readonly memo: Pick<SessionMemo, 'head' | 'runs' | 'last'> },
+): Promise<void> {
+  const { session, input } = opening;
+  const first = { ...firstMemo(input.options, input.title), ...memo, phase: 'idle' } as const;
+  const start = () =>
+    client.workflow.start(WORKFLOW_TYPE, { ...startOptions(opening, first), workflowIdConflictPolicy: 'FAIL' });
+  try {
+    await persist(client, `start session ${session}`, start);
+  } catch (error) {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    throw new ClientProblem('refused', `session ${session} is here already: \`perdure show ${session}\` shows it`);
+  }
+}
+
+function startOptions({ session, input, workers, now, store }: Omit<Opening, 'message'>, memo: SessionMemo) {
+  const { title, visibility } = input;
+  return {
+    workflowId: session,
+    taskQueue: workers.taskQueue,
+    args: [input] as [SessionInput],
+    // Never an execution timeout: it would skip the clean-up.
+    workflowTaskTimeout: profiles[input.profile ?? 'machine'].workflowTask,
+    workflowIdReusePolicy: 'REJECT_DUPLICATE',
+    memo: {
+      [MEMO_KEY]: memo,
+      [STARTED_KEY]: now,
+      ...(store === undefined ? {} : { [STORE_KEY]: store }),
+      ...(workers.configuration && { [CONFIGURATION_KEY]: workers.configuration }),
+    },
+    staticSummary: title,
+    ...(visibility ? { typedSearchAttributes: [...firstAttributes(memo, input.sealed === true)] } : {}),
+  } as const;
 }
 
 function firstMemo({ cwd, model, tags }: RunOptions, title: string): SessionMemo {

@@ -59,7 +59,7 @@ export async function storeTown(kind: StoreKind, script: ScriptedModelOptions['s
   const store = await id();
   const clean = (more: Partial<CleanStore> = {}): Promise<Cleaned> =>
     cleanStore({ temporal: temporal.client, care, store, graceMs: GRACE_MS, dryRun: false, ...more });
-  return { ...server, env, cwd, model, care, clean, storeId: store, list: () => listed(care) };
+  return { ...server, env, cwd, model, care, clean, taskQueue, storeId: store, list: () => listed(care) };
 }
 
 async function listed(care: StoreCare): Promise<readonly string[]> {

@@ -1,0 +1,33 @@
+// perdure export: a session as a file, which `perdure import` takes on another machine, store or server (W4).
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import type { SessionId } from '../../../workflows/contract/ids.ts';
+import { count, size } from '../../units.ts';
+import { sessionArgument } from '../arguments.ts';
+import type { Cli } from '../cli.ts';
+import { STATUS } from '../errors.ts';
+import { withServer } from '../with-server.ts';
+
+export function exportCommand(program: Command, cli: Cli): void {
+  program
+    .command('export')
+    .description('write a session into a file, which `import` takes elsewhere')
+    .argument('<id>', 'the session; no run of it is under way')
+    .argument('[file]', 'the file to make (default: ID.perdure)')
+    .action(async (id: string, file?: string) => {
+      const session = sessionArgument(id);
+      cli.exit(await exportIt(cli, session, resolve(cli.cwd(), file ?? `${id}.perdure`)));
+    });
+}
+
+async function exportIt(cli: Cli, session: SessionId, path: string): Promise<number> {
+  const { exportSession } = await import('../../store-care/export-session.ts');
+  const { openStore } = await import('../../../activities/transcript/store/open-store.ts');
+  return withServer(cli, async ({ temporal, folder, sessions }) => {
+    const { care } = openStore(folder.storePlace, folder.root);
+    const { values, bytes } = await exportSession({ temporal: temporal.client, sessions, care, session, path });
+    cli.print(`${path}\n`);
+    cli.say(`${count(values, 'value')}, ${size(bytes)}; it is not encrypted. Files of its folder are not in it`);
+    return STATUS.ok;
+  });
+}
