@@ -4,6 +4,7 @@ import { RecentMap } from './recent-map.ts';
 import type { Hash, SessionId } from '../workflows/contract/ids.ts';
 import type { Rules, Price } from '../workflows/contract/loop.ts';
 import type { PermissionMode, PermissionRules } from '../workflows/contract/session.ts';
+import type { ToolEnv } from '../workflows/contract/facts.ts';
 import { StoreError, type Store, newerValue, newerVersion, parseStored } from './transcript/store/store.ts';
 
 /** A model as a run knows it. Window and maximum output in tokens. */
@@ -25,6 +26,8 @@ export type RunConfig = {
   readonly permissions?: PermissionRules;
   /** The tools that the run was opened with, by name (L57); absent: all. */
   readonly tools?: readonly string[];
+  /** The caller's variables for tools; those of the worker's configuration are in its process alone. */
+  readonly toolEnv?: ToolEnv;
   /** The primary, then the fallbacks in order (L19). */
   readonly models: readonly [RunModel, ...RunModel[]];
   /** Makes summaries: compactions, collapses, batches (L9, L10, L42). */

@@ -26,6 +26,7 @@ import { runDefaults } from './config/defaults.ts';
 import type { ModelAccess } from './model-access.ts';
 import { sessionHost } from './config/session-host.ts';
 import type { SessionHost } from '../workflows/contract/session.ts';
+import type { ToolEnv } from '../workflows/contract/facts.ts';
 
 export type DepsSettings = {
   readonly storePlace: string;
@@ -40,6 +41,8 @@ export type DepsSettings = {
   readonly defaults?: Partial<RunDefaults>;
   /** Beside the built-in ones; a function is asked again between iterations (L44). */
   readonly tools?: ToolSource | undefined;
+  /** Variables for commands and other tools, kept in this process. */
+  readonly toolEnv?: ToolEnv | undefined;
   readonly hooks?: HookConfig | undefined;
   readonly afterStop?: readonly AfterStopHandler[] | undefined;
   readonly attachments?: readonly AttachmentProvider[] | undefined;
@@ -77,7 +80,11 @@ export async function createDeps(
     config: configReader(store),
     model: access.model,
     scripted: access.scripted,
-    tools: callRunner(store, registry, hooks, { ofHost, observe }),
+    tools: callRunner(store, registry, hooks, {
+      ofHost,
+      observe,
+      ...(settings.toolEnv && { toolEnv: settings.toolEnv }),
+    }),
     hooks,
     attachments: createAttachments(settings.attachments ?? [], log),
     afterStop: settings.afterStop ?? [],

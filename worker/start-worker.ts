@@ -38,6 +38,7 @@ export type StartWorker = Target & {
   readonly defaults?: Partial<RunDefaults>;
   /** Each goes before the same in `config`. */
   readonly tools?: PerdureConfig['tools'];
+  readonly toolEnv?: PerdureConfig['toolEnv'];
   readonly hooks?: PerdureConfig['hooks'];
   readonly afterStop?: PerdureConfig['afterStop'];
   readonly attachments?: PerdureConfig['attachments'];

@@ -19,13 +19,15 @@ export type EnvironmentOptions = {
   readonly callId: string;
   /** Names to pass on besides the allowed ones. */
   readonly pass?: readonly string[];
+  /** Set beside them, and instead. */
+  readonly set?: Readonly<Record<string, string>> | undefined;
 };
 
 /** For a command of an agent or of a hook. */
 export function childEnvironment(source: Environment, options: EnvironmentOptions): Record<string, string> {
-  const { cwd, callId, pass = [] } = options;
+  const { cwd, callId, pass = [], set = {} } = options;
   const passed = chosen(source, (name) => ORDINARY.test(name) || COMMAND.test(name) || pass.includes(name));
-  return { ...passed, TERM: 'dumb', PWD: cwd, [CALL_VARIABLE]: callId };
+  return { ...passed, ...set, TERM: 'dumb', PWD: cwd, [CALL_VARIABLE]: callId };
 }
 
 /** For a program of Perdure's own. Its PATH is one that no agent can put a program into. */

@@ -98,6 +98,7 @@ function snapshot(
     mode: options.permissionMode ?? defaults.permissionMode,
     permissions: joined(defaults.permissions, options.permissions),
     ...(options.tools === undefined ? {} : { tools: options.tools }),
+    ...(options.toolEnv === undefined ? {} : { toolEnv: options.toolEnv }),
     smallModel,
     scripted,
     thinkingTokens: options.thinkingTokens ?? null,

@@ -38,6 +38,8 @@ export type ToolContext = {
   readonly cwd: string;
   /** The working directory: the root, or what a context modifier made it (L38). An absolute real path inside the workspace. */
   readonly dir: string;
+  /** The variables that the session and the worker's configuration (`toolEnv`) give to tools: for processes that a tool starts. */
+  readonly env?: Readonly<Record<string, string>>;
   /** Aborted on interrupt, cancel, deploy or a failing sibling; `signal.reason` is an AbortCause. */
   readonly signal: AbortSignal;
   /** Unique to this call for ever, the same on every attempt: give it to services that deduplicate (L40). */

@@ -2,6 +2,7 @@
 // would change nothing here is passed over, and said so.
 import type { PerdureConfig } from '../../worker/config/config.ts';
 import type { OptionChanges, PermissionMode as OurMode } from '../../workflows/contract/session.ts';
+import { type ToolEnv, toolVariableProblem } from '../../workflows/contract/facts.ts';
 import { ClientProblem } from '../problem.ts';
 import { type Hooks, hooksOf, unknownEvents } from './callbacks.ts';
 import { inwardName, inwardRule } from './names.ts';
@@ -34,6 +35,7 @@ export type Options = {
   /** Aborted: the run is interrupted, and its result is the last message. */
   readonly abortController?: AbortController;
   readonly cwd?: string;
+  /** Settings of Perdure and of the model; the others go to commands and tools, and are stored nowhere. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Gets what is to be said to a person, a line each. Absent: standard error gets it. */
   readonly stderr?: (data: string) => void;
@@ -112,12 +114,28 @@ export function translateOptions(options: Options, say: (line: string) => void):
   for (const event of hooks ? unknownEvents(hooks) : [])
     say(`hooks for ${event} are never called: there is no such event here`);
   const tools = toolsOf(mcpServers);
-  const config: PerdureConfig = { ...(tools.length > 0 && { tools }), ...(hooks && { hooks: hooksOf(hooks, say) }) };
+  const toolEnv = toolEnvOf(options.env);
+  const config: PerdureConfig = {
+    ...(tools.length > 0 && { tools }),
+    ...(hooks && { hooks: hooksOf(hooks, say) }),
+    ...(toolEnv && { toolEnv }),
+  };
   const names = tools.map(({ name }) => name);
   return {
     config,
     run: { cwd: options.cwd ?? process.cwd(), ...modelOptions(options), ...ruleOptions(options, names) },
   };
+}
+
+/** The variables that the program adds to those of its process, or changes, as far as tools may have them. */
+function toolEnvOf(env: Options['env']): ToolEnv | undefined {
+  if (env === undefined) return undefined;
+  const own = Object.entries(env).filter((pair): pair is [string, string] => {
+    const [name, value] = pair;
+    return value !== undefined && value !== process.env[name] && toolVariableProblem(name) === undefined;
+  });
+  // Also when it is empty: on its next start the program must have the same kind of configuration.
+  return Object.fromEntries(own);
 }
 
 /** What is absent, off or empty asks for nothing. */

@@ -17,11 +17,20 @@ export function isNone(flag: string, list: readonly string[]): boolean {
 /** Replaced all together. Throws UsageError. */
 export function tagsOf(given: readonly string[] | undefined): OptionChanges {
   if (given === undefined) return {};
-  if (isNone('--tag', given)) return { tags: null };
-  const pairs = given.map((tag) => {
-    const at = tag.indexOf('=');
-    if (at < 1) throw new UsageError(`--tag ${JSON.stringify(tag)} has no value: write name=value`);
-    return [tag.slice(0, at), tag.slice(at + 1)] as const;
+  return { tags: isNone('--tag', given) ? null : pairsOf('--tag', given) };
+}
+
+/** Replaced all together. Throws UsageError. */
+export function toolEnvOf(given: readonly string[] | undefined): OptionChanges {
+  if (given === undefined) return {};
+  return { toolEnv: isNone('--tool-env', given) ? null : pairsOf('--tool-env', given) };
+}
+
+function pairsOf(flag: string, given: readonly string[]): Readonly<Record<string, string>> {
+  const pairs = given.map((pair) => {
+    const at = pair.indexOf('=');
+    if (at < 1) throw new UsageError(`${flag} ${JSON.stringify(pair)} has no value: write name=value`);
+    return [pair.slice(0, at), pair.slice(at + 1)] as const;
   });
-  return { tags: Object.fromEntries(pairs) };
+  return Object.fromEntries(pairs);
 }

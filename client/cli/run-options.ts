@@ -9,7 +9,7 @@ import { UsageError } from './errors.ts';
 import { type JsonSchema, schemaProblem } from '../../activities/schema/json-schema.ts';
 import { readNamedFile, whyUnread } from '../../worker/config/read-named-file.ts';
 import { oneLine } from '../paint.ts';
-import { added, isNone, NONE, tagsOf } from './repeatable.ts';
+import { added, isNone, NONE, tagsOf, toolEnvOf } from './repeatable.ts';
 
 export type RunFlags = {
   readonly cwd?: string;
@@ -33,6 +33,7 @@ export type RunFlags = {
   readonly outputSchema?: string;
   readonly approvalTimeout?: string;
   readonly wrapUp?: boolean;
+  readonly toolEnv?: readonly string[];
   readonly tag?: readonly string[];
 };
 
@@ -77,6 +78,11 @@ export function addRunOptions(command: Command): Command {
       'ask before matching calls, even if another rule allows them; not with mode bypass; repeatable',
       added,
     )
+    .option(
+      '--tool-env <name=value>',
+      'a variable for shell commands and tools, kept with the session, so no secret; repeatable',
+      added,
+    )
     .option('--tag <name=value>', 'a label by which lists find the session, such as team=web; repeatable', added)
     .option('--approval-timeout <time>', 'deny a call after it waited this long for a decision')
     .addHelpText('after', HELP);
@@ -96,6 +102,7 @@ export function runOptions(flags: RunFlags, base: () => string): OptionChanges &
     ...change('permissionMode', flags.permissionMode, (text) => text as PermissionMode),
     ...rulesOf(flags),
     ...limitsOf(flags),
+    ...toolEnvOf(flags.toolEnv),
     ...tagsOf(flags.tag),
     ...change('outputSchema', flags.outputSchema, (file) => readSchema(resolve(base(), file))),
   };

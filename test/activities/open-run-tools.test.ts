@@ -26,6 +26,13 @@ test('a run keeps the tools that it was opened with by name (L57)', async () => 
   expect((await opened({})).config).not.toHaveProperty('tools');
 });
 
+test('a run keeps the variables for tools that it was opened with, and does not tell the model (L57)', async () => {
+  const { config } = await opened({ toolEnv: { REGION: 'canary-north' } });
+  expect(config?.toolEnv).toEqual({ REGION: 'canary-north' });
+  expect(config?.system).not.toMatch(/REGION|canary/);
+  expect((await opened({ toolEnv: { LD_PRELOAD: 'x' } })).result.kind).toBe('refused');
+});
+
 test('a tool that the worker does not have is refused with the one that was meant (L57)', async () => {
   const { result } = await opened({ tools: ['read', 'bsh'] });
   const detail = 'this worker has no tool "bsh": did you mean bash? (there are bash, read)';

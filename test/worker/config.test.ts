@@ -24,6 +24,7 @@ const everything: PerdureConfig = defineConfig({
   permissionMode: 'acceptEdits',
   permissions: { allow: ['bash(git status:*)'], deny: ['write(.env)'], ask: ['bash'] },
   systemPrompt: 'Be brief.',
+  toolEnv: { CI: '1' },
   maxTurns: 20,
   maxOutputTokens: 4_000,
   compaction: { enabled: true, warning: 0.5 },
@@ -107,6 +108,11 @@ test.each<[string, unknown, string | RegExp]>([
     'a key of "models" is empty: give a text of 1 to 200 characters',
   ],
   ['models in a list', { models: [] }, '"models" is a list: give an object'],
+  [
+    'a variable for tools',
+    { toolEnv: { LD_PRELOAD: 'x' } },
+    /^"toolEnv" is wrong: the variable "LD_PRELOAD" for tools would change/,
+  ],
   ['NaN', { approvalTimeoutMs: Number.NaN }, /^"approvalTimeoutMs" is NaN: give a whole number of milliseconds from 1/],
   [
     'a share that is none',

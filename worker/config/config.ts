@@ -9,6 +9,7 @@ import type { Tool } from '../../activities/tools/tool.ts';
 import type { CompactionRules } from '../../workflows/contract/loop.ts';
 import type { Profile } from '../../workflows/contract/profiles.ts';
 import { optionsProblem, permissionModes } from '../../workflows/contract/options-problem.ts';
+import { type ToolEnv, toolEnvProblem } from '../../workflows/contract/facts.ts';
 import { permissionsProblem } from '../../workflows/contract/permission-rules.ts';
 import type { PermissionMode, PermissionRules } from '../../workflows/contract/session.ts';
 import { issueText, tellRight } from './issue-text.ts';
@@ -80,6 +81,8 @@ export type PerdureConfig = {
   /** Hold beside those of a caller (L55). */
   readonly permissions?: PermissionRules;
   readonly systemPrompt?: string;
+  /** Variables for shell commands and other tools of this worker. They stay in its process: the place for those that are secret. */
+  readonly toolEnv?: ToolEnv;
   readonly maxTurns?: number;
   /** Before a limit ends a run, one more call sums up (L51). */
   readonly wrapUp?: boolean;
@@ -143,6 +146,13 @@ const keys = z.strictObject({
       if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
     }),
   systemPrompt: z.string().max(100_000).optional(),
+  toolEnv: z
+    .unknown()
+    .optional()
+    .superRefine((given, context) => {
+      const problem = toolEnvProblem(given);
+      if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
+    }),
   maxTurns: count.optional(),
   wrapUp: z.boolean().optional(),
   maxOutputTokens: count.optional(),

@@ -1,5 +1,5 @@
 // The public face of a session: its input, its messages, its view from outside, its names.
-import type { SessionFacts, Tags } from './facts.ts';
+import type { SessionFacts, Tags, ToolEnv } from './facts.ts';
 import type { Profile } from './profiles.ts';
 import type { Hash, MessageId, SessionId } from './ids.ts';
 import type { MessageBody } from './message-body.ts';
@@ -75,6 +75,7 @@ export type RunOptions = {
   readonly appendSystemPrompt?: string;
   /** The tools that the model is offered, by name, of those the worker has; none when the list is empty. Absent: all. */
   readonly tools?: readonly string[];
+  readonly toolEnv?: ToolEnv;
   /** max_tokens of each request; a caller's own value is never raised (L26). */
   readonly maxOutputTokens?: number;
   /** Models to go on with when one is overloaded, missing or refuses, in order (L19). At most 10. */
@@ -91,7 +92,6 @@ export type RunOptions = {
   readonly outputSchema?: Readonly<Record<string, unknown>>;
   /** Milliseconds an approval is waited for before it counts as denied (L55). */
   readonly approvalTimeoutMs?: number;
-  /** Labels, by which lists find the session. At most 20, never sealed. */
   readonly tags?: Tags;
 };
 

@@ -101,7 +101,7 @@ async function run(input: BashInput, context: ToolContext, options: BuiltinOptio
 
 async function start(
   command: string,
-  { cwd, dir, idempotencyKey, queryId, fence }: ToolContext,
+  { cwd, dir, env: given, idempotencyKey, queryId, fence }: ToolContext,
   { sandbox, dataDir, passEnv = [], runEnv = () => ({}) }: BuiltinOptions,
   onOutput: (bytes: Uint8Array) => void,
 ): Promise<ProcessTree> {
@@ -113,7 +113,9 @@ async function start(
     readOnly,
   });
   const callId = callIdOf(idempotencyKey);
-  const env = { ...childEnvironment(process.env, { cwd: dir, callId, pass: passEnv }), ...runEnv(queryId) };
+  // A command that was judged to only read names no variable, and runs unasked: none may make another of it.
+  const set = readOnly ? {} : given;
+  const env = { ...childEnvironment(process.env, { cwd: dir, callId, pass: passEnv, set }), ...runEnv(queryId) };
   try {
     return await spawnTree(argv, {
       cwd: dir,

@@ -8,6 +8,7 @@ import type { HookRunner } from '../../hooks/hooks.ts';
 import { thisHost, type Host } from '../../process/host.ts';
 import { toolEnd } from '../../live/tell.ts';
 import type { RunConfig } from '../../configuration.ts';
+import type { ToolEnv } from '../../../workflows/contract/facts.ts';
 import type { Observe, ToolCallSeen } from '../../live/observe.ts';
 import type { Store } from '../../transcript/store/store.ts';
 import { deeperThan, MAX_DEPTH } from '../../json.ts';
@@ -18,17 +19,24 @@ import type { ToolRegistry } from '../registry.ts';
 import type { Asked, CallRequest, EarlyRun, HandedOver, Void, Workbench } from './workbench.ts';
 import type { AbortCause } from '../tool.ts';
 
-type RunnerOptions = { readonly ofHost?: Store; readonly host?: Host; readonly observe?: Observe };
+type RunnerOptions = {
+  readonly ofHost?: Store;
+  readonly host?: Host;
+  readonly observe?: Observe;
+  /** The worker's own variables for tools: nothing stores them. */
+  readonly toolEnv?: ToolEnv;
+};
 
 export function callRunner(
   store: Store,
   registry: ToolRegistry,
   hooks: HookRunner,
-  { ofHost = store, host = thisHost(), observe = () => {} }: RunnerOptions = {},
+  { ofHost = store, host = thisHost(), observe = () => {}, toolEnv = {} }: RunnerOptions = {},
 ): CallRunner {
   const bench = (config: RunConfig, context: ToolContextState | undefined): Workbench => {
     const { session, queryId, depth } = config;
-    return { ...settings(config, context), registry, hooks, store, ofHost, session, host, queryId, depth };
+    const env = { ...toolEnv, ...config.toolEnv };
+    return { ...settings(config, context), registry, hooks, store, ofHost, session, host, env, queryId, depth };
   };
   const seer = (
     config: RunConfig,

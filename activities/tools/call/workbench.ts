@@ -1,6 +1,7 @@
 // The workbench holds what the calls of a run share; beside it stand the call itself and one run of it.
 import type { Ask, Decision } from '../../../workflows/contract/activities.ts';
 import type { DelegatedEnd, Delegation } from '../../../workflows/contract/delegation.ts';
+import type { ToolEnv } from '../../../workflows/contract/facts.ts';
 import { type CallKey, type SessionId, type Hash, keyHead } from '../../../workflows/contract/ids.ts';
 import type { HookRunner } from '../../hooks/hooks.ts';
 import type { LiveEvent } from '../../live/events.ts';
@@ -23,6 +24,8 @@ export type Workbench = CallSettings & {
   readonly ofHost: Store;
   readonly session: SessionId;
   readonly host: Host;
+  /** Variables for commands and other tools. */
+  readonly env?: ToolEnv;
   /** L13. */
   readonly queryId: string;
   readonly depth: number;
@@ -91,6 +94,7 @@ export function toolContext(
     readonly store: Store;
     readonly ofHost: Store;
     readonly session: SessionId;
+    readonly env?: ToolEnv;
     readonly queryId: string;
     readonly depth: number;
   },
@@ -101,6 +105,7 @@ export function toolContext(
   return {
     cwd: bench.cwd,
     dir: bench.dir ?? bench.cwd,
+    env: bench.env ?? {},
     signal: parts.signal,
     fence: async () => {
       if ((await parts.fence?.()) === false) throw new Superseded();

@@ -90,6 +90,17 @@ test('watchers see the start before what the call says, and once (L60)', async (
   expect(events.map(({ type }) => type)).toEqual(['tool_start', 'tool_progress', 'tool_end']);
 });
 
+test('tools get the variables of the worker and, before those, of the session (Q7)', async () => {
+  const seen: unknown[] = [];
+  const tool = simpleTool({ risk: 'read', call: async (_, { env }) => (seen.push(env), { content: '' }) });
+  const toolEnv = { A: 'worker', B: 'worker' };
+  const calls = callRunner(memoryStore(), createRegistry([tool]), noHooks, { toolEnv });
+  const port = { iteration: 1, say: (): void => undefined };
+  const given: RunConfig = { ...config, toolEnv: { B: 'session' } };
+  await calls.claimed(given, block('simple'), key, attempt, port, { safe: true });
+  expect(seen).toEqual([{ A: 'worker', B: 'session' }]);
+});
+
 test('definitions are those of the last refresh (L44)', async () => {
   const log = (): void => undefined;
   const registry = changingRegistry(() => [simpleTool({ name: 'came' })], { initial: [], log });

@@ -52,3 +52,18 @@ test.each([
 ] as const)('a program whose queries are %j at exit status %d is over: %s (Q9)', (ends, status, expected) => {
   expect(isOver(new Set(ends), status)).toBe(expected);
 });
+
+test('env reaches tools as what the program adds, without settings and keys, and is no option of the session (Q7)', () => {
+  const env = {
+    ...process.env,
+    STAGE: 'two',
+    ANTHROPIC_API_KEY: 'k',
+    PERDURE_DATA: '/d',
+    LD_PRELOAD: 'x',
+    GONE: undefined,
+  };
+  const { config, run } = translateOptions({ env }, () => undefined);
+  expect(config).toEqual({ toolEnv: { STAGE: 'two' } });
+  expect(JSON.stringify(run)).not.toContain('two');
+  expect(translateOptions({ env: process.env }, () => undefined).config).toEqual({ toolEnv: {} });
+});

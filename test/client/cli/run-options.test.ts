@@ -146,6 +146,8 @@ test.each<[RunFlags, string]>([
   [{ fallbackModel: ['a', ' '] }, 'a fallback model is empty'],
   [{ fallbackModel: Array.from({ length: 11 }, () => 'a') }, '11 fallback models are given: give at most 10'],
   [{ approvalTimeout: '2' }, '--approval-timeout "2" is not a time'],
+  [{ toolEnv: ['CI'] }, '--tool-env "CI" has no value: write name=value'],
+  [{ toolEnv: ['PERDURE_DATA=/'] }, 'the variable "PERDURE_DATA" for tools is a setting of Perdure'],
   [{ session: 'a/b' }, '"a/b" is no session id'],
   [{ session: 'x'.repeat(200) }, 'is no session id'],
   [{ systemPrompt: 'x'.repeat(100_001) }, 'the system prompt has 100001 characters: give at most 100000'],

@@ -58,6 +58,17 @@ test('a command runs in the workspace, with the environment of the allow-list an
   expect(content).not.toContain('canary');
 });
 
+test.each(sandboxes)(
+  '$kind: a command gets the variables given to tools, one that only reads gets none (Q7 L55)',
+  async (sandbox) => {
+    const cwd = tempFolder();
+    writeFileSync(join(cwd, 'a'), '');
+    const context = { env: { CI: '1', QUOTING_STYLE: 'c' } };
+    expect(await bash('ls; true > b; echo $CI', { sandbox, cwd, context })).toEqual({ content: '"a"\n1' });
+    expect(await bash('ls a', { sandbox, cwd, context })).toEqual({ content: 'a' });
+  },
+);
+
 test.each(sandboxes.filter(({ kind }) => kind !== 'group'))(
   '$kind: a command cannot find the secrets of the worker in /proc',
   async (sandbox) => {
