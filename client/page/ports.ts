@@ -9,19 +9,16 @@ import type { Opened } from '../connect/open-server.ts';
 import { waitingApproval, type WaitingApproval } from '../sessions/decide.ts';
 import { folderPorts } from '../sessions/folder-ports.ts';
 import type { SessionDescription } from '../sessions/info.ts';
-import { findSessions, type Found } from './fleet/find-sessions.ts';
 import { headOf, readSession, recentMessages, type SessionReading } from '../sessions/read.ts';
 import { describeNoWorker, workerPolls } from '../sessions/worker-polls.ts';
 import { loadView } from '../../activities/transcript/view/view.ts';
 
 export type PagePorts = Pick<
   PerdureClient,
-  'list' | 'send' | 'interrupt' | 'resume' | 'cancel' | 'approve' | 'deny' | 'approvals'
+  'list' | 'page' | 'counts' | 'send' | 'interrupt' | 'resume' | 'cancel' | 'approve' | 'deny' | 'approvals'
 > & {
   /** Throws ClientProblem when there is no such session. */
   describe(session: string): Promise<SessionDescription>;
-  /** Throws ClientProblem for a filter that is none. */
-  find(filter: string, after: string | null): Promise<Found>;
   head(session: SessionId): Promise<Hash | null>;
   /** That came lately, taken or not. */
   messages(session: SessionId): Promise<readonly UserMessage[]>;
@@ -58,7 +55,6 @@ export function pagePorts(opened: Opened, env: Env): PagePorts {
     messages: (session) => recentMessages(client, session),
     waiting: (session, pending) =>
       waitingApproval(store, () => loadView(store, session, pending.head), session, pending),
-    find: (filter, after) => findSessions(() => sessions.list(), filter, after),
     nobodyWorks: async (seen) => ((await polls(seen.taskQueue)) ? null : describeNoWorker(seen, seen.session)),
   };
 }

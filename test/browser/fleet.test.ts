@@ -48,6 +48,19 @@ test('what waits for a person is on top of all sessions, and decided there (O4 O
   await close();
 });
 
+test('the filter is that of the command line, in its order, with turns and cost in each row (O3 O4)', async () => {
+  const two = await stage.play('Two small steps.', [reply([toolUse('glob', { pattern: '*' })]), reply('Done.')]);
+  const one = await stage.play('One small step.', [reply('Done.')]);
+  await until(async () => (await stage.opened.sessions.result(one)) !== null);
+  await until(async () => (await stage.opened.sessions.result(two)) !== null);
+  const { tab, close } = await stage.visit(`/?q=${encodeURIComponent('small turns>1 sort:-turns')}`);
+  await until(async () => (await tab.locator('#rows tr').count()) === 1);
+  const row = tab.locator(`#row-${two}`);
+  expect(await row.locator('[data-label=Turns]').textContent()).toBe('2');
+  expect(await row.locator('[data-label=Cost]').textContent()).toMatch(/^\$\d|^cost unknown$/);
+  await close();
+});
+
 test('many sessions are stopped at once, and the question names how many (O4)', async () => {
   const { hold, release } = gate();
   for (const task of ['Long one.', 'Long two.']) await stage.play(task, [reply('Going on', { hold })]);

@@ -24,6 +24,8 @@ export type Staged = {
   readonly ports?: Partial<PagePorts>;
 };
 
+const noSessions = { running: 0, waiting_worker: 0, waiting_approval: 0, parked: 0, idle: 0, closed: 0 };
+
 /** The session is `s-1`; there is no other. */
 export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Staged = {}) {
   const store = memoryStore();
@@ -39,7 +41,8 @@ export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Stage
     list: async function* () {
       yield described;
     },
-    find: async () => ({ sessions: [described], next: null, counts: { [described.phase]: 1 }, total: '1' }),
+    page: () => Promise.resolve({ sessions: [described], next: null }),
+    counts: () => Promise.resolve({ ...noSessions, [described.phase]: 1 }),
     describe: (id) =>
       id === 's-1' ? Promise.resolve(described) : Promise.reject(new ClientProblem('no_session', `no session ${id}`)),
     messages: () => Promise.resolve([]),

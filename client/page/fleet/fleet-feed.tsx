@@ -3,15 +3,17 @@ import { pause } from '../../../activities/async.ts';
 import { showUnseen, reasonOf } from '../../../activities/text.ts';
 import { StoreError } from '../../../activities/transcript/store/store.ts';
 import type { WaitingApproval } from '../../sessions/decide.ts';
+import type { SessionCounts, SessionPage } from '../../sessions/find/list-sessions.ts';
 import type { SessionInfo } from '../../sessions/info.ts';
-import { shortTime } from '../../units.ts';
+import { formatMoney, shortTime } from '../../units.ts';
 import { changeRing, frameChanges, type Part, type Ring } from '../feed/ring.ts';
 import { type Trouble, createTroubles } from '../feed/troubles.ts';
 import { htmlOf, Moment, Phase, Reason } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
-import type { Found } from './find-sessions.ts';
-import { ApprovalForm } from '../session/frame.tsx';
-import { Banner } from '../session/frame.tsx';
+import { ApprovalForm, Banner } from '../session/frame.tsx';
+
+/** A page of the sessions that the filter means, and how many there are in all. */
+type Found = SessionPage & { readonly counts: SessionCounts };
 
 export type FleetFeed = {
   readonly ring: Ring;
@@ -22,6 +24,9 @@ export type FleetFeed = {
 
 /** Milliseconds between looks. */
 const LOOK_MS = 2_000;
+/** Milliseconds for which counts hold where the server lacks search attributes: there they read every session. */
+const COUNTS_HOLD_MS = 10_000;
+const PAGE = 100;
 /** Of the inbox. */
 const MOST_APPROVALS = 30;
 
@@ -35,9 +40,14 @@ export async function openFleetFeed(ports: PagePorts, view: string): Promise<Fle
   const trouble = createTroubles();
   const drawn = new Map<string, string>();
   const stop = new AbortController();
+  const counts = heldCounts(ports);
   const look = async () => {
-    const found = await ports.find(filter, after);
-    return { found, approvals: await inbox(ports, trouble) };
+    const [page, counted, approvals] = await Promise.all([
+      ports.page({ filter, size: PAGE, ...(after === null ? {} : { after }) }),
+      counts(),
+      inbox(ports, trouble),
+    ]);
+    return { found: { ...page, counts: counted }, approvals };
   };
   let { found, approvals } = await look();
   const draw = (): readonly Part[] => fleetParts({ found, approvals, troubles: trouble.list(), filter });
@@ -68,6 +78,15 @@ export async function openFleetFeed(ports: PagePorts, view: string): Promise<Fle
       return found;
     },
     close: () => stop.abort(),
+  };
+}
+
+function heldCounts(ports: Pick<PagePorts, 'counts'>): () => Promise<SessionCounts> {
+  let held: { readonly counts: SessionCounts; readonly at: number } | undefined;
+  return async () => {
+    const isFresh = held?.counts.note !== undefined && Date.now() - held.at < COUNTS_HOLD_MS;
+    if (held === undefined || !isFresh) held = { counts: await ports.counts(), at: Date.now() };
+    return held.counts;
   };
 }
 
@@ -131,15 +150,17 @@ const names: Readonly<Record<(typeof PHASES)[number], string>> = {
 };
 
 function Counts({ found, filter }: { readonly found: Found; readonly filter: string }) {
+  const { counts } = found;
+  const all = PHASES.reduce((sum, phase) => sum + counts[phase], 0);
   return (
     <nav class="tabs" id="phases" aria-label="Sessions by phase">
-      <a href="/" {...(filter === '' ? { 'aria-current': 'page' } : {})}>{`all ${found.total}`}</a>
+      <a href="/" {...(filter === '' ? { 'aria-current': 'page' } : {})}>{`all ${all}`}</a>
       {PHASES.map((phase) => (
         <a
           href={`/?q=${encodeURIComponent(`phase:${phase}`)}`}
           {...(filter === `phase:${phase}` ? { 'aria-current': 'page' } : {})}
         >
-          {`${names[phase]} ${found.counts[phase] ?? 0}`}
+          {`${names[phase]} ${counts[phase]}`}
         </a>
       ))}
     </nav>
@@ -147,7 +168,7 @@ function Counts({ found, filter }: { readonly found: Found; readonly filter: str
 }
 
 function Row({ session }: { readonly session: SessionInfo }) {
-  const { session: id, title, runs, last, startedAt, closedAt, cwd } = session;
+  const { session: id, title, runs, last, startedAt, closedAt, cwd, facts } = session;
   const name = showUnseen(title) || '(no title)';
   return (
     <tr id={rowId(id)} data-row>
@@ -162,6 +183,10 @@ function Row({ session }: { readonly session: SessionInfo }) {
         <Phase session={session} />
       </td>
       <td data-label="Runs">{runs}</td>
+      <td data-label="Turns">{facts?.turns ?? ''}</td>
+      <td data-label="Cost">
+        {facts === undefined ? '' : formatMoney(facts.cents === null ? null : facts.cents / 100)}
+      </td>
       <td data-label="Last">
         <Reason reason={last?.terminal.reason ?? null} />
       </td>

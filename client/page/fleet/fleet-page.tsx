@@ -33,7 +33,7 @@ export function fleetPage(feed: FleetFeed, view: string) {
           value={filter}
           autocomplete="off"
           spellcheck={false}
-          placeholder="phase:running words of a task"
+          placeholder='phase:waiting cost&gt;1 -tag:team=web sort:-cost "words"'
         />
       </div>
       {found.note === undefined ? null : <p class="quiet">{found.note}</p>}
@@ -53,7 +53,7 @@ export function fleetPage(feed: FleetFeed, view: string) {
             <th class="pick">
               <input type="checkbox" id="all" aria-label="Select all on this page" />
             </th>
-            {['Task', 'Phase', 'Runs', 'Last', 'Begun'].map((heading) => (
+            {['Task', 'Phase', 'Runs', 'Turns', 'Cost', 'Last', 'Begun'].map((heading) => (
               <th scope="col">{heading}</th>
             ))}
           </tr>

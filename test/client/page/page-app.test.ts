@@ -1,6 +1,8 @@
 // The page, asked as a browser, another site and a stranger would ask it. No port is opened.
 import { expect, test } from 'vitest';
 import type { Entry } from '../../../activities/transcript/log/entries.ts';
+import type { PagePorts } from '../../../client/page/ports.ts';
+import { ClientProblem } from '../../../client/problem.ts';
 import { stagedPage } from '../../support/page-ports.ts';
 import {
   boundary,
@@ -95,6 +97,20 @@ test('sessions are listed with phase, title, runs and how the last one ended (O4
   const page = await text('/');
   for (const part of ['href="/sessions/s-1"', 'count it', 'parked until 2030-01-02 03:04:05 UTC', 'turn limit reached'])
     expect(page).toContain(part);
+});
+
+test('a filter that cannot be read is told in one sentence, and the next pages keep to theirs (O3 O4)', async () => {
+  const asked: unknown[] = [];
+  const page: PagePorts['page'] = (which) => {
+    asked.push(which);
+    if (which?.filter === 'cost>') return Promise.reject(new ClientProblem('refused', 'the filter ends after "cost>"'));
+    return Promise.resolve({ sessions: [], next: 'there' });
+  };
+  const { text, ask } = await stagedPage({ ports: { page } });
+  expect((await ask('/?q=cost%3E')).status).toBe(400);
+  expect(await text('/?q=cost%3E')).toContain('the filter ends after &quot;cost&gt;&quot;');
+  expect(await text('/?q=tag%3Aa&after=here')).toContain('href="/?q=tag%3Aa&amp;after=there"');
+  expect(asked.at(-1)).toEqual({ filter: 'tag:a', size: 100, after: 'here' });
 });
 
 test('a session’s page has its messages, its calls with their outcomes, and what each cost (O5)', async () => {
