@@ -94,7 +94,7 @@ export async function decidePatiently(
 ): Promise<void> {
   const asked = { args: [answer] as [unknown], updateId: `${session.id} ${answer.call} ${answer.inputHash}` };
   const decide = () => session.handle.executeUpdate<void, [unknown]>(UPDATES[decision], asked);
-  await persist(client, decision, decide, { ...patience, total: 240_000 });
+  await persist(client, decision, decide, { ...patience, total: 240_000, oneCall: 60_000 });
 }
 
 let replayed: Promise<unknown> = Promise.resolve();
