@@ -16,9 +16,9 @@ export function detailsOf({ title, phase, cwd, runs, last, facts, approvals = []
   return lines.join('\n\n');
 }
 
-/** A fence is longer than any run of backticks in it. */
-function code(text: string): string {
-  const line = text.replaceAll(/\s+/g, ' ');
+/** A fence is longer than any run of backticks in it. Options may come from any Temporal client: a folder may be no text. */
+function code(text: unknown): string {
+  const line = String(text).replaceAll(/\s+/g, ' ');
   const longest = Math.max(0, ...[...line.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = '`'.repeat(longest + 1);
   return `${fence} ${line} ${fence}`;
