@@ -5,11 +5,11 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
-import { setImmediate } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { gate, reply, text, toolUse } from '../../worker/scripted-model/index.ts';
 import { cliPlace, modelFor } from '../support/cli.ts';
 import { pngOf } from '../support/images.ts';
+import { killWhen } from '../support/kill-when.ts';
 import { until } from '../support/until.ts';
 
 const examples = join(import.meta.dirname, '../../examples/agent-sdk');
@@ -41,9 +41,6 @@ async function shop(held: readonly string[], answers: Readonly<Record<string, (a
 }
 
 type Told = { readonly type: string; readonly subtype?: string; readonly uuid: string; readonly session_id: string };
-
-/** By /proc: the letter behind the name in parentheses. */
-const isStopped = (pid = 0): boolean => /\) T /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
 
 /** Starts of one program in one folder; `told` has the messages of all of them. */
 function program(
@@ -82,19 +79,9 @@ function program(
           if (child.exitCode !== null) throw new Error(`ended with ${child.exitCode}: ${err}`);
           return probe();
         }),
-      /** Once it has asked for the message after the last one, so that it has received that. It is stopped for the look: it may go on. */
+      /** Once it has asked for the message after the last one, so that it has received that. */
       kill: async () => {
-        await until(async () => {
-          child.kill('SIGSTOP');
-          await until(() => isStopped(child.pid));
-          // All that it printed before has been read when the loop has gone round.
-          await setImmediate();
-          await setImmediate();
-          if (noted() === stored().length) return true;
-          child.kill('SIGCONT');
-          return false;
-        });
-        child.kill('SIGKILL');
+        await killWhen(child, () => noted() === stored().length);
         await status;
       },
     };

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, readFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { Client, Connection } from '@temporalio/client';
+import { Client, Connection, WorkflowUpdateRPCTimeoutOrCancelledError } from '@temporalio/client';
 import { Worker } from '@temporalio/worker';
 import { inject, onTestFinished } from 'vitest';
 import type { PerdureConfig } from '../../worker/config/config.ts';
@@ -13,7 +13,7 @@ import {
   type ScriptedModelOptions,
 } from '../../worker/scripted-model/index.ts';
 import { UPDATES, type HandoverLimits, type RunOptions } from '../../workflows/contract/session.ts';
-import { patience, persist } from '../../client/sessions/persist.ts';
+import { NotYet, patience, persist } from '../../client/sessions/persist.ts';
 import { chainOf } from './chain.ts';
 import { follower } from './follower.ts';
 import { fastBackoff, liveText, openSession, type OpenSession } from './harness.ts';
@@ -93,8 +93,15 @@ export async function decidePatiently(
   answer: { readonly call: string; readonly inputHash: string; readonly reason?: string },
 ): Promise<void> {
   const asked = { args: [answer] as [unknown], updateId: `${session.id} ${answer.call} ${answer.inputHash}` };
-  const decide = () => session.handle.executeUpdate<void, [unknown]>(UPDATES[decision], asked);
-  await persist(client, decision, decide, { ...patience, total: 240_000, oneCall: 60_000 });
+  const decide = async (): Promise<void> => {
+    try {
+      await session.handle.executeUpdate<void, [unknown]>(UPDATES[decision], asked);
+    } catch (error) {
+      // What a dead worker had taken is answered when another has it: the same update is asked for again.
+      throw error instanceof WorkflowUpdateRPCTimeoutOrCancelledError ? new NotYet(error) : error;
+    }
+  };
+  await persist(client, decision, decide, { ...patience, total: 240_000, oneCall: 20_000 });
 }
 
 let replayed: Promise<unknown> = Promise.resolve();
