@@ -141,8 +141,13 @@ function withDelta(
   head: Message,
   { delta, usage }: Extract<RawMessageStreamEvent, { type: 'message_delta' }>,
 ): Message {
-  const counted = Object.fromEntries(Object.entries(usage ?? {}).filter(([, value]) => value !== null));
-  return { ...head, ...delta, usage: { ...head.usage, ...counted } };
+  return { ...head, ...delta, usage: usageWith(head.usage, usage) };
+}
+
+/** Counts of the stream's end replace those of its start, where they are given. */
+export function usageWith(before: Message['usage'], given: object | null | undefined): Message['usage'] {
+  const counted = Object.fromEntries(Object.entries(given ?? {}).filter(([, value]) => value !== null));
+  return { ...before, ...counted };
 }
 
 // Whether an event of the stream has what the accumulator takes from it. A proxy may send any JSON under a known name: such a stream

@@ -3,6 +3,7 @@ import type { Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources
 import type { Price } from '../../workflows/contract/loop.ts';
 import type { ModelPort } from '../deps.ts';
 import type { Observe, ObservedAbout } from '../live/observe.ts';
+import { usageWith } from './accumulate.ts';
 import { StalledStream } from './classify.ts';
 import { spendOf } from './store-reply.ts';
 
@@ -46,12 +47,10 @@ export function watchModel(model: ModelPort, { observe, about, price }: Asking):
   };
 }
 
-/** Counts of the stream's end replace those of its start, where they are given. */
 function usageAfter(event: AnyEvent, before: Message['usage'] | undefined): Message['usage'] | undefined {
   if (event?.type === 'message_start') return event.message?.usage;
   if (event?.type !== 'message_delta' || !before) return before;
-  const given = Object.entries(event.usage ?? {}).filter(([, count]) => count !== null);
-  return { ...before, ...Object.fromEntries(given) };
+  return usageWith(before, event.usage);
 }
 
 /** A proxy may send any JSON; whoever reads the stream judges it. */

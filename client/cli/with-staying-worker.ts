@@ -72,7 +72,7 @@ async function staying(
     await refuseToSpoil(cli.env, opened.sessions);
     await sayWhoseWork({ sessions: opened.sessions, queues, say });
     const worker = await startOwnWorker(opened, own);
-    await watchFleet(monitor, worker.health, { sessions: opened.sessions, say });
+    watchFleet(monitor, worker.health, { sessions: opened.sessions, say });
     const end = await ready({ opened, worker, monitor });
     try {
       await Promise.race([waitForAbort(AbortSignal.any([signals.interrupt, signals.terminate])), worker.done]);

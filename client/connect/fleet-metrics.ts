@@ -35,8 +35,9 @@ export function fleetMetrics(sessions: Sessions, say: (line: string) => void, no
   };
 }
 
-const up = gauge('perdure_fleet_up', 'Whether the sessions could be counted: 1, else 0.');
-const down = `${up}perdure_fleet_up 0\n`;
+const isUp = (value: 0 | 1): string =>
+  gauge('perdure_fleet_up', 'Whether the sessions could be counted: 1, else 0.', value);
+const down = isUp(0);
 
 async function gauges(sessions: Sessions, now: () => number): Promise<string> {
   const { note: _note, ...counts } = await sessions.counts();
@@ -44,14 +45,14 @@ async function gauges(sessions: Sessions, now: () => number): Promise<string> {
   const oldest = counts.waiting_approval > 0 ? await oldestWait(sessions) : null;
   const age = oldest === null ? 0 : Math.max(0, now() - oldest) / 1_000;
   return [
-    `${up}perdure_fleet_up 1\n`,
-    gauge('perdure_sessions', 'Sessions of the server, by phase.'),
+    isUp(1),
+    gaugeHead('perdure_sessions', 'Sessions of the server, by phase.'),
     ...phases,
     gauge(
       'perdure_oldest_approval_seconds',
       'How long the call that waits longest for a person has waited; 0: none does.',
+      age,
     ),
-    `perdure_oldest_approval_seconds ${age}\n`,
   ].join('');
 }
 
@@ -64,6 +65,10 @@ async function oldestWait(sessions: Sessions): Promise<number | null> {
   return oldest;
 }
 
-function gauge(name: string, help: string): string {
+export function gauge(name: string, help: string, value: number): string {
+  return `${gaugeHead(name, help)}${name} ${value}\n`;
+}
+
+function gaugeHead(name: string, help: string): string {
   return `# HELP ${name} ${help}\n# TYPE ${name} gauge\n`;
 }

@@ -2,6 +2,7 @@
 import type { Monitor } from '../../worker/monitor/serve-monitor.ts';
 import type { PerdureClient } from '../perdure-client.ts';
 import type { Env } from '../../worker/embedded/data-folder.ts';
+import { fleetMetrics, gauge } from './fleet-metrics.ts';
 
 export type MonitorFlags = { readonly metrics?: string };
 
@@ -23,26 +24,22 @@ export async function openMonitor({ env, say }: Saying, { metrics }: MonitorFlag
 }
 
 /** Beside what the process has done, /metrics says what sessions there are. */
-export async function watchFleet(
+export function watchFleet(
   monitor: Monitor | null,
   health: () => Promise<readonly string[]>,
   {
     sessions,
     say,
   }: { readonly sessions: Pick<PerdureClient, 'counts' | 'list'>; readonly say: (line: string) => void },
-): Promise<void> {
-  if (!monitor) return;
-  const { fleetMetrics } = await import('./fleet-metrics.ts');
-  monitor.watch(health);
-  monitor.add(fleetMetrics(sessions, say));
+): void {
+  monitor?.watch(health);
+  monitor?.add(fleetMetrics(sessions, say));
 }
 
 type LivePage = { live(): { readonly sessions: number; readonly watchers: number } };
 
 /** What a page of this process follows. */
 export function watchPage(monitor: Monitor | null, { live }: LivePage): void {
-  const gauge = (name: string, help: string, value: number): string =>
-    `# HELP ${name} ${help}\n# TYPE ${name} gauge\n${name} ${value}\n`;
   monitor?.add(() => {
     const { sessions, watchers } = live();
     const followed = gauge('perdure_page_followed_sessions', 'Sessions that the page follows live.', sessions);

@@ -15,7 +15,7 @@ import { loadView } from '../../activities/transcript/view/view.ts';
 
 export type PagePorts = Pick<
   PerdureClient,
-  'list' | 'page' | 'counts' | 'send' | 'interrupt' | 'resume' | 'cancel' | 'approve' | 'deny' | 'approvals'
+  'page' | 'counts' | 'send' | 'interrupt' | 'resume' | 'cancel' | 'approve' | 'deny' | 'approvals'
 > & {
   /** Throws ClientProblem when there is no such session. */
   describe(session: string): Promise<SessionDescription>;

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, inject, onTestFinished, test } from 'vitest';
 import { gate, reply, toolUse, type ScriptedModel } from '../../worker/scripted-model/index.ts';
-import { cliPlace, jsonLines, modelFor, type Command } from '../support/cli.ts';
+import { cliPlace, jsonLines, modelFor, readyWorker, type Command } from '../support/cli.ts';
 import { ownNamespace } from '../support/own-namespace.ts';
 import { redisServer } from '../support/redis-server.ts';
 import { BUCKET, S3_KEYS } from '../support/s3-gateway.ts';
@@ -26,14 +26,6 @@ async function cluster(model: ScriptedModel) {
     return place;
   };
   return { redis, host };
-}
-
-type Host = Awaited<ReturnType<typeof cluster>>['host'] extends (name: string) => infer Place ? Place : never;
-
-async function worker(host: Host): Promise<Command> {
-  const started = host.start(['worker']);
-  await until(() => started.out().includes('worker ready'));
-  return started;
 }
 
 const said = (command: Command): string =>
@@ -59,7 +51,7 @@ test('started here, watched there live, approved elsewhere, run where the folder
   ]);
   const { redis, host } = await cluster(model);
   const [one, two, client] = [host('host-one'), host('host-two'), host('a-client')];
-  const workers = [await worker(one), await worker(two)];
+  const workers = [await readyWorker(one), await readyWorker(two)];
   const id = (await two.run('start', 'Do it.')).out.trim();
   const watching = client.start(['watch', '--json', id]);
   // While the reply is still being streamed.
@@ -90,18 +82,18 @@ test('started here, watched there live, approved elsewhere, run where the folder
 test('a session whose host is gone waits for it, which list, show and watch say, and goes on there (W7)', async () => {
   const { host } = await cluster(await modelFor([reply('One.'), reply('Two.')]));
   const [one, two] = [host('host-one'), host('host-two')];
-  const first = await worker(one);
+  const first = await readyWorker(one);
   const ran = await one.run('run', '--json', 'hi');
   const id = String(jsonLines(ran.out).at(-1)?.sessionId);
   first.signal('SIGKILL');
   await first.status;
-  const second = await worker(two);
+  const second = await readyWorker(two);
   expect(await two.run('send', id, 'more')).toMatchObject({ status: 0 });
   await until(async () => (await two.run('list')).out.includes('waiting for host host-one'));
   expect((await two.run('show', id)).out).toContain('waiting for host host-one');
   const watching = two.start(['watch', '--json', id]);
   await until(() => watching.err().includes(`session ${id} waits for host host-one, which has its folder`));
-  const back = await worker(one);
+  const back = await readyWorker(one);
   expect(await watching.status).toBe(0);
   expect(jsonLines(watching.out()).at(-1)).toMatchObject({ type: 'result', text: 'Two.' });
   for (const running of [second, back]) running.signal('SIGTERM');
@@ -111,7 +103,7 @@ test('a session whose host is gone waits for it, which list, show and watch say,
 test('a client without the Redis sees the same run in the end; one with another store is told where it is (W1 W5)', async () => {
   const { host } = await cluster(await modelFor([reply('Hello.')]));
   const works = host('host-one');
-  const running = await worker(works);
+  const running = await readyWorker(works);
   const id = (await works.run('start', 'hi')).out.trim();
   const plain = host('a-client');
   delete plain.env['PERDURE_LIVE'];

@@ -4,7 +4,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, inject, test } from 'vitest';
 import { gate, reply, toolUse, type ScriptedModel } from '../../worker/scripted-model/index.ts';
-import { cliPlace, jsonLines, modelFor, type Command } from '../support/cli.ts';
+import { cliPlace, jsonLines, modelFor, readyWorker } from '../support/cli.ts';
 import { faultyProxy } from '../support/faulty-proxy.ts';
 import { BUCKET, S3_KEYS } from '../support/s3-gateway.ts';
 import { ownNamespace } from '../support/own-namespace.ts';
@@ -27,14 +27,6 @@ async function cluster(model: ScriptedModel, endpoint = inject('s3Endpoint')) {
   };
 }
 
-type Machine = ReturnType<Awaited<ReturnType<typeof cluster>>['machine']>;
-
-async function worker(machine: Machine): Promise<Command> {
-  const started = machine.start(['worker']);
-  await until(() => started.out().includes('worker ready'));
-  return started;
-}
-
 test('a session that one machine starts is done by another, watched by a third, and outlives a disk (W1)', async () => {
   const held = gate();
   const model = await modelFor([
@@ -44,7 +36,7 @@ test('a session that one machine starts is done by another, watched by a third, 
   ]);
   const { machine } = await cluster(model);
   const [starts, dies, watches] = [machine(), machine(), machine()];
-  const first = await worker(dies);
+  const first = await readyWorker(dies);
   const started = await starts.run('start', '--permission-mode', 'bypass', 'make it');
   expect(started).toMatchObject({ status: 0 });
   const id = started.out.trim();
@@ -53,7 +45,7 @@ test('a session that one machine starts is done by another, watched by a third, 
   await first.status;
   rmSync(dies.data, { recursive: true, force: true });
   const takesOver = machine();
-  const second = await worker(takesOver);
+  const second = await readyWorker(takesOver);
   const watched = await watches.run('watch', '--json', id);
   held.release();
   expect(watched.status).toBe(0);
@@ -69,7 +61,7 @@ test('a question of a run is answered from a machine that neither started nor ru
     await modelFor([reply([toolUse('bash', { command: 'rm -r build' })]), reply('Not then.')]),
   );
   const [works, starts, answers] = [machine(), machine(), machine()];
-  const running = await worker(works);
+  const running = await readyWorker(works);
   const id = (await starts.run('start', 'Clean up.')).out.trim();
   const asked = await until(async () => {
     const { out } = await answers.run('approvals', '--json');
@@ -86,7 +78,7 @@ test('a question of a run is answered from a machine that neither started nor ru
 test('a client with another store is told where the session is, not that its data is damaged (W1)', async () => {
   const { machine } = await cluster(await modelFor([reply('Hello.')]));
   const works = machine();
-  const running = await worker(works);
+  const running = await readyWorker(works);
   const ran = await works.run('run', '--json', 'hi');
   const id = String(jsonLines(ran.out).at(-1)?.sessionId);
   const stranger = machine();
@@ -115,7 +107,7 @@ test('a turn that reads takes 2 requests, one that writes 3, one that runs a com
   const { machine } = await cluster(await modelFor([...turns, reply('Done.')]), endpoint);
   const place = machine();
   writeFileSync(join(place.cwd, 'notes.txt'), 'a line\n');
-  const running = await worker(place);
+  const running = await readyWorker(place);
   const ran = await place.run('run', '--permission-mode', 'bypass', '--json', 'go');
   expect(jsonLines(ran.out).at(-1)).toMatchObject({ reason: 'completed' });
   running.signal('SIGTERM');

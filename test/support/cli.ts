@@ -16,6 +16,7 @@ import {
 } from '../../worker/scripted-model/index.ts';
 import { heldToSchema } from './held-to-schema.ts';
 import { tempDir } from './temp-dir.ts';
+import { until } from './until.ts';
 
 const program = fileURLToPath(new URL('../../bin/perdure.mjs', import.meta.url));
 
@@ -59,6 +60,13 @@ export function cliPlace(model: ScriptedModel | null) {
     return { status: await command.status, out: command.out(), err: command.err() };
   };
   return { root, data, cwd, env, start, run };
+}
+
+/** A worker of the place that takes work. */
+export async function readyWorker({ start }: Pick<ReturnType<typeof cliPlace>, 'start'>): Promise<Command> {
+  const worker = start(['worker']);
+  await until(() => worker.out().includes('worker ready'));
+  return worker;
 }
 
 async function stopEmbedded(root: string): Promise<void> {

@@ -38,9 +38,6 @@ export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Stage
     return Promise.resolve(undefined as never);
   };
   const all: PagePorts = {
-    list: async function* () {
-      yield described;
-    },
     page: () => Promise.resolve({ sessions: [described], next: null }),
     counts: () => Promise.resolve({ ...noSessions, [described.phase]: 1 }),
     describe: (id) =>

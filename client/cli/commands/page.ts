@@ -46,7 +46,7 @@ async function page(cli: Cli, monitor: Monitor | null): Promise<number> {
   const endSupervision = opened.embedded && superviseServer(opened.embedded, supervision(cli.say));
   try {
     const served = await servePage(pagePorts(opened, cli.env), keptAddress(opened.folder.root));
-    await watchFleet(monitor, () => serverHealth(opened.temporal.client), { sessions: opened.sessions, say: cli.say });
+    watchFleet(monitor, () => serverHealth(opened.temporal.client), { sessions: opened.sessions, say: cli.say });
     watchPage(monitor, served);
     cli.print(`page ${served.url}\n`);
     await waitForAbort(AbortSignal.any([signals.interrupt, signals.terminate]));
