@@ -50,6 +50,8 @@ describe.each(STORE_KINDS)('a store in %s', (kind) => {
     const town = await storeTown(kind, [...works, ...works, ...works, reply('Once more.')]);
     const [open, closed, gone] = [await begin(town, LONG), await begin(town, 'close'), await begin(town, 'go')];
     await town.sessions.cancel(closed);
+    // It stores its end before it closes.
+    await until(async () => (await town.sessions.describe(closed)).status === 'cancelled');
     await dropFromServer(town, gone);
     const orphan = await town.store.put(Buffer.from('nobody names this'));
     const before = await town.list();
