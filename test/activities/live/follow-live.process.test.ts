@@ -93,6 +93,8 @@ describe.each(kinds)('on %s', (kind) => {
       say(writer, text.padEnd(20_000));
       if (fate) await writer.end(fate);
     }
+    // Until then it may not have reached the Redis: who joins before is not late.
+    await watcher(live, session).sees((items) => items.some(({ step }) => step === 5));
     const seen = watcher(live, session);
     await seen.sees((items) => items.some(({ step }) => step === 5));
     expect(seen.items.map((item) => item.type === 'text_delta' && item.text.trim())).toEqual(['one', 'three', 'five']);
