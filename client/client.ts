@@ -1,5 +1,5 @@
 // The typed client: everything a program or a person does with sessions. It needs a server, never a worker.
-import type { Client } from '@temporalio/client';
+import { type Client, WorkflowClient } from '@temporalio/client';
 import type { Hash, SessionId } from '../workflows/contract/ids.ts';
 import { SIGNALS, UPDATES, type SignalOnce } from '../workflows/contract/session.ts';
 import { createLimit } from '../activities/async.ts';
@@ -28,6 +28,7 @@ import { countSessions, listSessions, pageOfSessions } from './sessions/find/lis
 import { snip } from './sessions/snip.ts';
 import { seenHosts, seenPhases } from './sessions/worker-polls.ts';
 import { setOptions, topUp } from './sessions/steer.ts';
+import { readableConverter } from '../worker/payloads/data-converter.ts';
 
 const LOOK_MS = 1_000;
 
@@ -185,11 +186,22 @@ function decidePorts(options: ClientOptions, look: DecidePorts['look']): DecideP
   };
 }
 
-function withPorts({ env = process.env, ...given }: CreateClient): ClientOptions {
+function withPorts({ env = process.env, ...all }: CreateClient): ClientOptions {
+  const given = { ...all, temporal: readableClient(all.temporal) };
   const { store, live, visibility } = given;
   if (store && live && visibility) return { ...given, store, live, visibility };
   const ports = folderPorts(given.temporal, env);
   // The identity is that of the folder's own store.
   const { storeId: _, ...others } = ports;
   return { ...(store ? others : ports), ...given };
+}
+
+/** One session that the user's codec does not know must not hide the others. */
+function readableClient(client: Client): Client {
+  const dataConverter = readableConverter(client.options.loadedDataConverter);
+  if (dataConverter === client.options.loadedDataConverter) return client;
+  const options = { ...client.options, loadedDataConverter: dataConverter };
+  const { connection } = client;
+  const workflow = new WorkflowClient({ ...client.workflow.options, connection, dataConverter });
+  return Object.assign(Object.create(client) as Client, { options, workflow });
 }

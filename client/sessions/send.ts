@@ -124,11 +124,16 @@ export async function describe(client: Client, session: SessionId): Promise<Sess
   }
 }
 
-/** A sentence when another store, or nothing that we can read, holds what the session says; what is sent there would be lost. */
-export function elsewhereProblem({ session, store, unreadable }: SessionInfo, own: string): ClientProblem | undefined {
-  if (unreadable !== undefined)
-    return new ClientProblem('refused', `session ${session} cannot be read here: its memo ${unreadable}`);
-  if (store === undefined || store === own) return undefined;
+/** A sentence when another store, or nothing that we can read, holds what the session says; what is sent there would be lost. `own`: absent where it is not checked. */
+export function elsewhereProblem(
+  { session, store, unreadable }: SessionInfo,
+  own: string | undefined,
+): ClientProblem | undefined {
+  if (unreadable !== undefined) {
+    const remedy = 'use the key file (PERDURE_CODEC_KEYS) or the codec that its worker has';
+    return new ClientProblem('refused', `session ${session} cannot be read here: its memo ${unreadable}; ${remedy}`);
+  }
+  if (own === undefined || store === undefined || store === own) return undefined;
   const remedy = 'set PERDURE_STORE to it, or PERDURE_DATA to the data folder that has it';
   return new ClientProblem(
     'refused',

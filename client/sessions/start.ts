@@ -48,7 +48,7 @@ export async function describeHere(
   session: SessionId,
 ): Promise<SessionDescription> {
   const description = await describe(temporal, session);
-  const problem = storeId && elsewhereProblem(description, await storeId());
+  const problem = elsewhereProblem(description, await storeId?.());
   if (problem) throw problem;
   return description;
 }

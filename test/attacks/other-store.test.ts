@@ -1,10 +1,16 @@
 // Several data folders on one Temporal server: a client that has not what a session says is told who has, and nothing it sends is lost.
 import { join } from 'node:path';
+import { Client } from '@temporalio/client';
+import type { PayloadCodec } from '@temporalio/common';
 import { expect, inject, onTestFinished, test } from 'vitest';
+import { createClient } from '../../client/client.ts';
 import { openServer, type Opened } from '../../client/connect/open-server.ts';
 import { makeKeyFile } from '../../worker/payloads/key-ring.ts';
 import { dataFolder } from '../../worker/embedded/data-folder.ts';
+import { ownNamespace } from '../support/own-namespace.ts';
 import { tempDir } from '../support/temp-dir.ts';
+import { until } from '../support/until.ts';
+import { userCodec } from '../support/user-codec.mjs';
 
 async function opened(root: string, more: Readonly<Record<string, string>> = {}): Promise<Opened> {
   const env = { HOME: tempDir(), TEMPORAL_ADDRESS: inject('temporalAddress'), PERDURE_DATA: root, ...more };
@@ -48,3 +54,53 @@ test('refuses keys that commands of the agent could read, and a file that is not
   await expect(opened(root, { PERDURE_CODEC_KEYS: outside })).rejects.toThrow(/put it into the data folder/);
   await expect(opened(root, { PERDURE_CODEC_KEYS: join(root, 'none.json') })).rejects.toThrow(/there is no key file/);
 });
+
+const throwing: PayloadCodec = {
+  encode: userCodec.encode,
+  decode: () => Promise.reject(new Error('no key for this payload')),
+};
+
+test.each([
+  ['has no codec', [], 'Unknown encoding: binary/users-own'],
+  ['has one that throws', [throwing], 'no key for this payload'],
+] as const)(
+  'a client that %s lists a session of another codec beside its own, and says why it reads no more of it (W1)',
+  async (_, payloadCodecs, why) => {
+    const own = await ownNamespace(inject('temporalAddress'));
+    const root = tempDir();
+    const { temporal } = await opened(root, own);
+    const { connection } = temporal.client;
+    const env = { PERDURE_DATA: root };
+    const sessionsWith = (codecs: readonly PayloadCodec[]) =>
+      createClient({
+        temporal: new Client({
+          connection,
+          namespace: own['TEMPORAL_NAMESPACE'] ?? '',
+          dataConverter: { payloadCodecs: [...codecs] },
+        }),
+        env,
+      });
+    const theirs = sessionsWith([userCodec]);
+    const { session } = await theirs.start('Theirs.', { cwd: '/' });
+    const sessions = sessionsWith(payloadCodecs);
+    const mine = await sessions.start('Mine.', { cwd: '/' });
+    onTestFinished(async () => {
+      for (const id of [session, mine.session]) await temporal.client.workflow.getHandle(id).terminate();
+    });
+    const unread = `cannot be read by this client (${why})`;
+    const listed = new Map<string, string>();
+    await until(async () => {
+      for await (const { session: id, title } of sessions.list()) listed.set(id, title);
+      return listed.size === 2;
+    });
+    expect(listed.get(session)).toBe(`(${unread})`);
+    expect((await sessions.page()).sessions).toHaveLength(2);
+    const said = `session ${session} cannot be read here: its memo ${unread}; use the key file (PERDURE_CODEC_KEYS) or the codec that its worker has`;
+    await expect(sessions.describe(session)).rejects.toThrow(said);
+    await expect(sessions.transcript(session)[Symbol.asyncIterator]().next()).rejects.toThrow(said);
+    await expect(sessions.follow(session)[Symbol.asyncIterator]().next()).rejects.toThrow(said);
+    await expect(sessions.send(session, 'More.')).rejects.toThrow(said);
+    await expect(sessions.result(session)).rejects.toThrow(said);
+    expect(await theirs.describe(session)).toMatchObject({ title: 'Theirs.' });
+  },
+);

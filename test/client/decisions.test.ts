@@ -9,6 +9,7 @@ import {
 import { ApplicationFailure } from '@temporalio/common';
 import { inputHashOf } from '../../client/sessions/decide.ts';
 import { createClient } from '../../client/client.ts';
+import { clientConverter } from '../../worker/payloads/data-converter.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
 import type { Store } from '../../activities/transcript/store/store.ts';
@@ -63,7 +64,7 @@ function sessions(store: Store, { approvals = [], status = 'RUNNING', update, po
     workflow: { getHandle: () => handle, list },
     workflowService: { describeTaskQueue: () => Promise.resolve({ pollers }) },
     withDeadline: <T>(_deadline: unknown, call: () => Promise<T>): Promise<T> => call(),
-    options: { namespace: 'default' },
+    options: { namespace: 'default', loadedDataConverter: clientConverter(undefined) },
   } as unknown as Client;
   return createClient({
     temporal,

@@ -5,6 +5,7 @@ import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@te
 import { hashOf } from '../../activities/transcript/store/store.ts';
 import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
 import { createClient } from '../../client/client.ts';
+import { clientConverter } from '../../worker/payloads/data-converter.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
 import { LARGEST_INLINE } from '../../client/sessions/send.ts';
 import type { MessageId } from '../../workflows/contract/ids.ts';
@@ -16,7 +17,11 @@ function sessions({ signalWithStart, signal, describe }: { signalWithStart?: Cal
   const handle = { signal, describe };
   const workflow = { signalWithStart, getHandle: () => handle };
   const withDeadline = <T>(_deadline: unknown, call: () => Promise<T>): Promise<T> => call();
-  const temporal = { workflow, withDeadline, options: { namespace: 'default' } } as unknown as Client;
+  const temporal = {
+    workflow,
+    withDeadline,
+    options: { namespace: 'default', loadedDataConverter: clientConverter(undefined) },
+  } as unknown as Client;
   const store = memoryStore();
   const client: PerdureClient = createClient({
     temporal,

@@ -2,10 +2,11 @@
 // and of entries that a snip would not take out.
 import { expect, test, vi } from 'vitest';
 import type { Client } from '@temporalio/client';
-import { defaultDataConverter, defaultPayloadConverter } from '@temporalio/common';
+import { defaultPayloadConverter } from '@temporalio/common';
 import type { Entry } from '../../activities/transcript/log/entries.ts';
 import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
 import { createClient } from '../../client/client.ts';
+import { clientConverter } from '../../worker/payloads/data-converter.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
@@ -38,7 +39,7 @@ function sessions(store: ReturnType<typeof memoryStore>, head: Hash | null, stat
     workflow: { getHandle: () => ({ describe: () => Promise.resolve(execution), signal }) },
     workflowService: { getWorkflowExecutionHistoryReverse: () => Promise.resolve({ history }) },
     withDeadline: <T>(_deadline: unknown, call: () => Promise<T>): Promise<T> => call(),
-    options: { namespace: 'default', loadedDataConverter: defaultDataConverter },
+    options: { namespace: 'default', loadedDataConverter: clientConverter(undefined) },
   } as unknown as Client;
   const live = () => {
     throw new Error('nothing is followed here');

@@ -1,11 +1,11 @@
 // The packed tarball as a user gets it: what is in it, and what works in an empty project that has nothing else.
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { reply, text, toolUse } from '../../worker/scripted-model/index.ts';
 import { cliPlace, modelFor } from '../support/cli.ts';
-import { HAS_NODES, PROGRAMS } from '../support/packed-project.ts';
+import { PROGRAMS } from '../support/packed-project.ts';
 import { copiesOf, emptyProject, projectAt, root, runProgram } from './empty-project.ts';
 import { namedTypes } from './named-types.ts';
 
@@ -95,38 +95,6 @@ test('a CommonJS program gets the same with require() (Q1)', async () => {
   const ran = await runProgram(process.execPath, [program], { cwd, env });
   expect(ran).toMatchObject({ status: 0, err: '', out: 'Asked by require.' });
 });
-
-/** Every entry but the workflows', each on its own. */
-const ENTRIES = Object.keys(
-  (JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { exports: Record<string, unknown> }).exports,
-).filter((entry) => !['./package.json', './workflow'].includes(entry) && !entry.endsWith('.json'));
-
-test.runIf(HAS_NODES)(
-  'Node 24 runs the command and query(); Node 18 is refused with a sentence by each (Q1)',
-  async () => {
-    const { folder: cwd, write } = project('npm');
-    const { env } = cliPlace(await modelFor([reply('On Node 24.')]));
-    const [old, newer] = [18, 24].map((major) => join(cwd, `node_modules/node${major}/bin/node`));
-    const asked = `import { query } from 'perdure';
-    process.stdout.write(process.version.slice(0, 4) + (await query({ prompt: 'Go.' }).result()).text);`;
-    const program = write('ask-24.mjs', asked);
-    const ran = await runProgram(newer ?? '', [program], { cwd, env });
-    expect(ran).toMatchObject({ status: 0, err: '', out: 'v24.On Node 24.' });
-    const command = join(cwd, 'node_modules/perdure/bin/perdure.mjs');
-    expect(await runProgram(newer ?? '', [command, '--version'], { cwd, env })).toMatchObject({ status: 0, err: '' });
-    const refused = 'cannot run here: it needs Node 20.19 or newer, and this is Node 18.20.8: use a newer Node';
-    const line = new RegExp(`^perdure [0-9.]+ ${refused}\\n$`);
-    expect(await runProgram(old ?? '', [command, 'list'], { cwd, env })).toMatchObject({
-      status: 1,
-      out: '',
-      err: expect.stringMatching(line) as string,
-    });
-    const each = `for (const entry of ${JSON.stringify(ENTRIES)})
-    await import(entry.replace('.', 'perdure')).then(() => console.log('ran', entry), (error) => console.log(error.message));`;
-    const { out } = await runProgram(old ?? '', [write('import-18.mjs', each)], { cwd });
-    expect(out.trim().split('\n')).toEqual(ENTRIES.map(() => expect.stringContaining(refused) as string));
-  },
-);
 
 test('a worker on a queue of its own does what openServer({ taskQueue }) sends there (Q1)', async () => {
   const { env } = cliPlace(await modelFor([reply([text('From my own queue.')])]));

@@ -1,8 +1,9 @@
 // Mistakes with PerdurePlugin: each is a sentence that says what to do, when the worker is made.
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { bundleWorkflowCode, DefaultLogger, Runtime } from '@temporalio/worker';
-import { expect, test, vi } from 'vitest';
+import { type NativeConnection, bundleWorkflowCode, DefaultLogger, Runtime } from '@temporalio/worker';
+import { expect, inject, onTestFinished, test, vi } from 'vitest';
 import { reply } from '../../worker/scripted-model/index.ts';
 import { PerdurePlugin } from '../../worker/plugin/perdure-plugin.ts';
 import { root } from '../packages/empty-project.ts';
@@ -78,4 +79,19 @@ test('workflows that import perdure/workflow from another copy of perdure are re
   const theirs = projectWith('perdure', { 'package.json': manifest, 'workflow.js': '' });
   symlinkSync(join(root, 'node_modules/@temporalio'), join(dirname(theirs), 'node_modules/@temporalio'));
   expect(() => new PerdurePlugin().configureBundler({ workflowsPath: theirs })).toThrow(/perdure is there twice/);
+});
+
+test('a worker of another copy of @temporalio/worker is refused, with where the plugin’s is (Q1)', async () => {
+  const at = await userPlace([]);
+  const load = createRequire(import.meta.url);
+  const file = load.resolve('@temporalio/worker/lib/connection.js');
+  const { [file]: loaded } = load.cache;
+  delete load.cache[file];
+  const other = load(file) as { readonly NativeConnection: typeof NativeConnection };
+  if (loaded) load.cache[file] = loaded;
+  const connection = await other.NativeConnection.connect({ address: inject('temporalAddress') });
+  onTestFinished(() => connection.close());
+  const refused =
+    /@temporalio\/worker is there twice: .*node_modules\/@temporalio\/worker.*`npm ls @temporalio\/worker`/;
+  await expect(running(at, { connection })).rejects.toThrow(refused);
 });

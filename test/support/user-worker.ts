@@ -34,7 +34,7 @@ export async function userPlace(script: ScriptedModelOptions['script'], more: Pl
   const client = new Client({ connection: clientConnection, dataConverter });
   const plugin = () => new PerdurePlugin({ cwd, env, ...more });
   const taskQueue = `user-${randomUUID()}`;
-  return { model, cwd, client, connection, dataConverter, plugin, taskQueue };
+  return { model, cwd, env, client, connection, dataConverter, plugin, taskQueue };
 }
 
 export type UserPlace = Awaited<ReturnType<typeof userPlace>>;

@@ -25,7 +25,7 @@ const patience = { attempts: 50, firstMs: 20, factor: 1.3, mostMs: 500 };
 /** After a restart of the server; gRPC's own are 1 s and 2 min. */
 const quickReconnect = { 'grpc.initial_reconnect_backoff_ms': 50, 'grpc.max_reconnect_backoff_ms': 2_000 };
 
-/** Throws SetupProblem when no server answers within 5 s, or it lacks the namespace. The caller closes the connection. */
+/** Throws SetupProblem when no server answers within 5 s, it is too old, or it lacks the namespace. The caller closes the connection. */
 export async function connectClient(target: Target): Promise<Connected> {
   const { interceptors, end } = retriesUntilClosed();
   const connection = Connection.lazy({
@@ -109,17 +109,32 @@ async function ensureConnected(connection: Connection, { address }: Target): Pro
 
 async function checkNamespace(connection: Connection, { address, namespace }: Target): Promise<void> {
   const { workflowService } = connection;
+  const ask = <T>(call: () => Promise<T>): Promise<T> => connection.withDeadline(Date.now() + CONNECT_MS, call);
   try {
-    await connection.withDeadline(Date.now() + CONNECT_MS, () => workflowService.describeNamespace({ namespace }));
+    const { namespaceInfo } = await ask(() => workflowService.describeNamespace({ namespace }));
+    if (namespaceInfo?.capabilities?.syncUpdate) return;
+    const { serverVersion } = await ask(() => workflowService.getSystemInfo({}));
+    throw new SetupProblem(withoutUpdates(address, serverVersion));
   } catch (error) {
+    if (error instanceof SetupProblem) throw error;
     const { code, why } = grpcFailure(error);
     // Who may not look at it may still be allowed to use it.
     if (code === GRPC.permissionDenied) return;
+    if (code === GRPC.unimplemented)
+      throw new SetupProblem(
+        `what answers at ${address} is no Temporal server, or one that is far too old: correct TEMPORAL_ADDRESS or the Temporal profile`,
+      );
     if (code !== GRPC.notFound)
       throw new SetupProblem(`the Temporal server at ${address} does not work as it should: ${why}`);
     const remedy = `create it with \`temporal operator namespace create -n ${namespace}\`, or correct TEMPORAL_NAMESPACE`;
     throw new SetupProblem(`the Temporal server at ${address} has no namespace ${namespace}: ${remedy}`);
   }
+}
+
+/** Decisions are updates: without them no approval would ever be taken. */
+function withoutUpdates(address: string, version: string): string {
+  const server = `the Temporal server at ${address} (version ${version || 'unknown'})`;
+  return `${server} takes no workflow updates: use 1.25 or newer, or set frontend.enableUpdateWorkflowExecution in its dynamic configuration`;
 }
 
 // Whether anything listens at an address. A gRPC channel that was refused waits before it tries again, and does not say why.

@@ -14,9 +14,13 @@ import {
 import type { WorkerOptions } from '@temporalio/worker';
 import { builtFile } from '../bundle.ts';
 import type { KeyRing } from './key-ring.ts';
+import { reasonOf } from '../../activities/text.ts';
 import { markUndecodable, type Undecodable } from '../../workflows/contract/failures.ts';
 
 const codecs = (keys: KeyRing | undefined, log: Log) => [keys ? sealingCodec(keys, log) : readableCodec];
+
+/** Those whose `decode` never throws, and gives what can be read. */
+const ours = new WeakSet<PayloadCodec>();
 
 /** For `Worker.create`. Failures are written by the same converter as in the bundle. */
 export function workerConverter(keys: KeyRing | undefined, log: Log): NonNullable<WorkerOptions['dataConverter']> {
@@ -31,6 +35,34 @@ export function clientConverter(keys: KeyRing | undefined): LoadedDataConverter 
     // A client says itself what it cannot read.
     payloadCodecs: codecs(keys, () => undefined),
   };
+}
+
+/** Of a client of the user's own, which may throw over what it was not made for: what it cannot read becomes a value that says so. */
+export function readableConverter(theirs: LoadedDataConverter): LoadedDataConverter {
+  const { payloadConverter, payloadCodecs } = theirs;
+  if (payloadCodecs.some((codec) => ours.has(codec))) return theirs;
+  const decode = async (payload: Payload, context: SerializationContext | undefined): Promise<Payload> => {
+    try {
+      let decoded = [payload];
+      for (const codec of payloadCodecs.toReversed()) decoded = await codec.decode(decoded, context);
+      const [only = payload] = decoded;
+      payloadConverter.fromPayload(only);
+      return only;
+    } catch (error) {
+      return markUnreadable({ why: `cannot be read by this client (${reasonOf(error)})`, elsewhere: true });
+    }
+  };
+  const encode: PayloadCodec['encode'] = async (payloads, context) => {
+    let encoded = payloads;
+    for (const codec of payloadCodecs) encoded = await codec.encode(encoded, context);
+    return encoded;
+  };
+  const codec: PayloadCodec = {
+    encode,
+    decode: (payloads, context) => Promise.all(payloads.map((payload) => decode(payload, context))),
+  };
+  ours.add(codec);
+  return { ...theirs, payloadCodecs: [codec] };
 }
 
 // A codec that makes every payload one that the SDK can decode: whatever it would throw over becomes a value that says so. Its
@@ -50,6 +82,7 @@ export const readableCodec: PayloadCodec = {
   encode: (payloads) => Promise.resolve(payloads),
   decode: (payloads) => Promise.resolve(payloads.map(makeReadable)),
 };
+ours.add(readableCodec);
 
 /** The same, or a payload that holds the mark. */
 export function makeReadable(payload: Payload): Payload {
@@ -129,11 +162,13 @@ export function sealingCodec(keys: KeyRing, log: Log): PayloadCodec {
     told.add(id);
     return why;
   };
-  return {
+  const codec: PayloadCodec = {
     encode: (payloads, context) => Promise.resolve(payloads.map((payload) => seal(keys, payload, context))),
     decode: (payloads, context) =>
       Promise.resolve(payloads.map((payload) => open({ keys, missing }, payload, context))),
   };
+  ours.add(codec);
+  return codec;
 }
 
 function seal(keys: KeyRing, payload: Payload, context: SerializationContext | undefined): Payload {

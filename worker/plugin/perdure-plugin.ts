@@ -22,7 +22,7 @@ import { openWatchers, seenSinks } from '../monitor/watchers.ts';
 import { startReaper } from '../reaper.ts';
 import { SetupProblem } from '../setup-problem.ts';
 import { workflowTime } from '../workflow-time.ts';
-import { refuseForeignBundle, withAgents } from './user-bundle.ts';
+import { refuseForeignBundle, refuseOtherCopy, withAgents } from './user-bundle.ts';
 
 export type PluginOptions = {
   /** As in a configuration file; its `drainMs` and `maxConcurrentActivities` are the worker's own affair. */
@@ -69,6 +69,7 @@ export class PerdurePlugin implements WorkerPlugin {
     if (this.#isOwn(options)) return options;
     if (this.#opened) throw new ConfigProblem('this PerdurePlugin belongs to another worker: make one for each');
     refuseOwnNames(options);
+    refuseOtherCopy(options);
     refuseForeignBundle(options);
     if (!options.workflowsPath && !options.workflowBundle) warnOfNoWorkflows(taskQueue);
     this.#cwd ??= process.cwd();

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { BundleOptions, WorkerOptions } from '@temporalio/worker';
+import { type BundleOptions, NativeConnection, type WorkerOptions } from '@temporalio/worker';
 import { codeOf } from '../../activities/text.ts';
 import { WORKFLOW_TYPE } from '../../workflows/contract/session.ts';
 import { builtFile } from '../bundle.ts';
@@ -72,9 +72,19 @@ function resolved(from: NodeJS.Require, name: string): string | null {
 }
 
 function twice(name: string, theirs: string, own: string): ConfigProblem {
-  const how = `keep one: \`npm ls ${name}\` shows who brings the other`;
   return new ConfigProblem(
-    `${name} is there twice, for the workflows in ${theirs} and for PerdurePlugin in ${own}: ${how}`,
+    `${name} is there twice, for the workflows in ${theirs} and for PerdurePlugin in ${own}: ${keepOne(name)}`,
+  );
+}
+
+const keepOne = (name: string): string => `keep one: \`npm ls ${name}\` shows who brings the other`;
+
+/** Throws ConfigProblem: our own workers would run in a second runtime, with a connection that it does not know. */
+export function refuseOtherCopy({ connection }: Pick<WorkerOptions, 'connection'>): void {
+  if (!connection || connection instanceof NativeConnection) return;
+  const own = dirname(createRequire(import.meta.url).resolve('@temporalio/worker/package.json'));
+  throw new ConfigProblem(
+    `@temporalio/worker is there twice, for the worker's connection and for PerdurePlugin in ${own}: ${keepOne('@temporalio/worker')}`,
   );
 }
 

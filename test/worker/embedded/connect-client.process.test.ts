@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { createServer as createHttp2Server } from 'node:http2';
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -12,7 +14,7 @@ import { ATTRIBUTES } from '../../../workflows/contract/visibility.ts';
 import { freePort } from '../../../worker/embedded/server-args.ts';
 import { type Embedded, joinServer } from '../../../worker/embedded/join-server.ts';
 import { stopServer } from '../../../worker/embedded/start-server.ts';
-import { joining, serverOf, temporaryData, until } from './support.ts';
+import { joining, realBinary, serverOf, temporaryData, until } from './support.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'perdure-'));
 const [INT, KEYWORD] = [3, 2];
@@ -92,6 +94,49 @@ test('an address where nothing listens, or something else, is named', async () =
       `no Temporal server answers at ${otherAddress}: something listens there, but does not speak gRPC`,
     ),
   ]);
+});
+
+test('a server that takes no updates, as one before 1.25, is refused with its version and what to do (Q1)', async () => {
+  const { path, server: version } = await realBinary(null);
+  const port = await freePort();
+  const args = [
+    'server',
+    'start-dev',
+    '--headless',
+    '--ip',
+    '127.0.0.1',
+    '--port',
+    String(port),
+    '--log-level',
+    'never',
+  ];
+  const off = ['--dynamic-config-value', 'frontend.enableUpdateWorkflowExecution=false'];
+  const child = spawn(path, [...args, ...off], { stdio: 'ignore' });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const address = `127.0.0.1:${port}`;
+  const connecting = () =>
+    connectClient({ address, namespace: 'default' }).then(
+      ({ close }) => close().then(() => 'connected'),
+      (error: unknown) => String(error),
+    );
+  let said = '';
+  while (child.exitCode === null && !/updates|connected/.test(said)) said = await connecting();
+  expect(said).toBe(
+    `SetupProblem: the Temporal server at ${address} (version ${version}) takes no workflow updates: use 1.25 or newer, or set frontend.enableUpdateWorkflowExecution in its dynamic configuration`,
+  );
+});
+
+test('a gRPC service that is no Temporal server is named as such (Q1)', async () => {
+  const other = createHttp2Server();
+  other.on('stream', (stream) => {
+    const unimplemented = { ':status': 200, 'content-type': 'application/grpc', 'grpc-status': '12' };
+    stream.respond(unimplemented, { endStream: true });
+  });
+  const port = await freePort();
+  await new Promise<void>((resolve) => other.listen(port, '127.0.0.1', resolve));
+  onTestFinished(() => void other.close());
+  const said = `what answers at 127.0.0.1:${port} is no Temporal server, or one that is far too old: correct TEMPORAL_ADDRESS`;
+  await expect(connectClient({ address: `127.0.0.1:${port}`, namespace: 'default' })).rejects.toThrow(said);
 });
 
 test('a call that waits to be tried again when its connection closes fails, and ends nothing else', async () => {

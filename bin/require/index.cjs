@@ -1,0 +1,4 @@
+// `require('perdure')`.
+'use strict';
+require('./node.cjs');
+module.exports = require('../../dist/client/index.js');

@@ -1,0 +1,2 @@
+// Types of `require('perdure')`.
+export * from '../../dist/client/index.js';

@@ -1,0 +1,2 @@
+// Types of `require('perdure/testing')`.
+export * from '../../dist/client/testing/index.js';

@@ -1,0 +1,2 @@
+// Types of `require('perdure/tool')`.
+export * from '../../dist/activities/tools/tool.js';

@@ -1,0 +1,2 @@
+// Types of `require('perdure/worker')`.
+export * from '../../dist/worker/index.js';
