@@ -14,7 +14,7 @@ import { openSessionFeed, type SessionFeed } from './feed/session-feed.ts';
 import { Layout, htmlOf } from './layout.tsx';
 import type { PagePorts } from './ports.ts';
 import { actOnSession, actOnMany, isAction } from './session/actions.ts';
-import { download, readWholeText } from './session/downloads.ts';
+import { download, readImage, readWholeText } from './session/downloads.ts';
 import { sessionFrame } from './session/frame.tsx';
 import { earlierThan, itemsPart, sessionPage, transcriptPart, windowOf } from './session/session-page.tsx';
 import { openFleetFeed } from './fleet/fleet-feed.tsx';
@@ -96,6 +96,11 @@ function readingRoutes(app: Hono, ports: PagePorts, feeds: SessionFeeds): void {
     const position = Number(context.req.param('position'));
     const text = await readWholeText(feed, ports, position, context.req.param('part') ?? '');
     return text === null ? context.notFound() : context.text(text);
+  });
+  reading('/sessions/:id/entries/:position/images/:index', async (feed, context) => {
+    const { position, index } = context.req.param();
+    const image = await readImage(feed, ports, { position: Number(position), index: Number(index) });
+    return image === null ? context.notFound() : context.body(image.bytes, 200, { 'Content-Type': image.mediaType });
   });
   app.get('/sessions/:id/live', async (context) => {
     const session = idOf(context);

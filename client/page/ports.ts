@@ -10,13 +10,17 @@ import { waitingApproval, type WaitingApproval } from '../sessions/decide.ts';
 import { folderPorts } from '../sessions/folder-ports.ts';
 import type { SessionDescription } from '../sessions/info.ts';
 import { headOf, readSession, recentMessages, type SessionReading } from '../sessions/read.ts';
+import type { SessionCounts } from '../sessions/find/list-sessions.ts';
 import { describeNoWorker, workerPolls } from '../sessions/worker-polls.ts';
+import { RecentMap } from '../../activities/recent-map.ts';
 import { loadView } from '../../activities/transcript/view/view.ts';
 
 export type PagePorts = Pick<
   PerdureClient,
-  'page' | 'counts' | 'send' | 'interrupt' | 'resume' | 'cancel' | 'approve' | 'deny' | 'approvals'
+  'page' | 'send' | 'interrupt' | 'resume' | 'cancel' | 'approve' | 'deny' | 'approvals'
 > & {
+  /** How many there are of each phase, a few seconds ago at most. */
+  counts(): Promise<SessionCounts>;
   /** Throws ClientProblem when there is no such session. */
   describe(session: string): Promise<SessionDescription>;
   head(session: SessionId): Promise<Hash | null>;
@@ -33,21 +37,26 @@ export type PagePorts = Pick<
 
 /** Milliseconds for which an answer about workers holds: their polls are a minute long. */
 const POLLS_HOLD_MS = 5_000;
+/** For which counts hold; where the server lacks search attributes they read every session. */
+const COUNTS_HOLD_MS = 3_000;
+const SLOW_COUNTS_HOLD_MS = 10_000;
+/** Answers that are held of one question: it may be asked about many queues. */
+const MOST_HELD = 200;
 
 export function pagePorts(opened: Opened, env: Env): PagePorts {
   const { temporal, store, sessions } = opened;
   const { client } = temporal;
-  const polled = new Map<string, { readonly at: number; readonly polls: Promise<boolean> }>();
-  const polls = (taskQueue: string): Promise<boolean> => {
-    const known = polled.get(taskQueue);
-    if (known && Date.now() - known.at < POLLS_HOLD_MS) return known.polls;
-    const asked = workerPolls({ temporal: client, taskQueue });
-    polled.set(taskQueue, { at: Date.now(), polls: asked });
-    asked.catch(() => polled.delete(taskQueue));
-    return asked;
-  };
+  const polls = holdAnswers(
+    (taskQueue: string) => workerPolls({ temporal: client, taskQueue }),
+    () => POLLS_HOLD_MS,
+  );
+  const counts = holdAnswers(
+    (_: 'all') => sessions.counts(),
+    ({ note }) => (note === undefined ? COUNTS_HOLD_MS : SLOW_COUNTS_HOLD_MS),
+  );
   return {
     ...sessions,
+    counts: () => counts('all'),
     store,
     read: (session) => readSession(opened, session as SessionId),
     live: folderPorts(client, env).live,
@@ -56,5 +65,26 @@ export function pagePorts(opened: Opened, env: Env): PagePorts {
     waiting: (session, pending) =>
       waitingApproval(store, () => loadView(store, session, pending.head), session, pending),
     nobodyWorks: async (seen) => ((await polls(seen.taskQueue)) ? null : describeNoWorker(seen, seen.session)),
+  };
+}
+
+/** One answer for all who ask while it is sought, and for some time after. One that failed is sought again. */
+export function holdAnswers<Key, Answer>(
+  ask: (key: Key) => Promise<Answer>,
+  holdMs: (answer: Answer) => number,
+  now = Date.now,
+): (key: Key) => Promise<Answer> {
+  type Held = { readonly answer: Promise<Answer>; until: number };
+  const held = new RecentMap<Key, Held>(MOST_HELD);
+  return (key) => {
+    const known = held.get(key);
+    if (known && now() < known.until) return known.answer;
+    const asked: Held = { answer: ask(key), until: Infinity };
+    held.set(key, asked);
+    asked.answer.then(
+      (answer) => (asked.until = now() + holdMs(answer)),
+      () => (asked.until = 0),
+    );
+    return asked.answer;
   };
 }

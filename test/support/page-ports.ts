@@ -73,6 +73,7 @@ export async function stagedPage(staged: Staged = {}) {
   return {
     ask,
     page,
+    ports,
     live,
     /** The actions that reached the session. */
     done,

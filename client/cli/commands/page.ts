@@ -45,8 +45,11 @@ async function page(cli: Cli, monitor: Monitor | null): Promise<number> {
   if (opened === null) return STATUS.ok;
   const endSupervision = opened.embedded && superviseServer(opened.embedded, supervision(cli.say));
   try {
-    const served = await servePage(pagePorts(opened, cli.env), keptAddress(opened.folder.root));
-    watchFleet(monitor, () => serverHealth(opened.temporal.client), { sessions: opened.sessions, say: cli.say });
+    const ports = pagePorts(opened, cli.env);
+    const served = await servePage(ports, keptAddress(opened.folder.root));
+    // Counted once for the page and for /metrics.
+    const sessions = { ...opened.sessions, counts: ports.counts };
+    watchFleet(monitor, () => serverHealth(opened.temporal.client), { sessions, say: cli.say });
     watchPage(monitor, served);
     cli.print(`page ${served.url}\n`);
     await waitForAbort(AbortSignal.any([signals.interrupt, signals.terminate]));

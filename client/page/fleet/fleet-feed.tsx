@@ -24,8 +24,6 @@ export type FleetFeed = {
 
 /** Milliseconds between looks. */
 const LOOK_MS = 2_000;
-/** Milliseconds for which counts hold where the server lacks search attributes: there they read every session. */
-const COUNTS_HOLD_MS = 10_000;
 const PAGE = 100;
 /** Of the inbox. */
 const MOST_APPROVALS = 30;
@@ -40,11 +38,10 @@ export async function openFleetFeed(ports: PagePorts, view: string): Promise<Fle
   const trouble = createTroubles();
   const drawn = new Map<string, string>();
   const stop = new AbortController();
-  const counts = heldCounts(ports);
   const look = async () => {
     const [page, counted, approvals] = await Promise.all([
       ports.page({ filter, size: PAGE, ...(after === null ? {} : { after }) }),
-      counts(),
+      ports.counts(),
       inbox(ports, trouble),
     ]);
     return { found: { ...page, counts: counted }, approvals };
@@ -78,15 +75,6 @@ export async function openFleetFeed(ports: PagePorts, view: string): Promise<Fle
       return found;
     },
     close: () => stop.abort(),
-  };
-}
-
-function heldCounts(ports: Pick<PagePorts, 'counts'>): () => Promise<SessionCounts> {
-  let held: { readonly counts: SessionCounts; readonly at: number } | undefined;
-  return async () => {
-    const isFresh = held?.counts.note !== undefined && Date.now() - held.at < COUNTS_HOLD_MS;
-    if (held === undefined || !isFresh) held = { counts: await ports.counts(), at: Date.now() };
-    return held.counts;
   };
 }
 

@@ -7,7 +7,8 @@ import { sessionJson, readWholeResult } from '../../sessions/dump.ts';
 import type { SessionReading } from '../../sessions/read.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import type { PagePorts } from '../ports.ts';
-import { isReply } from '../transcript/items.ts';
+import { IMAGE_TYPES, type ImageType } from '../../../workflows/contract/message-body.ts';
+import { isReply, type Item } from '../transcript/items.ts';
 
 export type Kind = 'jsonl' | 'md';
 
@@ -54,7 +55,7 @@ export async function readWholeText(
   part: string,
 ): Promise<string | null> {
   const first = feed.standing.items.all[0]?.position ?? 0;
-  const item = feed.standing.items.all[position - first];
+  const item = itemAt(feed, position);
   if (item === undefined) return null;
   if (item.entry.kind === 'user') {
     const { bodies } = await feed.context(position - first, position - first + 1);
@@ -65,4 +66,19 @@ export async function readWholeText(
   if (block?.type === 'text') return block.text;
   const outcome = item.outcomes.get(Number(part));
   return outcome ? readWholeResult(store)(outcome) : null;
+}
+
+const itemAt = ({ standing: { items } }: SessionFeed, position: number): Item | undefined =>
+  items.all[position - (items.all[0]?.position ?? 0)];
+
+/** An image of a message, as it was sent: its type is one of those that the API takes, and none of them is a document. Null: there is none. */
+export async function readImage(
+  feed: SessionFeed,
+  { store }: Pick<PagePorts, 'store'>,
+  { position, index }: { readonly position: number; readonly index: number },
+): Promise<{ readonly bytes: Uint8Array<ArrayBuffer>; readonly mediaType: ImageType } | null> {
+  const entry = itemAt(feed, position)?.entry;
+  const image = entry?.kind === 'user' ? entry.body.images?.[index] : undefined;
+  if (image === undefined || !IMAGE_TYPES.includes(image.mediaType)) return null;
+  return { bytes: new Uint8Array(await store.get(image.hash)), mediaType: image.mediaType };
 }

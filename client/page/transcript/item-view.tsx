@@ -3,7 +3,7 @@ import { showUnseen } from '../../../activities/text.ts';
 import type { BoundaryEntry, Entry, ReplyEntry } from '../../../activities/transcript/log/entries.ts';
 import { isRepeated } from '../../../activities/transcript/log/entries.ts';
 import type { RunEnded } from '../../../workflows/contract/activities.ts';
-import { imageNote } from '../../../activities/transcript/log/bodies.ts';
+import type { MessageImage } from '../../../workflows/contract/message-body.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import { totalTokens } from '../../../workflows/contract/loop.ts';
 import { contextText, noticeText, outcomeText, transitionText } from '../../render/words.ts';
@@ -46,7 +46,12 @@ function Plain({ item: { entry, run, position }, context }: { readonly item: Ite
         </h2>
       );
     case 'user':
-      return <Said who="user" text={userText(entry, context)} whole={`${at(context, position)}/text`} />;
+      return (
+        <>
+          <Said who="user" text={userText(entry, context)} whole={`${at(context, position)}/text`} />
+          <Images images={entry.body.images ?? []} path={`${at(context, position)}/images`} />
+        </>
+      );
     case 'boundary':
       return <Boundary entry={entry} />;
     case 'collapse_staged':
@@ -73,7 +78,25 @@ const at = ({ session }: ItemContext, position: number): string => `/sessions/${
 
 function userText(entry: Extract<Entry, { kind: 'user' }>, { bodies }: ItemContext): string {
   const text = entry.body.kind === 'text' ? entry.body.text : bodies.get(entry.body.hash);
-  return (text ?? '(its text cannot be read)') + imageNote(entry.body);
+  return text ?? '(its text cannot be read)';
+}
+
+/** As they were sent, in a bounded place; their bytes come when they are scrolled to. */
+function Images({ images, path }: { readonly images: readonly MessageImage[]; readonly path: string }) {
+  if (images.length === 0) return null;
+  return (
+    <div class="images">
+      {images.map(({ mediaType, bytes }, index) => (
+        <a href={`${path}/${index}`}>
+          <img
+            src={`${path}/${index}`}
+            loading="lazy"
+            alt={`Image ${index + 1}, ${mediaType}, ${bytes.toLocaleString('en')} bytes`}
+          />
+        </a>
+      ))}
+    </div>
+  );
 }
 
 export function Said({

@@ -3,7 +3,9 @@ import { expect, test } from 'vitest';
 import type { Told } from '../../../activities/live/events.ts';
 import { eventStream } from '../../../client/page/feed/event-stream.ts';
 import { changeRing } from '../../../client/page/feed/ring.ts';
-import { stagedPage } from '../../support/page-ports.ts';
+import { opsPage } from '../../../client/page/page-app.tsx';
+import { ClientProblem } from '../../../client/problem.ts';
+import { PAGE_HOST, stagedPage } from '../../support/page-ports.ts';
 import { user } from '../../support/transcript.ts';
 import { until } from '../../support/until.ts';
 
@@ -41,6 +43,58 @@ test('twenty viewers of a session cost one subscription, and each hears every wo
   expect(subscriptions).toBe(1);
   for (const { leave: go } of late) await go();
   leave();
+  page.close();
+});
+
+test('two hundred tabs on a session are one subscription and one look at a time, and leave nothing when they go (O13)', async () => {
+  let subscriptions = 0;
+  const { page, ask } = await stagedPage({
+    entries: [user('x')],
+    ports: {
+      live: async function* (_, signal) {
+        subscriptions += 1;
+        yield* [] as Told[];
+        await new Promise((resolve) => signal.addEventListener('abort', resolve));
+        subscriptions -= 1;
+      },
+    },
+  });
+  const { feed, leave } = await page.feeds.enter('s-1' as never);
+  const place = `${feed.ring.epoch}.${feed.ring.now}`;
+  const tabs = await Promise.all(
+    Array.from({ length: 200 }, async () => reader(await ask(`/sessions/s-1/live?from=${place}`))),
+  );
+  expect([page.feeds.size, page.feeds.watchers, subscriptions]).toEqual([1, 201, 1]);
+  feed.ring.push({ do: 'text', id: 'x', text: 'for all' });
+  for (const { hear } of tabs) await hear('for all');
+  for (const tab of tabs) await tab.leave();
+  leave();
+  await until(() => page.feeds.watchers === 0);
+  page.close();
+  await until(() => subscriptions === 0);
+});
+
+test('a session that is deleted while it is watched is said to be gone, and what was shown stays (O10)', async () => {
+  let gone = false;
+  const { page, ports } = await stagedPage({ entries: [user('still here')] });
+  const { describe } = ports;
+  const deleted = opsPage(
+    {
+      ...ports,
+      describe: (id) => (gone ? Promise.reject(new ClientProblem('no_session', `no session ${id}`)) : describe(id)),
+    },
+    { token: 'secret', host: () => PAGE_HOST },
+  );
+  const { feed, leave } = await deleted.feeds.enter('s-1' as never);
+  gone = true;
+  feed.wake();
+  await until(() => feed.standing.troubles.some(({ kind }) => kind === 'gone'));
+  expect(feed.standing.items.all).toHaveLength(1);
+  const answer = await deleted.app.request('/sessions/s-1', { headers: { host: PAGE_HOST, cookie: 'perdure=secret' } });
+  const text = await answer.text();
+  expect([text.includes('still here'), text.includes('no longer exists on the server')]).toEqual([true, true]);
+  leave();
+  deleted.close();
   page.close();
 });
 
