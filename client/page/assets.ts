@@ -25,8 +25,6 @@ const files: Readonly<Record<string, readonly [type: string, path: () => string]
   'keys.js': [SCRIPT, () => own('keys.js')],
   'icon.svg': ['image/svg+xml', () => own('icon.svg')],
   'htmx.js': [SCRIPT, () => resolve('htmx.org/dist/htmx.min.js')],
-  'uplot.js': [SCRIPT, () => resolve('uplot/dist/uPlot.iife.min.js')],
-  'uplot.css': [SHEET, () => resolve('uplot/dist/uPlot.min.css')],
 };
 
 type Asset = { readonly body: Uint8Array<ArrayBuffer>; readonly type: string; readonly tag: string };

@@ -10,6 +10,8 @@ type Props = {
   readonly title: string;
   /** Where the page hears of changes, and how far what it was given goes. */
   readonly feed?: { readonly path: string; readonly from: string };
+  /** What comes is shown by drawing the page's parts anew. */
+  readonly redrawn?: boolean;
   readonly scripts?: readonly string[];
   readonly children: Child;
 };
@@ -17,7 +19,7 @@ type Props = {
 /** htmx may not run code from attributes, and adds no style of its own: the policy forbids both. */
 const HTMX = JSON.stringify({ includeIndicatorCSS: false, history: false, defaultTimeout: 90_000 });
 
-export function Layout({ title, feed, scripts = [], children }: Props) {
+export function Layout({ title, feed, redrawn = false, scripts = [], children }: Props) {
   return (
     <>
       {raw('<!doctype html>')}
@@ -28,14 +30,16 @@ export function Layout({ title, feed, scripts = [], children }: Props) {
           <meta name="htmx-config" content={HTMX} />
           <title>{`${title} · Perdure`}</title>
           <link rel="icon" href="/static/icon.svg" type="image/svg+xml" />
-          <link rel="stylesheet" href="/static/uplot.css" />
           <link rel="stylesheet" href="/static/style.css" />
           <script src="/static/htmx.js" defer />
           {['page.js', ...scripts].map((name) => (
             <script src={`/static/${name}`} type="module" />
           ))}
         </head>
-        <body {...(feed ? { 'data-feed': feed.path, 'data-from': feed.from } : {})}>
+        <body
+          {...(feed ? { 'data-feed': feed.path, 'data-from': feed.from } : {})}
+          {...(redrawn ? { 'data-redrawn': '' } : {})}
+        >
           <a class="skip" href="#main">
             Skip to the content
           </a>

@@ -18,6 +18,7 @@ import { download, readImage, readWholeText } from './session/downloads.ts';
 import { sessionFrame } from './session/frame.tsx';
 import { earlierThan, itemsPart, sessionPage, transcriptPart, windowOf } from './session/session-page.tsx';
 import { openFleetFeed } from './fleet/fleet-feed.tsx';
+import { timelinePage } from './timeline/timeline-page.tsx';
 import { fleetPage } from './fleet/fleet-page.tsx';
 
 type SessionFeeds = OpenFeeds<SessionId, SessionFeed>;
@@ -82,6 +83,9 @@ function readingRoutes(app: Hono, ports: PagePorts, feeds: SessionFeeds): void {
     return download(context, ports, await ports.read(id), kind === 'md' ? 'md' : 'jsonl');
   });
   reading('/sessions/:id', async (feed, context) => context.html(await sessionPage(feed, context.req.query('at'))));
+  reading('/sessions/:id/timeline', async (feed, context) =>
+    context.html(await timelinePage(feed, ports, context.req.query('at'))),
+  );
   reading('/sessions/:id/transcript', async (feed, context) => {
     context.header('Perdure-From', `${feed.ring.epoch}.${feed.ring.now}`);
     return context.html(await transcriptPart(feed, windowOf(feed, undefined)));

@@ -10,7 +10,8 @@ import { waitingApproval, type WaitingApproval } from '../sessions/decide.ts';
 import { folderPorts } from '../sessions/folder-ports.ts';
 import type { SessionDescription } from '../sessions/info.ts';
 import { headOf, readSession, recentMessages, type SessionReading } from '../sessions/read.ts';
-import type { SessionCounts } from '../sessions/find/list-sessions.ts';
+import type { ListOptions, SessionCounts } from '../sessions/find/list-sessions.ts';
+import { stepReader, type StepReader } from '../sessions/history/steps.ts';
 import { describeNoWorker, workerPolls } from '../sessions/worker-polls.ts';
 import { RecentMap } from '../../activities/recent-map.ts';
 import { loadView } from '../../activities/transcript/view/view.ts';
@@ -30,6 +31,8 @@ export type PagePorts = Pick<
   waiting(session: SessionId, pending: PendingApproval): Promise<WaitingApproval>;
   /** A sentence when no worker polls for the session; null when one does. */
   nobodyWorks(session: SessionDescription): Promise<string | null>;
+  /** A second or two old at most. */
+  readonly steps: StepReader;
   /** All of a transcript, checked. */
   read(session: string): Promise<SessionReading>;
   readonly store: Store;
@@ -40,8 +43,12 @@ const POLLS_HOLD_MS = 5_000;
 /** For which counts hold; where the server lacks search attributes they read every session. */
 const COUNTS_HOLD_MS = 3_000;
 const SLOW_COUNTS_HOLD_MS = 10_000;
+/** For which steps hold: all who watch a timeline draw it anew together. */
+const STEPS_HOLD_MS = 1_500;
 /** Answers that are held of one question: it may be asked about many queues. */
 const MOST_HELD = 200;
+
+const ALL: ListOptions = {};
 
 export function pagePorts(opened: Opened, env: Env): PagePorts {
   const { temporal, store, sessions } = opened;
@@ -51,12 +58,21 @@ export function pagePorts(opened: Opened, env: Env): PagePorts {
     () => POLLS_HOLD_MS,
   );
   const counts = holdAnswers(
-    (_: 'all') => sessions.counts(),
+    (which: ListOptions) => sessions.counts(which),
     ({ note }) => (note === undefined ? COUNTS_HOLD_MS : SLOW_COUNTS_HOLD_MS),
+  );
+  const read = stepReader(client);
+  const steps = holdAnswers(
+    (asked: string) => {
+      const [session, from, to] = JSON.parse(asked) as Parameters<StepReader>;
+      return read(session, from, to);
+    },
+    () => STEPS_HOLD_MS,
   );
   return {
     ...sessions,
-    counts: () => counts('all'),
+    steps: (...asked) => steps(JSON.stringify(asked)),
+    counts: () => counts(ALL),
     store,
     read: (session) => readSession(opened, session as SessionId),
     live: folderPorts(client, env).live,

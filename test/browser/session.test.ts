@@ -134,3 +134,38 @@ test('a viewer whose stream was cut catches up by itself, without a reload and w
   expect([await tab.evaluate('globalThis.mark'), await tab.getByText('First answer.').count()]).toEqual(['kept', 1]);
   await close();
 });
+
+test('a timeline tells what each iteration took, who worked on it and what it waited for, and leads to the transcript (O6 O7)', async () => {
+  const session = await stage.play(
+    'Take your time.',
+    [
+      reply([text('First.'), toolUse('bash', { command: 'touch taken.txt' })]),
+      fault({ status: 429, retryAfter: 3_600, message: 'slow down' }),
+      reply([toolUse('glob', { pattern: '*' })]),
+      reply('All done.'),
+    ],
+    { permissionMode: 'default' },
+  );
+  const { tab, problems, close } = await stage.visit(`/sessions/${session}/timeline`);
+  await tab.locator('.approval').getByRole('button', { name: 'Allow' }).click();
+  await tab.getByText('parked until').waitFor();
+  await tab.locator('#t-1-2').waitFor();
+  await tab.getByRole('button', { name: 'Resume' }).click();
+  await tab.locator('.iteration .badge', { hasText: 'completed' }).waitFor();
+  const kinds = async (row: string): Promise<readonly string[]> => {
+    const each = `[...document.querySelectorAll('${row} rect')].map((one) => one.getAttribute('class'))`;
+    // A loaded machine lets steps wait for a moment.
+    const worked = (await tab.evaluate<string[]>(each)).filter((kind) => kind !== 'gap');
+    return worked.filter((kind, at) => kind !== worked[at - 1]);
+  };
+  expect(await kinds('#t-1-1')).toEqual(['model', 'tools', 'waiting', 'tools']);
+  expect(await kinds('#t-1-2')).toEqual(['model', 'parked', 'model', 'tools']);
+  expect(await tab.locator('#t-1-1 .worker').textContent()).toContain(String(process.pid));
+  expect(await tab.locator('.plot').count()).toBe(4);
+  await shoot(tab, 'timeline');
+  expect(await axeFindings(tab)).toEqual([]);
+  await tab.locator('#t-1-2 .name').click();
+  await tab.locator('article:target').waitFor();
+  expect(problems).toEqual([]);
+  await close();
+});

@@ -1,13 +1,13 @@
 // One session: what it is doing, what waits for a person, the transcript as it grows, and a place to write to it. A window of a long
 // transcript is drawn; the rest comes when it is scrolled to, or asked for by a link.
 import { raw } from 'hono/html';
-import { showUnseen } from '../../../activities/text.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import { ITEMS, LIVE } from '../feed/live-pieces.ts';
-import { Layout, Moment, htmlOf } from '../layout.tsx';
+import { htmlOf } from '../layout.tsx';
 import { isShown, itemId, ItemView } from '../transcript/item-view.tsx';
 import { positionOf } from '../transcript/items.ts';
 import { PLACES, sessionFrame } from './frame.tsx';
+import { placeIn, SessionShell } from './session-shell.tsx';
 
 /** Entries drawn at once. */
 const WINDOW = 240;
@@ -26,52 +26,20 @@ export function windowOf(feed: SessionFeed, at: string | undefined): Shown {
 }
 
 export async function sessionPage(feed: SessionFeed, at: string | undefined): Promise<string> {
-  const place = `${feed.ring.epoch}.${feed.ring.now}`;
+  const place = placeIn(feed);
   const { seen } = feed.standing;
-  const name = showUnseen(seen.title || seen.session);
   const transcript = await transcriptPart(feed, windowOf(feed, at));
-  const frame = sessionFrame(feed.standing);
-  const into = (container: string) => raw(frame.flatMap((part) => (part.into === container ? part.html : [])).join(''));
-  const path = `/sessions/${seen.session}`;
+  const pending = sessionFrame(feed.standing).flatMap((part) => (part.into === PLACES.pending ? part.html : []));
   return htmlOf(
-    <Layout title={name} feed={{ path: `${path}/live`, from: place }} scripts={['live.js', 'times.js', 'keys.js']}>
-      <div id={PLACES.banners} data-fresh>
-        {into(PLACES.banners)}
-      </div>
-      <div class="title">
-        <h1>{name}</h1>
-        <p class="quiet">
-          <code>{showUnseen(seen.session)}</code> {showUnseen(seen.cwd)} · begun <Moment at={seen.startedAt} />
-        </p>
-      </div>
-      <div id={PLACES.state} data-fresh>
-        {into(PLACES.state)}
-      </div>
-      <div id={PLACES.controls} data-fresh>
-        {into(PLACES.controls)}
-      </div>
-      <div id={PLACES.approvals} data-fresh>
-        {into(PLACES.approvals)}
-      </div>
-      <nav class="tabs" aria-label="Parts of this session">
-        <a href={path} aria-current="page">
-          Transcript
-        </a>
-        <a href={`${path}.jsonl`} download>
-          JSONL
-        </a>
-        <a href={`${path}.md`} download>
-          Markdown
-        </a>
-      </nav>
+    <SessionShell feed={feed} place={place} part="transcript">
       <section id="transcript" aria-label="Transcript" data-fresh>
         {raw(transcript)}
       </section>
       <ol id={PLACES.pending} class="transcript" data-fresh>
-        {into(PLACES.pending)}
+        {raw(pending.join(''))}
       </ol>
-      <Composer path={path} />
-    </Layout>,
+      <Composer path={`/sessions/${seen.session}`} />
+    </SessionShell>,
   );
 }
 

@@ -2,7 +2,7 @@
 // since is caught up with, and where that is forgotten the transcript is loaded again in its place. A hidden page listens to nothing.
 import { showTimes } from './times.js';
 
-const { feed, from } = document.body.dataset;
+const { feed, from, redrawn } = document.body.dataset;
 const connection = document.getElementById('connection');
 let place = from;
 let source = null;
@@ -104,6 +104,7 @@ function listen() {
     const changes = JSON.parse(data);
     keepingPlace(() => changes.forEach(apply));
     document.dispatchEvent(new CustomEvent('perdure:changed'));
+    if (redrawn !== undefined) redraw();
   });
   source.addEventListener('reset', () => void reset());
 }
@@ -115,22 +116,39 @@ function silence() {
 
 const WAIT_MS = 1_000;
 
+/** The page as it is now takes the place of what is shown of it. Throws when the server does not give it. */
+async function freshen() {
+  const answer = await fetch(location.href, { headers: { Accept: 'text/html' } });
+  if (!answer.ok) throw new Error(`status ${answer.status}`);
+  const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+  keepingPlace(() => {
+    for (const fresh of page.querySelectorAll('[data-fresh]')) {
+      const old = document.getElementById(fresh.id);
+      if (old) replace(old, document.adoptNode(fresh));
+    }
+  });
+  return page.body.dataset.from;
+}
+
+/** Milliseconds between two drawings of a page whose parts are drawn anew. */
+const REDRAW_MS = 2_000;
+let redrawing = 0;
+
+function redraw() {
+  redrawing ||= setTimeout(() => {
+    redrawing = 0;
+    // Else the stream says what is wrong, and the next change draws it.
+    void freshen().catch(() => undefined);
+  }, REDRAW_MS);
+}
+
 /** What came meanwhile is forgotten, or the server is another one: what there is now takes the place of what is shown. */
 async function reset() {
   if (resetting) return;
   resetting = true;
   silence();
   try {
-    const answer = await fetch(location.href, { headers: { Accept: 'text/html' } });
-    if (!answer.ok) throw new Error(`status ${answer.status}`);
-    const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
-    keepingPlace(() => {
-      for (const fresh of page.querySelectorAll('[data-fresh]')) {
-        const old = document.getElementById(fresh.id);
-        if (old) replace(old, document.adoptNode(fresh));
-      }
-    });
-    place = page.body.dataset.from;
+    place = await freshen();
   } catch {
     // The server is not there yet: it is asked again until it is.
     connected(false);

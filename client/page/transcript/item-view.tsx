@@ -3,7 +3,6 @@ import { showUnseen } from '../../../activities/text.ts';
 import type { BoundaryEntry, Entry, ReplyEntry } from '../../../activities/transcript/log/entries.ts';
 import { isRepeated } from '../../../activities/transcript/log/entries.ts';
 import type { RunEnded } from '../../../workflows/contract/activities.ts';
-import type { MessageImage } from '../../../workflows/contract/message-body.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import { totalTokens } from '../../../workflows/contract/loop.ts';
 import { contextText, noticeText, outcomeText, transitionText } from '../../render/words.ts';
@@ -13,6 +12,7 @@ import { CallCard, type Progress, SHOWN, callId } from './call-card.tsx';
 import type { Item, ReplyItem } from './items.ts';
 import { isReply } from './items.ts';
 import { Moment, htmlOf } from '../layout.tsx';
+import { Folded, Images, Said } from './said.tsx';
 import { transitionMeaning } from './meanings.ts';
 
 export type ItemContext = {
@@ -79,67 +79,6 @@ const at = ({ session }: ItemContext, position: number): string => `/sessions/${
 function userText(entry: Extract<Entry, { kind: 'user' }>, { bodies }: ItemContext): string {
   const text = entry.body.kind === 'text' ? entry.body.text : bodies.get(entry.body.hash);
   return text ?? '(its text cannot be read)';
-}
-
-/** As they were sent, in a bounded place; their bytes come when they are scrolled to. */
-function Images({ images, path }: { readonly images: readonly MessageImage[]; readonly path: string }) {
-  if (images.length === 0) return null;
-  return (
-    <div class="images">
-      {images.map(({ mediaType, bytes }, index) => (
-        <a href={`${path}/${index}`}>
-          <img
-            src={`${path}/${index}`}
-            loading="lazy"
-            alt={`Image ${index + 1}, ${mediaType}, ${bytes.toLocaleString('en')} bytes`}
-          />
-        </a>
-      ))}
-    </div>
-  );
-}
-
-export function Said({
-  who,
-  text,
-  whole,
-  id,
-}: {
-  readonly who: string;
-  readonly text: string;
-  readonly whole?: string;
-  readonly id?: string;
-}) {
-  return (
-    <>
-      <pre class={`said ${who}`} {...(id === undefined ? {} : { id })}>
-        {showUnseen(text.slice(0, SHOWN))}
-      </pre>
-      {text.length > SHOWN && whole !== undefined ? (
-        <p class="links">
-          <a href={whole}>{`All of it, ${count(text.length, 'character')}`}</a>
-        </p>
-      ) : null}
-    </>
-  );
-}
-
-/** A line that opens to the text behind it. */
-export function Folded({
-  line,
-  text,
-  kind = 'mark',
-}: {
-  readonly line: string;
-  readonly text: string;
-  readonly kind?: string;
-}) {
-  return (
-    <details class={kind}>
-      <summary>{showUnseen(line)}</summary>
-      <pre class="said">{showUnseen(text.slice(0, SHOWN))}</pre>
-    </details>
-  );
 }
 
 function Boundary({ entry }: { readonly entry: BoundaryEntry }) {

@@ -1,0 +1,109 @@
+// What an iteration spent its time with: segments of a bar, from the steps of its history, or from the transcript alone where its server
+// has forgotten them. Pure.
+import { isUntimed } from '../../../activities/live/tell.ts';
+import type { Step } from '../../sessions/history/steps.ts';
+import { shortTime } from '../../units.ts';
+import type { Iteration } from './iterations.ts';
+
+/** `gap`: nobody worked on it: no worker took it, or an attempt died. */
+export type SegmentKind = 'model' | 'tools' | 'context' | 'other' | 'waiting' | 'parked' | 'gap';
+
+/** Times in milliseconds since the epoch. */
+export type Segment = {
+  readonly kind: SegmentKind;
+  readonly from: number;
+  readonly to: number;
+  readonly what: string;
+};
+
+export type Bar = {
+  readonly of: Iteration;
+  readonly segments: readonly Segment[];
+  readonly from: number;
+  readonly to: number;
+  /** Processes that worked on it, in their order. */
+  readonly workers: readonly string[];
+  /** Attempts that died. */
+  readonly died: number;
+  readonly open: boolean;
+};
+
+/** Shorter pauses are the server's and the workflow's own. */
+const PAUSE_MS = 200;
+
+const kinds: Readonly<Record<string, readonly [SegmentKind, string]>> = {
+  callModel: ['model', 'the model'],
+  findReply: ['model', 'a look for the model’s reply'],
+  runTool: ['tools', 'a tool'],
+  compact: ['context', 'a compaction'],
+  collapse: ['context', 'short forms of old stretches'],
+  summarizeBatch: ['other', 'a line about the batch'],
+  runStopHooks: ['other', 'stop hooks'],
+};
+
+/** `now`: until which what is not over lasts. */
+export function barOf(iteration: Iteration, steps: readonly Step[], now: number): Bar {
+  if (steps.length === 0) return barWithoutHistory(iteration);
+  const segments: Segment[] = [];
+  const add = (kind: SegmentKind, from: number, to: number, what: string): void => {
+    if (to > from) segments.push({ kind, from, to, what: `${what}, ${shortTime(to - from)}` });
+  };
+  const [first] = steps;
+  let end = first?.askedAt ?? 0;
+  let before: Step | undefined;
+  for (const step of steps) {
+    if (step.askedAt > end) addPause(add, end, step, before);
+    addStep(add, step, iteration, now);
+    end = Math.max(end, step.endedAt ?? now);
+    before = step;
+  }
+  const workers = [...new Set(steps.flatMap(({ worker }) => worker ?? []))];
+  const died = steps.reduce((sum, { attempt }) => sum + attempt - 1, 0);
+  const open = steps.some(({ endedAt }) => endedAt === null);
+  return { of: iteration, segments, from: first?.askedAt ?? 0, to: end, workers, died, open };
+}
+
+type Add = (kind: SegmentKind, from: number, to: number, what: string) => void;
+
+/** Between two steps nothing runs. */
+function addPause(add: Add, from: number, step: Step, before: Step | undefined): void {
+  if (step.decided) return add('waiting', from, step.askedAt, 'waiting for a decision');
+  if (step.delegated) return add('tools', from, step.askedAt, 'carried out by the workflow');
+  // The same is asked again only after a wait that the provider wanted.
+  if (before?.name === step.name && step.name !== 'runTool')
+    return add('parked', from, step.askedAt, 'parked until it was asked again');
+  if (step.askedAt - from > PAUSE_MS) add('gap', from, step.askedAt, 'no worker took the workflow');
+}
+
+function addStep(add: Add, step: Step, { reply }: Iteration, now: number): void {
+  const { askedAt, beganAt, attempt, failure, name } = step;
+  const began = beganAt ?? now;
+  if (attempt > 1) add('gap', askedAt, began, diedWords(attempt - 1, failure));
+  else if (began - askedAt > PAUSE_MS || beganAt === null) add('gap', askedAt, began, 'no worker took it');
+  if (beganAt === null) return;
+  const [kind, what] = kinds[name] ?? ['other', name];
+  const end = step.endedAt ?? now;
+  const at = reply?.entry.at ?? 0;
+  if (kind === 'model' && hasRun(reply) && at > began && at < end) {
+    add('model', began, at, what);
+    add('tools', at, end, 'tools');
+  } else add(kind, began, end, what);
+}
+
+const diedWords = (died: number, failure: string | null): string =>
+  `${died === 1 ? 'an attempt died' : `${died} attempts died`}${failure === null ? '' : `: ${failure}`}`;
+
+/** Calls with an effect run in the activity of the reply. */
+const hasRun = (reply: Iteration['reply']): boolean =>
+  reply?.entry.message.content.some(({ type }) => type === 'tool_use') ?? false;
+
+/** The transcript knows when a reply was stored, and how long each tool took. */
+function barWithoutHistory(iteration: Iteration): Bar {
+  const { reply, after } = iteration;
+  const bar = { of: iteration, workers: [], died: 0, open: false };
+  if (!reply) return { ...bar, segments: [], from: after, to: after };
+  const { at } = reply.entry;
+  const took = Math.max(0, ...[...reply.outcomes.values()].map(({ log }) => (isUntimed(log) ? 0 : log.duration)));
+  const tools: Segment = { kind: 'tools', from: at, to: at + took, what: `the longest tool, ${shortTime(took)}` };
+  return { ...bar, segments: took > 0 ? [tools] : [], from: at, to: at + took };
+}

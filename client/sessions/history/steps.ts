@@ -1,0 +1,196 @@
+// The steps of a session as Temporal's history tells them: when each was asked for, when the attempt that ended it began, by which worker,
+// and why the attempt before died. Nothing is added to a history for it; one that its server has forgotten tells nothing.
+import { type Client, WorkflowNotFoundError } from '@temporalio/client';
+import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
+import { z } from 'zod';
+import { createLimit } from '../../../activities/async.ts';
+import { RecentMap } from '../../../activities/recent-map.ts';
+import type { SessionId } from '../../../workflows/contract/ids.ts';
+import { contextOf } from '../read.ts';
+
+/** Times in milliseconds since the epoch, by the server's clock. */
+export type Step = {
+  /** Of the activity: callModel, runTool, … */
+  readonly name: string;
+  readonly run: number;
+  /** Null for what is of no iteration: a run's opening and its end. */
+  readonly iteration: number | null;
+  readonly askedAt: number;
+  /** Of the last attempt. Null: no worker has taken it yet. */
+  readonly beganAt: number | null;
+  /** Null: it is not over. */
+  readonly endedAt: number | null;
+  readonly attempt: number;
+  /** The process that made the last attempt. */
+  readonly worker: string | null;
+  /** Why the attempt before the last died. */
+  readonly failure: string | null;
+  /** A person had decided about the call. */
+  readonly decided: boolean;
+  /** The workflow had carried the call out. */
+  readonly delegated: boolean;
+};
+
+/** The steps between two moments, the oldest first. `to` null: until now. */
+export type StepReader = (session: SessionId, from: number, to: number | null) => Promise<readonly Step[]>;
+
+/** Executions that are over, whose steps are kept: each has some hundred. */
+const MOST_KEPT = 100;
+/** Executions of one session that are looked at. */
+const MOST_EXECUTIONS = 2_000;
+const TOGETHER = 4;
+/** Clocks of server and workers differ. */
+const MARGIN_MS = 60_000;
+const LONGEST_FAILURE = 300;
+
+type Description = Awaited<ReturnType<ReturnType<Client['workflow']['getHandle']>['describe']>>;
+type Execution = { readonly runId: string; readonly from: number; readonly to: number | null };
+
+export function stepReader(client: Client): StepReader {
+  const kept = new RecentMap<string, Promise<readonly Known[]>>(MOST_KEPT);
+  const few = createLimit(TOGETHER);
+  const stepsIn = (session: SessionId, { runId, to }: Execution): Promise<readonly Known[]> => {
+    const known = kept.get(runId);
+    if (known) return known;
+    const asked = few(() => readExecution(client, session, runId));
+    if (to !== null) kept.set(runId, asked);
+    asked.catch(() => kept.delete(runId));
+    return asked;
+  };
+  return async (session, from, to) => {
+    const described = await client.workflow.getHandle(session).describe();
+    const those = (await executions(client, session, described)).filter(
+      (one) => (one.to === null || one.to > from - MARGIN_MS) && (to === null || one.from < to + MARGIN_MS),
+    );
+    const steps = (await Promise.all(those.map((one) => stepsIn(session, one)))).flat();
+    const pending = new Map((described.raw.pendingActivities ?? []).map((one) => [one.activityId, one]));
+    return steps.map(({ id, ...step }) => (step.endedAt === null ? goingOn(step, pending.get(id)) : step));
+  };
+}
+
+/** All runs of the workflow, the newest as it is described: a list may not have it yet. */
+async function executions(client: Client, session: SessionId, newest: Description): Promise<readonly Execution[]> {
+  const found: Execution[] = [];
+  for await (const one of client.workflow.list({ query: `WorkflowId = '${session}'`, pageSize: 500 })) {
+    if (found.length === MOST_EXECUTIONS) break;
+    if (one.runId === newest.runId) continue;
+    found.push({ runId: one.runId, from: one.startTime.getTime(), to: one.closeTime?.getTime() ?? null });
+  }
+  const { runId, startTime, closeTime } = newest;
+  return [...found.toReversed(), { runId, from: startTime.getTime(), to: closeTime?.getTime() ?? null }];
+}
+
+type Known = Step & { readonly id: string };
+type Pending = NonNullable<Description['raw']['pendingActivities']>[number];
+
+/** The history of an activity that is not over says only that it was asked for. */
+function goingOn(step: Step, pending: Pending | undefined): Step {
+  if (!pending) return step;
+  return {
+    ...step,
+    beganAt: pending.lastStartedTime && !isBackingOff(pending) ? timeOf(pending.lastStartedTime) : null,
+    attempt: pending.attempt ?? 1,
+    worker: pending.lastWorkerIdentity || null,
+    failure: pending.lastFailure?.message?.slice(0, LONGEST_FAILURE) ?? null,
+  };
+}
+
+/** Its last attempt is over, and the next has not begun. */
+const isBackingOff = ({ lastStartedTime, scheduledTime }: Pending): boolean =>
+  scheduledTime != null && timeOf(scheduledTime) > timeOf(lastStartedTime);
+
+async function readExecution(client: Client, session: SessionId, runId: string): Promise<readonly Known[]> {
+  try {
+    const { events } = await client.workflow.getHandle(session, runId).fetchHistory();
+    return await stepsOf(client, session, events ?? []);
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return [];
+    throw error;
+  }
+}
+
+type Event = NonNullable<
+  Awaited<ReturnType<ReturnType<Client['workflow']['getHandle']>['fetchHistory']>>['events']
+>[number];
+
+const carried = z.object({ carry: z.object({ runs: z.number() }).optional() });
+const asked = z.looseObject({
+  run: z.number().optional(),
+  iteration: z.number().optional(),
+  decision: z.unknown().optional(),
+  delegated: z.unknown().optional(),
+});
+
+async function stepsOf(client: Client, session: SessionId, events: readonly Event[]): Promise<readonly Known[]> {
+  const steps = new Map<string, Known>();
+  const change = (scheduledEventId: unknown, more: Partial<Step>): void => {
+    const known = steps.get(String(scheduledEventId));
+    if (known) steps.set(String(scheduledEventId), { ...known, ...more });
+  };
+  let run = 0;
+  for (const event of events) {
+    const { activityTaskScheduledEventAttributes: scheduled, activityTaskStartedEventAttributes: started } = event;
+    if (event.workflowExecutionStartedEventAttributes) {
+      const { input } = event.workflowExecutionStartedEventAttributes;
+      run = carried.safeParse(await decoded(client, session, null, input?.payloads)).data?.carry?.runs ?? 0;
+    } else if (scheduled) {
+      const id = scheduled.activityId ?? '';
+      const given = asked.safeParse(await decoded(client, session, id, scheduled.input?.payloads)).data ?? {};
+      const name = (scheduled.activityType?.name ?? '').replace(/^perdure\./, '');
+      if (name === 'openRun') run = given.run ?? run;
+      steps.set(String(event.eventId), stepAsked({ id, name, run, askedAt: timeOf(event.eventTime) }, given));
+    } else if (started) {
+      change(started.scheduledEventId, {
+        beganAt: timeOf(event.eventTime),
+        attempt: started.attempt ?? 1,
+        worker: started.identity || null,
+        failure: started.lastFailure?.message?.slice(0, LONGEST_FAILURE) ?? null,
+      });
+    } else {
+      const ended = endOf(event);
+      if (ended) change(ended.scheduledEventId, { endedAt: timeOf(event.eventTime) });
+    }
+  }
+  return [...steps.values()];
+}
+
+function stepAsked(
+  facts: Pick<Known, 'id' | 'name' | 'run' | 'askedAt'>,
+  { iteration, decision, delegated }: z.infer<typeof asked>,
+): Known {
+  return {
+    ...facts,
+    iteration: iteration ?? null,
+    beganAt: null,
+    endedAt: null,
+    attempt: 1,
+    worker: null,
+    failure: null,
+    decided: decision !== undefined,
+    delegated: delegated !== undefined,
+  };
+}
+
+const endOf = (event: Event) =>
+  event.activityTaskCompletedEventAttributes ??
+  event.activityTaskFailedEventAttributes ??
+  event.activityTaskTimedOutEventAttributes ??
+  event.activityTaskCanceledEventAttributes;
+
+async function decoded(
+  client: Client,
+  session: SessionId,
+  activity: string | null,
+  payloads: Parameters<typeof decodeArrayFromPayloads>[1],
+): Promise<unknown> {
+  const [value] = await decodeArrayFromPayloads(
+    client.options.loadedDataConverter,
+    payloads,
+    contextOf(client, session, activity),
+  );
+  return value;
+}
+
+type Time = { readonly seconds?: unknown; readonly nanos?: number | null } | null | undefined;
+
+const timeOf = (time: Time): number => Number(time?.seconds ?? 0) * 1_000 + (time?.nanos ?? 0) / 1_000_000;
