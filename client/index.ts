@@ -4,6 +4,7 @@ export { createClient } from './client.ts';
 export type { PerdureClient, TranscriptEntry, TranscriptOptions } from './perdure-client.ts';
 export type { Abortable } from './async.ts';
 export type { CreateClient, LiveEvents, SendOptions, Sent, StartOptions } from './sessions/start.ts';
+export type { SeenIteration } from './follow/cursor.ts';
 export type { Followed, FollowOptions } from './follow/follow.ts';
 export type { ApprovalEvent, WaitingApproval } from './sessions/decide.ts';
 export type { ApproveOptions, DenyOptions } from './sessions/decide.ts';

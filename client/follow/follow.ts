@@ -4,6 +4,7 @@ import type { Told, Watched } from '../../activities/live/events.ts';
 import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import type { ApprovalEvent, WaitingApproval } from '../sessions/decide.ts';
 import { createConverging, outcomeSeen } from './converge.ts';
+import { cursorAfter, type SeenIteration } from './cursor.ts';
 import { type Goal, goalAfter, goalOf, isNone, reachesGoal, runGate } from './goal.ts';
 import { createMailbox, type Mailbox } from '../async.ts';
 import { pause } from '../../activities/async.ts';
@@ -28,8 +29,11 @@ type FollowPorts = TranscriptReader & {
 export type FollowOptions = {
   /** Follow to the end of the run that answers it; absent: of what runs now, or ran last. */
   readonly messageId?: MessageId | undefined;
-  /** Instead of a message: follow the first run after this one. The iteration ends without a result when there is none. */
-  readonly after?: number | undefined;
+  /**
+   * Instead of a message: follow the first run after the run of this number, or run `run` from behind its iteration `iteration` on. What is
+   * followed ends without a result when there is no such run.
+   */
+  readonly after?: number | SeenIteration | undefined;
   /** Ends the iteration, without a result. */
   readonly signal?: AbortSignal | undefined;
   /** The server does not answer: why, once; null when it does again. Following goes on meanwhile. */
@@ -52,6 +56,7 @@ export async function* follow(
   session: SessionId,
   options: FollowOptions = {},
 ): AsyncGenerator<Followed, void> {
+  const cursor = options.after === undefined ? null : cursorAfter(options.after);
   const first = await ports.look(session);
   const stop = new AbortController();
   const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal;
@@ -75,12 +80,11 @@ export async function* follow(
     }),
   ];
   try {
-    const goal = options.after === undefined ? goalOf(first, options.messageId ?? null) : goalAfter(options.after);
-    if (!signal.aborted)
-      yield* readRun({ ...ports, onHead: options.onHead }, session, goal, {
-        news,
-        newestHead: headReader(ports, session, channel),
-      });
+    const goal = cursor ? goalAfter(cursor.run) : goalOf(first, options.messageId ?? null);
+    if (signal.aborted) return;
+    const sight = { news, newestHead: headReader(ports, session, channel) };
+    for await (const event of readRun({ ...ports, onHead: options.onHead }, session, goal, sight))
+      yield* cursor ? cursor.pass(event) : [event];
   } finally {
     stop.abort();
     await Promise.all(sources);

@@ -40,6 +40,34 @@ test.each([[['run', '--json', '- begin']], [['watch', '--json']]])(
   },
 );
 
+test('`run` that is steered by `send --now` tells its own end first, whole, then follows what it was steered with (L32 L61)', async () => {
+  const first = gate();
+  const second = gate();
+  const place = cliPlace(
+    await modelFor([
+      reply('The long way round.', { hold: first.hold, holdAfterEvent: 4 }),
+      reply('The short way.', { hold: second.hold, holdAfterEvent: 4 }),
+    ]),
+  );
+  const command = place.start(['run', '--json', 'go']);
+  await until(() => command.out().includes('text_delta'));
+  const id = String(jsonLines(command.out())[0]?.['sessionId']);
+  expect(await place.run('send', id, 'take the short way', '--now')).toMatchObject({ status: 0, err: '' });
+  await until(() => jsonLines(command.out()).some(({ type, run }) => type === 'run_start' && run === 2));
+  second.release();
+  first.release();
+  expect(await command.status).toBe(0);
+  const lines = jsonLines(command.out());
+  expect(results(command.out())).toMatchObject([
+    { run: 1, reason: 'aborted_streaming' },
+    { run: 2, reason: 'completed', text: 'The short way.' },
+  ]);
+  const at = (type: string, run: number) => lines.findIndex((line) => line['type'] === type && line['run'] === run);
+  expect(at('result', 1)).toBeLessThan(at('run_start', 2));
+  const before = lines.slice(0, at('result', 1)).flatMap(({ type, text }) => (type === 'text_delta' ? [text] : []));
+  expect('The long way round.').toContain(before.join(''));
+});
+
 type Place = ReturnType<typeof cliPlace>;
 
 const begin = { ...reply('First.'), when: { lastUserText: 'begin' } };
