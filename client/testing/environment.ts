@@ -2,11 +2,13 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import proto from '@temporalio/proto';
 import { Worker } from '@temporalio/worker';
 import { bundlePath } from '../../worker/bundle.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
 import { openWorker } from '../../worker/open-worker.ts';
 import { workerConverter } from '../../worker/payloads/data-converter.ts';
+import { openKeyRing, type KeyRing } from '../../worker/payloads/key-ring.ts';
 import {
   startScriptedModel,
   type ScriptedModel,
@@ -37,6 +39,8 @@ export type TestEnvironment = {
   close(): Promise<void>;
 };
 
+const { History } = proto.temporal.api.history.v1;
+
 const QUEUE = 'testing';
 
 /** Takes a second or two; the first ever gets the server's binary. Throws ConfigProblem and SetupProblem. */
@@ -64,15 +68,42 @@ export async function testEnvironment({ script, config }: TestEnvironmentOptions
       for await (const event of sessions.follow(session, { messageId })) if (event.type === 'result') return event;
       throw new Error(`the events of session ${session} ended without a result`);
     };
-    const replay = async (session: string): Promise<void> => {
+    const replayed = async (session: string): Promise<void> => {
       const history = await temporal.client.workflow.getHandle(session).fetchHistory();
-      const dataConverter = workerConverter(target.keys, () => undefined);
-      const bundle = { workflowBundle: { codePath: bundlePath() }, dataConverter };
-      await Worker.runReplayHistory({ ...workflowTime, ...bundle }, history, session);
+      await replayWith(target.keys, history, session);
     };
-    return { sessions, model, cwd, run, replay, close };
+    return { sessions, model, cwd, run, replay: replayed, close };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+export type ReplayOptions = {
+  /** The id of its session: needed where payloads are sealed. */
+  readonly session?: string;
+  /** The key file (`keys.json` of the data folder, PERDURE_CODEC_KEYS) that its payloads are sealed with. Absent: they are plain. */
+  readonly keyFile?: string;
+};
+
+/**
+ * Replays the history of a session with the workflow that is installed. Throws when that would not do the same, and SetupProblem for a
+ * key file that cannot be used. `history`: what `handle.fetchHistory()` of a Temporal client gives, also as JSON.
+ */
+export async function replay(history: unknown, { session, keyFile }: ReplayOptions = {}): Promise<void> {
+  const keys = keyFile === undefined ? undefined : openKeyRing(keyFile, `there is no key file ${keyFile}`);
+  await replayWith(keys, isJson(history) ? History.fromObject(history) : history, session);
+}
+
+/** As `JSON.stringify` writes what was fetched: numbers of 64 bits are texts. Temporal's own tools write times as texts too; the SDK reads those. */
+function isJson(history: unknown): history is object {
+  const { events } = (history ?? {}) as { readonly events?: readonly Partial<Record<string, unknown>>[] };
+  const [first] = events ?? [];
+  return typeof first?.['eventId'] === 'string' && typeof first['eventTime'] !== 'string';
+}
+
+async function replayWith(keys: KeyRing | undefined, history: unknown, session: string | undefined): Promise<void> {
+  const dataConverter = workerConverter(keys, () => undefined);
+  const bundle = { workflowBundle: { codePath: bundlePath() }, dataConverter };
+  await Worker.runReplayHistory({ ...workflowTime, ...bundle }, history, session);
 }

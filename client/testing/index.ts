@@ -2,8 +2,8 @@
 import '../../activities/process/supported.ts';
 export { runInMemory } from './run-in-memory.ts';
 export type { InMemory, RanInMemory } from './run-in-memory.ts';
-export { testEnvironment } from './environment.ts';
-export type { TestEnvironment, TestEnvironmentOptions } from './environment.ts';
+export { replay, testEnvironment } from './environment.ts';
+export type { ReplayOptions, TestEnvironment, TestEnvironmentOptions } from './environment.ts';
 export { fault, gate, reply, startScriptedModel, text, thinking, toolUse } from '../../worker/scripted-model/index.ts';
 export { lastUserText, systemText, toolResults } from '../../worker/scripted-model/index.ts';
 export type { RecordedRequest, ScriptedModel, ScriptedModelOptions } from '../../worker/scripted-model/index.ts';
