@@ -2,7 +2,8 @@
 import type { Entry } from '../activities/transcript/log/entries.ts';
 import type { OptionChanges, PendingApproval, TopUp } from '../workflows/contract/session.ts';
 import type { Abortable } from './async.ts';
-import type { Followed, FollowOptions } from './follow/follow.ts';
+import type { Followed } from './follow/cursor.ts';
+import type { FollowOptions } from './follow/follow.ts';
 import type { ApproveOptions, DenyOptions, WaitingApproval } from './sessions/decide.ts';
 import type { ListOptions, PageOptions, SessionCounts, SessionPage } from './sessions/find/list-sessions.ts';
 import type { SessionDescription, SessionInfo } from './sessions/info.ts';

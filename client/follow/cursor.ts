@@ -1,7 +1,11 @@
 // Where a follower begins that comes again: behind an iteration whose events it has seen whole. What it has seen of a later one, half
 // of a reply, is told again from that iteration's beginning, for the attempt that said it may have died meanwhile.
+import type { Watched } from '../../activities/live/events.ts';
 import { ClientProblem } from '../problem.ts';
-import type { Followed } from './follow.ts';
+import type { ApprovalEvent } from '../sessions/decide.ts';
+import type { RunOutcome } from '../sessions/outcome.ts';
+
+export type Followed = Watched | ApprovalEvent | RunOutcome;
 
 /** Iteration `iteration` of run `run`, as its events name it. */
 export type SeenIteration = { readonly run: number; readonly iteration: number };

@@ -4,12 +4,11 @@ import type { Told, Watched } from '../../activities/live/events.ts';
 import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import type { ApprovalEvent, WaitingApproval } from '../sessions/decide.ts';
 import { createConverging, outcomeSeen } from './converge.ts';
-import { cursorAfter, type SeenIteration } from './cursor.ts';
+import { cursorAfter, type Followed, type SeenIteration } from './cursor.ts';
 import { type Goal, goalAfter, goalOf, isNone, reachesGoal, runGate } from './goal.ts';
 import { createMailbox, type Mailbox } from '../async.ts';
 import { pause } from '../../activities/async.ts';
 import { ClientProblem } from '../problem.ts';
-import type { RunOutcome } from '../sessions/outcome.ts';
 import type { SessionDescription } from '../sessions/info.ts';
 import type { LiveEvents } from '../sessions/start.ts';
 import { hostAway } from '../sessions/worker-polls.ts';
@@ -47,8 +46,6 @@ export type FollowOptions = {
 /** Milliseconds. Its worker may have died with the last word. */
 const SETTLE_MS = 2_000;
 const SETTLE_LOOK_MS = 15;
-
-export type Followed = Watched | ApprovalEvent | RunOutcome;
 
 /** Throws ClientProblem when there is no such session or the run will never come, StoreError when its end cannot be read. */
 export async function* follow(

@@ -3,7 +3,7 @@
 import { RecentMap } from '../../activities/recent-map.ts';
 import type { Watched } from '../../activities/live/events.ts';
 import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
-import type { Followed } from '../follow/follow.ts';
+import type { Followed } from '../follow/cursor.ts';
 import type { RunOutcome } from '../sessions/outcome.ts';
 import { approvalText } from './approval-text.ts';
 import { fullCommand, errorOf, unlessSaid, outcomeText } from './words.ts';

@@ -6,7 +6,7 @@ import type { Told } from '../../activities/live/events.ts';
 import type { Entry } from '../../activities/transcript/log/entries.ts';
 import { fileStore } from '../../activities/transcript/store/file-store.ts';
 import { createClient } from '../../client/client.ts';
-import type { Followed } from '../../client/follow/follow.ts';
+import type { Followed } from '../../client/follow/cursor.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { heldToSchema } from './held-to-schema.ts';
 import { shownLines, storedLines } from './standing.ts';

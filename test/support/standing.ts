@@ -1,5 +1,5 @@
 // What a follower has shown, less what was taken back, and what a transcript holds, as comparable lines: replies and outcomes.
-import type { Followed } from '../../client/follow/follow.ts';
+import type { Followed } from '../../client/follow/cursor.ts';
 import type { Entry } from '../../activities/transcript/log/entries.ts';
 
 const SUMS_UP = '-sums-up';
