@@ -2,15 +2,16 @@
 import type { Told } from '../../activities/live/events.ts';
 import type { Store } from '../../activities/transcript/store/store.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
-import type { PendingApproval, UserMessage } from '../../workflows/contract/session.ts';
+import type { PendingApproval } from '../../workflows/contract/session.ts';
 import type { Env } from '../../worker/embedded/data-folder.ts';
 import type { PerdureClient } from '../perdure-client.ts';
 import type { Opened } from '../connect/open-server.ts';
 import { waitingApproval, type WaitingApproval } from '../sessions/decide.ts';
 import { folderPorts } from '../sessions/folder-ports.ts';
 import type { SessionDescription } from '../sessions/info.ts';
-import { headOf, readSession, recentMessages, type SessionReading } from '../sessions/read.ts';
+import { headOf, readSession, type SessionReading } from '../sessions/read.ts';
 import type { ListOptions, SessionCounts } from '../sessions/find/list-sessions.ts';
+import { readRecent, type Recent } from '../sessions/history/recent.ts';
 import { stepReader, type StepReader } from '../sessions/history/steps.ts';
 import { describeNoWorker, workerPolls } from '../sessions/worker-polls.ts';
 import { RecentMap } from '../../activities/recent-map.ts';
@@ -18,15 +19,15 @@ import { loadView } from '../../activities/transcript/view/view.ts';
 
 export type PagePorts = Pick<
   PerdureClient,
-  'page' | 'send' | 'interrupt' | 'resume' | 'cancel' | 'approve' | 'deny' | 'approvals'
+  'page' | 'send' | 'interrupt' | 'resume' | 'cancel' | 'approve' | 'deny' | 'approvals' | 'topUp' | 'setOptions'
 > & {
   /** How many there are of each phase, a few seconds ago at most. */
   counts(): Promise<SessionCounts>;
   /** Throws ClientProblem when there is no such session. */
   describe(session: string): Promise<SessionDescription>;
   head(session: SessionId): Promise<Hash | null>;
-  /** That came lately, taken or not. */
-  messages(session: SessionId): Promise<readonly UserMessage[]>;
+  /** What people asked of it lately. */
+  recent(session: SessionId): Promise<Recent>;
   live(session: SessionId, signal: AbortSignal): AsyncIterable<Told>;
   waiting(session: SessionId, pending: PendingApproval): Promise<WaitingApproval>;
   /** A sentence when no worker polls for the session; null when one does. */
@@ -77,7 +78,7 @@ export function pagePorts(opened: Opened, env: Env): PagePorts {
     read: (session) => readSession(opened, session as SessionId),
     live: folderPorts(client, env).live,
     head: (session) => headOf(client, session),
-    messages: (session) => recentMessages(client, session),
+    recent: (session) => readRecent(client, session),
     waiting: (session, pending) =>
       waitingApproval(store, () => loadView(store, session, pending.head), session, pending),
     nobodyWorks: async (seen) => ((await polls(seen.taskQueue)) ? null : describeNoWorker(seen, seen.session)),

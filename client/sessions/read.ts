@@ -18,7 +18,7 @@ import {
 import { type Hash, type SessionId, isHash } from '../../workflows/contract/ids.ts';
 import { outputReader, runOutcome, type RunOutcome } from './outcome.ts';
 import type { SessionDescription } from './info.ts';
-import { type PendingApproval, SIGNALS, UPDATES, type UserMessage } from '../../workflows/contract/session.ts';
+import { type PendingApproval, UPDATES } from '../../workflows/contract/session.ts';
 import { waitingApproval, type WaitingApproval } from './decide.ts';
 
 export type SessionReading = {
@@ -158,31 +158,6 @@ export async function headOf(client: Client, session: SessionId): Promise<Hash |
   } while (nextPageToken);
   return null;
 }
-
-/** Messages that came lately, oldest first: of the workflow's newest events, so that one taken over a handover is not among them. */
-export async function recentMessages(client: Client, session: SessionId): Promise<readonly UserMessage[]> {
-  const { namespace, loadedDataConverter } = client.options;
-  const request = { namespace, execution: { workflowId: session }, maximumPageSize: PAGE };
-  const { history } = await client.workflowService.getWorkflowExecutionHistoryReverse(request);
-  const messages: UserMessage[] = [];
-  for (const { workflowExecutionSignaledEventAttributes: signaled } of history?.events ?? []) {
-    if (signaled?.signalName !== SIGNALS.message) continue;
-    const context = contextOf(client, session, null);
-    const [value] = await decodeArrayFromPayloads(loadedDataConverter, signaled.input?.payloads, context);
-    const message = aMessage.safeParse(value);
-    if (message.success) messages.unshift(value as UserMessage);
-  }
-  return messages;
-}
-
-/** As much of one as is read here; any client may send another. */
-const aMessage = z.looseObject({
-  id: z.string(),
-  body: z.discriminatedUnion('kind', [
-    z.looseObject({ kind: z.literal('text'), text: z.string() }),
-    z.looseObject({ kind: z.literal('stored'), hash: z.string(), bytes: z.number() }),
-  ]),
-});
 
 type Found = { readonly head: Hash | null };
 

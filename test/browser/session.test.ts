@@ -101,6 +101,38 @@ test('a call that waits is decided on the page, with its input edited; a broken 
   await close();
 });
 
+test('who decides second is told who was first; limits are raised and options set for the next run (O8)', async () => {
+  const session = await stage.play(
+    'Ask, then go on.',
+    [reply([toolUse('bash', { command: 'touch first.txt' })]), reply('Went on.'), reply('Again.')],
+    { permissionMode: 'default', maxTurns: 5 },
+  );
+  const [one, other] = [await stage.visit(`/sessions/${session}`), await stage.visit(`/sessions/${session}`)];
+  await one.tab.getByText('Limits and options').click();
+  await one.tab.locator('input[name=maxTurns]').fill('9');
+  await one.tab.getByRole('button', { name: 'Raise' }).click();
+  await other.tab.getByText('limits raised to 9 turns').waitFor();
+  await other.tab.locator('#figures', { hasText: 'of 9 turns' }).waitFor();
+  await one.tab.locator('select[name=permissionMode]').selectOption('plan');
+  await one.tab.getByRole('button', { name: 'Set' }).click();
+  await one.tab.getByText('For the next run: permissionMode plan').waitFor();
+  await shoot(one.tab, 'steer');
+  expect(await axeFindings(one.tab)).toEqual([]);
+  // The second decides before it hears of the first.
+  const late = other.tab.locator('.approval').getByRole('button', { name: 'Allow' });
+  await late.waitFor();
+  await other.tab.evaluate('dispatchEvent(new Event("pagehide"))');
+  await one.tab.locator('.approval').getByRole('button', { name: 'Allow' }).click();
+  await one.tab.getByText('Went on.').waitFor();
+  await late.click();
+  await other.tab.getByText('another was first: call 1.1.0 allowed by').waitFor();
+  await stage.opened.sessions.send(session, 'Once more.');
+  await one.tab.getByText('Again.').waitFor();
+  await until(async () => (await one.tab.locator('#lately > p').count()) === 0);
+  await one.close();
+  await other.close();
+});
+
 test('a message that is sent waits on the screen until the session takes it, for every viewer (O8)', async () => {
   const { hold, release } = gate();
   const session = await stage.play('Begin.', [

@@ -4,6 +4,7 @@ import type { Entry } from '../../activities/transcript/log/entries.ts';
 import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
 import { opsPage } from '../../client/page/page-app.tsx';
 import type { PagePorts } from '../../client/page/ports.ts';
+import { nothingRecent } from '../../client/sessions/history/recent.ts';
 import { ClientProblem } from '../../client/problem.ts';
 import type { SessionDescription } from '../../client/sessions/info.ts';
 import { createMailbox } from '../../client/async.ts';
@@ -42,7 +43,7 @@ export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Stage
     counts: () => Promise.resolve({ ...noSessions, [described.phase]: 1 }),
     describe: (id) =>
       id === 's-1' ? Promise.resolve(described) : Promise.reject(new ClientProblem('no_session', `no session ${id}`)),
-    messages: () => Promise.resolve([]),
+    recent: () => Promise.resolve(nothingRecent),
     head: () => Promise.resolve(view.head),
     live: () => live,
     waiting: (session, pending) => Promise.resolve({ ...pending, session, input: { path: 'a.txt' } }),
@@ -56,6 +57,8 @@ export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Stage
     cancel: noted('cancel'),
     approve: noted('approve'),
     deny: noted('deny'),
+    topUp: noted('topUp'),
+    setOptions: noted('setOptions'),
     store,
     ...ports,
   };

@@ -5,8 +5,10 @@ import { configReader } from '../../../activities/configuration.ts';
 import { createLimit, pause } from '../../../activities/async.ts';
 import { bodyReader } from '../../../activities/transcript/log/bodies.ts';
 import { createViewCache, emptyView } from '../../../activities/transcript/view/view.ts';
+import { RecentMap } from '../../../activities/recent-map.ts';
 import { reasonOf } from '../../../activities/text.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
+import { nothingRecent } from '../../sessions/history/recent.ts';
 import { ClientProblem } from '../../problem.ts';
 import { isUnderWay } from '../../sessions/info.ts';
 import type { PagePorts } from '../ports.ts';
@@ -17,10 +19,11 @@ import { changeRing, type Ring } from './ring.ts';
 import {
   type Frame,
   keepVoid,
+  MOST_TAKEN,
   type PendingMessage,
   readApprovals,
   readBodies,
-  readPending,
+  readLately,
   redrawFrame,
   refresh,
   standingOf,
@@ -69,6 +72,9 @@ export async function openSessionFeed(ports: PagePorts, session: SessionId, fram
     inTurn: createLimit(1),
     voided: [],
     pending: [],
+    recent: nothingRecent,
+    recentAt: 0,
+    tookUp: new RecentMap(MOST_TAKEN),
     runConfig: null,
     seen,
     approvals: [],
@@ -78,7 +84,7 @@ export async function openSessionFeed(ports: PagePorts, session: SessionId, fram
   };
   await refresh(state, await ports.head(session).catch(() => seen.head));
   await readApprovals(state);
-  await readPending(state);
+  await readLately(state);
   for (const { id, html } of frame(standingOf(state))) state.drawn.set(id, html);
   const stop = new AbortController();
   const waker = wakener();
@@ -96,7 +102,8 @@ export async function openSessionFeed(ports: PagePorts, session: SessionId, fram
       return { ...context, bodies: await readBodies(state, shown) };
     },
     wake: (message) => {
-      if (message) state.pending = [...state.pending, message];
+      if (message && !state.tookUp.has(message.id)) state.pending = [...state.pending, message];
+      state.recentAt = 0;
       waker.wake();
     },
     close: () => stop.abort(),
@@ -114,7 +121,7 @@ async function listen(state: State, signal: AbortSignal): Promise<void> {
 async function hear(state: State, event: Told): Promise<void> {
   state.heard = Date.now();
   state.trouble.set('live', null);
-  if (event.type === 'run_start') state.run = event.run;
+  if (event.type === 'run_start') [state.run, state.recentAt] = [event.run, 0];
   // First what is stored, then the pieces it replaces go.
   if (event.type === 'stored') await refresh(state, event.head);
   if (event.type === 'run_end') await refresh(state, event.head);
@@ -160,6 +167,7 @@ async function look(state: State): Promise<void> {
   trouble.set('gone', null);
   state.run = Math.max(state.run, state.seen.runs);
   await readApprovals(state);
+  await readLately(state);
   if (Date.now() - state.heard > QUIET_MS) {
     const head = await ports.head(session);
     const behind = head !== null && head !== state.view.head;

@@ -5,9 +5,11 @@ import { createLimit } from '../../../activities/async.ts';
 import { bodyReader } from '../../../activities/transcript/log/bodies.ts';
 import { isDamage, StoreError } from '../../../activities/transcript/store/store.ts';
 import { createViewCache, loadView, loadWorkingView, type View } from '../../../activities/transcript/view/view.ts';
+import type { RecentMap } from '../../../activities/recent-map.ts';
 import { reasonOf } from '../../../activities/text.ts';
 import type { Hash, MessageId, SessionId } from '../../../workflows/contract/ids.ts';
 import type { SessionDescription } from '../../sessions/info.ts';
+import type { Recent } from '../../sessions/history/recent.ts';
 import type { WaitingApproval } from '../../sessions/decide.ts';
 import { htmlOf } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
@@ -25,8 +27,9 @@ export type Standing = {
   readonly troubles: readonly Trouble[];
   /** Of the newest run that has begun. */
   readonly config: RunConfig | null;
-  /** Sent from here, and not taken yet. */
+  /** Sent, and not taken yet. */
   readonly pending: readonly PendingMessage[];
+  readonly recent: Recent;
 };
 
 export type PendingMessage = { readonly id: MessageId; readonly text: string; readonly now: boolean };
@@ -52,6 +55,11 @@ export type State = {
   readonly inTurn: ReturnType<typeof createLimit>;
   readonly voided: Voided[];
   pending: readonly PendingMessage[];
+  recent: Recent;
+  /** When `recent` was read; 0: it is to be read again. */
+  recentAt: number;
+  /** Messages that the session has taken and the transcript may not have yet. */
+  readonly tookUp: RecentMap<MessageId, true>;
   runConfig: RunConfig | null;
   seen: SessionDescription;
   approvals: readonly WaitingApproval[];
@@ -60,8 +68,8 @@ export type State = {
   heard: number;
 };
 
-export function standingOf({ seen, items, approvals, trouble, runConfig: config, pending }: State): Standing {
-  return { seen, items, approvals, troubles: trouble.list(), config, pending };
+export function standingOf({ seen, items, approvals, trouble, runConfig: config, pending, recent }: State): Standing {
+  return { seen, items, approvals, troubles: trouble.list(), config, pending, recent };
 }
 
 export function storedCard(
@@ -139,7 +147,11 @@ export function keepVoid({ voided, items }: State, html: string): void {
   if (voided.length > KEPT_VOIDS) voided.shift();
 }
 
+/** Messages of which it is remembered that they were taken. */
+export const MOST_TAKEN = 1_000;
+
 export function taken(state: State, id: MessageId): void {
+  state.tookUp.set(id, true);
   state.pending = state.pending.filter((message) => message.id !== id);
 }
 
@@ -164,18 +176,28 @@ export function redrawFrame(state: State): void {
   state.ring.push(...frameChanges(state.drawn, state.frame(standingOf(state))));
 }
 
-/** Messages that the session has and the transcript has not: a prompt whose first reply is still to come, and those that wait. */
-export async function readPending(state: State): Promise<void> {
+/** What others asked is read so often, in milliseconds; what was asked from here at once. */
+const RECENT_MS = 15_000;
+
+/** What was asked of it, with the messages that the transcript does not have: a prompt whose first reply is to come, and those that wait. */
+export async function readLately(state: State): Promise<void> {
+  if (Date.now() - state.recentAt < RECENT_MS) return;
+  state.recentAt = Date.now();
+  state.recent = await state.ports.recent(state.session);
   if (state.seen.status !== 'open') return;
   const known = new Set(state.items.all.flatMap(({ entry }) => (entry.kind === 'user' ? [entry.id] : [])));
-  const open = (await state.ports.messages(state.session)).filter(({ id }) => !known.has(id));
+  const open = state.recent.messages.filter(({ id }) => !known.has(id) && !state.tookUp.has(id));
   const bodies = await readBodies(
     state,
     open.map(({ id, body }) => ({ kind: 'user', id, body })),
   );
-  state.pending = open.map(({ id, body, now }) => ({
+  const told = open.map(({ id, body, now }) => ({
     id,
     text: body.kind === 'text' ? body.text : (bodies.get(body.hash) ?? `(a prompt of ${body.bytes} bytes)`),
     now: now ?? false,
   }));
+  // What was sent while the history was read is not in it.
+  const ids = new Set(told.map(({ id }) => id));
+  const isMore = ({ id }: PendingMessage): boolean => !ids.has(id) && !known.has(id) && !state.tookUp.has(id);
+  state.pending = [...told, ...state.pending.filter(isMore)];
 }

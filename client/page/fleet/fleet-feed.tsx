@@ -10,7 +10,8 @@ import { changeRing, frameChanges, type Part, type Ring } from '../feed/ring.ts'
 import { type Trouble, createTroubles } from '../feed/troubles.ts';
 import { htmlOf, Moment, Phase, Reason } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
-import { ApprovalForm, Banner } from '../session/frame.tsx';
+import { ApprovalForm } from '../session/approval-form.tsx';
+import { Banner } from '../session/frame.tsx';
 
 /** A page of the sessions that the filter means, and how many there are in all. */
 type Found = SessionPage & { readonly counts: SessionCounts };

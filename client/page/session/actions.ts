@@ -4,10 +4,13 @@ import { createLimit } from '../../../activities/async.ts';
 import { reasonOf } from '../../../activities/text.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { ClientProblem } from '../../problem.ts';
-import { count } from '../../units.ts';
+import { count, shortAge } from '../../units.ts';
 import { newMessageId } from '../../sessions/send.ts';
 import type { PendingMessage } from '../feed/standing.tsx';
 import type { PagePorts } from '../ports.ts';
+import { permissionModes } from '../../../workflows/contract/options-problem.ts';
+import type { PermissionMode } from '../../../workflows/contract/session.ts';
+import { askedText, personName } from './lately.tsx';
 
 /** `message`: it is on its way. */
 type Done = { readonly said: string; readonly message?: PendingMessage };
@@ -16,6 +19,32 @@ const text = z.string();
 const sent = z.object({ text, now: z.literal('true').optional() });
 const allowed = z.object({ call: text, inputHash: text, input: text });
 const denied = z.object({ call: text, reason: text });
+
+/** Fields of a form: what is left empty is not given. */
+const amount = text
+  .transform((given) => (given.trim() === '' ? undefined : Number(given)))
+  .refine((given) => given === undefined || Number.isFinite(given), 'is no number')
+  .optional();
+const more = z
+  .object({ maxTurns: amount, maxBudgetUsd: amount, maxTokens: amount, minutes: amount })
+  .transform((given) => givenOf(given));
+const lines = text.transform((given) => given.split('\n').flatMap((line) => line.trim() || []));
+const option = text.transform((given) =>
+  given.trim() === '' ? undefined : given.trim() === 'none' ? null : given.trim(),
+);
+const mode = z.union([z.literal('').transform(() => undefined), z.enum(permissionModes as [PermissionMode])]);
+const next = z
+  .object({ model: option, permissionMode: mode, allow: lines, ask: lines, deny: lines })
+  .transform(({ model, permissionMode, ...rules }) => ({ ...givenOf({ model, permissionMode }), ...rules }));
+
+function givenOf<Fields extends object>(fields: Fields): Given<Fields> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Given<Fields>;
+}
+
+type Given<Fields> = { [Key in keyof Fields]?: Exclude<Fields[Key], undefined> };
+
+const isNone = (rules: Readonly<Record<string, readonly string[]>>): boolean =>
+  Object.values(rules).every((list) => list.length === 1 && list[0] === 'none');
 
 type Act = (ports: PagePorts, session: SessionId, body: unknown) => Promise<Done>;
 
@@ -46,13 +75,28 @@ const actions: Readonly<Record<string, Act>> = {
     if (waiting && waiting.inputHash !== inputHash)
       throw new ClientProblem('refused', `the input of call ${call} is another one now: look at it again`);
     const same = waiting !== undefined && JSON.stringify(waiting.input) === JSON.stringify(edited);
-    await ports.approve(session, call, same || waiting === undefined ? {} : { input: edited });
+    await firstDecision(ports, session, call, () =>
+      ports.approve(session, call, same || waiting === undefined ? {} : { input: edited }),
+    );
     return { said: same ? 'Allowed.' : 'Allowed, with the input as you changed it.' };
   },
   deny: async (ports, session, body) => {
     const { call, reason } = read(denied, body);
-    await ports.deny(session, call, reason);
+    await firstDecision(ports, session, call, () => ports.deny(session, call, reason));
     return { said: 'Denied.' };
+  },
+  topUp: async (ports, session, body) => {
+    const { minutes, ...given } = read(more, body);
+    const limits = { ...given, ...(minutes === undefined ? {} : { timeoutMs: minutes * 60_000 }) };
+    await ports.topUp(session, limits);
+    return { said: 'Raised: the run goes on with it.' };
+  },
+  options: async (ports, session, body) => {
+    const { allow, ask, deny, ...given } = read(next, body);
+    const rules = Object.fromEntries(Object.entries({ allow, ask, deny }).filter(([, list]) => list.length > 0));
+    const permissions = Object.keys(rules).length === 0 ? {} : { permissions: isNone(rules) ? null : rules };
+    await ports.setOptions(session, { ...given, ...permissions });
+    return { said: 'Set: the next run begins with it.' };
   },
 };
 
@@ -103,5 +147,27 @@ function parseInput(json: string): unknown {
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     throw new ClientProblem('refused', `the input is not JSON: ${error.message}. Nothing was sent.`);
+  }
+}
+
+/** Whoever decides about a call that another has decided about is told who it was. */
+async function firstDecision(
+  ports: PagePorts,
+  session: SessionId,
+  call: string,
+  decide: () => Promise<unknown>,
+): Promise<void> {
+  try {
+    await decide();
+  } catch (error) {
+    if (!(error instanceof ClientProblem)) throw error;
+    const { asked } = await ports.recent(session);
+    const first = asked.find((one) => (one.kind === 'approve' || one.kind === 'deny') && one.call === call);
+    if (first === undefined) throw error;
+    const ago = shortAge(Date.now() - first.at);
+    throw new ClientProblem(
+      'no_call',
+      `another was first: ${askedText(first)} by ${personName(first.by)} ${ago} ago. Yours did nothing.`,
+    );
   }
 }

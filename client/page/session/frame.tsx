@@ -1,13 +1,14 @@
 // What stands around a transcript and changes with the session: its phase and figures, what waits for a decision, what may be done now,
 // what is on its way, and what is wrong. Each part has an id and is drawn again when it has changed.
-import { escapeUnseen, showUnseen } from '../../../activities/text.ts';
+import { showUnseen } from '../../../activities/text.ts';
 import { addSpend, noSpend, totalTokens, type Spend } from '../../../workflows/contract/loop.ts';
-import type { WaitingApproval } from '../../sessions/decide.ts';
 import { isUnderWay } from '../../sessions/info.ts';
 import { formatMoney, formatTokens } from '../../units.ts';
 import type { Frame, Standing } from '../feed/standing.tsx';
 import { Moment, Phase, htmlOf } from '../layout.tsx';
 import type { Trouble } from '../feed/troubles.ts';
+import { ApprovalForm, approvalId } from './approval-form.tsx';
+import { Lately } from './lately.tsx';
 import { isReply } from '../transcript/items.ts';
 
 /** Where parts are put: containers of the session's page. */
@@ -27,6 +28,7 @@ export const sessionFrame: Frame = (standing) => {
     part('figures', PLACES.state, <Figures standing={standing} />),
     ...approvals.map((approval) => part(approvalId(approval), PLACES.approvals, <ApprovalForm approval={approval} />)),
     part('steering', PLACES.controls, <Steering standing={standing} />),
+    part('lately', PLACES.controls, <Lately recent={standing.recent} />),
     ...pending.map(({ id, text, now }) =>
       part(
         `pending-${id}`,
@@ -75,7 +77,7 @@ function Figures({ standing }: { readonly standing: Standing }) {
   const { seen, config } = standing;
   const { run, all, turns, context } = spent(standing);
   const window = config?.models[0].window;
-  const rules = config?.rules;
+  const rules = config && { ...config.rules, ...standing.recent.raised };
   return (
     <dl class="figures" id="figures">
       <Figure name="Phase">
@@ -174,67 +176,4 @@ function Steering({ standing: { seen } }: { readonly standing: Standing }) {
       )}
     </div>
   );
-}
-
-const approvalId = ({ call }: Pick<WaitingApproval, 'call'>): string => `approval-${call.replace(/[^\w-]/g, '-')}`;
-
-/** Shown on the session's page and in the inbox of all sessions. */
-export function ApprovalForm({
-  approval,
-  linked = false,
-}: {
-  readonly approval: WaitingApproval;
-  readonly linked?: boolean;
-}) {
-  const { session, call, tool, reason, input, problem, deadline, inputHash } = approval;
-  const path = `/sessions/${session}`;
-  const id = approvalId(approval);
-  const key = linked ? `${session}-${id}` : id;
-  const title = (
-    <>
-      <b class="tool">{showUnseen(tool.slice(0, 80))}</b>
-      {' waits for a decision '}
-      {linked ? <a href={path}>{showUnseen(session)}</a> : null}
-    </>
-  );
-  return (
-    <section class="approval" id={key} aria-labelledby={`${key}-title`}>
-      {linked ? <h3 id={`${key}-title`}>{title}</h3> : <h2 id={`${key}-title`}>{title}</h2>}
-      <p class="quiet">
-        {`${showUnseen(reason.slice(0, 500))}. Denied by itself `}
-        <Moment at={deadline} />
-      </p>
-      {problem === undefined ? null : <p class="bad">{showUnseen(problem)}</p>}
-      <form hx-post={`${path}/approve`} hx-target="#said">
-        <input type="hidden" name="call" value={call} />
-        <input type="hidden" name="inputHash" value={inputHash} />
-        <label>
-          <span>Input, as JSON; change it and that is what runs</span>
-          <textarea
-            name="input"
-            spellcheck={false}
-            rows={Math.min(14, jsonOf(input).split('\n').length + 1)}
-            data-original
-          >
-            {jsonOf(input)}
-          </textarea>
-        </label>
-        <button class="good">Allow</button>
-      </form>
-      <form hx-post={`${path}/deny`} hx-target="#said" class="deny">
-        <input type="hidden" name="call" value={call} />
-        <label>
-          <span>Reason, which the model is told</span>
-          <input name="reason" required maxlength={2000} autocomplete="off" />
-        </label>
-        <button class="bad">Deny</button>
-      </form>
-    </section>
-  );
-}
-
-/** Nothing in it that is not seen: a person decides by it. JSON reads the escapes back as what they were. */
-function jsonOf(input: unknown): string {
-  const json = JSON.stringify(input, null, 2) ?? 'null';
-  return json.split('\n').map(escapeUnseen).join('\n');
 }

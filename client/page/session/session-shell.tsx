@@ -4,6 +4,7 @@ import type { Child } from 'hono/jsx';
 import { showUnseen } from '../../../activities/text.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import { Layout, Moment } from '../layout.tsx';
+import { SteerForms } from './steer-forms.tsx';
 import { PLACES, sessionFrame } from './frame.tsx';
 
 const PARTS = { transcript: 'Transcript', timeline: 'Timeline' } as const;
@@ -49,6 +50,7 @@ export function SessionShell({ feed, place, part, children }: Props) {
       <div id={PLACES.approvals} data-fresh>
         {into(PLACES.approvals)}
       </div>
+      <SteerForms path={path} config={feed.standing.config} />
       <nav class="tabs" aria-label="Parts of this session">
         <a href={path} {...(part === 'transcript' ? { 'aria-current': 'page' } : {})}>
           {PARTS.transcript}

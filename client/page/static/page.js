@@ -17,10 +17,10 @@ document.addEventListener('htmx:after:swap', (event) => {
   clearTimeout(clearing);
   clearing = setTimeout(() => said.replaceChildren(), SAID_MS);
   const { ctx } = event.detail;
-  if (ctx?.sourceElement?.id === 'composer' && ctx.response?.status < 400) {
-    ctx.sourceElement.reset();
-    document.getElementById('message')?.focus();
-  }
+  const form = ctx?.sourceElement;
+  if (!form?.matches?.('#composer, .steer form') || ctx.response?.status >= 400) return;
+  form.reset();
+  if (form.id === 'composer') document.getElementById('message')?.focus();
 });
 
 document.addEventListener('htmx:error', (event) => {

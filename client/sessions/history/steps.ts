@@ -109,7 +109,7 @@ async function readExecution(client: Client, session: SessionId, runId: string):
   }
 }
 
-type Event = NonNullable<
+export type HistoryEvent = NonNullable<
   Awaited<ReturnType<ReturnType<Client['workflow']['getHandle']>['fetchHistory']>>['events']
 >[number];
 
@@ -121,7 +121,7 @@ const asked = z.looseObject({
   delegated: z.unknown().optional(),
 });
 
-async function stepsOf(client: Client, session: SessionId, events: readonly Event[]): Promise<readonly Known[]> {
+async function stepsOf(client: Client, session: SessionId, events: readonly HistoryEvent[]): Promise<readonly Known[]> {
   const steps = new Map<string, Known>();
   const change = (scheduledEventId: unknown, more: Partial<Step>): void => {
     const known = steps.get(String(scheduledEventId));
@@ -171,7 +171,7 @@ function stepAsked(
   };
 }
 
-const endOf = (event: Event) =>
+const endOf = (event: HistoryEvent) =>
   event.activityTaskCompletedEventAttributes ??
   event.activityTaskFailedEventAttributes ??
   event.activityTaskTimedOutEventAttributes ??
@@ -193,4 +193,4 @@ async function decoded(
 
 type Time = { readonly seconds?: unknown; readonly nanos?: number | null } | null | undefined;
 
-const timeOf = (time: Time): number => Number(time?.seconds ?? 0) * 1_000 + (time?.nanos ?? 0) / 1_000_000;
+export const timeOf = (time: Time): number => Number(time?.seconds ?? 0) * 1_000 + (time?.nanos ?? 0) / 1_000_000;

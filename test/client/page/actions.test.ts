@@ -1,6 +1,8 @@
 // What a person does on the page, and what is said of it.
 import { expect, test } from 'vitest';
 import { hashOf } from '../../../activities/transcript/store/store.ts';
+import { ClientProblem } from '../../../client/problem.ts';
+import { type Asked, nothingRecent, type Recent } from '../../../client/sessions/history/recent.ts';
 import { stagedPage } from '../../support/page-ports.ts';
 import { callBlock, reply, user } from '../../support/transcript.ts';
 
@@ -48,5 +50,72 @@ test('a call that waits is shown with its question, its input and its deadline (
     'data-at="1893456000000"',
     'class="call waiting"',
   ])
+    expect(page).toContain(part);
+});
+
+test('limits of the run under way are raised, as numbers, and only those that were given (O8)', async () => {
+  const given: unknown[] = [];
+  const { post } = await stagedPage({
+    ports: { topUp: (_, limits) => Promise.resolve(void given.push(limits)) },
+  });
+  const empty = { maxTurns: '', maxBudgetUsd: '', maxTokens: '', minutes: '' };
+  expect((await post('/sessions/s-1/topUp', { ...empty, maxTurns: '50', minutes: '1.5' })).status).toBe(200);
+  const wrong = await post('/sessions/s-1/topUp', { ...empty, maxTurns: 'many' });
+  expect([wrong.status, await wrong.text()]).toEqual([400, expect.stringContaining('maxTurns is no number')]);
+  expect(given).toEqual([{ maxTurns: 50, timeoutMs: 90_000 }]);
+});
+
+test('model, mode and rules of the next run are set; what is empty stays, and none takes it back (O8)', async () => {
+  const given: unknown[] = [];
+  const { post } = await stagedPage({
+    ports: { setOptions: (_, changes) => Promise.resolve(void given.push(changes)) },
+  });
+  const empty = { model: '', permissionMode: '', allow: '', ask: '', deny: '' };
+  await post('/sessions/s-1/options', { ...empty, model: 'claude-x', deny: 'bash(rm:*)\n\n write ' });
+  await post('/sessions/s-1/options', { ...empty, permissionMode: 'plan', model: 'none', allow: 'none' });
+  expect((await post('/sessions/s-1/options', { ...empty, permissionMode: 'root' })).status).toBe(400);
+  expect(given).toEqual([
+    { model: 'claude-x', permissions: { deny: ['bash(rm:*)', 'write'] } },
+    { model: null, permissionMode: 'plan', permissions: null },
+  ]);
+});
+
+test('whoever decides second is told who was first, and what was decided (O8)', async () => {
+  const asked: readonly Asked[] = [
+    { kind: 'deny', call: '1.1.0', reason: 'too risky', at: Date.now() - 5_000, by: '<b>ana</b>' },
+  ];
+  const late = (): Promise<never> => Promise.reject(new ClientProblem('no_call', 'no call 1.1.0 waits'));
+  const { post } = await stagedPage({
+    ports: { approve: late, deny: late, recent: () => Promise.resolve({ ...nothingRecent, asked }) },
+  });
+  for (const [action, body] of [
+    ['approve', { call: '1.1.0', inputHash: 'h', input: '{}' }],
+    ['deny', { call: '1.1.0', reason: 'no' }],
+  ] as const) {
+    const answer = await post(`/sessions/s-1/${action}`, body);
+    expect([answer.status, await answer.text()]).toEqual([
+      409,
+      expect.stringMatching(
+        /another was first: call 1\.1\.0 denied \(too risky\) by &lt;b&gt;ana&lt;\/b&gt; \d+ s ago/,
+      ),
+    ]);
+  }
+  const other = await post('/sessions/s-1/deny', { call: '1.2.0', reason: 'no' });
+  expect(await other.text()).toContain('no call 1.1.0 waits');
+});
+
+test('who asked what lately is shown, and options that wait for the next run; figures have raised limits (O8)', async () => {
+  const recent: Recent = {
+    messages: [],
+    asked: [
+      { kind: 'topUp', limits: { maxTurns: 40 }, at: 1, by: 'ana' },
+      { kind: 'setOptions', changes: { model: 'claude-y' }, at: 2, by: '' },
+    ],
+    raised: { maxTurns: 40 },
+    next: { model: 'claude-y' },
+  };
+  const { text } = await stagedPage({ ports: { recent: () => Promise.resolve(recent) } });
+  const page = await text('/sessions/s-1');
+  for (const part of ['limits raised to 40 turns by <b>ana</b>', 'For the next run: model claude-y', '<b>somebody</b>'])
     expect(page).toContain(part);
 });

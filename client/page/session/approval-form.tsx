@@ -1,0 +1,68 @@
+// A call that waits for a person: why, until when, its input as JSON to look at and to change, and the two answers.
+import { escapeUnseen, showUnseen } from '../../../activities/text.ts';
+import type { WaitingApproval } from '../../sessions/decide.ts';
+import { Moment } from '../layout.tsx';
+
+export const approvalId = ({ call }: Pick<WaitingApproval, 'call'>): string =>
+  `approval-${call.replace(/[^\w-]/g, '-')}`;
+
+/** Shown on the session's page and in the inbox of all sessions. */
+export function ApprovalForm({
+  approval,
+  linked = false,
+}: {
+  readonly approval: WaitingApproval;
+  readonly linked?: boolean;
+}) {
+  const { session, call, tool, reason, input, problem, deadline, inputHash } = approval;
+  const path = `/sessions/${session}`;
+  const id = approvalId(approval);
+  const key = linked ? `${session}-${id}` : id;
+  const title = (
+    <>
+      <b class="tool">{showUnseen(tool.slice(0, 80))}</b>
+      {' waits for a decision '}
+      {linked ? <a href={path}>{showUnseen(session)}</a> : null}
+    </>
+  );
+  return (
+    <section class="approval" id={key} aria-labelledby={`${key}-title`}>
+      {linked ? <h3 id={`${key}-title`}>{title}</h3> : <h2 id={`${key}-title`}>{title}</h2>}
+      <p class="quiet">
+        {`${showUnseen(reason.slice(0, 500))}. Denied by itself `}
+        <Moment at={deadline} />
+      </p>
+      {problem === undefined ? null : <p class="bad">{showUnseen(problem)}</p>}
+      <form hx-post={`${path}/approve`} hx-target="#said">
+        <input type="hidden" name="call" value={call} />
+        <input type="hidden" name="inputHash" value={inputHash} />
+        <label>
+          <span>Input, as JSON; change it and that is what runs</span>
+          <textarea
+            name="input"
+            spellcheck={false}
+            rows={Math.min(14, jsonOf(input).split('\n').length + 1)}
+            data-original
+          >
+            {jsonOf(input)}
+          </textarea>
+        </label>
+        <button class="good">Allow</button>
+      </form>
+      <form hx-post={`${path}/deny`} hx-target="#said" class="deny">
+        <input type="hidden" name="call" value={call} />
+        <label>
+          <span>Reason, which the model is told</span>
+          <input name="reason" required maxlength={2000} autocomplete="off" />
+        </label>
+        <button class="bad">Deny</button>
+      </form>
+    </section>
+  );
+}
+
+/** Nothing in it that is not seen: a person decides by it. JSON reads the escapes back as what they were. */
+function jsonOf(input: unknown): string {
+  const json = JSON.stringify(input, null, 2) ?? 'null';
+  return json.split('\n').map(escapeUnseen).join('\n');
+}

@@ -1,0 +1,72 @@
+// What people have asked of a session: who it was, and what waits for its next run.
+import { showUnseen } from '../../../activities/text.ts';
+import type { Asked, Recent } from '../../sessions/history/recent.ts';
+import type { OptionChanges, TopUp } from '../../../workflows/contract/session.ts';
+import { LIMITS } from '../../../workflows/contract/options-problem.ts';
+import { Moment } from '../layout.tsx';
+
+/** Of them, the newest. */
+const SHOWN = 5;
+
+export function Lately({ recent: { asked, next } }: { readonly recent: Recent }) {
+  const waiting = optionsText(next);
+  return (
+    <div id="lately" class="lately">
+      {waiting === '' ? null : <p class="warn">{`For the next run: ${waiting}`}</p>}
+      {asked.length === 0 ? null : (
+        <ul aria-label="Asked lately">
+          {asked.slice(-SHOWN).map((one) => (
+            <li>
+              {`${askedText(one)} by `}
+              <b>{personName(one.by)}</b> <Moment at={one.at} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+/** Clients name themselves, as `pid@host` where nobody gave them a name. */
+export function personName(by: string): string {
+  return showUnseen(by.slice(0, 100)) || 'somebody';
+}
+
+/** Without who it was. */
+export function askedText(one: Asked): string {
+  switch (one.kind) {
+    case 'approve':
+      return `call ${showUnseen(one.call.slice(0, 60))} allowed${one.edited ? ', with its input changed,' : ''}`;
+    case 'deny':
+      return `call ${showUnseen(one.call.slice(0, 60))} denied (${showUnseen(one.reason.slice(0, 120))})`;
+    case 'topUp':
+      return `limits raised to ${limitsText(one.limits)}`;
+    case 'setOptions':
+      return `options for the next run set: ${optionsText(one.changes)};`;
+    case 'interrupt':
+      return 'interrupted';
+    case 'resume':
+      return 'asked to go on';
+    case 'cancel':
+      return 'cancelled';
+    case 'repair':
+      return 'repaired';
+  }
+}
+
+function limitsText(limits: TopUp): string {
+  return Object.entries(limits)
+    .map(([key, value]) => `${value.toLocaleString('en')} ${LIMITS[key as keyof TopUp]}`)
+    .join(', ');
+}
+
+const LONGEST = 80;
+
+function optionsText(changes: OptionChanges): string {
+  return Object.entries(changes)
+    .map(([key, value]) => {
+      const text = value === null ? 'as the worker says' : typeof value === 'string' ? value : JSON.stringify(value);
+      return `${key} ${showUnseen(text.slice(0, LONGEST))}`;
+    })
+    .join(', ');
+}

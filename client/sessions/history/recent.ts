@@ -1,0 +1,117 @@
+// What people have lately asked of a session, as its history tells: messages, decisions, more for its run, options for the next one; each
+// with who asked. Of the newest execution of its workflow: what came before a handover is not among it.
+import type { Client } from '@temporalio/client';
+import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
+import { z } from 'zod';
+import type { SessionId } from '../../../workflows/contract/ids.ts';
+import { withChanges } from '../../../workflows/contract/options-problem.ts';
+import {
+  type OptionChanges,
+  SIGNALS,
+  type TopUp,
+  UPDATES,
+  type UserMessage,
+} from '../../../workflows/contract/session.ts';
+import { contextOf } from '../read.ts';
+import { type HistoryEvent, timeOf } from './steps.ts';
+
+/** `at` in milliseconds since the epoch; `by`: the client as it named itself. */
+export type Asked = { readonly at: number; readonly by: string } & (
+  | { readonly kind: 'approve'; readonly call: string; readonly edited: boolean }
+  | { readonly kind: 'deny'; readonly call: string; readonly reason: string }
+  | { readonly kind: 'topUp'; readonly limits: TopUp }
+  | { readonly kind: 'setOptions'; readonly changes: OptionChanges }
+  | { readonly kind: 'interrupt' | 'resume' | 'repair' | 'cancel' }
+);
+
+export type Recent = {
+  /** Taken or not; oldest first. */
+  readonly messages: readonly UserMessage[];
+  /** That the session has taken; oldest first. */
+  readonly asked: readonly Asked[];
+  /** Limits that the run under way was given beside those it began with. */
+  readonly raised: TopUp;
+  /** Options that wait for the next run. */
+  readonly next: OptionChanges;
+};
+
+export const nothingRecent: Recent = { messages: [], asked: [], raised: {}, next: {} };
+
+type Draft = { messages: UserMessage[]; asked: Asked[]; raised: TopUp; next: OptionChanges };
+
+export async function readRecent(client: Client, session: SessionId): Promise<Recent> {
+  const { events } = await client.workflow.getHandle(session).fetchHistory();
+  const read = async (payloads: Payloads): Promise<unknown> =>
+    (await decodeArrayFromPayloads(client.options.loadedDataConverter, payloads, contextOf(client, session, null)))[0];
+  const draft: Draft = { messages: [], asked: [], raised: {}, next: {} };
+  for (const event of events ?? []) await takeUp(draft, event, read);
+  return draft;
+}
+
+type Payloads = Parameters<typeof decodeArrayFromPayloads>[1];
+type Read = (payloads: Payloads) => Promise<unknown>;
+
+async function takeUp(draft: Draft, event: HistoryEvent, read: Read): Promise<void> {
+  const at = timeOf(event.eventTime);
+  const { workflowExecutionStartedEventAttributes: started, workflowExecutionSignaledEventAttributes: signaled } =
+    event;
+  const update = event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest;
+  const cancelled = event.workflowExecutionCancelRequestedEventAttributes;
+  if (started)
+    draft.raised = carried.safeParse(await read(started.input?.payloads)).data?.carry?.run?.snapshot.rules ?? {};
+  if (event.activityTaskScheduledEventAttributes?.activityType?.name === 'perdure.openRun')
+    Object.assign(draft, { raised: {}, next: {} });
+  if (cancelled) draft.asked.push({ kind: 'cancel', at, by: cancelled.identity ?? '' });
+  if (signaled) {
+    const { signalName: kind, identity: by } = signaled;
+    if (kind === SIGNALS.interrupt || kind === SIGNALS.resume) draft.asked.push({ kind, at, by: by ?? '' });
+    if (kind !== SIGNALS.message) return;
+    const value = await read(signaled.input?.payloads);
+    if (aMessage.safeParse(value).success) draft.messages.push(value as UserMessage);
+  }
+  if (!update) return;
+  const known = updateOf(update.input?.name ?? '', await read(update.input?.args?.payloads));
+  if (known === null) return;
+  draft.asked.push({ ...known, at, by: update.meta?.identity ?? '' } as Asked);
+  if (known.kind === 'topUp') draft.raised = { ...draft.raised, ...known.limits };
+  if (known.kind === 'setOptions') draft.next = { ...draft.next, ...known.changes };
+}
+
+type Bare<One> = One extends unknown ? Omit<One, 'at' | 'by'> : never;
+
+/** Null for what no client of ours sends. */
+function updateOf(name: string, given: unknown): Bare<Asked> | null {
+  if (name === UPDATES.approve) {
+    const read = approval.safeParse(given).data;
+    return read ? { kind: 'approve', call: read.call, edited: read.edited !== undefined } : null;
+  }
+  if (name === UPDATES.deny) {
+    const read = denial.safeParse(given).data;
+    return read ? { kind: 'deny', ...read } : null;
+  }
+  const { data: object } = anObject.safeParse(given);
+  if (!object) return null;
+  if (name === UPDATES.topUp) return { kind: 'topUp', limits: limits.parse(object) };
+  if (name === UPDATES.setOptions) return { kind: 'setOptions', changes: object };
+  return name === UPDATES.repair ? { kind: 'repair' } : null;
+}
+
+/** As much of each as is read here; any client may send another. */
+const aMessage = z.looseObject({
+  id: z.string(),
+  body: z.discriminatedUnion('kind', [
+    z.looseObject({ kind: z.literal('text'), text: z.string() }),
+    z.looseObject({ kind: z.literal('stored'), hash: z.string(), bytes: z.number() }),
+  ]),
+});
+const anObject = z.record(z.string(), z.unknown());
+const approval = z.object({ call: z.string(), edited: z.string().optional() });
+const denial = z.object({ call: z.string(), reason: z.string() });
+const limit = z.number().optional().catch(undefined);
+const limits = z
+  .object({ maxTurns: limit, maxBudgetUsd: limit, maxTokens: limit, timeoutMs: limit })
+  .transform((given) => withChanges<TopUp>({}, given as OptionChanges));
+/** A handover in the middle of a run carries its limits. */
+const carried = z.object({
+  carry: z.object({ run: z.object({ snapshot: z.object({ rules: limits }) }).nullish() }).optional(),
+});
