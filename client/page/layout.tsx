@@ -105,6 +105,15 @@ export function Moment({ at }: { readonly at: number }) {
   );
 }
 
+/** Puts a text on the clipboard. */
+export function Copy({ text, what }: { readonly text: string; readonly what: string }) {
+  return (
+    <button type="button" class="plain copy" data-copy={text} title={text}>
+      {what}
+    </button>
+  );
+}
+
 const phases: Readonly<Record<string, string>> = {
   running: 'busy',
   waiting: 'warn',

@@ -82,7 +82,9 @@ function readingRoutes(app: Hono, ports: PagePorts, feeds: SessionFeeds): void {
     if (sessionIdProblem(id) !== undefined) return context.notFound();
     return download(context, ports, await ports.read(id), kind === 'md' ? 'md' : 'jsonl');
   });
-  reading('/sessions/:id', async (feed, context) => context.html(await sessionPage(feed, context.req.query('at'))));
+  reading('/sessions/:id', async (feed, context) =>
+    context.html(await sessionPage(feed, ports, context.req.query('at'))),
+  );
   reading('/sessions/:id/timeline', async (feed, context) =>
     context.html(await timelinePage(feed, ports, context.req.query('at'))),
   );

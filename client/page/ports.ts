@@ -4,6 +4,7 @@ import type { Store } from '../../activities/transcript/store/store.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import type { PendingApproval } from '../../workflows/contract/session.ts';
 import type { Env } from '../../worker/embedded/data-folder.ts';
+import { SetupProblem } from '../../worker/setup-problem.ts';
 import type { PerdureClient } from '../perdure-client.ts';
 import type { Opened } from '../connect/open-server.ts';
 import { waitingApproval, type WaitingApproval } from '../sessions/decide.ts';
@@ -37,6 +38,8 @@ export type PagePorts = Pick<
   /** All of a transcript, checked. */
   read(session: string): Promise<SessionReading>;
   readonly store: Store;
+  /** The address of a session in Temporal's own UI; null where nobody has said where that is. */
+  temporalUi(session: string): string | null;
 };
 
 /** Milliseconds for which an answer about workers holds: their polls are a minute long. */
@@ -52,8 +55,9 @@ const MOST_HELD = 200;
 const ALL: ListOptions = {};
 
 export function pagePorts(opened: Opened, env: Env): PagePorts {
-  const { temporal, store, sessions } = opened;
+  const { temporal, target, store, sessions } = opened;
   const { client } = temporal;
+  const ui = uiAddress(env, target.namespace);
   const polls = holdAnswers(
     (taskQueue: string) => workerPolls({ temporal: client, taskQueue }),
     () => POLLS_HOLD_MS,
@@ -72,6 +76,7 @@ export function pagePorts(opened: Opened, env: Env): PagePorts {
   );
   return {
     ...sessions,
+    temporalUi: (session) => ui && `${ui}/${encodeURIComponent(session)}`,
     steps: (...asked) => steps(JSON.stringify(asked)),
     counts: () => counts(ALL),
     store,
@@ -104,4 +109,14 @@ export function holdAnswers<Key, Answer>(
     );
     return asked.answer;
   };
+}
+
+/** Of all workflows. Throws SetupProblem. */
+function uiAddress(env: Env, namespace: string): string | null {
+  const set = env['PERDURE_TEMPORAL_UI']?.trim();
+  if (!set) return null;
+  const url = URL.canParse(set) ? new URL(set) : null;
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:')
+    throw new SetupProblem('PERDURE_TEMPORAL_UI is no address of a web page: give one such as http://127.0.0.1:8233');
+  return `${url.origin}${url.pathname.replace(/\/+$/, '')}/namespaces/${encodeURIComponent(namespace)}/workflows`;
 }

@@ -47,6 +47,7 @@ export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Stage
     head: () => Promise.resolve(view.head),
     live: () => live,
     waiting: (session, pending) => Promise.resolve({ ...pending, session, input: { path: 'a.txt' } }),
+    temporalUi: () => null,
     steps: () => Promise.resolve([]),
     nobodyWorks: () => Promise.resolve(null),
     read: () => Promise.reject(new Error('nothing to read here')),

@@ -1,7 +1,7 @@
 // A call that waits for a person: why, until when, its input as JSON to look at and to change, and the two answers.
 import { escapeUnseen, showUnseen } from '../../../activities/text.ts';
 import type { WaitingApproval } from '../../sessions/decide.ts';
-import { Moment } from '../layout.tsx';
+import { Copy, Moment } from '../layout.tsx';
 
 export const approvalId = ({ call }: Pick<WaitingApproval, 'call'>): string =>
   `approval-${call.replace(/[^\w-]/g, '-')}`;
@@ -47,7 +47,10 @@ export function ApprovalForm({
             {jsonOf(input)}
           </textarea>
         </label>
-        <button class="good">Allow</button>
+        <div class="buttons">
+          <button class="good">Allow</button>
+          <Copy text={`perdure approve ${session} ${call}`} what="Copy as command" />
+        </div>
       </form>
       <form hx-post={`${path}/deny`} hx-target="#said" class="deny">
         <input type="hidden" name="call" value={call} />

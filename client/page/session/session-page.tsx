@@ -1,6 +1,7 @@
 // One session: what it is doing, what waits for a person, the transcript as it grows, and a place to write to it. A window of a long
 // transcript is drawn; the rest comes when it is scrolled to, or asked for by a link.
 import { raw } from 'hono/html';
+import type { PagePorts } from '../ports.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import { ITEMS, LIVE } from '../feed/live-pieces.ts';
 import { htmlOf } from '../layout.tsx';
@@ -25,13 +26,17 @@ export function windowOf(feed: SessionFeed, at: string | undefined): Shown {
   return { from, to: Math.min(length, from + WINDOW) };
 }
 
-export async function sessionPage(feed: SessionFeed, at: string | undefined): Promise<string> {
+export async function sessionPage(
+  feed: SessionFeed,
+  { temporalUi }: Pick<PagePorts, 'temporalUi'>,
+  at: string | undefined,
+): Promise<string> {
   const place = placeIn(feed);
   const { seen } = feed.standing;
   const transcript = await transcriptPart(feed, windowOf(feed, at));
   const pending = sessionFrame(feed.standing).flatMap((part) => (part.into === PLACES.pending ? part.html : []));
   return htmlOf(
-    <SessionShell feed={feed} place={place} part="transcript">
+    <SessionShell feed={feed} place={place} ui={temporalUi(seen.session)} part="transcript">
       <section id="transcript" aria-label="Transcript" data-fresh>
         {raw(transcript)}
       </section>

@@ -3,7 +3,7 @@ import { raw } from 'hono/html';
 import type { Child } from 'hono/jsx';
 import { showUnseen } from '../../../activities/text.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
-import { Layout, Moment } from '../layout.tsx';
+import { Copy, Layout, Moment } from '../layout.tsx';
 import { SteerForms } from './steer-forms.tsx';
 import { PLACES, sessionFrame } from './frame.tsx';
 
@@ -13,13 +13,15 @@ type Props = {
   readonly feed: SessionFeed;
   /** How far what is drawn goes, taken before it was drawn. */
   readonly place: string;
+  /** In Temporal's own UI. */
+  readonly ui: string | null;
   readonly part: keyof typeof PARTS;
   readonly children: Child;
 };
 
 export const placeIn = ({ ring }: SessionFeed): string => `${ring.epoch}.${ring.now}`;
 
-export function SessionShell({ feed, place, part, children }: Props) {
+export function SessionShell({ feed, place, ui, part, children }: Props) {
   const { seen } = feed.standing;
   const name = showUnseen(seen.title || seen.session);
   const path = `/sessions/${seen.session}`;
@@ -40,6 +42,7 @@ export function SessionShell({ feed, place, part, children }: Props) {
         <p class="quiet">
           <code>{showUnseen(seen.session)}</code> {showUnseen(seen.cwd)} · begun <Moment at={seen.startedAt} />
         </p>
+        <Copy text={`perdure watch ${seen.session}`} what="Copy as command" />
       </div>
       <div id={PLACES.state} data-fresh>
         {into(PLACES.state)}
@@ -64,6 +67,11 @@ export function SessionShell({ feed, place, part, children }: Props) {
         <a href={`${path}.md`} download>
           Markdown
         </a>
+        {ui === null ? null : (
+          <a href={ui} rel="noreferrer">
+            In Temporal’s UI
+          </a>
+        )}
       </nav>
       {children}
     </Layout>

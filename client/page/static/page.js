@@ -31,3 +31,22 @@ document.addEventListener('htmx:error', (event) => {
   line.textContent = 'It did not reach the page’s server, and may not have been done: look before you try again.';
   said.replaceChildren(line);
 });
+
+document.addEventListener('click', (event) => {
+  const text = event.target.closest?.('[data-copy]')?.dataset.copy;
+  if (text !== undefined) void copy(text);
+});
+
+async function copy(text) {
+  const line = document.createElement('p');
+  try {
+    await navigator.clipboard.writeText(text);
+    line.className = 'good';
+    line.textContent = `Copied: ${text}`;
+  } catch {
+    // The browser lets no page write there: whoever wants it can select it.
+    line.className = 'warn';
+    line.textContent = text;
+  }
+  document.getElementById('said')?.replaceChildren(line);
+}

@@ -31,7 +31,7 @@ export async function timelinePage(feed: SessionFeed, ports: PagePorts, at: stri
   const bars = rows.map((one) => barOf(one, steps.get(rowId(one)) ?? [], Date.now()));
   const path = `/sessions/${seen.session}/timeline`;
   return htmlOf(
-    <SessionShell feed={feed} place={place} part="timeline">
+    <SessionShell feed={feed} place={place} ui={ports.temporalUi(seen.session)} part="timeline">
       <section id="plots" aria-label="Plots" data-fresh>
         <Plots session={seen.session} columns={columnsOf(stored)} config={config} />
       </section>

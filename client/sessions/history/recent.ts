@@ -72,7 +72,7 @@ async function takeUp(draft: Draft, event: HistoryEvent, read: Read): Promise<vo
   if (!update) return;
   const known = updateOf(update.input?.name ?? '', await read(update.input?.args?.payloads));
   if (known === null) return;
-  draft.asked.push({ ...known, at, by: update.meta?.identity ?? '' } as Asked);
+  draft.asked.push({ ...known, at, by: update.meta?.identity ?? '' });
   if (known.kind === 'topUp') draft.raised = { ...draft.raised, ...known.limits };
   if (known.kind === 'setOptions') draft.next = { ...draft.next, ...known.changes };
 }
