@@ -1,6 +1,7 @@
 // The snapshot a run works with from its first iteration to its last (L57, L58): stored once, referred to by hash.
 import type { JsonSchema } from './schema/json-schema.ts';
 import { RecentMap } from './recent-map.ts';
+import type { Reach } from './process/places.ts';
 import type { Hash, SessionId } from '../workflows/contract/ids.ts';
 import type { Rules, Price } from '../workflows/contract/loop.ts';
 import type { PermissionMode, PermissionRules } from '../workflows/contract/session.ts';
@@ -28,6 +29,8 @@ export type RunConfig = {
   readonly tools?: readonly string[];
   /** The caller's variables for tools; those of the worker's configuration are in its process alone. */
   readonly toolEnv?: ToolEnv;
+  /** Absolute real paths of the folders besides the workspace that tools may work in; absent: none. */
+  readonly folders?: readonly string[];
   /** The primary, then the fallbacks in order (L19). */
   readonly models: readonly [RunModel, ...RunModel[]];
   /** Makes summaries: compactions, collapses, batches (L9, L10, L42). */
@@ -86,9 +89,14 @@ export const DEFAULT_SYSTEM_PROMPT = [
 ].join('\n');
 
 /** `at` in milliseconds since the epoch. `schema`: what the final answer must satisfy (L53). */
-export function systemPrompt(callers: string, cwd: string, at: number, schema?: JsonSchema): string {
+export function systemPrompt(callers: string, { cwd, folders = [] }: Reach, at: number, schema?: JsonSchema): string {
   const date = new Date(at).toISOString().slice(0, 10);
-  const context = [`Workspace: ${cwd}`, `Platform: ${process.platform}`, `Date when this run started: ${date}`];
+  const context = [
+    `Workspace: ${cwd}`,
+    ...(folders.length === 0 ? [] : [`Other folders you may work in, by absolute path: ${folders.join(', ')}`]),
+    `Platform: ${process.platform}`,
+    `Date when this run started: ${date}`,
+  ];
   const parts = [callers.trim(), context.join('\n'), schema === undefined ? '' : answerRule(schema)];
   return parts.filter((part) => part !== '').join('\n\n');
 }

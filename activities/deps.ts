@@ -2,9 +2,11 @@
 import type { Attachments } from './attachments/attachments.ts';
 import type { Backoff, ModelTable, ConfigReader } from './configuration.ts';
 import type { HookRunner } from './hooks/hooks.ts';
+import type { Places } from './process/places.ts';
 import type { LiveChannel } from './live/events.ts';
 import type { Log } from './log.ts';
 import type { Observe } from './live/observe.ts';
+import type { ExtraFolders } from '../workflows/contract/facts.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import type { PermissionMode, PermissionRules, SessionHost } from '../workflows/contract/session.ts';
 import type { CompactionRules } from '../workflows/contract/loop.ts';
@@ -35,6 +37,8 @@ export type Deps = {
   readonly defaults: RunDefaults;
   /** Perdure's own data, which no workspace may hold or lie in. */
   readonly dataDir?: string;
+  /** The places that no extra folder of a run may lie in. Absent: none are known. */
+  readonly places?: Places;
   /** Where machines share a store: whose disk the workspaces of this worker are on. */
   readonly host?: SessionHost | undefined;
   readonly log: Log;
@@ -76,6 +80,7 @@ export type RunDefaults = {
   readonly permissionMode: PermissionMode;
   /** Hold beside those of the caller (L55). */
   readonly permissions?: PermissionRules;
+  readonly additionalDirectories?: ExtraFolders;
   readonly systemPrompt: string;
   readonly maxTurns: number;
   readonly wrapUp: boolean;

@@ -68,7 +68,7 @@ export async function createDeps(
   const registry = await registryOf(builtinTools({ sandbox, dataDir, runEnv: settings.runEnv }), tools, log);
   const hooks = hookRunner(settings.hooks ?? {}, {
     env,
-    hold: { spares: sandbox.kind !== 'group', wrap: (argv, cwd) => sandbox.wrap(argv, { cwd, dataDir }) },
+    hold: { spares: sandbox.kind !== 'group', wrap: (argv, reach) => sandbox.wrap(argv, { ...reach, dataDir }) },
   });
   return {
     store,
@@ -92,6 +92,7 @@ export async function createDeps(
     observe,
     redact,
     dataDir,
+    places: sandbox.places,
     host: settings.host ?? sessionHost(env, storePlace, dataDir),
     defaults: { ...runDefaults, ...defaults },
     now: Date.now,

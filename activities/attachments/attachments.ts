@@ -10,7 +10,7 @@ import type { Entry } from '../transcript/log/entries.ts';
 import type { Extended } from '../transcript/transcripts.ts';
 import { lastReply, type View } from '../transcript/view/view.ts';
 import { prefetch, type Attachment, type AttachmentProvider } from './prefetch.ts';
-import { isInside } from '../process/places.ts';
+import { isInReach, isInside, type Reach } from '../process/places.ts';
 import { factsOf } from '../tools/builtin/files/open-inside.ts';
 import { type SeenFiles, seenFiles } from '../transcript/view/seen-files.ts';
 
@@ -29,10 +29,10 @@ export function createAttachments(providers: readonly AttachmentProvider[], log:
   const seen = seenFiles();
   return {
     prefetch: ({ session, queryId, depth, run, cwd }) => ahead.start({ session, queryId, depth, run, cwd }),
-    async collect({ session, cwd }, { view, added }) {
+    async collect({ session, cwd, folders }, { view, added }) {
       const settled = ahead.take(session, lastReply(view)?.position ?? -1);
       const fresh = settled.map(attachment).filter((notice) => !isInView(view, notice));
-      const files = await changedFiles(seen(view, added), cwd, MOST_FILES);
+      const files = await changedFiles(seen(view, added), { cwd, folders }, MOST_FILES);
       const notices = [...fresh, ...(files.length === 0 ? [] : [filesChanged(files, cwd)])];
       return notices.map((notice) => ({ kind: 'notice', notice }));
     },
@@ -61,7 +61,8 @@ function isInView(view: View, { source, text }: Attached): boolean {
 const oneLine = (path: string): string => path.replaceAll(/\p{Cc}/gu, '\ufffd');
 
 function filesChanged(files: readonly SeenFile[], cwd: string): FilesChanged {
-  const paths = files.map(({ path, gone }) => `${oneLine(relative(cwd, path))}${gone === true ? ' (deleted)' : ''}`);
+  const named = (path: string): string => oneLine(isInside(cwd, path) ? relative(cwd, path) : path);
+  const paths = files.map(({ path, gone }) => `${named(path)}${gone === true ? ' (deleted)' : ''}`);
   return { kind: 'files_changed', paths, files };
 }
 
@@ -69,8 +70,8 @@ function filesChanged(files: readonly SeenFile[], cwd: string): FilesChanged {
 // agent's own commands are not tracked, only its file tools are.
 
 /** As they are now, at most `most`; the others are for the next time. Never throws. */
-async function changedFiles(seen: SeenFiles, cwd: string, most: number): Promise<readonly SeenFile[]> {
-  const known = [...seen.values()].filter(({ path }) => isInside(cwd, path));
+async function changedFiles(seen: SeenFiles, reach: Reach, most: number): Promise<readonly SeenFile[]> {
+  const known = [...seen.values()].filter(({ path }) => isInReach(reach, path));
   const now = await Promise.all(known.map(async (file) => ({ file, now: await factsOf(file.path) })));
   return now.flatMap(({ file, now: facts }) => (facts === null || isSame(file, facts) ? [] : [facts])).slice(0, most);
 }

@@ -91,10 +91,10 @@ function about<Name extends HookName>(config: HookConfig, name: Name, payload: u
 function runOne({ env, hold }: HookRunnerOptions): RunOne {
   const exit = atExit(process);
   return async (name, hook, context, payload) => {
-    const { session, queryId, depth, iteration, cwd, signal, watch } = context;
+    const { session, queryId, depth, iteration, cwd, folders, signal, watch } = context;
     const called = hookName(hook);
     watch?.({ type: 'start', hook: called });
-    const input = { hook: name, session, queryId, depth, iteration, cwd, ...payload };
+    const input = { hook: name, session, queryId, depth, iteration, cwd, ...(folders && { folders }), ...payload };
     const end = await runHook(hook, { input, signal, env, hold, atExit: exit });
     watch?.({ type: 'end', hook: called, result: inWords(end) });
     return { hook: called, end };

@@ -24,8 +24,9 @@ export type HookContext = {
   readonly queryId: string;
   readonly depth: number;
   readonly iteration: number;
-  /** The workspace root; null where there is no run (sessionEnd). */
+  /** The workspace root, null where there is no run (sessionEnd); `folders`: the others of the run, absent: none. */
   readonly cwd: string | null;
+  readonly folders?: readonly string[] | undefined;
   readonly signal: AbortSignal;
   /** Told as each hook starts and ends, for watchers (L60). */
   readonly watch?: (event: HookEvent) => void;
@@ -118,14 +119,13 @@ export type HookRunner = {
 // How hooks are written down: per kind a list of functions or commands, each with what it is told and what it may answer.
 // A command gets what a function gets, as one line of JSON, and answers the same.
 
-/** The facts that every hook is told. `cwd` is the workspace, null where there is no run. */
-type Told<Name extends HookName> = {
+/** The facts that every hook is told. `cwd` is the workspace, null where there is no run; `folders` are the others of the run, absent: none. */
+type Told<Name extends HookName> = Pick<HookContext, 'cwd' | 'folders'> & {
   readonly hook: Name;
   readonly session: string;
   readonly queryId: string;
   readonly depth: number;
   readonly iteration: number;
-  readonly cwd: string | null;
 };
 
 type Payloads = {
@@ -227,11 +227,11 @@ export type HookConfig = { readonly [Name in HookName]?: readonly Hook<Name>[] |
 
 /** With `live`, watchers see each hook start and end (L60). */
 export function hookContext(
-  { session, queryId, depth, cwd }: Pick<RunConfig, 'session' | 'queryId' | 'depth' | 'cwd'>,
+  { session, queryId, depth, cwd, folders }: Pick<RunConfig, 'session' | 'queryId' | 'depth' | 'cwd' | 'folders'>,
   { iteration, signal }: Pick<HookContext, 'iteration' | 'signal'>,
   live?: Pick<LiveWriter, 'write'>,
 ): HookContext {
-  const told = { session, queryId, depth, iteration, cwd, signal };
+  const told = { session, queryId, depth, iteration, cwd, ...(folders && { folders }), signal };
   return live ? { ...told, watch: watchHooks(live, iteration) } : told;
 }
 

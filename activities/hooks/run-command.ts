@@ -12,12 +12,15 @@ import { bootId, formatIdentity, isAlive, parseIdentity, processIdentity } from 
 import { childEnvironment, withGitSettings, CALL_VARIABLE } from '../process/environment.ts';
 import { killNow, killTree } from '../process/kill-tree.ts';
 import { processInfo, allProcesses, readStartVariable } from '../process/proc.ts';
+import type { Reach } from '../process/places.ts';
 import { pathOutside, temporaryFolders } from '../process/programs.ts';
 import type { AtExit } from '../process/at-exit.ts';
 
 type CommandRun = {
   readonly command: string | readonly string[];
   readonly cwd: string | null;
+  /** Other folders of the run, absolute real paths. */
+  readonly folders?: readonly string[] | undefined;
   readonly input: string;
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
@@ -30,7 +33,7 @@ type CommandRun = {
 
 /** `spares`: what is started is the sandbox's own process, and the command's end comes after that of its first one. */
 export type Hold = {
-  readonly wrap: (argv: readonly string[], cwd: string) => readonly string[];
+  readonly wrap: (argv: readonly string[], reach: Reach) => readonly string[];
   readonly spares: boolean;
 };
 
@@ -52,7 +55,7 @@ export async function runCommand(run: CommandRun): Promise<CommandEnd> {
   const callId = commandId();
   const cwd = run.cwd ?? tmpdir();
   const argv = typeof run.command === 'string' ? ['/bin/sh', '-c', run.command] : run.command;
-  const [program = '', ...args] = run.hold?.wrap(argv, cwd) ?? argv;
+  const [program = '', ...args] = run.hold?.wrap(argv, { cwd, folders: run.folders }) ?? argv;
   let child: ChildProcessWithoutNullStreams;
   try {
     child = spawn(program, args, { cwd, env: environmentOf(run, cwd, callId), detached: true });
@@ -80,10 +83,10 @@ export async function runCommand(run: CommandRun): Promise<CommandEnd> {
 }
 
 /** Outside the sandbox no program is found for it where the agent writes. */
-function environmentOf({ env, hold }: CommandRun, cwd: string, callId: string): Record<string, string> {
+function environmentOf({ env, hold, folders = [] }: CommandRun, cwd: string, callId: string): Record<string, string> {
   if (hold !== undefined) return withGitSettings(childEnvironment(env, { cwd, callId }));
   const ours = withGitSettings(childEnvironment(env, { cwd, callId, pass: ['XDG_RUNTIME_DIR'] }));
-  return { ...ours, PATH: pathOutside(env, [cwd, ...temporaryFolders()]).join(delimiter) };
+  return { ...ours, PATH: pathOutside(env, [cwd, ...folders, ...temporaryFolders()]).join(delimiter) };
 }
 
 type Output = {

@@ -71,7 +71,16 @@ async function byCommand<Name extends HookName>(
   const cwd = ALERTS.includes(hook) && !existsSync(input.cwd ?? '') ? null : input.cwd;
   if (sandbox && hold === undefined) return failed('nothing here can hold it, and it must not run without its sandbox');
   const told = `${JSON.stringify(input)}\n`;
-  const end = await runCommand({ ...given, command, cwd, input: told, timeoutMs, hold: sandbox ? hold : undefined });
+  const { folders } = input;
+  const end = await runCommand({
+    ...given,
+    command,
+    cwd,
+    folders,
+    input: told,
+    timeoutMs,
+    hold: sandbox ? hold : undefined,
+  });
   if (end.kind === 'exit') return ofExit(hook, end);
   if (end.kind === 'timeout') return failed(new TimedOut(timeoutMs).message);
   if (end.kind === 'too_much') return failed('printed more than 1 MiB');

@@ -6,6 +6,8 @@ import { isInside, entriesOf, findLinkedStarts, plainCaches, realOf, temporaryFo
 export type Confinement = {
   /** The workspace: an absolute real path. */
   readonly cwd: string;
+  /** Other folders of the run, to be written as the workspace is: absolute real paths. One that is not there, or a link now, is left out. */
+  readonly folders?: readonly string[] | undefined;
   /** Where the command begins; the workspace when absent. */
   readonly dir?: string;
   /** Perdure's own data: hidden where it exists. */
@@ -56,11 +58,20 @@ function mounts(confinement: Confinement, places: Places, dataDir: string | null
     ...runFolders(),
   ];
   const writable = readOnly ? [] : shared(places);
-  const workspace: readonly Mount[] = cwd === sep ? [] : [{ kind: readOnly ? '--ro-bind' : '--bind', path: cwd }];
-  const guarded = readOnly ? [] : guards(places, [cwd, ...writable.map(({ path }) => path)], dataDir);
-  const before = [...system, ...hidden, ...writable, ...workspace, ...guarded];
+  const chosen = [...(cwd === sep ? [] : [cwd]), ...outerFolders(confinement)];
+  const own = chosen.map((path): Mount => ({ kind: readOnly ? '--ro-bind' : '--bind', path }));
+  const roots = [...outerFolders(confinement), ...writable.map(({ path }) => path)];
+  const guarded = readOnly ? [] : guards(places, [cwd, ...roots], dataDir);
+  const before = [...system, ...hidden, ...writable, ...own, ...guarded];
   const all = [...before, ...maskedSockets(confinement, before)];
   return all.toSorted((a, b) => depth(a.path) - depth(b.path));
+}
+
+/** Without those that lie in another: what is mounted there could be swapped for a link, as it lies in what an agent may change. */
+function outerFolders({ cwd, folders = [] }: Confinement): readonly string[] {
+  const isCovered = (folder: string): boolean =>
+    [cwd, ...folders].some((root) => root !== folder && isInside(root, folder));
+  return [...new Set(folders)].filter((folder) => folder !== cwd && !isCovered(folder) && realOf(folder) === folder);
 }
 
 /** The namespaces that commands share with the rest of the machine. */

@@ -124,6 +124,14 @@ export function realOf(path: string): string | null {
   }
 }
 
+/** The folders that the tools of a run may work in: its workspace, and the others that it was given. Absolute real paths. */
+export type Reach = { readonly cwd: string; readonly folders?: readonly string[] | undefined };
+
+export const rootsOf = ({ cwd, folders = [] }: Reach): readonly [string, ...string[]] => [cwd, ...folders];
+
+/** Whether the path lies in the workspace or another folder of the run. */
+export const isInReach = (reach: Reach, path: string): boolean => rootsOf(reach).some((root) => isInside(root, path));
+
 /** `child` is `parent` or below it. Both are absolute. */
 export function isInside(parent: string, child: string): boolean {
   const way = relative(parent, child);

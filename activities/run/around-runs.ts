@@ -1,4 +1,5 @@
 // Hooks that are told of prompts before the model sees them (L41): what they add to the conversation, and whether the run ends.
+import type { Reach } from '../process/places.ts';
 import { RecentMap } from '../recent-map.ts';
 import type { CallModel, OpenRun } from '../../workflows/contract/activities.ts';
 import { type Attempt, describeGivenUp } from '../attempt.ts';
@@ -78,7 +79,7 @@ export async function sessionStart(
   deps: Pick<Deps, 'hooks' | 'store'>,
   attempt: Attempt,
   { chain, run, begins }: Pick<OpenRun, 'chain' | 'run' | 'begins'>,
-  cwd: string,
+  { cwd, folders = [] }: Reach,
 ): Promise<SessionStarted> {
   const { session, signal } = attempt;
   if (!deps.hooks.has('sessionStart')) return { context: [], failed: [] };
@@ -86,7 +87,15 @@ export async function sessionStart(
   const known = await record.read();
   // Hooks that came with a later worker did not see the session start.
   if (known !== null || !begins) return { context: known ?? [], failed: [] };
-  const context = { session, queryId: queryIdOf(chain, run), depth: 0, iteration: 0, cwd, signal };
+  const context = {
+    session,
+    queryId: queryIdOf(chain, run),
+    depth: 0,
+    iteration: 0,
+    cwd,
+    ...(folders.length > 0 && { folders }),
+    signal,
+  };
   const said = await deps.hooks.sessionStart(context);
   // Stopped or given up (L50): what the hooks would have said, another attempt or the next run finds out.
   if (signal.aborted) throw describeGivenUp(attempt);
@@ -115,6 +124,7 @@ export async function sessionEnd(
     depth: run?.depth ?? 0,
     iteration: 0,
     cwd: run?.cwd ?? null,
+    folders: run?.folders,
   };
   const { failed } = await deps.hooks.sessionEnd({ ...about, signal });
   const fields = { ...aboutRun(run ?? about), attempt: number };

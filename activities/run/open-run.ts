@@ -1,15 +1,12 @@
 // Opens a run: takes the snapshot it will work with to its end (L57), or says why it cannot start.
-import { codeOf, reasonOf, wellFormedText } from '../text.ts';
-import { realpath, stat } from 'node:fs/promises';
-import type { AlertKind, OpenRun, Place, RunOpened } from '../../workflows/contract/activities.ts';
+import { wellFormedText } from '../text.ts';
+import type { AlertKind, OpenRun, RunOpened } from '../../workflows/contract/activities.ts';
 import { nearName, optionsProblem } from '../../workflows/contract/options-problem.ts';
 import { parseRule } from '../../workflows/contract/permission-rules.ts';
 import type { PermissionRules, RunOptions } from '../../workflows/contract/session.ts';
 import { queryIdOf } from '../../workflows/contract/ids.ts';
 import { forAnotherWorker, type Attempt } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
-import { bootId } from '../process/identity.ts';
-import { isInside } from '../process/places.ts';
 import { announce } from '../live/tell.ts';
 import { schemaProblem } from '../schema/json-schema.ts';
 import { hookFailed } from '../hooks/hooks.ts';
@@ -17,6 +14,7 @@ import { sessionStart, withContext, type SessionStarted } from './around-runs.ts
 import { modelFacts } from '../model/request.ts';
 import { aboutRun } from '../log.ts';
 import { type RunConfig, type RunModel, systemPrompt } from '../configuration.ts';
+import { findExtraFolders, findWorkspace } from './folders.ts';
 import { rulesOf } from './rules.ts';
 import { namesSome } from '../tools/rules/match-rules.ts';
 
@@ -48,21 +46,29 @@ function openWith(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise<Run
     if (rules.mistaken !== undefined || wrong !== undefined)
       return { kind: 'refused', detail: wrong ?? rules.mistaken ?? '' };
     const models = runModels(deps, options);
-    const cwd = await workspace(options.cwd, deps.dataDir, input.place);
-    if (cwd.isMissing) leaveToAnother(deps, attempt, input);
+    const cwd = await findWorkspace(options.cwd, deps.dataDir, input.place);
+    const extra = await findExtraFolders(
+      options.additionalDirectories ?? deps.defaults.additionalDirectories,
+      cwd.path,
+      deps,
+    );
+    const missing = cwd.isMissing ? options.cwd : extra.missing;
+    if (missing !== undefined) leaveToAnother(deps, attempt, input, missing);
     const problem =
       (cwd.isMissing ? missingFolder(deps, input) : undefined) ??
       cwd.problem ??
+      extra.problem ??
       priceProblem([...models, runModel(deps, deps.defaults.smallModel)], options) ??
       thinkingProblem(models[0], options);
     if (problem !== undefined) return { kind: 'refused', detail: problem };
+    const { folders } = extra;
     await deps.live.forgetBefore(attempt.session, step);
-    const started = await sessionStart(deps, attempt, input, cwd.path);
+    const started = await sessionStart(deps, attempt, input, { cwd: cwd.path, folders });
     const callers = [options.systemPrompt ?? deps.defaults.systemPrompt, options.appendSystemPrompt ?? ''].join('\n\n');
-    const prompt = systemPrompt(callers, cwd.path, deps.now(), options.outputSchema);
+    const prompt = systemPrompt(callers, { cwd: cwd.path, folders }, deps.now(), options.outputSchema);
     // One lone surrogate makes every request of the run unreadable (L58).
     const system = wellFormedText(withContext(prompt, started.context));
-    const config = snapshot(deps, attempt, input, { models, cwd: cwd.path, system });
+    const config = snapshot(deps, attempt, input, { models, cwd: cwd.path, folders, system });
     const hash = await deps.store.put(new TextEncoder().encode(JSON.stringify(config)));
     await announceRun(deps, attempt, step, config, started);
     deps.attachments.prefetch(config);
@@ -83,7 +89,7 @@ function snapshot(
   deps: Deps,
   { session }: Attempt,
   { chain, run, options }: OpenRun,
-  found: Pick<RunConfig, 'models' | 'cwd' | 'system'>,
+  { folders, ...found }: Pick<RunConfig, 'models' | 'cwd' | 'system'> & { readonly folders: readonly string[] },
 ): RunConfig {
   const { defaults, scripted } = deps;
   const smallModel = runModel(deps, defaults.smallModel);
@@ -99,6 +105,7 @@ function snapshot(
     permissions: joined(defaults.permissions, options.permissions),
     ...(options.tools === undefined ? {} : { tools: options.tools }),
     ...(options.toolEnv === undefined ? {} : { toolEnv: options.toolEnv }),
+    ...(folders.length === 0 ? {} : { folders }),
     smallModel,
     scripted,
     thinkingTokens: options.thinkingTokens ?? null,
@@ -187,54 +194,15 @@ function missingFolder({ host }: Deps, { options, onHost }: OpenRun): string | u
   return `no worker that took this run has the folder ${options.cwd}: start one on the machine that has it (\`perdure worker\`), and send the message again`;
 }
 
-type Workspace = {
-  readonly path: string;
-  readonly place: Place;
-  readonly problem?: string | undefined;
-  readonly isMissing?: true;
-};
-
 /** Tries that are left to workers of other hosts, the first of them soon; then no worker has it, and the run is refused. */
 const LEFT_TO_OTHERS = 40;
 const LEFT_SOON = 20;
 
 /** Where machines share a store, a folder that is not here may be on another. */
-function leaveToAnother({ host }: Deps, { number }: Attempt, { options, onHost }: OpenRun): void {
+function leaveToAnother({ host }: Deps, { number }: Attempt, { onHost }: OpenRun, folder: string): void {
   if (!host || onHost || number > LEFT_TO_OTHERS) return;
-  const message = `host ${host.name} has no folder ${options.cwd}: a worker of the host that has it is waited for`;
+  const message = `host ${host.name} has no folder ${folder}: a worker of the host that has it is waited for`;
   throw forAnotherWorker('FolderElsewhere', message, number <= LEFT_SOON);
-}
-
-async function workspace(cwd: string, dataDir: string | undefined, before?: Place): Promise<Workspace> {
-  try {
-    const path = await realpath(cwd);
-    const found = await stat(path, { bigint: true });
-    const place = { path, file: [bootId().slice(0, 8), found.dev, found.ino].join('/') };
-    if (!found.isDirectory()) return { path, place, problem: `the working directory ${cwd} is not a directory` };
-    return { path, place, problem: placeProblem(cwd, place, before) ?? (await dataProblem(path, dataDir)) };
-  } catch (error) {
-    const problem = `the working directory ${cwd} cannot be used on this worker: ${reasonOf(error)}`;
-    const isMissing = codeOf(error) === 'ENOENT';
-    return { path: cwd, place: { path: cwd, file: '' }, problem, ...(isMissing && { isMissing }) };
-  }
-}
-
-/** Whoever can write above a workspace can put a link, or another folder, in its place. The numbers of devices change with a boot. */
-function placeProblem(cwd: string, now: Place, before: Place | undefined): string | undefined {
-  if (before === undefined) return undefined;
-  const [[boot, device, inode], [oldBoot, oldDevice, oldInode]] = [now.file.split('/'), before.file.split('/')];
-  if (now.path === before.path && inode === oldInode && (device === oldDevice || boot !== oldBoot)) return undefined;
-  const where = now.path === before.path ? 'it was replaced by another' : `it leads to ${now.path}`;
-  return `the working directory ${cwd} is not the folder ${before.path} in which this session worked (${where}): if that is meant, give it again with --cwd`;
-}
-
-/** An agent that can rename what its data lies in could put other data there. */
-async function dataProblem(path: string, dataDir: string | undefined): Promise<string | undefined> {
-  const data = dataDir === undefined ? null : await realpath(dataDir).catch(() => null);
-  if (data === null) return undefined;
-  if (isInside(data, path)) return `the workspace ${path} lies in Perdure's data folder ${data}: use one outside it`;
-  if (!isInside(path, data)) return undefined;
-  return `the workspace ${path} holds Perdure's data folder ${data}: work in a folder below, or set PERDURE_DATA to one outside`;
 }
 
 function thinkingProblem({ name, maxOutput }: RunModel, { thinkingTokens }: RunOptions): string | undefined {

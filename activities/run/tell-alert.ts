@@ -40,8 +40,8 @@ async function contextOf(
   { session, signal }: Attempt,
   { alert: { run, iteration }, chain, config }: TellAlert,
 ): Promise<HookContext> {
-  const { depth, cwd } = config === null ? { depth: 0, cwd: null } : await deps.config(config);
-  return { session, queryId: queryIdOf(chain, run), depth, iteration, cwd, signal };
+  const { depth, cwd, folders } = config === null ? { depth: 0, cwd: null } : await deps.config(config);
+  return { session, queryId: queryIdOf(chain, run), depth, iteration, cwd, ...(folders && { folders }), signal };
 }
 
 function tell(

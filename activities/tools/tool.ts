@@ -31,13 +31,17 @@ export type JudgeContext = {
   readonly cwd: string;
   /** Where relative paths begin: the root, or what a context modifier made it (L38). */
   readonly dir: string;
+  /** The other folders of the run (`additionalDirectories`): absolute real paths. Absent: none. */
+  readonly folders?: readonly string[];
 };
 
 export type ToolContext = {
-  /** The workspace root: an absolute real path. Nothing outside is touched. */
+  /** The workspace root: an absolute real path. Nothing outside it and `folders` is touched. */
   readonly cwd: string;
   /** The working directory: the root, or what a context modifier made it (L38). An absolute real path inside the workspace. */
   readonly dir: string;
+  /** The other folders of the run (`additionalDirectories`): absolute real paths. Absent: none. */
+  readonly folders?: readonly string[];
   /** The variables that the session and the worker's configuration (`toolEnv`) give to tools: for processes that a tool starts. */
   readonly env?: Readonly<Record<string, string>>;
   /** Aborted on interrupt, cancel, deploy or a failing sibling; `signal.reason` is an AbortCause. */

@@ -1,5 +1,6 @@
 // The options of such programs: what each is here, and a sentence for each that is not there. One that guards is refused; one that
 // would change nothing here is passed over, and said so.
+import { resolve } from 'node:path';
 import type { PerdureConfig } from '../../worker/config/config.ts';
 import type { OptionChanges, PermissionMode as OurMode } from '../../workflows/contract/session.ts';
 import { type ToolEnv, toolVariableProblem } from '../../workflows/contract/facts.ts';
@@ -35,6 +36,8 @@ export type Options = {
   /** Aborted: the run is interrupted, and its result is the last message. */
   readonly abortController?: AbortController;
   readonly cwd?: string;
+  /** Other folders that tools may read and change, relative to `cwd` or absolute; no link on the way to one. */
+  readonly additionalDirectories?: readonly string[];
   /** Settings of Perdure and of the model; the others go to commands and tools, and are stored nowhere. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Gets what is to be said to a person, a line each. Absent: standard error gets it. */
@@ -61,7 +64,6 @@ const REFUSED: Readonly<Record<string, string>> = {
 
 /** Change nothing that a program could rely on. */
 const PASSED_OVER: Readonly<Record<string, string>> = {
-  additionalDirectories: 'tools stay in the working directory',
   betas: 'the betas that are needed are asked for',
   debug: 'see PERDURE_DATA for the logs',
   effort: 'give maxThinkingTokens',
@@ -100,6 +102,7 @@ const KNOWN: Readonly<Record<keyof Options, true>> = {
   includePartialMessages: true,
   abortController: true,
   cwd: true,
+  additionalDirectories: true,
   env: true,
   stderr: true,
 };
@@ -121,10 +124,16 @@ export function translateOptions(options: Options, say: (line: string) => void):
     ...(toolEnv && { toolEnv }),
   };
   const names = tools.map(({ name }) => name);
+  const cwd = options.cwd ?? process.cwd();
   return {
     config,
-    run: { cwd: options.cwd ?? process.cwd(), ...modelOptions(options), ...ruleOptions(options, names) },
+    run: { cwd, ...folderOptions(options, cwd), ...modelOptions(options), ...ruleOptions(options, names) },
   };
+}
+
+/** Also none of them: the worker's own are not the program's. */
+function folderOptions({ additionalDirectories: given }: Options, cwd: string): OptionChanges {
+  return given === undefined ? {} : { additionalDirectories: given.map((path) => resolve(cwd, path)) };
 }
 
 /** The variables that the program adds to those of its process, or changes, as far as tools may have them. */

@@ -1,5 +1,6 @@
 // Options that may be given several times, and taken back with `none`.
 import type { OptionChanges } from '../../workflows/contract/session.ts';
+import { resolve } from 'node:path';
 import { UsageError } from './errors.ts';
 
 /** As a value it takes back what was given for the session. */
@@ -24,6 +25,15 @@ export function tagsOf(given: readonly string[] | undefined): OptionChanges {
 export function toolEnvOf(given: readonly string[] | undefined): OptionChanges {
   if (given === undefined) return {};
   return { toolEnv: isNone('--tool-env', given) ? null : pairsOf('--tool-env', given) };
+}
+
+/** Replaced all together. `base`: where relative paths begin. Throws UsageError. */
+export function foldersOf(given: readonly string[] | undefined, base: () => string): OptionChanges {
+  if (given === undefined) return {};
+  if (isNone('--add-dir', given)) return { additionalDirectories: null };
+  // As with --cwd: an unset variable must not open the current folder.
+  if (given.includes('')) throw new UsageError('--add-dir is empty: name a directory');
+  return { additionalDirectories: given.map((path) => resolve(base(), path)) };
 }
 
 function pairsOf(flag: string, given: readonly string[]): Readonly<Record<string, string>> {

@@ -9,7 +9,7 @@ import { UsageError } from './errors.ts';
 import { type JsonSchema, schemaProblem } from '../../activities/schema/json-schema.ts';
 import { readNamedFile, whyUnread } from '../../worker/config/read-named-file.ts';
 import { oneLine } from '../paint.ts';
-import { added, isNone, NONE, tagsOf, toolEnvOf } from './repeatable.ts';
+import { added, foldersOf, isNone, NONE, tagsOf, toolEnvOf } from './repeatable.ts';
 
 export type RunFlags = {
   readonly cwd?: string;
@@ -34,6 +34,7 @@ export type RunFlags = {
   readonly approvalTimeout?: string;
   readonly wrapUp?: boolean;
   readonly toolEnv?: readonly string[];
+  readonly addDir?: readonly string[];
   readonly tag?: readonly string[];
 };
 
@@ -41,11 +42,12 @@ const HELP = `
 These options also hold for the session's later prompts. The value "${NONE}" returns one to the worker's own setting. It does not work for
 --cwd and --session; --no-wrap-up turns --wrap-up off.
 Rules are replaced together: "--allow ${NONE}", "--deny ${NONE}" and "--ask ${NONE}" each remove all rules of all three kinds that are not
-given in the same command. Tags are replaced together, too.`;
+given in the same command. Tags are replaced together, too, and so are the variables of --tool-env and the folders of --add-dir.`;
 
 export function addRunOptions(command: Command): Command {
   return command
     .option('--cwd <dir>', 'the workspace: file tools touch nothing outside it (default: the current folder)')
+    .option('--add-dir <dir>', 'another folder that tools may read and change; repeatable', added)
     .option('--model <name>', 'the model to use')
     .option(
       '--fallback-model <name>',
@@ -103,6 +105,7 @@ export function runOptions(flags: RunFlags, base: () => string): OptionChanges &
     ...rulesOf(flags),
     ...limitsOf(flags),
     ...toolEnvOf(flags.toolEnv),
+    ...foldersOf(flags.addDir, base),
     ...tagsOf(flags.tag),
     ...change('outputSchema', flags.outputSchema, (file) => readSchema(resolve(base(), file))),
   };

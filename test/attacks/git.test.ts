@@ -81,9 +81,9 @@ test.each([
   ['a file that says so', 'mv .git ../git; echo gitdir: ../git > .git'],
   ['what is common to worktrees elsewhere', 'cp -r .git ../git; echo ../../git > .git/commondir'],
 ])('a git that reads is in doubt where the repository has %s (L55)', (_, change) => {
-  expect(gitMayDoMore(workspace(BEGIN), '/')).toBe(false);
+  expect(gitMayDoMore(workspace(BEGIN), { cwd: '/' })).toBe(false);
   const cwd = workspace(BEGIN, change);
-  expect(gitMayDoMore(cwd, cwd)).toBe(true);
+  expect(gitMayDoMore(cwd, { cwd })).toBe(true);
 });
 
 test('a git that reads is not in doubt in an ordinary repository (L55)', () => {
@@ -93,9 +93,9 @@ test('a git that reads is not in doubt in an ordinary repository (L55)', () => {
     'git config remote.origin.gh-resolved base; git config lfs.repositoryformatversion 0; git config commit.gpgsign true',
     'git config "lfs.https://x.example/y.git/info/lfs.access" basic; git config advice.detachedHead false',
   );
-  expect(gitMayDoMore(cwd, cwd)).toBe(false);
+  expect(gitMayDoMore(cwd, { cwd })).toBe(false);
   mkdirSync(join(cwd, 'deep'));
-  expect(gitMayDoMore(join(cwd, 'deep'), join(cwd, 'deep'))).toBe(false);
+  expect(gitMayDoMore(join(cwd, 'deep'), { cwd: join(cwd, 'deep') })).toBe(false);
 });
 
 const PIECES =
@@ -138,7 +138,7 @@ test.each([
   ],
 ])('git is read only where it reads what was judged: %s (L55)', (_what, setUp) => {
   const cwd = workspace(`${INNOCENT}${setUp}; echo b > f.txt`);
-  expect(gitMayDoMore(cwd, cwd)).toBe(true);
+  expect(gitMayDoMore(cwd, { cwd })).toBe(true);
   spawnSync('git', ['status'], { cwd });
   expect(made(cwd)).not.toEqual([]);
 });

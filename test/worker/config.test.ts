@@ -25,6 +25,7 @@ const everything: PerdureConfig = defineConfig({
   permissions: { allow: ['bash(git status:*)'], deny: ['write(.env)'], ask: ['bash'] },
   systemPrompt: 'Be brief.',
   toolEnv: { CI: '1' },
+  additionalDirectories: ['/data/shared'],
   maxTurns: 20,
   maxOutputTokens: 4_000,
   compaction: { enabled: true, warning: 0.5 },
@@ -113,6 +114,7 @@ test.each<[string, unknown, string | RegExp]>([
     { toolEnv: { LD_PRELOAD: 'x' } },
     /^"toolEnv" is wrong: the variable "LD_PRELOAD" for tools would change/,
   ],
+  ['a folder for tools', { additionalDirectories: ['x'] }, /^"additionalDirectories" is wrong: .* not an absolute/],
   ['NaN', { approvalTimeoutMs: Number.NaN }, /^"approvalTimeoutMs" is NaN: give a whole number of milliseconds from 1/],
   [
     'a share that is none',

@@ -9,7 +9,12 @@ import type { Tool } from '../../activities/tools/tool.ts';
 import type { CompactionRules } from '../../workflows/contract/loop.ts';
 import type { Profile } from '../../workflows/contract/profiles.ts';
 import { optionsProblem, permissionModes } from '../../workflows/contract/options-problem.ts';
-import { type ToolEnv, toolEnvProblem } from '../../workflows/contract/facts.ts';
+import {
+  type ExtraFolders,
+  extraFoldersProblem,
+  type ToolEnv,
+  toolEnvProblem,
+} from '../../workflows/contract/facts.ts';
 import { permissionsProblem } from '../../workflows/contract/permission-rules.ts';
 import type { PermissionMode, PermissionRules } from '../../workflows/contract/session.ts';
 import { issueText, tellRight } from './issue-text.ts';
@@ -83,6 +88,8 @@ export type PerdureConfig = {
   readonly systemPrompt?: string;
   /** Variables for shell commands and other tools of this worker. They stay in its process: the place for those that are secret. */
   readonly toolEnv?: ToolEnv;
+  /** Other folders that tools may work in, where a caller names none: absolute real paths, at most 20. */
+  readonly additionalDirectories?: ExtraFolders;
   readonly maxTurns?: number;
   /** Before a limit ends a run, one more call sums up (L51). */
   readonly wrapUp?: boolean;
@@ -126,6 +133,16 @@ const price = z.strictObject({ input: dollars, output: dollars, cacheRead: dolla
 
 const nameRight = 'give 1 to 64 letters, digits, "-", "_" or ".", beginning with a letter or digit';
 
+/** What the client and the activity that opens a run check in the same words. */
+const judgedBy = (problemOf: (given: unknown) => string | undefined) =>
+  z
+    .unknown()
+    .optional()
+    .superRefine((given, context) => {
+      const problem = problemOf(given);
+      if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
+    });
+
 const keys = z.strictObject({
   name: z
     .string(nameRight)
@@ -138,21 +155,10 @@ const keys = z.strictObject({
     .record(nameSchema, z.strictObject({ window: tokens, maxOutput: tokens, price: price.nullable() }))
     .optional(),
   permissionMode: z.enum(permissionModes).optional(),
-  permissions: z
-    .unknown()
-    .optional()
-    .superRefine((given, context) => {
-      const problem = permissionsProblem(given);
-      if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
-    }),
+  permissions: judgedBy(permissionsProblem),
   systemPrompt: z.string().max(100_000).optional(),
-  toolEnv: z
-    .unknown()
-    .optional()
-    .superRefine((given, context) => {
-      const problem = toolEnvProblem(given);
-      if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
-    }),
+  toolEnv: judgedBy(toolEnvProblem),
+  additionalDirectories: judgedBy(extraFoldersProblem),
   maxTurns: count.optional(),
   wrapUp: z.boolean().optional(),
   maxOutputTokens: count.optional(),
@@ -206,9 +212,9 @@ export function checkConfig(value: unknown, source: string): PerdureConfig {
 
 export function configDefaults(config: PerdureConfig): Partial<RunDefaults> {
   const { maxOutputTokens, compaction, models, ...rest } = config;
-  const { model, fallbackModels, smallModel, permissionMode, permissions } = rest;
+  const { model, fallbackModels, smallModel, permissionMode, permissions, additionalDirectories } = rest;
   const { systemPrompt, maxTurns, wrapUp, batchSummaries, approvalTimeoutMs } = rest;
-  const chosen = { model, fallbackModels, smallModel, permissionMode, permissions } as const;
+  const chosen = { model, fallbackModels, smallModel, permissionMode, permissions, additionalDirectories } as const;
   const limits = { systemPrompt, maxTurns, wrapUp, batchSummaries, approvalTimeoutMs, outputCap: maxOutputTokens };
   return {
     ...(Object.fromEntries(

@@ -1,6 +1,6 @@
 // The one check of a run's options, shared by the client (before anything starts) and the activity that opens a run.
 import { permissionsProblem } from './permission-rules.ts';
-import { tagsProblem, toolEnvProblem } from './facts.ts';
+import { extraFoldersProblem, tagsProblem, toolEnvProblem } from './facts.ts';
 import type { PermissionMode, RunOptions, OptionChanges, TopUp } from './session.ts';
 
 export const permissionModes: readonly PermissionMode[] = ['default', 'acceptEdits', 'plan', 'dontAsk', 'bypass'];
@@ -42,6 +42,7 @@ export const RUN_OPTIONS: Readonly<Record<keyof RunOptions, true>> = {
   appendSystemPrompt: true,
   tools: true,
   toolEnv: true,
+  additionalDirectories: true,
   maxOutputTokens: true,
   fallbackModels: true,
   maxTokens: true,
@@ -78,6 +79,7 @@ export function optionsProblem(options: Partial<RunOptions>): string | undefined
     text('appended system prompt', options.appendSystemPrompt, MOST.systemPrompt) ??
     toolsProblem(options.tools) ??
     toolEnvProblem(options.toolEnv) ??
+    extraFoldersProblem(options.additionalDirectories) ??
     text('model', model, MOST.model) ??
     text('working directory', cwd, MOST.cwd) ??
     whole('max turns', maxTurns, MOST.maxTurns) ??

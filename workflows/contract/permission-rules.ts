@@ -89,10 +89,13 @@ function commandProblem(pattern: string): string | undefined {
 }
 
 function pathProblem(pattern: string): string | undefined {
-  if (pattern.startsWith('/') || /^[A-Za-z]:/.test(pattern)) return 'is absolute: write it relative to the workspace';
+  // To other agents a rule with one slash is relative: in doubt it would guard nothing.
+  if (/^\/(?!\/)|^[A-Za-z]:/.test(pattern))
+    return 'is absolute: write it relative to the workspace, or an absolute path with two slashes, such as //data/shared/**';
+  if (/^\/{3}|^\/\/$/.test(pattern)) return 'names no path after its two slashes: write one such as //data/shared/**';
   if (pattern.startsWith('~')) return 'begins with ~: write it relative to the workspace';
   if (pattern.trim() !== pattern) return 'begins or ends with a blank: leave it out';
-  const segments = pattern.replace(/^\.(?:\/|$)/, '').split(/[/{,}]/);
+  const segments = pattern.replace(/^(?:\.(?:\/|$)|\/\/)/, '').split(/[/{,}]/);
   if (segments.includes('..')) return 'holds "..": only paths in the workspace can be matched';
   if (segments.includes('.')) return 'holds a "." between slashes: leave it out';
   if (pattern.includes('\\')) return 'holds a backslash: separate folders with /';

@@ -1,5 +1,5 @@
 // The public face of a session: its input, its messages, its view from outside, its names.
-import type { SessionFacts, Tags, ToolEnv } from './facts.ts';
+import type { ExtraFolders, SessionFacts, Tags, ToolEnv } from './facts.ts';
 import type { Profile } from './profiles.ts';
 import type { Hash, MessageId, SessionId } from './ids.ts';
 import type { MessageBody } from './message-body.ts';
@@ -76,6 +76,7 @@ export type RunOptions = {
   /** The tools that the model is offered, by name, of those the worker has; none when the list is empty. Absent: all. */
   readonly tools?: readonly string[];
   readonly toolEnv?: ToolEnv;
+  readonly additionalDirectories?: ExtraFolders;
   /** max_tokens of each request; a caller's own value is never raised (L26). */
   readonly maxOutputTokens?: number;
   /** Models to go on with when one is overloaded, missing or refuses, in order (L19). At most 10. */
@@ -203,7 +204,6 @@ export type RunSummary = {
 /** The result of a session that was opened for one run (`until: 'run'`), as plain JSON (Q4). */
 export type RunReport = RunSummary & {
   readonly session: SessionId;
-  /** That of `terminal`. */
   readonly reason: TerminalReason;
   /** The final reply, its first 500,000 characters; the transcript has all. */
   readonly text: string;

@@ -5,11 +5,12 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { callIdOf, childEnvironment } from '../../process/environment.ts';
 import { killTree } from '../../process/kill-tree.ts';
+import { realOf } from '../../process/places.ts';
 import { spawnTree, type ProcessTree } from '../../process/spawn-tree.ts';
 import { SPAWNER_GONE } from '../../process/spawner.ts';
 import { defineTool, ToolFailure, type Tool, type ToolContext, type ToolOutput } from '../tool.ts';
 import { bashResult, createBoundedOutput, cleanText } from './shell/output.ts';
-import { leavesWorkspace } from './files/confine.ts';
+import { leavesWorkspace, sayGone } from './files/confine.ts';
 import type { BuiltinOptions } from './files/options.ts';
 import { gitMayDoMore } from './shell/git.ts';
 import { parseShell } from './shell/parse-shell.ts';
@@ -44,24 +45,24 @@ export function bashTool(options: BuiltinOptions): Tool {
       'cd and variables do not last until the next. There is no input to read from. Processes left in the background are ended ' +
       'with the call. Prefer read, glob and grep for looking at files.',
     inputSchema,
-    risk: ({ command }, { cwd, dir }) => {
-      const judged = readOnlyShell(command, cwd, dir);
-      return judged.readOnly && !judged.gitIn.some((folder) => gitMayDoMore(folder, cwd)) ? 'read' : 'execute';
+    risk: ({ command }, context) => {
+      const judged = readOnlyShell(command, context, context.dir);
+      return judged.readOnly && !judged.gitIn.some((folder) => gitMayDoMore(folder, context)) ? 'read' : 'execute';
     },
     recovery: 'report',
     validate: async ({ command }) => problemOf(command),
-    canUse: ({ command }, { cwd, dir }) => {
-      const judged = readOnlyShell(command, cwd, dir);
-      return judged.readOnly && leavesWorkspace(cwd, judged.paths, options.dataDir) ? { kind: 'ask' } : undefined;
+    canUse: ({ command }, context) => {
+      const judged = readOnlyShell(command, context, context.dir);
+      return judged.readOnly && leavesWorkspace(context, judged.paths, options.dataDir) ? { kind: 'ask' } : undefined;
     },
-    subject: ({ command }, { cwd, dir }) => ({
+    subject: ({ command }, context) => ({
       kind: 'command',
       text: command,
       commands: parseShell(command),
       readsOnly: (commands) => {
-        const judged = readOnlyCommands(commands, cwd, dir);
+        const judged = readOnlyCommands(commands, context, context.dir);
         // Beside commands that change things git has no environment that keeps it to reading: a rule must name it.
-        return judged.readOnly && judged.gitIn.length === 0 && !leavesWorkspace(cwd, judged.paths, options.dataDir);
+        return judged.readOnly && judged.gitIn.length === 0 && !leavesWorkspace(context, judged.paths, options.dataDir);
       },
     }),
     call: (input, context) => run(input, context, options),
@@ -96,18 +97,25 @@ async function run(input: BashInput, context: ToolContext, options: BuiltinOptio
     signal: context.signal,
     timeoutMs,
   });
-  return bashResult(input.command, timeoutMs, end, output.ends());
+  return withGone(bashResult(input.command, timeoutMs, end, output.ends()), context);
+}
+
+/** Where a folder of the run has gone, the command could not write there, and may have failed for that. */
+function withGone(result: ToolOutput, { folders = [] }: ToolContext): ToolOutput {
+  const notes = folders.filter((folder) => realOf(folder) !== folder).map((folder) => `(${sayGone(folder)})`);
+  return notes.length === 0 ? result : { ...result, content: [result.content, ...notes].join('\n').trimStart() };
 }
 
 async function start(
   command: string,
-  { cwd, dir, env: given, idempotencyKey, queryId, fence }: ToolContext,
+  { cwd, folders, dir, env: given, idempotencyKey, queryId, fence }: ToolContext,
   { sandbox, dataDir, passEnv = [], runEnv = () => ({}) }: BuiltinOptions,
   onOutput: (bytes: Uint8Array) => void,
 ): Promise<ProcessTree> {
-  const { readOnly } = readOnlyShell(command, cwd, dir);
+  const { readOnly } = readOnlyShell(command, { cwd, folders }, dir);
   const argv = sandbox.wrap([sandbox.programs.at('bash'), '--norc', '--noprofile', '-c', command], {
     cwd,
+    folders,
     dir,
     dataDir,
     readOnly,
@@ -120,7 +128,7 @@ async function start(
     return await spawnTree(argv, {
       cwd: dir,
       pipes: { folder: dataDir === undefined ? tmpdir() : join(dataDir, 'pipes'), programs: sandbox.programs },
-      env: readOnly ? readOnlyEnvironment(env, cwd) : changingEnvironment(env),
+      env: readOnly ? readOnlyEnvironment(env, { cwd, folders }) : changingEnvironment(env),
       before: fence,
       onOutput,
     });

@@ -4,7 +4,7 @@ import type { Stats } from 'node:fs';
 import { z } from 'zod';
 import { defineTool, ToolFailure, type Tool, type ToolContext } from '../tool.ts';
 import { type BuiltinOptions, formatCount, shownName } from './files/options.ts';
-import { confine, type Confined, type Workspace, quotePath, fromRoot } from './files/confine.ts';
+import { confine, type Confined, type Workspace, quotePath, fromRoot, workspaceOf } from './files/confine.ts';
 import { lookAtFile, openFile } from './files/open-inside.ts';
 import {
   hiddenGitProblem,
@@ -35,7 +35,7 @@ export function editTool({ dataDir, sandbox: { places } }: BuiltinOptions): Tool
     subject: ({ path }, context) => ({ kind: 'path', path: fromRoot(path, context) }),
     async call(input, context: ToolContext) {
       const { signal, fence } = context;
-      const workspace = { root: context.cwd, dir: context.dir, hidden: dataDir, mayUse: context.mayUse };
+      const workspace = workspaceOf(context, dataDir);
       const target = await confine(workspace, input.path);
       const problem =
         hiddenGitProblem(fromRoot(input.path, context), target.name) ??

@@ -3,11 +3,12 @@ import { isAbsolute, relative } from 'node:path';
 import { z } from 'zod';
 import { defineTool, ToolFailure, type Tool } from '../tool.ts';
 import { isInside } from '../../process/places.ts';
-import { type Workspace, quotePath, fromRoot, toDir } from './files/confine.ts';
+import { quotePath, fromRoot, workspaceOf } from './files/confine.ts';
 import { refuseCostly, globMatcher } from './search/glob-match.ts';
 import { type BuiltinOptions, formatCount, shownName } from './files/options.ts';
 import {
   commonArguments,
+  namesFrom,
   ripgrep,
   searchNotes,
   searchPlace,
@@ -32,25 +33,26 @@ export function globTool(options: BuiltinOptions): Tool {
     recovery: 'rerun',
     subject: ({ path = '.' }, context) => ({ kind: 'path', path: fromRoot(path, context), tree: true }),
     async call({ pattern, path }, context) {
-      const workspace = { root: context.cwd, dir: context.dir, hidden: options.dataDir, mayUse: context.mayUse };
+      const workspace = workspaceOf(context, options.dataDir);
       const place = await searchPlace(workspace, path);
       if (!place.isFolder) throw new ToolFailure(`${quotePath(path ?? '.')} is a file: give the folder to search.`);
-      const wanted = relativePattern(workspace, place, pattern);
+      const wanted = relativePattern(place, pattern);
       refuseCostly(wanted);
       const matches = globMatcher(wanted);
       const found = topOf(MOST);
-      const shownFrom = toDir(context);
-      const args = [
-        '--files',
-        '--null',
-        ...commonArguments(workspace, [wanted, place.name]),
-        ...hiddenToo(wanted, place),
-      ];
-      const end = await ripgrep([...args, '--', place.argument], 0, context, options, (record) => {
-        const name = withoutDot(record.toString());
-        if (matches(place.name === '' ? name : name.slice(place.name.length + 1)))
-          found.add(shownName(shownFrom(name)));
-      });
+      const shownFrom = namesFrom(context, place);
+      const args = ['--files', '--null', ...commonArguments(workspace, place, [wanted]), ...hiddenToo(wanted, place)];
+      const end = await ripgrep(
+        [...args, '--', place.argument],
+        { separator: 0, place },
+        context,
+        options,
+        (record) => {
+          const name = withoutDot(record.toString());
+          if (matches(place.name === '' ? name : name.slice(place.name.length + 1)))
+            found.add(shownName(shownFrom(name)));
+        },
+      );
       return { content: [...found.first(), summary(found.count()), ...searchNotes(end)].join('\n') };
     },
   });
@@ -62,7 +64,7 @@ function summary(files: number): string {
 }
 
 /** An absolute pattern is taken apart; one that climbs is refused, because nothing it could match is below the place. */
-function relativePattern({ root }: Workspace, { name }: SearchPlace, pattern: string): string {
+function relativePattern({ root, name }: SearchPlace, pattern: string): string {
   const base = name === '' ? root : `${root}/${name}`;
   if (isAbsolute(pattern) && !isInside(base, pattern)) {
     throw new ToolFailure(`${quotePath(pattern)} matches nothing below ${base}: use a pattern relative to it.`);

@@ -1,7 +1,7 @@
 // The grep tool: ripgrep over the workspace.
 import { z } from 'zod';
 import { defineTool, type Tool } from '../tool.ts';
-import { fromRoot, toDir } from './files/confine.ts';
+import { fromRoot, workspaceOf } from './files/confine.ts';
 import { type BuiltinOptions, refuseNul } from './files/options.ts';
 import {
   contentReport,
@@ -11,7 +11,7 @@ import {
   type ReportPaths,
   fileFilter,
 } from './search/grep-report.ts';
-import { commonArguments, ripgrep, searchNotes, searchPlace } from './search/ripgrep.ts';
+import { commonArguments, namesFrom, ripgrep, searchNotes, searchPlace } from './search/ripgrep.ts';
 
 const NUL = 0;
 const NEWLINE = 10;
@@ -43,15 +43,15 @@ export function grepTool(options: BuiltinOptions): Tool {
     subject: ({ path = '.' }, context) => ({ kind: 'path', path: fromRoot(path, context), tree: true }),
     async call(input, context) {
       refuseNul(input.pattern + (input.glob ?? ''), 'The pattern or glob');
-      const workspace = { root: context.cwd, dir: context.dir, hidden: options.dataDir, mayUse: context.mayUse };
+      const workspace = workspaceOf(context, options.dataDir);
       const place = await searchPlace(workspace, input.path);
       const files = fileFilter(input.glob, place);
-      const report = reportFor(input, { accepts: (path) => files.accepts(path), named: toDir(context) });
+      const report = reportFor(input, { accepts: (path) => files.accepts(path), named: namesFrom(context, place) });
       const args = [
         ...modeArguments(input),
         // Before the exclusions: of two that match, the later counts.
         ...files.arguments,
-        ...commonArguments(workspace, [input.glob ?? '', place.name]),
+        ...commonArguments(workspace, place, [input.glob ?? '']),
         '--hidden',
         ...(input.ignore_case === true ? ['--ignore-case'] : []),
         `--regexp=${input.pattern}`,
@@ -59,7 +59,7 @@ export function grepTool(options: BuiltinOptions): Tool {
         place.argument,
       ];
       const separator = input.output_mode === 'files' ? NUL : NEWLINE;
-      const end = await ripgrep(args, separator, context, options, (record) => report.add(record));
+      const end = await ripgrep(args, { separator, place }, context, options, (record) => report.add(record));
       return { content: [...report.lines(), ...searchNotes(end)].join('\n') };
     },
   });

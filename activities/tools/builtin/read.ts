@@ -4,7 +4,7 @@ import { entryRange } from '../../transcript/log/entries.ts';
 import { resultHash } from '../../transcript/preview.ts';
 import { defineTool, ToolFailure, type Tool, type ToolContext, type ToolOutput } from '../tool.ts';
 import type { BuiltinOptions } from './files/options.ts';
-import { confine, fromRoot, quotePath } from './files/confine.ts';
+import { confine, fromRoot, quotePath, workspaceOf } from './files/confine.ts';
 import { factsIn, openFile } from './files/open-inside.ts';
 import { fileChunks, readLines, type Line, type LineRange, type LinesEnd } from './files/lines.ts';
 
@@ -43,7 +43,7 @@ export function readTool({ dataDir }: BuiltinOptions): Tool {
 }
 
 async function readFile(input: ReadInput, context: ToolContext, dataDir: string | undefined): Promise<ToolOutput> {
-  const workspace = { root: context.cwd, dir: context.dir, hidden: dataDir, mayUse: context.mayUse };
+  const workspace = workspaceOf(context, dataDir);
   const found = await confine(workspace, input.path);
   const { handle, stats } = await openFile(workspace, found);
   const deadline = performance.now() + TIME_LIMIT_MS;

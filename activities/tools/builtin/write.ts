@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { countLines } from '../../transcript/preview.ts';
 import { defineTool, ToolFailure, type Tool } from '../tool.ts';
 import { type BuiltinOptions, formatCount, shownName } from './files/options.ts';
-import { confine, fromRoot } from './files/confine.ts';
+import { confine, fromRoot, workspaceOf } from './files/confine.ts';
 import { lookAtFile } from './files/open-inside.ts';
 import {
   hiddenGitProblem,
@@ -27,12 +27,13 @@ export function writeTool({ dataDir, sandbox: { places } }: BuiltinOptions): Too
     recovery: 'rerun',
     canUse: ({ path }, context) => guardDecision(places, path, context),
     subject: ({ path }, context) => ({ kind: 'path', path: fromRoot(path, context) }),
-    async call({ path, content }, { cwd, dir, signal, fence, mayUse }) {
-      const workspace = { root: cwd, dir, hidden: dataDir, mayUse };
+    async call({ path, content }, context) {
+      const { signal, fence } = context;
+      const workspace = workspaceOf(context, dataDir);
       const target = await confine(workspace, path);
       const problem =
-        hiddenGitProblem(fromRoot(path, { cwd, dir }), target.name) ??
-        hiddenGuardProblem(places, path, target.path, { cwd, dir });
+        hiddenGitProblem(fromRoot(path, context), target.name) ??
+        hiddenGuardProblem(places, path, target.path, context);
       if (problem !== undefined) throw new ToolFailure(problem);
       const bytes = Buffer.from(content);
       const did = await writeInside(workspace, target, bytes, { fence, signal });

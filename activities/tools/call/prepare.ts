@@ -2,7 +2,7 @@
 // still streams whether a call may start early (L37).
 import { isBrokenInput, deeperThan, MAX_DEPTH } from '../../json.ts';
 import { checkInput, type InputProblem } from '../../schema/input-schema.ts';
-import { decide, type PermissionSettings } from '../rules/permission.ts';
+import { decide, judgeContext, type PermissionSettings } from '../rules/permission.ts';
 import type { ToolRegistry } from '../registry.ts';
 import type { JudgeContext, PermissionDecision, Risk, Tool } from '../tool.ts';
 
@@ -32,7 +32,7 @@ export type CallSettings = PermissionSettings & {
 
 export function prepareCall(registry: ToolRegistry, settings: CallSettings, call: NamedInput): PreparedCall {
   const tool = registry.get(call.name);
-  const { tools, allowedTools, cwd, dir = cwd } = settings;
+  const { tools, allowedTools } = settings;
   if (tool === undefined || tools?.includes(call.name) === false) {
     return { kind: 'invalid', text: unknownTool(registry, call.name, tools) };
   }
@@ -52,7 +52,7 @@ export function prepareCall(registry: ToolRegistry, settings: CallSettings, call
     const checked = checkInput(tool.inputSchema, call.input);
     if (!checked.ok) return { kind: 'invalid', text: schemaProblem(tool.name, checked.problems) };
     const { value: input } = checked;
-    const judged = judge(tool, input, { cwd, dir });
+    const judged = judge(tool, input, judgeContext(settings));
     const permission = decide(settings, judged.risk, tool, input);
     const ready = { kind: 'ready', tool, input, ...judged, permission } as const;
     return { ...ready, mayUse: (path) => mayUsePath(settings, ready, path) };
@@ -65,7 +65,7 @@ export function prepareCall(registry: ToolRegistry, settings: CallSettings, call
 /** Denies a path that a rule denies, or that would have to be asked about and was not. */
 function mayUsePath(settings: CallSettings, ready: Omit<ReadyCall, 'mayUse'>, path: string): boolean {
   const { tool, input, risk, permission } = ready;
-  const subject = tool.subject?.(input, { cwd: settings.cwd, dir: settings.dir ?? settings.cwd });
+  const subject = tool.subject?.(input, judgeContext(settings));
   if (subject?.kind !== 'path') return true;
   const now = decide(settings, risk, { ...tool, subject: () => ({ ...subject, path }) }, input);
   return now.kind === 'allow' || (now.kind === 'ask' && permission.kind === 'ask');

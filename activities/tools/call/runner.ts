@@ -90,12 +90,16 @@ export function callRunner(
   };
 }
 
-function settings({ mode, permissions = {}, cwd, tools }: RunConfig, context: ToolContextState = {}): CallSettings {
+function settings(
+  { mode, permissions = {}, cwd, folders, tools }: RunConfig,
+  context: ToolContextState = {},
+): CallSettings {
   const { cwd: dir, allowedTools } = context;
   return {
     mode,
     permissions,
     cwd,
+    ...(folders && { folders }),
     ...(tools === undefined ? {} : { tools }),
     ...(dir === undefined ? {} : { dir }),
     ...(allowedTools === undefined ? {} : { allowedTools }),

@@ -90,6 +90,7 @@ type ContextParts = {
 export function toolContext(
   bench: {
     readonly cwd: string;
+    readonly folders?: readonly string[];
     readonly dir?: string;
     readonly store: Store;
     readonly ofHost: Store;
@@ -105,6 +106,7 @@ export function toolContext(
   return {
     cwd: bench.cwd,
     dir: bench.dir ?? bench.cwd,
+    ...(bench.folders && { folders: bench.folders }),
     env: bench.env ?? {},
     signal: parts.signal,
     fence: async () => {

@@ -6,11 +6,13 @@ import type { PermissionRules } from '../../../workflows/contract/session.ts';
 import { globMatcher, expandBraces } from '../builtin/search/glob-match.ts';
 import type { RuleSubject, Tool } from '../tool.ts';
 import { isAllowedCommand, matchTouched } from './command-rules.ts';
-import { isInside } from '../../process/places.ts';
+import { isInside, type Reach, rootsOf } from '../../process/places.ts';
 
 type RuledCall = {
   readonly tool: Tool;
   readonly cwd: string;
+  /** Other folders of the run, absolute real paths. */
+  readonly folders?: readonly string[] | undefined;
   /** The subject of its input; undefined when the tool does not say what a pattern is about. Looked up when a rule needs it. */
   readonly subject: () => RuleSubject | null | undefined;
 };
@@ -30,11 +32,11 @@ export function touchingRule(list: PermissionRules['deny'] = [], call: RuledCall
   });
 }
 
-function touchedBy({ subject: subjectOf, cwd }: RuledCall): (pattern: string) => boolean {
+function touchedBy({ subject: subjectOf, cwd, folders }: RuledCall): (pattern: string) => boolean {
   const subject = subjectOf();
   if (subject === undefined) return () => true;
   if (subject === null) return () => false;
-  return subject.kind === 'path' ? touchedPath(subject, cwd) : matchTouched(subject);
+  return subject.kind === 'path' ? touchedPath(subject, { cwd, folders }) : matchTouched(subject);
 }
 
 /** Whether the allow rules, together, are about all of the call. In doubt they are not. */
@@ -60,29 +62,40 @@ function namesTool(rule: Rule, { name }: Tool): boolean {
   return rule.tool === name || (rule.tool.includes('*') && globMatcher(rule.tool)(name));
 }
 
-// Rules for paths (L55): globs relative to the workspace. An allow rule is held against where the path leads, links followed; a
-// deny or ask rule against that and against what was written.
+// Rules for paths (L55): globs relative to the workspace, or absolute behind `//`. An allow rule is held against where the path leads,
+// links followed; a deny or ask rule against that and against what was written, and a relative one in each folder of the run.
 
 type PathSubject = Extract<RuleSubject, { kind: 'path' }>;
 
 /** A wildcard does not stand for a leading dot here: `write(**)` does not open .git. */
 function allowedPath(pattern: string, { path, tree = false }: PathSubject, cwd: string): boolean {
-  const name = nameIn(cwd, realOf(resolve(cwd, path)));
   const glob = cleaned(pattern);
+  const name = nameIn(isAbsoluteGlob(pattern) ? sep : cwd, realOf(resolve(cwd, path)));
   return name !== null && (!tree || /(?:^|\/)\*\*$/.test(glob)) && globMatcher(glob)(name);
 }
 
 /** Tells it of one pattern after the other. Of a whole folder also when the pattern is about something in it. */
-function touchedPath({ path, tree = false }: PathSubject, cwd: string): (pattern: string) => boolean {
-  const written = resolve(cwd, path);
-  const names = [written, realOf(written)].map((full) => nameIn(cwd, full)).filter((name) => name !== null);
-  return (pattern) =>
-    expandBraces(pattern)
+function touchedPath({ path, tree = false }: PathSubject, reach: Reach): (pattern: string) => boolean {
+  const written = resolve(reach.cwd, path);
+  const paths = [written, realOf(written)].filter((full) => full !== null);
+  const namesIn = (root: string): readonly string[] =>
+    // A search above a folder goes through all of it.
+    paths.map((full) => nameIn(root, tree && isInside(full, root) ? root : full)).filter((name) => name !== null);
+  const relatives = rootsOf(reach).flatMap(namesIn);
+  const absolutes = paths.map((full) => nameIn(sep, full)).filter((name) => name !== null);
+  return (pattern) => {
+    const names = isAbsoluteGlob(pattern) ? absolutes : relatives;
+    return expandBraces(pattern)
       .map((glob) => withContents(cleaned(glob)))
       .some((glob) => {
         const matches = globMatcher(glob, { dots: true });
         return names.some((name) => matches(name) || (tree && reachesInto(glob, name)));
       });
+  };
+}
+
+function isAbsoluteGlob(pattern: string): boolean {
+  return pattern.startsWith('//');
 }
 
 /** A path that is denied by name may be a folder. */
@@ -102,13 +115,13 @@ function reachesInto(glob: string, folder: string): boolean {
 
 /** `.` and `./` are all of the workspace. */
 function cleaned(pattern: string): string {
-  const glob = pattern.replace(/^\.(?:\/+|$)/, '').replaceAll(/\/{2,}/g, '/');
+  const glob = pattern.replace(/^(?:\.(?:\/+|$)|\/\/+)/, '').replaceAll(/\/{2,}/g, '/');
   return glob === '' || glob.endsWith('/') ? `${glob}**` : glob;
 }
 
-/** Relative, '' for the workspace itself; null when it is not in it, which the confinement answers. */
-function nameIn(cwd: string, path: string | null): string | null {
-  return path !== null && isInside(cwd, path) ? relative(cwd, path).replaceAll(sep, '/') : null;
+/** Relative, '' for the folder itself; null when it is not in it, which the confinement answers. */
+function nameIn(folder: string, path: string | null): string | null {
+  return path !== null && isInside(folder, path) ? relative(folder, path).replaceAll(sep, '/') : null;
 }
 
 /** Where a path leads, as far as it exists; null when that cannot be known. */

@@ -2,7 +2,7 @@
 // asks nothing: in it only what denies holds.
 import type { PermissionMode, PermissionRules } from '../../../workflows/contract/session.ts';
 import { isAllowedByRules, touchingRule } from './match-rules.ts';
-import type { PermissionDecision, Risk, Tool } from '../tool.ts';
+import type { JudgeContext, PermissionDecision, Risk, Tool } from '../tool.ts';
 
 type Asks = Extract<PermissionDecision, { kind: 'ask' }>;
 
@@ -11,6 +11,8 @@ export type PermissionSettings = {
   readonly permissions?: PermissionRules;
   /** The workspace root: an absolute real path. */
   readonly cwd: string;
+  /** Other folders that its tools may work in, as the root. */
+  readonly folders?: readonly string[];
   /** The working directory, when it is another (L38). */
   readonly dir?: string;
   /** The verdict of pre-tool hooks on this call: it counts as a rule that allows or asks. */
@@ -21,9 +23,10 @@ export type HookOpinion = { readonly kind: 'allow' } | { readonly kind: 'ask'; r
 
 /** `input` has passed the tool's schema. */
 export function decide(settings: PermissionSettings, risk: Risk, tool: Tool, input: unknown): PermissionDecision {
-  const { mode, permissions = {}, cwd, dir = cwd, hook } = settings;
-  const call = { tool, cwd, subject: () => tool.subject?.(input, { cwd, dir }) };
-  const own = tool.canUse?.(input, { cwd, dir, mode });
+  const { mode, permissions = {}, cwd, folders, hook } = settings;
+  const context = judgeContext(settings);
+  const call = { tool, cwd, folders, subject: () => tool.subject?.(input, context) };
+  const own = tool.canUse?.(input, { ...context, mode });
   if (own?.kind === 'deny') return own;
   const denying = touchingRule(permissions.deny, call);
   if (denying !== undefined) return { kind: 'deny', why: `the rule ${JSON.stringify(denying)} denies it` };
@@ -38,6 +41,11 @@ export function decide(settings: PermissionSettings, risk: Risk, tool: Tool, inp
     return { kind: 'allow' };
   }
   return asked(mode, risk);
+}
+
+/** Where a tool judges an input. */
+export function judgeContext({ cwd, dir = cwd, folders }: PermissionSettings): JudgeContext {
+  return { cwd, dir, ...(folders && { folders }) };
 }
 
 function allowedByMode(mode: Exclude<PermissionMode, 'bypass'>, risk: Risk): boolean {

@@ -67,3 +67,13 @@ test('env reaches tools as what the program adds, without settings and keys, and
   expect(JSON.stringify(run)).not.toContain('two');
   expect(translateOptions({ env: process.env }, () => undefined).config).toEqual({ toolEnv: {} });
 });
+
+test('additionalDirectories become the folders of the session, relative ones from its working directory (Q7)', () => {
+  const run = (options: object) => translateOptions(options, () => undefined).run;
+  expect(run({ cwd: '/w/app', additionalDirectories: ['../lib', '/data'] })).toMatchObject({
+    additionalDirectories: ['/w/lib', '/data'],
+  });
+  // None is another thing than not to choose: the worker may have some.
+  expect(run({ additionalDirectories: [] })).toMatchObject({ additionalDirectories: [] });
+  expect(run({})).not.toHaveProperty('additionalDirectories');
+});

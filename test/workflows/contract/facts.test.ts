@@ -1,4 +1,4 @@
-// Variables that a caller or a worker gives to tools: which are refused, and that no sentence repeats a value.
+// Variables and extra folders that a caller or a worker gives to tools: which are refused; no sentence repeats a value.
 import { expect, test } from 'vitest';
 import { optionsProblem } from '../../../workflows/contract/options-problem.ts';
 import { toolVariableProblem } from '../../../workflows/contract/facts.ts';
@@ -42,4 +42,24 @@ test.each([
   ],
 ])('%j is refused as variables of tools (Q7)', (given, sentence) => {
   expect(problem(given)).toContain(sentence);
+});
+
+test.each([
+  ['/data', 'the additional directories are no list'],
+  [[7], 'an additional directory is no text'],
+  [['data'], 'the additional directory "data" is not an absolute path'],
+  [[''], 'the additional directory "" is not an absolute path'],
+  [['/'], 'the additional directory "/" is the whole machine'],
+  [['//'], 'the additional directory "//" is the whole machine'],
+  [['/a\nb'], 'has a line end or another control character'],
+  [['/a\u2028b'], 'has a line end or another control character'],
+  [[`/${'x'.repeat(4_096)}`], 'has 4097 characters: give at most 4096'],
+  [Array.from({ length: 21 }, (_, n) => `/d${n}`), '21 additional directories are given: give at most 20'],
+])('%j is refused as folders for tools (Q7)', (given, sentence) => {
+  expect(optionsProblem({ additionalDirectories: given as never })).toContain(sentence);
+});
+
+test('absolute paths do for folders for tools, and none at all (Q7)', () => {
+  expect(optionsProblem({ additionalDirectories: ['/data/shared', '/srv/a b'] })).toBeUndefined();
+  expect(optionsProblem({ additionalDirectories: [] })).toBeUndefined();
 });

@@ -1,14 +1,16 @@
-// Keeps file tools inside the workspace: by the real path of what exists, never by comparing prefixes. Every refusal is an
+// Keeps file tools inside the folders of a run, its workspace and the others: by the real path of what exists, never by comparing prefixes. Every refusal is an
 // ordinary failure the model can read (L34).
 import { lstat, realpath } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { opendirSync, realpathSync, type Dirent } from 'node:fs';
-import { ToolFailure } from '../../tool.ts';
-import { isInside } from '../../../process/places.ts';
+import { ToolFailure, type ToolContext } from '../../tool.ts';
+import { isInReach, isInside, type Reach, rootsOf } from '../../../process/places.ts';
 
 export type Workspace = {
   /** An absolute real path. */
   readonly root: string;
+  /** Other folders of the run, absolute real paths. */
+  readonly folders?: readonly string[] | undefined;
   /** Where relative paths begin; the root when absent. */
   readonly dir?: string;
   /** Perdure's own data, out of reach unless the workspace lies in it. */
@@ -20,8 +22,10 @@ export type Workspace = {
 export type Confined = {
   /** Without links as far as it exists. */
   readonly path: string;
-  /** Relative to the workspace root; '' is the root itself. */
+  /** Relative to the workspace root, '' the root itself; in another folder the path. */
   readonly name: string;
+  /** The workspace root, or the other folder that it lies in. */
+  readonly root: string;
   /** The deepest part of `path` that exists. */
   readonly existing: string;
   /** The segments below it. */
@@ -30,21 +34,47 @@ export type Confined = {
 
 const MAX_PATH = 4_096;
 
-/** Where `path` leads, links followed. Throws ToolFailure when that is not in the workspace. */
+/** What a tool is given of its run, and what it is not to reach. */
+export function workspaceOf(
+  { cwd, folders, dir, mayUse }: Pick<ToolContext, 'cwd' | 'folders' | 'dir' | 'mayUse'>,
+  dataDir: string | undefined,
+): Workspace {
+  return { root: cwd, folders, dir, hidden: dataDir, mayUse };
+}
+
+/** Where `path` leads, links followed. Throws ToolFailure when that is in no folder of the run. */
 export async function confine(workspace: Workspace, path: string): Promise<Confined> {
   if (path === '' || path.includes('\0'))
     throw new ToolFailure(`${quotePath(path)} is no path: it is empty or holds a NUL.`);
   if (path.length > MAX_PATH) throw new ToolFailure(`${quotePath(path)} is longer than ${MAX_PATH} characters.`);
-  const { existing, missing } = await deepestExisting(resolve(workspace.dir ?? workspace.root, path), path);
-  if (!isInside(workspace.root, existing)) {
-    throw new ToolFailure(`${quotePath(path)} is outside the workspace ${workspace.root}: use a path inside it.`);
-  }
+  const written = resolve(workspace.dir ?? workspace.root, path);
+  const { existing, missing } = await deepestExisting(written, path);
+  const root = rootOf(workspace, existing);
+  if (root === undefined) throw new ToolFailure(outside(workspace, path, written));
   const real = join(existing, ...missing);
   if (await isHidden(workspace, real)) throw new ToolFailure(`${quotePath(path)} is part of Perdure's own data.`);
   if (workspace.mayUse?.(real) === false) {
     throw new ToolFailure(`${quotePath(path)} leads elsewhere than when the call was judged: make the call again.`);
   }
-  return { path: real, name: relative(workspace.root, real), existing, missing };
+  const name = root === workspace.root ? relative(root, real) : real;
+  return { path: real, name, root, existing, missing };
+}
+
+/** The folder of the run that an absolute path lies in: the workspace before others. */
+export function rootOf({ root, folders }: Workspace, path: string): string | undefined {
+  return rootsOf({ cwd: root, folders }).find((folder) => isInside(folder, path));
+}
+
+function outside({ root, folders = [] }: Workspace, path: string, written: string): string {
+  const gone = folders.find((folder) => isInside(folder, written) && realOf(folder) !== folder);
+  if (gone !== undefined) return `${quotePath(path)} cannot be used: ${sayGone(gone)}.`;
+  const others = folders.length === 0 ? '' : ` and the other folders of this run (${folders.join(', ')})`;
+  return `${quotePath(path)} is outside the workspace ${root}${others}: use a path inside ${others === '' ? 'it' : 'them'}.`;
+}
+
+/** Of a folder that was there when the run was opened. */
+export function sayGone(folder: string): string {
+  return `the folder ${folder} is gone, or a link is in its place; go on without it`;
 }
 
 async function isHidden({ root, hidden }: Workspace, path: string): Promise<boolean> {
@@ -120,18 +150,18 @@ export function nullIfAbsent(error: NodeJS.ErrnoException): null {
   throw error;
 }
 
-// Whether a path that looks like one of the workspace leads out of it through a link. Synchronous: it is part of the decision
+// Whether a path that looks like one of the run's folders leads out of them through a link. Synchronous: it is part of the decision
 // whether a call may start at once, and it looks at a bounded number of names.
 
 const MOST_ENTRIES = 20_000;
 
 /** `forbidden` is Perdure's own data, which counts as outside wherever it lies. */
-export function leavesWorkspace(cwd: string, paths: readonly ShellPath[], forbidden: string | undefined): boolean {
+export function leavesWorkspace(reach: Reach, paths: readonly ShellPath[], forbidden: string | undefined): boolean {
   const hidden = forbidden === undefined ? null : realOf(forbidden);
   const leaves = (path: string): boolean => {
     const real = realOf(path);
     if (real === null) return false;
-    return !isInside(cwd, real) || (hidden !== null && isInside(hidden, real) && !isInside(hidden, cwd));
+    return !isInReach(reach, real) || (hidden !== null && isInside(hidden, real) && !isInside(hidden, reach.cwd));
   };
   const looked = new Map<string, readonly Dirent[] | null>();
   const inFolder = (path: string): readonly Dirent[] | null => {

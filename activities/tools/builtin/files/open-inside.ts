@@ -5,8 +5,7 @@ import { lstat, open, readlink, realpath, type FileHandle } from 'node:fs/promis
 import { join } from 'node:path';
 import { ToolFailure } from '../../tool.ts';
 import { hasProc } from '../../../process/proc.ts';
-import { isInside } from '../../../process/places.ts';
-import { type Confined, type Workspace, fsFailure, quotePath } from './confine.ts';
+import { type Confined, type Workspace, fsFailure, quotePath, rootOf } from './confine.ts';
 import type { SeenFile } from '../../../../workflows/contract/activities.ts';
 
 const NEVER_FOLLOW = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
@@ -56,8 +55,10 @@ export function entryOf(folder: FileHandle, path: string, entry: string): string
 }
 
 /** The path that was judged and the one that was opened must be the same, not only both in the workspace: rules may tell them apart. */
-async function openVerified({ root }: Workspace, path: string, flags: number, name = path): Promise<FileHandle> {
-  if (!isInside(root, path)) throw new ToolFailure(`${quotePath(path)} is outside the workspace ${root}.`);
+async function openVerified(workspace: Workspace, path: string, flags: number, name = path): Promise<FileHandle> {
+  if (rootOf(workspace, path) === undefined) {
+    throw new ToolFailure(`${quotePath(path)} is outside the workspace ${workspace.root}.`);
+  }
   const handle = await open(name, flags);
   try {
     await requireAt(handle, path);

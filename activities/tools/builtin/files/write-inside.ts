@@ -26,7 +26,10 @@ export async function writeInside(
   bytes: Uint8Array,
   options: WriteOptions,
 ): Promise<'created' | 'updated'> {
-  if (target.name === '') throw new ToolFailure('The workspace itself is a folder, not a file.');
+  if (target.path === target.root) {
+    const what = target.name === '' ? 'The workspace itself' : quotePath(target.path);
+    throw new ToolFailure(`${what} is a folder, not a file.`);
+  }
   try {
     const folder = await makeFolders(workspace, target);
     try {

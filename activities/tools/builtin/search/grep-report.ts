@@ -9,7 +9,7 @@ export type Report = {
   lines(): readonly string[];
 };
 
-/** Both take paths relative to the workspace. */
+/** Both take paths relative to the root of the search. */
 export type ReportPaths = {
   /** Whether it was asked for. */
   readonly accepts: (path: string) => boolean;
@@ -121,11 +121,11 @@ function withoutTrailing(lines: readonly string[]): readonly string[] {
 
 type FileFilter = {
   readonly arguments: readonly string[];
-  /** Takes a path relative to the workspace. */
+  /** Takes a path relative to the root of the search. */
   accepts(path: string): boolean;
 };
 
-/** A pattern without `/` is for names in any folder; with one, for paths from the workspace or from where the search begins. */
+/** A pattern without `/` is for names in any folder; with one, for paths from the root or from where the search begins. */
 export function fileFilter(glob: string | undefined, { name }: SearchPlace): FileFilter {
   if (glob === undefined) return { arguments: [], accepts: () => true };
   if (glob.startsWith('!')) return { arguments: [`--glob=${glob}`], accepts: () => true };

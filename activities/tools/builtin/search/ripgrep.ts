@@ -2,13 +2,13 @@
 // worker, not in it.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { relative } from 'node:path';
+import { join, relative } from 'node:path';
 import { stat } from 'node:fs/promises';
 import { rgPath } from '@vscode/ripgrep';
 import { callIdOf, childEnvironment } from '../../../process/environment.ts';
 import { ToolFailure, type ToolContext } from '../../tool.ts';
 import { isInside } from '../../../process/places.ts';
-import { type Workspace, confine, fsFailure, quotePath } from '../files/confine.ts';
+import { type Workspace, confine, fsFailure, quotePath, toDir } from '../files/confine.ts';
 import type { BuiltinOptions } from '../files/options.ts';
 
 const TIME_LIMIT_MS = 20_000;
@@ -25,8 +25,12 @@ type RipgrepEnd = {
  * The arguments of every search: no configuration, ignore files heeded also without a repository; git's folder, dependencies and Perdure's
  * own data left out. The first two can be had by naming them in what was asked for.
  */
-export function commonArguments({ root, hidden }: Workspace, asked: readonly string[]): string[] {
-  const names = (folder: string): boolean => asked.some((text) => text.split(/[/,{}]/).includes(folder));
+export function commonArguments(
+  { hidden }: Workspace,
+  { root, name }: SearchPlace,
+  asked: readonly string[],
+): string[] {
+  const names = (folder: string): boolean => [...asked, name].some((text) => text.split(/[/,{}]/).includes(folder));
   const ownData =
     hidden !== undefined && hidden !== root && isInside(root, hidden) ? relative(root, hidden) : undefined;
   return [
@@ -46,16 +50,17 @@ export function commonArguments({ root, hidden }: Workspace, asked: readonly str
  */
 export async function ripgrep(
   args: readonly string[],
-  separator: number,
+  { separator, place: { root } }: { readonly separator: number; readonly place: SearchPlace },
   context: ToolContext,
   { sandbox, dataDir }: BuiltinOptions,
   onRecord: (record: Buffer) => void,
 ): Promise<RipgrepEnd> {
-  const { cwd, signal } = context;
-  const env = childEnvironment(process.env, { cwd, callId: callIdOf(context.idempotencyKey) });
+  const { cwd, folders, signal } = context;
+  const env = childEnvironment(process.env, { cwd: root, callId: callIdOf(context.idempotencyKey) });
   const argv = [rgPath, ...args];
-  const held = sandbox.kind === 'bwrap' ? sandbox.wrap(argv, { cwd, dataDir, readOnly: true }) : argv;
-  const child = spawn(held[0] ?? '', held.slice(1), { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const held =
+    sandbox.kind === 'bwrap' ? sandbox.wrap(argv, { cwd, folders, dir: root, dataDir, readOnly: true }) : argv;
+  const child = spawn(held[0] ?? '', held.slice(1), { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
   let timedOut = false;
   let problems = '';
   const stop = (): boolean => child.kill('SIGKILL');
@@ -107,20 +112,28 @@ export function searchNotes({ timedOut, problems }: RipgrepEnd): string[] {
 // Where a search begins: a folder or file of the workspace, as an argument that cannot be taken for an option.
 
 export type SearchPlace = {
-  /** Relative to the workspace root; '' is the root. */
+  /** The workspace, or the other folder of the run that it lies in. */
+  readonly root: string;
+  /** Relative to the root; '' is the root. */
   readonly name: string;
   readonly argument: string;
   readonly isFolder: boolean;
 };
 
 export async function searchPlace(workspace: Workspace, path = '.'): Promise<SearchPlace> {
-  const { path: real, name } = await confine(workspace, path);
+  const { path: real, root } = await confine(workspace, path);
   const stats = await stat(real).catch((error: unknown) => {
     throw fsFailure(error, path, 'searched');
   });
   if (!stats.isDirectory() && !stats.isFile())
     throw new ToolFailure(`${quotePath(path)} is neither a folder nor a file.`);
-  return { name, argument: `./${name}`, isFolder: stats.isDirectory() };
+  const name = relative(root, real);
+  return { root, name, argument: `./${name}`, isFolder: stats.isDirectory() };
+}
+
+/** From a name relative to the root of a search to one that the model can give back: in other folders than the workspace, absolute. */
+export function namesFrom(context: ToolContext, { root }: SearchPlace): (name: string) => string {
+  return root === context.cwd ? toDir(context) : (name) => join(root, name);
 }
 
 /** Each line that ripgrep prints begins with the argument it was given. */

@@ -3,7 +3,7 @@
 // costs time, and would read the configuration.
 import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
-import { isInside } from '../../../process/places.ts';
+import { isInReach, type Reach } from '../../../process/places.ts';
 
 /** The mode of a submodule in an index. `git status` starts git in it, under that repository's configuration. */
 const SUBMODULE = Buffer.from([0, 0, 0xe0, 0]);
@@ -11,10 +11,10 @@ const SUBMODULE = Buffer.from([0, 0, 0xe0, 0]);
 const MAX_CONFIG = 1024 * 1024;
 const MAX_INDEX = 64 * 1024 * 1024;
 
-/** In doubt it may. `cwd` is the workspace. What the user configured for every repository is the user's own. */
-export function gitMayDoMore(folder: string, cwd: string): boolean {
+/** In doubt it may. What the user configured for every repository is the user's own. */
+export function gitMayDoMore(folder: string, reach: Reach): boolean {
   try {
-    return !repositoriesOf(realpathSync.native(folder)).every((git) => isHarmless(git, cwd));
+    return !repositoriesOf(realpathSync.native(folder)).every((git) => isHarmless(git, reach));
   } catch {
     // Whatever cannot be read as a repository may be one to git.
     return true;
@@ -29,18 +29,18 @@ function repositoriesOf(folder: string): readonly string[] {
 }
 
 /** `git` is a folder, or a file or link that says where it is. */
-function isHarmless(git: string, cwd: string): boolean {
+function isHarmless(git: string, reach: Reach): boolean {
   const pointer = kindOf(git) === 'file' ? pathIn(git) : undefined;
   const repository = realpathSync.native(pointer ? resolve(dirname(git), pointer.replace(/^gitdir: /, '')) : git);
   const named = pathIn(join(repository, 'commondir'));
   const common = named === undefined ? repository : realpathSync.native(resolve(repository, named));
-  if (isInside(cwd, git) && !(isInside(cwd, repository) || leadsBack(repository, git))) return false;
-  // An agent may have written anything in the workspace; a folder outside says itself where it belongs.
-  if (isInside(cwd, repository) && !isInside(cwd, common)) return false;
+  if (isInReach(reach, git) && !(isInReach(reach, repository) || leadsBack(repository, git))) return false;
+  // An agent may have written anything in the folders of its run; one outside says itself where it belongs.
+  if (isInReach(reach, repository) && !isInReach(reach, common)) return false;
   const configs = [repository, common].flatMap((at) => [join(at, 'config'), join(at, 'config.worktree')]);
   return (
     configs.every((config) => holdsOnlyHarmless(textOf(config) ?? '')) &&
-    !(isInside(cwd, common) && borrows(common, cwd)) &&
+    !(isInReach(reach, common) && borrows(common, reach)) &&
     !hasSubmodules(repository)
   );
 }
@@ -64,12 +64,12 @@ function pathIn(file: string): string | undefined {
 }
 
 /** Whether the objects it shows may be those of a repository elsewhere. */
-function borrows(common: string, cwd: string): boolean {
+function borrows(common: string, reach: Reach): boolean {
   const objects = join(common, 'objects');
   const info = join(objects, 'info');
   if (['alternates', 'http-alternates'].some((name) => kindOf(join(info, name)) !== 'missing')) return true;
   const folders = [objects, info, join(objects, 'pack'), join(common, 'refs')].filter((at) => kindOf(at) !== 'missing');
-  return !folders.every((at) => isInside(cwd, realpathSync.native(at)));
+  return !folders.every((at) => isInReach(reach, realpathSync.native(at)));
 }
 
 function hasSubmodules(repository: string): boolean {

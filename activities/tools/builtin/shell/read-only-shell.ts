@@ -1,7 +1,7 @@
-// Whether a shell command only reads the workspace (L55): a list of simple commands from a table, with arguments that are known
+// Whether a shell command only reads the folders of its run (L55): a list of simple commands from a table, with arguments that are known
 // to the letter and lead nowhere else. When in doubt it does not: a wrong no costs a question, a wrong yes a file.
 import { isAbsolute, join, resolve } from 'node:path';
-import { isInside } from '../../../process/places.ts';
+import { isInReach, type Reach } from '../../../process/places.ts';
 import { readsOnly } from './reading-commands.ts';
 import { parseShell } from './parse-shell.ts';
 import type { Redirect, SimpleCommand, Word } from '../../shell-command.ts';
@@ -21,19 +21,19 @@ const MAX_FOLDERS = 16;
 /** Paths its words may name, each of which is looked up. */
 const MAX_PATHS = 2_000;
 
-/** `cwd` is the workspace, `dir` where the command begins: absolute real paths. Pure: nothing is looked up. */
-export function readOnlyShell(command: string, cwd: string, dir = cwd): ShellJudgement {
+/** `dir` is where the command begins: an absolute real path. Pure: nothing is looked up. */
+export function readOnlyShell(command: string, reach: Reach, dir = reach.cwd): ShellJudgement {
   const commands = parseShell(command);
-  return commands === null ? NO : readOnlyCommands(commands, cwd, dir);
+  return commands === null ? NO : readOnlyCommands(commands, reach, dir);
 }
 
-export function readOnlyCommands(commands: readonly SimpleCommand[], cwd: string, dir = cwd): ShellJudgement {
+export function readOnlyCommands(commands: readonly SimpleCommand[], reach: Reach, dir = reach.cwd): ShellJudgement {
   let folders: readonly string[] = [dir];
   const paths: ShellPath[] = [];
   const gitIn = new Set<string>();
   for (const [at, simple] of commands.entries()) {
     if (!simple.redirects.every(isHarmless)) return NO;
-    const found = pathsOf(simple, cwd, folders);
+    const found = pathsOf(simple, reach, folders);
     if (found === null) return NO;
     if (paths.length + found.length > MAX_PATHS) return NO;
     paths.push(...found);
@@ -56,7 +56,7 @@ export function isHarmless({ operator, target }: Redirect): boolean {
 }
 
 /** Returns the paths that the arguments may name, or null when the command does more than read. */
-function pathsOf({ words }: SimpleCommand, cwd: string, folders: readonly string[]): readonly ShellPath[] | null {
+function pathsOf({ words }: SimpleCommand, reach: Reach, folders: readonly string[]): readonly ShellPath[] | null {
   const [name, ...args] = words;
   if (name === undefined || !name.literal || (name.glob !== -1 && name.text !== '[')) return null;
   if (!args.every((word) => word.literal && !isOpenOption(word)) || !readsOnly(name.text, args)) return null;
@@ -71,7 +71,7 @@ function pathsOf({ words }: SimpleCommand, cwd: string, folders: readonly string
     for (const path of named.map((text) => (entries ? parentOf(text) : text))) {
       for (const folder of folders) {
         const full = isAbsolute(path) ? resolve(path) : join(folder, path);
-        if (!isInside(cwd, full)) return null;
+        if (!isInReach(reach, full)) return null;
         // diff compares what is in folders, and follows links there.
         if (paths.push({ path: full, entries: entries || name.text === 'diff', ...bare }) > MAX_PATHS) return null;
       }

@@ -5,7 +5,7 @@ import { killTree } from '../../../process/kill-tree.ts';
 import type { ProcessTree } from '../../../process/spawn-tree.ts';
 import type { TreeExit } from '../../../process/spawner.ts';
 import { withGitSettings, type GitSettings } from '../../../process/environment.ts';
-import { isInside } from '../../../process/places.ts';
+import { isInReach, type Reach } from '../../../process/places.ts';
 
 export type TreeEnd =
   { readonly kind: 'exit'; readonly exit: TreeExit } | { readonly kind: 'timeout' } | { readonly kind: 'stopped' };
@@ -82,8 +82,8 @@ export function changingEnvironment(base: Environment): Environment {
   return withGitSettings({ ...base, LC_ALL: LOCALE });
 }
 
-export function readOnlyEnvironment(base: Environment, cwd: string): Environment {
-  const path = (base['PATH'] ?? '').split(':').filter((folder) => isAbsolute(folder) && !isInside(cwd, folder));
+export function readOnlyEnvironment(base: Environment, reach: Reach): Environment {
+  const path = (base['PATH'] ?? '').split(':').filter((folder) => isAbsolute(folder) && !isInReach(reach, folder));
   const reading = {
     ...base,
     LC_ALL: LOCALE,

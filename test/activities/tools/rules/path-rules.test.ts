@@ -82,6 +82,49 @@ test.each([
   expect(judged({ deny: [`${tool}(${pattern})`] }, workspace(), tool, input)).toBe(decision);
 });
 
+/** A workspace beside the folders `lib` and `data`, both of the run; `in-lib` leads from the one to the other. */
+function withFolders(): { readonly cwd: string; readonly folders: readonly string[]; readonly root: string } {
+  const root = tempFolder();
+  for (const folder of ['ws/src', 'lib/src', 'lib/secrets', 'data']) mkdirSync(join(root, folder), { recursive: true });
+  symlinkSync('../lib', join(root, 'ws/in-lib'));
+  return { cwd: join(root, 'ws'), folders: [join(root, 'lib'), join(root, 'data')], root };
+}
+
+test.each([
+  ['deny', 'read', 'secrets/**', '$ROOT/lib/secrets/key', 'deny'],
+  ['deny', 'read', 'secrets', '$ROOT/data/secrets/key', 'deny'],
+  ['deny', 'read', '**/.env', '$ROOT/lib/src/.env', 'deny'],
+  ['deny', 'read', 'secrets/**', 'in-lib/secrets/key', 'deny'],
+  ['deny', 'read', 'lib/**', '$ROOT/lib/src/a', 'allow'],
+  ['deny', 'grep', 'secrets/**', '$ROOT/lib', 'deny'],
+  ['deny', 'grep', 'secrets/**', '$ROOT/lib/src', 'allow'],
+  ['deny', 'grep', 'secrets/**', '$ROOT', 'deny'],
+  ['ask', 'write', 'src/**', '$ROOT/lib/src/a', 'ask'],
+  ['deny', 'read', '/$ROOT/lib/secrets/**', '$ROOT/lib/secrets/key', 'deny'],
+  ['deny', 'read', '/$ROOT/lib/secrets', 'in-lib/secrets/key', 'deny'],
+  ['deny', 'read', '/$ROOT/ws/src/**', 'src/a', 'deny'],
+  ['deny', 'read', '/$ROOT/lib/secrets/**', '$ROOT/data/secrets/key', 'allow'],
+  ['deny', 'grep', '/$ROOT/lib/secrets/**', '$ROOT/lib', 'deny'],
+  ['deny', 'grep', '/$ROOT/lib/secrets/**', '$ROOT/data', 'allow'],
+  ['allow', 'write', 'src/**', '$ROOT/lib/src/a', 'ask'],
+  ['allow', 'write', '**', 'in-lib/src/a', 'ask'],
+  ['allow', 'write', '/$ROOT/lib/**', '$ROOT/lib/src/a', 'allow'],
+  ['allow', 'write', '/$ROOT/lib/**', 'in-lib/src/a', 'allow'],
+  ['allow', 'write', '/$ROOT/lib/**', '$ROOT/data/a', 'ask'],
+  ['allow', 'write', '/$ROOT/lib/**', '$ROOT/lib/../data/a', 'ask'],
+  ['allow', 'write', '/$ROOT/lib/**', '$ROOT/lib/.git/config', 'ask'],
+])('with folders beside the workspace, %s %s(%s): %s → %s (L55)', (list, tool, pattern, path, decision) => {
+  const { cwd, folders, root } = withFolders();
+  const more = { read: {}, write: { content: '' } }[tool] ?? { pattern: 'x' };
+  const input = { path: path.replace('$ROOT', root), ...more };
+  // What would be asked about is allowed by a rule beside, so that a rule that asks can be seen.
+  const allow = list === 'allow' ? [] : [tool];
+  const permissions = { allow, [list]: [`${tool}(${pattern.replace('$ROOT', root)})`] };
+  const settings = { mode: 'default', permissions, cwd, folders } as const;
+  const prepared = prepareCall(registry, settings, { name: tool, input });
+  expect(prepared.kind === 'ready' ? prepared.permission.kind : prepared.text).toBe(decision);
+});
+
 test('who denies or asks about write means edit too; who allows it does not (L55)', () => {
   const edit = (permissions: PermissionRules): string =>
     judged(permissions, '/workspace', 'edit', { path: 'src/a.ts', old_string: 'a', new_string: 'b' });

@@ -1,0 +1,113 @@
+// Finds the folders that a run is to work in, its workspace and the others, or says why it cannot.
+import { realpath, stat } from 'node:fs/promises';
+import { resolve, sep } from 'node:path';
+import type { Place } from '../../workflows/contract/activities.ts';
+import type { Deps } from '../deps.ts';
+import { bootId } from '../process/identity.ts';
+import { guardOf, isInside, type Places } from '../process/places.ts';
+import { codeOf, reasonOf } from '../text.ts';
+
+type Workspace = {
+  readonly path: string;
+  readonly place: Place;
+  readonly problem?: string | undefined;
+  readonly isMissing?: true;
+};
+
+/** Says in `problem` why a run cannot work there. `before`: where the session's runs worked so far. */
+export async function findWorkspace(cwd: string, dataDir: string | undefined, before?: Place): Promise<Workspace> {
+  try {
+    const path = await realpath(cwd);
+    const found = await stat(path, { bigint: true });
+    const place = { path, file: [bootId().slice(0, 8), found.dev, found.ino].join('/') };
+    if (!found.isDirectory()) return { path, place, problem: `the working directory ${cwd} is not a directory` };
+    return {
+      path,
+      place,
+      problem: placeProblem(cwd, place, before) ?? (await dataProblem(`the workspace ${path}`, path, dataDir)),
+    };
+  } catch (error) {
+    const problem = `the working directory ${cwd} cannot be used on this worker: ${reasonOf(error)}`;
+    const isMissing = codeOf(error) === 'ENOENT';
+    return { path: cwd, place: { path: cwd, file: '' }, problem, ...(isMissing && { isMissing }) };
+  }
+}
+
+/** Whoever can write above a workspace can put a link, or another folder, in its place. The numbers of devices change with a boot. */
+function placeProblem(cwd: string, now: Place, before: Place | undefined): string | undefined {
+  if (before === undefined) return undefined;
+  const [[boot, device, inode], [oldBoot, oldDevice, oldInode]] = [now.file.split('/'), before.file.split('/')];
+  if (now.path === before.path && inode === oldInode && (device === oldDevice || boot !== oldBoot)) return undefined;
+  const where = now.path === before.path ? 'it was replaced by another' : `it leads to ${now.path}`;
+  return `the working directory ${cwd} is not the folder ${before.path} in which this session worked (${where}): if that is meant, give it again with --cwd`;
+}
+
+/** An agent that can rename what its data lies in could put other data there. */
+async function dataProblem(named: string, path: string, dataDir: string | undefined): Promise<string | undefined> {
+  const data = dataDir === undefined ? null : await realpath(dataDir).catch(() => null);
+  if (data === null) return undefined;
+  if (isInside(data, path)) return `${named} lies in Perdure's data folder ${data}: use one outside it`;
+  if (!isInside(path, data)) return undefined;
+  return `${named} holds Perdure's data folder ${data}: work in a folder below, or set PERDURE_DATA to one outside`;
+}
+
+// The other folders of a run. A link on the way to one is refused, since an agent may be able to set it anew before the next run.
+
+type ExtraFolders = {
+  /** Absolute real paths, the workspace not among them. */
+  readonly folders: readonly string[];
+  readonly problem?: string;
+  /** The one that is not there: another host may have it. */
+  readonly missing?: string;
+};
+
+export async function findExtraFolders(
+  given: readonly string[] = [],
+  cwd: string,
+  { dataDir, places }: Pick<Deps, 'dataDir' | 'places'>,
+): Promise<ExtraFolders> {
+  const folders: string[] = [];
+  for (const folder of given.map((path) => resolve(path))) {
+    const found = await problemOf(folder, cwd, dataDir, places);
+    if (found !== null) return { folders: [], ...found };
+    if (folder !== cwd && !folders.includes(folder)) folders.push(folder);
+  }
+  return { folders };
+}
+
+async function problemOf(
+  folder: string,
+  cwd: string,
+  dataDir: string | undefined,
+  places: Places | undefined,
+): Promise<Omit<ExtraFolders, 'folders'> | null> {
+  const named = `the additional directory ${folder}`;
+  try {
+    const real = await realpath(folder);
+    if (real !== folder)
+      return { problem: `${named} leads through a link to ${real}: if that is meant, give this path` };
+    if (!(await stat(real)).isDirectory())
+      return { problem: `${named} is not a directory: give the folder it lies in` };
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT') return { problem: `${named} cannot be used on this worker: ${reasonOf(error)}` };
+    return {
+      problem: `${named} is not there on this worker: make it, or give the folders without it`,
+      missing: folder,
+    };
+  }
+  // What lies on the way to the workspace could be renamed, and a link be put there.
+  if (folder !== cwd && isInside(folder, cwd)) {
+    return {
+      problem: `${named} holds the workspace ${cwd}: give it as the workspace, or folders beside the workspace`,
+    };
+  }
+  const problem = (await dataProblem(named, folder, dataDir)) ?? guardProblem(named, folder, places);
+  return problem === undefined ? null : { problem };
+}
+
+function guardProblem(named: string, folder: string, places: Places | undefined): string | undefined {
+  const guard = places && guardOf(places, sep, folder);
+  if (guard === undefined) return undefined;
+  if (guard === 'own') return `${named} lies where Perdure itself runs from: use one outside`;
+  return `${named} lies where what is written runs outside the sandbox later: use one outside, or work in it as the workspace`;
+}
