@@ -78,7 +78,7 @@ describe.runIf(works)('in bubblewrap', () => {
       tools.find((tool) => tool.name === name)?.call({ pattern }, toolContext(cwd));
     expect(await search('grep', 'needle')).toMatchObject({ content: expect.stringContaining('a.txt:1:needle') });
     expect(await search('glob', '*.txt')).toMatchObject({ content: expect.stringContaining('a.txt') });
-    expect(seen).toEqual([1, 2].map(() => ({ cwd, dataDir, readOnly: true })));
+    expect(seen).toEqual([1, 2].map(() => ({ cwd, dir: cwd, dataDir, readOnly: true })));
   });
 });
 
