@@ -1,5 +1,14 @@
 // Programs that an agent has put where PATH finds them, under the names of those that Perdure starts outside the sandbox.
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { hookRunner } from '../../activities/hooks/hook-runner.ts';
@@ -96,4 +105,17 @@ test('a command of a hook finds no program in the workspace', async () => {
   const hooks = hookRunner({ stop: [{ name: 'tests', command: 'npm --version >&2; exit 2' }] }, { env });
   await hooks.stop(hookContext({ cwd }), { text: 'done', active: false });
   expect(ran()).toBe('');
+});
+
+test('nor does it find one in another folder of the run', async () => {
+  // No command of a hook finds programs in the temporary folder, whatever its session is.
+  const lib = realpathSync(mkdtempSync(join(import.meta.dirname, '../../node_modules/.perdure-test-')));
+  onTestFinished(() => rmSync(lib, { recursive: true, force: true }));
+  writeFileSync(join(lib, 'npm'), `#!/bin/sh\necho ran >> ${lib}/ran\n`, { mode: 0o755 });
+  const env = { PATH: [lib, process.env['PATH']].join(delimiter) };
+  const hooks = hookRunner({ stop: [{ name: 'tests', command: 'npm --version >&2; exit 2' }] }, { env });
+  await hooks.stop(hookContext({ folders: [lib] }), { text: 'done', active: false });
+  expect(existsSync(join(lib, 'ran'))).toBe(false);
+  await hooks.stop(hookContext(), { text: 'done', active: false });
+  expect(existsSync(join(lib, 'ran'))).toBe(true);
 });

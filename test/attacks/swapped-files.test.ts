@@ -98,3 +98,31 @@ test.each([
   expect(contents(outside)).toEqual(untouched);
   expect(contents(join(cwd, 'secrets'))).toEqual(untouched);
 });
+
+test('another folder of the run that is a link outside at times has nothing read or written there (Q7 L55)', async () => {
+  const { cwd, outside } = place('folder');
+  const lib = join(cwd, '../lib');
+  mkdirSync(lib);
+  for (const name of ['file', 'other']) writeFileSync(join(lib, name), 'plain\n');
+  const worker = bench(tools, { cwd, folders: [lib], mode: 'bypass' });
+  const came = new Set<string>();
+  let n = 0;
+  const call = async (name: string, input: object): Promise<void> => {
+    const executed = await executeCall(
+      worker,
+      request(name, input),
+      callRun({ key: `chain.${'0'.repeat(64)}.${n++}` as never }),
+    );
+    if (executed.kind !== 'done') throw new Error(executed.kind);
+    expect(executed.outcome.content).not.toContain('canary');
+    came.add(`${name} ${executed.outcome.isError ? 'refused' : 'done'}`);
+  };
+  await swapping('folder', lib, outside);
+  const wanted = ['read done', 'read refused', 'write done', 'write refused'];
+  for (let round = 0; round < 100 || !wanted.every((what) => came.has(what)); round++) {
+    await call('read', { path: join(lib, 'file') });
+    await call('write', { path: join(lib, `new${round % 7}/deep`), content: 'mine' });
+    await call('write', { path: join(lib, 'other'), content: 'plain' });
+  }
+  expect(contents(outside)).toEqual(untouched);
+});

@@ -1,10 +1,18 @@
 // Sessions that work in folders besides their workspace, with variables for their tools, on a real server and real commands.
-import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { harness, type Harness } from '../support/harness.ts';
-import { tempDir } from '../support/temp-dir.ts';
 
 /** The results that the model was told with request `n`, counted from 0. */
 function results(h: Harness, n: number): readonly string[] {
@@ -13,9 +21,11 @@ function results(h: Harness, n: number): readonly string[] {
   return blocks.filter(({ type }) => type === 'tool_result').map((block) => String(block.content));
 }
 
-/** A folder with one file, outside the workspace. */
+/** A folder with one file, where a command could not write: below the temporary folder it can. */
 function library(): string {
-  const lib = join(tempDir(), 'lib');
+  const root = realpathSync(mkdtempSync('/var/tmp/perdure-test-'));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const lib = join(root, 'lib');
   mkdirSync(join(lib, 'secrets'), { recursive: true });
   writeFileSync(join(lib, 'a.ts'), 'alpha\n');
   return lib;
@@ -53,8 +63,7 @@ test('a session works in another folder with every tool, and its rules that deny
 
 test('a folder that goes while its session works is said to be gone; the next run is refused until it is given anew (Q7 L57)', async () => {
   const lib = library();
-  const outside = join(tempDir(), 'outside');
-  mkdirSync(outside);
+  const outside = library();
   writeFileSync(join(outside, 'a.ts'), 'canary\n');
   const write = reply([toolUse('write', { path: join(lib, 'a.ts'), content: 'mine\n' })]);
   const h = await harness({
@@ -64,7 +73,7 @@ test('a folder that goes while its session works is said to be gone; the next ru
       renameSync(lib, `${lib}.kept`);
       symlinkSync(outside, lib);
       const read = toolUse('read', { path: join(lib, 'a.ts') });
-      return reply([read, toolUse('bash', { command: `echo stolen > ${lib}/a.ts; echo end > end` })]);
+      return reply([read, toolUse('bash', { command: 'echo end > end' })]);
     },
   });
   const session = await h.open('Go.', { additionalDirectories: [lib] });

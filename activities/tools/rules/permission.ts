@@ -83,7 +83,7 @@ export function describeDenial(tool: string, why: string): string {
 
 const deed: Readonly<Record<Risk, string>> = {
   read: 'read outside what it may read unasked',
-  write: 'change files in the workspace',
+  write: 'change files',
   execute: 'run a command that may change things',
   external: 'reach something outside this machine',
 };

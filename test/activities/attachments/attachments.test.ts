@@ -1,5 +1,5 @@
 // What a model call attaches: texts of providers, and files that someone else has changed, as the built-in tools have seen them.
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createAttachments } from '../../../activities/attachments/attachments.ts';
@@ -18,14 +18,18 @@ import { noHooks } from '../../support/no-hooks.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { until } from '../../support/until.ts';
 
-type Setup = { readonly script: ScriptedModelOptions['script']; readonly providers?: readonly AttachmentProvider[] };
+type Setup = {
+  readonly script: ScriptedModelOptions['script'];
+  readonly providers?: readonly AttachmentProvider[];
+  readonly folders?: readonly string[];
+};
 
 /** A session whose iterations are made one by one: the calls of a reply run before the next. */
-async function session({ script, providers = [] }: Setup) {
+async function session({ script, providers = [], folders = [] }: Setup) {
   const [store, cwd] = [memoryStore(), join(tempDir(), 'workspace')];
   mkdirSync(cwd);
   const sandbox = await probeSandbox({ kinds: ['group'] });
-  const bench = await benchDeps({ script, store, run: { cwd } });
+  const bench = await benchDeps({ script, store, run: { cwd, additionalDirectories: folders } });
   const tools = callRunner(store, createRegistry(builtinTools({ sandbox })), noHooks);
   const attachments = createAttachments(providers, () => {});
   const deps = { ...bench.deps, tools, attachments };
@@ -78,6 +82,18 @@ test('a file that was read and then changed by someone else is told once, and ag
   rmSync(file('a.txt'));
   expect(await turn()).toEqual([changed('a.txt (deleted)')]);
   expect(await turn()).toEqual([]);
+});
+
+test('a file of another folder of the run is told of by its whole path (Q7 L43)', async () => {
+  const lib = realpathSync(tempDir());
+  const far = join(lib, 'a.txt');
+  writeFileSync(far, 'one');
+  const script = [reply([toolUse('read', { path: far })]), reply('1'), reply('2')];
+  const { turn } = await session({ script, folders: [lib] });
+  await turn();
+  expect(await turn()).toEqual([]);
+  writeFileSync(far, 'two, longer');
+  expect(await turn()).toEqual([changed(far)]);
 });
 
 test("what the agent's own file tools change is not told, what another changes after them is (L43)", async () => {

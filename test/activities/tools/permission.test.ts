@@ -44,9 +44,9 @@ test('a rule gets the input, the workspace and the mode', () => {
 
 test('who is asked reads what would happen, and which rule, hook or mode asks (L55)', () => {
   const reason = (asks: object): string => askReason('default', 'write', 'edit', { kind: 'ask', ...asks });
-  expect(reason({})).toBe('edit would change files in the workspace; permission mode "default" asks before that');
-  expect(reason({ rule: 'e*' })).toBe('edit would change files in the workspace; the rule "e*" asks before it');
-  expect(reason({ hook: 'why' })).toBe('edit would change files in the workspace; a hook asks before it: why');
+  expect(reason({})).toBe('edit would change files; permission mode "default" asks before that');
+  expect(reason({ rule: 'e*' })).toBe('edit would change files; the rule "e*" asks before it');
+  expect(reason({ hook: 'why' })).toBe('edit would change files; a hook asks before it: why');
 });
 
 test('a hook that allows overrules the mode and the tool, not a rule or plan mode; one that asks is a rule (L33 L55)', () => {

@@ -1,5 +1,15 @@
 // Folders of a run besides its workspace, as the built-in tools use them: what is reached there, what is not, and what a link does.
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { builtinTools } from '../../../../activities/tools/builtin/builtin-tools.ts';
@@ -138,10 +148,24 @@ test.each(bwraps)('$kind: a command changes nothing of such a folder that runs o
   expect(readFileSync(join(home, '.bashrc'), 'utf8')).toBe('theirs');
 });
 
+/** In a place that commands cannot write, unlike the temporary folder. */
+function farFolder(): string {
+  const folder = realpathSync(mkdtempSync('/var/tmp/perdure-test-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
 test.each(bwraps)('$kind: a command writes another folder of the run, and nothing beside it (Q7)', async (bwrap) => {
-  // Below the temporary folder all is writable: one that is not stands for the rest of the machine.
-  const { lib, cwd, call } = machine(bwrap);
-  const wrote = `for f in ${lib}/x ${cwd}/own/y /usr/perdure-z; do echo 1 > $f && echo $f; done 2>/dev/null; true`;
-  expect(await call('bash', { command: wrote })).toBe(`${lib}/x\n${cwd}/own/y`);
-  expect(await call('grep', { path: lib, pattern: 'alpha' })).toContain('a.ts:1:alpha in lib');
+  const [far, beside, gone] = [farFolder(), farFolder(), farFolder()];
+  writeFileSync(join(far, 'a.ts'), 'alpha\n');
+  const { cwd, call } = machine(bwrap, far, join(far, 'deep'), gone);
+  mkdirSync(join(far, 'deep'));
+  rmSync(gone, { recursive: true });
+  symlinkSync(beside, gone);
+  const files = [`${far}/x`, `${far}/deep/y`, `${cwd}/own/z`, `${beside}/x`, `${gone}/x`];
+  const tries = `for f in ${files.join(' ')}; do echo 1 > $f && echo $f; done 2>/dev/null; true`;
+  const note = `(the folder ${gone} is gone, or a link is in its place; go on without it)`;
+  expect(await call('bash', { command: tries })).toBe([...files.slice(0, 3), note].join('\n'));
+  // Held as a command that only reads, and not kept from it by the folder that is gone.
+  expect(await call('grep', { path: far, pattern: 'alpha' })).toContain(`${far}/a.ts:1:alpha`);
 });
