@@ -4,6 +4,9 @@ import { defineConfig } from 'vitest/config';
 /** Test files of a tier share a process: they keep nothing global, and loading the tree for each took a third of the time. */
 const shared = { setupFiles: ['test/support/clean-env.ts'], pool: 'forks' as const, isolate: false };
 
+/** Workers in tests' own processes: see the file. */
+const oneThread = 'test/support/one-thread.ts';
+
 export default defineConfig({
   test: {
     // Two cores, and tests that mostly wait for servers and workers.
@@ -33,7 +36,7 @@ export default defineConfig({
           ...shared,
           name: 'server',
           include: ['test/server/**/*.test.ts'],
-          setupFiles: [...shared.setupFiles, 'test/support/replay-after-file.ts'],
+          setupFiles: [...shared.setupFiles, oneThread, 'test/support/replay-after-file.ts'],
           provide: { replays: true as const },
           globalSetup: ['test/support/temporal-server.ts'],
           testTimeout: 300_000,
@@ -46,6 +49,7 @@ export default defineConfig({
           ...shared,
           name: 'uncached',
           include: ['test/server/{races,scenarios,carried}.test.ts'],
+          setupFiles: [...shared.setupFiles, oneThread],
           globalSetup: ['test/support/temporal-server.ts'],
           provide: { maxCachedWorkflows: 0 },
           testTimeout: 300_000,
@@ -97,6 +101,7 @@ export default defineConfig({
           ...shared,
           name: 'shared',
           include: ['test/shared/**/*.test.ts'],
+          setupFiles: [...shared.setupFiles, oneThread],
           globalSetup: ['test/support/temporal-server.ts', 'test/support/s3-gateway.ts'],
           testTimeout: 300_000,
           hookTimeout: 300_000,
