@@ -58,6 +58,8 @@ const statuses: Readonly<Record<string, SessionStatus>> = {
 export const STARTED_KEY = 'perdureStarted';
 /** Memo key, set and inherited likewise: the id of the store. */
 export const STORE_KEY = 'perdureStore';
+/** Memo key, set and inherited likewise where a session was taken from a file: the head that the file has. */
+export const IMPORTED_KEY = 'perdureImported';
 
 const pending = z.object({
   call: z.string(),

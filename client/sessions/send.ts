@@ -22,7 +22,14 @@ import { ATTRIBUTES, type AttributeKey, attributeValues } from '../../workflows/
 import { persist } from './persist.ts';
 import { ClientProblem } from '../problem.ts';
 import { type Prompt, type ReadPrompt, readPrompt } from './prompt.ts';
-import { sessionDescription, type SessionDescription, type SessionInfo, STARTED_KEY, STORE_KEY } from './info.ts';
+import {
+  sessionDescription,
+  type SessionDescription,
+  type SessionInfo,
+  STARTED_KEY,
+  STORE_KEY,
+  IMPORTED_KEY,
+} from './info.ts';
 import { withChanges, optionsProblem } from '../../workflows/contract/options-problem.ts';
 import { schemaProblem } from '../../activities/schema/json-schema.ts';
 import type { Store } from '../../activities/transcript/store/store.ts';
@@ -55,19 +62,30 @@ export async function signalWithStart(client: Client, opening: Opening): Promise
   }
 }
 
-/** Opens a session that goes on from what its input carries, and waits. Throws ClientProblem when there is one of its id, open or closed. */
+/**
+ * Opens a session that goes on from what its input carries, and waits. False when it was opened from the same head before, by a try whose
+ * answer was lost, say: it is left as it is. Throws ClientProblem when there is another one of its id, open or closed.
+ */
 export async function startCarried(
   client: Client,
   { memo, ...opening }: Omit<Opening, 'message'> & { readonly memo: Pick<SessionMemo, 'head' | 'runs' | 'last'> },
-): Promise<void> {
+): Promise<boolean> {
   const { session, input } = opening;
   const first = { ...firstMemo(input.options, input.title), ...memo, phase: 'idle' } as const;
+  const options = startOptions(opening, first);
   const start = () =>
-    client.workflow.start(WORKFLOW_TYPE, { ...startOptions(opening, first), workflowIdConflictPolicy: 'FAIL' });
+    client.workflow.start(WORKFLOW_TYPE, {
+      ...options,
+      memo: { ...options.memo, [IMPORTED_KEY]: memo.head },
+      workflowIdConflictPolicy: 'FAIL',
+    });
   try {
     await persist(client, `start session ${session}`, start);
+    return true;
   } catch (error) {
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    const { memo: there } = await client.workflow.getHandle(session).describe();
+    if (there?.[IMPORTED_KEY] === memo.head && there?.[STORE_KEY] === opening.store) return false;
     throw new ClientProblem('refused', `session ${session} is here already: \`perdure show ${session}\` shows it`);
   }
 }

@@ -25,8 +25,11 @@ export type ImportSession = {
   readonly taskQueue?: string;
 };
 
-/** Throws ClientProblem for a file that is not whole, and for a session that is here already: then nothing was begun. */
-export async function importSession(importing: ImportSession): Promise<SessionId> {
+/** `again`: it was taken from this file before, and is left as it is now. */
+export type Imported = { readonly session: SessionId; readonly again: boolean };
+
+/** Throws ClientProblem for a file that is not whole, and for another session of its id: then nothing was begun. */
+export async function importSession(importing: ImportSession): Promise<Imported> {
   const { temporal, store, path } = importing;
   // All of it is checked before anything is written.
   await readSessionFile(path, () => Promise.resolve());
@@ -35,7 +38,7 @@ export async function importSession(importing: ImportSession): Promise<SessionId
   const { problems } = await verifyTranscript(store, session, header.head);
   const [problem] = problems;
   if (problem) throw new ClientProblem('refused', `${path} lacks a part of the session: ${problem.problem}`);
-  await startCarried(temporal, {
+  const begun = await startCarried(temporal, {
     session,
     input: inputOf(importing, header),
     workers: { taskQueue: importing.taskQueue ?? TASK_QUEUE, configuration: null },
@@ -43,7 +46,7 @@ export async function importSession(importing: ImportSession): Promise<SessionId
     now: Date.now(),
     memo: { head: header.head, runs: header.runs, last: header.last },
   });
-  return session;
+  return { session, again: !begun };
 }
 
 /** What a handover between two runs carries. Keys of calls and steps begin anew: records do not come along. */

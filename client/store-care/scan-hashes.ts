@@ -60,7 +60,8 @@ async function decoded(payload: Payload, { client, session, contexts }: Sealed):
     else return opened;
   }
   const what = `a payload of session ${session} ${why}`;
-  throw new ClientProblem('refused', `${what}: what it names is not known, and nothing was deleted`);
+  const remedy = `run it where its key or codec is, or, if nobody needs the session, delete it (\`temporal workflow delete -w ${session}\`)`;
+  throw new ClientProblem('refused', `${what}: what it names is not known, and nothing was deleted; ${remedy}`);
 }
 
 /** The bytes, or why they cannot be read. */

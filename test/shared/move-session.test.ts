@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { openStore } from '../../activities/transcript/store/open-store.ts';
 import { exportSession } from '../../client/store-care/export-session.ts';
-import { importSession } from '../../client/store-care/import-session.ts';
+import { importSession, type Imported } from '../../client/store-care/import-session.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { useS3Keys } from '../support/shared-store.ts';
@@ -28,11 +28,11 @@ const LONG = 'a long prompt, '.repeat(200);
 const exported = (town: Town, session: string, path: string) =>
   exportSession({ ...town, temporal: town.temporal.client, session: session as SessionId, path });
 
-function imported(town: Town, path: string): Promise<SessionId> {
-  const { temporal, storeId, cwd, target, taskQueue } = town;
+function imported(town: Town, path: string, temporal = town.temporal.client): Promise<Imported> {
+  const { storeId, cwd, target, taskQueue } = town;
   const { store } = openStore(town.folder.storePlace, town.folder.root);
   const sealed = target.keys !== undefined;
-  const here = { temporal: temporal.client, store, storeId, path, cwd, sealed, taskQueue };
+  const here = { temporal, store, storeId, path, cwd, sealed, taskQueue };
   return importSession({ ...here, profile: 'fleet', visibility: true });
 }
 
@@ -53,7 +53,7 @@ describe.each(WAYS)('from %s to %s', (from, to) => {
     await expect(exported(old, session, path)).rejects.toThrow(`${path} is there already: name another`);
 
     const other = await storeTown(to, [reply('To 40000.')]);
-    expect(await imported(other, path)).toBe(session);
+    expect(await imported(other, path)).toEqual({ session, again: false });
     expect(await other.sessions.describe(session)).toMatchObject({ phase: 'idle', runs: 1, cwd: other.cwd });
     await other.sessions.send(session, 'How far?');
     expect(await endOf(other, session, 2)).toBe('completed');
@@ -61,7 +61,12 @@ describe.each(WAYS)('from %s to %s', (from, to) => {
     for (const part of [LONG.slice(0, 40), 'seq 1 40000', 'Counted.', 'How far?', 'You count.'])
       expect(asked).toContain(part);
     expect(other.model.problems).toEqual([]);
-    await expect(imported(other, path)).rejects.toThrow(/^session \S+ is here already: `perdure show \S+` shows it$/);
+    // The same file again changes nothing, wherever the session has come to; a file of a later state is another.
+    expect(await imported(other, path)).toEqual({ session, again: true });
+    expect(await other.sessions.describe(session)).toMatchObject({ phase: 'idle', runs: 2 });
+    const later = join(other.cwd, 'later.perdure');
+    await exported(other, session, later);
+    await expect(imported(other, later)).rejects.toThrow(/^session \S+ is here already: `perdure show \S+` shows it$/);
     expect((await other.clean({ dryRun: true })).sessions).toBe(1);
   });
 });
@@ -102,7 +107,29 @@ test('a file that is damaged, cut off, foreign or newer is refused in one line, 
   await expect(imported(other, join(town.cwd, 'none'))).rejects.toThrow(/none cannot be read: /);
   expect(await other.list()).toEqual([]);
   copyFileSync(path, bad);
-  expect(await imported(other, bad)).toBe(session);
+  expect(await imported(other, bad)).toEqual({ session, again: false });
+});
+
+test('an import whose start was answered by nobody has begun one session, and says so when it is tried again (W4)', async () => {
+  const town = await storeTown('a folder, with payloads sealed', [reply('Done.')]);
+  const { session } = await town.sessions.start('go', { cwd: town.cwd });
+  await endOf(town, session);
+  const path = join(town.cwd, 'moved.perdure');
+  await exported(town, session, path);
+  const other = await storeTown('a folder, with payloads sealed', null);
+  const { client } = other.temporal;
+  let lost = 0;
+  const start: typeof client.workflow.start = async (...given) => {
+    const handle = await client.workflow.start(...given);
+    if ((lost += 1) > 1) return handle;
+    throw Object.assign(new Error('14 UNAVAILABLE: the answer was lost'), { code: 14, details: 'lost', metadata: {} });
+  };
+  const workflow = Object.assign(Object.create(client.workflow) as typeof client.workflow, { start });
+  const deaf = Object.assign(Object.create(client) as typeof client, { workflow });
+  expect(await imported(other, path, deaf)).toEqual({ session, again: true });
+  expect(lost).toBe(1);
+  expect(await imported(other, path)).toEqual({ session, again: true });
+  expect((await other.sessions.page()).sessions).toMatchObject([{ session, phase: 'idle', runs: 1 }]);
 });
 
 test('a session in the middle of a run is not exported, and says so (W4)', async () => {

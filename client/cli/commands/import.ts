@@ -22,7 +22,7 @@ async function importIt(cli: Cli, path: string, cwd: string): Promise<number> {
   const { attributesUsable } = await import('../../sessions/find/attributes.ts');
   return withServer(cli, async ({ temporal: { client, connection }, folder, target, embedded }) => {
     const { store, id } = openStore(folder.storePlace, folder.root);
-    const session = await importSession({
+    const { session, again } = await importSession({
       temporal: client,
       store,
       storeId: await id(),
@@ -33,7 +33,10 @@ async function importIt(cli: Cli, path: string, cwd: string): Promise<number> {
       visibility: await attributesUsable(connection, client.options.namespace),
     });
     cli.print(`${session}\n`);
-    cli.say(`it waits for a message: ${cli.self} send ${session} "…"`);
+    const rest = again
+      ? `it was taken from this file before, and goes on where it is: \`${cli.self} show ${session}\``
+      : `it waits for a message: ${cli.self} send ${session} "…"`;
+    cli.say(rest);
     return STATUS.ok;
   });
 }
