@@ -124,7 +124,7 @@ export default defineConfig({
           ...shared,
           name: 'measured',
           include: ['test/measured/**/*.test.ts'],
-          globalSetup: ['test/support/temporal-server.ts'],
+          globalSetup: ['test/support/temporal-server.ts', 'test/support/s3-gateway.ts'],
           maxWorkers: 1,
           sequence: { groupOrder: 1 },
           testTimeout: 300_000,

@@ -22,7 +22,10 @@ export type Passing = { readonly method: string; readonly path: string; readonly
 /** `bytes`: of both bodies, once it was answered. */
 type Passed = Passing & { bytes: number };
 
-/** `fault`: what becomes of a request; null: it passes. `delayMs` is waited before each. */
+/**
+ * `fault`: what becomes of a request; null: it passes. `delayMs` is waited before each. `load`: requests that are open, most at once, and
+ * connections so far.
+ */
 export async function faultyProxy(
   target: string,
   {
@@ -31,7 +34,10 @@ export async function faultyProxy(
   }: { readonly fault?: (passing: Passing) => Fault | null; readonly delayMs?: number } = {},
 ) {
   const passed: Passed[] = [];
+  const load = { open: 0, most: 0, connections: 0 };
   const server = createServer((incoming, outgoing) => {
+    load.most = Math.max(load.most, (load.open += 1));
+    outgoing.once('close', () => void (load.open -= 1));
     const bytes = Number(incoming.headers['content-length'] ?? 0);
     const { pathname: path } = new URL(incoming.url ?? '/', target);
     const first = String(incoming.headers['amz-sdk-request']).startsWith('attempt=1');
@@ -40,6 +46,7 @@ export async function faultyProxy(
     const count = (more: number): void => void (passing.bytes += more);
     setTimeout(() => pass({ target, incoming, outgoing, count }, fault(passing)), delayMs);
   });
+  server.on('connection', () => void (load.connections += 1));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {
     server.closeAllConnections();
@@ -47,7 +54,7 @@ export async function faultyProxy(
   });
   const address = server.address();
   const port = typeof address === 'object' && address ? address.port : 0;
-  return { endpoint: `http://127.0.0.1:${port}`, passed };
+  return { endpoint: `http://127.0.0.1:${port}`, passed, load };
 }
 
 const ERRORS: Partial<Record<Fault, readonly [number, string]>> = {

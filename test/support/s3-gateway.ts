@@ -32,7 +32,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   mkdirSync(join(folder, BUCKET));
   const port = await freePort();
   const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY } = S3_KEYS;
-  const child = spawn(program, ['--port', `127.0.0.1:${port}`, '--quiet', 'posix', folder], {
+  // Connections stay open, as those of S3 do.
+  const child = spawn(program, ['--port', `127.0.0.1:${port}`, '--keep-alive', '--quiet', 'posix', folder], {
     env: { ...process.env, ROOT_ACCESS_KEY: AWS_ACCESS_KEY_ID, ROOT_SECRET_KEY: AWS_SECRET_ACCESS_KEY },
     stdio: 'ignore',
   });

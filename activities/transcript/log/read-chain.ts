@@ -1,4 +1,5 @@
-// The segments up to a head, read from the store: parents one by one to the nearest page, then 64 at a time. Every link is checked.
+// The segments up to a head, read from the store: parents one by one to the nearest that lists those before it, then as many at once as it
+// lists, up to 64. Every link is checked.
 import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
 import type { Segment } from './entries.ts';
 import { decodeSegment, placeOf, type Where } from './segments.ts';
@@ -47,10 +48,11 @@ export async function readRange(
   if (at.segment.session !== session) throw wrongLink(at, { session, entry: null });
   const newestFirst: StoredSegment[] = [];
   for (;;) {
-    const { first, page, parent } = at.segment;
+    const { first, page, near, parent } = at.segment;
     if (first < to) newestFirst.push(at);
     if (first <= from || parent === null) return newestFirst.toReversed();
-    at = page && first >= to ? await passOver(store, at, page, to) : await parentOf(store, at, parent);
+    const listed = page ?? near;
+    at = listed && first >= to ? await passOver(store, at, listed, to) : await parentOf(store, at, parent);
   }
 }
 
@@ -83,12 +85,16 @@ async function passOver(store: Store, after: StoredSegment, page: readonly Hash[
 
 const placeBefore = ({ segment: { session, first } }: StoredSegment): Where => ({ session, entry: first - 1 });
 
-/** From `head` back to the nearest segment with a page. */
+/** From `head` back to the nearest segment with a page: one by one to the nearest that lists those between, and they at once. */
 async function readToPage(store: Store, session: SessionId, head: Hash, known: Known): Promise<StoredSegment[]> {
   let last = await readSegment(store, head, { session, entry: null });
   if (last.segment.session !== session) throw wrongLink(last, { session, entry: null });
   const newestFirst = [last];
   while (!last.segment.page && last.segment.parent !== null && !known(last.segment.parent)) {
+    if (last.segment.near) {
+      const unknown = last.segment.near.slice(last.segment.near.findLastIndex(known) + 1);
+      return [...(await readPage(store, unknown, last)), ...newestFirst.toReversed()];
+    }
     const before = await readSegment(store, last.segment.parent, { session, entry: last.segment.first - 1 });
     checkLink(before, last);
     newestFirst.push(before);

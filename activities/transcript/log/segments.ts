@@ -1,7 +1,7 @@
 // Segments as bytes, and the next one of a view. The order of fields is the order they were given in, never sorted: a tool
 // input goes back to the model as it came, or the prompt cache is lost. Equal inputs in equal order give equal hashes.
 import { type Hash, isHash, type SessionId } from '../../../workflows/contract/ids.ts';
-import { type Behind, type Segment, kindOf, unknownKind, PAGE } from './entries.ts';
+import { type Behind, type Segment, kindOf, unknownKind, NEAR, PAGE } from './entries.ts';
 import { StoreError, newerValue, newerVersion, parseStored } from '../store/store.ts';
 
 /** Where a segment was looked for: `entry` is its last entry's position, null for the head, which nothing points to yet. */
@@ -12,8 +12,8 @@ export function placeOf({ session, entry }: Where): string {
 }
 
 export function encodeSegment(segment: Segment): Uint8Array {
-  const { v, session, parent, n, first, page, behind, entries } = segment;
-  const links = { ...(page && { page }), ...(behind && { behind }) };
+  const { v, session, parent, n, first, page, near, behind, entries } = segment;
+  const links = { ...(page && { page }), ...(near && { near }), ...(behind && { behind }) };
   return Buffer.from(JSON.stringify({ v, session, parent, n, first, ...links, entries }));
 }
 
@@ -39,7 +39,9 @@ function newerSign(value: unknown): string | undefined {
 
 function segmentProblem(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return 'it is not a JSON object';
-  const { v, session, parent, n, first, page, behind, entries } = value as Partial<Record<keyof Segment, unknown>>;
+  const { v, session, parent, n, first, page, near, behind, entries } = value as Partial<
+    Record<keyof Segment, unknown>
+  >;
   if (v !== 1) return `its version is ${JSON.stringify(v) ?? 'missing'}, this Perdure reads 1`;
   if (typeof session !== 'string') return 'it names no session';
   if (!isCount(n) || !isCount(first)) return 'its place is not given';
@@ -47,6 +49,8 @@ function segmentProblem(value: unknown): string | undefined {
   if (hasPage(n) ? !Array.isArray(page) || page.length !== PAGE || !page.every(isHash) : page !== undefined) {
     return 'its page of earlier hashes is not whole';
   }
+  if (near !== undefined && !(Array.isArray(near) && near.length === n % PAGE && near.every(isHash)))
+    return 'its list of hashes near it is not whole';
   if (behind !== undefined && !isBehind(behind)) return 'what it keeps of earlier entries is not whole';
   if (!Array.isArray(entries) || entries.length === 0) return 'it has no entries';
   return entries.every((entry) => kindOf(entry) !== undefined) ? undefined : 'it has an entry without a kind';
@@ -66,4 +70,9 @@ function isBehind(value: unknown): value is Behind {
 
 export function hasPage(n: number): boolean {
   return n > 0 && n % PAGE === 0;
+}
+
+/** Earlier releases wrote none: who reads does not count on it. */
+export function hasNear(n: number): boolean {
+  return n % NEAR === 0 && !hasPage(n) && n > 0;
 }

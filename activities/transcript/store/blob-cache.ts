@@ -76,8 +76,9 @@ function write(dir: string, hash: Hash, bytes: Uint8Array): void {
   try {
     writeFileSync(temp, bytes, { mode: 0o600 });
     renameSync(temp, join(dir, hash));
-  } finally {
+  } catch (error) {
     rmSync(temp, { force: true });
+    throw error;
   }
 }
 

@@ -43,6 +43,9 @@ const UNDECIDED_MS = 50;
 /** A request of some MB on a slow line. */
 const REQUEST_MS = 60_000;
 
+/** A page of a transcript is read at once. */
+const SOCKETS = 64;
+
 type Sdk = typeof import('@aws-sdk/client-s3');
 type Opened = { readonly sdk: Sdk; readonly client: S3Client };
 
@@ -170,7 +173,16 @@ async function openClient(endpoint: string | undefined, requestTimeout: number):
     // Gateways of one's own have no name for each bucket.
     forcePathStyle: Boolean(endpoint || forS3 || forAll),
     ...(endpoint !== undefined && { endpoint }),
-    requestHandler: { connectionTimeout: CONNECT_MS, requestTimeout, throwOnRequestTimeout: true },
+    // What is read is checked against its own hash, what is sent is signed with one: a checksum beside them is work for nothing.
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    requestHandler: {
+      connectionTimeout: CONNECT_MS,
+      requestTimeout,
+      throwOnRequestTimeout: true,
+      httpAgent: { keepAlive: true, maxSockets: SOCKETS },
+      httpsAgent: { keepAlive: true, maxSockets: SOCKETS },
+    },
   });
   return { sdk, client };
 }

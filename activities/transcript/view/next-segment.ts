@@ -3,7 +3,7 @@ import type { Hash } from '../../../workflows/contract/ids.ts';
 import type { View } from './shared-view.ts';
 import type { Entry } from '../log/entries.ts';
 import { behindOf } from './behind.ts';
-import { encodeSegment, hasPage } from '../log/segments.ts';
+import { encodeSegment, hasNear, hasPage } from '../log/segments.ts';
 import { hashOf } from '../store/store.ts';
 
 export type NextSegment = {
@@ -25,6 +25,7 @@ export function nextSegment(view: View, entries: readonly Entry[]): NextSegment 
     n: view.segments,
     first: view.length,
     ...(hasPage(view.segments) && { page: view.recent }),
+    ...(hasNear(view.segments) && { near: view.recent }),
     ...(behind && { behind }),
     entries,
   });

@@ -3,12 +3,21 @@ import { known } from '../../support/known.ts';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Entry, PAGE } from '../../../activities/transcript/log/entries.ts';
+import { readChain } from '../../../activities/transcript/log/read-chain.ts';
+import { encodeSegment } from '../../../activities/transcript/log/segments.ts';
 import { type Store } from '../../../activities/transcript/store/store.ts';
+import type { Hash } from '../../../workflows/contract/ids.ts';
 import { inView } from '../../../activities/transcript/view/in-view.ts';
 import { memoryStore } from '../../../activities/transcript/store/memory-store.ts';
 import { nextSegment } from '../../../activities/transcript/view/next-segment.ts';
 import { createTranscripts } from '../../../activities/transcript/transcripts.ts';
-import { createViewCache, emptyView, loadWorkingView, type View } from '../../../activities/transcript/view/view.ts';
+import {
+  createViewCache,
+  emptyView,
+  loadView,
+  loadWorkingView,
+  type View,
+} from '../../../activities/transcript/view/view.ts';
 import { type Step, counted, plainEntries, steps, transcriptOf, withCost } from '../../support/any-transcript.ts';
 import { appendSegment, boundary, reply, session, stored, textBlock, user } from '../../support/transcript.ts';
 
@@ -56,6 +65,74 @@ test('a cold view of a transcript whose boundaries keep nothing reads all of it,
   expect(reads()).toBe(302);
   expect(read.begin).toBe(0);
   expect(read.entries).toEqual(view.entries);
+});
+
+/** How often the store was waited for: reads that run together count once. */
+function inWaves(store: Store): { store: Store; waves(): number; reads(): number } {
+  let [open, waves, reads] = [0, 0, 0];
+  const get: Store['get'] = async (hash) => {
+    if (open === 0) waves += 1;
+    [open, reads] = [open + 1, reads + 1];
+    await new Promise(setImmediate);
+    open -= 1;
+    return store.get(hash);
+  };
+  return { store: { ...store, get }, waves: () => waves, reads: () => reads };
+}
+
+/** Each segment as a release before 0.2 wrote it. */
+async function withoutNear(store: Store, view: View): Promise<Hash> {
+  let parent: Hash | null = null;
+  const written: Hash[] = [];
+  for (const [n, { segment }] of (await readChain(store, session, view.head as Hash)).entries()) {
+    const { near: _, ...old } = segment;
+    const page = segment.page ? { page: written.slice(n - PAGE, n) } : {};
+    written.push(await store.put(encodeSegment({ ...old, parent, ...page })));
+    parent = written.at(-1) ?? null;
+  }
+  return parent as Hash;
+}
+
+test.each([250, 255, 256, 257, 264, 311])(
+  'a cold view of %i segments waits for the store a few times, not once a segment (W2)',
+  async (count) => {
+    const store = memoryStore();
+    const view = await stored(store, ...turns(count));
+    const cold = inWaves(store);
+    expect((await loadView(cold.store, session, view.head)).entries).toEqual(view.entries);
+    expect(cold.reads()).toBe(count);
+    // One by one to the nearest eighth, those since the last page together, a page at a time.
+    expect(cold.waves()).toBeLessThanOrEqual(8 + 1 + Math.ceil(count / PAGE));
+    const old = await withoutNear(store, view);
+    expect((await loadView(store, session, old)).entries).toEqual(view.entries);
+  },
+);
+
+test('of segments that one lists together, those alone are read that come after a view which is known (W2)', async () => {
+  const store = memoryStore();
+  const cache = createViewCache();
+  const [before, after] = [turns(110), turns(11)];
+  const known = await stored(store, ...before);
+  cache.keep(known);
+  let view = known;
+  for (const entries of after) view = await appendSegment(store, view, entries);
+  const { store: seen, reads } = inWaves(store);
+  expect((await loadView(seen, session, view.head, cache)).entries).toEqual(view.entries);
+  expect(reads()).toBe(after.length);
+});
+
+test('a segment that lists others than those before it is refused, and one that lists too few (F7)', async () => {
+  const store = memoryStore();
+  const view = await stored(store, ...turns(9));
+  const chain = await readChain(store, session, view.head as Hash);
+  const [last] = chain.slice(-1);
+  const near = last?.segment.near ?? [];
+  if (!last) throw new Error('there is a last one');
+  expect(near).toEqual(chain.slice(0, 8).map(({ hash }) => hash));
+  const swapped = await store.put(encodeSegment({ ...last.segment, near: near.toReversed() }));
+  await expect(loadView(store, session, swapped)).rejects.toMatchObject({ problem: 'corrupt' });
+  const short = await store.put(encodeSegment({ ...last.segment, near: near.slice(1) }));
+  await expect(loadView(store, session, short)).rejects.toThrow(/its list of hashes near it is not whole/);
 });
 
 test('a whole view of a long session is still to be had from what a worker works with (L56)', async () => {
