@@ -112,9 +112,8 @@ test('of segments that one lists together, those alone are read that come after 
   const store = memoryStore();
   const cache = createViewCache();
   const [before, after] = [turns(110), turns(11)];
-  const known = await stored(store, ...before);
-  cache.keep(known);
-  let view = known;
+  let view = await stored(store, ...before);
+  cache.keep(view);
   for (const entries of after) view = await appendSegment(store, view, entries);
   const { store: seen, reads } = inWaves(store);
   expect((await loadView(seen, session, view.head, cache)).entries).toEqual(view.entries);
