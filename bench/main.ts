@@ -1,19 +1,32 @@
 // The cost of one durable one-tool turn, beside the engine's floor (two no-op activities a turn), on one server in one sitting, interleaved:
 // in a session alone, or with `density` in fifty at once. Names of subjects take those alone, beside the floor; `--rounds` how often
-// (2); `--json` prints one JSON object.
+// (2); `--json` prints one JSON object. `page` measures the ops page, with `--sessions` (10,000) and one of `--iterations` (5,000).
 import { parseArgs } from 'node:util';
 import { benchServer, type BenchServer } from './bench-server.ts';
 import { densityTable, measureDensity, type DensityRow } from './density.ts';
+import { measurePage, renderPage } from './page.ts';
 import type { Subject } from './subjects.ts';
 import { renderTable } from './table.ts';
 import { measureTurns, turnTable, type TurnRow } from './turn.ts';
 
 const { values: flags, positionals } = parseArgs({
   allowPositionals: true,
-  options: { json: { type: 'boolean' }, rounds: { type: 'string', default: '2' } },
+  options: {
+    json: { type: 'boolean' },
+    rounds: { type: 'string', default: '2' },
+    sessions: { type: 'string', default: '10000' },
+    iterations: { type: 'string', default: '5000' },
+  },
 });
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
+
+if (positionals[0] === 'page') {
+  const load = { sessions: Number(flags.sessions), iterations: Number(flags.iterations) };
+  const rows = await measurePage(say, load);
+  print(flags.json ? JSON.stringify({ page: rows }) : renderPage(rows));
+  process.exit(0);
+}
 
 const density = positionals[0] === 'density';
 const named = positionals.slice(density ? 1 : 0);

@@ -24,6 +24,8 @@ export type PagePorts = Pick<
 > & {
   /** How many there are of each phase, a few seconds ago at most. */
   counts(): Promise<SessionCounts>;
+  /** Calls of all sessions that wait for a person, a second or two ago at most. */
+  inbox(): Promise<readonly WaitingApproval[]>;
   /** Throws ClientProblem when there is no such session. */
   describe(session: string): Promise<SessionDescription>;
   head(session: SessionId): Promise<Hash | null>;
@@ -47,6 +49,8 @@ const POLLS_HOLD_MS = 5_000;
 /** For which counts hold; where the server lacks search attributes they read every session. */
 const COUNTS_HOLD_MS = 3_000;
 const SLOW_COUNTS_HOLD_MS = 10_000;
+/** For which the inbox holds: each view of all sessions shows it. */
+const INBOX_HOLD_MS = 1_500;
 /** For which steps hold: all who watch a timeline draw it anew together. */
 const STEPS_HOLD_MS = 1_500;
 /** Answers that are held of one question: it may be asked about many queues. */
@@ -66,6 +70,10 @@ export function pagePorts(opened: Opened, env: Env): PagePorts {
     (which: ListOptions) => sessions.counts(which),
     ({ note }) => (note === undefined ? COUNTS_HOLD_MS : SLOW_COUNTS_HOLD_MS),
   );
+  const inbox = holdAnswers(
+    (_which: 'all') => sessions.approvals(),
+    () => INBOX_HOLD_MS,
+  );
   const read = stepReader(client);
   const steps = holdAnswers(
     (asked: string) => {
@@ -79,6 +87,7 @@ export function pagePorts(opened: Opened, env: Env): PagePorts {
     temporalUi: (session) => ui && `${ui}/${encodeURIComponent(session)}`,
     steps: (...asked) => steps(JSON.stringify(asked)),
     counts: () => counts(ALL),
+    inbox: () => inbox('all'),
     store,
     read: (session) => readSession(opened, session as SessionId),
     live: folderPorts(client, env).live,

@@ -40,7 +40,7 @@ export async function importSession(importing: ImportSession): Promise<Imported>
   if (problem) throw new ClientProblem('refused', `${path} lacks a part of the session: ${problem.problem}`);
   const begun = await startCarried(temporal, {
     session,
-    input: inputOf(importing, header),
+    input: carryInput(importing, header),
     workers: { taskQueue: importing.taskQueue ?? TASK_QUEUE, configuration: null },
     store: importing.storeId,
     now: Date.now(),
@@ -50,9 +50,9 @@ export async function importSession(importing: ImportSession): Promise<Imported>
 }
 
 /** What a handover between two runs carries. Keys of calls and steps begin anew: records do not come along. */
-function inputOf(
-  { cwd, profile, sealed, visibility }: ImportSession,
-  { title, head, runs, last, options }: SessionHeader,
+export function carryInput(
+  { cwd, profile, sealed, visibility }: Pick<ImportSession, 'cwd' | 'profile' | 'sealed' | 'visibility'>,
+  { title, head, runs, last, options }: Pick<SessionHeader, 'title' | 'head' | 'runs' | 'last' | 'options'>,
 ) {
   const carry = {
     chain: randomUUID(),

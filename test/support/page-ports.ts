@@ -51,6 +51,7 @@ export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Stage
     steps: () => Promise.resolve([]),
     nobodyWorks: () => Promise.resolve(null),
     read: () => Promise.reject(new Error('nothing to read here')),
+    inbox: () => Promise.resolve([]),
     approvals: () => Promise.resolve([]),
     send: noted('send'),
     interrupt: noted('interrupt'),

@@ -81,11 +81,13 @@ export async function openSessionFeed(ports: PagePorts, session: SessionId, fram
     view: emptyView(session),
     run: seen.runs,
     heard: Date.now(),
+    opened: false,
   };
   await refresh(state, await ports.head(session).catch(() => seen.head));
   await readApprovals(state);
   await readLately(state);
   for (const { id, html } of frame(standingOf(state))) state.drawn.set(id, html);
+  state.opened = true;
   const stop = new AbortController();
   const waker = wakener();
   void listen(state, stop.signal);

@@ -66,6 +66,8 @@ export type State = {
   view: View;
   run: number;
   heard: number;
+  /** Somebody may watch it. */
+  opened: boolean;
 };
 
 export function standingOf({ seen, items, approvals, trouble, runConfig: config, pending, recent }: State): Standing {
@@ -118,7 +120,8 @@ async function readOn(state: State, head: Hash | null): Promise<void> {
     const started = added.findLast(({ entry }) => entry.kind === 'run_started')?.entry;
     if (started?.kind === 'run_started') state.runConfig = await state.config(started.config);
     for (const { entry } of added) if (entry.kind === 'user') taken(state, entry.id);
-    state.ring.push(...(await drawItems(state, changed)), ...(await drawItems(state, added)));
+    // Who comes later is given the page, which draws its window itself.
+    if (state.opened) state.ring.push(...(await drawItems(state, changed)), ...(await drawItems(state, added)));
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
     trouble.set('store', reasonOf(error));

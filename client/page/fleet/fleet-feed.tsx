@@ -81,11 +81,11 @@ export async function openFleetFeed(ports: PagePorts, view: string): Promise<Fle
 
 /** What waits for a person, the most urgent first. */
 async function inbox(
-  ports: Pick<PagePorts, 'approvals'>,
+  ports: Pick<PagePorts, 'inbox'>,
   trouble: ReturnType<typeof createTroubles>,
 ): Promise<readonly WaitingApproval[]> {
   try {
-    const waiting = await ports.approvals();
+    const waiting = await ports.inbox();
     trouble.set('store', null);
     return waiting.toSorted((one, other) => one.deadline - other.deadline);
   } catch (error) {

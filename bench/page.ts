@@ -1,0 +1,146 @@
+// The ops page as its own process, on a server with many sessions and one that is long: how soon pages come, how soon a word reaches a
+// watcher, and what watchers cost. Asked over HTTP, as a browser does; what a browser takes to draw is not in it (O13).
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { createLimit } from '../activities/async.ts';
+import { fileLive } from '../activities/live/file-live.ts';
+import { openServer, type Opened } from '../client/connect/open-server.ts';
+import { installRuntime } from '../worker/install-runtime.ts';
+import { LONG_SESSION, startLongSession } from './long-session.ts';
+import { enterPage, type Visitor } from './visitor.ts';
+import { median, renderTable } from './table.ts';
+
+export type PageRow = { readonly what: string; readonly aim: string; readonly found: string };
+
+export type PageLoad = { readonly sessions: number; readonly iterations: number };
+
+const VIEWERS = 100;
+const ASKED = 20;
+const WORDS = 100;
+const TOGETHER = 32;
+
+export async function measurePage(say: (line: string) => void, load: PageLoad): Promise<readonly PageRow[]> {
+  installRuntime(() => undefined);
+  const root = await mkdtemp(join(tmpdir(), 'perdure-bench-'));
+  const env = { ...process.env, PERDURE_DATA: join(root, 'data'), NO_COLOR: '1' };
+  const opened = await openServer({ env, role: 'dev', say });
+  try {
+    say(`${load.sessions} sessions, and one of ${load.iterations} iterations`);
+    await startSessions(opened, root, load.sessions);
+    await startLongSession(opened, root, load.iterations);
+    return await measured(opened, env, say);
+  } finally {
+    await opened.close();
+    await rm(root, { recursive: true, force: true });
+  }
+}
+
+/** As in a fleet whose workers are away: they are open, and nothing works on them. */
+async function startSessions({ sessions }: Opened, cwd: string, count: number): Promise<void> {
+  const few = createLimit(TOGETHER);
+  await Promise.all(
+    Array.from({ length: count }, (_, n) =>
+      few(() => sessions.start(`Task number ${n}`, { cwd, permissionMode: 'dontAsk' })),
+    ),
+  );
+}
+
+async function measured(
+  opened: Opened,
+  env: NodeJS.ProcessEnv,
+  say: (line: string) => void,
+): Promise<readonly PageRow[]> {
+  const program = fileURLToPath(new URL('../../bin/perdure.mjs', import.meta.url));
+  const child = spawn(process.execPath, [program, 'page'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  try {
+    const [line = ''] = (await once(createInterface(child.stdout), 'line')) as string[];
+    const visitor = await enterPage(new URL(line.replace(/^page /, '')));
+    const begun = await residentBytes(child);
+    const fleet = await fleetTimes(visitor);
+    const path = `/sessions/${LONG_SESSION}`;
+    const session = await timesOf(visitor, path, 4);
+    const timeline = await timesOf(visitor, `${path}/timeline`, 4);
+    say(`${VIEWERS} watchers`);
+    const watched = await watch(visitor, opened, path);
+    const rss = await residentBytes(child);
+    return [
+      { what: 'all sessions, each with another filter, p95', aim: '500 ms', found: ms(at(fleet, 0.95)) },
+      { what: 'the long session, first', aim: '1 s', found: ms(session[0] ?? NaN) },
+      { what: 'the long session, again', aim: '', found: ms(median(session.slice(1))) },
+      { what: 'its timeline, first', aim: '1 s', found: ms(timeline[0] ?? NaN) },
+      { what: 'its timeline, again', aim: '', found: ms(median(timeline.slice(1))) },
+      { what: `a word to all of ${VIEWERS} watchers, median`, aim: '15 ms', found: ms(median(watched)) },
+      { what: `a word to all of ${VIEWERS} watchers, p95`, aim: '', found: ms(at(watched, 0.95)) },
+      { what: 'memory of the page when it has begun', aim: '', found: megabytes(begun) },
+      { what: `memory of the page with ${VIEWERS} watchers`, aim: '200 MB', found: megabytes(rss) },
+    ];
+  } finally {
+    child.kill('SIGTERM');
+    if (child.exitCode === null) await once(child, 'exit');
+  }
+}
+
+/** Each a view of its own: one that somebody watches is in memory. */
+async function fleetTimes(visitor: Visitor): Promise<readonly number[]> {
+  const times: number[] = [];
+  for (let n = 0; n < ASKED; n += 1)
+    times.push(...(await timesOf(visitor, `/?q=${encodeURIComponent(`phase:running turns<${1_000 + n}`)}`, 1)));
+  return times;
+}
+
+async function timesOf(visitor: Visitor, path: string, times: number): Promise<readonly number[]> {
+  const found: number[] = [];
+  for (let n = 0; n < times; n += 1) {
+    const from = performance.now();
+    await visitor.read(path);
+    found.push(performance.now() - from);
+  }
+  return found;
+}
+
+/** Milliseconds from a word's being written by a worker to the last of the watchers that hears it. */
+async function watch(visitor: Visitor, { folder }: Opened, path: string): Promise<readonly number[]> {
+  const place = /data-from="([^"]*)"/.exec(await visitor.read(path))?.[1] ?? '';
+  const viewers = await Promise.all(
+    Array.from({ length: VIEWERS }, () => visitor.listen(`${path}/live?from=${encodeURIComponent(place)}`)),
+  );
+  const live = fileLive({ dir: folder.liveDir });
+  const writer = live.open({ session: LONG_SESSION, step: 1_000_000, attempt: 1, activity: 'callModel' });
+  const times: number[] = [];
+  for (let n = 0; n < WORDS; n += 1) {
+    const word = `word-${n}.`;
+    const heard = Promise.all(viewers.map((viewer) => viewer.hear(word)));
+    const from = performance.now();
+    writer.write({ type: 'text_delta', iteration: 1, index: 0, text: word });
+    await heard;
+    times.push(performance.now() - from);
+    await sleep(20);
+  }
+  // The first opens the file and the element.
+  return times.slice(1);
+}
+
+async function residentBytes({ pid }: ChildProcess): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) * 1_024;
+}
+
+const at = (values: readonly number[], share: number): number =>
+  values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.ceil(values.length * share) - 1)] ?? NaN;
+
+const ms = (value: number): string => `${value.toFixed(value < 100 ? 1 : 0)} ms`;
+
+export function renderPage(rows: readonly PageRow[]): string {
+  return renderTable(
+    ['page', 'aim', 'found'],
+    rows.map(({ what, aim, found }) => [what, aim, found]),
+  );
+}
+
+const megabytes = (bytes: number): string => `${Math.round(bytes / 1e6)} MB`;
