@@ -23,6 +23,7 @@ const files: Readonly<Record<string, readonly [type: string, path: () => string]
   'times.js': [SCRIPT, () => own('times.js')],
   'fleet.js': [SCRIPT, () => own('fleet.js')],
   'keys.js': [SCRIPT, () => own('keys.js')],
+  'sign-in.js': [SCRIPT, () => own('sign-in.js')],
   'icon.svg': ['image/svg+xml', () => own('icon.svg')],
   'htmx.js': [SCRIPT, () => resolve('htmx.org/dist/htmx.min.js')],
 };

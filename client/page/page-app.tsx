@@ -6,7 +6,8 @@ import { showUnseen, reasonOf } from '../../activities/text.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { ClientProblem, type ProblemKind } from '../problem.ts';
 import { sessionIdProblem } from '../sessions/info.ts';
-import { type Access, guard } from './access.ts';
+import { type Access, guard, personIn } from './hosting/access.ts';
+import { addSignIn } from './hosting/sign-in.tsx';
 import { serveAsset } from './assets.ts';
 import { eventStream } from './feed/event-stream.ts';
 import { type OpenFeeds, openFeeds, withFeed } from './feed/open-feeds.ts';
@@ -34,6 +35,9 @@ export function opsPage(ports: PagePorts, access: Access): OpsPage {
   app.use(guard(access));
   app.use(bodyLimit({ maxSize: LARGEST_BODY, onError: (context) => context.text('at most 2 MB', 413) }));
   app.get('/static/:name', (context) => serveAsset(context, context.req.param('name')) ?? context.notFound());
+  addSignIn(app, access);
+  /** In the name of who asks. */
+  const acting = (context: Context): PagePorts => ({ ...ports, ...ports.as(personIn(context, access)?.name ?? null) });
   app.get('/', (context) => {
     const view = viewOf(context);
     return withFeed(fleets, view, (feed) => context.html(htmlOf(fleetPage(feed, view))));
@@ -43,7 +47,7 @@ export function opsPage(ports: PagePorts, access: Access): OpsPage {
     return streamed(context, eventStream(feed.ring, placeOf(context), leave));
   });
   app.post('/bulk', async (context) => {
-    const { said, ok } = await actOnMany(ports, await jsonBody(context));
+    const { said, ok } = await actOnMany(acting(context), await jsonBody(context));
     return context.text(said, ok ? 200 : 409);
   });
   readingRoutes(app, ports, feeds);
@@ -52,7 +56,7 @@ export function opsPage(ports: PagePorts, access: Access): OpsPage {
     const name = context.req.param('action');
     if (session === null || !isAction(name)) return context.notFound();
     return answer(context, async () => {
-      const { said, message } = await actOnSession(ports, session, name, await jsonBody(context));
+      const { said, message } = await actOnSession(acting(context), session, name, await jsonBody(context));
       await withFeed(feeds, session, async (feed) => feed.wake(message));
       return said;
     });

@@ -4,6 +4,9 @@ import type { Store } from '../../activities/transcript/store/store.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import type { PendingApproval } from '../../workflows/contract/session.ts';
 import type { Env } from '../../worker/embedded/data-folder.ts';
+import { Client } from '@temporalio/client';
+import { clientConverter } from '../../worker/payloads/data-converter.ts';
+import { createClient } from '../client.ts';
 import { SetupProblem } from '../../worker/setup-problem.ts';
 import type { PerdureClient } from '../perdure-client.ts';
 import type { Opened } from '../connect/open-server.ts';
@@ -18,31 +21,37 @@ import { describeNoWorker, workerPolls } from '../sessions/worker-polls.ts';
 import { RecentMap } from '../../activities/recent-map.ts';
 import { loadView } from '../../activities/transcript/view/view.ts';
 
-export type PagePorts = Pick<
+/** A person's words to sessions. */
+export type Acting = Pick<
   PerdureClient,
-  'page' | 'send' | 'interrupt' | 'resume' | 'cancel' | 'approve' | 'deny' | 'approvals' | 'topUp' | 'setOptions'
-> & {
-  /** How many there are of each phase, a few seconds ago at most. */
-  counts(): Promise<SessionCounts>;
-  /** Calls of all sessions that wait for a person, a second or two ago at most. */
-  inbox(): Promise<readonly WaitingApproval[]>;
-  /** Throws ClientProblem when there is no such session. */
-  describe(session: string): Promise<SessionDescription>;
-  head(session: SessionId): Promise<Hash | null>;
-  /** What people asked of it lately. */
-  recent(session: SessionId): Promise<Recent>;
-  live(session: SessionId, signal: AbortSignal): AsyncIterable<Told>;
-  waiting(session: SessionId, pending: PendingApproval): Promise<WaitingApproval>;
-  /** A sentence when no worker polls for the session; null when one does. */
-  nobodyWorks(session: SessionDescription): Promise<string | null>;
-  /** A second or two old at most. */
-  readonly steps: StepReader;
-  /** All of a transcript, checked. */
-  read(session: string): Promise<SessionReading>;
-  readonly store: Store;
-  /** The address of a session in Temporal's own UI; null where nobody has said where that is. */
-  temporalUi(session: string): string | null;
-};
+  'send' | 'interrupt' | 'resume' | 'cancel' | 'approve' | 'deny' | 'approvals' | 'topUp' | 'setOptions'
+>;
+
+export type PagePorts = Acting &
+  Pick<PerdureClient, 'page'> & {
+    /** The same in somebody's name, which stands in Temporal's history beside each; null: as this process is known there. */
+    as(name: string | null): Acting;
+    /** How many there are of each phase, a few seconds ago at most. */
+    counts(): Promise<SessionCounts>;
+    /** Calls of all sessions that wait for a person, a second or two ago at most. */
+    inbox(): Promise<readonly WaitingApproval[]>;
+    /** Throws ClientProblem when there is no such session. */
+    describe(session: string): Promise<SessionDescription>;
+    head(session: SessionId): Promise<Hash | null>;
+    /** What people asked of it lately. */
+    recent(session: SessionId): Promise<Recent>;
+    live(session: SessionId, signal: AbortSignal): AsyncIterable<Told>;
+    waiting(session: SessionId, pending: PendingApproval): Promise<WaitingApproval>;
+    /** A sentence when no worker polls for the session; null when one does. */
+    nobodyWorks(session: SessionDescription): Promise<string | null>;
+    /** A second or two old at most. */
+    readonly steps: StepReader;
+    /** All of a transcript, checked. */
+    read(session: string): Promise<SessionReading>;
+    readonly store: Store;
+    /** The address of a session in Temporal's own UI; null where nobody has said where that is. */
+    temporalUi(session: string): string | null;
+  };
 
 /** Milliseconds for which an answer about workers holds: their polls are a minute long. */
 const POLLS_HOLD_MS = 5_000;
@@ -61,6 +70,7 @@ const ALL: ListOptions = {};
 export function pagePorts(opened: Opened, env: Env): PagePorts {
   const { temporal, target, store, sessions } = opened;
   const { client } = temporal;
+  const people = new RecentMap<string, Acting>(MOST_HELD);
   const ui = uiAddress(env, target.namespace);
   const polls = holdAnswers(
     (taskQueue: string) => workerPolls({ temporal: client, taskQueue }),
@@ -86,6 +96,12 @@ export function pagePorts(opened: Opened, env: Env): PagePorts {
     ...sessions,
     temporalUi: (session) => ui && `${ui}/${encodeURIComponent(session)}`,
     steps: (...asked) => steps(JSON.stringify(asked)),
+    as: (name) => {
+      if (name === null) return sessions;
+      const known = people.get(name) ?? clientOf(opened, env, `${name} on the ops page`);
+      people.set(name, known);
+      return known;
+    },
     counts: () => counts(ALL),
     inbox: () => inbox('all'),
     store,
@@ -128,4 +144,13 @@ function uiAddress(env: Env, namespace: string): string | null {
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:')
     throw new SetupProblem('PERDURE_TEMPORAL_UI is no address of a web page: give one such as http://127.0.0.1:8233');
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}/namespaces/${encodeURIComponent(namespace)}/workflows`;
+}
+
+/** Temporal notes the identity of a client with all that it sends. */
+function clientOf({ temporal, target, embedded }: Opened, env: Env, identity: string): Acting {
+  const { namespace, keys } = target;
+  const { connection } = temporal;
+  const named = new Client({ connection, namespace, identity, dataConverter: clientConverter(keys) });
+  const profile = embedded === null ? 'fleet' : 'machine';
+  return createClient({ temporal: named, env, profile, sealed: keys !== undefined });
 }

@@ -2,7 +2,12 @@
 // port of a host, so that one of 127.0.0.1 would reach whatever else listens there. Browsers take *.localhost for this machine.
 import type { AddressInfo } from 'node:net';
 import { serve } from '@hono/node-server';
-import { opsPage } from './page-app.tsx';
+import { createServer as createHttps } from 'node:https';
+import { codeOf, reasonOf } from '../../activities/text.ts';
+import { SetupProblem } from '../../worker/setup-problem.ts';
+import { ownAccess } from './hosting/access.ts';
+import type { PageHost } from './hosting/page-host.ts';
+import { type OpsPage, opsPage } from './page-app.tsx';
 import { type KeptAddress, newAddress } from './page-address.ts';
 import type { PagePorts } from './ports.ts';
 
@@ -25,33 +30,60 @@ const passing = (): KeptAddress => ({ address: newAddress(), keep: () => undefin
 export async function servePage(ports: PagePorts, kept: KeptAddress = passing()): Promise<ServedPage> {
   const { token, name, port: wanted } = kept.address;
   let port = 0;
-  const page = opsPage(ports, { token, host: () => `${name}:${port}` });
-  const servers = await serveLoopback(
-    wanted,
-    (hostname, at) =>
-      new Promise((resolve, reject) => {
-        const starting = serve({ fetch: page.app.fetch, hostname, port: at }, () => resolve(starting));
-        starting.once('error', reject);
-      }),
+  const page = opsPage(
+    ports,
+    ownAccess(token, () => `${name}:${port}`),
   );
+  const servers = await serveLoopback(wanted, (hostname, at) => start(page, { hostname, port: at }));
   port = portOf(servers[0]);
   kept.keep(port);
-  return {
-    url: `http://${name}:${port}/?token=${token}`,
-    live: () => ({ sessions: page.feeds.size, watchers: page.feeds.watchers }),
-    close: async () => {
-      page.close();
-      await Promise.all(servers.map(closeServer));
-    },
-  };
+  return served(page, servers, `http://${name}:${port}/?token=${token}`);
 }
 
+/** For people on other machines. Throws SetupProblem when nothing can listen there. */
+export async function serveHostedPage(ports: PagePorts, { name, listen, people, by }: PageHost): Promise<ServedPage> {
+  const proxy = by.kind === 'proxy' ? { proxy: by.address } : {};
+  const page = opsPage(ports, { host: () => name, people, hosted: true, ...proxy });
+  const tls = by.kind === 'tls' ? { createServer: createHttps, serverOptions: { cert: by.cert, key: by.key } } : {};
+  try {
+    const server = await start(page, { hostname: listen.host, port: listen.port, ...tls });
+    return served(page, [server], `https://${name}/`);
+  } catch (error) {
+    page.close();
+    const why = codeOf(error) === 'EADDRINUSE' ? 'something else listens there' : reasonOf(error);
+    throw new SetupProblem(
+      `the page cannot listen on ${listen.host}:${listen.port} (${why}): give --page-listen another address`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+type Listening = Pick<Parameters<typeof serve>[0], 'hostname' | 'port' | 'createServer' | 'serverOptions'>;
+
+function start({ app }: OpsPage, options: object & Listening): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    const starting = serve({ ...options, fetch: app.fetch } as Parameters<typeof serve>[0], () => resolve(starting));
+    starting.once('error', reject);
+  });
+}
+
+const served = (page: OpsPage, servers: readonly Server[], url: string): ServedPage => ({
+  url,
+  live: () => ({ sessions: page.feeds.size, watchers: page.feeds.watchers }),
+  close: async () => {
+    page.close();
+    await Promise.all(servers.map(closeServer));
+  },
+});
+
 /** Both loopback addresses: a browser may try ::1 first, and who listened there on our port would be given the token. */
-async function serveLoopback(wanted: number, start: Serve): Promise<readonly [Server, ...Server[]]> {
+async function serveLoopback(wanted: number, serveAt: Serve): Promise<readonly [Server, ...Server[]]> {
   for (let tries = 1; ; tries++) {
-    const server = await startAt(start, tries === 1 ? wanted : 0);
+    const server = await startAt(serveAt, tries === 1 ? wanted : 0);
     try {
-      return [server, await start('::1', portOf(server))];
+      return [server, await serveAt('::1', portOf(server))];
     } catch (error) {
       // Where there is no IPv6 nobody else can listen there either.
       if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') return [server];
@@ -62,12 +94,12 @@ async function serveLoopback(wanted: number, start: Serve): Promise<readonly [Se
 }
 
 /** A port that another has meanwhile is given up for a free one. */
-async function startAt(start: Serve, port: number): Promise<Server> {
+async function startAt(serveAt: Serve, port: number): Promise<Server> {
   try {
-    return await start('127.0.0.1', port);
+    return await serveAt('127.0.0.1', port);
   } catch (error) {
     if (port === 0 || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
-    return start('127.0.0.1', 0);
+    return serveAt('127.0.0.1', 0);
   }
 }
 

@@ -1,6 +1,13 @@
 // All sessions on the page, in a browser.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { readPageHost } from '../../client/page/hosting/page-host.ts';
+import { pagePorts } from '../../client/page/ports.ts';
+import { serveHostedPage } from '../../client/page/serve-page.ts';
+import { freePort } from '../../worker/embedded/server-args.ts';
+import { CERT, KEY } from '../support/tls-pair.ts';
 import { axeFindings, openStage, shoot, type Stage } from '../support/stage.ts';
 import { until } from '../support/until.ts';
 
@@ -98,4 +105,39 @@ test('the keyboard reaches everything, and `?` lists the keys (O11)', async () =
   await tab.keyboard.press('f');
   await tab.getByRole('heading', { name: 'Sessions' }).waitFor();
   await close();
+});
+
+test('people of a hosted page sign in over TLS, and what they do is shown in their name (O12)', async () => {
+  const port = await freePort();
+  const pageHost = `ops.localhost:${port}`;
+  const people = [{ name: 'ana', role: 'steer', token: 'a'.repeat(40) }];
+  const file = (name: string, text: string): string => {
+    const path = join(stage.cwd, '..', name);
+    writeFileSync(path, text, { mode: 0o600 });
+    return path;
+  };
+  const tls = { pageCert: file('cert.pem', CERT), pageKey: file('key.pem', KEY) };
+  const pageTokens = file('people.json', JSON.stringify(people));
+  const host = readPageHost({ pageHost, ...tls, pageTokens, pageListen: `127.0.0.1:${port}` });
+  const page = await serveHostedPage(pagePorts(stage.opened, stage.env), host!);
+  const { hold, release } = gate();
+  const session = await stage.play('For ana.', [reply('Going on', { hold })]);
+  const context = await stage.browser.newContext({ ignoreHTTPSErrors: true, viewport: { width: 1_440, height: 900 } });
+  const tab = await context.newPage();
+  await tab.goto(`https://${pageHost}/sessions/${session}`);
+  await tab.getByRole('heading', { name: 'Sign in' }).waitFor();
+  await shoot(tab, 'sign-in');
+  expect(await axeFindings(tab)).toEqual([]);
+  await tab.getByLabel('Your token').fill('guess');
+  await tab.getByRole('button', { name: 'Sign in' }).click();
+  await tab.getByText('nobody here has that token').waitFor();
+  await tab.getByLabel('Your token').fill('a'.repeat(40));
+  await tab.keyboard.press('Enter');
+  await tab.getByRole('heading', { name: 'Sessions' }).waitFor();
+  await tab.goto(`https://${pageHost}/sessions/${session}`);
+  await tab.getByRole('button', { name: 'Interrupt', exact: true }).click();
+  await tab.locator('#lately', { hasText: 'interrupted by ana on the ops page' }).waitFor();
+  release();
+  await context.close();
+  await page.close();
 });

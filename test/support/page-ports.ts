@@ -2,6 +2,7 @@
 import type { Told } from '../../activities/live/events.ts';
 import type { Entry } from '../../activities/transcript/log/entries.ts';
 import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
+import { ownAccess } from '../../client/page/hosting/access.ts';
 import { opsPage } from '../../client/page/page-app.tsx';
 import type { PagePorts } from '../../client/page/ports.ts';
 import { nothingRecent } from '../../client/sessions/history/recent.ts';
@@ -47,6 +48,7 @@ export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Stage
     head: () => Promise.resolve(view.head),
     live: () => live,
     waiting: (session, pending) => Promise.resolve({ ...pending, session, input: { path: 'a.txt' } }),
+    as: () => all,
     temporalUi: () => null,
     steps: () => Promise.resolve([]),
     nobodyWorks: () => Promise.resolve(null),
@@ -67,9 +69,9 @@ export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Stage
   return { ports: all, live, done };
 }
 
-export async function stagedPage(staged: Staged = {}) {
+export async function stagedPage(staged: Staged = {}, access = ownAccess('secret', () => PAGE_HOST)) {
   const { ports, live, done } = await stagedPorts(staged);
-  const page = opsPage(ports, { token: 'secret', host: () => PAGE_HOST });
+  const page = opsPage(ports, access);
   const ask = (path: string, { method = 'GET', headers = {}, body }: Asked = {}) =>
     page.app.request(path, {
       method,

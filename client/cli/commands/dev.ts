@@ -3,21 +3,21 @@ import type { Command } from 'commander';
 import { isKeyless, SCRIPTED_NOTICE } from '../../../worker/keyless.ts';
 import type { Cli } from '../cli.ts';
 import { watchPage } from '../../connect/monitor.ts';
+import type { HostFlags } from '../../page/hosting/page-host.ts';
+import { addPageOptions, hostOfPage, serveThePage } from '../../page/hosting/page-options.ts';
 import { addStayingOptions, type StayingFlags } from '../worker-config.ts';
 
 export function devCommand(program: Command, cli: Cli): void {
-  addStayingOptions(
+  const command = addStayingOptions(
     program.command('dev').description('start a server, a worker and the ops page; runs until stopped'),
-  ).action(async ({ config, ...flags }: StayingFlags) => {
+  );
+  addPageOptions(command).action(async ({ config, ...flags }: StayingFlags & HostFlags) => {
     const { withStayingWorker } = await import('../with-staying-worker.ts');
-    const [{ servePage }, { pagePorts }, { keptAddress }] = await Promise.all([
-      import('../../page/serve-page.ts'),
-      import('../../page/ports.ts'),
-      import('../../page/page-address.ts'),
-    ]);
+    const { pagePorts } = await import('../../page/ports.ts');
+    const host = await hostOfPage(cli, flags);
     const status = await withStayingWorker(cli, { role: 'dev', config, flags }, async ({ worker, opened, monitor }) => {
       const { target, folder } = opened;
-      const page = await servePage(pagePorts(opened, cli.env), keptAddress(folder.root));
+      const page = await serveThePage(pagePorts(opened, cli.env), opened, host);
       watchPage(monitor, page);
       const rows = [
         ['page', page.url],

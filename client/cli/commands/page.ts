@@ -3,42 +3,35 @@ import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import type { Monitor } from '../../../worker/monitor/serve-monitor.ts';
 import { METRICS_OPTION, type MonitorFlags, openMonitor, watchFleet, watchPage } from '../../connect/monitor.ts';
+import type { HostFlags, PageHost } from '../../page/hosting/page-host.ts';
+import { addPageOptions, hostOfPage, serveThePage } from '../../page/hosting/page-options.ts';
 import { STATUS } from '../errors.ts';
 import { listenForSignals } from '../signals.ts';
 import { waitForAbort, openUnlessTold } from '../with-server.ts';
 
 export function pageCommand(program: Command, cli: Cli): void {
-  program
+  const command = program
     .command('page')
     .description('serve the ops page, without a worker; runs until stopped')
-    .option(...METRICS_OPTION)
-    .action(async (flags: MonitorFlags) => {
-      const monitor = await openMonitor(cli, flags);
-      try {
-        cli.exit(await page(cli, monitor));
-      } finally {
-        await monitor?.close();
-      }
-    });
+    .option(...METRICS_OPTION);
+  addPageOptions(command).action(async (flags: MonitorFlags & HostFlags) => {
+    const host = await hostOfPage(cli, flags);
+    const monitor = await openMonitor(cli, flags);
+    try {
+      cli.exit(await page(cli, monitor, host));
+    } finally {
+      await monitor?.close();
+    }
+  });
 }
 
-async function page(cli: Cli, monitor: Monitor | null): Promise<number> {
+async function page(cli: Cli, monitor: Monitor | null, host: PageHost | null): Promise<number> {
   const signals = listenForSignals(process, (status) => process.exit(status));
-  const [
-    { openServer },
-    { supervision },
-    { superviseServer },
-    { servePage },
-    { pagePorts },
-    { keptAddress },
-    { serverHealth },
-  ] = await Promise.all([
+  const [{ openServer }, { supervision }, { superviseServer }, { pagePorts }, { serverHealth }] = await Promise.all([
     import('../../connect/open-server.ts'),
     import('../../connect/workplace.ts'),
     import('../../../worker/embedded/supervise-server.ts'),
-    import('../../page/serve-page.ts'),
     import('../../page/ports.ts'),
-    import('../../page/page-address.ts'),
     import('../../../worker/monitor/health.ts'),
   ]);
   const opened = await openUnlessTold(signals, openServer({ env: cli.env, role: 'command', say: cli.say }));
@@ -46,7 +39,7 @@ async function page(cli: Cli, monitor: Monitor | null): Promise<number> {
   const endSupervision = opened.embedded && superviseServer(opened.embedded, supervision(cli.say));
   try {
     const ports = pagePorts(opened, cli.env);
-    const served = await servePage(ports, keptAddress(opened.folder.root));
+    const served = await serveThePage(ports, opened, host);
     // Counted once for the page and for /metrics.
     const sessions = { ...opened.sessions, counts: ports.counts };
     watchFleet(monitor, () => serverHealth(opened.temporal.client), { sessions, say: cli.say });

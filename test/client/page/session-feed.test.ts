@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { Told } from '../../../activities/live/events.ts';
 import { eventStream } from '../../../client/page/feed/event-stream.ts';
 import { changeRing } from '../../../client/page/feed/ring.ts';
+import { ownAccess } from '../../../client/page/hosting/access.ts';
 import { opsPage } from '../../../client/page/page-app.tsx';
 import { ClientProblem } from '../../../client/problem.ts';
 import { PAGE_HOST, stagedPage } from '../../support/page-ports.ts';
@@ -83,7 +84,7 @@ test('a session that is deleted while it is watched is said to be gone, and what
       ...ports,
       describe: (id) => (gone ? Promise.reject(new ClientProblem('no_session', `no session ${id}`)) : describe(id)),
     },
-    { token: 'secret', host: () => PAGE_HOST },
+    ownAccess('secret', () => PAGE_HOST),
   );
   const { feed, leave } = await deleted.feeds.enter('s-1' as never);
   gone = true;

@@ -1,0 +1,37 @@
+// Options of the commands that serve the ops page, and the page as they say: on this machine, or under a name for others.
+import type { Command } from 'commander';
+import { resolve } from 'node:path';
+import type { HostFlags, PageHost } from './page-host.ts';
+import type { Opened } from '../../connect/open-server.ts';
+import type { PagePorts } from '../ports.ts';
+import type { ServedPage } from '../serve-page.ts';
+
+export function addPageOptions(command: Command): Command {
+  return command
+    .option('--page-host <name>', 'open the page to other machines, under this name: name or name:port')
+    .option('--page-cert <file>', 'the certificate of that name, in PEM')
+    .option('--page-key <file>', 'its key, in PEM')
+    .option('--page-proxy <ip>', 'instead of both: the address of the one proxy that ends TLS')
+    .option('--page-listen <address>', 'where the page listens then: host:port (default: the port of its name)')
+    .option('--page-tokens <file>', 'JSON: name, role (look, decide, steer) and token of each who may sign in');
+}
+
+/** Before anything is started. Throws SetupProblem. */
+export async function hostOfPage({ cwd }: { readonly cwd: () => string }, flags: HostFlags): Promise<PageHost | null> {
+  const { readPageHost } = await import('./page-host.ts');
+  const file = (path: string | undefined): string | undefined => path && resolve(cwd(), path);
+  const { pageCert, pageKey, pageTokens, pageHost, pageProxy, pageListen } = flags;
+  const files = { pageCert: file(pageCert), pageKey: file(pageKey), pageTokens: file(pageTokens) };
+  const given = Object.entries({ pageHost, pageProxy, pageListen, ...files }).filter(
+    ([, value]) => value !== undefined,
+  );
+  return readPageHost(Object.fromEntries(given));
+}
+
+export async function serveThePage(ports: PagePorts, { folder }: Opened, host: PageHost | null): Promise<ServedPage> {
+  const [{ servePage, serveHostedPage }, { keptAddress }] = await Promise.all([
+    import('../serve-page.ts'),
+    import('../page-address.ts'),
+  ]);
+  return host === null ? servePage(ports, keptAddress(folder.root)) : serveHostedPage(ports, host);
+}
