@@ -41,14 +41,14 @@ export async function measurePage(say: (line: string) => void, load: PageLoad): 
   }
 }
 
-/** As in a fleet whose workers are away: they are open, and nothing works on them. */
-async function startSessions({ sessions }: Opened, cwd: string, count: number): Promise<void> {
+/** One in twenty is open, and nothing works on it; the others have ended. */
+async function startSessions({ sessions, temporal }: Opened, cwd: string, count: number): Promise<void> {
   const few = createLimit(TOGETHER);
-  await Promise.all(
-    Array.from({ length: count }, (_, n) =>
-      few(() => sessions.start(`Task number ${n}`, { cwd, permissionMode: 'dontAsk' })),
-    ),
-  );
+  const start = async (n: number): Promise<void> => {
+    const { session } = await sessions.start(`Task number ${n}`, { cwd, permissionMode: 'dontAsk' });
+    if (n % 20 !== 0) await temporal.client.workflow.getHandle(session).terminate('the bench wants it closed');
+  };
+  await Promise.all(Array.from({ length: count }, (_, n) => few(() => start(n))));
 }
 
 async function measured(

@@ -1,5 +1,9 @@
 // One session on the page, in a browser, as it goes: what is seen, what is done, and what happens when something is down.
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { keptAddress } from '../../client/page/page-address.ts';
+import { pagePorts } from '../../client/page/ports.ts';
+import { servePage } from '../../client/page/serve-page.ts';
 import { fault, gate, reply, text, thinking, toolUse } from '../../worker/scripted-model/index.ts';
 import { axeFindings, openStage, shoot, type Stage } from '../support/stage.ts';
 import { until } from '../support/until.ts';
@@ -165,6 +169,28 @@ test('a viewer whose stream was cut catches up by itself, without a reload and w
   await tab.getByText('Second answer.').waitFor();
   expect([await tab.evaluate('globalThis.mark'), await tab.getByText('First answer.').count()]).toEqual(['kept', 1]);
   await close();
+});
+
+test('a page whose process ends and comes back goes on in the same tab, without a reload and without a gap (O10)', async () => {
+  const session = await stage.play('Say this.', [reply('Before the end.'), reply('While it was away.')]);
+  const address = keptAddress(join(stage.cwd, '..'));
+  const ports = pagePorts(stage.opened, stage.env);
+  const first = await servePage(ports, address);
+  const { tab, close } = await stage.visit(`/sessions/${session}`);
+  await tab.goto(first.url);
+  await tab.goto(new URL(`/sessions/${session}`, first.url).href);
+  await tab.getByText('Before the end.').waitFor();
+  await tab.evaluate('globalThis.mark = "kept"');
+  await first.close();
+  await tab.getByText('The page’s server does not answer').waitFor();
+  await stage.opened.sessions.send(session, 'And this.');
+  await until(async () => (await stage.opened.sessions.result(session))?.run === 2);
+  const second = await servePage(ports, keptAddress(join(stage.cwd, '..')));
+  await tab.getByText('While it was away.').waitFor();
+  expect([await tab.evaluate('globalThis.mark'), await tab.getByText('Before the end.').count()]).toEqual(['kept', 1]);
+  await until(async () => (await tab.locator('#connection').textContent()) === '');
+  await close();
+  await second.close();
 });
 
 test('a timeline tells what each iteration took, who worked on it and what it waited for, and leads to the transcript (O6 O7)', async () => {
