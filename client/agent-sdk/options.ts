@@ -30,6 +30,8 @@ export type Options = {
   readonly outputFormat?: { readonly type: 'json_schema'; readonly schema: Readonly<Record<string, unknown>> };
   /** The session of this id goes on. */
   readonly resume?: string;
+  /** The newest session of `cwd` that the program can work on goes on; where there is none, a new one begins. */
+  readonly continue?: boolean;
   /** The id of the session that this opens; one that is open takes the prompt as its next message. */
   readonly sessionId?: string;
   readonly includePartialMessages?: boolean;
@@ -48,7 +50,6 @@ export type Options = {
 const REFUSED: Readonly<Record<string, string>> = {
   agents: 'there are no subagents yet',
   agent: 'there are no subagents yet',
-  continue: 'give the id of the session as resume, or name the program by PERDURE_SESSION',
   enableFileCheckpointing: 'files are not rewound yet',
   forkSession: 'sessions are not forked yet: leave it out to go on with the same session',
   managedSettings: 'give permission rules as allowedTools and disallowedTools',
@@ -98,6 +99,7 @@ const KNOWN: Readonly<Record<keyof Options, true>> = {
   maxThinkingTokens: true,
   outputFormat: true,
   resume: true,
+  continue: true,
   sessionId: true,
   includePartialMessages: true,
   abortController: true,
@@ -112,6 +114,10 @@ export type Translated = { readonly config: PerdureConfig; readonly run: OptionC
 /** Throws ClientProblem `refused` for what would make another program of it. */
 export function translateOptions(options: Options, say: (line: string) => void): Translated {
   for (const [name, value] of Object.entries(options)) if (isAskedFor(value)) checkOption(name, say);
+  if (options.continue === true && (options.resume ?? options.sessionId) !== undefined) {
+    const other = options.resume === undefined ? 'sessionId' : 'resume';
+    throw new ClientProblem('refused', `the options "continue" and "${other}" each name a session: give one of them`);
+  }
   const { hooks, mcpServers = {} } = options;
   for (const [name, server] of Object.entries(mcpServers)) checkServer(name, server);
   for (const event of hooks ? unknownEvents(hooks) : [])

@@ -15,6 +15,9 @@ export type ProgramQuery = {
   readonly received: number;
   /** An earlier process of the program has begun it. */
   readonly isKnown: boolean;
+  /** The session that it found to continue, or its own where there was none, in this process or the one before it. */
+  readonly continued: string | undefined;
+  continues(session: string): void;
   /** The same for the same message in the same place. */
   messageId(content: string): MessageId;
   note(received: number): void;
@@ -40,7 +43,7 @@ function openProgram(folder: string, named: string | undefined): Program {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const id = named === undefined ? takeUp(folder) : `named-${shortHash(named)}`;
   const log = join(folder, `${id}.log`);
-  const received = readLog(log);
+  const { received, continued } = readLog(log);
   const ends = new Map<string, 'open' | QueryEnd>();
   // A program with a name is the same for as long as it has it.
   if (named === undefined)
@@ -61,6 +64,8 @@ function openProgram(folder: string, named: string | undefined): Program {
         session: named === undefined ? sessionOf(id, query) : `${sessionName(named)}-${shortHash(query)}`,
         received: received.get(query) ?? 0,
         isKnown,
+        continued: continued.get(query),
+        continues: (session) => appendFileSync(log, `${query} =${session}\n`),
         messageId: (content) => `m-${shortHash(id, query, content, String(messages(content)))}` as MessageId,
         note: (position) => appendFileSync(log, `${query} ${position}\n`),
         end: (how) => ends.set(query, how),
@@ -136,10 +141,15 @@ function forget(folder: string, id: string): void {
   for (const file of readdirSync(folder)) if (file.startsWith(`${id}.`)) rmSync(join(folder, file), { force: true });
 }
 
-/** By query, the last position. A line that was cut off by a crash counts for nothing. */
-function readLog(log: string): Map<string, number> {
-  const lines = readIfThere(log).split('\n').slice(0, -1);
-  return new Map(lines.map((line) => line.split(' ')).map(([query = '', position]) => [query, Number(position)]));
+/** By query, the last position, and the session that it continues. A line that was cut off by a crash counts for nothing. */
+function readLog(log: string): { readonly received: Map<string, number>; readonly continued: Map<string, string> } {
+  const [received, continued] = [new Map<string, number>(), new Map<string, string>()];
+  for (const line of readIfThere(log).split('\n').slice(0, -1)) {
+    const [query = '', what = ''] = line.split(' ');
+    if (what.startsWith('=')) continued.set(query, what.slice(1));
+    else received.set(query, Number(what));
+  }
+  return { received, continued };
 }
 
 function readIfThere(file: string): string {

@@ -8,12 +8,13 @@ import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { OptionChanges } from '../../workflows/contract/session.ts';
 import { answerApprovals } from '../answer-approvals.ts';
 import { actOnAbort } from '../async.ts';
-import { openWorkplace } from '../connect/workplace.ts';
+import { type OpenWorkplace, openWorkplace, type Workplace } from '../connect/workplace.ts';
 import { ClientProblem } from '../problem.ts';
 import { checkedId } from '../sessions/info.ts';
 import { headOf, transcriptReader } from '../sessions/read.ts';
 import { runDefaults } from '../../worker/config/defaults.ts';
 import { approvalBy } from './callbacks.ts';
+import { type Continued, findContinued, rememberSession } from './continue.ts';
 import { openTalk } from './conversation.ts';
 import { initMessage } from './messages.ts';
 import { modeOf, type Options, translateOptions } from './options.ts';
@@ -66,17 +67,25 @@ export function query({ prompt, options = {} }: QueryParams): Query {
   });
 }
 
-async function* run(prompt: QueryPrompt, options: Options, steering: Steering): AsyncGenerator<SDKMessage, void> {
-  const { env = process.env, cwd = process.cwd(), stderr } = options;
+async function* run(prompt: QueryPrompt, given: Options, steering: Steering): AsyncGenerator<SDKMessage, void> {
+  const { env = process.env, cwd = process.cwd(), stderr } = given;
   const say = stderr ?? ((line: string) => process.stderr.write(`${line}\n`));
-  const { config: given, run: runOptions } = translateOptions(options, say);
-  const config = checkConfig(given, 'the options of query()');
+  const translated = translateOptions(given, say);
+  const runOptions = translated.run;
+  const config = checkConfig(translated.config, 'the options of query()');
   const chosen = { config, source: { kind: 'given' }, explicit: true } as const;
-  const asked = [typeof prompt === 'string' ? prompt : null, cwd, options.resume, options.sessionId];
-  const program = thisProgram(dataFolder(env).root, env['PERDURE_SESSION']).query(JSON.stringify(asked));
+  const asked = [typeof prompt === 'string' ? prompt : null, cwd, given.resume, given.sessionId];
+  const where = { root: dataFolder(env).root, cwd, config };
+  const goesOn = given.continue === true;
+  const program = thisProgram(where.root, env['PERDURE_SESSION']).query(
+    JSON.stringify(goesOn ? [...asked, 'continue'] : asked),
+  );
+  const found = goesOn ? await findContinued(where, program, { env, say }) : null;
+  const options = found?.session ? { ...given, resume: found.session } : given;
   const session = options.resume ?? options.sessionId ?? program.session;
   const log: Log = (_, message, fields) => say(logText(message, fields));
-  const workplace = await openWorkplace({ env, chosen, session: checkedId(session), anywhere: false, say, log });
+  const workplace = await openFor({ env, chosen, session: checkedId(session), anywhere: false, say, log }, found);
+  rememberSession(where, session);
   let end: QueryEnd = 'left';
   try {
     if (program.isKnown) say(`goes on with session ${session}, which this program began before it ended`);
@@ -89,6 +98,14 @@ async function* run(prompt: QueryPrompt, options: Options, steering: Steering): 
     program.end(end);
     if (end === 'left') say(`session ${session} is left as it is: options.resume goes on with it`);
     await workplace.close();
+  }
+}
+
+async function openFor(open: OpenWorkplace, found: Continued | null): Promise<Workplace> {
+  try {
+    return await openWorkplace(open);
+  } finally {
+    await found?.close();
   }
 }
 

@@ -1,5 +1,6 @@
 // Options of programs for in-process agents, and when such a program is over.
 import { expect, test } from 'vitest';
+import { findContinued } from '../../../client/agent-sdk/continue.ts';
 import { translateOptions } from '../../../client/agent-sdk/options.ts';
 import { isOver } from '../../../client/agent-sdk/program.ts';
 
@@ -7,7 +8,8 @@ test('an option that guards, or is not known, is refused by name, and one that n
   const said: string[] = [];
   const given = (options: object) => translateOptions(options, (line) => said.push(line));
   expect(() => given({ sandbox: {} })).toThrow(/^the option "sandbox" of query\(\) is refused: commands are held/);
-  expect(() => given({ continue: true })).toThrow(/"continue" of query\(\) is refused: give the id of the session/);
+  expect(() => given({ continue: true, resume: 's-1' })).toThrow(/^the options "continue" and "resume" each name a/);
+  expect(() => given({ continue: true, sessionId: 's-1' })).toThrow(/^the options "continue" and "sessionId" each/);
   expect(() => given({ agents: { helper: {} } })).toThrow(/"agents" .* there are no subagents yet$/);
   expect(() => given({ alowedTools: ['Bash'] })).toThrow(/"alowedTools" .* it is none that is known here/);
   expect(() => given({ mcpServers: { git: { command: 'git-server' } } })).toThrow(/^the MCP server "git" is refused/);
@@ -76,4 +78,16 @@ test('additionalDirectories become the folders of the session, relative ones fro
   // None is another thing than not to choose: the worker may have some.
   expect(run({ additionalDirectories: [] })).toMatchObject({ additionalDirectories: [] });
   expect(run({})).not.toHaveProperty('additionalDirectories');
+});
+
+test('a killed program continues what it had found, its own session where it had found none (Q7 Q9)', async () => {
+  const said: string[] = [];
+  const noted: string[] = [];
+  const found = async (continued: string) => {
+    const program = { session: 's-own', continued, continues: (session: string) => void noted.push(session) };
+    const where = { root: '/nowhere', cwd: '/w', config: {} };
+    return (await findContinued(where, program, { env: {}, say: (line) => said.push(line) })).session;
+  };
+  expect([await found('s-found'), await found('s-own')]).toEqual(['s-found', null]);
+  expect([said, noted]).toEqual([[], []]);
 });
