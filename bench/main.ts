@@ -1,7 +1,9 @@
 // The cost of one durable one-tool turn, beside the engine's floor (two no-op activities a turn), on one server in one sitting, interleaved:
 // in a session alone, or with `density` in fifty at once. Names of subjects take those alone, beside the floor; `--rounds` how often
-// (2); `--json` prints one JSON object. `page` measures the ops page, with `--sessions` (10,000) and one of `--iterations` (5,000).
+// (2); `--json` prints one JSON object. `page` measures the ops page, with `--sessions` (10,000) and one of `--iterations` (5,000);
+// `agent-sdk` measures perdure/agent-sdk beside query(), three pairs a round.
 import { parseArgs } from 'node:util';
+import { measureSdk, type SdkRow } from './agent-sdk.ts';
 import { benchServer, type BenchServer } from './bench-server.ts';
 import { densityTable, measureDensity, type DensityRow } from './density.ts';
 import { measurePage, renderPage } from './page.ts';
@@ -25,6 +27,12 @@ if (positionals[0] === 'page') {
   const load = { sessions: Number(flags.sessions), iterations: Number(flags.iterations) };
   const rows = await measurePage(say, load);
   print(flags.json ? JSON.stringify({ page: rows }) : renderPage(rows));
+  process.exit(0);
+}
+
+if (positionals[0] === 'agent-sdk') {
+  const rows = await measureSdk(3 * Number(flags.rounds), say);
+  print(flags.json ? JSON.stringify({ agentSdk: rows }) : renderSdk(rows));
   process.exit(0);
 }
 
@@ -78,6 +86,12 @@ function renderTurns(rows: readonly TurnRow[]): string {
     row.cpuMs.toFixed(1),
     row.cpuRatio.toFixed(2),
   ]);
+  return renderTable(head, lines);
+}
+
+function renderSdk(rows: readonly SdkRow[]): string {
+  const head = ['by', 'ms a turn', 'CPU ms a turn', '× query()'];
+  const lines = rows.map((row) => [row.subject, row.ms.toFixed(1), row.cpuMs.toFixed(1), row.ratio.toFixed(3)]);
   return renderTable(head, lines);
 }
 

@@ -2,7 +2,7 @@
 // known by its folder, its script and its arguments, and each query() by what it asks. Its sessions' ids and its messages' ids follow from that. What
 // it has received is noted in the data folder, so that it gets what it missed, once. One that ends in good order leaves nothing.
 import { createHash, randomUUID } from 'node:crypto';
-import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { codeOf } from '../../activities/text.ts';
 import { formatIdentity, isAlive, parseIdentity, processIdentity } from '../../activities/process/identity.ts';
@@ -137,7 +137,9 @@ function isMine(owner: string): boolean {
   }
 }
 
+/** Nothing is left where the data folder is gone: this runs at exit, where an error would be the program's. */
 function forget(folder: string, id: string): void {
+  if (!existsSync(folder)) return;
   for (const file of readdirSync(folder)) if (file.startsWith(`${id}.`)) rmSync(join(folder, file), { force: true });
 }
 

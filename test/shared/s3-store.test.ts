@@ -1,6 +1,6 @@
 // The store in a bucket: the contract of every backend on a real gateway, and each fault of a network or a service before it.
 import { randomUUID } from 'node:crypto';
-import { beforeAll, describe, expect, inject, test } from 'vitest';
+import { beforeAll, describe, expect, inject, test, vi } from 'vitest';
 import { storePlaceProblem } from '../../activities/transcript/store/open-store.ts';
 import { s3Objects } from '../../activities/transcript/store/s3-objects.ts';
 import { hashOf } from '../../activities/transcript/store/store.ts';
@@ -193,6 +193,20 @@ describe('what cannot work says what to do (W1)', () => {
       expect('message' in thrown ? thrown.message : '').not.toContain('\n');
       refused = false;
       expect(await store.writeStep(step)).toEqual({ kind: 'created' });
+    },
+  );
+
+  test.each([1, -1])(
+    'a clock that is %i hour off is corrected by the answer of the service, and nothing fails (W3)',
+    async (hours) => {
+      vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + hours * 3_600_000 });
+      try {
+        const store = sharedStore();
+        expect(await store.create('claims/s-1/a', bytesOf('mine'))).toEqual({ kind: 'created' });
+        expect(textOf(await store.get(await store.put(bytesOf('value'))))).toBe('value');
+      } finally {
+        vi.useRealTimers();
+      }
     },
   );
 

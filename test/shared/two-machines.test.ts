@@ -1,11 +1,11 @@
 // Machines with disks of their own that share a Temporal server and a bucket: the commands as people run them on each (W1).
 import { randomUUID } from 'node:crypto';
-import { rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, inject, test } from 'vitest';
 import { gate, reply, toolUse, type ScriptedModel } from '../../worker/scripted-model/index.ts';
 import { cliPlace, jsonLines, modelFor, readyWorker } from '../support/cli.ts';
-import { faultyProxy } from '../support/faulty-proxy.ts';
+import { type Fault, faultyProxy, type Passing } from '../support/faulty-proxy.ts';
 import { BUCKET, S3_KEYS } from '../support/s3-gateway.ts';
 import { ownNamespace } from '../support/own-namespace.ts';
 import { until } from '../support/until.ts';
@@ -73,6 +73,35 @@ test('a question of a run is answered from a machine that neither started nor ru
   expect(jsonLines(watched.out).at(-1)).toMatchObject({ type: 'result', text: 'Not then.' });
   running.signal('SIGTERM');
   await running.status;
+});
+
+test('a bucket that turns read-only in the middle of a run holds it up, says so, and nothing is done twice (W1 W3)', async () => {
+  const held = gate();
+  const call = toolUse('bash', { command: 'echo effect >> effects.log' });
+  const first = { ...reply([call], { hold: held.hold, holdAfterEvent: 1 }), times: 'any' as const };
+  const model = await modelFor({
+    replies: [
+      { ...first, when: { hasToolResult: false } },
+      { ...reply('All done.'), when: { hasToolResult: true } },
+    ],
+  });
+  let isReadOnly = false;
+  const fault = ({ method }: Passing): Fault | null => (isReadOnly && method === 'PUT' ? 'denied' : null);
+  const { endpoint, passed } = await faultyProxy(inject('s3Endpoint'), { fault });
+  const place = (await cluster(model, endpoint)).machine();
+  const worker = await readyWorker(place);
+  const id = (await place.run('start', '--permission-mode', 'bypass', 'go')).out.trim();
+  await until(() => model.requests.length === 1);
+  isReadOnly = true;
+  const before = passed.length;
+  held.release();
+  await until(() => passed.slice(before).filter(({ method }) => method === 'PUT').length > 1);
+  const lines = (): string => worker.out() + worker.err();
+  await until(() => /access is denied: allow s3:GetObject and s3:PutObject there/.test(lines()));
+  isReadOnly = false;
+  const watched = await place.run('watch', '--json', id);
+  expect(jsonLines(watched.out).at(-1)).toMatchObject({ type: 'result', reason: 'completed', text: 'All done.' });
+  expect(readFileSync(join(place.cwd, 'effects.log'), 'utf8')).toBe('effect\n');
 });
 
 test('a client with another store is told where the session is, not that its data is damaged (W1)', async () => {
