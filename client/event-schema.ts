@@ -142,7 +142,12 @@ const watched = [
     untimed: z.literal(true).optional(),
   }),
   told('retry', { iteration, failures: count, delayMs: z.number(), error: z.string() }),
-  told('reply', { iteration, stopReason: z.string().nullable(), fate: z.enum(['whole', 'cut', 'interrupted']) }),
+  told('reply', {
+    iteration,
+    stopReason: z.string().nullable(),
+    fate: z.enum(['whole', 'cut', 'interrupted']),
+    spend: z.strictObject({ usage, usd }).optional().describe('of all attempts of its call'),
+  }),
   told('compaction_start', { iteration, trigger: z.enum(['auto', 'reactive']) }),
   told('compaction_end', { iteration, before: count, after: count, kept: count, summary: z.string() }),
   told('collapse_staged', { iteration, savings: z.array(z.number()).readonly() }),

@@ -3,7 +3,7 @@
 // `done`; `supersedes` voids an earlier step; a step without such a fate is void when one begins that waits for it (all but runTool).
 import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import type { Notice, RunEnded } from '../../workflows/contract/activities.ts';
-import type { TransitionReason } from '../../workflows/contract/loop.ts';
+import type { Spend, TransitionReason } from '../../workflows/contract/loop.ts';
 
 export type LiveHeader = {
   readonly type: 'header';
@@ -76,6 +76,8 @@ export type LiveEvent =
       readonly iteration: number;
       readonly stopReason: string | null;
       readonly fate: 'whole' | 'cut' | 'interrupted';
+      /** Of all attempts of its call. Absent where an older worker told it. */
+      readonly spend?: Spend;
     }
   /** L60. Tokens are estimates. */
   | { readonly type: 'compaction_start'; readonly iteration: number; readonly trigger: 'auto' | 'reactive' }

@@ -80,8 +80,13 @@ export function outcomeEvents({ iteration }: ReplyEntry, outcome: Outcome, early
   return [{ type: 'tool_start', iteration, index, name: log.name, early }, toolEnd(iteration, outcome)];
 }
 
-export function replyEvent({ iteration, message, fate }: ReplyEntry): LiveEvent {
-  return { type: 'reply', iteration, stopReason: message.stop_reason, fate };
+export function replyEvent({
+  iteration,
+  message,
+  fate,
+  spend,
+}: Pick<ReplyEntry, 'iteration' | 'message' | 'fate' | 'spend'>): LiveEvent {
+  return { type: 'reply', iteration, stopReason: message.stop_reason, fate, spend };
 }
 
 /** Watchers see this much of an outcome, in characters. */

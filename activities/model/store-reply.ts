@@ -9,6 +9,7 @@ import { describeGivenUp, isGivenUp } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
 import type { CallRunner, EarlyOutcome, CallBlock } from '../tools/call/call-port.ts';
 import type { LiveWriter } from '../live/events.ts';
+import { replyEvent } from '../live/tell.ts';
 import type { RunConfig } from '../configuration.ts';
 import { aboutRun } from '../log.ts';
 import { isForgotten } from '../step-record.ts';
@@ -44,7 +45,7 @@ export class UnwritableReply extends Error {
 /** Throws StoreError and UnwritableReply. */
 export async function storeReply(step: ModelStep, storing: Storing): Promise<StoredReply> {
   const { deps, attempt, input, live, config, record } = step;
-  const { message, fate } = storing;
+  const { message, fate, spend } = storing;
   const written = await write(step, storing).catch((error: unknown) => {
     if (error instanceof StoreError) throw error;
     throw new UnwritableReply('the reply cannot be written', { cause: error });
@@ -55,7 +56,7 @@ export async function storeReply(step: ModelStep, storing: Storing): Promise<Sto
   if (first) {
     deps.transcripts.keep(written.next);
     observe(deps, config, input.iteration, message);
-    live.write({ type: 'reply', iteration: input.iteration, stopReason: message.stop_reason, fate });
+    live.write(replyEvent({ iteration: input.iteration, message, fate, spend }));
     return { result, first };
   }
   // Of a stop that this attempt knows nothing of, and has not looked for: the next attempt looks what became of it.

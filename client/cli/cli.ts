@@ -5,6 +5,7 @@ import { reasonOf, showUnseen } from '../../activities/text.ts';
 import { redactor } from '../../worker/redact.ts';
 import { utf8Text } from '../../worker/config/read-named-file.ts';
 import { type Paint, paint } from '../paint.ts';
+import { type BottomLine, bottomLine } from './bottom-line.ts';
 import { UsageError } from './errors.ts';
 
 export type Cli = {
@@ -23,6 +24,8 @@ export type Cli = {
   readonly err: Paint;
   /** Standard output is a terminal, whether it has colours or not. */
   readonly isTerminal: boolean;
+  /** Below what is written; null unless both outputs are terminals with colours. */
+  readonly bottom: BottomLine | null;
   /** Standard input as text. Throws UsageError when it is none. */
   readonly readInput: () => Promise<string>;
   /** Asks the person at the terminal; null when there is none. */
@@ -42,25 +45,30 @@ export function cliOf(io: Io, verbose: boolean, exit: (status: number) => void):
   // A reader that went away (`| head`) is no failure. Without a listener the error would end the process.
   stdout.on('error', () => unread.abort());
   stderr.on('error', () => undefined);
-  const err = paint(stderr, env);
+  const [out, err] = [paint(stdout, env), paint(stderr, env)];
+  const write = (text: string): unknown => stderr.write(text);
+  const bottom = out.on && err.on ? bottomLine({ write, columns: () => stderr.columns, style: err.dim }) : null;
+  const above = (text: string, to: (text: string) => unknown): void =>
+    void (bottom ? bottom.above(text, to) : to(text));
   const redact = redactor(env);
   return {
     env,
     cwd: () => workingDirectory(io),
     // Called through npm it is not on PATH.
     self: env['npm_command'] ? 'npx perdure' : 'perdure',
-    print: (text) => void (unread.signal.aborted || stdout.write(text)),
-    say: (line) => void stderr.write(`${err.dim(showUnseen(redact(line)))}\n`),
+    print: (text) => void (unread.signal.aborted || above(text, (words) => stdout.write(words))),
+    say: (line) => above(`${err.dim(showUnseen(redact(line)))}\n`, write),
     verbose,
-    out: paint(stdout, env),
+    out,
     isTerminal: stdout.isTTY,
+    bottom,
     err,
     readInput: async () => {
       const chunks: Uint8Array[] = [];
       for await (const chunk of stdin) chunks.push(chunk as Uint8Array);
       return inputText(Buffer.concat(chunks));
     },
-    readLine: terminalLine(io),
+    readLine: withoutBottom(terminalLine(io), bottom),
     unread: unread.signal,
     exit,
   };
@@ -85,6 +93,19 @@ function workingDirectory(io: Io): string {
 // One line from the person at the terminal. The terminal stays as it is, so that Ctrl-C means what it meant.
 
 type ReadLine = (question: string, signal: AbortSignal) => Promise<string | null>;
+
+/** A question has the last line for itself. */
+function withoutBottom(readLine: ReadLine | null, bottom: BottomLine | null): ReadLine | null {
+  if (!readLine || !bottom) return readLine;
+  return async (question, signal) => {
+    const show = bottom.hide();
+    try {
+      return await readLine(question, signal);
+    } finally {
+      show();
+    }
+  };
+}
 
 /** Milliseconds. What was typed before there was a question is at hand at once, and is no answer to it. */
 const EARLY_MS = 150;

@@ -3,6 +3,7 @@ import { reasonOf, jsonLine } from '../../activities/text.ts';
 import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import { SCRIPTED_NOTICE } from '../../worker/keyless.ts';
 import { eventRenderer } from '../render/events.ts';
+import { FRAME_MS, nextStatus, type RunStatus, statusText } from '../render/run-status.ts';
 import type { Workplace } from '../connect/workplace.ts';
 import type { Followed } from '../follow/cursor.ts';
 import type { FollowOptions } from '../follow/follow.ts';
@@ -37,14 +38,17 @@ export async function followRun(cli: Cli, follow: FollowRun): Promise<number> {
   // Programs read the event and decide by themselves.
   const approvals = json ? null : askApprovals(cli, workplace.sessions);
   const show = shower(cli, follow);
+  const status = json ? null : showStatus(cli);
   const shown = (event: Followed): void => {
     show(event);
+    status?.hear(event);
     if (event.type === 'approval' || event.type === 'approval_settled') approvals?.hear(event);
   };
   try {
     const last = await followRuns(cli, follow, stop, shown);
     if (last) return finished(cli, follow, last);
   } finally {
+    status?.end();
     const sent = Promise.all([approvals?.stop(), interrupted?.()]).then(() => true);
     const arrived = await awaitInTime(sent, false, LEAVING_MS, AbortSignal.any([terminate, abandon]));
     if (!arrived) cli.say(`the last message may not have arrived: check with \`${cli.self} show ${session}\``);
@@ -106,6 +110,27 @@ function shower(cli: Cli, { json, messageId, session }: FollowRun): (event: Foll
     }
     if (json) cli.print(`${jsonLine(event)}\n`);
     else render(event);
+  };
+}
+
+/** The line below what is written, while a run is under way. */
+function showStatus({ bottom }: Cli): { hear(event: Followed): void; end(): void } | null {
+  if (!bottom) return null;
+  let status: RunStatus | null = null;
+  const draw = (): void => bottom.show(status && statusText(status, Date.now()));
+  const timer = setInterval(draw, FRAME_MS).unref();
+  const end = (): void => {
+    clearInterval(timer);
+    process.off('exit', end);
+    bottom.show(null);
+  };
+  process.on('exit', end);
+  return {
+    hear: (event) => {
+      status = nextStatus(status, event, Date.now());
+      draw();
+    },
+    end,
   };
 }
 
