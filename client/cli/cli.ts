@@ -24,6 +24,8 @@ export type Cli = {
   readonly err: Paint;
   /** Standard output is a terminal, whether it has colours or not. */
   readonly isTerminal: boolean;
+  /** Of the terminal that standard output is. */
+  readonly size: () => { readonly rows: number; readonly columns: number };
   /** Below what is written; null unless both outputs are terminals with colours. */
   readonly bottom: BottomLine | null;
   /** Standard input as text. Throws UsageError when it is none. */
@@ -61,6 +63,7 @@ export function cliOf(io: Io, verbose: boolean, exit: (status: number) => void):
     verbose,
     out,
     isTerminal: stdout.isTTY,
+    size: () => ({ rows: stdout.rows, columns: stdout.columns }),
     bottom,
     err,
     readInput: async () => {

@@ -26,6 +26,7 @@ import { setupCommand } from './commands/setup.ts';
 import { showCommand } from './commands/show.ts';
 import { startCommand } from './commands/start.ts';
 import { startHereCommand } from './commands/start-here.ts';
+import { topCommand } from './commands/top.ts';
 import { watchCommand } from './commands/watch.ts';
 import { workerCommand } from './commands/worker.ts';
 
@@ -46,6 +47,7 @@ const commands = [
   snipCommand,
   topUpCommand,
   listCommand,
+  topCommand,
   showCommand,
   repairCommand,
   exportCommand,

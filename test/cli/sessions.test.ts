@@ -49,6 +49,7 @@ describe('a session in the background', () => {
     const first = await place.run('run', '--json', 'hi');
     const id = String(jsonLines(first.out).at(-1)?.sessionId);
     expect((await place.run('list')).out).toContain(id);
+    expect((await place.run('top')).out).toMatch(new RegExp(`^\\d running .*\\n\\nSESSION .*\\n${id} `));
     expect((await place.run('send', id, 'think')).status).toBe(0);
     await until(() => model.requests.length === 2);
     expect((await place.run('send', id, 'no, this', '--now')).status).toBe(0);

@@ -11,7 +11,7 @@ import { withServer } from '../with-server.ts';
 
 type Flags = { readonly json?: boolean; readonly limit: number };
 
-const HELP = `
+export const FILTER_HELP = `
 A filter is one or more of: phase:waiting  status:open  reason:max_turns  model:sonnet  tag:team=web  error:overloaded  folder:checkout
 id:s-4k  title:report  cost>1  tokens>100k  turns>=20  runs>1  waiting>10m  age<2h  "a text". A minus before one turns it around. A comma
 gives a choice: phase:waiting,parked. sort:cost sorts, sort:-cost with the largest first.`;
@@ -23,14 +23,14 @@ export function listCommand(program: Command, cli: Cli): void {
     .argument('[filter...]', 'only those that it means')
     .option('--limit <n>', 'how many to list at most', wholeNumber, 50)
     .option('--json', 'print one JSON object per session')
-    .addHelpText('after', HELP)
+    .addHelpText('after', FILTER_HELP)
     .action(async (filter: readonly string[], flags: Flags) => {
       cli.exit(await list(cli, asTyped(filter), flags));
     });
 }
 
 /** The shell has taken the quotes away from a text with blanks. */
-function asTyped(words: readonly string[]): string {
+export function asTyped(words: readonly string[]): string {
   const quoted = (word: string): string => (/\s/.test(word) && !word.includes('"') ? `"${word}"` : word);
   return words.length === 1 ? (words[0] ?? '') : words.map(quoted).join(' ');
 }
