@@ -5,7 +5,7 @@ import { reasonOf, showUnseen } from '../../activities/text.ts';
 import { redactor } from '../../worker/redact.ts';
 import { utf8Text } from '../../worker/config/read-named-file.ts';
 import { type Paint, paint } from '../paint.ts';
-import { type BottomLine, bottomLine } from './bottom-line.ts';
+import { type BottomLine, bottomLine } from '../render/bottom-line.ts';
 import { UsageError } from './errors.ts';
 
 export type Cli = {

@@ -1,12 +1,12 @@
 // The line at the bottom of a terminal, as a terminal shows it.
 import { expect, test } from 'vitest';
-import { bottomLine } from '../../../client/cli/bottom-line.ts';
+import { bottomLine } from '../../../client/render/bottom-line.ts';
 
 /** A terminal of one column of lines: the text of each, after what was written. */
 function terminal(columns = 40) {
   let screen = '';
   const write = (text: string): void => {
-    for (const part of text.split(/(\r\u001b\[2K)/)) {
+    for (const part of text.split(/(?=\r)|(?<=\u{1b}\[2K)/u)) {
       screen = part.startsWith('\r') ? screen.slice(0, screen.lastIndexOf('\n') + 1) : screen + part;
     }
   };
