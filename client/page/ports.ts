@@ -143,7 +143,7 @@ function uiAddress(env: Env, namespace: string): string | null {
   const url = URL.canParse(set) ? new URL(set) : null;
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:')
     throw new SetupProblem('PERDURE_TEMPORAL_UI is no address of a web page: give one such as http://127.0.0.1:8233');
-  return `${url.origin}${url.pathname.replace(/\/+$/, '')}/namespaces/${encodeURIComponent(namespace)}/workflows`;
+  return `${url.origin}${basePath(url)}/namespaces/${encodeURIComponent(namespace)}/workflows`;
 }
 
 /** Temporal notes the identity of a client with all that it sends. */
@@ -154,3 +154,11 @@ function clientOf({ temporal, target, embedded }: Opened, env: Env, identity: st
   const profile = embedded === null ? 'fleet' : 'machine';
   return createClient({ temporal: named, env, profile, sealed: keys !== undefined });
 }
+
+/** Of an address, without a slash at its end. */
+const basePath = ({ pathname }: URL): string =>
+  pathname
+    .split('/')
+    .filter((part) => part !== '')
+    .map((part) => `/${part}`)
+    .join('');

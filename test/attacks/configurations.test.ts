@@ -57,7 +57,7 @@ test.each(['--config', 'PERDURE_CONFIG'])(
       how === '--config'
         ? start(['run', '--config', config, 'Go.'])
         : start(['run', 'Go.'], { env: { PERDURE_CONFIG: config } });
-    expect(await run.status).toBe(0);
+    expect({ status: await run.status, said: run.err() }).toMatchObject({ status: 0 });
     expect(denied(1)).toBe(true);
     expect(made()).toBe(false);
   },

@@ -9,6 +9,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
+import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { hookRunner } from '../../activities/hooks/hook-runner.ts';
@@ -108,8 +109,8 @@ test('a command of a hook finds no program in the workspace', async () => {
 });
 
 test('nor does it find one in another folder of the run', async () => {
-  // No command of a hook finds programs in the temporary folder, whatever its session is.
-  const lib = realpathSync(mkdtempSync(join(import.meta.dirname, '../../node_modules/.perdure-test-')));
+  // Not in the temporary folder, where a checkout may lie too: there no hook finds programs, whatever its session is.
+  const lib = realpathSync(mkdtempSync(join(homedir(), '.perdure-test-')));
   onTestFinished(() => rmSync(lib, { recursive: true, force: true }));
   writeFileSync(join(lib, 'npm'), `#!/bin/sh\necho ran >> ${lib}/ran\n`, { mode: 0o755 });
   const env = { PATH: [lib, process.env['PATH']].join(delimiter) };

@@ -43,22 +43,29 @@ async function decideAll(client: Client, sessions: readonly OpenSession[], saw: 
   await Promise.all(sessions.map((session) => until(() => isOver(session))));
 }
 
-test('shows all 120 calls of ten sessions, late at worst, when the worker dies amid decisions (L3 L40 L55)', async () => {
-  const h = await crashHarness({ script });
-  const first = await h.worker();
-  const open = (session: number) =>
-    h.open(`This is session ${session}.`, { permissionMode: 'default', permissions: { ask: ['bash'] } });
-  const sessions = await Promise.all(Array.from({ length: SESSIONS }, (_, session) => open(session)));
-  const seen = new Set<string>();
-  const deciding = decideAll(h.client, sessions, ({ session, index }) => seen.add(`${session}-${index}`));
-  await until(() => seen.size >= everyCall.length / 3);
-  await first.kill();
-  const second = await h.worker();
-  await deciding;
-  const ends = await Promise.all(sessions.map((session) => session.ended(1)));
-  await second.kill();
-  expect(ends.map(({ terminal }) => terminal.reason)).toEqual(sessions.map(() => 'completed'));
-  expect([...seen].toSorted()).toEqual(everyCall.toSorted());
-  const ran = h.effects();
-  expect(new Set(ran).size).toBe(ran.length);
-});
+/** Each decision that the dead worker had taken waits for time-outs of the server, and a busy machine makes 120 of them slow. */
+const LONG = { timeout: 1_200_000 };
+
+test(
+  'shows all 120 calls of ten sessions, late at worst, when the worker dies amid decisions (L3 L40 L55)',
+  LONG,
+  async () => {
+    const h = await crashHarness({ script });
+    const first = await h.worker();
+    const open = (session: number) =>
+      h.open(`This is session ${session}.`, { permissionMode: 'default', permissions: { ask: ['bash'] } });
+    const sessions = await Promise.all(Array.from({ length: SESSIONS }, (_, session) => open(session)));
+    const seen = new Set<string>();
+    const deciding = decideAll(h.client, sessions, ({ session, index }) => seen.add(`${session}-${index}`));
+    await until(() => seen.size >= everyCall.length / 3);
+    await first.kill();
+    const second = await h.worker();
+    await deciding;
+    const ends = await Promise.all(sessions.map((session) => session.ended(1)));
+    await second.kill();
+    expect(ends.map(({ terminal }) => terminal.reason)).toEqual(sessions.map(() => 'completed'));
+    expect([...seen].toSorted()).toEqual(everyCall.toSorted());
+    const ran = h.effects();
+    expect(new Set(ran).size).toBe(ran.length);
+  },
+);

@@ -42,7 +42,7 @@ function losingFirstAnswer(client: Client, pause: Promise<unknown>): Client {
     },
   });
   const withDeadline = <T>(_at: unknown, call: () => Promise<T>): Promise<T> => call();
-  return { workflow: { getHandle }, withDeadline } as unknown as Client;
+  return { options: client.options, workflow: { getHandle }, withDeadline } as unknown as Client;
 }
 
 function clientOf(temporal: Client) {

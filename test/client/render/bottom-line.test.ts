@@ -6,9 +6,8 @@ import { bottomLine } from '../../../client/render/bottom-line.ts';
 function terminal(columns = 40) {
   let screen = '';
   const write = (text: string): void => {
-    for (const part of text.split(/(?=\r)|(?<=\u{1b}\[2K)/u)) {
-      screen = part.startsWith('\r') ? screen.slice(0, screen.lastIndexOf('\n') + 1) : screen + part;
-    }
+    for (const [n, part] of text.split('\r\u001b[2K').entries())
+      screen = (n === 0 ? screen : screen.slice(0, screen.lastIndexOf('\n') + 1)) + part;
   };
   const line = bottomLine({ write, columns: () => columns, style: (text) => text });
   return { line, print: (text: string) => line.above(text, write), screen: () => screen };
