@@ -4,7 +4,7 @@ import type { Client } from '@temporalio/client';
 import type { Payload, SerializationContext } from '@temporalio/common';
 import { type Hash, isHash, type SessionId } from '../../workflows/contract/ids.ts';
 import { findUndecodable } from '../../workflows/contract/failures.ts';
-import { encodingOf } from '../../worker/payloads/data-converter.ts';
+import { dataOf, encodingOf } from '../../worker/payloads/data-converter.ts';
 import { parseStored } from '../../activities/transcript/store/store.ts';
 import { ClientProblem } from '../problem.ts';
 
@@ -52,7 +52,7 @@ function isPayload(message: object): message is Payload {
 }
 
 async function decoded(payload: Payload, { client, session, contexts }: Sealed): Promise<Uint8Array> {
-  if (PLAIN.has(encodingOf(payload))) return payload.data ?? new Uint8Array();
+  if (PLAIN.has(encodingOf(payload))) return dataOf(payload);
   let why = 'cannot be decoded';
   for (const context of contexts) {
     const opened = await decode(client, payload, context);
@@ -73,7 +73,7 @@ async function decode(client: Client, payload: Payload, context: SerializationCo
   } catch (error) {
     return `cannot be decoded (${error instanceof Error ? error.message : String(error)})`;
   }
-  const [{ data } = payload] = payloads;
-  const unread = findUndecodable(parseStored(data ?? new Uint8Array()));
-  return unread === null ? (data ?? new Uint8Array()) : unread.why;
+  const data = dataOf(payloads[0] ?? payload);
+  const unread = findUndecodable(parseStored(data));
+  return unread === null ? data : unread.why;
 }

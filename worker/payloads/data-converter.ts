@@ -100,12 +100,17 @@ export function encodingOf({ metadata }: Payload): string {
   return encoding ? decoder.decode(encoding) : '';
 }
 
+/** A payload that came without data has an empty list there, as protobufjs makes it. */
+export function dataOf({ data }: Payload): Uint8Array {
+  return data && ArrayBuffer.isView(data) ? data : new Uint8Array();
+}
+
 function problemOf(payload: Payload): string | undefined {
   const encoding = encodingOf(payload);
   if (BINARY.includes(encoding)) return undefined;
   if (encoding !== JSON_PLAIN)
     return `has the encoding ${JSON.stringify(encoding.slice(0, 80))}, which this version cannot read`;
-  const data = payload.data ?? new Uint8Array();
+  const data = dataOf(payload);
   if (isTooDeep(data)) return `is JSON of more than ${DEEPEST} levels`;
   try {
     JSON.parse(decoder.decode(data));
