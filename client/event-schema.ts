@@ -121,6 +121,7 @@ const watched = [
     depth: count,
     cwd: z.string(),
     model: z.string(),
+    window: count.optional().describe('the model’s context window, in tokens'),
     scripted: z.boolean().describe('no real model is behind it'),
   }),
   told('user', { id: z.string(), text: z.string() }),

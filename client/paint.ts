@@ -34,14 +34,22 @@ export function createPaint(on: boolean): Paint {
   };
 }
 
-/** On one line, at most `most` characters. */
+/** On one line, at most `most` characters; cut between two words where one ends near. */
 export function oneLine(text: string, most: number): string {
   const { shown, left } = cutLine(text, most);
-  return left === 0
-    ? shown
-    : `${Array.from(shown)
-        .slice(0, most - 1)
-        .join('')}…`;
+  return left === 0 ? shown : `${beforeWord(Array.from(shown), most - 1)}…`;
+}
+
+/** Characters that are given up for a whole word. */
+const WORD = 24;
+
+/** The first `most` of them, without the beginning of a word that does not fit. */
+function beforeWord(characters: readonly string[], most: number): string {
+  const kept = characters.slice(0, most);
+  const blank = kept.lastIndexOf(' ');
+  const inWord = characters[most] !== undefined && characters[most] !== ' ';
+  const whole = inWord && blank > most / 2 && most - blank <= WORD ? kept.slice(0, blank) : kept;
+  return whole.join('').trimEnd();
 }
 
 /** On one line; what goes beyond `most` characters is cut, and it is said how much. */

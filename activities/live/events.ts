@@ -26,6 +26,8 @@ export type LiveEvent =
       readonly depth: number;
       readonly cwd: string;
       readonly model: string;
+      /** The model's context window, in tokens. Absent where an older worker told it. */
+      readonly window?: number;
       readonly scripted: boolean;
     }
   | { readonly type: 'user'; readonly id: MessageId; readonly text: string }

@@ -89,14 +89,15 @@ export function replyEvent({
   return { type: 'reply', iteration, stopReason: message.stop_reason, fate, spend };
 }
 
-/** Watchers see this much of an outcome, in characters. */
+/** Watchers see this much of an outcome, in characters: of a failure its end. */
 export const SHOWN_OF_OUTCOME = 8_192;
 
 export function toolEnd(
   iteration: number,
   { index, isError, content, log }: Pick<Outcome, 'index' | 'isError' | 'content' | 'log'>,
 ): Extract<LiveEvent, { type: 'tool_end' }> {
-  const shown = { index, name: log.name, isError, content: content.slice(0, SHOWN_OF_OUTCOME) };
+  const part = isError ? content.slice(-SHOWN_OF_OUTCOME) : content.slice(0, SHOWN_OF_OUTCOME);
+  const shown = { index, name: log.name, isError, content: part };
   const untimed = isUntimed(log) ? { untimed: true as const } : {};
   return { type: 'tool_end', iteration, ...shown, durationMs: log.duration, ...untimed };
 }

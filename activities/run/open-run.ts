@@ -128,7 +128,8 @@ async function announceRun(
 ): Promise<void> {
   const { run, queryId: query, depth, cwd, models, scripted } = config;
   const live = channel.open({ session, step, attempt: number, activity: 'openRun' });
-  live.write({ type: 'run_start', run, queryId: query, depth, cwd, model: models[0].name, scripted });
+  const [{ name: model, window }] = models;
+  live.write({ type: 'run_start', run, queryId: query, depth, cwd, model, window, scripted });
   announce(live, failed.map(hookFailed));
   const about = { ...aboutRun(config), attempt: number };
   for (const { hook, detail } of failed) log('warn', `hook ${hook} at the start of the session: ${detail}`, about);

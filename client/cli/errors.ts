@@ -6,7 +6,7 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-export const STATUS = { ok: 0, failed: 1, usage: 2, unread: 141, interrupted: 130 } as const;
+export const STATUS = { ok: 0, failed: 1, usage: 2, waits: 3, unread: 141, interrupted: 130 } as const;
 
 export type Failure = { readonly status: number; readonly message: string };
 

@@ -12,7 +12,8 @@ import { ClientProblem } from '../problem.ts';
 import { type RunOutcome, wasInterrupted } from '../sessions/outcome.ts';
 import { actOnAbort, LEAVING_MS } from '../async.ts';
 import { awaitInTime } from '../../activities/async.ts';
-import { askApprovals } from './ask-approvals.ts';
+import { createAlways } from './approving/always-allow.ts';
+import { askApprovals } from './approving/ask-approvals.ts';
 import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';
 import type { Signals } from './signals.ts';
@@ -26,6 +27,8 @@ export type FollowRun = {
   readonly signals: Signals;
   /** The effect of the first Ctrl-C: on the run, or only on the following of it. */
   readonly onInterrupt: 'interrupt' | 'detach';
+  /** A call waits for a decision and nobody can be asked here: leave, or wait until someone decides elsewhere. Absent: wait. */
+  readonly unattended?: 'leave' | 'wait';
 };
 
 /** The exit status. Throws what `follow` throws, and the reason why nobody does the work. */
@@ -33,16 +36,21 @@ export async function followRun(cli: Cli, follow: FollowRun): Promise<number> {
   const { workplace, session, json, signals, onInterrupt } = follow;
   const { interrupt, terminate, abandon } = signals;
   const leave = onInterrupt === 'detach' ? [interrupt, terminate, abandon] : [terminate, abandon];
-  const stop = AbortSignal.any([...leave, workplace.failed, cli.unread]);
+  const nobody = new AbortController();
+  const stop = AbortSignal.any([...leave, workplace.failed, cli.unread, nobody.signal]);
   const interrupted = onInterrupt === 'interrupt' ? actOnAbort(interrupt, () => interruptRun(cli, follow)) : undefined;
   // Programs read the event and decide by themselves.
-  const approvals = json ? null : askApprovals(cli, workplace.sessions);
+  const always = createAlways();
+  const approvals = json ? null : askApprovals(cli, workplace.sessions, always);
+  const leaves = follow.unattended === 'leave' && !json && cli.readLine === null;
   const show = shower(cli, follow);
   const status = json ? null : showStatus(cli);
   const shown = (event: Followed): void => {
     show(event);
     status?.hear(event);
+    if (event.type === 'run_start') always.in(event.cwd);
     if (event.type === 'approval' || event.type === 'approval_settled') approvals?.hear(event);
+    if (event.type === 'approval' && leaves) nobody.abort();
   };
   try {
     const last = await followRuns(cli, follow, stop, shown);
@@ -55,12 +63,16 @@ export async function followRun(cli: Cli, follow: FollowRun): Promise<number> {
   }
   if (workplace.failed.aborted) throw workplace.failed.reason;
   if (cli.unread.aborted) return STATUS.unread;
+  if (nobody.signal.aborted) return (cli.say(waitsThere(cli, session)), STATUS.waits);
   cli.say(goesOnWith(cli, session));
   return signals.status();
 }
 
 const goesOnWith = (cli: Cli, session: SessionId): string =>
   `the session continues when a worker runs: \`${cli.self} watch ${session}\` comes back to it`;
+
+const waitsThere = ({ self }: Cli, session: SessionId): string =>
+  `nobody can be asked here, so the session waits: decide, then \`${self} watch ${session}\` goes on with it (--wait would wait here)`;
 
 /** The outcome of the last run that was followed; null when it was told to stop before that. */
 async function followRuns(

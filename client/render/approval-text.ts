@@ -2,7 +2,8 @@
 import type { WaitingApproval } from '../sessions/decide.ts';
 import { type Paint, cutMeasured, oneLine } from '../paint.ts';
 import { showUnseen } from '../../activities/text.ts';
-import { compactInput, inputFields } from './tool-lines.ts';
+import { changeOf } from './diff-rows.ts';
+import { changeLines, compactInput, inputFields } from './tool-lines.ts';
 import { count, formatMoment } from '../units.ts';
 
 const LINES = 30;
@@ -12,11 +13,23 @@ const LINE = 300;
 export function approvalText(paint: Paint, { call, tool, reason, input, problem, deadline }: WaitingApproval): string {
   return [
     `${paint.yellow('?')} ${paint.bold(oneLine(tool, 60))} waits for a decision`,
-    ...inputLines(input).map((line) => `  ${line}`),
+    ...shownInput(paint, tool, input).map((line) => `  ${line}`),
     `  because: ${cutMeasured(reason, 300)}`,
     ...(problem === undefined ? [] : [`  ${paint.red(oneLine(problem, 300))}`]),
     paint.dim(`  call ${oneLine(call, 100)}, denied without a decision by ${formatMoment(deadline)}`),
   ].join('\n');
+}
+
+/** A change of a file is decided about by what it takes out and puts in. */
+function shownInput(paint: Paint, tool: string, input: unknown): readonly string[] {
+  const change = changeOf(tool, input);
+  if (!change) return inputLines(input);
+  const { replace_all: all } = input as { readonly replace_all?: unknown };
+  const everywhere = all === true ? ' (wherever it stands)' : '';
+  return [
+    `│ ${cutMeasured(change.path, 300)}${everywhere}`,
+    ...changeLines(paint, change, { lead: '│ ', most: LINES }),
+  ];
 }
 
 /** How to decide from another terminal. */

@@ -3,7 +3,7 @@ import type { Watched } from '../../activities/live/events.ts';
 import { SHOWN_OF_OUTCOME } from '../../activities/live/tell.ts';
 import { compactionText, describeStaged, noticeText, transitionText } from './words.ts';
 import { type Paint, oneLine } from '../paint.ts';
-import { callLine, resultLines, callAgain } from './tool-lines.ts';
+import { callLines, resultLines, callAgain } from './tool-lines.ts';
 import { shortTime } from '../units.ts';
 
 /** Those that stream, or take back, are not lines. */
@@ -20,7 +20,7 @@ export function eventLine(paint: Paint, event: LineEvent, full: string): string 
     case 'user':
       return `${paint.bold('›')} ${oneLine(event.text, 400)}`;
     case 'tool_use':
-      return callLine(paint, event.name, event.input);
+      return callLines(paint, event.name, event.input).join('\n');
     case 'tool_end':
       return resultLines(paint, {
         ...event,

@@ -1,4 +1,4 @@
-// What a run that is followed does now, in one line: the phase, the iteration, how long, tokens and cost so far. Folded from its events. Pure.
+// What a run that is followed does now, in one line: the phase, the iteration, how long, tokens and cost so far, how full the context is. Folded from its events. Pure.
 import { addSpend, noSpend, type Spend, totalTokens } from '../../workflows/contract/loop.ts';
 import type { Followed } from '../follow/cursor.ts';
 import { oneLine } from '../paint.ts';
@@ -16,26 +16,32 @@ export type RunStatus = {
   readonly iteration: number | null;
   /** Of the replies of this run that are stored. */
   readonly spend: Spend;
+  /** Tokens that fit into the context; null where they are not known. */
+  readonly window: number | null;
+  /** Tokens in it at the last reply; null before. */
+  readonly context: number | null;
 };
 
 const longest = 40;
 
 /** `before`: null while no run was seen. Null again when the run is over. */
 export function nextStatus(before: RunStatus | null, event: Followed, now: number): RunStatus | null {
-  if (event.type === 'run_start') return begun(now);
+  if (event.type === 'run_start') return begun(now, event.window);
   if (event.type === 'run_end' || event.type === 'result') return null;
   const status = before ?? begun(now);
   const next = changed(status, event);
   return next.doing === status.doing ? next : { ...next, since: now };
 }
 
-const begun = (now: number): RunStatus => ({
+const begun = (now: number, window: number | null = null): RunStatus => ({
   doing: 'begins',
   since: now,
   tools: new Map(),
   asked: new Set(),
   iteration: null,
   spend: noSpend,
+  window,
+  context: null,
 });
 
 function changed(status: RunStatus, event: Followed): RunStatus {
@@ -55,11 +61,13 @@ function changed(status: RunStatus, event: Followed): RunStatus {
     case 'tool_end':
       return withTools(status, new Map([...status.tools].filter(([index]) => index !== event.index)));
     case 'reply':
-      return { ...status, spend: event.spend ? addSpend(status.spend, event.spend) : status.spend };
+      return event.spend ? withSpend(status, event.spend) : status;
     case 'retry':
       return { ...status, doing: `waits ${shortTime(event.delayMs)} to ask again` };
     case 'compaction_start':
       return { ...status, doing: 'compacts the conversation' };
+    case 'compaction_end':
+      return { ...status, context: event.after };
     case 'hook_start':
       return { ...status, doing: `runs hook ${oneLine(event.hook, longest)}` };
     case 'approval':
@@ -69,6 +77,10 @@ function changed(status: RunStatus, event: Followed): RunStatus {
     default:
       return status;
   }
+}
+
+function withSpend(status: RunStatus, spend: Spend): RunStatus {
+  return { ...status, spend: addSpend(status.spend, spend), context: totalTokens(spend.usage) };
 }
 
 /** When the last has ended, the loop goes round. */
@@ -87,12 +99,13 @@ const FRAMES = Array.from('⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏');
 /** Milliseconds that each is shown. */
 export const FRAME_MS = 100;
 
-export function statusText({ doing, since, iteration, spend }: RunStatus, now: number): string {
+export function statusText({ doing, since, iteration, spend, window, context }: RunStatus, now: number): string {
   const took = now - since;
   const parts = [
     took < 1_000 ? doing : `${doing}, ${shortTime(Math.floor(took / 1_000) * 1_000).replace('.0 s', ' s')}`,
     ...(iteration === null ? [] : [`iteration ${iteration}`]),
     ...(spend === noSpend ? [] : [formatTokens(totalTokens(spend.usage)), formatMoney(spend.usd)]),
+    ...(window === null || context === null ? [] : [`context ${Math.round((context / window) * 100)} %`]),
   ];
   return `${FRAMES[Math.floor(now / FRAME_MS) % FRAMES.length]} ${parts.join(' · ')}`;
 }

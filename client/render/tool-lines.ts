@@ -2,12 +2,15 @@
 import { cutMeasured, oneLine, type Paint } from '../paint.ts';
 import { showUnseen } from '../../activities/text.ts';
 import { count, shortTime } from '../units.ts';
+import { changeOf, type FileChange, diffRows } from './diff-rows.ts';
 import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/log/entries.ts';
 
 const INPUT = 160;
 const SHOWN_FIELDS = 4;
 const RESULT_LINES = 3;
 const RESULT_LINE = 140;
+/** Characters of a line of a change. */
+const ROW = 160;
 /** Characters that are looked at. */
 const RESULT = 20_000;
 
@@ -46,14 +49,21 @@ export function callLine(paint: Paint, name: string, input: unknown): string {
   return `${paint.cyan('▸')} ${paint.bold(oneLine(name, 60))} ${compactInput(input)}`.trimEnd();
 }
 
+/** A call, and below an edit the change that it asks for. */
+export function callLines(paint: Paint, name: string, input: unknown): readonly string[] {
+  const change = name === 'edit' ? changeOf(name, input) : null;
+  if (!change) return [callLine(paint, name, input)];
+  return [callLine(paint, name, { path: change.path }), ...changeLines(paint, change)];
+}
+
 /** Above a result that stands apart from its call. `input` is undefined when it is not known. */
 export function callAgain(paint: Paint, name: string, input: unknown): string {
   return paint.dim(`◂ ${oneLine(name, 60)} ${compactInput(input)}`.trimEnd());
 }
 
 /**
- * `durationMs` is null when it is not known, or nothing ran. `cut`: the content goes on after what is given, nobody here knows how
- * far.
+ * `durationMs` is null when it is not known, or nothing ran. `cut`: the content goes on before or after what is given, nobody here knows how
+ * far. A failure tells its reason at its end: of one the last lines are shown, of anything else the first.
  */
 export function resultLines(
   paint: Paint,
@@ -64,19 +74,49 @@ export function resultLines(
     readonly cut?: boolean;
   },
 ): string {
-  const lines = showUnseen(result.content.slice(0, RESULT))
+  const { content, isError, durationMs } = result;
+  const lines = showUnseen(isError ? content.slice(-RESULT) : content.slice(0, RESULT))
     .split('\n')
     .map((line) => oneLine(line, RESULT_LINE))
     .filter((line) => line !== '');
-  const shown = lines.slice(0, RESULT_LINES);
+  const shown = isError ? lines.slice(-RESULT_LINES) : lines.slice(0, RESULT_LINES);
   const hidden = lines.length - shown.length;
-  const time = result.durationMs !== null ? [shortTime(result.durationMs)] : [];
-  const cut = result.cut === true || result.content.length > RESULT;
+  const cut = result.cut === true || content.length > RESULT;
   const more = cut ? `${hidden.toLocaleString('en')}+ more lines` : count(hidden, 'more line');
-  const rest = [...(hidden > 0 || cut ? [more] : []), ...time].join(', ');
-  const all = [...(shown.length > 0 ? shown : ['(no output)']), ...(rest === '' ? [] : [`(${rest})`])];
-  const mark = result.isError ? paint.red('✗') : paint.dim('│');
+  const left = hidden > 0 || cut ? [more] : [];
+  const time = durationMs !== null ? [shortTime(durationMs)] : [];
+  const rest = [...(isError ? [] : left), ...time].join(', ');
+  const all = [
+    ...(isError && left.length > 0 ? [`(${more.replace('more', 'earlier')})`] : []),
+    ...(shown.length > 0 ? shown : ['(no output)']),
+    ...(rest === '' ? [] : [`(${rest})`]),
+  ];
+  const mark = isError ? paint.red('✗') : paint.dim('│');
   return all.map((line, index) => `  ${index === 0 ? mark : paint.dim('│')} ${paint.dim(line)}`).join('\n');
+}
+
+/** Rows of a change that are shown below its call. */
+const CHANGE_ROWS = 12;
+
+/** An edit as lines taken out and put in, each behind `lead`; nothing for other calls. `most` rows, and how many more there are. */
+export function changeLines(
+  paint: Paint,
+  change: FileChange,
+  { lead = '  ', most = CHANGE_ROWS }: { readonly lead?: string; readonly most?: number } = {},
+): readonly string[] {
+  const { lines, left } = diffRows(change.before, change.after);
+  const colours = { '+': paint.green, '-': paint.red, ' ': paint.dim };
+  const shown = lines.slice(0, most).map(({ mark, text }) => lead + colours[mark](`${mark} ${cutRow(text)}`.trimEnd()));
+  const hidden = lines.length - shown.length;
+  const more = left > 0 ? `${hidden}+ more lines` : count(hidden, 'more line');
+  return hidden > 0 || left > 0 ? [...shown, lead + paint.dim(`(${more})`)] : shown;
+}
+
+/** Blanks at its beginning count: unlike oneLine it keeps them. */
+function cutRow(text: string): string {
+  const characters = Array.from(showUnseen(text.slice(0, ROW * 4)).replaceAll('\t', '    '));
+  const cut = characters.length > ROW || text.length > ROW * 4;
+  return cut ? `${showUnseen(characters.slice(0, ROW - 1).join(''))}…` : characters.join('');
 }
 
 // Which outcome belongs to which call of a transcript: they are stored after their reply, people read them at the call.

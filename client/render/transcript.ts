@@ -9,7 +9,7 @@ import type { MessageBody } from '../../workflows/contract/message-body.ts';
 import { isUnderWay, phaseText } from '../sessions/info.ts';
 import type { SessionReading } from '../sessions/read.ts';
 import { contextText, fullCommand, endingText, noticeText, reasonText, transitionText } from './words.ts';
-import { outcomeWords, type PairedOutcomes, pairedOutcomes, REPEATED, callLine, resultLines } from './tool-lines.ts';
+import { outcomeWords, type PairedOutcomes, pairedOutcomes, REPEATED, callLines, resultLines } from './tool-lines.ts';
 import { type Paint, oneLine } from '../paint.ts';
 import { showUnseen } from '../../activities/text.ts';
 import { count } from '../units.ts';
@@ -103,7 +103,7 @@ function replyLines(
     const after = outcome
       ? outcomeLines(paint, outcome)
       : [openLine(paint, isRepeated(reply, index), waiting.get(index))];
-    return [callLine(paint, block.name, block.input), ...after];
+    return [...callLines(paint, block.name, block.input), ...after];
   });
   return reply.fate === 'whole' ? lines : [...lines, paint.dim(`(the reply was ${reply.fate})`)];
 }

@@ -10,7 +10,7 @@ const bash = (command: string) => reply([toolUse('bash', { command })]);
 describe('a call that waits for a decision', () => {
   test('is shown by `run`, listed with its input, and approved from another terminal (L55)', async () => {
     const place = cliPlace(await modelFor([bash('echo effect >> effects.log'), reply('Done.')]));
-    const run = place.start(['run', 'make it']);
+    const run = place.start(['run', '--wait', 'make it']);
     await until(() => run.err().includes('it waits for a decision'));
     expect(run.out()).toContain('│ command: echo effect >> effects.log');
     const [approval] = jsonLines((await place.run('approvals', '--json')).out);
@@ -43,7 +43,7 @@ describe('a call that waits for a decision', () => {
 
   test('is asked about again when an edited input will not do, and says so and why wherever it is looked at (L55)', async () => {
     const place = cliPlace(await modelFor([bash('echo effect >> effects.log'), reply('Done.')]));
-    const run = place.start(['run', 'make it']);
+    const run = place.start(['run', '--wait', 'make it']);
     await until(() => run.err().includes('it waits for a decision'));
     const [approval] = jsonLines((await place.run('approvals', '--json')).out);
     const [session, call] = [String(approval?.session), String(approval?.call)];

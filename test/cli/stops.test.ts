@@ -15,7 +15,7 @@ const made = {
 
 /** Sessions whose calls were approved when no worker was there any more: the next worker may begin them. */
 async function approvedSessions(place: ReturnType<typeof cliPlace>, tasks: readonly string[]): Promise<string[]> {
-  const runs = tasks.map((task) => place.start(['run', task]));
+  const runs = tasks.map((task) => place.start(['run', '--wait', task]));
   await until(() => runs.every((run) => run.err().includes('it waits for a decision')));
   for (const run of runs) run.signal('SIGTERM');
   await Promise.all(runs.map((run) => run.status));

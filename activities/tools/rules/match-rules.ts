@@ -9,7 +9,7 @@ import { isAllowedCommand, matchTouched } from './command-rules.ts';
 import { isInside, type Reach, rootsOf } from '../../process/places.ts';
 
 type RuledCall = {
-  readonly tool: Tool;
+  readonly tool: Pick<Tool, 'name'>;
   readonly cwd: string;
   /** Other folders of the run, absolute real paths. */
   readonly folders?: readonly string[] | undefined;
@@ -58,7 +58,7 @@ export function namesSome(text: string, tools: readonly string[]): boolean {
   return rule !== null && (rule.tool.includes('*') || rule.tool.startsWith('mcp__') || tools.includes(rule.tool));
 }
 
-function namesTool(rule: Rule, { name }: Tool): boolean {
+function namesTool(rule: Rule, { name }: Pick<Tool, 'name'>): boolean {
   return rule.tool === name || (rule.tool.includes('*') && globMatcher(rule.tool)(name));
 }
 

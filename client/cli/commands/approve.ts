@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { ApproveOptions } from '../../sessions/decide.ts';
 import type { Cli } from '../cli.ts';
 import { type DecideSession, decideSession } from '../decide-session.ts';
-import { parseInput } from '../ask-approvals.ts';
+import { parseInput } from '../approving/ask-approvals.ts';
 import { sessionArgument } from '../arguments.ts';
 
 /** It is checked by the worker that runs the call, not here. */

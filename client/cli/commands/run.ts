@@ -18,7 +18,8 @@ import { addRunOptions, type RunFlags, runOptions, workspace } from '../run-opti
 import { newSessionId } from '../../sessions/info.ts';
 import { withinWorkplace } from '../with-server.ts';
 
-type Flags = RunFlags & ConfigFlags & { readonly promptFile?: string; readonly json?: boolean };
+type Flags = RunFlags &
+  ConfigFlags & { readonly promptFile?: string; readonly json?: boolean; readonly wait?: boolean };
 
 export function runCommand(program: Command, cli: Cli): void {
   const command = program
@@ -27,6 +28,7 @@ export function runCommand(program: Command, cli: Cli): void {
     .argument('[task]', 'the task; - reads standard input')
     .option('--prompt-file <file>', 'read the task from a file')
     .option('--json', 'print one JSON object per event, the session first, the result last')
+    .option('--wait', 'where nobody can be asked, wait for decisions made elsewhere (default: leave, with status 3)')
     .option(...CONFIG_OPTION);
   addRunOptions(command).action(async (task: string | undefined, flags: Flags) => {
     cli.exit(await run(cli, task, flags));
@@ -55,7 +57,8 @@ async function run(cli: Cli, task: string | undefined, flags: Flags): Promise<nu
       const json = flags.json ?? false;
       // A program may have to stop it, or decide for it, long before its result.
       if (json) cli.print(`${jsonLine({ type: 'session', sessionId: session })}\n`);
-      return followRun(cli, { workplace, session, messageId, json, signals, onInterrupt: 'interrupt' });
+      const unattended = flags.wait ? 'wait' : 'leave';
+      return followRun(cli, { workplace, session, messageId, json, signals, onInterrupt: 'interrupt', unattended });
     },
   );
 }

@@ -55,7 +55,8 @@ async function startHere(cli: Cli, task: string | undefined, flags: Flags): Prom
       cli.say(`session ${session}, ops page ${page.url}`);
       try {
         const json = flags.json ?? false;
-        return await followRun(cli, { workplace, session, messageId, json, signals, onInterrupt: 'interrupt' });
+        const how = { json, onInterrupt: 'interrupt', unattended: 'leave' } as const;
+        return await followRun(cli, { workplace, session, messageId, signals, ...how });
       } finally {
         await page.close();
       }

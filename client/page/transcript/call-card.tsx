@@ -1,15 +1,10 @@
 // One tool call: folded to a line with how it came out; open, its input, its output and how long it took.
-import { diffLines } from 'diff';
 import { showUnseen } from '../../../activities/text.ts';
 import type { Outcome } from '../../../activities/transcript/log/entries.ts';
 import { isUntimed } from '../../../activities/live/tell.ts';
+import { changeOf, diffRows, SHOWN } from '../../render/diff-rows.ts';
 import { compactInput, endWord, outcomeWords, REPEATED } from '../../render/tool-lines.ts';
 import { count, shortTime } from '../../units.ts';
-
-/** Characters of one text that are shown at once. */
-export const SHOWN = 20_000;
-const DIFFED = 100_000;
-const DIFF_MS = 200;
 
 /** How far a call has come, as the live channel tells, while its outcome is not stored. */
 export type Progress =
@@ -112,11 +107,10 @@ function Output({
 }
 
 function Input({ name, input }: { readonly name: string; readonly input: unknown }) {
+  const change = changeOf(name, input);
+  if (change) return <Diff {...change} />;
   const fields = (typeof input === 'object' && input !== null ? input : {}) as Readonly<Record<string, unknown>>;
-  const { path, old_string: before, new_string: after, content, command } = fields;
-  if (name === 'edit' && typeof before === 'string' && typeof after === 'string')
-    return <Diff path={String(path)} before={before} after={after} />;
-  if (name === 'write' && typeof content === 'string') return <Diff path={String(path)} before="" after={content} />;
+  const { command } = fields;
   const text = name === 'bash' && typeof command === 'string' && Object.keys(fields).length === 1 ? command : null;
   const shown = text ?? JSON.stringify(input, null, 2) ?? '';
   return (
@@ -146,27 +140,4 @@ function Diff({ path, before, after }: DiffProps) {
       {left > 0 ? <p class="links">{`${count(left, 'more character')}: download the transcript`}</p> : null}
     </figure>
   );
-}
-
-type Row = { readonly mark: '+' | '-' | ' '; readonly text: string };
-
-/** Lines as a diff, as many as are shown; texts too large to compare are all taken out and all put in. */
-export function diffRows(before: string, after: string): { readonly lines: readonly Row[]; readonly left: number } {
-  const small = before.length + after.length <= DIFFED;
-  const parts = (small ? diffLines(before, after, { timeout: DIFF_MS }) : undefined) ?? [
-    { removed: true, added: false, value: before },
-    { removed: false, added: true, value: after },
-  ];
-  const lines: Row[] = [];
-  let room = SHOWN;
-  let left = 0;
-  for (const { added, removed, value } of parts) {
-    const shown = value.slice(0, Math.max(0, room));
-    left += value.length - shown.length;
-    room -= shown.length;
-    if (shown === '') continue;
-    const mark = added ? '+' : removed ? '-' : ' ';
-    for (const text of shown.replace(/\n$/, '').split('\n')) lines.push({ mark, text });
-  }
-  return { lines, left };
 }

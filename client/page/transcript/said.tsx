@@ -2,7 +2,7 @@
 import { showUnseen } from '../../../activities/text.ts';
 import type { MessageImage } from '../../../workflows/contract/message-body.ts';
 import { count } from '../../units.ts';
-import { SHOWN } from './call-card.tsx';
+import { SHOWN } from '../../render/diff-rows.ts';
 
 export function Said({
   who,

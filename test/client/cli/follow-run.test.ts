@@ -2,7 +2,7 @@
 import { EventEmitter } from 'node:events';
 import { expect, test, vi } from 'vitest';
 import type { Cli } from '../../../client/cli/cli.ts';
-import { followRun } from '../../../client/cli/follow-run.ts';
+import { type FollowRun, followRun } from '../../../client/cli/follow-run.ts';
 import { listenForSignals } from '../../../client/cli/signals.ts';
 import type { Workplace } from '../../../client/connect/workplace.ts';
 import type { Followed } from '../../../client/follow/cursor.ts';
@@ -38,9 +38,9 @@ type Play = (signal: AbortSignal, interrupted: () => boolean) => AsyncIterable<F
 const toldToStop = (signal: AbortSignal) =>
   new Promise<void>((resolve) => (signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve())));
 
-type Ways = { readonly json?: boolean; readonly onInterrupt?: 'interrupt' | 'detach' };
+type Ways = Partial<Pick<FollowRun, 'json' | 'onInterrupt' | 'unattended'>>;
 
-function following(play: Play, { json = false, onInterrupt = 'interrupt' }: Ways = {}) {
+function following(play: Play, { json = false, onInterrupt = 'interrupt', unattended = 'wait' }: Ways = {}) {
   const source = new EventEmitter();
   const signals = listenForSignals(source as unknown as Pick<NodeJS.Process, 'on' | 'off'>, vi.fn());
   const interrupt = vi.fn(() => Promise.resolve());
@@ -60,7 +60,8 @@ function following(play: Play, { json = false, onInterrupt = 'interrupt' }: Ways
   const staff = { isOurs: () => true, mayEnd: (isOver: () => Promise<boolean>) => isOver() };
   const sessions = { follow, interrupt, describe };
   const workplace = { sessions, failed: failure.signal, ...staff } as unknown as Workplace;
-  const status = followRun(cli, { workplace, session, messageId: message('m'), json, signals, onInterrupt });
+  const how = { json, signals, onInterrupt, unattended };
+  const status = followRun(cli, { workplace, session, messageId: message('m'), ...how });
   return { status, printed, said, interrupt, failure, unread, kill: (name: string) => void source.emit(name, name) };
 }
 
@@ -113,6 +114,37 @@ test('with --json gives the approval as an event and asks nobody (L55)', async (
   const people = following(ends(waits, completed));
   await people.status;
   expect(people.said[0]).toContain('`perdure approve s-1 1.1.0`');
+});
+
+const asks: Followed = {
+  type: 'approval',
+  session,
+  call: '1.1.0',
+  tool: 'bash',
+  reason: 'r',
+  inputHash: 'h',
+  head: 'h' as Hash,
+  index: 0,
+  deadline: 9,
+  input: {},
+};
+
+test('where nobody can be asked it leaves a call that waits, with a status of its own, and says how to go on (O20)', async () => {
+  const run = following(
+    async function* (signal) {
+      yield asks;
+      await toldToStop(signal);
+    },
+    { unattended: 'leave' },
+  );
+  expect(await run.status).toBe(3);
+  expect(run.said[0]).toContain('`perdure approve s-1 1.1.0`');
+  expect(run.said.at(-1)).toContain('so the session waits: decide, then `perdure watch s-1` goes on with it');
+});
+
+test('a program that reads the events decides by itself: with --json it waits (O20)', async () => {
+  const run = following(ends(asks, completed), { unattended: 'leave', json: true });
+  expect(await run.status).toBe(0);
 });
 
 test('interrupts the run at the first Ctrl-C, waits for its end, and ends with 130 (L47)', async () => {

@@ -32,6 +32,14 @@ test('shows the tool, its whole input, why it is asked and until when (L55)', ()
   ]);
 });
 
+test('shows an edit as what it takes out and puts in, in colours where there are some (O18)', () => {
+  const input = { path: 'a.ts', old_string: 'one\ntwo', new_string: 'one\n2', replace_all: true };
+  const lines = approvalText(createPaint(false), approval({ tool: 'edit', input })).split('\n');
+  expect(lines.slice(1, 5)).toEqual(['  │ a.ts (wherever it stands)', '  │   one', '  │ - two', '  │ + 2']);
+  const painted = approvalText(createPaint(true), approval({ tool: 'edit', input }));
+  expect(painted).toContain('\u001b[31m- two\u001b[39m');
+});
+
 test('bounds a large input, and says where all of it is (L55)', () => {
   const lines = approvalText(createPaint(false), approval({ input: { content: 'x\n'.repeat(5_000) } })).split('\n');
   expect(lines).toHaveLength(34);

@@ -32,6 +32,12 @@ test('puts text on one line, and says when it left some out', () => {
   expect(oneLine(`${' '.repeat(100)}end`, 10)).toMatch(/…$/);
 });
 
+test('cuts a line between two words where one ends near, and never loses much for it (O18)', () => {
+  expect(oneLine('the quick brown fox jumps', 18)).toBe('the quick brown…');
+  expect(oneLine('the quick brown fox', 17)).toBe('the quick brown…');
+  expect(oneLine(`a ${'x'.repeat(40)}`, 20)).toBe(`a ${'x'.repeat(17)}…`);
+});
+
 test('writes JSON that reads back the same and that no terminal acts on', () => {
   const value = { text: 'a\u009b31m\u2028\u202E\u001b[0m' };
   const line = jsonLine(value);

@@ -88,3 +88,21 @@ test('a question keeps the line until the last is decided, then it names what st
     'runs read · iteration 1',
   ]);
 });
+
+test('it tells how full the context window is, where it is known, and that a compaction emptied it (O18)', () => {
+  const compacted: Followed = {
+    type: 'compaction_end',
+    iteration: 2,
+    before: 90_000,
+    after: 20_000,
+    kept: 1,
+    summary: 's',
+    ...at,
+  };
+  const [, before, full, , less] = texts([{ ...start, window: 200_000 }, ask(1), reply(90_000, 0), ask(2), compacted]);
+  expect([before, full, less]).toEqual([
+    'asks claude-a · iteration 1',
+    'asks claude-a, 1 s · iteration 1 · 90,000 tokens · $0 · context 45 %',
+    'asks claude-a, 3 s · iteration 2 · 90,000 tokens · $0 · context 10 %',
+  ]);
+});

@@ -53,3 +53,39 @@ test('leaves the time out of the result of a call that was denied: none was spen
     ]),
   ).toBe('▸ bash\n  ✗ Not run: no\n');
 });
+
+test('a result that failed shows its last lines, where the reason is, and any other its first (O18)', () => {
+  const call = { iteration: 1, index: 0, name: 'bash', durationMs: 1, ...at(1) };
+  const content = 'one\ntwo\nthree\nfour\nfive\n(exit status 1)';
+  const lines = (isError: boolean) => screen([{ type: 'tool_end', isError, content, ...call }]).split('\n');
+  expect(lines(true)).toEqual([
+    '◂ bash',
+    '  ✗ (3 earlier lines)',
+    '  │ four',
+    '  │ five',
+    '  │ (exit status 1)',
+    '  │ (1 ms)',
+    '',
+  ]);
+  expect(lines(false).slice(1, 3)).toEqual(['  │ one', '  │ two']);
+});
+
+test('below an edit stands what it takes out and puts in, bounded, and nothing of it acts on the terminal (O18)', () => {
+  const edit = (old_string: string, new_string: string) =>
+    screen([
+      {
+        type: 'tool_use',
+        id: 't',
+        name: 'edit',
+        input: { path: 'a.ts', old_string, new_string },
+        iteration: 1,
+        index: 0,
+        ...at(1),
+      },
+    ]);
+  expect(edit('a\n  b\n', 'a\n  c\n').split('\n')).toEqual(['▸ edit a.ts', '    a', '  -   b', '  +   c', '']);
+  const long = edit('', 'x\n'.repeat(50)).split('\n');
+  expect([long.length, long.at(-2)]).toEqual([15, '  (38 more lines)']);
+  expect(edit('', '\u001b]52;c;aGk=\u0007\u202e')).toContain(String.raw`+ \x1b]52;c;aGk=\x07\u202e`);
+  expect(edit('', 'y'.repeat(1_000_000)).length).toBeLessThan(300);
+});

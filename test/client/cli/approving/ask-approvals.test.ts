@@ -1,14 +1,14 @@
 // What the person at the terminal is asked about a call that waits, and what becomes of the answer. Terminal and session are fakes.
 import { expect, test, vi } from 'vitest';
-import type { WaitingApproval } from '../../../client/sessions/decide.ts';
-import type { Cli } from '../../../client/cli/cli.ts';
-import { askApprovals } from '../../../client/cli/ask-approvals.ts';
-import { ClientProblem } from '../../../client/problem.ts';
-import { createPaint } from '../../../client/paint.ts';
-import type { Hash } from '../../../workflows/contract/ids.ts';
-import { gate } from '../../../worker/scripted-model/index.ts';
-import { session } from '../support.ts';
-import { until } from '../../support/until.ts';
+import type { WaitingApproval } from '../../../../client/sessions/decide.ts';
+import type { Cli } from '../../../../client/cli/cli.ts';
+import { askApprovals } from '../../../../client/cli/approving/ask-approvals.ts';
+import { ClientProblem } from '../../../../client/problem.ts';
+import { createPaint } from '../../../../client/paint.ts';
+import type { Hash } from '../../../../workflows/contract/ids.ts';
+import { gate } from '../../../../worker/scripted-model/index.ts';
+import { session } from '../../support.ts';
+import { until } from '../../../support/until.ts';
 
 const approval = (call: string): WaitingApproval => ({
   session,
@@ -66,7 +66,7 @@ test.each([
   place.asked.hear({ ...wait, ...approval('1.1.0') });
   await until(() => place[act].mock.calls.length > 0);
   expect(place[act].mock.calls).toEqual([args]);
-  expect(place.questions).toEqual(['bash? [y]es / [n]o / [e]dit / [i]nterrupt: ']);
+  expect(place.questions).toEqual(['bash? [y]es / [a]lways / [n]o / [e]dit / [i]nterrupt: ']);
 });
 
 test('shows the input to be edited, and asks again for what is no JSON object (L55)', async () => {
@@ -75,7 +75,7 @@ test('shows the input to be edited, and asks again for what is no JSON object (L
   await until(() => approve.mock.calls.length > 0);
   expect(approve.mock.calls).toEqual([[session, '1.1.0', { input: { command: 'ls' } }]]);
   expect(said.slice(1)).toEqual([
-    'answer y, e, n or i; a reason may follow n and i',
+    'answer y, a, n, e or i; a reason may follow n and i, a rule may follow a',
     'current input: {"command":"make"}',
     'the input [1] is not a JSON object: write it as {"name": "value"}',
     'current input: {"command":"make"}',
@@ -116,4 +116,45 @@ test('a decision that is on its way when the following ends is given to its end 
   expect(stopped).not.toHaveBeenCalled();
   held.release();
   await stopping;
+});
+
+test('Ctrl-D decides nothing: it is said that the call still waits, and how to decide (O18)', async () => {
+  const said: string[] = [];
+  const readLine = () => Promise.resolve(null);
+  const cli = { self: 'perdure', err: createPaint(false), say: (line: string) => void said.push(line), readLine };
+  const asked = askApprovals(cli as unknown as Cli, { approve: vi.fn(), deny: vi.fn() });
+  asked.hear({ ...wait, ...approval('1.1.0') });
+  await until(() => said.length === 2);
+  expect(said[1]).toBe(`nothing more can be typed here, and call 1.1.0 still waits; ${said[0]}`);
+  await asked.stop();
+});
+
+test('"always" approves the call and those after it that its rule covers, and asks about others (O18)', async () => {
+  const { asked, approve, said, questions } = terminal(['a', '']);
+  asked.hear({ ...wait, ...approval('1.1.0') });
+  await until(() => approve.mock.calls.length === 1);
+  asked.hear({ ...wait, ...approval('1.2.0') });
+  await until(() => approve.mock.calls.length === 2);
+  asked.hear({ ...wait, ...approval('1.3.0'), input: { command: 'make clean' } });
+  await until(() => questions.length === 3);
+  await asked.stop();
+  expect(approve.mock.calls).toEqual([
+    [session, '1.1.0'],
+    [session, '1.2.0'],
+  ]);
+  expect(questions[1]).toBe('allow bash(make)? Enter, or another rule, or n: ');
+  expect(said.slice(1, 3)).toEqual([
+    'approved, and from here on bash(make) while this terminal follows; to keep it, start with --allow "bash(make)"',
+    'approved by your rule bash(make)',
+  ]);
+});
+
+test('"always" takes a rule of the person, refuses one that could guard nothing, and is taken back with n (O18)', async () => {
+  const { asked, approve, said } = terminal(['a bash(', 'a', 'n', 'a bash(make:*)']);
+  asked.hear({ ...wait, ...approval('1.1.0') });
+  await until(() => approve.mock.calls.length === 1);
+  asked.hear({ ...wait, ...approval('1.2.0'), input: { command: 'make clean' } });
+  await until(() => approve.mock.calls.length === 2);
+  expect(said[1]).toContain('permission rule');
+  await asked.stop();
 });

@@ -1,0 +1,71 @@
+// Calls that a person no longer wants to be asked about, while a terminal follows a session: rules as those of --allow, proposed from the call
+// in question. They are kept here and nowhere else: a run keeps the rules it was opened with (L57).
+import { isAbsolute } from 'node:path';
+import { parseShell } from '../../../activities/tools/builtin/shell/parse-shell.ts';
+import { isAllowedByRules } from '../../../activities/tools/rules/match-rules.ts';
+import type { RuleSubject } from '../../../activities/tools/tool.ts';
+import { permissionsProblem } from '../../../workflows/contract/permission-rules.ts';
+import type { WaitingApproval } from '../../sessions/decide.ts';
+
+type Call = Pick<WaitingApproval, 'tool' | 'input'> & { readonly problem?: string };
+
+export type Always = {
+  add(rule: string): void;
+  /** Where paths are relative to: the workspace of the run. */
+  in(cwd: string): void;
+  /** One of the rules that together cover the call; null when they do not. An input that is not certain is covered by none. */
+  ruleThatCovers(call: Call): string | null;
+};
+
+export function createAlways(): Always {
+  const rules: string[] = [];
+  let workspace: string | null = null;
+  return {
+    add: (rule) => void rules.push(rule),
+    in: (cwd) => {
+      workspace = cwd;
+    },
+    ruleThatCovers: ({ tool, input, problem }) => {
+      if (problem !== undefined) return null;
+      const cwd = workspace ?? '/';
+      const subject = (): RuleSubject | undefined => subjectOf({ tool, input }, workspace !== null);
+      const isCovered = (list: readonly string[]): boolean =>
+        isAllowedByRules(list, { tool: { name: tool }, cwd, subject });
+      if (!isCovered(rules)) return null;
+      return rules.find((rule) => isCovered([rule])) ?? rules.join(', ');
+    },
+  };
+}
+
+/** As narrow as may be of use: a command word by word, a file by its path, a tool of someone else's by its name. Null: none can be proposed. */
+export function ruleFor({ tool, input }: Call): string | null {
+  const { command, path } = fieldsOf(input);
+  if (tool === 'bash') return typeof command === 'string' ? commandRule(command) : null;
+  if (tool !== 'edit' && tool !== 'write') return permissionsProblem({ allow: [tool] }) === undefined ? tool : null;
+  if (typeof path !== 'string' || !/^[\w./ -]+$/.test(path)) return null;
+  return `${tool}(${isAbsolute(path) ? '/' : ''}${path})`;
+}
+
+/** What cannot be said word by word is said by its first two words; several commands at once are not. */
+function commandRule(command: string): string | null {
+  const [only, ...others] = parseShell(command) ?? [];
+  if (!only || others.length > 0 || only.redirects.length > 0) return null;
+  const special = only.words.findIndex(({ text, literal }) => !literal || !/^[^\s()"'\\*]+$/.test(text));
+  const words = only.words.slice(0, special < 0 ? undefined : Math.min(special, 2)).map(({ text }) => text);
+  if (special >= 0 && words.length < 2) return null;
+  const rule = `bash(${words.join(' ')}${special < 0 ? '' : ':*'})`;
+  return permissionsProblem({ allow: [rule] }) === undefined ? rule : null;
+}
+
+/** Undefined for a tool whose subject nobody here knows: only a rule with its bare name covers it. */
+function subjectOf({ tool, input }: Call, knowsPlace: boolean): RuleSubject | undefined {
+  const { command, path } = fieldsOf(input);
+  if (tool === 'bash' && typeof command === 'string')
+    return { kind: 'command', text: command, commands: parseShell(command), readsOnly: () => false };
+  if (knowsPlace && (tool === 'edit' || tool === 'write') && typeof path === 'string') return { kind: 'path', path };
+  return undefined;
+}
+
+function fieldsOf(input: unknown): Readonly<Record<string, unknown>> {
+  return (typeof input === 'object' && input !== null ? input : {}) as Readonly<Record<string, unknown>>;
+}

@@ -1,0 +1,41 @@
+// The change that a call of `edit` or `write` asks for, as lines taken out and put in: for the page and for terminals. Pure.
+import { diffLines } from 'diff';
+
+/** Characters of one text that are shown at once. */
+export const SHOWN = 20_000;
+const DIFFED = 100_000;
+const DIFF_MS = 200;
+
+export type FileChange = { readonly path: string; readonly before: string; readonly after: string };
+
+/** Null for a call of another tool, and for an input that is not one of these. */
+export function changeOf(tool: string, input: unknown): FileChange | null {
+  const fields = (typeof input === 'object' && input !== null ? input : {}) as Readonly<Record<string, unknown>>;
+  const { path, old_string: before, new_string: after, content } = fields;
+  if (typeof path !== 'string') return null;
+  if (tool === 'edit' && typeof before === 'string' && typeof after === 'string') return { path, before, after };
+  return tool === 'write' && typeof content === 'string' ? { path, before: '', after: content } : null;
+}
+
+export type DiffRow = { readonly mark: '+' | '-' | ' '; readonly text: string };
+
+/** Lines as a diff, as many as are shown; texts too large to compare are all taken out and all put in. */
+export function diffRows(before: string, after: string): { readonly lines: readonly DiffRow[]; readonly left: number } {
+  const small = before.length + after.length <= DIFFED;
+  const parts = (small ? diffLines(before, after, { timeout: DIFF_MS }) : undefined) ?? [
+    { removed: true, added: false, value: before },
+    { removed: false, added: true, value: after },
+  ];
+  const lines: DiffRow[] = [];
+  let room = SHOWN;
+  let left = 0;
+  for (const { added, removed, value } of parts) {
+    const shown = value.slice(0, Math.max(0, room));
+    left += value.length - shown.length;
+    room -= shown.length;
+    if (shown === '') continue;
+    const mark = added ? '+' : removed ? '-' : ' ';
+    for (const text of shown.replace(/\n$/, '').split('\n')) lines.push({ mark, text });
+  }
+  return { lines, left };
+}
