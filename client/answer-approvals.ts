@@ -1,8 +1,8 @@
-// Puts calls that wait for a decision to a function of the program, for query() (L55). Who decides elsewhere is heeded: what the
-// function then says no longer counts.
+// Puts calls that wait for a decision, and questions of the model, to functions of the program, for query() (L55, L81). Who decides or
+// answers elsewhere is heeded: what the function then says no longer counts.
 import { inspect } from 'node:util';
 import { didYouMean, nearName } from '../workflows/contract/options-problem.ts';
-import { type ApprovalEvent, type WaitingApproval, reasonProblem } from './sessions/decide.ts';
+import { answerProblem, type ApprovalEvent, type WaitingApproval, reasonProblem } from './sessions/decide.ts';
 import type { PerdureClient } from './perdure-client.ts';
 import { awaitArrival } from './async.ts';
 import { ClientProblem } from './problem.ts';
@@ -19,6 +19,19 @@ export type OnApproval = (
   asked: { readonly signal: AbortSignal },
 ) => ApprovalAnswer | Promise<ApprovalAnswer>;
 
+/** An answer to a question: one of its options, where it has some. */
+export type QuestionAnswer =
+  { readonly kind: 'answer'; readonly text: string } | { readonly kind: 'deny'; readonly reason: string };
+
+/** `question.input` has the question and its options. `signal`: aborted when nobody waits for the answer any more. */
+export type OnQuestion = (
+  question: WaitingApproval,
+  asked: { readonly signal: AbortSignal },
+) => QuestionAnswer | Promise<QuestionAnswer>;
+
+/** What a program answers with. Without a function for it, what waits is left to others. */
+export type Answerers = { readonly onApproval?: OnApproval | undefined; readonly onQuestion?: OnQuestion | undefined };
+
 export type AnswerApprovals = {
   hear(event: ApprovalEvent): void;
   /** Aborted with what the function threw, or why its answer will not do or could not be given. */
@@ -27,21 +40,21 @@ export type AnswerApprovals = {
   stop(): Promise<readonly string[]>;
 };
 
-type Sessions = Pick<PerdureClient, 'approvals' | 'approve' | 'deny'>;
+type Sessions = Pick<PerdureClient, 'approvals' | 'approve' | 'deny' | 'answer'>;
 
 type Answering = {
   readonly sessions: Sessions;
-  readonly onApproval: OnApproval;
+  readonly answerers: Answerers;
   /** Answers on their way to the session, each with its call: whether it was taken. */
   readonly giving: Map<Promise<boolean>, string>;
   /** By the call's first name: the same of one with an input of the function. */
   readonly edits: Map<string, Promise<boolean>>;
 };
 
-export function answerApprovals(sessions: Sessions, onApproval: OnApproval): AnswerApprovals {
+export function answerApprovals(sessions: Sessions, answerers: Answerers): AnswerApprovals {
   const open = new Map<string, AbortController>();
   const failure = new AbortController();
-  const answering: Answering = { sessions, onApproval, giving: new Map(), edits: new Map() };
+  const answering: Answering = { sessions, answerers, giving: new Map(), edits: new Map() };
   return {
     failed: failure.signal,
     hear: (event) => {
@@ -51,7 +64,8 @@ export function answerApprovals(sessions: Sessions, onApproval: OnApproval): Ans
       const { type: _, ...approval } = event;
       const gone = new AbortController();
       open.set(event.call, gone);
-      answer(answering, approval, gone.signal).catch((error: unknown) => {
+      const answered = event.type === 'question' ? answerQuestion : decide;
+      answered(answering, approval, gone.signal).catch((error: unknown) => {
         if (!gone.signal.aborted) failure.abort(error);
       });
     },
@@ -66,9 +80,32 @@ export function answerApprovals(sessions: Sessions, onApproval: OnApproval): Ans
   };
 }
 
-async function answer(answering: Answering, approval: WaitingApproval, signal: AbortSignal): Promise<void> {
-  const { sessions, onApproval, giving, edits } = answering;
+async function answerQuestion(answering: Answering, question: WaitingApproval, signal: AbortSignal): Promise<void> {
+  const { sessions, answerers, giving } = answering;
+  const { session, call } = question;
+  const said = await answerers.onQuestion?.(question, { signal });
+  if (said === undefined || signal.aborted) return;
+  const { kind, text } = said as { readonly kind?: unknown; readonly text?: unknown };
+  const isAnswer = kind === 'answer' && typeof text === 'string';
+  const problem = isAnswer ? answerProblem(text) : decisionProblem(said);
+  if (problem !== undefined)
+    throw new ClientProblem('refused', `what onQuestion said of question ${call} will not do: ${problem}`);
+  const send = () =>
+    said.kind === 'answer' ? sessions.answer(session, call, said.text) : sessions.deny(session, call, said.reason);
+  const given = firstOf(sessions, question, send);
+  giving.set(given, call);
+  try {
+    await given;
+  } finally {
+    giving.delete(given);
+  }
+}
+
+async function decide(answering: Answering, approval: WaitingApproval, signal: AbortSignal): Promise<void> {
+  const { sessions, answerers, giving, edits } = answering;
+  const { onApproval } = answerers;
   const { call, tool, reason } = approval;
+  if (!onApproval) return;
   const [first = call] = call.split('+');
   // 1.2.0+2 is asked when the input given to 1.2.0 would not do: the function would give it again, until the deadline.
   const before = call === first ? undefined : edits.get(first);
@@ -80,7 +117,7 @@ async function answer(answering: Answering, approval: WaitingApproval, signal: A
   if (signal.aborted) return;
   const said = await onApproval(approval, { signal });
   if (signal.aborted) return;
-  const problem = answerProblem(said);
+  const problem = decisionProblem(said);
   if (problem !== undefined)
     throw new ClientProblem('refused', `what onApproval said of call ${call} (${oneLine(tool, 60)}) ${problem}`);
   const given = give(sessions, approval, said);
@@ -96,7 +133,7 @@ async function answer(answering: Answering, approval: WaitingApproval, signal: A
 const PARTS: readonly string[] = ['kind', 'input', 'reason', 'interrupt'];
 
 /** A sentence that says what is wrong with it, or undefined: a program in JavaScript may say anything. */
-function answerProblem(said: unknown): string | undefined {
+function decisionProblem(said: unknown): string | undefined {
   const { kind, reason } = (typeof said === 'object' && said !== null ? said : {}) as Readonly<Record<string, unknown>>;
   // An input that was misspelled would let the model's own run.
   const wrong = Object.keys(Object(said) as object).find((key) => !PARTS.includes(key) && nearName(key, PARTS));
@@ -108,13 +145,19 @@ function answerProblem(said: unknown): string | undefined {
   return problem && `will not do: ${problem}`;
 }
 
-/** False: someone else was faster. */
-async function give(sessions: Sessions, approval: WaitingApproval, said: ApprovalAnswer): Promise<boolean> {
+function give(sessions: Sessions, approval: WaitingApproval, said: ApprovalAnswer): Promise<boolean> {
   const { session, call } = approval;
+  return firstOf(sessions, approval, () =>
+    said.kind === 'allow'
+      ? sessions.approve(session, call, said.input === undefined ? {} : { input: said.input })
+      : sessions.deny(session, call, said.reason, { interrupt: said.interrupt ?? false }),
+  );
+}
+
+/** False: someone else was faster. */
+async function firstOf(sessions: Sessions, approval: WaitingApproval, send: () => Promise<unknown>): Promise<boolean> {
   try {
-    if (said.kind === 'allow')
-      await sessions.approve(session, call, said.input === undefined ? {} : { input: said.input });
-    else await sessions.deny(session, call, said.reason, { interrupt: said.interrupt ?? false });
+    await send();
     return true;
   } catch (error) {
     if (error instanceof ClientProblem && !(await waits(sessions, approval))) return false;

@@ -4,7 +4,7 @@ import type { Hash, SessionId } from '../workflows/contract/ids.ts';
 import { SIGNALS, UPDATES, type SignalOnce } from '../workflows/contract/session.ts';
 import { createLimit } from '../activities/async.ts';
 import { type Abortable, untilAborted } from './async.ts';
-import { approve, type DecidePorts, deny, type WaitingApproval } from './sessions/decide.ts';
+import { answer, approve, type DecidePorts, deny, type WaitingApproval } from './sessions/decide.ts';
 import { follow } from './follow/follow.ts';
 import { entriesFrom } from './sessions/entries-from.ts';
 import { headOf, transcriptReader } from './sessions/read.ts';
@@ -91,6 +91,8 @@ export function createClient(given: CreateClient): PerdureClient {
       wait('approve()', approved, known.approve, () => approve(decisions, checkedId(id), call, approved)),
     deny: (id, call, reason, denied = {}) =>
       wait('deny()', denied, known.deny, () => deny(decisions, checkedId(id), call, reason, denied)),
+    answer: (id, call, text, answered = {}) =>
+      wait('answer()', answered, known.answer, () => answer(decisions, checkedId(id), call, text, answered)),
     snip: (id, entries, waiting) =>
       wait('snip()', waiting, known.wait, () => {
         const send = (session: SessionId) => signal(temporal, session, SIGNALS.snip, [{ entries }]);
@@ -177,6 +179,7 @@ function decidePorts(options: ClientOptions, look: DecidePorts['look']): DecideP
   const few = createLimit(MOST_UPDATES);
   return {
     store,
+    name: temporal.options.identity,
     look,
     update: (session, name, arg) =>
       few(async () => {

@@ -170,7 +170,7 @@ export const eventSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('session'), sessionId: z.string() }),
   ...watched,
   z.strictObject({
-    type: z.literal('approval'),
+    type: z.enum(['approval', 'question']),
     session: z.string(),
     call: z.string(),
     tool: z.string(),
@@ -179,10 +179,16 @@ export const eventSchema = z.discriminatedUnion('type', [
     head: z.string(),
     index,
     askedAt: z.number().optional().describe('milliseconds since the epoch'),
-    deadline: z.number().describe('milliseconds since the epoch; then it counts as denied'),
+    deadline: z
+      .number()
+      .describe('milliseconds since the epoch; then it counts as denied, and a question goes unanswered'),
     toolUseId: z.string().optional().describe('of the tool_use block; absent when the transcript cannot be read'),
     input: z.unknown(),
     problem: z.string().optional().describe('why the input is not known for certain'),
+    question: z
+      .strictObject({ options: z.array(z.string()).readonly().optional() })
+      .optional()
+      .describe('of a question: its text and its options stand in the input'),
   }),
   z.strictObject({ type: z.literal('approval_settled'), session: z.string(), call: z.string() }),
   z.strictObject({

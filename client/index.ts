@@ -10,7 +10,7 @@ export type { ApprovalEvent, WaitingApproval } from './sessions/decide.ts';
 export type { ApproveOptions, DenyOptions } from './sessions/decide.ts';
 export { openServer } from './connect/open-server.ts';
 export type { Opened, OpenServer } from './connect/open-server.ts';
-export type { ApprovalAnswer, OnApproval } from './answer-approvals.ts';
+export type { ApprovalAnswer, OnApproval, OnQuestion, QuestionAnswer } from './answer-approvals.ts';
 export { ClientProblem } from './problem.ts';
 export type { ProblemKind } from './problem.ts';
 export { eventSchema } from './event-schema.ts';

@@ -1,6 +1,6 @@
 // A program in JavaScript may misspell an option. Passed over in silence, a guard that was meant would not be there: it is refused.
 import { didYouMean, RUN_OPTIONS } from '../workflows/contract/options-problem.ts';
-import type { ApproveOptions, DenyOptions } from './sessions/decide.ts';
+import type { AnswerOptions, ApproveOptions, DenyOptions } from './sessions/decide.ts';
 import type { FollowOptions } from './follow/follow.ts';
 import type { Abortable } from './async.ts';
 import type { TopUp } from '../workflows/contract/session.ts';
@@ -77,6 +77,7 @@ const startKeys: KeysOf<StartOptions> = {
 const sendKeys: KeysOf<SendOptions> = { now: true, messageId: true, options: true, signal: true };
 const approveKeys: KeysOf<ApproveOptions> = { input: true, signal: true };
 const denyKeys: KeysOf<DenyOptions> = { interrupt: true, signal: true };
+const answerKeys: KeysOf<AnswerOptions> = { by: true, signal: true };
 const listKeys: KeysOf<ListOptions> = { open: true, filter: true, signal: true };
 const pageKeys: KeysOf<PageOptions> = { ...listKeys, size: true, after: true };
 const transcriptKeys: KeysOf<TranscriptOptions> = { from: true, signal: true };
@@ -98,6 +99,7 @@ export const known = {
   send: sendKeys,
   approve: approveKeys,
   deny: denyKeys,
+  answer: answerKeys,
   list: listKeys,
   page: pageKeys,
   transcript: transcriptKeys,

@@ -7,8 +7,8 @@ import { reasonOf } from '../activities/text.ts';
 import { RUN_OPTIONS } from '../workflows/contract/options-problem.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import type { OptionChanges } from '../workflows/contract/session.ts';
-import { answerApprovals, type OnApproval } from './answer-approvals.ts';
-import type { ApprovalEvent } from './sessions/decide.ts';
+import { answerApprovals, type OnApproval, type OnQuestion } from './answer-approvals.ts';
+import { type ApprovalEvent, isApprovalEvent } from './sessions/decide.ts';
 import { openWorkplace } from './connect/workplace.ts';
 import { awaitArrival, actOnAbort } from './async.ts';
 import { type KeysOf, refuseUnknown } from './options.ts';
@@ -29,6 +29,11 @@ export type Query = {
      * refuses, end the query with ClientProblem `refused`; the call still waits.
      */
     readonly onApproval?: OnApproval;
+    /**
+     * Answers questions of the model (L81). Absent: where nobody is asked about calls, the model cannot ask either; else someone has to
+     * answer elsewhere. An answer that will not do ends the query with ClientProblem `refused`; the question still waits.
+     */
+    readonly onQuestion?: OnQuestion;
     /** Interrupts the run, which then ends with what it has. */
     readonly signal?: AbortSignal;
     /** Where the server, the key and the data folder are; the process's own when absent. */
@@ -49,6 +54,7 @@ const optionKeys: KeysOf<NonNullable<Query['options']>> = {
   ...RUN_OPTIONS,
   session: true,
   onApproval: true,
+  onQuestion: true,
   signal: true,
   env: true,
   config: true,
@@ -136,7 +142,7 @@ async function* runQuery(asked: Query): AsyncGenerator<QueryEvent> {
   refuseUnknown('query()', asked, queryKeys);
   const { prompt, options = {} } = asked;
   refuseUnknown('query()', options, optionKeys);
-  const { signal, env = process.env, say = () => undefined, config: given, onApproval, ...run } = options;
+  const { signal, env = process.env, say = () => undefined, config: given, onApproval, onQuestion, ...run } = options;
   const { say: tell = (line: string) => process.emitWarning(line, 'PerdureWarning') } = options;
   const chosen = given ? givenConfig(given) : await chooseConfig(undefined, env);
   const { config } = chosen;
@@ -144,14 +150,15 @@ async function* runQuery(asked: Query): AsyncGenerator<QueryEvent> {
 
   const workplace = await openWorkplace({ env, chosen, session: run.session, anywhere: false, say, log });
   const { sessions, workers } = workplace;
-  const answers = onApproval && answerApprovals(sessions, onApproval);
+  const isAsked = onApproval !== undefined || onQuestion !== undefined;
+  const answers = isAsked ? answerApprovals(sessions, { onApproval, onQuestion }) : undefined;
   const failed = answers ? AbortSignal.any([workplace.failed, answers.failed]) : workplace.failed;
   let interrupted: (() => Promise<void>) | undefined;
   let leaving = false;
   let goesOn: string | undefined;
   try {
     // Where nobody answers, nothing is asked.
-    const unasked = onApproval === undefined && (run.permissionMode ?? config.permissionMode) === undefined;
+    const unasked = !isAsked && (run.permissionMode ?? config.permissionMode) === undefined;
     const ifNew = unasked ? { permissionMode: 'dontAsk' as const } : {};
     const { session, messageId } = await sessions.start(prompt, { ...run, newId: workplace.session, workers, ifNew });
     goesOn = `session ${session} goes on when a worker has it: npx perdure watch ${session} follows it`;
@@ -176,7 +183,7 @@ async function* runQuery(asked: Query): AsyncGenerator<QueryEvent> {
         yield event;
         return;
       }
-      if (event.type === 'approval' || event.type === 'approval_settled') answers?.hear(event);
+      if (isApprovalEvent(event)) answers?.hear(event);
       yield event;
     }
     throw failed.reason ?? new ClientProblem('unanswered', `session ${session} ended without a result`);

@@ -1,8 +1,8 @@
-// One call to its outcome, with as many decisions of a person as it needs (L55), or carried out by the workflow (L62). While nothing but
-// decisions and times is waited for, the runtime limit stands still; while no activity runs the session may continue as new (L4).
+// One call to its outcome, with as many decisions of a person as it needs (L55), answered by one (L81), or carried out by the workflow (L62).
+// While nothing but decisions, answers and times is waited for, the runtime limit stands still; while no activity runs the session may continue as new (L4).
 import { condition, isCancellation } from '@temporalio/workflow';
-import type { Ask, Call, Decision, OutcomeFacts, RunTool, ToolResult } from './contract/activities.ts';
-import type { DelegatedEnd, Delegation } from './contract/delegation.ts';
+import type { Call, OutcomeFacts, RunTool, ToolResult } from './contract/activities.ts';
+import type { DelegatedEnd } from './contract/delegation.ts';
 import { callKey } from './contract/ids.ts';
 import type { PendingApproval } from './contract/session.ts';
 import {
@@ -10,13 +10,15 @@ import {
   beginDelegation,
   endOf,
   stopDelegation,
+  type CarriedOut,
   type OpenDelegation,
 } from './delegated/delegations.ts';
 import { handOver, handoverReady } from './handover.ts';
 import type { CallResult } from './machine/events.ts';
 import type { RunState } from './machine/state.ts';
 import { seeWait } from './told/see.ts';
-import { nextQuestion } from './updates/approvals.ts';
+import type { Decided } from './updates/approvals.ts';
+import { approvalOf, endOfQuestion, questionOf, type AskedPlace } from './updates/asked.ts';
 import { activityProblem } from './ports.ts';
 import type { RunBench } from './run-bench.ts';
 import { heldByNothing, type ToolsCarry } from './session-state.ts';
@@ -58,14 +60,19 @@ export async function awaitDecision(
   let result: ToolResult | null = approval ? null : await admitted(batch, false, () => run({}));
   for (;;) {
     if (result && 'delegate' in result) {
-      return await carriedOut(bench, state, batch, await begun(bench, state, call, result.delegate), run);
-    }
-    if (result && !('ask' in result)) return result;
-    approval = result ? approvalOf(bench, state, call, result.ask, approval) : approval;
+      const { delegate } = result;
+      if (delegate.kind !== 'question')
+        return await carriedOut(bench, state, batch, await begun(bench, state, call, delegate), run);
+      approval = questionOf(placeOf(bench, state, call), delegate, approval);
+    } else if (result && !('ask' in result)) return result;
+    else approval = result ? approvalOf(placeOf(bench, state, call), result.ask, approval) : approval;
     if (!approval) throw new Error(`call ${call.index} has neither an outcome nor a question`);
     const decision = await decided(bench, state, batch, approval);
-    const edited = decision?.kind === 'allow' && decision.edited !== undefined;
-    result = decision && (await admitted(batch, edited, () => run({ decision })));
+    const end = approval.question && decision ? endOfQuestion(decision) : null;
+    if (end) return await recorded(batch, end, run);
+    if (decision === null || decision.kind === 'answered') return { withdrawn: approval };
+    const edited = decision.kind === 'allow' && decision.edited !== undefined;
+    result = await admitted(batch, edited, () => run({ decision }));
     if (!result) return { withdrawn: approval };
   }
 }
@@ -92,20 +99,10 @@ async function admitted(batch: Batch, alone: boolean, run: () => Promise<ToolRes
   }
 }
 
-function approvalOf(
-  { session, snapshot }: RunBench,
-  { head, iteration }: RunState,
-  { index }: Call,
-  ask: Ask,
-  before: PendingApproval | null,
-): PendingApproval {
+function placeOf({ session, snapshot }: RunBench, { head, iteration }: RunState, { index, name }: Call): AskedPlace {
   if (head === null) throw new Error('a call without a stored reply');
-  const name = `${session.facts.now.runs}.${iteration}.${index}`;
-  const asked = { ...ask, head, index, askedAt: before?.askedAt ?? Date.now() };
-  // The same question again, for the edited input would not do: a late answer to the first is none to this one.
-  if (before?.inputHash === ask.inputHash)
-    return { ...asked, call: nextQuestion(before.call), deadline: before.deadline };
-  return { ...asked, call: name, deadline: Date.now() + snapshot.rules.approvalMs };
+  const { approvalMs } = snapshot.rules;
+  return { run: session.facts.now.runs, iteration, head, index, tool: name, now: Date.now(), approvalMs };
 }
 
 /** Null when it was cancelled while it waited: then the question is withdrawn. */
@@ -114,7 +111,7 @@ async function decided(
   state: RunState,
   batch: Batch,
   approval: PendingApproval,
-): Promise<Decision | null> {
+): Promise<Decided | null> {
   const { approvals, alerts } = bench.session;
   const { call, deadline } = approval;
   if (approvals.ask(approval)) alerts.waiting(approval, state.iteration, bench.snapshot.config);
@@ -193,7 +190,7 @@ async function begun(
   { session }: RunBench,
   { head }: RunState,
   { index }: Call,
-  delegation: Delegation,
+  delegation: CarriedOut,
 ): Promise<OpenDelegation> {
   if (head === null) throw new Error('a call without a stored reply');
   // A `resume` ends the waits that it finds.

@@ -18,8 +18,9 @@ export async function handoverIfDue(session: Session, run: () => RunCarry | null
 /** Never returns. To be called where `handoverReady` was seen to be true. */
 export async function handOver(session: Session, run: RunCarry | null): Promise<never> {
   const { open } = session.alerts;
-  const alerts = open.length > 0 ? { alerts: open } : {};
-  const carry: Carry = { ...session.facts.now, inbox: session.inbox.snapshot(), ...alerts, run };
+  const { answered } = session.approvals;
+  const told = { ...(open.length > 0 ? { alerts: open } : {}), ...(answered.length > 0 ? { answered } : {}) };
+  const carry: Carry = { ...session.facts.now, inbox: session.inbox.snapshot(), ...told, run };
   // The options travel in `carry`.
   const options = { cwd: carry.options.cwd };
   session.told.tell();

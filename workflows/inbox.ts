@@ -2,7 +2,7 @@
 import { isHash } from './contract/ids.ts';
 import { sizeProblem } from './contract/options-problem.ts';
 import { LONGEST_ID, type RunOptions, type SignalOnce, type UserMessage } from './contract/session.ts';
-import { IMAGE_TYPES, MOST_IMAGES } from './contract/message-body.ts';
+import { IMAGE_TYPES, MOST_IMAGES, type MessageBody } from './contract/message-body.ts';
 
 /** How many ids are remembered against repeats; a repeat older than this would be taken as new. */
 const REMEMBERED_IDS = 1_000;
@@ -147,7 +147,8 @@ export function isSnip(value: unknown): value is { readonly entries: readonly nu
   return Array.isArray(entries) && entries.every((entry) => Number.isSafeInteger(entry) && entry >= 0);
 }
 
-function isBody(value: unknown): boolean {
+/** Shape only. */
+export function isBody(value: unknown): value is MessageBody {
   const { kind, text, hash, bytes, images = [] } = (value ?? {}) as Readonly<Record<string, unknown>>;
   if (!Array.isArray(images) || images.length > MOST_IMAGES || !images.every(isImage)) return false;
   if (kind === 'text') return typeof text === 'string';

@@ -23,6 +23,8 @@ const NOT_STARTED = {
 
 const WITHDRAWN = 'Not run: cancelled while it waited for approval.';
 
+const NOT_ANSWERED = 'Nobody answered: cancelled while it waited for an answer.';
+
 /** Someone was asked whether to run it once more, because nobody knows what the first time did (L40). */
 const NOT_AGAIN =
   'Outcome unknown: it was started once and may have taken effect. Cancelled while it waited for approval to run again; check before repeating it.';
@@ -158,7 +160,8 @@ function resultOf(item: OutcomeItem, done: Exclude<Approved, { readonly stopped:
   return 'withdrawn' in done ? withdrawn(done.withdrawn) : { item, facts: done };
 }
 
-function withdrawn({ index, inputHash }: PendingApproval): CallResult {
+function withdrawn({ index, inputHash, question }: PendingApproval): CallResult {
+  if (question) return notRun(index, NOT_ANSWERED);
   if (questionParts(inputHash).start === 1) return notRun(index, WITHDRAWN);
   return { item: { index, note: NOT_AGAIN, unknown: true }, facts: { error: true } };
 }

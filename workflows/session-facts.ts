@@ -11,6 +11,7 @@ import {
   type SessionHost,
   type SessionMemo,
 } from './contract/session.ts';
+import { type Answered } from './contract/asked.ts';
 import type { RunState } from './machine/state.ts';
 
 /** All that the runs of a session took together, and the model that was asked last. */
@@ -58,12 +59,13 @@ type Now = {
   readonly phase: Phase | null;
   readonly run: LiveRun | null;
   readonly pending: readonly PendingApproval[];
+  readonly answered: readonly Answered[];
 };
 
 /** `withFacts`: a session of an earlier release tells no numbers. */
-export function memoOf(facts: Facts, { title, phase, run, pending }: Now, withFacts: boolean): SessionMemo {
+export function memoOf(facts: Facts, { title, phase, run, pending, answered }: Now, withFacts: boolean): SessionMemo {
   const { head, options, runs, last, host } = facts;
-  const approvals = pending.slice(0, LISTED_APPROVALS);
+  const approvals = pending.slice(0, LISTED_APPROVALS).map((one) => (one.question ? { ...one, question: {} } : one));
   const parkedUntil = run?.parkedUntil ?? null;
   return {
     phase: phase ?? 'running',
@@ -73,6 +75,7 @@ export function memoOf(facts: Facts, { title, phase, run, pending }: Now, withFa
     runs,
     last,
     ...(approvals.length > 0 ? { approvals } : {}),
+    ...(answered.length > 0 ? { answered } : {}),
     ...(parkedUntil === null ? {} : { parkedUntil }),
     ...(host ? { host } : {}),
     ...(withFacts ? { facts: factsNow(facts, run, pending) } : {}),

@@ -13,6 +13,7 @@ import {
   type SessionInput,
   type UserMessage,
 } from './contract/session.ts';
+import { type Answered } from './contract/asked.ts';
 import type { OpenDelegation } from './delegated/delegations.ts';
 import type { InboxSnapshot } from './inbox.ts';
 import type { Alert, AlertKind, Append, Call, Place } from './contract/activities.ts';
@@ -56,6 +57,8 @@ export type Carry = {
   readonly alertKinds?: readonly AlertKind[];
   /** Not told yet. */
   readonly alerts?: readonly Waking[];
+  /** Who answered the newest questions (L81). */
+  readonly answered?: readonly Answered[];
   readonly run: RunCarry | null;
 };
 
@@ -110,8 +113,8 @@ export function firstCarry(input: SessionInput, chain: string): Carry {
   };
 }
 
-/** Everything a session carries besides its inbox, its alerts and its run. */
-export type CarriedFacts = Readonly<Omit<Carry, 'inbox' | 'alerts' | 'run'>>;
+/** Everything a session carries besides its inbox, its alerts, its answers and its run. */
+export type CarriedFacts = Readonly<Omit<Carry, 'inbox' | 'alerts' | 'answered' | 'run'>>;
 
 type AnsweredRun = Pick<CarriedFacts, 'head' | 'last' | 'context'> & { readonly spent: Spent };
 

@@ -73,14 +73,14 @@ export class Session {
     this.ports = createPorts(input.profile, () => this.facts.now.host ?? null);
     this.beside = new Beside(this.ports);
     this.inbox = new Inbox(carry.inbox);
-    const { inbox: _inbox, run: _run, alerts = [], ...facts } = carry;
+    const { inbox: _inbox, run: _run, alerts = [], answered = [], ...facts } = carry;
     this.facts = new Facts(facts);
     // Before the handler: a stop that arrived during the handover is delivered as soon as it is set.
     if (carry.run) {
       const { state, tools, parkedUntil } = carry.run;
       this.beginRun({ state, tools, parkedUntil });
     }
-    this.approvals = new Approvals(carry.run?.tools?.approvals ?? []);
+    this.approvals = new Approvals(carry.run?.tools?.approvals ?? [], answered);
     this.delegations = new Delegations(carry.run?.tools?.delegated ?? []);
     this.told = new Told((withFacts) => this.memo(withFacts), input);
     this.alerts = new Alerts(this, alerts);
@@ -198,7 +198,8 @@ export class Session {
 
   private memo(withFacts: boolean): SessionMemo {
     const { input, phase, live, approvals } = this;
-    return memoOf(this.facts.now, { title: input.title, phase, run: live, pending: approvals.pending }, withFacts);
+    const { pending, answered } = approvals;
+    return memoOf(this.facts.now, { title: input.title, phase, run: live, pending, answered }, withFacts);
   }
 
   /** Any Temporal client can signal: what is no message of ours is passed over, for nobody could answer it. */

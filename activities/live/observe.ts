@@ -2,7 +2,7 @@
 // or changes a step (L21).
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Spend } from '../../workflows/contract/loop.ts';
-import type { Seen } from '../../workflows/contract/seen.ts';
+import type { Seen } from '../../workflows/contract/told.ts';
 
 /** The run of an event, and the place in it: its session, its run, and as far as they are known its iteration, step and attempt. */
 type ObservedRun = {

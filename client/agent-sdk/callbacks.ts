@@ -7,7 +7,8 @@ import type {
   HookInput as OurInput,
   HookName,
 } from '../../activities/hooks/hooks.ts';
-import type { OnApproval } from '../answer-approvals.ts';
+import { z } from 'zod';
+import type { OnApproval, OnQuestion } from '../answer-approvals.ts';
 import { reasonOf } from '../../activities/text.ts';
 import { inwardInput, outwardInput, outwardName } from './names.ts';
 import type { CanUseTool, HookCallbackMatcher, HookEvent, HookInput, HookJSONOutput } from './shapes.ts';
@@ -147,6 +148,30 @@ export function approvalBy(canUseTool: CanUseTool | undefined, say: (line: strin
     } catch (error) {
       say(`canUseTool failed about ${outwardName(tool)}: ${reasonOf(error)}`);
       return { kind: 'deny', reason: `the program could not decide: ${reasonOf(error)}` };
+    }
+  };
+}
+
+const asked = z.object({ question: z.string(), options: z.array(z.string()).optional() });
+const answered = z.object({ answers: z.record(z.string(), z.string()) });
+
+/** A question as such programs know it: a call of `AskUserQuestion`, which they allow with the answer in its input. */
+export function questionBy(canUseTool: CanUseTool | undefined, say: (line: string) => void): OnQuestion {
+  return async ({ input, toolUseId = '', reason }, { signal }) => {
+    const { question, options = [] } = asked.parse(input);
+    const labels = options.map((label) => ({ label, description: '' }));
+    const shown = { questions: [{ question, header: '', options: labels, multiSelect: false }] };
+    try {
+      const context = { signal, toolUseID: toolUseId, decisionReason: reason, suggestions: [] } as const;
+      const said = await canUseTool?.('AskUserQuestion', shown, context);
+      const text =
+        said?.behavior === 'allow' ? answered.safeParse(said.updatedInput).data?.answers[question] : undefined;
+      if (text !== undefined) return { kind: 'answer', text };
+      const message = said?.behavior === 'deny' ? said.message : '';
+      return { kind: 'deny', reason: message || 'the program does not answer' };
+    } catch (error) {
+      say(`canUseTool failed about a question: ${reasonOf(error)}`);
+      return { kind: 'deny', reason: `the program could not answer: ${reasonOf(error)}` };
     }
   };
 }

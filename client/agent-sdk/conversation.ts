@@ -6,7 +6,7 @@ import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts
 import { createMailbox } from '../async.ts';
 import type { PerdureClient } from '../perdure-client.ts';
 import { ClientProblem } from '../problem.ts';
-import type { ApprovalEvent } from '../sessions/decide.ts';
+import { type ApprovalEvent, isApprovalEvent } from '../sessions/decide.ts';
 import type { RunOutcome } from '../sessions/outcome.ts';
 import type { TranscriptReader } from '../sessions/read.ts';
 import { liveMessages } from './live.ts';
@@ -139,7 +139,7 @@ async function* newsOf(conversation: Conversation, message: MessageId): AsyncGen
       });
       for await (const event of followed) {
         if (event.type === 'result') box.push({ kind: 'result', outcome: event });
-        else if (event.type === 'approval' || event.type === 'approval_settled') onApproval(event);
+        else if (isApprovalEvent(event)) onApproval(event);
         else box.push({ kind: 'event', event });
       }
     } catch (error) {

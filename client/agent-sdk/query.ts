@@ -13,7 +13,7 @@ import { ClientProblem } from '../problem.ts';
 import { checkedId } from '../sessions/info.ts';
 import { headOf, transcriptReader } from '../sessions/read.ts';
 import { runDefaults } from '../../worker/config/defaults.ts';
-import { approvalBy } from './callbacks.ts';
+import { approvalBy, questionBy } from './callbacks.ts';
 import { type Continued, findContinued, rememberSession } from './continue.ts';
 import { openTalk } from './conversation.ts';
 import { initMessage } from './messages.ts';
@@ -113,7 +113,10 @@ async function* converse(running: Running, prompt: QueryPrompt): AsyncGenerator<
   const { workplace, program, options, steering, say } = running;
   const { sessions, store, temporal } = workplace;
   const session = workplace.session as SessionId;
-  const answers = answerApprovals(sessions, approvalBy(options.canUseTool, say));
+  const answers = answerApprovals(sessions, {
+    onApproval: approvalBy(options.canUseTool, say),
+    onQuestion: questionBy(options.canUseTool, say),
+  });
   const failed = AbortSignal.any([workplace.failed, answers.failed]);
   const before = program.isKnown ? 0 : await runsBefore(running);
   steering.interrupt = () => sessions.interrupt(session);

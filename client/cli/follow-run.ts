@@ -9,6 +9,7 @@ import type { Followed } from '../follow/cursor.ts';
 import type { FollowOptions } from '../follow/follow.ts';
 import { isAtRest } from '../follow/goal.ts';
 import { ClientProblem } from '../problem.ts';
+import { isApprovalEvent } from '../sessions/decide.ts';
 import { type RunOutcome, wasInterrupted } from '../sessions/outcome.ts';
 import { actOnAbort, LEAVING_MS } from '../async.ts';
 import { awaitInTime } from '../../activities/async.ts';
@@ -49,8 +50,8 @@ export async function followRun(cli: Cli, follow: FollowRun): Promise<number> {
     show(event);
     status?.hear(event);
     if (event.type === 'run_start') always.in(event.cwd);
-    if (event.type === 'approval' || event.type === 'approval_settled') approvals?.hear(event);
-    if (event.type === 'approval' && leaves) nobody.abort();
+    if (isApprovalEvent(event)) approvals?.hear(event);
+    if ((event.type === 'approval' || event.type === 'question') && leaves) nobody.abort();
   };
   try {
     const last = await followRuns(cli, follow, stop, shown);

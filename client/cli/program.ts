@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import type { Cli } from './cli.ts';
+import { answerCommand } from './commands/answer.ts';
 import { approvalsCommand } from './commands/approvals.ts';
 import { approveCommand } from './commands/approve.ts';
 import { denyCommand } from './commands/deny.ts';
@@ -38,6 +39,7 @@ const commands = [
   startCommand,
   watchCommand,
   sendCommand,
+  answerCommand,
   approvalsCommand,
   approveCommand,
   denyCommand,

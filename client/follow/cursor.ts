@@ -2,7 +2,7 @@
 // of a reply, is told again from that iteration's beginning, for the attempt that said it may have died meanwhile.
 import type { Watched } from '../../activities/live/events.ts';
 import { ClientProblem } from '../problem.ts';
-import type { ApprovalEvent } from '../sessions/decide.ts';
+import { type ApprovalEvent, isApprovalEvent } from '../sessions/decide.ts';
 import type { RunOutcome } from '../sessions/outcome.ts';
 
 export type Followed = Watched | ApprovalEvent | RunOutcome;
@@ -38,7 +38,7 @@ function behind(iteration: number): Cursor['pass'] {
       if (held) held = [];
       return [];
     }
-    if (held === null || event.type === 'approval' || event.type === 'approval_settled') return [event];
+    if (held === null || isApprovalEvent(event)) return [event];
     if (at === null && event.type !== 'run_end' && event.type !== 'result') return (held.push(event), []);
     const shown = [...held, event];
     held = null;

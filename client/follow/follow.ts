@@ -241,7 +241,7 @@ function approvalNews(read: (pending: PendingApproval) => Promise<WaitingApprova
     for (const pending of approvals) {
       if (told.has(pending.call)) continue;
       told.set(pending.call, pending.inputHash);
-      yield { type: 'approval', ...(await read(pending)) };
+      yield { type: pending.question ? 'question' : 'approval', ...(await read(pending)) };
     }
   };
 }

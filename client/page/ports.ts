@@ -24,7 +24,7 @@ import { loadView } from '../../activities/transcript/view/view.ts';
 /** A person's words to sessions. */
 export type Acting = Pick<
   PerdureClient,
-  'send' | 'interrupt' | 'resume' | 'cancel' | 'approve' | 'deny' | 'approvals' | 'topUp' | 'setOptions'
+  'send' | 'interrupt' | 'resume' | 'cancel' | 'approve' | 'deny' | 'answer' | 'approvals' | 'topUp' | 'setOptions'
 >;
 
 export type PagePorts = Acting &

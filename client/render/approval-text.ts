@@ -1,4 +1,5 @@
-// A call that waits for a decision, as a person needs to see it to decide: what, with which input, why, until when (L55).
+// A call that waits for a decision, as a person needs to see it to decide: what, with which input, why, until when (L55). Questions of the
+// model, with the answers that are offered (L81).
 import type { WaitingApproval } from '../sessions/decide.ts';
 import { type Paint, cutMeasured, oneLine } from '../paint.ts';
 import { showUnseen } from '../../activities/text.ts';
@@ -10,7 +11,9 @@ const LINES = 30;
 const LINE = 300;
 
 /** Several lines, without a line break at the end. */
-export function approvalText(paint: Paint, { call, tool, reason, input, problem, deadline }: WaitingApproval): string {
+export function approvalText(paint: Paint, approval: WaitingApproval): string {
+  const { call, tool, reason, input, problem, deadline } = approval;
+  if (approval.question) return questionText(paint, approval);
   return [
     `${paint.yellow('?')} ${paint.bold(oneLine(tool, 60))} waits for a decision`,
     ...shownInput(paint, tool, input).map((line) => `  ${line}`),
@@ -32,9 +35,34 @@ function shownInput(paint: Paint, tool: string, input: unknown): readonly string
   ];
 }
 
+function questionText(paint: Paint, { call, input, problem, deadline }: WaitingApproval): string {
+  const { question, options } = questionOf(input);
+  const asked = inputLines(question).map((line) => line.replace(/^│ /, ''));
+  return [
+    `${paint.yellow('?')} ${paint.bold(asked[0] ?? '')}`,
+    ...asked.slice(1).map((line) => `  ${line}`),
+    ...options.map((option, at) => `  ${at + 1}  ${oneLine(option, 200)}`),
+    ...(problem === undefined ? [] : [`  ${paint.red(oneLine(problem, 300))}`]),
+    paint.dim(`  question ${oneLine(call, 100)}, goes on without an answer by ${formatMoment(deadline)}`),
+  ].join('\n');
+}
+
+export type QuestionInput = { readonly question: string; readonly options: readonly string[] };
+
+/** A question as its call has it; of another tool than ours that asks, its whole input. */
+export function questionOf(input: unknown): QuestionInput {
+  const { question, options } = (input ?? {}) as { readonly question?: unknown; readonly options?: unknown };
+  const offered = Array.isArray(options) ? options.filter((option) => typeof option === 'string') : [];
+  return { question: typeof question === 'string' ? question.trim() : JSON.stringify(input), options: offered };
+}
+
 /** How to decide from another terminal. */
-export function approvalHint({ session, call }: Pick<WaitingApproval, 'session' | 'call'>, self: string): string {
+export function approvalHint(
+  { session, call, question }: Pick<WaitingApproval, 'session' | 'call' | 'question'>,
+  self: string,
+): string {
   const one = `${session} ${call}`;
+  if (question) return `it waits for an answer: \`${self} answer ${one} "your answer"\``;
   return `it waits for a decision: \`${self} approve ${one}\`, or \`${self} deny ${one} --reason "why"\``;
 }
 

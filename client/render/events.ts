@@ -46,6 +46,7 @@ export function eventRenderer({ write, paint, own, session }: Screen): (event: F
       case 'tombstone':
         return takeBack(sheet, event);
       case 'approval':
+      case 'question':
         return say(sheet, approvalText(paint, event));
       case 'approval_settled':
         return;

@@ -71,6 +71,7 @@ function changed(status: RunStatus, event: Followed): RunStatus {
     case 'hook_start':
       return { ...status, doing: `runs hook ${oneLine(event.hook, longest)}` };
     case 'approval':
+    case 'question':
       return withAsked(status, new Set([...status.asked, event.call]));
     case 'approval_settled':
       return withAsked(status, new Set([...status.asked].filter((call) => call !== event.call)));

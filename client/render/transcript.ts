@@ -111,7 +111,7 @@ function replyLines(
 function openLine(paint: Paint, repeated: boolean, waits: PendingApproval | undefined): string {
   if (repeated) return paint.dim(`  (${REPEATED})`);
   if (waits === undefined) return paint.dim('  (no outcome yet)');
-  const why = `waits for a decision: ${oneLine(waits.reason, 500)}`;
+  const why = waits.question ? 'waits for an answer' : `waits for a decision: ${oneLine(waits.reason, 500)}`;
   return `  ${paint.yellow('?')} ${why} ${paint.dim(`(call ${oneLine(waits.call, 100)})`)}`;
 }
 

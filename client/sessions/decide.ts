@@ -1,4 +1,4 @@
-// Decisions about calls that wait for one (L55).
+// Decisions about calls that wait for one (L55), and answers to questions (L81).
 import { type SessionId, questionParts } from '../../workflows/contract/ids.ts';
 import {
   LISTED_APPROVALS,
@@ -11,22 +11,26 @@ import {
   type Repair,
   type TopUp,
 } from '../../workflows/contract/session.ts';
+import { LARGEST_ANSWER, LONGEST_NAME, type Answer } from '../../workflows/contract/asked.ts';
 import { type Store, hashOf, StoreError } from '../../activities/transcript/store/store.ts';
 import type { Abortable } from '../async.ts';
 import { ClientProblem } from '../problem.ts';
 import { oneLine } from '../paint.ts';
-import { closedProblem } from './send.ts';
+import { formatMoment } from '../units.ts';
+import { closedProblem, textBody } from './send.ts';
 import type { SessionDescription } from './info.ts';
 import { lastReply, type View } from '../../activities/transcript/view/view.ts';
 
 export type DecidePorts = {
   readonly store: Store;
+  /** The client as it names itself. */
+  readonly name: string;
   readonly look: (session: SessionId) => Promise<SessionDescription>;
   /** Throws ClientProblem. */
   readonly update: (
     session: SessionId,
     name: string,
-    arg: Approval | Denial | Repair | OptionChanges | TopUp,
+    arg: Approval | Denial | Answer | Repair | OptionChanges | TopUp,
   ) => Promise<void>;
 };
 
@@ -34,6 +38,9 @@ export type DecidePorts = {
 export type ApproveOptions = Abortable & { readonly input?: unknown };
 /** `interrupt`: the run ends with the denial (L34). */
 export type DenyOptions = Abortable & { readonly interrupt?: boolean };
+
+/** `by`: who answers, for whoever is second; absent: the client as it names itself. At most 200 characters. */
+export type AnswerOptions = Abortable & { readonly by?: string };
 
 /** Bytes of JSON. */
 const LARGEST_INPUT = 1024 * 1024;
@@ -47,6 +54,7 @@ export async function approve(
 ): Promise<PendingApproval> {
   const bytes = 'input' in options && options.input !== undefined ? inputBytes(options.input) : null;
   const pending = pendingCall(await look(session), call);
+  if (pending.question) throw refused(`call ${call} is a question: answer it with \`perdure answer\``);
   const edited = bytes && (await store.put(bytes));
   const { inputHash } = pending;
   await update(session, UPDATES.approve, { call, inputHash, ...(edited ? { edited } : {}) });
@@ -67,6 +75,36 @@ export async function deny(
   return pending;
 }
 
+/** The question that was answered. Of two answers the first counts; who is second is told who was first. */
+export async function answer(
+  { store, name, look, update }: DecidePorts,
+  session: SessionId,
+  call: string,
+  text: string,
+  { by = name }: AnswerOptions,
+): Promise<PendingApproval> {
+  const problem = answerProblem(text) ?? nameProblem(by);
+  if (problem !== undefined) throw refused(problem);
+  const pending = pendingCall(await look(session), call);
+  if (!pending.question) throw refused(`call ${call} is no question: approve or deny it`);
+  await update(session, UPDATES.answer, { call, body: await textBody(store, text), by });
+  return pending;
+}
+
+const refused = (sentence: string): ClientProblem => new ClientProblem('refused', sentence);
+
+/** A sentence that says what is wrong with it, or undefined. */
+export function answerProblem(text: string): string | undefined {
+  if (text.trim() === '') return 'the answer is empty';
+  const bytes = Buffer.byteLength(text);
+  return bytes <= LARGEST_ANSWER ? undefined : `the answer has ${bytes} bytes: give at most ${LARGEST_ANSWER}`;
+}
+
+function nameProblem(by: string): string | undefined {
+  if (by.trim() !== '' && by.length <= LONGEST_NAME) return undefined;
+  return `the name of who answers has ${by.length} characters: give 1 to ${LONGEST_NAME}`;
+}
+
 /** A sentence that says what is wrong with it, or undefined. */
 export function reasonProblem(reason: string): string | undefined {
   if (reason.trim() === '') return 'the reason is empty: the model is told why, so say it';
@@ -79,6 +117,12 @@ function pendingCall(seen: SessionDescription, call: string): PendingApproval {
   const waiting = seen.approvals ?? [];
   const found = waiting.find((pending) => pending.call === call);
   if (found) return found;
+  const first = seen.answered?.find((one) => one.call === call);
+  if (first)
+    throw new ClientProblem(
+      'no_call',
+      `question ${oneLine(call, 100)} was answered by ${oneLine(first.by, 100)}, ${formatMoment(first.at)}: yours did nothing`,
+    );
   const those = waiting.map((pending) => `${pending.call} (${pending.tool})`).join(', ');
   const more = waiting.length < LISTED_APPROVALS ? '' : ', and later ones when these are decided';
   const rest = waiting.length === 0 ? 'none of its calls does' : `those that do: ${those}${more}`;
@@ -112,10 +156,14 @@ export type WaitingApproval = PendingApproval & {
   readonly problem?: string;
 };
 
-/** Events for a follower: a call waits, or no longer does. */
+/** Events for a follower: a call waits for a decision, or a question for an answer, or no longer does. */
 export type ApprovalEvent =
-  | ({ readonly type: 'approval' } & WaitingApproval)
+  | ({ readonly type: 'approval' | 'question' } & WaitingApproval)
   | { readonly type: 'approval_settled'; readonly session: SessionId; readonly call: string };
+
+export function isApprovalEvent<Event extends { readonly type: string }>(event: Event): event is Event & ApprovalEvent {
+  return event.type === 'approval' || event.type === 'question' || event.type === 'approval_settled';
+}
 
 /** `view`: the session at the approval's head. What cannot be read is told in `problem`. Throws StoreError `unavailable`. */
 export async function waitingApproval(

@@ -70,7 +70,9 @@ const pending = z.object({
   index: z.number(),
   deadline: z.number(),
   askedAt: z.number().optional(),
+  question: z.object({}).optional(),
 });
+const answered = z.object({ call: z.string(), by: z.string(), at: z.number() });
 
 const facts = z.object({
   model: z.string().optional(),
@@ -90,6 +92,7 @@ const memoSchema = z.object({
   title: z.string(),
   runs: z.number(),
   approvals: z.array(pending).optional(),
+  answered: z.array(answered).optional(),
   parkedUntil: z.number().optional(),
   head: z.string().nullable().catch(null),
   last: lastRun.nullable().catch(null),

@@ -208,7 +208,8 @@ async function messageBody(store: Store, { text, images }: ReadPrompt): Promise<
   return { ...(await textBody(store, text)), ...(stored.length > 0 ? { images: stored } : {}) };
 }
 
-async function textBody(store: Store, text: string): Promise<MessageBody> {
+/** Durable before it is sent. Throws StoreError. */
+export async function textBody(store: Store, text: string): Promise<MessageBody> {
   if (text.length <= LARGEST_INLINE && Buffer.byteLength(JSON.stringify(text)) <= LARGEST_INLINE)
     return { kind: 'text', text };
   const bytes = new TextEncoder().encode(text);

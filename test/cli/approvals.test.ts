@@ -7,6 +7,30 @@ import { until } from '../support/until.ts';
 
 const bash = (command: string) => reply([toolUse('bash', { command })]);
 
+describe('a question of the model', () => {
+  test('is shown by `run` and `show`, listed beside approvals, and answered once from another terminal (L81)', async () => {
+    const question = { question: 'Which colour?\u001b[2J', options: ['red', 'green'] };
+    const place = cliPlace(await modelFor([reply([toolUse('ask_user', question)]), reply('Done.')]));
+    const run = place.start(['run', '--wait', 'paint']);
+    await until(() => run.err().includes('it waits for an answer: `'));
+    expect(run.out()).toContain('  2  green');
+    expect(run.out()).not.toContain('\u001b[2J');
+    const [waiting] = jsonLines((await place.run('approvals', '--json')).out);
+    const [session, call] = [String(waiting?.session), String(waiting?.call)];
+    expect((await place.run('show', session)).out).toContain('? waits for an answer');
+    const listed = await place.run('approvals');
+    expect(listed.out).toContain('ask_user');
+    expect(listed.err).toContain('answer with: ');
+    const wrong = await place.run('answer', session, call, 'blue');
+    expect(wrong).toMatchObject({ status: 2, err: expect.stringContaining('blue is not offered') });
+    expect((await place.run('answer', session, call, '2')).status).toBe(0);
+    expect(await run.status).toBe(0);
+    expect((await place.run('show', session, '--full')).out).toContain('The user answered: green');
+    const late = await place.run('answer', session, call, 'red');
+    expect(late).toMatchObject({ status: 2, err: expect.stringContaining(`question ${call} was answered by`) });
+  });
+});
+
 describe('a call that waits for a decision', () => {
   test('is shown by `run`, listed with its input, and approved from another terminal (L55)', async () => {
     const place = cliPlace(await modelFor([bash('echo effect >> effects.log'), reply('Done.')]));

@@ -1,6 +1,11 @@
 // Calls that wait for a decision, as a program that runs a prompt answers them. The client is a fake.
 import { expect, test, vi } from 'vitest';
-import { answerApprovals, type ApprovalAnswer, type OnApproval } from '../../client/answer-approvals.ts';
+import {
+  answerApprovals,
+  type ApprovalAnswer,
+  type OnApproval,
+  type OnQuestion,
+} from '../../client/answer-approvals.ts';
 import { type WaitingApproval, reasonProblem } from '../../client/sessions/decide.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
 import { ClientProblem } from '../../client/problem.ts';
@@ -23,14 +28,15 @@ const asked: WaitingApproval = {
 const approval = { type: 'approval', ...asked } as const;
 const settled = { type: 'approval_settled', session, call: asked.call } as const;
 
-function answering(onApproval: OnApproval, fails?: Error) {
+function answering(onApproval: OnApproval, fails?: Error, onQuestion?: OnQuestion) {
   const decide = () => (fails ? Promise.reject(fails) : Promise.resolve(asked));
   const sessions = {
     approvals: vi.fn<PerdureClient['approvals']>(() => Promise.resolve([asked])),
     approve: vi.fn<PerdureClient['approve']>(decide),
     deny: vi.fn<PerdureClient['deny']>(decide),
+    answer: vi.fn<PerdureClient['answer']>(decide),
   };
-  return { sessions, answers: answerApprovals(sessions, onApproval) };
+  return { sessions, answers: answerApprovals(sessions, { onApproval, onQuestion }) };
 }
 
 test('an answer allows the call, allows it with another input, or denies it and says why (L55)', async () => {
@@ -182,4 +188,25 @@ test.each<[unknown, string]>([
   );
   expect(sessions.approve).not.toHaveBeenCalled();
   expect(sessions.deny).not.toHaveBeenCalled();
+});
+
+test('a question is put to onQuestion alone: it answers, declines, or its answer will not do (L81)', async () => {
+  const onApproval = vi.fn<OnApproval>();
+  const said = [
+    { kind: 'answer', text: 'red' },
+    { kind: 'deny', reason: 'ask later' },
+    { kind: 'answer', text: ' ' },
+  ] as const;
+  const question = { ...asked, type: 'question', tool: 'ask_user', question: {}, input: { question: 'Why?' } } as const;
+  const { sessions, answers } = answering(onApproval, undefined, ({ index }) => said[index]!);
+  for (const index of [0, 1]) answers.hear({ ...question, call: `1.1.${index}`, index });
+  await until(() => sessions.answer.mock.calls.length + sessions.deny.mock.calls.length === 2);
+  expect(sessions.answer.mock.calls).toEqual([[session, '1.1.0', 'red']]);
+  expect(sessions.deny.mock.calls).toEqual([[session, '1.1.1', 'ask later']]);
+  answers.hear({ ...question, index: 2 });
+  await until(() => answers.failed.aborted);
+  expect(String(answers.failed.reason)).toContain(
+    'what onQuestion said of question 1.1.0 will not do: the answer is empty',
+  );
+  expect(onApproval).not.toHaveBeenCalled();
 });

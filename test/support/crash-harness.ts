@@ -89,8 +89,8 @@ export async function crashHarness(options: CrashOptions) {
 export async function decidePatiently(
   client: Client,
   session: OpenSession,
-  decision: 'approve' | 'deny',
-  answer: { readonly call: string; readonly inputHash: string; readonly reason?: string },
+  decision: 'approve' | 'deny' | 'answer',
+  answer: { readonly call: string; readonly inputHash?: string; readonly [more: string]: unknown },
 ): Promise<void> {
   const asked = { args: [answer] as [unknown], updateId: `${session.id} ${answer.call} ${answer.inputHash}` };
   const decide = async (): Promise<void> => {

@@ -56,6 +56,7 @@ export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Stage
     inbox: () => Promise.resolve([]),
     approvals: () => Promise.resolve([]),
     send: noted('send'),
+    answer: noted('answer'),
     interrupt: noted('interrupt'),
     resume: noted('resume'),
     cancel: noted('cancel'),

@@ -3,7 +3,7 @@
 import type { Log, LogFields } from '../../activities/log.ts';
 import type { Observation, ObservedAbout, Observe } from '../../activities/live/observe.ts';
 import { queryIdOf } from '../../workflows/contract/ids.ts';
-import type { Seen } from '../../workflows/contract/seen.ts';
+import type { Seen } from '../../workflows/contract/told.ts';
 
 export function observeByLog(log: Log): Observe {
   return (seen) => writeEvent(log, seen);

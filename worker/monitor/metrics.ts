@@ -2,7 +2,7 @@
 // what this process has seen: it starts at 0 with it, and what a killed worker did not come to tell is counted nowhere.
 import type { MetricMeter, MetricTags } from '@temporalio/common';
 import type { ModelCallSeen, Observation, Observe } from '../../activities/live/observe.ts';
-import type { Seen } from '../../workflows/contract/seen.ts';
+import type { Seen } from '../../workflows/contract/told.ts';
 
 /** Distinct values of a label in one process; those beyond are one, `other`. */
 const MOST_VALUES = 50;

@@ -5,7 +5,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { ModelCallSeen, Observation, Observe, ObservedAbout } from '../../activities/live/observe.ts';
 import type { Log } from '../../activities/log.ts';
 import { queryIdOf } from '../../workflows/contract/ids.ts';
-import type { Seen } from '../../workflows/contract/seen.ts';
+import type { Seen } from '../../workflows/contract/told.ts';
 import type { AttributeValue, Span } from './otlp.ts';
 
 /** 32 hexadecimal digits: every line and every span of a run has the same. */

@@ -7,7 +7,7 @@ import { observeByLog } from './event-log.ts';
 import { observeByMetrics } from './metrics.ts';
 import { openSpanExporter } from './otlp.ts';
 import { observeByTraces, traceEnv, withTraces } from './traces.ts';
-import { SEEN_SINK, type Seen } from '../../workflows/contract/seen.ts';
+import { SEEN_SINK, type Seen } from '../../workflows/contract/told.ts';
 
 export type Watchers = {
   readonly observe: Observe;

@@ -1,6 +1,7 @@
 // Calls that the workflow carries out itself (L62): the work as `runTool` hands it over, and what came of it. While such a call is open
 // nothing is held: no slot, no process.
 import type { CallKey, SessionId } from './ids.ts';
+import type { MessageBody } from './message-body.ts';
 
 /** Runs the work of a call in a workflow of its own, which outlives the caller's continue-as-new and reports its end (L63). */
 export const DELEGATED_TYPE = 'perdure.delegatedWork';
@@ -45,7 +46,18 @@ export type DelegatedWork =
 /** A durable timer (L82): over at `until`, milliseconds since the epoch, and with `message` when the session is sent one. */
 export type Wait = { readonly kind: 'wait'; readonly seconds: number; readonly message: boolean };
 
-export type Delegation = DelegatedWork | Wait;
+/**
+ * A question to people (L81), who have `seconds` for it; absent: as long as for an approval. `options`: nothing else is an answer.
+ * `inputHash`: of the call's input, which holds the question; set when it is handed over.
+ */
+export type Question = {
+  readonly kind: 'question';
+  readonly seconds?: number;
+  readonly options?: readonly string[];
+  readonly inputHash?: string;
+};
+
+export type Delegation = DelegatedWork | Wait | Question;
 
 export const LARGEST_ARGS = 64 * 1024;
 
@@ -57,6 +69,7 @@ export type DelegatedEnd =
   | { readonly kind: 'done'; readonly result?: unknown; readonly cut?: string }
   | { readonly kind: 'failed'; readonly detail: string }
   | { readonly kind: 'waited'; readonly by: 'time' | 'message' | 'resume' }
+  | { readonly kind: 'answered'; readonly body: MessageBody; readonly by: string }
   | { readonly kind: 'stopped'; readonly ended: boolean };
 
 /** The argument of DELEGATED_TYPE. */

@@ -3,7 +3,10 @@ import type { ExtraFolders, SessionFacts, Tags, ToolEnv } from './facts.ts';
 import type { Profile } from './profiles.ts';
 import type { Hash, MessageId, SessionId } from './ids.ts';
 import type { MessageBody } from './message-body.ts';
+import type { Answered, PendingApproval } from './asked.ts';
 import type { Terminal, TerminalReason, TransitionReason, Usage } from './loop.ts';
+
+export type * from './asked.ts';
 
 /** The name under which workflows/index.ts exports it. */
 export const WORKFLOW_TYPE = 'perdure.agentSession';
@@ -22,12 +25,13 @@ export const SIGNALS = { message: 'message', interrupt: 'interrupt', resume: 're
 /** Sent again under the same id it counts once, for nobody may stop a run that he did not mean (L61). It says which signal it is of. */
 export type SignalOnce = { readonly signal: 'interrupt' | 'resume'; readonly id: string };
 /**
- * Updates: `approve` takes an Approval, `deny` a Denial (L55), `repair` a Repair, `setOptions` OptionChanges for the next run, `topUp` a
+ * Updates: `approve` takes an Approval, `deny` a Denial (L55), `answer` an Answer (L81), `repair` a Repair, `setOptions` OptionChanges for the next run, `topUp` a
  * TopUp for the one under way; each is refused with a sentence. At most a few in flight.
  */
 export const UPDATES = {
   approve: 'approve',
   deny: 'deny',
+  answer: 'answer',
   repair: 'repair',
   setOptions: 'setOptions',
   topUp: 'topUp',
@@ -100,25 +104,6 @@ export type RunOptions = {
 export type OptionChanges = Partial<Pick<RunOptions, 'cwd'>> & {
   readonly [Key in Exclude<keyof RunOptions, 'cwd'>]?: RunOptions[Key] | null;
 };
-
-/** A call that waits for a decision (L55). `call` names it, once. `head` and `index` say where its input is stored. */
-export type PendingApproval = {
-  readonly call: string;
-  readonly tool: string;
-  readonly reason: string;
-  readonly inputHash: string;
-  readonly head: Hash;
-  readonly index: number;
-  /** Milliseconds since the epoch; then it counts as denied. */
-  readonly deadline: number;
-  /** Milliseconds since the epoch: when it was first asked about. Absent in what an earlier release asked. */
-  readonly askedAt?: number;
-};
-
-/** `edited`: the hash of another input in the store. */
-export type Approval = { readonly call: string; readonly inputHash: string; readonly edited?: Hash };
-
-export type Denial = { readonly call: string; readonly reason: string; readonly interrupt?: boolean };
 
 /** The transcript is damaged: the session goes on from `to` instead of `from`, its head. `lost`: a sentence, for the transcript. */
 export type Repair = { readonly from: Hash; readonly to: Hash; readonly lost: string };
@@ -225,6 +210,8 @@ export type SessionMemo = {
   readonly last: RunSummary | null;
   /** That wait for a decision, the oldest. At most LISTED_APPROVALS. */
   readonly approvals?: readonly PendingApproval[];
+  /** Questions that were answered lately. At most LISTED_ANSWERS. */
+  readonly answered?: readonly Answered[];
   /** Milliseconds since the epoch, while parked (L14). */
   readonly parkedUntil?: number;
   /** The host that has its folder: its steps wait for a worker there. Absent where a store is not shared. */

@@ -16,6 +16,7 @@ import {
   type DelegatedReport,
   type DelegatedWork,
   type Delegation,
+  type Question,
 } from '../contract/delegation.ts';
 import type { CallKey, SessionId } from '../contract/ids.ts';
 import { SIGNALS } from '../contract/session.ts';
@@ -107,11 +108,14 @@ function isReport(value: unknown): value is DelegatedReport {
   return typeof key === 'string' && typeof end?.kind === 'string' && KINDS.includes(end.kind);
 }
 
+/** A question waits with the approvals. */
+export type CarriedOut = Exclude<Delegation, Question>;
+
 /** Begins what `runTool` handed over. A child of this name that runs already is this call's own: it was started before a reset. */
 export async function beginDelegation(
   session: Holder,
   call: Pick<OpenDelegation, 'key' | 'index'>,
-  delegation: Delegation,
+  delegation: CarriedOut,
 ): Promise<OpenDelegation> {
   const open = openAs(session, call, delegation);
   session.delegations.begin(open);
@@ -122,7 +126,7 @@ export async function beginDelegation(
 function openAs(
   session: Holder,
   { key, index }: Pick<OpenDelegation, 'key' | 'index'>,
-  delegation: Delegation,
+  delegation: CarriedOut,
 ): OpenDelegation {
   if (delegation.kind === 'wait') {
     const { seconds, message } = delegation;

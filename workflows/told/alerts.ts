@@ -2,7 +2,7 @@
 // the loop, which never waits for them. A handover carries those that are not told yet, so that one may be told twice.
 import { ActivityFailure, CancellationScope, condition, isCancellation, patched } from '@temporalio/workflow';
 import type { RunEnded, SessionActivities } from '../contract/activities.ts';
-import type { AlertKind, WaitingCall } from '../contract/alerts.ts';
+import type { AlertKind, WaitingCall } from '../contract/told.ts';
 import type { Hash } from '../contract/ids.ts';
 import { LISTED_APPROVALS, type PendingApproval } from '../contract/session.ts';
 import { isBadEnd } from '../contract/visibility.ts';

@@ -10,7 +10,10 @@ export function detailsOf({ title, phase, cwd, runs, last, facts, approvals = []
     `**${phase.replaceAll('_', ' ')}** · ${code(title)}`,
     `${runs} runs · ${turns} turns · ${tokens} tokens${cost}${model === undefined ? '' : ` · ${code(model)}`}`,
     `in ${code(cwd)}`,
-    ...approvals.map(({ call, tool }) => `- waits for a decision: ${code(tool)}, call ${code(call)}`),
+    ...approvals.map(
+      ({ call, tool, question }) =>
+        `- waits for ${question ? 'an answer' : 'a decision'}: ${code(tool)}, call ${code(call)}`,
+    ),
     ...(last === null ? [] : [`run ${last.run} ended: ${last.terminal.reason}`]),
   ];
   return lines.join('\n\n');

@@ -1,6 +1,6 @@
 // Tells the worker what the session has come to. A replay tells nothing, and no sink has to be there for it.
 import { proxySinks, workflowInfo, type Sinks } from '@temporalio/workflow';
-import { SEEN_SINK, type Seen, type SeenAbout, type WaitEnd } from '../contract/seen.ts';
+import { SEEN_SINK, type Seen, type SeenAbout, type WaitEnd } from '../contract/told.ts';
 import type { PendingApproval } from '../contract/session.ts';
 
 type SeenSinks = Sinks & { readonly [SEEN_SINK]: { see(seen: Seen): void } };

@@ -1,18 +1,26 @@
-// The calls that wait for a person (L55). A decision is taken once, for one call and one input; what comes late or for another
-// input is refused before it is accepted.
+// The calls that wait for a person: for a decision (L55), or for an answer (L81). Either is taken once, for one call and one input; what
+// comes late or for another input is refused before it is accepted.
 import { ApplicationFailure, defineUpdate, setHandler } from '@temporalio/workflow';
 import type { Decision } from '../contract/activities.ts';
+import type { DelegatedEnd } from '../contract/delegation.ts';
 import { isHash } from '../contract/ids.ts';
 import { LONGEST_REASON, UPDATES, type Approval, type Denial, type PendingApproval } from '../contract/session.ts';
+import { LARGEST_ANSWER, LISTED_ANSWERS, LONGEST_NAME, type Answer, type Answered } from '../contract/asked.ts';
+import { isBody } from '../inbox.ts';
+
+/** A decision, or the answer to a question. */
+export type Decided = Decision | Extract<DelegatedEnd, { kind: 'answered' }>;
 
 export class Approvals {
   private readonly waiting: Map<string, PendingApproval>;
-  private readonly decisions = new Map<string, Decision>();
+  private readonly decisions = new Map<string, Decided>();
+  private lately: readonly Answered[];
   private changed: () => void = () => {};
 
-  /** `carried`: what waited at a handover. */
-  constructor(carried: readonly PendingApproval[]) {
+  /** `carried`: what waited at a handover. `answered`: the questions that were answered before it. */
+  constructor(carried: readonly PendingApproval[], answered: readonly Answered[] = []) {
     this.waiting = new Map(carried.map((approval) => [approval.call, approval]));
+    this.lately = answered;
   }
 
   /** `changed` is called when what waits has changed; at once, if a decision arrived during the handover. */
@@ -24,11 +32,19 @@ export class Approvals {
     setHandler(defineUpdate<void, [Denial]>(UPDATES.deny), (denial) => this.deny(denial), {
       validator: (denial) => refuse(this.callProblem(denial) ?? denialProblem(denial)),
     });
+    setHandler(defineUpdate<void, [Answer]>(UPDATES.answer), (answer) => this.answer(answer), {
+      validator: (answer) => refuse(this.callProblem(answer) ?? this.answerProblem(answer)),
+    });
   }
 
   /** In the order of the calls, whichever was asked about first; without those that are decided and not taken yet. */
   get pending(): readonly PendingApproval[] {
     return [...this.waiting.values()].toSorted((one, other) => one.index - other.index);
+  }
+
+  /** The questions that were answered last, oldest first. */
+  get answered(): readonly Answered[] {
+    return this.lately;
   }
 
   get allTaken(): boolean {
@@ -53,7 +69,7 @@ export class Approvals {
   }
 
   /** The decision, if there is one; either way the call waits no longer. */
-  take(call: string): Decision | null {
+  take(call: string): Decided | null {
     const decision = this.decisions.get(call) ?? null;
     this.decisions.delete(call);
     if (this.waiting.delete(call)) this.changed();
@@ -76,22 +92,42 @@ export class Approvals {
     this.decide(call, { kind: 'deny', reason, ...(interrupt === true ? { interrupt } : {}) });
   }
 
-  private decide(call: string, decision: Decision): void {
+  private answer({ call, body, by }: Answer): void {
+    this.lately = [...this.lately, { call, by, at: Date.now() }].slice(-LISTED_ANSWERS);
+    this.decide(call, { kind: 'answered', body, by });
+  }
+
+  private decide(call: string, decision: Decided): void {
     this.decisions.set(call, decision);
     this.waiting.delete(call);
     this.changed();
   }
 
-  private callProblem(value: Approval | Denial | undefined): string | undefined {
+  private callProblem(value: Approval | Denial | Answer | undefined): string | undefined {
     const call: unknown = value?.call;
     if (typeof call !== 'string') return 'the decision names no call';
+    const answered = this.lately.find((one) => one.call === call);
+    if (answered) return `question ${call} is answered already, by ${answered.by}: yours did nothing`;
     if (this.decisions.has(call)) return `call ${call} is decided already`;
     if (this.waiting.has(call)) return undefined;
     const known = [...this.waiting.keys()].slice(0, 10).join(', ');
     return `no call ${call.slice(0, 100)} waits for a decision; ${known === '' ? 'none does' : `those that do: ${known}`}`;
   }
 
+  private answerProblem({ call, body, by }: Answer): string | undefined {
+    const question = this.waiting.get(call)?.question;
+    if (!question) return `call ${call} is no question: it waits for a decision`;
+    if (typeof by !== 'string' || by.trim() === '' || by.length > LONGEST_NAME)
+      return 'the answer does not say who gives it';
+    if (!isBody(body) || body.images) return 'the answer is no text';
+    const { options } = question;
+    if (options && !(body.kind === 'text' && options.includes(body.text))) return notOffered(options);
+    const bytes = body.kind === 'text' ? body.text.length : body.bytes;
+    return bytes <= LARGEST_ANSWER ? undefined : `the answer has ${bytes} bytes: give at most ${LARGEST_ANSWER}`;
+  }
+
   private approvalProblem({ call, inputHash, edited }: Approval): string | undefined {
+    if (this.waiting.get(call)?.question) return `call ${call} is a question: answer it`;
     if (this.waiting.get(call)?.inputHash !== inputHash) {
       return `the approval of call ${call} is for another input than the one that waits: look at it again`;
     }
@@ -99,10 +135,8 @@ export class Approvals {
   }
 }
 
-/** The name under which a call is asked about once more: 1.2.0, 1.2.0+2, 1.2.0+3. */
-export function nextQuestion(call: string): string {
-  const [name = call, times = '1'] = call.split('+');
-  return `${name}+${Number(times) + 1}`;
+function notOffered(options: readonly string[]): string {
+  return `the answer is none of those offered: ${options.map((option) => JSON.stringify(option)).join(', ')}`;
 }
 
 function denialProblem({ reason }: Denial): string | undefined {

@@ -1,5 +1,6 @@
 // The tools every run has: files and a shell in the workspace.
 import type { Tool } from '../tool.ts';
+import { askUserTool } from './ask-user.ts';
 import { bashTool } from './bash.ts';
 import { editTool } from './edit.ts';
 import { globTool } from './glob.ts';
@@ -10,6 +11,7 @@ import { waitTool } from './wait.ts';
 import { writeTool } from './write.ts';
 
 const makers: Readonly<Record<BuiltinName, (options: BuiltinOptions) => Tool>> = {
+  ask_user: () => askUserTool(),
   bash: bashTool,
   edit: editTool,
   glob: globTool,
@@ -25,6 +27,6 @@ export function builtinTools(options: BuiltinOptions): readonly Tool[] {
 
 // The names of the built-in tools, apart from the tools: who only asks for a name need not load them.
 
-export const builtinNames = ['bash', 'edit', 'glob', 'grep', 'read', 'wait', 'write'] as const;
+export const builtinNames = ['ask_user', 'bash', 'edit', 'glob', 'grep', 'read', 'wait', 'write'] as const;
 
 type BuiltinName = (typeof builtinNames)[number];

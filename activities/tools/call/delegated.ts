@@ -4,8 +4,9 @@ import { LARGEST_ARGS, type DelegatedEnd, type Delegation } from '../../../workf
 import { storedInput, withApproval, type Chosen } from './approval.ts';
 import { abortCause, guardTool, type Ran } from './call-tool.ts';
 import { withPostTool } from './check-call.ts';
-import { readDelegated, recordDelegated, type DelegatedRecord } from './journal.ts';
+import { inputHash, readDelegated, recordDelegated, type DelegatedRecord } from './journal.ts';
 import { prepareCall, type ReadyCall } from './prepare.ts';
+import type { Store } from '../../transcript/store/store.ts';
 import type { Tool, ToolContext, ToolOutput } from '../tool.ts';
 import { concludeCall, refuseCall, type Verdict } from './verdict.ts';
 import {
@@ -38,7 +39,7 @@ export async function handOver(
   const changed = byHook ? await bench.store.put(Buffer.from(JSON.stringify(chosen.input))) : chosen.stored;
   const { approved } = chosen;
   const record: DelegatedRecord = {
-    delegation: made.value,
+    delegation: made.value.kind === 'question' ? { ...made.value, inputHash: inputHash(chosen.input) } : made.value,
     at: Date.now(),
     ...(changed === undefined ? {} : { changed }),
     ...(approved === undefined ? {} : { approved }),
@@ -50,7 +51,7 @@ export async function handOver(
 
 /** A sentence when the workflow could not carry it. */
 function checked(tool: Tool, delegation: Delegation): Delegation | string {
-  if (delegation.kind === 'wait') return delegation;
+  if (delegation.kind === 'wait' || delegation.kind === 'question') return delegation;
   const size = JSON.stringify(delegation.args).length;
   return size <= LARGEST_ARGS
     ? delegation
@@ -77,12 +78,19 @@ export async function concludeDelegated(
   const chosen = { input, ...(approved ? { approved } : {}), ...(edited ? { edited } : {}) };
   const prepared = prepareCall(bench.registry, bench, { name: call.name, input });
   const context = toolContext(bench, { ...run, id: run.key, generation: null });
-  const ran = await conclude(prepared.kind === 'ready' ? prepared : null, end, context);
+  const ran = await conclude(prepared.kind === 'ready' ? prepared : null, await wholeEnd(bench.store, end), context);
   const safe = prepared.kind === 'ready' && prepared.safe;
   const verdict = concludeCall(ran, safe);
   if (prepared.kind !== 'ready' || ran.kind === 'stopped') return { verdict: withApproval(verdict, chosen), began };
   const told = await withPostTool(bench, run, { tool: prepared.tool, input }, verdict);
   return { verdict: withApproval(told, chosen), began };
+}
+
+/** A long answer lies in the store. */
+async function wholeEnd(store: Store, end: DelegatedEnd): Promise<DelegatedEnd> {
+  if (end.kind !== 'answered' || end.body.kind === 'text') return end;
+  const text = Buffer.from(await store.get(end.body.hash)).toString();
+  return { ...end, body: { kind: 'text', text } };
 }
 
 /** A tool that is there no more, or takes the input no more, cannot word its end. */
@@ -102,7 +110,8 @@ async function conclude(ready: ReadyCall | null, end: DelegatedEnd, context: Too
 }
 
 /** Texts as they are, everything else as JSON. */
-function plainOutput(end: Extract<DelegatedEnd, { kind: 'done' | 'waited' }>): ToolOutput {
+function plainOutput(end: Extract<DelegatedEnd, { kind: 'done' | 'waited' | 'answered' }>): ToolOutput {
+  if (end.kind === 'answered') return { content: end.body.kind === 'text' ? end.body.text : '' };
   if (end.kind === 'waited') return { content: `The wait is over (${end.by}).` };
   const { result, cut } = end;
   if (cut !== undefined) return { content: `${cut}\n(the result is longer than this: its rest was not carried)` };

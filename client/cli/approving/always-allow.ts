@@ -7,13 +7,13 @@ import type { RuleSubject } from '../../../activities/tools/tool.ts';
 import { permissionsProblem } from '../../../workflows/contract/permission-rules.ts';
 import type { WaitingApproval } from '../../sessions/decide.ts';
 
-type Call = Pick<WaitingApproval, 'tool' | 'input'> & { readonly problem?: string };
+type Call = Pick<WaitingApproval, 'tool' | 'input' | 'question'> & { readonly problem?: string };
 
 export type Always = {
   add(rule: string): void;
   /** Where paths are relative to: the workspace of the run. */
   in(cwd: string): void;
-  /** One of the rules that together cover the call; null when they do not. An input that is not certain is covered by none. */
+  /** One of the rules that together cover the call; null when they do not. An input that is not certain is covered by none, nor is a question. */
   ruleThatCovers(call: Call): string | null;
 };
 
@@ -25,8 +25,8 @@ export function createAlways(): Always {
     in: (cwd) => {
       workspace = cwd;
     },
-    ruleThatCovers: ({ tool, input, problem }) => {
-      if (problem !== undefined) return null;
+    ruleThatCovers: ({ tool, input, problem, question }) => {
+      if (problem !== undefined || question) return null;
       const cwd = workspace ?? '/';
       const subject = (): RuleSubject | undefined => subjectOf({ tool, input }, workspace !== null);
       const isCovered = (list: readonly string[]): boolean =>

@@ -1,5 +1,5 @@
-// Asks the person at the terminal about calls that wait for a decision, one at a time (L55). Who decides elsewhere is heeded: the
-// question is withdrawn.
+// Asks the person at the terminal about calls that wait for a decision, and puts the model's questions to them, one at a time (L55, L81).
+// Who decides elsewhere is heeded: the question is withdrawn.
 import { reasonOf } from '../../../activities/text.ts';
 import { type ApprovalEvent, type WaitingApproval, reasonProblem } from '../../sessions/decide.ts';
 import type { PerdureClient } from '../../perdure-client.ts';
@@ -10,6 +10,7 @@ import { approvalHint } from '../../render/approval-text.ts';
 import type { Cli } from '../cli.ts';
 import { UsageError } from '../errors.ts';
 import { type Always, createAlways, ruleFor } from './always-allow.ts';
+import { answered } from './answer-question.ts';
 
 type AskApprovals = {
   hear(event: ApprovalEvent): void;
@@ -17,7 +18,7 @@ type AskApprovals = {
   stop(): Promise<void>;
 };
 
-type Sessions = Pick<PerdureClient, 'approve' | 'deny'>;
+type Sessions = Pick<PerdureClient, 'approve' | 'deny' | 'answer'>;
 type Asked = { readonly approval: WaitingApproval; readonly gone: AbortController };
 
 const DENIED = 'the user denied it';
@@ -58,6 +59,7 @@ async function untilDecided(person: Person, asked: Asked): Promise<void> {
     if (rule !== null) cli.say(`approved by your rule ${oneLine(rule, 200)}`);
     if (line === null) return gone.signal.aborted ? undefined : cli.say(leftOpen(approval, cli.self));
     try {
+      if (approval.question) return await answered(person, approval, line);
       if (await decided(person, approval, line.trim(), gone.signal)) return;
     } catch (error) {
       if (!(error instanceof ClientProblem || error instanceof UsageError)) {
@@ -71,9 +73,9 @@ async function untilDecided(person: Person, asked: Asked): Promise<void> {
   }
 }
 
-function askedLine(cli: Cli, { tool }: WaitingApproval, gone: AbortSignal): Promise<string | null> {
-  const question = `${oneLine(tool, 60)}? [y]es / [a]lways / [n]o / [e]dit / [i]nterrupt: `;
-  return cli.readLine?.(cli.err.bold(question), gone) ?? Promise.resolve(null);
+function askedLine(cli: Cli, { tool, question }: WaitingApproval, gone: AbortSignal): Promise<string | null> {
+  const prompt = question ? 'your answer: ' : `${oneLine(tool, 60)}? [y]es / [a]lways / [n]o / [e]dit / [i]nterrupt: `;
+  return cli.readLine?.(cli.err.bold(prompt), gone) ?? Promise.resolve(null);
 }
 
 /** Ctrl-D ends what can be typed here, and decides nothing. */

@@ -1,4 +1,5 @@
-// perdure approvals: the calls that wait for a decision, from the memo and the store alone (L55).
+// perdure approvals: the calls that wait for a decision, and the questions that wait for an answer, from the memo and the store alone
+// (L55, L81).
 import type { Command } from 'commander';
 import { approvalsTable } from '../../render/tables.ts';
 import { jsonLine } from '../../../activities/text.ts';
@@ -10,7 +11,7 @@ import { withServer } from '../with-server.ts';
 export function approvalsCommand(program: Command, cli: Cli): void {
   program
     .command('approvals')
-    .description('list the calls that wait for a decision')
+    .description('list the calls that wait for a decision, and the questions that wait for an answer')
     .argument('[id]', 'of this session only')
     .option('--json', 'print one JSON object per call, with its whole input')
     .action(async (id: string | undefined, flags: { readonly json?: boolean }) => {
@@ -24,8 +25,10 @@ async function approvals(cli: Cli, id: string | undefined, json: boolean): Promi
     const waiting = await sessions.approvals(session);
     if (json) for (const approval of waiting) cli.print(`${jsonLine(approval)}\n`);
     else if (waiting.length > 0) cli.print(approvalsTable(cli.out, waiting));
-    const decide = `${cli.self} approve ID CALL, or ${cli.self} deny ID CALL --reason "why"`;
-    cli.say(waiting.length === 0 ? 'there are no calls waiting for a decision' : `decide with: ${decide}`);
+    const decide = `decide with: ${cli.self} approve ID CALL, or ${cli.self} deny ID CALL --reason "why"`;
+    if (waiting.length === 0) cli.say('there are no calls waiting for a decision');
+    if (waiting.some(({ question }) => !question)) cli.say(decide);
+    if (waiting.some(({ question }) => question)) cli.say(`answer with: ${cli.self} answer ID CALL "your answer"`);
     return STATUS.ok;
   });
 }

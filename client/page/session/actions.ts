@@ -19,6 +19,7 @@ const text = z.string();
 const sent = z.object({ text, now: z.literal('true').optional() });
 const allowed = z.object({ call: text, inputHash: text, input: text });
 const denied = z.object({ call: text, reason: text });
+const answered = z.object({ call: text, answer: text });
 
 /** Fields of a form: what is left empty is not given. */
 const amount = text
@@ -84,6 +85,11 @@ const actions: Readonly<Record<string, Act>> = {
     const { call, reason } = read(denied, body);
     await firstDecision(ports, session, call, () => ports.deny(session, call, reason));
     return { said: 'Denied.' };
+  },
+  answer: async (ports, session, body) => {
+    const { call, answer } = read(answered, body);
+    await firstDecision(ports, session, call, () => ports.answer(session, call, answer));
+    return { said: 'Answered.' };
   },
   topUp: async (ports, session, body) => {
     const { minutes, ...given } = read(more, body);
@@ -162,7 +168,7 @@ async function firstDecision(
   } catch (error) {
     if (!(error instanceof ClientProblem)) throw error;
     const { asked } = await ports.recent(session);
-    const first = asked.find((one) => (one.kind === 'approve' || one.kind === 'deny') && one.call === call);
+    const first = asked.find((one) => 'call' in one && one.call === call);
     if (first === undefined) throw error;
     const ago = shortAge(Date.now() - first.at);
     throw new ClientProblem(

@@ -1,19 +1,18 @@
-// A call that waits for a person: why, until when, its input as JSON to look at and to change, and the two answers.
+// A call that waits for a person: why, until when, its input as JSON to look at and to change, and the two answers. A question of the
+// model: what it asks, and what may be answered.
 import { escapeUnseen, showUnseen } from '../../../activities/text.ts';
 import type { WaitingApproval } from '../../sessions/decide.ts';
+import { questionOf } from '../../render/approval-text.ts';
 import { Copy, Moment } from '../layout.tsx';
 
 export const approvalId = ({ call }: Pick<WaitingApproval, 'call'>): string =>
   `approval-${call.replace(/[^\w-]/g, '-')}`;
 
+type Waiting = { readonly approval: WaitingApproval; readonly linked?: boolean };
+
 /** Shown on the session's page and in the inbox of all sessions. */
-export function ApprovalForm({
-  approval,
-  linked = false,
-}: {
-  readonly approval: WaitingApproval;
-  readonly linked?: boolean;
-}) {
+export function ApprovalForm({ approval, linked = false }: Waiting) {
+  if (approval.question) return <QuestionForm approval={approval} linked={linked} />;
   const { session, call, tool, reason, input, problem, deadline, inputHash } = approval;
   const path = `/sessions/${session}`;
   const id = approvalId(approval);
@@ -63,6 +62,56 @@ export function ApprovalForm({
     </section>
   );
 }
+
+function QuestionForm({ approval, linked = false }: Waiting) {
+  const { session, call, input, problem, deadline } = approval;
+  const path = `/sessions/${session}`;
+  const id = approvalId(approval);
+  const key = linked ? `${session}-${id}` : id;
+  const { question, options } = questionOf(input);
+  const title = (
+    <>
+      {'The model asks '}
+      {linked ? <a href={path}>{showUnseen(session)}</a> : null}
+    </>
+  );
+  return (
+    <section class="approval question" id={key} aria-labelledby={`${key}-title`}>
+      {linked ? <h3 id={`${key}-title`}>{title}</h3> : <h2 id={`${key}-title`}>{title}</h2>}
+      <p class="asked">{showUnseen(question.slice(0, LONGEST))}</p>
+      <p class="quiet">
+        {'Goes on without an answer '}
+        <Moment at={deadline} />
+      </p>
+      {problem === undefined ? null : <p class="bad">{showUnseen(problem)}</p>}
+      <form hx-post={`${path}/answer`} hx-target="#said">
+        <input type="hidden" name="call" value={call} />
+        {options.length > 0 ? (
+          <div class="buttons">
+            {options.map((option) => (
+              <button name="answer" value={option}>
+                {showUnseen(option)}
+              </button>
+            ))}
+          </div>
+        ) : (
+          <>
+            <label>
+              <span>Answer</span>
+              <textarea name="answer" rows={2} required maxlength={100_000} />
+            </label>
+            <div class="buttons">
+              <button class="good">Answer</button>
+              <Copy text={`perdure answer ${session} ${call} "…"`} what="Copy as command" />
+            </div>
+          </>
+        )}
+      </form>
+    </section>
+  );
+}
+
+const LONGEST = 20_000;
 
 /** Nothing in it that is not seen: a person decides by it. JSON reads the escapes back as what they were. */
 function jsonOf(input: unknown): string {

@@ -39,6 +39,8 @@ export function askedText(one: Asked): string {
       return `call ${showUnseen(one.call.slice(0, 60))} allowed${one.edited ? ', with its input changed,' : ''}`;
     case 'deny':
       return `call ${showUnseen(one.call.slice(0, 60))} denied (${showUnseen(one.reason.slice(0, 120))})`;
+    case 'answer':
+      return `question ${showUnseen(one.call.slice(0, 60))} answered`;
     case 'topUp':
       return `limits raised to ${limitsText(one.limits)}`;
     case 'setOptions':

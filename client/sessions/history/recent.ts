@@ -19,6 +19,7 @@ import { type HistoryEvent, timeOf } from './steps.ts';
 export type Asked = { readonly at: number; readonly by: string } & (
   | { readonly kind: 'approve'; readonly call: string; readonly edited: boolean }
   | { readonly kind: 'deny'; readonly call: string; readonly reason: string }
+  | { readonly kind: 'answer'; readonly call: string }
   | { readonly kind: 'topUp'; readonly limits: TopUp }
   | { readonly kind: 'setOptions'; readonly changes: OptionChanges }
   | { readonly kind: 'interrupt' | 'resume' | 'repair' | 'cancel' }
@@ -89,6 +90,10 @@ function updateOf(name: string, given: unknown): Bare<Asked> | null {
     const read = denial.safeParse(given).data;
     return read ? { kind: 'deny', ...read } : null;
   }
+  if (name === UPDATES.answer) {
+    const read = answer.safeParse(given).data;
+    return read ? { kind: 'answer', ...read } : null;
+  }
   const { data: object } = anObject.safeParse(given);
   if (!object) return null;
   if (name === UPDATES.topUp) return { kind: 'topUp', limits: limits.parse(object) };
@@ -107,6 +112,7 @@ const aMessage = z.looseObject({
 const anObject = z.record(z.string(), z.unknown());
 const approval = z.object({ call: z.string(), edited: z.string().optional() });
 const denial = z.object({ call: z.string(), reason: z.string() });
+const answer = z.object({ call: z.string() });
 const limit = z.number().optional().catch(undefined);
 const limits = z
   .object({ maxTurns: limit, maxBudgetUsd: limit, maxTokens: limit, timeoutMs: limit })

@@ -119,3 +119,28 @@ test('who asked what lately is shown, and options that wait for the next run; fi
   for (const part of ['limits raised to 40 turns by <b>ana</b>', 'For the next run: model claude-y', '<b>somebody</b>'])
     expect(page).toContain(part);
 });
+
+test('a question is shown with its options as buttons, or a field, and nothing of it is markup (L81 O8)', async () => {
+  const pending = (index: number) => ({
+    call: `1.1.${index}`,
+    tool: 'ask_user',
+    reason: 'it asks a question',
+    inputHash: 'h',
+    head: hashOf(Buffer.from('x')),
+    index,
+    deadline: Date.UTC(2030, 0, 1),
+    question: {},
+  });
+  const inputs = [{ question: '<b>Which?</b>\u001b[2J', options: ['red', '<i>'] }, { question: 'Why?' }];
+  const { text, post, done } = await stagedPage({
+    seen: { phase: 'waiting_approval', approvals: [pending(0), pending(1)] },
+    ports: { waiting: (session, one) => Promise.resolve({ ...one, session, input: inputs[one.index] }) },
+  });
+  const page = await text('/sessions/s-1');
+  expect(page).toContain('&lt;b&gt;Which?&lt;/b&gt;');
+  expect(page).not.toContain('\u001b');
+  expect(page).toContain('<button name="answer" value="&lt;i&gt;">');
+  expect(page).toContain('<textarea name="answer"');
+  const answer = await post('/sessions/s-1/answer', { call: '1.1.0', answer: 'red' });
+  expect([answer.status, await answer.text(), done]).toEqual([200, expect.stringContaining('Answered.'), ['answer']]);
+});

@@ -111,6 +111,26 @@ const waitingCall: KilledCase = {
   },
 };
 
+const openQuestion: KilledCase = {
+  name: 'while a question waits: it is answered without any worker of before, once, and keeps its deadline (L81)',
+  script: [reply([toolUse('ask_user', { question: 'Which colour?' })]), fault({ status: 529 }), reply('Done.')],
+  play: async (h) => {
+    const session = await h.open();
+    const waiting = (): Promise<PendingApproval> => until(async () => (await session.memo())?.approvals?.[0] ?? null);
+    const asked = await waiting();
+    await h.died();
+    await h.replaced();
+    expect(await waiting()).toEqual(asked);
+    await decidePatiently(h.client, session, 'answer', {
+      call: asked.call,
+      body: { kind: 'text', text: 'green' },
+      by: 'ann',
+    });
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
+    expect(JSON.stringify(h.bodies().at(-1))).toContain('The user answered: green');
+  },
+};
+
 export const besideCallCases: readonly KilledCase[] = [
   makingSmaller('in a compaction: nothing of it is stored, and the next worker compacts once (L10)', {
     tokens: 26_000,
@@ -123,6 +143,7 @@ export const besideCallCases: readonly KilledCase[] = [
     count: 2,
   }),
   stopHook,
+  openQuestion,
   hookCommand('in a stop hook: the processes of its command do not outlive it for long (L21 L30)', 'hangs-at-stop'),
   hookCommand('in a postSampling hook: the processes of its command do not outlive it for long (L21 L30)', 'hangs'),
   waitingCall,

@@ -34,13 +34,15 @@ function terminal(lines: readonly string[] | null) {
   };
   const cli = {
     self: 'perdure',
+    env: { USER: 'ann' },
     err: createPaint(false),
     say: (line: string) => void said.push(line),
     readLine: lines && readLine,
   } as unknown as Cli;
   const approve = vi.fn(() => Promise.resolve(approval('x')));
   const deny = vi.fn(() => Promise.resolve(approval('x')));
-  return { said, questions, approve, deny, asked: askApprovals(cli, { approve, deny }) };
+  const answer = vi.fn(() => Promise.resolve(approval('x')));
+  return { said, questions, approve, deny, answer, asked: askApprovals(cli, { approve, deny, answer }) };
 }
 
 const wait = { type: 'approval' } as const;
@@ -122,7 +124,7 @@ test('Ctrl-D decides nothing: it is said that the call still waits, and how to d
   const said: string[] = [];
   const readLine = () => Promise.resolve(null);
   const cli = { self: 'perdure', err: createPaint(false), say: (line: string) => void said.push(line), readLine };
-  const asked = askApprovals(cli as unknown as Cli, { approve: vi.fn(), deny: vi.fn() });
+  const asked = askApprovals(cli as unknown as Cli, { approve: vi.fn(), deny: vi.fn(), answer: vi.fn() });
   asked.hear({ ...wait, ...approval('1.1.0') });
   await until(() => said.length === 2);
   expect(said[1]).toBe(`nothing more can be typed here, and call 1.1.0 still waits; ${said[0]}`);
@@ -157,4 +159,30 @@ test('"always" takes a rule of the person, refuses one that could guard nothing,
   await until(() => approve.mock.calls.length === 2);
   expect(said[1]).toContain('permission rule');
   await asked.stop();
+});
+
+const question = (options?: readonly string[]) =>
+  ({ ...approval('1.1.0'), type: 'question', question: {}, input: { question: 'Which?', options } }) as const;
+
+test.each([
+  ['2', ['red', 'green'], 'green'],
+  ['red', ['red', 'green'], 'red'],
+  [' any words ', undefined, 'any words'],
+] as const)('answers a question with "%s", in the name of who sits there (L81)', async (line, options, text) => {
+  const { asked, answer, questions } = terminal([line]);
+  asked.hear(question(options));
+  await until(() => answer.mock.calls.length > 0);
+  expect(answer.mock.calls).toEqual([[session, '1.1.0', text, { by: 'ann' }]]);
+  expect(questions).toEqual(['your answer: ']);
+});
+
+test('asks again for what is not offered and for an empty answer (L81)', async () => {
+  const { asked, answer, said } = terminal(['3', '', 'blue', '1']);
+  asked.hear(question(['red', 'green']));
+  await until(() => answer.mock.calls.length > 0);
+  expect(said.slice(1)).toEqual([
+    '3 is not offered: give a number from 1 to 2',
+    'an empty answer is not offered: give a number from 1 to 2',
+    'blue is not offered: give a number from 1 to 2',
+  ]);
 });

@@ -1,0 +1,36 @@
+// The answer to a question of the model, as a person gives it (L81).
+import { LONGEST_NAME } from '../../../workflows/contract/asked.ts';
+import { answerProblem, type WaitingApproval } from '../../sessions/decide.ts';
+import type { PerdureClient } from '../../perdure-client.ts';
+import { oneLine } from '../../paint.ts';
+import { questionOf } from '../../render/approval-text.ts';
+import type { Cli } from '../cli.ts';
+import { UsageError } from '../errors.ts';
+
+type Person = { readonly cli: Cli; readonly sessions: Pick<PerdureClient, 'answer'> };
+
+/** Throws UsageError for what is no answer. */
+export async function answered({ cli, sessions }: Person, question: WaitingApproval, line: string): Promise<void> {
+  const { session, call, input } = question;
+  const text = chosenAnswer(input, line);
+  const problem = answerProblem(text);
+  if (problem !== undefined) throw new UsageError(problem);
+  await sessions.answer(session, call, text, personAt(cli));
+}
+
+/** The number of an option means the option. Throws UsageError for what is none of them. */
+export function chosenAnswer(input: unknown, given: string): string {
+  const { options } = questionOf(input);
+  const text = given.trim();
+  if (options.length === 0 || options.includes(text)) return text;
+  const option = /^\d+$/.test(text) ? options[Number(text) - 1] : undefined;
+  if (option !== undefined) return option;
+  const what = text === '' ? 'an empty answer' : oneLine(text, 80);
+  throw new UsageError(`${what} is not offered: give a number from 1 to ${options.length}`);
+}
+
+/** The name by which whoever is second is told who was first. */
+export function personAt({ env }: Pick<Cli, 'env'>): { readonly by?: string } {
+  const name = env['USER']?.trim() ?? '';
+  return name === '' || name.length > LONGEST_NAME ? {} : { by: name };
+}

@@ -1,0 +1,42 @@
+// What people are asked and what they say: a call that waits for a decision (L55), a question of the model (L81).
+import type { Hash } from './ids.ts';
+import type { MessageBody } from './message-body.ts';
+
+/** A call that waits for a decision (L55). `call` names it, once. `head` and `index` say where its input is stored. */
+export type PendingApproval = {
+  readonly call: string;
+  readonly tool: string;
+  readonly reason: string;
+  readonly inputHash: string;
+  readonly head: Hash;
+  readonly index: number;
+  /** Milliseconds since the epoch; then it counts as denied. */
+  readonly deadline: number;
+  /** Milliseconds since the epoch: when it was first asked about. Absent in what an earlier release asked. */
+  readonly askedAt?: number;
+  /** It is a question to people, which waits for an answer instead of a decision; without one by the deadline the model is told so (L81). */
+  readonly question?: OpenQuestion;
+};
+
+/** `edited`: the hash of another input in the store. */
+export type Approval = { readonly call: string; readonly inputHash: string; readonly edited?: Hash };
+
+export type Denial = { readonly call: string; readonly reason: string; readonly interrupt?: boolean };
+
+/** `options`: nothing else is an answer. The memo leaves them out: they stand in the call's input. */
+export type OpenQuestion = { readonly options?: readonly string[] };
+
+/** `by`: whoever answers, by name. */
+export type Answer = { readonly call: string; readonly body: MessageBody; readonly by: string };
+
+/** `at`: milliseconds since the epoch. */
+export type Answered = { readonly call: string; readonly by: string; readonly at: number };
+
+/** Bytes of an answer. */
+export const LARGEST_ANSWER = 100_000;
+
+/** Characters of the name of whoever answers. */
+export const LONGEST_NAME = 200;
+
+/** A session remembers of so many questions, the newest, who answered them. */
+export const LISTED_ANSWERS = 5;
