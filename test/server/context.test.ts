@@ -29,7 +29,7 @@ describe('a conversation that needs many windows', () => {
       return reply([text(`Reading, time ${read}.`), toolUse('read', { path: 'large.txt', offset: 1, limit: 200 })]);
     };
     const h = await withFiles(await harness({ script, worker: { config: { models: model } } }));
-    const session = await h.open(`${FACT} Read the file many times.`, { maxTurns: 1_000 });
+    const session = await h.open(`${FACT} Read the file many times.`, { maxTurns: 1_000, tools: ['read'] });
     const ended = await session.ended(1);
     expect(ended.terminal).toEqual({ reason: 'completed' });
     const entries = await session.entries();
