@@ -5,6 +5,8 @@ export type Paint = {
   readonly on: boolean;
   dim(text: string): string;
   bold(text: string): string;
+  italic(text: string): string;
+  underline(text: string): string;
   red(text: string): string;
   green(text: string): string;
   yellow(text: string): string;
@@ -27,6 +29,8 @@ export function createPaint(on: boolean): Paint {
     on,
     dim: style(2, 22),
     bold: style(1, 22),
+    italic: style(3, 23),
+    underline: style(4, 24),
     red: style(31, 39),
     green: style(32, 39),
     yellow: style(33, 39),

@@ -1,5 +1,6 @@
 // The worker's side of the process that starts its commands. There is one for each process of ours, from the first command on.
 import { type ChildProcess, fork } from 'node:child_process';
+import { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 
 /** A command to start. `output`: the pipe that takes its standard output and error; without one they are dropped. */
@@ -68,8 +69,10 @@ function openSpawner(env: Readonly<Record<string, string>>): Spawner {
     // Not of our group: a signal of the terminal is for us to act on.
     detached: true,
     execArgv: [],
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    // A Node that ends leaves a terminal that it has as it found it: it would undo what we have put right since.
+    stdio: ['ignore', 'ignore', process.stderr.isTTY ? 'pipe' : 'inherit', 'ipc'],
   });
+  if (child.stderr instanceof Socket) child.stderr.unref().pipe(process.stderr, { end: false });
   const spawner: Spawner = { child, pending: new Map() };
   const gone = (): void => giveUp(spawner);
   child.once('error', gone).once('exit', gone);

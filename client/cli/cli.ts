@@ -1,12 +1,17 @@
 // A command's view of its process. Standard output carries the answer, standard error everything else.
-import { createInterface } from 'node:readline';
 import type { Env } from '../../worker/embedded/data-folder.ts';
 import { reasonOf, showUnseen } from '../../activities/text.ts';
 import { redactor } from '../../worker/redact.ts';
 import { utf8Text } from '../../worker/config/read-named-file.ts';
 import { type Paint, paint } from '../paint.ts';
-import { type BottomLine, bottomLine } from '../render/bottom-line.ts';
+import { type BottomArea, bottomArea } from '../render/terminal/bottom-area.ts';
+import { wrapLine } from '../render/terminal/width.ts';
 import { UsageError } from './errors.ts';
+import type { Hands, Input } from './typing/input.ts';
+import { openKeyboard } from './typing/keyboard.ts';
+import { personsEditor } from './typing/persons-editor.ts';
+import { typedLines } from './typing/typed-lines.ts';
+import { typedRows } from './typing/typed-rows.ts';
 
 export type Cli = {
   readonly env: Env;
@@ -27,11 +32,11 @@ export type Cli = {
   /** Of the terminal that standard output is. */
   readonly size: () => { readonly rows: number; readonly columns: number };
   /** Below what is written; null unless both outputs are terminals with colours. */
-  readonly bottom: BottomLine | null;
+  readonly bottom: BottomArea | null;
   /** Standard input as text. Throws UsageError when it is none. */
   readonly readInput: () => Promise<string>;
-  /** Asks the person at the terminal; null when there is none. */
-  readonly readLine: ReadLine | null;
+  /** Takes what the person at the terminal types; null when there is none. */
+  readonly openInput: ((hands: Hands) => Input) | null;
   /** Aborted when nobody reads standard output any more. */
   readonly unread: AbortSignal;
   /** How the command ended. */
@@ -49,17 +54,22 @@ export function cliOf(io: Io, verbose: boolean, exit: (status: number) => void):
   stderr.on('error', () => undefined);
   const [out, err] = [paint(stdout, env), paint(stderr, env)];
   const write = (text: string): unknown => stderr.write(text);
-  const bottom = out.on && err.on ? bottomLine({ write, columns: () => stderr.columns, style: err.dim }) : null;
+  const bottom = out.on && err.on ? watchedArea(stderr) : null;
   const above = (text: string, to: (text: string) => unknown): void =>
     void (bottom ? bottom.above(text, to) : to(text));
   const redact = redactor(env);
+  const say = (line: string): void => {
+    const text = showUnseen(redact(line));
+    const rows = bottom ? text.split('\n').flatMap((row) => wrapLine(row, { columns: stderr.columns - 1 })) : [text];
+    above(`${err.dim(rows.join('\n'))}\n`, write);
+  };
   return {
     env,
     cwd: () => workingDirectory(io),
     // Called through npm it is not on PATH.
     self: env['npm_command'] ? 'npx perdure' : 'perdure',
     print: (text) => void (unread.signal.aborted || above(text, (words) => stdout.write(words))),
-    say: (line) => above(`${err.dim(showUnseen(redact(line)))}\n`, write),
+    say,
     verbose,
     out,
     isTerminal: stdout.isTTY,
@@ -71,7 +81,7 @@ export function cliOf(io: Io, verbose: boolean, exit: (status: number) => void):
       for await (const chunk of stdin) chunks.push(chunk as Uint8Array);
       return inputText(Buffer.concat(chunks));
     },
-    readLine: withoutBottom(terminalLine(io), bottom),
+    openInput: stdin.isTTY && stderr.isTTY ? inputOpener(io, { bottom, style: err.bold, say }) : null,
     unread: unread.signal,
     exit,
   };
@@ -93,51 +103,33 @@ function workingDirectory(io: Io): string {
   }
 }
 
-// One line from the person at the terminal. The terminal stays as it is, so that Ctrl-C means what it meant.
+function watchedArea(stderr: Io['stderr']): BottomArea {
+  const area = bottomArea({
+    write: (text) => stderr.write(text),
+    columns: () => stderr.columns,
+    rows: () => stderr.rows,
+  });
+  stderr.on('resize', area.resized);
+  return area;
+}
 
-type ReadLine = (question: string, signal: AbortSignal) => Promise<string | null>;
+type Place = Pick<Cli, 'bottom' | 'say'> & { readonly style: (text: string) => string };
 
-/** A question has the last line for itself. */
-function withoutBottom(readLine: ReadLine | null, bottom: BottomLine | null): ReadLine | null {
-  if (!readLine || !bottom) return readLine;
-  return async (question, signal) => {
-    const show = bottom.hide();
-    try {
-      return await readLine(question, signal);
-    } finally {
-      show();
-    }
+function inputOpener({ stdin, stderr, env }: Io, { bottom, style, say }: Place): (hands: Hands) => Input {
+  const write = (text: string): unknown => stderr.write(text);
+  const runEditor = personsEditor(env, say);
+  return (hands) => {
+    if (!bottom) return typedLines({ stdin, write, style, runEditor }, hands);
+    const keyboard = openKeyboard({ stdin, write });
+    const columns = (): number => stderr.columns;
+    return typedRows({ area: bottom, keyboard, columns, style, say, runEditor, suspend }, hands);
   };
 }
 
-/** Milliseconds. What was typed before there was a question is at hand at once, and is no answer to it. */
-const EARLY_MS = 150;
-
-type Terminal = Pick<NodeJS.Process, 'stdin' | 'stderr'>;
-
-/** Null unless a person can be asked: both are terminals. The line is null when the signal came first, or nothing more comes. */
-export function terminalLine({ stdin, stderr }: Terminal): ReadLine | null {
-  if (!stdin.isTTY || !stderr.isTTY) return null;
-  return (question, signal) => {
-    if (signal.aborted) return Promise.resolve(null);
-    stderr.write(question);
-    const lines = createInterface({ input: stdin, terminal: false });
-    let listening = false;
-    // Timers come before input: what lay there is read between the two.
-    setTimeout(() => setImmediate(() => (listening = true)), EARLY_MS);
-    return new Promise((resolve) => {
-      const end = (line: string | null): void => {
-        signal.removeEventListener('abort', stop);
-        resolve(line);
-        lines.close();
-      };
-      const stop = (): void => {
-        stderr.write('\n');
-        end(null);
-      };
-      signal.addEventListener('abort', stop, { once: true });
-      lines.on('line', (line) => void (listening && end(line)));
-      lines.once('close', () => end(null));
-    });
-  };
+/** As Ctrl-Z does: until the shell says that it goes on. */
+function suspend(): Promise<void> {
+  return new Promise((resolve) => {
+    process.once('SIGCONT', resolve);
+    process.kill(process.pid, 'SIGTSTP');
+  });
 }

@@ -1,22 +1,17 @@
 // Follows a session for `run`, `watch` and `npm start`, once it has its message: shows what happens, heeds Ctrl-C, ends with the run.
-import { reasonOf, jsonLine } from '../../activities/text.ts';
+import { reasonOf } from '../../activities/text.ts';
 import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
-import { SCRIPTED_NOTICE } from '../../worker/keyless.ts';
-import { eventRenderer } from '../render/events.ts';
-import { FRAME_MS, nextStatus, type RunStatus, statusText } from '../render/run-status.ts';
 import type { Workplace } from '../connect/workplace.ts';
 import type { Followed } from '../follow/cursor.ts';
 import type { FollowOptions } from '../follow/follow.ts';
 import { isAtRest } from '../follow/goal.ts';
 import { ClientProblem } from '../problem.ts';
-import { isApprovalEvent } from '../sessions/decide.ts';
 import { type RunOutcome, wasInterrupted } from '../sessions/outcome.ts';
 import { actOnAbort, LEAVING_MS } from '../async.ts';
 import { awaitInTime } from '../../activities/async.ts';
-import { createAlways } from './approving/always-allow.ts';
-import { askApprovals } from './approving/ask-approvals.ts';
 import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';
+import { jsonScreen, openRunScreen, type RunScreen } from './run-screen.ts';
 import type { Signals } from './signals.ts';
 
 export type FollowRun = {
@@ -34,31 +29,25 @@ export type FollowRun = {
 
 /** The exit status. Throws what `follow` throws, and the reason why nobody does the work. */
 export async function followRun(cli: Cli, follow: FollowRun): Promise<number> {
-  const { workplace, session, json, signals, onInterrupt } = follow;
+  const { workplace, session, messageId, json, signals, onInterrupt } = follow;
   const { interrupt, terminate, abandon } = signals;
   const leave = onInterrupt === 'detach' ? [interrupt, terminate, abandon] : [terminate, abandon];
-  const nobody = new AbortController();
-  const stop = AbortSignal.any([...leave, workplace.failed, cli.unread, nobody.signal]);
+  const [nobody, left] = [new AbortController(), new AbortController()];
+  const stop = AbortSignal.any([...leave, workplace.failed, cli.unread, nobody.signal, left.signal]);
   const interrupted = onInterrupt === 'interrupt' ? actOnAbort(interrupt, () => interruptRun(cli, follow)) : undefined;
-  // Programs read the event and decide by themselves.
-  const always = createAlways();
-  const approvals = json ? null : askApprovals(cli, workplace.sessions, always);
-  const leaves = follow.unattended === 'leave' && !json && cli.readLine === null;
-  const show = shower(cli, follow);
-  const status = json ? null : showStatus(cli);
+  const hands = { interrupt: () => process.kill(process.pid, 'SIGINT'), leave: () => left.abort() };
+  const { sessions } = workplace;
+  const screen = json ? jsonScreen(cli) : openRunScreen(cli, { sessions, session, own: messageId ?? null, hands });
+  const leaves = follow.unattended === 'leave' && !json && cli.openInput === null;
   const shown = (event: Followed): void => {
-    show(event);
-    status?.hear(event);
-    if (event.type === 'run_start') always.in(event.cwd);
-    if (isApprovalEvent(event)) approvals?.hear(event);
+    screen.show(event);
     if ((event.type === 'approval' || event.type === 'question') && leaves) nobody.abort();
   };
   try {
-    const last = await followRuns(cli, follow, stop, shown);
+    const last = await followRuns(cli, follow, stop, { ...screen, show: shown });
     if (last) return finished(cli, follow, last);
   } finally {
-    status?.end();
-    const sent = Promise.all([approvals?.stop(), interrupted?.()]).then(() => true);
+    const sent = Promise.all([screen.end(), interrupted?.()]).then(() => true);
     const arrived = await awaitInTime(sent, false, LEAVING_MS, AbortSignal.any([terminate, abandon]));
     if (!arrived) cli.say(`the last message may not have arrived: check with \`${cli.self} show ${session}\``);
   }
@@ -66,7 +55,7 @@ export async function followRun(cli: Cli, follow: FollowRun): Promise<number> {
   if (cli.unread.aborted) return STATUS.unread;
   if (nobody.signal.aborted) return (cli.say(waitsThere(cli, session)), STATUS.waits);
   cli.say(goesOnWith(cli, session));
-  return signals.status();
+  return left.signal.aborted ? STATUS.ok : signals.status();
 }
 
 const goesOnWith = (cli: Cli, session: SessionId): string =>
@@ -80,13 +69,15 @@ async function followRuns(
   cli: Cli,
   follow: FollowRun,
   signal: AbortSignal,
-  show: (event: Followed) => void,
+  { show, typed }: Pick<RunScreen, 'show' | 'typed'>,
 ): Promise<RunOutcome | null> {
   const { workplace, session, messageId, onInterrupt, signals } = follow;
   const onTrouble = (why: string | null): void => cli.say(why ?? 'the server answers again');
   let last: RunOutcome | null = null;
   for (;;) {
-    const which: Pick<FollowOptions, 'messageId' | 'after'> = last === null ? { messageId } : { after: last.run };
+    const next = typed.waiting();
+    const which: Pick<FollowOptions, 'messageId' | 'after'> =
+      last === null ? { messageId } : next === null ? { after: last.run } : { messageId: next };
     let ended: RunOutcome | null = null;
     for await (const event of workplace.sessions.follow(session, { ...which, signal, onTrouble, onNotice: cli.say })) {
       show(event);
@@ -94,7 +85,9 @@ async function followRuns(
     }
     if (ended === null && signal.aborted) return null;
     last = ended ?? last;
-    if (last === null || (onInterrupt === 'detach' && !workplace.isOurs())) return last;
+    if (last === null) return last;
+    if (typed.waiting() !== null && !signals.interrupt.aborted) continue;
+    if (onInterrupt === 'detach' && !workplace.isOurs()) return last;
     const { run } = last;
     if (await workplace.mayEnd(() => isOver(workplace, session, run))) return last;
     if (signals.interrupt.aborted) return (cli.say(goesOnWith(cli, session)), last);
@@ -111,40 +104,6 @@ async function isOver({ sessions }: Workplace, session: SessionId, run: number):
     if (error instanceof ClientProblem) return true;
     throw error;
   }
-}
-
-function shower(cli: Cli, { json, messageId, session }: FollowRun): (event: Followed) => void {
-  const render = eventRenderer({ write: cli.print, paint: cli.out, own: messageId ?? null, session });
-  let scripted = false;
-  return (event) => {
-    if (event.type === 'run_start' && event.scripted && !scripted) {
-      scripted = true;
-      cli.say(SCRIPTED_NOTICE);
-    }
-    if (json) cli.print(`${jsonLine(event)}\n`);
-    else render(event);
-  };
-}
-
-/** The line below what is written, while a run is under way. */
-function showStatus({ bottom }: Cli): { hear(event: Followed): void; end(): void } | null {
-  if (!bottom) return null;
-  let status: RunStatus | null = null;
-  const draw = (): void => bottom.show(status && statusText(status, Date.now()));
-  const timer = setInterval(draw, FRAME_MS).unref();
-  const end = (): void => {
-    clearInterval(timer);
-    process.off('exit', end);
-    bottom.show(null);
-  };
-  process.on('exit', end);
-  return {
-    hear: (event) => {
-      status = nextStatus(status, event, Date.now());
-      draw();
-    },
-    end,
-  };
 }
 
 function finished(cli: Cli, { session, signals, onInterrupt }: FollowRun, outcome: RunOutcome): number {

@@ -8,6 +8,7 @@ import type { RunOutcome } from '../sessions/outcome.ts';
 import { approvalText } from './approval-text.ts';
 import { fullCommand, errorOf, unlessSaid, outcomeText } from './words.ts';
 import { eventLine, type LineEvent, type ShownCalls, shownCalls } from './event-line.ts';
+import { linePen, type Pen, type TerminalPen, terminalPen } from './terminal/pens.ts';
 import { type Paint, oneLine } from '../paint.ts';
 import { showUnseen } from '../../activities/text.ts';
 
@@ -17,12 +18,14 @@ type Screen = {
   /** The message that the one who watches just gave: it need not be said again. */
   readonly own: MessageId | null;
   readonly session: SessionId;
+  /** A terminal that is drawn on: replies are rendered, lines wrapped between words. Absent: text as it comes. */
+  readonly terminal?: TerminalPen | null;
 };
 
 type Of<Type extends Watched['type']> = Extract<Watched, { readonly type: Type }>;
 
 type Sheet = Pick<Screen, 'paint'> & {
-  readonly pen: LinePen;
+  readonly pen: Pen;
   readonly shown: ShownAttempts;
   readonly calls: ShownCalls;
   /** The step whose thinking is being shown. */
@@ -31,8 +34,9 @@ type Sheet = Pick<Screen, 'paint'> & {
   error: string | null;
 };
 
-export function eventRenderer({ write, paint, own, session }: Screen): (event: Followed) => void {
-  const [pen, shown, calls] = [linePen(write), shownAttempts(), shownCalls(paint)];
+export function eventRenderer({ write, paint, own, session, terminal }: Screen): (event: Followed) => void {
+  const pen = terminal ? terminalPen(paint, terminal) : linePen(write);
+  const [shown, calls] = [shownAttempts(), shownCalls(paint)];
   const sheet: Sheet = { paint, pen, shown, calls, thinking: null, error: null };
   const again = toldAgain();
   const full = fullCommand(session);
@@ -107,37 +111,12 @@ function takeBack(sheet: Sheet, event: Of<'tombstone'>): void {
 function end(sheet: Sheet, outcome: RunOutcome): void {
   const said = sheet.shown.lastText();
   // Said already, unless the channel lost it.
-  if (outcome.text !== '' && (said === '' || !outcome.text.endsWith(said))) say(sheet, showUnseen(outcome.text));
+  if (outcome.text !== '' && (said === '' || !outcome.text.endsWith(said))) {
+    sheet.pen.fresh();
+    sheet.pen.text(`${showUnseen(outcome.text)}\n`);
+  }
   const colour = outcome.reason === 'completed' ? sheet.paint.green : sheet.paint.red;
   say(sheet, colour(outcomeText({ ...outcome, detail: unlessSaid(outcome.detail, sheet.error) })));
-}
-
-// Writes to a terminal, and knows whether it is at the start of a line.
-
-type LinePen = {
-  text(words: string, style?: (words: string) => string): void;
-  /** Goes to a new line, unless it is at the start of one. */
-  fresh(): void;
-  line(words: string): void;
-};
-
-function linePen(write: (text: string) => void): LinePen {
-  let atStart = true;
-  const pen: LinePen = {
-    text: (words, style) => {
-      if (words === '') return;
-      write(style ? style(words) : words);
-      atStart = words.endsWith('\n');
-    },
-    fresh: () => {
-      if (!atStart) pen.text('\n');
-    },
-    line: (words) => {
-      pen.fresh();
-      pen.text(`${words}\n`);
-    },
-  };
-  return pen;
 }
 
 // The part of each attempt that is on the screen: it may become void, and then people have to be told (L16).

@@ -100,13 +100,22 @@ const FRAMES = Array.from('⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏');
 /** Milliseconds that each is shown. */
 export const FRAME_MS = 100;
 
-export function statusText({ doing, since, iteration, spend, window, context }: RunStatus, now: number): string {
+/** Where there is not enough room for all of it, the tokens go first, then the cost. */
+export function statusText(
+  { doing, since, iteration, spend, window, context }: RunStatus,
+  now: number,
+  columns = Number.POSITIVE_INFINITY,
+): string {
   const took = now - since;
-  const parts = [
-    took < 1_000 ? doing : `${doing}, ${shortTime(Math.floor(took / 1_000) * 1_000).replace('.0 s', ' s')}`,
-    ...(iteration === null ? [] : [`iteration ${iteration}`]),
-    ...(spend === noSpend ? [] : [formatTokens(totalTokens(spend.usage)), formatMoney(spend.usd)]),
-    ...(window === null || context === null ? [] : [`context ${Math.round((context / window) * 100)} %`]),
-  ];
-  return `${FRAMES[Math.floor(now / FRAME_MS) % FRAMES.length]} ${parts.join(' · ')}`;
+  const parts = (...left: readonly string[]): string =>
+    [
+      took < 1_000 ? doing : `${doing}, ${shortTime(Math.floor(took / 1_000) * 1_000).replace('.0 s', ' s')}`,
+      ...(iteration === null ? [] : [`iteration ${iteration}`]),
+      ...left,
+      ...(window === null || context === null ? [] : [`context ${Math.round((context / window) * 100)} %`]),
+    ].join(' · ');
+  const [tokens, cost] = [formatTokens(totalTokens(spend.usage)), formatMoney(spend.usd)];
+  const ways = spend === noSpend ? [parts()] : [parts(tokens, cost), parts(cost), parts()];
+  const frame = FRAMES[Math.floor(now / FRAME_MS) % FRAMES.length];
+  return `${frame} ${ways.find((way) => way.length + 3 <= columns) ?? ways.at(-1)}`;
 }

@@ -7,7 +7,7 @@ import { questionOf } from '../../render/approval-text.ts';
 import type { Cli } from '../cli.ts';
 import { UsageError } from '../errors.ts';
 
-type Person = { readonly cli: Cli; readonly sessions: Pick<PerdureClient, 'answer'> };
+type Person = { readonly cli: Pick<Cli, 'env'>; readonly sessions: Pick<PerdureClient, 'answer'> };
 
 /** Throws UsageError for what is no answer. */
 export async function answered({ cli, sessions }: Person, question: WaitingApproval, line: string): Promise<void> {

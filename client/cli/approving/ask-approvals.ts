@@ -8,6 +8,7 @@ import { oneLine } from '../../paint.ts';
 import { permissionsProblem } from '../../../workflows/contract/permission-rules.ts';
 import { approvalHint } from '../../render/approval-text.ts';
 import type { Cli } from '../cli.ts';
+import type { Input } from '../typing/input.ts';
 import { UsageError } from '../errors.ts';
 import { type Always, createAlways, ruleFor } from './always-allow.ts';
 import { answered } from './answer-question.ts';
@@ -18,13 +19,16 @@ type AskApprovals = {
   stop(): Promise<void>;
 };
 
+/** The terminal that the person is asked at; null without one. */
+type Terminal = Pick<Cli, 'self' | 'say' | 'env'> & { readonly input: Pick<Input, 'ask' | 'edit'> | null };
+
 type Sessions = Pick<PerdureClient, 'approve' | 'deny' | 'answer'>;
 type Asked = { readonly approval: WaitingApproval; readonly gone: AbortController };
 
 const DENIED = 'the user denied it';
 
 /** Without a terminal it only says how to decide elsewhere. `always`: the rules by which the person no longer wants to be asked. */
-export function askApprovals(cli: Cli, sessions: Sessions, always = createAlways()): AskApprovals {
+export function askApprovals(cli: Terminal, sessions: Sessions, always = createAlways()): AskApprovals {
   const open = new Map<string, Asked>();
   let asking: Promise<void> = Promise.resolve();
   return {
@@ -48,12 +52,12 @@ function close(open: Map<string, Asked>, call: string): void {
   open.delete(call);
 }
 
-type Person = { readonly cli: Cli; readonly sessions: Sessions; readonly always: Always };
+type Person = { readonly cli: Terminal; readonly sessions: Sessions; readonly always: Always };
 
 async function untilDecided(person: Person, asked: Asked): Promise<void> {
   const { cli } = person;
   const { approval, gone } = asked;
-  while (cli.readLine && !gone.signal.aborted) {
+  while (cli.input && !gone.signal.aborted) {
     const rule = person.always.ruleThatCovers(approval);
     const line = rule === null ? await askedLine(cli, approval, gone.signal) : 'y';
     if (rule !== null) cli.say(`approved by your rule ${oneLine(rule, 200)}`);
@@ -73,9 +77,9 @@ async function untilDecided(person: Person, asked: Asked): Promise<void> {
   }
 }
 
-function askedLine(cli: Cli, { tool, question }: WaitingApproval, gone: AbortSignal): Promise<string | null> {
+function askedLine(cli: Terminal, { tool, question }: WaitingApproval, gone: AbortSignal): Promise<string | null> {
   const prompt = question ? 'your answer: ' : `${oneLine(tool, 60)}? [y]es / [a]lways / [n]o / [e]dit / [i]nterrupt: `;
-  return cli.readLine?.(cli.err.bold(prompt), gone) ?? Promise.resolve(null);
+  return cli.input?.ask(prompt, gone) ?? Promise.resolve(null);
 }
 
 /** Ctrl-D ends what can be typed here, and decides nothing. */
@@ -139,7 +143,7 @@ async function denied(
 
 /** The rule that is proposed, or another that the person writes instead. Null: ask again. Throws UsageError. */
 async function chosenRule(
-  cli: Cli,
+  cli: Terminal,
   approval: WaitingApproval,
   given: string,
   gone: AbortSignal,
@@ -149,7 +153,7 @@ async function chosenRule(
     proposed === null
       ? 'which rule? such as bash(npm test:*), or Enter to be asked again: '
       : `allow ${oneLine(proposed, 400)}? Enter, or another rule, or n: `;
-  const typed = given !== '' ? given : ((await cli.readLine?.(cli.err.bold(question), gone)) ?? 'n');
+  const typed = given !== '' ? given : ((await cli.input?.ask(question, gone)) ?? 'n');
   const rule = typed.trim() === '' ? proposed : typed.trim();
   if (rule === null || ['n', 'no'].includes(rule.toLowerCase())) return null;
   const problem = permissionsProblem({ allow: [rule] });
@@ -158,10 +162,17 @@ async function chosenRule(
 }
 
 /** Null: nothing was given. Throws UsageError for what is no JSON object. */
-async function editedInput(cli: Cli, input: unknown, given: string, gone: AbortSignal) {
+async function editedInput(cli: Terminal, input: unknown, given: string, gone: AbortSignal) {
   if (given !== '') return parseInput(given);
+  if (cli.input && (cli.env['VISUAL'] || cli.env['EDITOR'])) {
+    const before = JSON.stringify(input, null, 2) ?? '';
+    const after = await cli.input.edit(before);
+    if (gone.aborted || after === null) return null;
+    if (after.trim() === before.trim()) return (cli.say('the input is unchanged: answer y to run it'), null);
+    return parseInput(after);
+  }
   cli.say(`current input: ${oneLine(JSON.stringify(input) ?? '', 2_000)}`);
-  const line = await cli.readLine?.('new input, as JSON on one line (leave empty to be asked again): ', gone);
+  const line = await cli.input?.ask('new input, as JSON on one line (leave empty to be asked again): ', gone);
   return line === null || line === undefined || line.trim() === '' ? null : parseInput(line);
 }
 

@@ -50,7 +50,10 @@ function following(play: Play, { json = false, onInterrupt = 'interrupt', unatte
   const [printed, said]: [string[], string[]] = [[], []];
   const cli = {
     self: 'perdure',
-    readLine: null,
+    env: {},
+    openInput: null,
+    bottom: null,
+    err: createPaint(false),
     out: createPaint(false),
     print: (text: string) => void printed.push(text),
     say: (line: string) => void said.push(line),

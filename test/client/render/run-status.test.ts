@@ -106,3 +106,12 @@ test('it tells how full the context window is, where it is known, and that a com
     'asks claude-a, 3 s · iteration 2 · 90,000 tokens · $0 · context 10 %',
   ]);
 });
+
+test('where there is not enough room for all of it, the tokens go first, then the cost (O18)', () => {
+  const status = nextStatus(nextStatus(null, { ...start, window: 100 }, 0), reply(1_200, 0.5), 0) as RunStatus;
+  expect([80, 38, 25].map((columns) => statusText(status, 0, columns).slice(2))).toEqual([
+    'begins · 1,200 tokens · $0.50 · context 1200 %',
+    'begins · $0.50 · context 1200 %',
+    'begins · context 1200 %',
+  ]);
+});

@@ -1,10 +1,10 @@
 // What the person at the terminal is asked about a call that waits, and what becomes of the answer. Terminal and session are fakes.
 import { expect, test, vi } from 'vitest';
 import type { WaitingApproval } from '../../../../client/sessions/decide.ts';
-import type { Cli } from '../../../../client/cli/cli.ts';
+import type { Input } from '../../../../client/cli/typing/input.ts';
+import type { Env } from '../../../../worker/embedded/data-folder.ts';
 import { askApprovals } from '../../../../client/cli/approving/ask-approvals.ts';
 import { ClientProblem } from '../../../../client/problem.ts';
-import { createPaint } from '../../../../client/paint.ts';
 import type { Hash } from '../../../../workflows/contract/ids.ts';
 import { gate } from '../../../../worker/scripted-model/index.ts';
 import { session } from '../../support.ts';
@@ -23,7 +23,11 @@ const approval = (call: string): WaitingApproval => ({
 });
 
 /** A terminal at which these lines are typed, one for each question; null: there is no terminal. */
-function terminal(lines: readonly string[] | null) {
+function terminal(
+  lines: readonly string[] | null,
+  env: Env = { USER: 'ann' },
+  edit: Input['edit'] = () => Promise.resolve(null),
+) {
   const [said, questions]: [string[], string[]] = [[], []];
   const typed = [...(lines ?? [])];
   const readLine = (question: string, signal: AbortSignal): Promise<string | null> => {
@@ -34,11 +38,10 @@ function terminal(lines: readonly string[] | null) {
   };
   const cli = {
     self: 'perdure',
-    env: { USER: 'ann' },
-    err: createPaint(false),
+    env,
     say: (line: string) => void said.push(line),
-    readLine: lines && readLine,
-  } as unknown as Cli;
+    input: lines && { ask: readLine, edit },
+  };
   const approve = vi.fn(() => Promise.resolve(approval('x')));
   const deny = vi.fn(() => Promise.resolve(approval('x')));
   const answer = vi.fn(() => Promise.resolve(approval('x')));
@@ -122,9 +125,12 @@ test('a decision that is on its way when the following ends is given to its end 
 
 test('Ctrl-D decides nothing: it is said that the call still waits, and how to decide (O18)', async () => {
   const said: string[] = [];
-  const readLine = () => Promise.resolve(null);
-  const cli = { self: 'perdure', err: createPaint(false), say: (line: string) => void said.push(line), readLine };
-  const asked = askApprovals(cli as unknown as Cli, { approve: vi.fn(), deny: vi.fn(), answer: vi.fn() });
+  const input = { ask: () => Promise.resolve(null), edit: () => Promise.resolve(null) };
+  const say = (line: string): void => void said.push(line);
+  const asked = askApprovals(
+    { self: 'perdure', env: {}, say, input },
+    { approve: vi.fn(), deny: vi.fn(), answer: vi.fn() },
+  );
   asked.hear({ ...wait, ...approval('1.1.0') });
   await until(() => said.length === 2);
   expect(said[1]).toBe(`nothing more can be typed here, and call 1.1.0 still waits; ${said[0]}`);
@@ -185,4 +191,19 @@ test('asks again for what is not offered and for an empty answer (L81)', async (
     'an empty answer is not offered: give a number from 1 to 2',
     'blue is not offered: give a number from 1 to 2',
   ]);
+});
+
+test('an input is edited in the editor of the person, where there is one; unchanged it is asked again (O18)', async () => {
+  const texts: string[] = [];
+  const edit = (text: string): Promise<string> => {
+    texts.push(text);
+    return Promise.resolve(texts.length === 1 ? `${text}\n` : '{ "command": "ls" }');
+  };
+  const { asked, approve, said } = terminal(['e', 'e'], { EDITOR: 'vi' }, edit);
+  asked.hear({ ...wait, ...approval('1.1.0') });
+  await until(() => approve.mock.calls.length === 1);
+  expect(texts[0]).toBe('{\n  "command": "make"\n}');
+  expect(said[1]).toBe('the input is unchanged: answer y to run it');
+  expect(approve.mock.calls).toEqual([[session, '1.1.0', { input: { command: 'ls' } }]]);
+  await asked.stop();
 });

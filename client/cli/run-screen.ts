@@ -1,0 +1,118 @@
+// All that a person sees and types while a session is followed: what happens, the line that tells what goes on, questions about calls, messages.
+import { jsonLine } from '../../activities/text.ts';
+import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
+import { SCRIPTED_NOTICE } from '../../worker/keyless.ts';
+import type { Followed } from '../follow/cursor.ts';
+import type { PerdureClient } from '../perdure-client.ts';
+import { eventRenderer } from '../render/events.ts';
+import type { TerminalPen } from '../render/terminal/pens.ts';
+import { FRAME_MS, nextStatus, type RunStatus, statusText } from '../render/run-status.ts';
+import { isApprovalEvent } from '../sessions/decide.ts';
+import { createAlways } from './approving/always-allow.ts';
+import { askApprovals } from './approving/ask-approvals.ts';
+import type { Cli } from './cli.ts';
+import type { Hands } from './typing/input.ts';
+import { type TypedMessages, typedMessages } from './typing/typed-messages.ts';
+
+export type RunScreen = {
+  show(event: Followed): void;
+  readonly typed: Pick<TypedMessages, 'waiting' | 'submit'>;
+  /** Takes away what may still change; resolves when what was typed and answered has been given, or has failed. */
+  end(): Promise<void>;
+};
+
+type Watching = {
+  readonly sessions: Pick<PerdureClient, 'approve' | 'deny' | 'answer' | 'send'>;
+  readonly session: SessionId;
+  /** The message that the one who watches just gave: it need not be said again. */
+  readonly own: MessageId | null;
+  readonly hands: Omit<Hands, 'submit'> & Partial<Pick<Hands, 'submit'>>;
+};
+
+export function openRunScreen(cli: Cli, { sessions, session, own, hands }: Watching): RunScreen {
+  const render = eventRenderer({
+    write: cli.print,
+    paint: cli.out,
+    own,
+    session,
+    terminal: terminalOf(cli),
+  });
+  const status = showStatus(cli);
+  const always = createAlways();
+  const typed = typedMessages(cli, sessions, session);
+  const input = cli.openInput?.({ submit: typed.submit, ...hands }) ?? null;
+  const approvals = askApprovals({ ...cli, input }, sessions, always);
+  let scripted = false;
+  return {
+    show: (event) => {
+      if (event.type === 'run_start' && event.scripted && !scripted) {
+        scripted = true;
+        cli.say(SCRIPTED_NOTICE);
+      }
+      render(event);
+      typed.hear(event);
+      status?.hear(event);
+      if (event.type === 'run_start') always.in(event.cwd);
+      if (isApprovalEvent(event)) approvals.hear(event);
+    },
+    typed,
+    end: async () => {
+      status?.end();
+      const draft = input?.close() ?? '';
+      typed.close();
+      cli.bottom?.show('said', []);
+      if (draft.trim() !== '') cli.say(`not sent: ${draft}`);
+      await Promise.all([approvals.stop(), typed.sent()]);
+    },
+  };
+}
+
+function terminalOf({ bottom, print, size }: Cli): TerminalPen | null {
+  if (!bottom) return null;
+  return {
+    columns: () => size().columns,
+    put: (text, pending) =>
+      bottom.together(() => {
+        bottom.show('said', pending);
+        print(text);
+      }),
+  };
+}
+
+/** For programs: they read the events and decide by themselves. */
+export function jsonScreen(cli: Cli): RunScreen {
+  let scripted = false;
+  return {
+    show: (event) => {
+      if (event.type === 'run_start' && event.scripted && !scripted) {
+        scripted = true;
+        cli.say(SCRIPTED_NOTICE);
+      }
+      cli.print(`${jsonLine(event)}\n`);
+    },
+    typed: { waiting: () => null, submit: () => undefined },
+    end: () => Promise.resolve(),
+  };
+}
+
+/** The line below what is written, while a run is under way. */
+function showStatus({ bottom, err, size }: Cli): { hear(event: Followed): void; end(): void } | null {
+  if (!bottom) return null;
+  let status: RunStatus | null = null;
+  const draw = (): void =>
+    bottom.show('status', status ? [err.dim(statusText(status, Date.now(), size().columns))] : []);
+  const timer = setInterval(draw, FRAME_MS).unref();
+  const end = (): void => {
+    clearInterval(timer);
+    process.off('exit', end);
+    bottom.show('status', []);
+  };
+  process.on('exit', end);
+  return {
+    hear: (event) => {
+      status = nextStatus(status, event, Date.now());
+      draw();
+    },
+    end,
+  };
+}

@@ -1,0 +1,229 @@
+// What a person types, before it is sent: text of one or more lines, a cursor, and what was sent before. Pure: a key in, a state out, and what the
+// key asks for beside that.
+
+/** As node:readline tells of it. */
+export type Key = {
+  readonly name?: string | undefined;
+  readonly ctrl?: boolean;
+  readonly meta?: boolean;
+  readonly shift?: boolean;
+  readonly sequence?: string;
+};
+
+export type Editor = {
+  readonly text: string;
+  /** In UTF-16 units, between two characters as people count them. */
+  readonly cursor: number;
+  /** What was sent, oldest first. */
+  readonly history: readonly string[];
+  /** The one of it that is shown; null: what is typed now. */
+  readonly at: number | null;
+  /** What was being typed when an older one was called up. */
+  readonly kept: string;
+  /** Between the marks of a paste: a line break does not send. */
+  readonly pasting: boolean;
+};
+
+/** `send`: Enter; `now`: Ctrl-S. `leave`: Ctrl-D where nothing is typed. */
+export type Act = 'send' | 'now' | 'interrupt' | 'leave' | 'suspend' | 'redraw' | 'edit';
+export type Pressed = { readonly editor: Editor; readonly act: Act | null };
+
+export function newEditor(history: readonly string[] = [], text = ''): Editor {
+  return { text, cursor: text.length, history, at: null, kept: '', pasting: false };
+}
+
+/** Characters: what is longer belongs into a file. */
+const LONGEST = 100_000;
+const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
+
+export function pressKey(editor: Editor, typed: string | undefined, key: Key): Pressed {
+  if (key.name === 'paste-start') return still({ ...editor, pasting: true });
+  if (key.name === 'paste-end') return still({ ...editor, pasting: false });
+  if (editor.pasting) return still(insert(editor, pastedText(typed, key)));
+  if (key.ctrl) return controlled(editor, key.name ?? '');
+  if (key.meta) return still(altered(editor, key.name ?? ''));
+  switch (key.name) {
+    case 'return':
+      // A line that ends with a backslash goes on.
+      if (editor.text.endsWith('\\') && editor.cursor === editor.text.length)
+        return still(insert({ ...editor, text: editor.text.slice(0, -1), cursor: editor.cursor - 1 }, '\n'));
+      return { editor, act: 'send' };
+    case 'enter':
+      return still(insert(editor, '\n'));
+    case 'backspace':
+      return still(remove(editor, before(editor), editor.cursor));
+    case 'delete':
+      return still(remove(editor, editor.cursor, after(editor)));
+    case 'left':
+      return still(moved(editor, before(editor)));
+    case 'right':
+      return still(moved(editor, after(editor)));
+    case 'home':
+      return still(moved(editor, lineStart(editor)));
+    case 'end':
+      return still(moved(editor, lineEnd(editor)));
+    case 'up':
+      return still(upwards(editor));
+    case 'down':
+      return still(downwards(editor));
+    case 'tab':
+    case 'escape':
+      return still(editor);
+    default:
+      return still(insert(editor, isText(typed) ? typed : ''));
+  }
+}
+
+/** Nothing is typed any more: what was is sent, and called up with the key upwards. */
+export function sentEditor({ history, text }: Editor): Editor {
+  const same = text.trim() === '' || history.at(-1) === text;
+  return newEditor(same ? history : [...history, text]);
+}
+
+const still = (editor: Editor): Pressed => ({ editor, act: null });
+
+const isText = (typed: string | undefined): typed is string => typed !== undefined && !/^\p{Cc}/u.test(typed);
+
+function pastedText(typed: string | undefined, { name, sequence = '' }: Key): string {
+  if (name === 'return' || name === 'enter') return '\n';
+  if (name === 'tab') return '\t';
+  return isText(typed) ? typed : isText(sequence) ? sequence : '';
+}
+
+function controlled(editor: Editor, name: string): Pressed {
+  switch (name) {
+    case 'c':
+      return { editor, act: 'interrupt' };
+    case 'd':
+      return editor.text === '' ? { editor, act: 'leave' } : still(remove(editor, editor.cursor, after(editor)));
+    case 's':
+      return { editor, act: 'now' };
+    case 'z':
+      return { editor, act: 'suspend' };
+    case 'l':
+      return { editor, act: 'redraw' };
+    case 'g':
+      return { editor, act: 'edit' };
+    case 'a':
+      return still(moved(editor, lineStart(editor)));
+    case 'e':
+      return still(moved(editor, lineEnd(editor)));
+    case 'b':
+      return still(moved(editor, before(editor)));
+    case 'f':
+      return still(moved(editor, after(editor)));
+    case 'p':
+      return still(upwards(editor));
+    case 'n':
+      return still(downwards(editor));
+    case 'h':
+      return still(remove(editor, before(editor), editor.cursor));
+    case 'w':
+    case 'backspace':
+      return still(remove(editor, wordStart(editor), editor.cursor));
+    case 'u':
+      return still(remove(editor, lineStart(editor), editor.cursor));
+    case 'k':
+      return still(remove(editor, editor.cursor, lineEnd(editor)));
+    case 'left':
+      return still(moved(editor, wordStart(editor)));
+    case 'right':
+      return still(moved(editor, wordEnd(editor)));
+    case 'j':
+      return still(insert(editor, '\n'));
+    default:
+      return still(editor);
+  }
+}
+
+function altered(editor: Editor, name: string): Editor {
+  switch (name) {
+    case 'return':
+    case 'enter':
+      return insert(editor, '\n');
+    case 'b':
+    case 'left':
+      return moved(editor, wordStart(editor));
+    case 'f':
+    case 'right':
+      return moved(editor, wordEnd(editor));
+    case 'd':
+      return remove(editor, editor.cursor, wordEnd(editor));
+    case 'backspace':
+      return remove(editor, wordStart(editor), editor.cursor);
+    default:
+      return editor;
+  }
+}
+
+function insert(editor: Editor, words: string): Editor {
+  const { text, cursor } = editor;
+  const added = words.slice(0, Math.max(0, LONGEST - text.length));
+  return { ...editor, text: text.slice(0, cursor) + added + text.slice(cursor), cursor: cursor + added.length };
+}
+
+function remove(editor: Editor, from: number, to: number): Editor {
+  return { ...editor, text: editor.text.slice(0, from) + editor.text.slice(to), cursor: from };
+}
+
+const moved = (editor: Editor, cursor: number): Editor => ({ ...editor, cursor });
+
+function before({ text, cursor }: Editor): number {
+  const last = Array.from(segmenter.segment(text.slice(Math.max(0, cursor - 64), cursor))).at(-1);
+  return cursor - (last?.segment.length ?? 0);
+}
+
+function after({ text, cursor }: Editor): number {
+  const [first] = segmenter.segment(text.slice(cursor, cursor + 64));
+  return cursor + (first?.segment.length ?? 0);
+}
+
+function wordStart({ text, cursor }: Editor): number {
+  let at = cursor;
+  while (at > 0 && /\s/.test(text[at - 1] ?? '')) at -= 1;
+  while (at > 0 && !/\s/.test(text[at - 1] ?? '')) at -= 1;
+  return at;
+}
+
+function wordEnd({ text, cursor }: Editor): number {
+  let at = cursor;
+  while (at < text.length && /\s/.test(text[at] ?? '')) at += 1;
+  while (at < text.length && !/\s/.test(text[at] ?? '')) at += 1;
+  return at;
+}
+
+const lineStart = ({ text, cursor }: Editor): number => text.lastIndexOf('\n', cursor - 1) + 1;
+
+function lineEnd({ text, cursor }: Editor): number {
+  const end = text.indexOf('\n', cursor);
+  return end < 0 ? text.length : end;
+}
+
+/** A line up, in what has several; from the first to what was sent before. */
+function upwards(editor: Editor): Editor {
+  const start = lineStart(editor);
+  if (start > 0) {
+    const above = editor.text.lastIndexOf('\n', start - 2) + 1;
+    return moved(editor, Math.min(above + editor.cursor - start, start - 1));
+  }
+  const { at, history } = editor;
+  return recall(editor, at === null ? history.length - 1 : at - 1);
+}
+
+function downwards(editor: Editor): Editor {
+  const end = lineEnd(editor);
+  if (end < editor.text.length) {
+    const column = editor.cursor - lineStart(editor);
+    return moved(editor, Math.min(end + 1 + column, lineEnd({ ...editor, cursor: end + 1 })));
+  }
+  const { at, history, kept } = editor;
+  if (at === null) return editor;
+  if (at < history.length - 1) return recall(editor, at + 1);
+  return { ...editor, text: kept, cursor: kept.length, at: null, kept: '' };
+}
+
+function recall(editor: Editor, at: number): Editor {
+  const found = editor.history[at];
+  if (found === undefined) return editor;
+  return { ...editor, text: found, cursor: found.length, at, kept: editor.at === null ? editor.text : editor.kept };
+}

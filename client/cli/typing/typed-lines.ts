@@ -1,0 +1,63 @@
+// What a person types where the terminal has no colours, or is none that can be drawn on: whole lines, with the echo of the terminal itself.
+import { createInterface } from 'node:readline';
+import type { Hands, Input } from './input.ts';
+
+/** Milliseconds. What was typed before there was a question is at hand at once, and is no answer to it. */
+const EARLY_MS = 150;
+
+export type TypedLines = {
+  readonly stdin: NodeJS.ReadableStream;
+  readonly write: (text: string) => unknown;
+  readonly style: (question: string) => string;
+  readonly runEditor: (text: string) => Promise<string | null>;
+};
+
+type Question = { readonly answer: (line: string | null) => void; listening: boolean };
+
+export function typedLines({ stdin, write, style, runEditor }: TypedLines, hands: Hands): Input {
+  const lines = createInterface({ input: stdin, terminal: false });
+  let question: Question | null = null;
+  let over = false;
+  lines.on('line', (line) => {
+    if (question?.listening) question.answer(line);
+    else if (line.trim() !== '') hands.submit(line, false);
+  });
+  lines.once('close', () => {
+    if (over) return;
+    over = true;
+    question?.answer(null);
+    hands.leave();
+  });
+  return {
+    ask: (words, signal) => {
+      if (signal.aborted || over) return Promise.resolve(null);
+      write(style(words));
+      return new Promise((resolve) => {
+        const answer = (line: string | null): void => {
+          signal.removeEventListener('abort', stop);
+          if (question === asked) question = null;
+          resolve(line);
+        };
+        const asked: Question = { answer, listening: false };
+        const stop = (): void => {
+          write('\n');
+          answer(null);
+        };
+        question = asked;
+        // Timers come before input: what lay there is read between the two.
+        setTimeout(() => setImmediate(() => (asked.listening = true)), EARLY_MS);
+        signal.addEventListener('abort', stop, { once: true });
+      });
+    },
+    edit: (text) => {
+      lines.pause();
+      return runEditor(text).finally(() => void (over || lines.resume()));
+    },
+    close: () => {
+      over = true;
+      lines.close();
+      question?.answer(null);
+      return '';
+    },
+  };
+}

@@ -1,0 +1,43 @@
+// The command line on a real terminal: what is typed, asked and drawn.
+import { existsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { reply, text, toolUse } from '../../worker/scripted-model/index.ts';
+import { cliPlace, modelFor } from '../support/cli.ts';
+import { onTerminal } from '../support/pty.ts';
+
+const program = fileURLToPath(new URL('../../bin/perdure.mjs', import.meta.url));
+const perdure = (...args: readonly string[]) => [process.execPath, program, ...args];
+
+test('`run` on a terminal renders replies, asks, and sends what is typed meanwhile, and leaves the terminal as it was (O18)', async () => {
+  const waits = 'while [ ! -e go ]; do sleep 0.1; done; touch made';
+  const model = await modelFor([
+    reply([text('I **will** make it.'), toolUse('bash', { command: waits })]),
+    reply('All of it is **done**.'),
+  ]);
+  const { cwd, env } = cliPlace(model);
+  const terminal = onTerminal(perdure('run', 'make it'), { cwd, env });
+  await terminal.shows('bash? [y]es / [a]lways');
+  expect(terminal.lines()).toContain('I will make it.');
+  terminal.type('y\r');
+  await terminal.shows('runs bash');
+  terminal.type('use tabs');
+  await terminal.shows('› use tabs');
+  terminal.type('\r');
+  await terminal.shows('⋯ waits: use tabs');
+  terminal.type('draft');
+  await terminal.shows('› draft');
+  expect(existsSync(join(cwd, 'made'))).toBe(false);
+  writeFileSync(join(cwd, 'go'), '');
+  await terminal.shows('[status 0]');
+  await terminal.ended;
+  const lines = terminal.lines();
+  expect(existsSync(join(cwd, 'made'))).toBe(true);
+  expect(lines.filter((line) => line === '› use tabs')).toHaveLength(1);
+  expect(lines.filter((line) => line === 'All of it is done.')).toHaveLength(1);
+  expect(lines).toContain('not sent: draft');
+  expect(lines.some((line) => line.includes('⋯'))).toBe(false);
+  expect(lines.at(-2)).toBe(' icanon');
+  expect(JSON.stringify(model.requests.at(-1))).toContain('use tabs');
+});

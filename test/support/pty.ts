@@ -1,0 +1,34 @@
+// A program on a pseudo-terminal, as `script` of util-linux makes one; what it writes is shown on a screen that a test can read.
+import { spawn } from 'node:child_process';
+import { onTestFinished } from 'vitest';
+import { terminalScreen } from './terminal-screen.ts';
+import { until } from './until.ts';
+
+export type PtyOptions = {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly columns?: number;
+};
+
+export function onTerminal(command: readonly string[], { cwd, env, columns = 80 }: PtyOptions) {
+  const quoted = command.map((word) => `'${word.replaceAll("'", String.raw`'\''`)}'`).join(' ');
+  const whole = `stty cols ${columns} rows 40; ${quoted}; echo "[status $?]"; stty -a | grep -o ' [-]*icanon'`;
+  const child = spawn('script', ['-qfec', whole, '/dev/null'], { cwd, env: { TERM: 'xterm-256color', ...env } });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const screen = terminalScreen(columns);
+  let raw = '';
+  child.stdout.on('data', (bytes: Buffer) => {
+    raw += bytes.toString();
+    screen.write(bytes.toString());
+  });
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  return {
+    lines: screen.lines,
+    /** Everything that was written. */
+    raw: () => raw,
+    type: (text: string) => void child.stdin.write(text),
+    /** Waits until a row of the screen holds it. */
+    shows: (text: string) => until(() => screen.lines().some((line) => line.includes(text))),
+    ended,
+  };
+}
