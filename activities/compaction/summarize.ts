@@ -13,6 +13,7 @@ import { CHARACTERS_PER_TOKEN, estimateTokens } from '../../workflows/contract/i
 import type { Attempt } from '../attempt.ts';
 import { refuseScripted } from '../guards.ts';
 import { inView } from '../transcript/view/in-view.ts';
+import { taskListOf } from '../transcript/view/task-list.ts';
 import { entriesOf } from '../transcript/transcripts.ts';
 import { wellFormedText } from '../text.ts';
 
@@ -73,7 +74,9 @@ function overhead(more: readonly string[]): number {
 function strictlySmaller(work: Summarizing, summary: string): Summarized {
   const { entries, bodies, scale, trigger, before } = work;
   const { from, prompts } = work.kept;
-  const boundary = { kind: 'boundary', trigger, summary, prompts, from, before } as const;
+  const tasks = taskListOf(entries);
+  const listed = tasks === null ? {} : { tasks };
+  const boundary = { kind: 'boundary', trigger, summary, prompts, from, before, ...listed } as const;
   const after = scale.tokens([...entries, { ...boundary, after: 0 }], bodies);
   if (after < before) return { kind: 'made', boundary: { ...boundary, after } };
   return {

@@ -8,6 +8,7 @@ import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/log
 const INPUT = 160;
 const SHOWN_FIELDS = 4;
 const RESULT_LINES = 3;
+const LIST_LINES = 40;
 const RESULT_LINE = 140;
 /** Characters of a line of a change. */
 const ROW = 160;
@@ -72,14 +73,17 @@ export function resultLines(
     readonly isError: boolean;
     readonly durationMs: number | null;
     readonly cut?: boolean;
+    readonly name?: string;
   },
 ): string {
   const { content, isError, durationMs } = result;
+  // A task list is there to be seen.
+  const most = result.name === 'todo' ? LIST_LINES : RESULT_LINES;
   const lines = showUnseen(isError ? content.slice(-RESULT) : content.slice(0, RESULT))
     .split('\n')
     .map((line) => oneLine(line, RESULT_LINE))
     .filter((line) => line !== '');
-  const shown = isError ? lines.slice(-RESULT_LINES) : lines.slice(0, RESULT_LINES);
+  const shown = isError ? lines.slice(-most) : lines.slice(0, most);
   const hidden = lines.length - shown.length;
   const cut = result.cut === true || content.length > RESULT;
   const more = cut ? `${hidden.toLocaleString('en')}+ more lines` : count(hidden, 'more line');

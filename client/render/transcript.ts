@@ -11,6 +11,7 @@ import type { SessionReading } from '../sessions/read.ts';
 import { contextText, fullCommand, endingText, noticeText, reasonText, transitionText } from './words.ts';
 import { outcomeWords, type PairedOutcomes, pairedOutcomes, REPEATED, callLines, resultLines } from './tool-lines.ts';
 import { type Paint, oneLine } from '../paint.ts';
+import { taskListOf } from '../../activities/transcript/view/task-list.ts';
 import { showUnseen } from '../../activities/text.ts';
 import { count } from '../units.ts';
 
@@ -26,8 +27,17 @@ export function transcriptText(paint: Paint, reading: SessionReading): string {
   for (const position of entries.keys()) lines.push(...entryLines(paint, position, reading, paired));
   if (entries.length === 0 && last)
     lines.push('', `the transcript cannot be read; run ${last.run} ended: ${reasonText(last.terminal.reason)}`);
+  lines.push(...taskLines(paint, entries));
   if (isUnderWay(description)) lines.push(paint.dim(`(a run is under way: perdure watch ${description.session})`));
   return `${lines.join('\n')}\n`;
+}
+
+/** The list as it stands now (L83). */
+function taskLines(paint: Paint, entries: readonly Entry[]): readonly string[] {
+  const tasks = taskListOf(entries);
+  if (tasks === null) return [];
+  const rows = showUnseen(tasks).split('\n');
+  return ['', paint.bold('Tasks'), ...rows.map((row) => `  ${oneLine(row, 400)}`)];
 }
 
 export function transcriptHeading(paint: Paint, { description }: SessionReading): string {
@@ -121,7 +131,7 @@ function outcomeLines(paint: Paint, outcome: Outcome): readonly string[] {
   const how = words.length > 0 ? [`  (${words.join(', ')})`] : [];
   const rest = whole ? [`  (all ${count(whole.bytes, 'byte')} are stored)`] : [];
   const durationMs = isUntimed(log) ? null : log.duration;
-  return [resultLines(paint, { content, isError, durationMs }), ...[...how, ...rest].map(paint.dim)];
+  return [resultLines(paint, { content, isError, durationMs, name: log.name }), ...[...how, ...rest].map(paint.dim)];
 }
 
 function messageText(body: MessageBody, bodies: ReadonlyMap<Hash, string>): string {

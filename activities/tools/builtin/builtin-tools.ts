@@ -7,6 +7,7 @@ import { globTool } from './glob.ts';
 import { grepTool } from './grep.ts';
 import type { BuiltinOptions } from './files/options.ts';
 import { readTool } from './read.ts';
+import { todoTool } from './todo.ts';
 import { waitTool } from './wait.ts';
 import { writeTool } from './write.ts';
 
@@ -17,6 +18,7 @@ const makers: Readonly<Record<BuiltinName, (options: BuiltinOptions) => Tool>> =
   glob: globTool,
   grep: grepTool,
   read: readTool,
+  todo: () => todoTool(),
   wait: () => waitTool(),
   write: writeTool,
 };
@@ -27,6 +29,6 @@ export function builtinTools(options: BuiltinOptions): readonly Tool[] {
 
 // The names of the built-in tools, apart from the tools: who only asks for a name need not load them.
 
-export const builtinNames = ['ask_user', 'bash', 'edit', 'glob', 'grep', 'read', 'wait', 'write'] as const;
+export const builtinNames = ['ask_user', 'bash', 'edit', 'glob', 'grep', 'read', 'todo', 'wait', 'write'] as const;
 
 type BuiltinName = (typeof builtinNames)[number];

@@ -54,6 +54,8 @@ export type BoundaryEntry = {
   /** Positions of user entries before `from` that stay verbatim: the prompt of the run. */
   readonly prompts: readonly number[];
   readonly from: number;
+  /** The task list as it stood then, word by word (L83); absent without one. */
+  readonly tasks?: string;
   /** Estimated tokens in context before and after. */
   readonly before: number;
   readonly after: number;

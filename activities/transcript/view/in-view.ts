@@ -1,6 +1,7 @@
 // Which entries of a transcript the model sees, in order, and what stands for those it does not (L5, L7, L9, L10). Outcomes go
 // with their reply: hidden with it, shown with it.
 import type { Entry, ReplyEntry, BoundaryEntry } from '../log/entries.ts';
+import { taskListOf, withTaskList } from './task-list.ts';
 
 export type Shown =
   /** `cut`: so many characters of a message that was too large for its run (L6). */
@@ -20,8 +21,8 @@ export function inView(entries: readonly Entry[]): InView {
   const snipped = marks.snipped.size === 0 ? marks.snipped : closedSnips(entries, marks.snipped);
   const shown: Shown[] = [];
   if (marks.boundary) {
-    const { from, summary, prompts } = marks.boundary;
-    shown.push({ kind: 'summary', position: from, text: summary });
+    const { from, summary, prompts, tasks } = marks.boundary;
+    shown.push({ kind: 'summary', position: from, text: withTaskList(summary, tasks) });
     for (const position of prompts) {
       if (!snipped.has(position)) shown.push(entryAt(position, entries[position] as ShownEntry, marks));
     }
@@ -46,7 +47,8 @@ function pushFrom(shown: Shown[], entries: readonly Entry[], marks: Marks, snipp
     const stretch = stretches[next];
     const collapsed = stretch !== undefined && position >= stretch.from;
     if (collapsed && position === stretch.from) {
-      shown.push({ kind: 'short', position, to: stretch.to, text: stretch.short });
+      const tasks = taskListOf(entries.slice(position, stretch.to));
+      shown.push({ kind: 'short', position, to: stretch.to, text: withTaskList(stretch.short, tasks) });
     }
     const visible = !collapsed && !snipped.has(position);
     if (entry.kind === 'reply') withReply = visible;
@@ -97,7 +99,7 @@ type Stretch = { readonly from: number; readonly to: number; readonly short: str
 
 type Marks = {
   /** The last boundary, its `from` and `prompts` within bounds (L5). */
-  readonly boundary: Pick<BoundaryEntry, 'summary' | 'prompts' | 'from'> | null;
+  readonly boundary: Pick<BoundaryEntry, 'summary' | 'prompts' | 'from' | 'tasks'> | null;
   /** Tool results of replies before this position are shown as a marker (L8). */
   readonly shrunkBefore: number;
   /** Shown short: in order, without overlap, all after the boundary (L9). */
@@ -155,7 +157,8 @@ export function hasEndedTooLong({ ended }: Extract<Entry, { kind: 'run_ended' }>
 function bounded(entry: BoundaryEntry, position: number, entries: readonly Entry[]): NonNullable<Marks['boundary']> {
   const from = within(entry.from, position);
   const prompts = [...new Set(entry.prompts)].filter((each) => each < from && entries[each]?.kind === 'user');
-  return { summary: entry.summary, from, prompts: prompts.toSorted((a, b) => a - b) };
+  const { summary, tasks } = entry;
+  return { summary, from, prompts: prompts.toSorted((a, b) => a - b), ...(tasks === undefined ? {} : { tasks }) };
 }
 
 export function within(value: number, most: number): number {

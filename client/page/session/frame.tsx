@@ -1,4 +1,4 @@
-// What stands around a transcript and changes with the session: its phase and figures, what waits for a decision, what may be done now,
+// What stands around a transcript and changes with the session: its phase, figures and tasks, what waits for a decision, what may be done now,
 // what is on its way, and what is wrong. Each part has an id and is drawn again when it has changed.
 import { showUnseen } from '../../../activities/text.ts';
 import { addSpend, noSpend, totalTokens, type Spend } from '../../../workflows/contract/loop.ts';
@@ -10,6 +10,7 @@ import type { Trouble } from '../feed/troubles.ts';
 import { ApprovalForm, approvalId } from './approval-form.tsx';
 import { Lately } from './lately.tsx';
 import { isReply } from '../transcript/items.ts';
+import { taskListOf } from '../../../activities/transcript/view/task-list.ts';
 
 /** Where parts are put: containers of the session's page. */
 export const PLACES = {
@@ -26,6 +27,7 @@ export const sessionFrame: Frame = (standing) => {
   return [
     ...troubles.map((trouble) => part(`trouble-${trouble.kind}`, PLACES.banners, <Banner trouble={trouble} />)),
     part('figures', PLACES.state, <Figures standing={standing} />),
+    ...tasksOf(standing).map((tasks) => part('tasks', PLACES.state, <Tasks tasks={tasks} />)),
     ...approvals.map((approval) => part(approvalId(approval), PLACES.approvals, <ApprovalForm approval={approval} />)),
     part('steering', PLACES.controls, <Steering standing={standing} />),
     part('lately', PLACES.controls, <Lately recent={standing.recent} />),
@@ -41,6 +43,24 @@ export const sessionFrame: Frame = (standing) => {
     ),
   ];
 };
+
+/** L83. */
+function tasksOf({ items }: Standing): readonly string[] {
+  const tasks = taskListOf(items.all.map(({ entry }) => entry));
+  return tasks === null ? [] : [tasks];
+}
+
+function Tasks({ tasks }: { readonly tasks: string }) {
+  return (
+    <section id="tasks" aria-label="Tasks">
+      <ul class="tasks">
+        {tasks.split('\n').map((task) => (
+          <li>{showUnseen(task)}</li>
+        ))}
+      </ul>
+    </section>
+  );
+}
 
 export function Banner({ trouble: { kind, title, detail } }: { readonly trouble: Trouble }) {
   return (

@@ -49,6 +49,18 @@ export const plainScenarios: readonly Scenario[] = [
     requests: 2,
   },
   {
+    name: 'next_turn after each change of the task list (L46 L83)',
+    replies: [
+      reply([toolUse('todo', { tasks: [{ text: 'Look.', state: 'doing' }] })]),
+      reply([toolUse('todo', { tasks: [{ text: 'Look.', state: 'done' }] }), toolUse('read', { path: 'a.txt' })]),
+      reply('Done.'),
+    ],
+    transitions: ['next_turn', 'next_turn'],
+    reason: 'completed',
+    turns: 3,
+    requests: 3,
+  },
+  {
     name: 'max_output_tokens_escalate (L26)',
     replies: [cut('Half of'), reply('The whole of it.')],
     transitions: ['max_output_tokens_escalate'],
