@@ -113,6 +113,7 @@ export default defineConfig({
           ...shared,
           name: 'attacks',
           include: ['test/attacks/**/*.test.ts'],
+          setupFiles: [...shared.setupFiles, oneThread],
           globalSetup: ['test/support/temporal-server.ts'],
           testTimeout: 300_000,
           hookTimeout: 300_000,

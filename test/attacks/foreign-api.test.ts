@@ -53,7 +53,7 @@ describe('a count that four characters to a token do not come to', () => {
     // The worker takes it for a model with 200,000 tokens.
     const h = await harness({ script });
     fillWorkspace(h.cwd);
-    const session = await h.open('Read it.');
+    const session = await h.open('Read it.', { tools: ['read'] });
     expect((await session.ended(1)).terminal).toEqual({ reason: 'completed' });
     expect((await session.entries()).filter((entry) => entry.kind === 'boundary').length).toBeGreaterThan(0);
   });
@@ -69,7 +69,7 @@ describe('a count that four characters to a token do not come to', () => {
     // Which of the two makes room, short forms or a boundary, depends on the last token.
     const h = await harness({ script, worker: { config: { models, compaction: { collapse: false } } } });
     fillWorkspace(h.cwd);
-    const session = await h.open('Read it.');
+    const session = await h.open('Read it.', { tools: ['read'] });
     expect((await session.ended(1)).terminal).toEqual({ reason: 'completed' });
     expect((await session.entries()).some((entry) => entry.kind === 'boundary')).toBe(true);
   });
@@ -95,9 +95,9 @@ describe('a server without our small model', () => {
       reads += 1;
       return reads > 6 ? reply('Done.') : reply([toolUse('read', { path: 'large.txt' })]);
     };
-    const h = await harness({ script, worker: { config: { models } } });
+    const h = await harness({ script, worker: { config: { models, compaction: { collapse: false } } } });
     fillWorkspace(h.cwd);
-    const session = await h.open('Read it.');
+    const session = await h.open('Read it.', { tools: ['read'] });
     expect((await session.ended(1)).terminal).toEqual({ reason: 'completed' });
     expect((await session.entries()).some((entry) => entry.kind === 'boundary')).toBe(true);
   });

@@ -1,4 +1,5 @@
-// The CLI as a user runs it: `node bin/perdure.mjs` on a data folder of its own, which is stopped and removed with the test.
+// The CLI as a user runs it, on a data folder of its own, which is stopped and removed with the test. What works or follows is a process,
+// `node bin/perdure.mjs`; commands that only look or tell run in the test's own.
 import { spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,6 +15,7 @@ import {
   type ScriptedModel,
   type ScriptedModelOptions,
 } from '../../worker/scripted-model/index.ts';
+import { mainHere, type Result } from './cli-here.ts';
 import { heldToSchema } from './held-to-schema.ts';
 import { tempDir } from './temp-dir.ts';
 import { until } from './until.ts';
@@ -29,7 +31,12 @@ export type Command = {
   signal(signal: NodeJS.Signals): void;
 };
 
-export type Result = { readonly status: number | null; readonly out: string; readonly err: string };
+export type { Result };
+
+/** They start no worker and follow nothing; the tiers `packages` and `crash` run them as processes. */
+const LIGHT: ReadonlySet<string> = new Set(
+  'approvals approve deny list resume send show snip start top top-up'.split(' '),
+);
 
 export function cliPlace(model: ScriptedModel | null) {
   const root = tempDir();
@@ -56,6 +63,7 @@ export function cliPlace(model: ScriptedModel | null) {
     return { pid: child.pid ?? 0, out: () => out, err: () => err, status, signal: (signal) => void child.kill(signal) };
   };
   const run = async (...args: readonly string[]): Promise<Result> => {
+    if (LIGHT.has(args[0] ?? '')) return mainHere(args, { cwd: () => cwd, env });
     const command = start(args);
     return { status: await command.status, out: command.out(), err: command.err() };
   };

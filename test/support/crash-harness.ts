@@ -20,7 +20,7 @@ import { fastBackoff, liveText, openSession, type OpenSession } from './harness.
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { oneRuntime } from './one-runtime.ts';
 import { tempDir } from './temp-dir.ts';
-import { workerProcess } from './worker-process.ts';
+import { ONE_THREAD, workerProcess } from './worker-process.ts';
 
 export type CrashOptions = {
   readonly script: ScriptedModelOptions['script'];
@@ -75,6 +75,7 @@ export async function crashHarness(options: CrashOptions) {
         defaults: { backoff: fastBackoff, permissionMode: 'bypass' },
         ...(config ? { config } : {}),
         ...(configFile === undefined ? {} : { configFile }),
+        processEnv: ONE_THREAD,
       }),
     lines,
     /** Lines that effects left in the workspace. */
