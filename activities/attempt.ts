@@ -7,6 +7,7 @@ import {
   ActivityNotFoundError,
   ActivityPausedError,
   ActivityResetError,
+  WorkflowNotFoundError,
 } from '@temporalio/client';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import type { Answer } from '../workflows/contract/activities.ts';
@@ -29,6 +30,8 @@ export type Attempt = {
    * that its work was given to another. Costs nothing while the server cannot have done so yet; `now` asks it in any case.
    */
   fence(when?: 'now'): Promise<boolean>;
+  /** Whether a session is known to be over; absent where there is no server to ask. */
+  readonly isOver?: (session: SessionId) => Promise<boolean>;
   /** The value that an earlier attempt of this activity left with `remember`. */
   readonly remembered: unknown;
   /** For the next attempt, should this one fail or be lost. Sent with the next heartbeat, or at once when `now`. */
@@ -110,6 +113,7 @@ function temporalAttempt(context: Context): Attempt & { latest(): unknown } {
     signal: context.cancellationSignal,
     abortedBy: () => (fence.isLost() ? 'lost' : abortedBy(context)),
     fence: fence.check,
+    isOver: (session) => isOver(context.client, session),
     remembered,
     latest: () => latest,
     remember: (details, when) => {
@@ -117,6 +121,15 @@ function temporalAttempt(context: Context): Attempt & { latest(): unknown } {
       if (when === 'now') context.heartbeat(details);
     },
   };
+}
+
+/** A server that does not answer says nothing. */
+async function isOver(client: Context['client'], session: SessionId): Promise<boolean> {
+  try {
+    return (await client.workflow.getHandle(session).describe()).status.name !== 'RUNNING';
+  } catch (error) {
+    return error instanceof WorkflowNotFoundError;
+  }
 }
 
 function abortedBy(context: Context): AbortedBy | null {

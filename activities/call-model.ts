@@ -44,6 +44,11 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
         return await finish(live, inDoubt(known));
       }
       const tries = triesSoFar(attempt, input);
+      const orphaned = await parentGone(attempt, config);
+      if (orphaned !== null) {
+        const gone = { kind: 'failed', detail: orphaned, spend: tries.spend } as const;
+        return await finish(live, await endWithout({ attempt, record, live, tries }, gone));
+      }
       const waits = await stillWaiting({ deps, attempt, input, config, live, record }, tries);
       if (waits) return await finish(live, waits);
       const told = await prompts(attempt, input, config, given, live);
@@ -62,6 +67,12 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
       return await finish(live, result);
     });
   };
+}
+
+/** An agent whose parent was ended from outside finds out here, once an iteration, and ends. */
+async function parentGone({ isOver }: Attempt, { agent }: RunConfig): Promise<string | null> {
+  if (!agent || !isOver || !(await isOver(agent.parent))) return null;
+  return `session ${agent.parent}, which started this agent, is over`;
 }
 
 function opened(

@@ -5,7 +5,7 @@ import type { Reach } from './process/places.ts';
 import type { Hash, SessionId } from '../workflows/contract/ids.ts';
 import type { Rules, Price } from '../workflows/contract/loop.ts';
 import type { PermissionMode, PermissionRules } from '../workflows/contract/session.ts';
-import type { ToolEnv } from '../workflows/contract/facts.ts';
+import type { AgentFacts, ToolEnv } from '../workflows/contract/facts.ts';
 import { StoreError, type Store, newerValue, newerVersion, parseStored } from './transcript/store/store.ts';
 
 /** A model as a run knows it. Window and maximum output in tokens. */
@@ -20,6 +20,8 @@ export type RunConfig = {
   /** Travels to tools, logs and traces with `depth`, 0 for a main agent (L13). */
   readonly queryId: string;
   readonly depth: number;
+  /** The session is an agent's (L66). */
+  readonly agent?: AgentFacts;
   /** Absolute real path of the workspace. */
   readonly cwd: string;
   readonly mode: PermissionMode;

@@ -14,6 +14,7 @@ import type { Entry } from './transcript/log/entries.ts';
 import type { Store } from './transcript/store/store.ts';
 import type { Transcripts } from './transcript/transcripts.ts';
 import type { Redact } from './text.ts';
+import type { AgentSettings } from './tools/agent-types.ts';
 import type { CallRunner } from './tools/call/call-port.ts';
 import type {
   MessageCreateParamsStreaming,
@@ -82,6 +83,7 @@ export type RunDefaults = {
   readonly permissions?: PermissionRules;
   readonly additionalDirectories?: ExtraFolders;
   readonly systemPrompt: string;
+  readonly agents: AgentSettings;
   readonly maxTurns: number;
   readonly wrapUp: boolean;
   readonly outputCap: number;

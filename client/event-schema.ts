@@ -5,6 +5,17 @@ import { z } from 'zod';
 const count = z.int().nonnegative();
 const usage = z.strictObject({ input: count, output: count, cacheRead: count, cacheWrite: count });
 const usd = z.number().nullable().describe('US dollars; null when a price is not known');
+const agents = z
+  .array(
+    z.strictObject({
+      session: z.string(),
+      type: z.string(),
+      title: z.string(),
+      spend: z.strictObject({ usage, usd }),
+    }),
+  )
+  .readonly()
+  .describe('agents of the run that have ended, with what each took, which is in the sums');
 
 const reasons = [
   'next_turn',
@@ -103,6 +114,7 @@ const runEnded = z.strictObject({
   iterations: count,
   messages: z.array(z.string()).readonly(),
   spend: z.strictObject({ usage, usd }),
+  agents: agents.optional(),
   durationMs: z.number(),
   at: z.number().describe('milliseconds since the epoch'),
 });
@@ -202,6 +214,7 @@ export const eventSchema = z.discriminatedUnion('type', [
     text: z.string(),
     usage,
     costUsd: usd,
+    agents: agents.optional(),
     durationMs: z.number(),
     detail: z.string().optional(),
     output: z.unknown().optional(),

@@ -65,7 +65,9 @@ export async function createDeps(
   const store = watchStore(opened.store, observe);
   const ofHost = opened.ofHost === opened.store ? store : opened.ofHost;
   const sandbox = await probeSandbox({ places: findPlaces(env) });
-  const registry = await registryOf(builtinTools({ sandbox, dataDir, runEnv: settings.runEnv }), tools, log);
+  const chosen: RunDefaults = { ...runDefaults, ...defaults };
+  const own = builtinTools({ sandbox, dataDir, runEnv: settings.runEnv, agents: chosen.agents });
+  const registry = await registryOf(own, tools, log);
   const hooks = hookRunner(settings.hooks ?? {}, {
     env,
     hold: { spares: sandbox.kind !== 'group', wrap: (argv, reach) => sandbox.wrap(argv, { ...reach, dataDir }) },
@@ -94,7 +96,7 @@ export async function createDeps(
     dataDir,
     places: sandbox.places,
     host: settings.host ?? sessionHost(env, storePlace, dataDir),
-    defaults: { ...runDefaults, ...defaults },
+    defaults: chosen,
     now: Date.now,
     random: Math.random,
     sandbox,

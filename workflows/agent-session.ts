@@ -5,6 +5,8 @@ import { commitEntries, openAndRun, run } from './run.ts';
 import { findUndecodable } from './contract/failures.ts';
 import { noSpend } from './contract/loop.ts';
 import type { RunReport } from './contract/session.ts';
+import { agentsEnded } from './delegated/delegations.ts';
+import { reportToParent } from './delegated/reports.ts';
 import { handoverIfDue, handoverReady } from './handover.ts';
 import { isMessage } from './inbox.ts';
 import { activityProblem } from './ports.ts';
@@ -39,6 +41,9 @@ export async function agentSession(argument: ResumedInput): Promise<RunReport> {
     if (!isCancellation(error)) throw error;
   }
   await close(session);
+  const { agent } = input;
+  const { last, spent } = session.facts.now;
+  if (agent) await reportToParent(agent, session.id, last, spent?.spend);
   if (session.stopCause === 'cancel' || !report) throw new CancelledFailure('session cancelled');
   if (report instanceof ApplicationFailure) throw report;
   return report;
@@ -72,6 +77,7 @@ async function close(session: Session): Promise<void> {
     session.facts.close(head);
     await session.beside.settled();
     await session.alerts.settled();
+    await agentsEnded(session);
   } while (session.inbox.count > 0);
   session.enter('closed');
   session.told.tell();

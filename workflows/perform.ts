@@ -53,7 +53,8 @@ function modelCall(bench: RunBench, state: RunState): Promise<Event> {
     session.beside.summarize(state.pendingSummary, snapshot.config, () => session.facts.nextStep());
   }
   const ended = (result: ModelResult): Event => {
-    return { kind: 'model', result, step: input.step, stop: session.stopCause, ...session.beside.take() };
+    const taken = { ...session.beside.take(), ...session.delegations.agents.take() };
+    return { kind: 'model', result, step: input.step, stop: session.stopCause, ...taken };
   };
   const instead: Instead<ModelResult> = {
     stopped: () => found(session, input),

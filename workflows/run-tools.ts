@@ -62,6 +62,7 @@ async function runBatches(
       const left = await Promise.all(batch.map((call) => leftOver(bench, state, call, { asked, delegated }, why)));
       left.forEach((result, at) => results.set(batch[at]!.index, result));
     } else {
+      session.delegations.agents.expect(batch.filter(({ index }) => !delegated.has(index)).map(({ name }) => name));
       const busy = { running: batch.length, working: 0, active: 0, alone: false };
       await runBatch(bench, state, { calls, cut, batch, results, asked, delegated, ...busy });
     }
@@ -85,6 +86,7 @@ function toolsRan(
     snips: session.facts.now.snips,
     leftMs: clock.leftMs,
     ...session.beside.take(),
+    ...session.delegations.agents.take(),
   };
 }
 

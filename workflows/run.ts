@@ -7,6 +7,7 @@ import { addSpend, type StopCause, type TerminalReason, type TransitionReason } 
 import { sizeProblem } from './contract/options-problem.ts';
 import { LISTED_MESSAGES, type RunSummary, type UserMessage } from './contract/session.ts';
 import { handoverDue, handoverIfDue } from './handover.ts';
+import { absorbAgents } from './machine/absorb.ts';
 import { usedTokens } from './machine/context.ts';
 import type { Performed } from './machine/events.ts';
 import { runLoop, type LoopEnd, type LoopPort } from './machine/loop.ts';
@@ -30,6 +31,7 @@ export async function openAndRun(session: Session): Promise<void> {
   const { head, runs, context } = facts.now;
   const startedAt = Date.now();
   session.beginRun({ state: initialState(head, []), ...heldByNothing });
+  session.delegations.agents.beginRun();
   if (interrupted) session.stop('interrupt');
   session.enter('running');
   const opened = await open(session, placeAfter(facts.now.place, messages));
@@ -76,7 +78,11 @@ async function open(session: Session, place: Place | null): Promise<RunOpened | 
   const tooLarge = refused ?? sizeProblem(options);
   if (tooLarge !== undefined) return { kind: 'refused', detail: tooLarge };
   const onHost = place !== null && host !== null;
-  const known = place === null ? {} : { place, ...(onHost ? { onHost: true as const } : {}) };
+  const { agent } = session.input;
+  const known = {
+    ...(place === null ? {} : { place, ...(onHost ? { onHost: true as const } : {}) }),
+    ...(agent && { agent }),
+  };
   const input = (): OpenRun => ({ chain, run: runs, step: session.facts.nextStep(), options, ...known });
   try {
     const opened =
@@ -116,7 +122,8 @@ export async function run(session: Session, carry: RunCarry): Promise<void> {
   session.limitBy(limits);
   const settled = (state: RunState): RunState => {
     const { summarySpend } = limits.snapshot.rules;
-    return { ...state, spend: addSpend(state.spend, session.beside.endSummaries(summarySpend)) };
+    const billed = { ...state, spend: addSpend(state.spend, session.beside.endSummaries(summarySpend)) };
+    return absorbAgents(billed, session.delegations.agents.take());
   };
   let iterationAt = carry.iterationAt ?? (carry.state.iteration > 1 ? Date.now() : startedAt);
   const seeIteration = (iteration: number, reason: TransitionReason | TerminalReason): void => {
@@ -189,13 +196,14 @@ async function finish(
   const at = Date.now();
   const { runs } = session.facts.now;
   const summary = { run: runs, terminal, turns: state.turn, iterations: state.iteration, messages };
-  const ended: RunEnded = { ...summary, spend: state.spend, durationMs: at - startedAt, at };
+  const { spend, agents } = state;
+  const ended: RunEnded = { ...summary, spend, ...(agents && { agents }), durationMs: at - startedAt, at };
   const all: readonly Append[] = [...state.pending, ...append, { kind: 'run_ended', ended }];
   const head = await commitEntries(session, state.head, all);
   const last: RunSummary = { ...summary, head };
   const model = session.run?.models?.[state.modelPosition];
-  const spent = { turns: state.turn, spend: state.spend, ...(model === undefined ? {} : { model }) };
-  const about = { ...seenIn(session, state.iteration), from: startedAt, to: at, turns: state.turn, spend: state.spend };
+  const spent = { turns: state.turn, spend, ...(model === undefined ? {} : { model }) };
+  const about = { ...seenIn(session, state.iteration), from: startedAt, to: at, turns: state.turn, spend };
   see({ ...about, kind: 'run_ended', reason: terminal.reason, bad: isBadEnd(terminal), model: model ?? null });
   session.alerts.ended(ended, config);
   session.facts.endRun({ head, last, spent, context: { contextTokens: usedTokens(state, 0), staged: state.staged } });

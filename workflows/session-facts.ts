@@ -1,7 +1,8 @@
-// A session as others see it without a worker: its memo, with the numbers over all its runs (O1).
+// A session as others see it: without a worker its memo, with the numbers over all its runs (O1), else its view.
+import type { AgentOrigin } from './contract/delegation.ts';
 import type { SessionFacts } from './contract/facts.ts';
 import { addSpend, noSpend, type Spend, totalTokens } from './contract/loop.ts';
-import type { Hash } from './contract/ids.ts';
+import type { Hash, SessionId } from './contract/ids.ts';
 import {
   LISTED_APPROVALS,
   type PendingApproval,
@@ -10,6 +11,8 @@ import {
   type RunSummary,
   type SessionHost,
   type SessionMemo,
+  type SessionView,
+  type UserMessage,
 } from './contract/session.ts';
 import { type Answered } from './contract/asked.ts';
 import type { RunState } from './machine/state.ts';
@@ -28,8 +31,7 @@ type LiveRun = {
 
 function factsNow(
   { spent = nothingSpent, options }: { readonly spent?: Spent; readonly options: RunOptions },
-  run: LiveRun | null,
-  pending: readonly PendingApproval[],
+  { run, pending, agent }: Pick<Now, 'run' | 'pending' | 'agent'>,
 ): SessionFacts {
   const model = run?.models?.[run.state.modelPosition] ?? spent.model ?? options.model;
   const { usage, usd } = run ? addSpend(spent.spend, run.state.spend) : spent.spend;
@@ -42,6 +44,7 @@ function factsNow(
     cents: usd === null ? null : Math.round(usd * 100_000) / 1_000,
     ...(asked.length === 0 ? {} : { waitingSince: Math.min(...asked) }),
     ...(options.tags === undefined ? {} : { tags: options.tags }),
+    ...(agent && { agent: { type: agent.type, parent: agent.parent, root: agent.root, depth: agent.depth } }),
   };
 }
 
@@ -60,10 +63,12 @@ type Now = {
   readonly run: LiveRun | null;
   readonly pending: readonly PendingApproval[];
   readonly answered: readonly Answered[];
+  readonly agent?: AgentOrigin;
 };
 
 /** `withFacts`: a session of an earlier release tells no numbers. */
-export function memoOf(facts: Facts, { title, phase, run, pending, answered }: Now, withFacts: boolean): SessionMemo {
+export function memoOf(facts: Facts, now: Now, withFacts: boolean): SessionMemo {
+  const { title, phase, run, pending, answered } = now;
   const { head, options, runs, last, host } = facts;
   const approvals = pending.slice(0, LISTED_APPROVALS).map((one) => (one.question ? { ...one, question: {} } : one));
   const parkedUntil = run?.parkedUntil ?? null;
@@ -78,6 +83,29 @@ export function memoOf(facts: Facts, { title, phase, run, pending, answered }: N
     ...(answered.length > 0 ? { answered } : {}),
     ...(parkedUntil === null ? {} : { parkedUntil }),
     ...(host ? { host } : {}),
-    ...(withFacts ? { facts: factsNow(facts, run, pending) } : {}),
+    ...(withFacts ? { facts: factsNow(facts, now) } : {}),
+  };
+}
+
+type Viewed = Pick<Now, 'phase' | 'run' | 'pending'> & {
+  readonly session: SessionId;
+  readonly queued: readonly UserMessage[];
+};
+
+export function viewOf({ head, runs, last }: Facts, { session, phase, run, queued, pending }: Viewed): SessionView {
+  const state = run?.state;
+  return {
+    session,
+    phase: phase ?? 'idle',
+    head: state?.head ?? head,
+    run: runs,
+    iteration: state?.iteration ?? 0,
+    turn: state?.turn ?? 0,
+    queued: queued.map((message) => message.id),
+    transitions: state?.transitions ?? [],
+    counts: state?.counts ?? {},
+    parkedUntil: run?.parkedUntil ?? null,
+    approvals: pending,
+    last: last && { run: last.run, reason: last.terminal.reason },
   };
 }

@@ -13,16 +13,17 @@ import {
   type SessionInput,
   type UserMessage,
 } from './contract/session.ts';
-import { type Answered } from './contract/asked.ts';
-import type { OpenDelegation } from './delegated/delegations.ts';
+import type { Answered } from './contract/asked.ts';
+import type { AgentOrigin, AgentSpent } from './contract/delegation.ts';
+import type { AgentsCarry, OpenDelegation } from './delegated/delegations.ts';
 import type { InboxSnapshot } from './inbox.ts';
 import type { Alert, AlertKind, Append, Call, Place } from './contract/activities.ts';
 import type { CallResult } from './machine/events.ts';
 import { nothingSpent, type Spent } from './session-facts.ts';
 import { noContext, type ContextFacts, type RunState } from './machine/state.ts';
 
-/** Set by the handover only: where the session is taken up again. */
-export type ResumedInput = SessionInput & { readonly carry?: Carry };
+/** `agent`: the session is an agent's, and reports to its parent (L66). `carry`: set by the handover only, where it is taken up again. */
+export type ResumedInput = SessionInput & { readonly agent?: AgentOrigin; readonly carry?: Carry };
 
 export type Carry = {
   /** Temporal's id of the session's first run (L40). */
@@ -59,6 +60,8 @@ export type Carry = {
   readonly alerts?: readonly Waking[];
   /** Who answered the newest questions (L81). */
   readonly answered?: readonly Answered[];
+  /** Those that may still report, and what the run under way has not counted (L69). */
+  readonly agents?: AgentsCarry;
   readonly run: RunCarry | null;
 };
 
@@ -113,8 +116,8 @@ export function firstCarry(input: SessionInput, chain: string): Carry {
   };
 }
 
-/** Everything a session carries besides its inbox, its alerts, its answers and its run. */
-export type CarriedFacts = Readonly<Omit<Carry, 'inbox' | 'alerts' | 'answered' | 'run'>>;
+/** Everything a session carries besides its inbox, its alerts, its answers, its agents and its run. */
+export type CarriedFacts = Readonly<Omit<Carry, 'inbox' | 'alerts' | 'answered' | 'agents' | 'run'>>;
 
 type AnsweredRun = Pick<CarriedFacts, 'head' | 'last' | 'context'> & { readonly spent: Spent };
 
@@ -167,6 +170,12 @@ export class Facts {
     const model = run.model ?? spent.model;
     const together = { turns: spent.turns + run.turns, spend: addSpend(spent.spend, run.spend) };
     this.set({ ...answered, spent: { ...together, ...(model === undefined ? {} : { model }) } });
+  }
+
+  /** Agents that ended too late for the run that had started them (L69). */
+  bill(late: readonly AgentSpent[]): void {
+    const { spent = nothingSpent } = this.carried;
+    this.set({ spent: { ...spent, spend: late.reduce((sum, { spend }) => addSpend(sum, spend), spent.spend) } });
   }
 
   close(head: Hash | null): void {

@@ -25,12 +25,13 @@ import type { RunLimits } from './updates/run-limits.ts';
 import { listenForSteering } from './updates/steer.ts';
 import { Beside, Told } from './beside.ts';
 import { DELEGATED_SIGNAL } from './contract/delegation.ts';
+import type { Granting } from './delegated/agents.ts';
 import { Delegations } from './delegated/delegations.ts';
 import { createPorts } from './ports.ts';
 import { carriable, Inbox, isMessage, isSignalOnce, isSnip } from './inbox.ts';
 import type { RunState } from './machine/state.ts';
 import { Alerts } from './told/alerts.ts';
-import { memoOf } from './session-facts.ts';
+import { memoOf, viewOf } from './session-facts.ts';
 import { Facts, type Carry, type ResumedInput, type ToolsCarry } from './session-state.ts';
 
 /** The run in progress. `tools`: calls that were open at a handover, until they are taken up. `models`: their names, once it has opened. */
@@ -73,7 +74,7 @@ export class Session {
     this.ports = createPorts(input.profile, () => this.facts.now.host ?? null);
     this.beside = new Beside(this.ports);
     this.inbox = new Inbox(carry.inbox);
-    const { inbox: _inbox, run: _run, alerts = [], answered = [], ...facts } = carry;
+    const { inbox: _inbox, run: _run, alerts = [], answered = [], agents, ...facts } = carry;
     this.facts = new Facts(facts);
     // Before the handler: a stop that arrived during the handover is delivered as soon as it is set.
     if (carry.run) {
@@ -81,7 +82,7 @@ export class Session {
       this.beginRun({ state, tools, parkedUntil });
     }
     this.approvals = new Approvals(carry.run?.tools?.approvals ?? [], answered);
-    this.delegations = new Delegations(carry.run?.tools?.delegated ?? []);
+    this.delegations = new Delegations(carry.run?.tools?.delegated ?? [], agents);
     this.told = new Told((withFacts) => this.memo(withFacts), input);
     this.alerts = new Alerts(this, alerts);
     this.approvals.listen(() => this.told.change());
@@ -99,6 +100,12 @@ export class Session {
   /** The run under way, as others see it. */
   get run(): Readonly<LiveRun> | null {
     return this.live;
+  }
+
+  /** The run that agents are started by. */
+  get granting(): Granting | null {
+    const { live, limits } = this;
+    return live && limits && { state: live.state, snapshot: limits.snapshot, leftMs: limits.leftMs };
   }
 
   /** The scope of the current run: cancelled by a stop, and with the workflow. */
@@ -185,6 +192,15 @@ export class Session {
     this.live = null;
     this.limits = null;
     this.stopped = null;
+    this.billLate();
+  }
+
+  /** An agent may end long after the run that started it: then the session alone counts what it took. */
+  private billLate(): void {
+    const { agents = [] } = this.live ? {} : this.delegations.agents.take();
+    if (agents.length === 0) return;
+    this.facts.bill(agents);
+    this.told.change();
   }
 
   /** Seen from outside by search attribute and memo: changes with the phase and the run, not with every turn. */
@@ -198,8 +214,10 @@ export class Session {
 
   private memo(withFacts: boolean): SessionMemo {
     const { input, phase, live, approvals } = this;
+    const { title, agent } = input;
     const { pending, answered } = approvals;
-    return memoOf(this.facts.now, { title: input.title, phase, run: live, pending, answered }, withFacts);
+    const now = { title, phase, run: live, pending, answered, ...(agent && { agent }) };
+    return memoOf(this.facts.now, now, withFacts);
   }
 
   /** Any Temporal client can signal: what is no message of ours is passed over, for nobody could answer it. */
@@ -214,6 +232,7 @@ export class Session {
       this.facts.addSnips(value.entries);
     } else if (name === DELEGATED_SIGNAL) {
       this.delegations.report(value);
+      this.billLate();
     } else if (name === SIGNALS.message && isMessage(value)) this.take(value);
   }
 
@@ -225,21 +244,7 @@ export class Session {
   }
 
   private view(): SessionView {
-    const { head, runs, last } = this.facts.now;
-    const state = this.run?.state;
-    return {
-      session: this.id,
-      phase: this.phase ?? 'idle',
-      head: state?.head ?? head,
-      run: runs,
-      iteration: state?.iteration ?? 0,
-      turn: state?.turn ?? 0,
-      queued: this.inbox.waiting.map((message) => message.id),
-      transitions: state?.transitions ?? [],
-      counts: state?.counts ?? {},
-      parkedUntil: this.run?.parkedUntil ?? null,
-      approvals: this.approvals.pending,
-      last: last && { run: last.run, reason: last.terminal.reason },
-    };
+    const { id: session, phase, run, inbox, approvals } = this;
+    return viewOf(this.facts.now, { session, phase, run, queued: inbox.waiting, pending: approvals.pending });
   }
 }

@@ -78,7 +78,7 @@ export type SessionStarted = { readonly context: readonly HookText[]; readonly f
 export async function sessionStart(
   deps: Pick<Deps, 'hooks' | 'store'>,
   attempt: Attempt,
-  { chain, run, begins }: Pick<OpenRun, 'chain' | 'run' | 'begins'>,
+  { chain, run, begins, agent }: Pick<OpenRun, 'chain' | 'run' | 'begins' | 'agent'>,
   { cwd, folders = [] }: Reach,
 ): Promise<SessionStarted> {
   const { session, signal } = attempt;
@@ -90,7 +90,7 @@ export async function sessionStart(
   const context = {
     session,
     queryId: queryIdOf(chain, run),
-    depth: 0,
+    depth: agent?.depth ?? 0,
     iteration: 0,
     cwd,
     ...(folders.length > 0 && { folders }),

@@ -14,6 +14,7 @@ import { sessionStart, withContext, type SessionStarted } from './around-runs.ts
 import { modelFacts } from '../model/request.ts';
 import { aboutRun } from '../log.ts';
 import { type RunConfig, type RunModel, systemPrompt } from '../configuration.ts';
+import { inherit } from './inherit.ts';
 import { findExtraFolders, findWorkspace } from './folders.ts';
 import { rulesOf } from './rules.ts';
 import { namesSome } from '../tools/rules/match-rules.ts';
@@ -34,7 +35,10 @@ function alertsOf({ hooks }: Deps): readonly AlertKind[] {
 }
 
 function openWith(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise<RunOpened> {
-  return async (attempt, input) => {
+  return async (attempt, given) => {
+    const inherited = given.agent ? await inherit(deps, given.agent, given.options) : null;
+    if (typeof inherited === 'string') return { kind: 'refused', detail: inherited };
+    const input = { ...given, options: inherited?.options ?? given.options };
     const { step, options } = input;
     const { permissionMode } = deps.defaults;
     const wrong =
@@ -68,7 +72,9 @@ function openWith(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise<Run
     const prompt = systemPrompt(callers, { cwd: cwd.path, folders }, deps.now(), options.outputSchema);
     // One lone surrogate makes every request of the run unreadable (L58).
     const system = wellFormedText(withContext(prompt, started.context));
-    const config = snapshot(deps, attempt, input, { models, cwd: cwd.path, folders, system });
+    const found = { models, cwd: cwd.path, folders, system };
+    const permissions = inherited?.permissions ?? joined(deps.defaults.permissions, options.permissions);
+    const config = snapshot(deps, attempt, input, { ...found, permissions });
     const hash = await deps.store.put(new TextEncoder().encode(JSON.stringify(config)));
     await announceRun(deps, attempt, step, config, started);
     deps.attachments.prefetch(config);
@@ -88,8 +94,11 @@ function openWith(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise<Run
 function snapshot(
   deps: Deps,
   { session }: Attempt,
-  { chain, run, options }: OpenRun,
-  { folders, ...found }: Pick<RunConfig, 'models' | 'cwd' | 'system'> & { readonly folders: readonly string[] },
+  { chain, run, options, agent }: OpenRun,
+  {
+    folders,
+    ...found
+  }: Pick<RunConfig, 'models' | 'cwd' | 'system' | 'permissions'> & { readonly folders: readonly string[] },
 ): RunConfig {
   const { defaults, scripted } = deps;
   const smallModel = runModel(deps, defaults.smallModel);
@@ -99,10 +108,10 @@ function snapshot(
     chain,
     run,
     queryId: queryIdOf(chain, run),
-    depth: 0,
+    depth: agent?.depth ?? 0,
+    ...(agent && { agent: { type: agent.type, parent: agent.parent, root: agent.root, depth: agent.depth } }),
     ...found,
     mode: options.permissionMode ?? defaults.permissionMode,
-    permissions: joined(defaults.permissions, options.permissions),
     ...(options.tools === undefined ? {} : { tools: options.tools }),
     ...(options.toolEnv === undefined ? {} : { toolEnv: options.toolEnv }),
     ...(folders.length === 0 ? {} : { folders }),
@@ -113,7 +122,11 @@ function snapshot(
     backoff: defaults.backoff,
     stallMs: defaults.stallMs,
     maxEmptyReplies: MAX_EMPTY_REPLIES,
-    rules: rulesOf(deps, { models: found.models, smallModel }, found.system, options),
+    rules: {
+      ...rulesOf(deps, { models: found.models, smallModel }, found.system, options),
+      // Nobody reads along with an agent, and its work is remembered with that of the session that a person began (L73).
+      ...(agent && { batchSummaries: false, afterStop: false }),
+    },
     // Wherever it goes on, it has to find them.
     ...(deps.hooks.deciding.length === 0 ? {} : { hooks: deps.hooks.deciding }),
   };

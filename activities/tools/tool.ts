@@ -112,6 +112,8 @@ export type PermissionDecision =
 export type RuleSubject =
   /** `tree`: what lies below the path is meant too. Relative to the workspace, or absolute. */
   | { readonly kind: 'path'; readonly path: string; readonly tree?: boolean }
+  /** One of a list of names: a pattern is one of them, or has `*` for any characters. */
+  | { readonly kind: 'name'; readonly name: string }
   | {
       readonly kind: 'command';
       readonly text: string;

@@ -46,8 +46,9 @@ export async function findContinued(
 
 async function newestIn({ sessions }: Opened, { cwd, config }: Where): Promise<string | null> {
   const workers = workersOf(config);
-  const isFor = ({ taskQueue, session, unreadable }: SessionInfo): boolean =>
+  const isFor = ({ taskQueue, session, unreadable, facts }: SessionInfo): boolean =>
     unreadable === undefined &&
+    facts?.agent === undefined &&
     (workers === null ? isForItsProgram({ taskQueue }, session) : taskQueue === workers.taskQueue);
   for await (const session of sessions.list({ open: true }))
     if (session.cwd === cwd && isFor(session)) return session.session;

@@ -48,8 +48,8 @@ export type Options = {
 
 /** Would guard, or do something else: without them the program is not the one that was written. */
 const REFUSED: Readonly<Record<string, string>> = {
-  agents: 'there are no subagents yet',
-  agent: 'there are no subagents yet',
+  agents: 'types of agents are the `agents` of a configuration',
+  agent: 'a session is no agent of a type: give its systemPrompt, tools and model',
   enableFileCheckpointing: 'files are not rewound yet',
   forkSession: 'sessions are not forked yet: leave it out to go on with the same session',
   managedSettings: 'give permission rules as allowedTools and disallowedTools',

@@ -81,6 +81,7 @@ const facts = z.object({
   cents: z.number().nullable(),
   waitingSince: z.number().optional(),
   tags: z.record(z.string(), z.string()).optional(),
+  agent: z.object({ type: z.string(), parent: z.string(), root: z.string(), depth: z.number() }).optional(),
 });
 
 /** Any client can write a memo: one that is not ours shows nothing rather than fail. */

@@ -1,4 +1,5 @@
 // The outcome of a run, as the last event of a followed session and the last line of `--json`.
+import type { AgentSpent } from '../../workflows/contract/delegation.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Terminal, TerminalReason, TransitionReason, Usage } from '../../workflows/contract/loop.ts';
 import { outputOf, type RunOutput } from '../../activities/run/read-result.ts';
@@ -22,6 +23,8 @@ export type RunOutcome = {
   readonly usage: Usage;
   /** US dollars; null when a price is not known. */
   readonly costUsd: number | null;
+  /** Its agents that have ended, with what each took, which is in `usage` and `costUsd`; absent without any (L69). */
+  readonly agents?: readonly AgentSpent[];
   readonly durationMs: number;
   /** The details of the terminal reason, for people. */
   readonly detail?: string;
@@ -30,7 +33,7 @@ export type RunOutcome = {
 };
 
 export function runOutcome(session: SessionId, result: RunResult, output: RunOutput = {}): RunOutcome {
-  const { run, reason, terminal, turns, iterations, transitions, text, usage, costUsd, durationMs } = result;
+  const { run, reason, terminal, turns, iterations, transitions, text, usage, costUsd, agents, durationMs } = result;
   const detail = terminalDetail(terminal);
   return {
     type: 'result',
@@ -43,6 +46,7 @@ export function runOutcome(session: SessionId, result: RunResult, output: RunOut
     text,
     usage,
     costUsd: costUsd === null ? null : rounded(costUsd),
+    ...(agents && { agents }),
     durationMs,
     ...(detail === undefined ? {} : { detail }),
     ...output,

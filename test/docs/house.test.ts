@@ -26,7 +26,7 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
   ['view', 'activities/transcript/'],
   ['live', 'activities/live/'],
   ['attempt', 'activities/{attempt,configuration,step-record}.ts'],
-  ['tool', 'activities/tools/{shell-command,tool,registry,sandbox}.ts'],
+  ['tool', 'activities/tools/{agent-types,shell-command,tool,registry,sandbox}.ts'],
   ['files', 'activities/tools/builtin/files/'],
   ['shell and search', 'activities/tools/builtin/shell/', 'activities/tools/builtin/search/'],
   ['rules', 'activities/tools/rules/'],

@@ -24,7 +24,6 @@ export const rules: readonly Rule[] = [
   {
     id: 'L13',
     rule: "The run's query id and depth travel to tools, hooks, providers, handlers, watchers and the log",
-    later: 'Not there yet: subagents, so the depth is always 0.',
   },
   { id: 'L14', rule: 'Streaming; Temporal alone retries; long waits hold no slot and are announced' },
   { id: 'L15', rule: 'Complete tool_use blocks decide; truncated calls, empty replies and refusals' },
@@ -60,7 +59,6 @@ export const rules: readonly Rule[] = [
   {
     id: 'L42',
     rule: 'Batch summaries are made beside the next model call',
-    later: 'Not there yet: subagents, which skip it.',
   },
   {
     id: 'L43',
@@ -68,7 +66,7 @@ export const rules: readonly Rule[] = [
     later: 'Not there yet: discovered skills, a memory of its own.',
   },
   { id: 'L44', rule: 'The tool list is refreshed between iterations', later: 'Not there yet: tools of an MCP server.' },
-  { id: 'L45', rule: 'maxTurns', later: 'Not there yet: subagents with a limit of their own.' },
+  { id: 'L45', rule: 'maxTurns' },
   { id: 'L46', rule: 'Otherwise next_turn' },
   { id: 'L47', rule: 'Interrupt outside tools: aborted_streaming' },
   { id: 'L48', rule: 'Interrupt during tools: aborted_tools' },
@@ -82,7 +80,7 @@ export const rules: readonly Rule[] = [
   {
     id: 'L56',
     rule: 'After-stop handlers run once after a natural end and finish before the session closes',
-    later: 'Not there yet: extraction of memories; subagents, which run none.',
+    later: 'Not there yet: extraction of memories.',
   },
   { id: 'L57', rule: 'A run works with the snapshot it started with' },
   { id: 'L58', rule: 'System prompt fixed per run; no request is a 400 by its shape' },
@@ -103,7 +101,8 @@ export const operatorRules: readonly Rule[] = [
   {
     id: 'O15',
     rule: 'One trace for each run, over crashes, handovers and hosts, without content',
-    later: 'Not there yet: subagents, tools of an MCP server, and a trace of the caller’s that a run joins.',
+    later:
+      'Not there yet: agents of a run in its trace, tools of an MCP server, and a trace of the caller’s that a run joins.',
   },
   { id: 'O16', rule: 'One log, a line for each event of a run, with its place and without secrets' },
   {

@@ -10,14 +10,19 @@ import { oneRuntime } from './one-runtime.ts';
 type History = temporal.api.history.v1.IHistory;
 type Named = { readonly workflowId: string; readonly history: History };
 
-/** Why each of them does not replay, by its name. */
+/** Why each of them does not replay, by its name. It is replayed under its own id, of which those of its children are made. */
 export async function replayProblems(histories: readonly Named[]): Promise<ReadonlyMap<string, string>> {
   const problems = new Map<string, string>();
   if (histories.length === 0) return problems;
   oneRuntime();
   const options = { workflowBundle: { codePath: bundlePath() } };
-  for await (const { workflowId, error } of Worker.runReplayHistories(options, histories)) {
-    if (error) problems.set(workflowId, error.message);
+  const named = histories.map(({ workflowId: name, history }) => {
+    const started = history.events?.[0]?.workflowExecutionStartedEventAttributes;
+    return { name, history, workflowId: started?.workflowId || name, runId: started?.originalExecutionRunId ?? '' };
+  });
+  for await (const { runId, error } of Worker.runReplayHistories(options, named)) {
+    const { name = runId } = named.find((each) => each.runId === runId) ?? {};
+    if (error) problems.set(name, error.message);
   }
   return problems;
 }

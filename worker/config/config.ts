@@ -18,6 +18,8 @@ import {
 import { permissionsProblem } from '../../workflows/contract/permission-rules.ts';
 import type { PermissionMode, PermissionRules } from '../../workflows/contract/session.ts';
 import { issueText, tellRight } from './issue-text.ts';
+import type { AgentLimits, AgentType } from '../../activities/tools/agent-types.ts';
+import { agentLimitsSchema, agentSettings, agentsSchema } from './agents.ts';
 import { runDefaults } from './defaults.ts';
 import { modelTable } from '../../activities/model/request.ts';
 
@@ -90,6 +92,9 @@ export type PerdureConfig = {
   readonly toolEnv?: ToolEnv;
   /** Other folders that tools may work in, where a caller names none: absolute real paths, at most 20. */
   readonly additionalDirectories?: ExtraFolders;
+  /** Kinds of agents by name, beside the built-in `general` and `explore`; one of these names replaces it (L66). */
+  readonly agents?: Readonly<Record<string, AgentType>>;
+  readonly agentLimits?: Partial<AgentLimits>;
   readonly maxTurns?: number;
   /** Before a limit ends a run, one more call sums up (L51). */
   readonly wrapUp?: boolean;
@@ -159,6 +164,8 @@ const keys = z.strictObject({
   systemPrompt: z.string().max(100_000).optional(),
   toolEnv: judgedBy(toolEnvProblem),
   additionalDirectories: judgedBy(extraFoldersProblem),
+  agents: agentsSchema.optional(),
+  agentLimits: agentLimitsSchema.optional(),
   maxTurns: count.optional(),
   wrapUp: z.boolean().optional(),
   maxOutputTokens: count.optional(),
@@ -211,7 +218,7 @@ export function checkConfig(value: unknown, source: string): PerdureConfig {
 }
 
 export function configDefaults(config: PerdureConfig): Partial<RunDefaults> {
-  const { maxOutputTokens, compaction, models, ...rest } = config;
+  const { maxOutputTokens, compaction, models, agents, agentLimits, ...rest } = config;
   const { model, fallbackModels, smallModel, permissionMode, permissions, additionalDirectories } = rest;
   const { systemPrompt, maxTurns, wrapUp, batchSummaries, approvalTimeoutMs } = rest;
   const chosen = { model, fallbackModels, smallModel, permissionMode, permissions, additionalDirectories } as const;
@@ -220,6 +227,7 @@ export function configDefaults(config: PerdureConfig): Partial<RunDefaults> {
     ...(Object.fromEntries(
       Object.entries({ ...chosen, ...limits }).filter(([, value]) => value !== undefined),
     ) as Partial<RunDefaults>),
+    ...(agents || agentLimits ? { agents: agentSettings(agents, agentLimits) } : {}),
     ...(models === undefined ? {} : { models: { ...modelTable, ...models } }),
     ...(compaction === undefined ? {} : { compaction: { ...runDefaults.compaction, ...compaction } }),
   };

@@ -1,6 +1,7 @@
 // From a configuration to what a run gets when its caller did not choose (L57).
 import type { RunDefaults } from '../../activities/deps.ts';
 import { modelTable, DEFAULT_MODEL, SMALL_MODEL } from '../../activities/model/request.ts';
+import { agentDefaults } from '../../activities/tools/agent-types.ts';
 import { defaultBackoff, DEFAULT_SYSTEM_PROMPT } from '../../activities/configuration.ts';
 
 // The options of a run when neither its caller nor its worker chose (L57).
@@ -15,6 +16,7 @@ export const runDefaults: RunDefaults = {
   approvalTimeoutMs: 7 * 24 * 3_600_000,
   permissionMode: 'default',
   systemPrompt: DEFAULT_SYSTEM_PROMPT,
+  agents: agentDefaults,
   maxTurns: 500,
   wrapUp: false,
   outputCap: 8_000,

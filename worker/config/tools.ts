@@ -10,7 +10,7 @@ import { reasonOf } from '../../activities/text.ts';
 export const nameSchema = text(200);
 
 /** Not empty; `most` in characters. */
-function text(most: number) {
+export function text(most: number) {
   const right = `give a text of 1 to ${most} characters`;
   return z.string(right).trim().min(1, right).max(most, right);
 }

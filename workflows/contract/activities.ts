@@ -1,7 +1,7 @@
 // The activity port: what the workflow asks of the world. activities/ implements it; content never crosses, only hashes and facts.
 import type { AlertKind, TellAlert } from './told.ts';
 import type { Append, AppendingStep, CallModel, ModelResult, OutcomeFacts, ToolContextState } from './model-call.ts';
-import type { DelegatedEnd, Delegation } from './delegation.ts';
+import type { AgentOrigin, DelegatedEnd, Delegation } from './delegation.ts';
 import type { Hash } from './ids.ts';
 import type { Left, RunSnapshot, Spend } from './loop.ts';
 import type { RunOptions, RunReport, RunSummary, SessionHost } from './session.ts';
@@ -70,6 +70,7 @@ export type OpenRun = {
   readonly place?: Place;
   /** It is opened on the host that had the workspace: a folder that is not there is gone. Else another worker may have it. */
   readonly onHost?: true;
+  readonly agent?: AgentOrigin;
 };
 
 /**

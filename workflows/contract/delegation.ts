@@ -1,6 +1,7 @@
 // Calls that the workflow carries out itself (L62): the work as `runTool` hands it over, and what came of it. While such a call is open
 // nothing is held: no slot, no process.
-import type { CallKey, SessionId } from './ids.ts';
+import type { CallKey, Hash, SessionId } from './ids.ts';
+import type { Spend, Terminal } from './loop.ts';
 import type { MessageBody } from './message-body.ts';
 
 /** Runs the work of a call in a workflow of its own, which outlives the caller's continue-as-new and reports its end (L63). */
@@ -57,7 +58,7 @@ export type Question = {
   readonly inputHash?: string;
 };
 
-export type Delegation = DelegatedWork | Wait | Question;
+export type Delegation = DelegatedWork | Wait | Question | AgentWork;
 
 export const LARGEST_ARGS = 64 * 1024;
 
@@ -70,6 +71,7 @@ export type DelegatedEnd =
   | { readonly kind: 'failed'; readonly detail: string }
   | { readonly kind: 'waited'; readonly by: 'time' | 'message' | 'resume' }
   | { readonly kind: 'answered'; readonly body: MessageBody; readonly by: string }
+  | AgentEnd
   | { readonly kind: 'stopped'; readonly ended: boolean };
 
 /** The argument of DELEGATED_TYPE. */
@@ -82,3 +84,50 @@ export type DelegatedInput = {
 export const DELEGATED_SIGNAL = 'delegated';
 
 export type DelegatedReport = { readonly key: CallKey; readonly end: DelegatedEnd };
+
+// Subagents (L66–L70): a child session of the same workflow type does the work.
+
+/** `depth`: 1 for an agent of a main agent. `tools`: all that is left to its parent (L38); absent: no fewer than at the start of its run. */
+export type AgentWork = {
+  readonly kind: 'agent';
+  readonly type: string;
+  readonly title: string;
+  readonly prompt: MessageBody;
+  readonly depth: number;
+  readonly tools?: readonly string[];
+  readonly most: AgentCounts;
+};
+
+/** The most agents of one parent that are open at a time, and that one run may start (L68). */
+export type AgentCounts = { readonly open: number; readonly perRun: number };
+
+/** Makes a session an agent. `config`: the run of its parent, of which it inherits all that it may do (L70). `key`: of the call it reports to. */
+export type AgentOrigin = Pick<AgentWork, 'type' | 'depth'> & {
+  readonly parent: SessionId;
+  readonly root: SessionId;
+  readonly key: CallKey;
+  readonly config: Hash;
+};
+
+/** The last run of an agent that has ended, null when it had none, and what all its runs took, those of its own agents with them (L69). */
+export type AgentEnd = {
+  readonly kind: 'agent';
+  readonly session: SessionId;
+  readonly run: AgentRun | null;
+  readonly spend: Spend;
+};
+
+export type AgentRun = {
+  readonly run: number;
+  readonly terminal: Terminal;
+  readonly turns: number;
+  readonly head: Hash | null;
+};
+
+/** An agent of a run that has ended, and what it took. */
+export type AgentSpent = {
+  readonly session: SessionId;
+  readonly type: string;
+  readonly title: string;
+  readonly spend: Spend;
+};

@@ -1,5 +1,6 @@
 // The numbers and labels by which lists tell sessions apart, and the variables and extra folders that a session or a worker gives to
 // its tools.
+import type { SessionId } from './ids.ts';
 
 /** The numbers of a session as lists show them: over all its runs, at its last change of phase or handover. */
 export type SessionFacts = {
@@ -13,6 +14,16 @@ export type SessionFacts = {
   /** Milliseconds since the epoch: the oldest call that waits for a decision has waited since then. */
   readonly waitingSince?: number;
   readonly tags?: Tags;
+  /** The session is an agent's (L66). */
+  readonly agent?: AgentFacts;
+};
+
+/** `type`: of the worker's configuration. `root`: the session that a person began. */
+export type AgentFacts = {
+  readonly type: string;
+  readonly parent: SessionId;
+  readonly root: SessionId;
+  readonly depth: number;
 };
 
 /** Labels by name, by which lists find a session: at most 20, never sealed. Any of them may be seen by whoever reads the server. */

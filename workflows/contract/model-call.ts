@@ -1,5 +1,6 @@
 // One model call as the workflow asks for it, and what it can come to.
 import type { Hash, CallKey, MessageId } from './ids.ts';
+import type { AgentSpent } from './delegation.ts';
 import type { Left, Spend, RunLimit, TransitionReason } from './loop.ts';
 import type { RunSummary } from './session.ts';
 import type { MessageBody } from './message-body.ts';
@@ -214,7 +215,10 @@ export type SeenFile = {
 
 /** `head` is not in it: the entry is part of what the head hashes. */
 export type RunEnded = Omit<RunSummary, 'head'> & {
+  /** With that of its agents. */
   readonly spend: Spend;
+  /** Those that have ended; absent without any (L69). */
+  readonly agents?: readonly AgentSpent[];
   readonly durationMs: number;
   readonly at: number;
 };

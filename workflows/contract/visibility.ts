@@ -8,7 +8,7 @@ export type AttributeType = 'KEYWORD' | 'KEYWORD_LIST' | 'INT' | 'DOUBLE' | 'DAT
 
 export type AttributeKey = keyof typeof ATTRIBUTES;
 
-/** Agent, parent and root are registered and not set yet: they tell of subagents. */
+/** Agent, parent and root are those of subagents. */
 export const ATTRIBUTES = {
   phase: { name: 'PerdurePhase', type: 'KEYWORD' },
   reason: { name: 'PerdureReason', type: 'KEYWORD' },
@@ -32,6 +32,10 @@ export type AttributeValues = {
   readonly phase: string;
   readonly reason: string | null;
   readonly model: string | null;
+  /** Of an agent's session; absent in others. */
+  readonly agent?: string;
+  readonly parent?: string;
+  readonly root?: string;
   readonly turns: number;
   readonly tokens: number;
   readonly cents: number | null;
@@ -45,11 +49,12 @@ const LONGEST = 200;
 
 /** `sealed`: payloads are, so that of an error its kind alone is told. */
 export function attributeValues({ phase, last, facts }: SessionMemo, sealed: boolean): AttributeValues {
-  const { model = null, turns = 0, tokens = 0, cents = null, waitingSince = null, tags = {} } = facts ?? {};
+  const { model = null, turns = 0, tokens = 0, cents = null, waitingSince = null, tags = {}, agent } = facts ?? {};
   return {
     phase,
     reason: last?.terminal.reason ?? null,
     model: model?.slice(0, LONGEST) ?? null,
+    ...(agent ? { agent: agent.type, parent: agent.parent, root: agent.root } : {}),
     turns,
     tokens,
     cents,

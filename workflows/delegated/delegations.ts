@@ -9,17 +9,12 @@ import {
   TemporalFailure,
 } from '@temporalio/workflow';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
-import {
-  DELEGATED_TYPE,
-  type DelegatedEnd,
-  type DelegatedInput,
-  type DelegatedReport,
-  type DelegatedWork,
-  type Delegation,
-  type Question,
-} from '../contract/delegation.ts';
-import type { CallKey, SessionId } from '../contract/ids.ts';
+import { DELEGATED_SIGNAL, type DelegatedEnd } from '../contract/delegation.ts';
+import type { CallKey } from '../contract/ids.ts';
 import { SIGNALS } from '../contract/session.ts';
+import { agentSessionId, childOf, type CarriedOut, type Child, type Starting } from './children.ts';
+import { Agents, type AgentsCarry } from './agents.ts';
+import { isReport } from './reports.ts';
 
 /** How long what was asked to stop is waited for (L64). */
 const STOP_MS = 5_000;
@@ -35,12 +30,17 @@ const LOST: DelegatedEnd = {
   detail: 'the workflow that did it was ended from outside, and left no result',
 };
 
+export type { AgentsCarry } from './agents.ts';
+export type { CarriedOut } from './children.ts';
+
 /** A call that is open: a workflow of its own does the work, or it waits for a time. */
 export type OpenDelegation = {
   readonly key: CallKey;
   readonly index: number;
   /** The id of the workflow that does the work. */
   readonly child?: string;
+  /** That workflow is the session of an agent. */
+  readonly agent?: true;
   /** Milliseconds since the epoch: a wait is over then. */
   readonly until?: number;
   /** A message to the session ends the wait. */
@@ -50,18 +50,19 @@ export type OpenDelegation = {
 };
 
 /** The parts of a session that an open call lives on. `resumed`: someone ended its waits. */
-type Holder = {
-  readonly id: SessionId;
+type Holder = Starting & {
   readonly delegations: Delegations;
   readonly inbox: { readonly count: number };
   readonly resumed: boolean;
 };
 
 export class Delegations {
+  readonly agents: Agents;
   private readonly waiting: Map<CallKey, OpenDelegation>;
   private readonly ends: Map<CallKey, DelegatedEnd>;
 
-  constructor(carried: readonly OpenDelegation[]) {
+  constructor(carried: readonly OpenDelegation[], agents: AgentsCarry | undefined) {
+    this.agents = new Agents(agents);
     this.waiting = new Map(carried.map((open) => [open.key, open]));
     this.ends = new Map();
   }
@@ -87,7 +88,9 @@ export class Delegations {
 
   /** Counted once, and only for a call that is open. */
   report(value: unknown): void {
-    if (!isReport(value) || !this.waiting.has(value.key) || this.ends.has(value.key)) return;
+    if (!isReport(value)) return;
+    this.agents.report(value);
+    if (!this.waiting.has(value.key) || this.ends.has(value.key)) return;
     this.ends.set(value.key, value.end);
   }
 
@@ -101,16 +104,6 @@ export class Delegations {
   }
 }
 
-const KINDS: readonly string[] = ['done', 'failed', 'stopped'] satisfies readonly DelegatedEnd['kind'][];
-
-function isReport(value: unknown): value is DelegatedReport {
-  const { key, end } = (value ?? {}) as { readonly key?: unknown; readonly end?: { readonly kind?: unknown } };
-  return typeof key === 'string' && typeof end?.kind === 'string' && KINDS.includes(end.kind);
-}
-
-/** A question waits with the approvals. */
-export type CarriedOut = Exclude<Delegation, Question>;
-
 /** Begins what `runTool` handed over. A child of this name that runs already is this call's own: it was started before a reset. */
 export async function beginDelegation(
   session: Holder,
@@ -119,7 +112,9 @@ export async function beginDelegation(
 ): Promise<OpenDelegation> {
   const open = openAs(session, call, delegation);
   session.delegations.begin(open);
-  if (delegation.kind !== 'wait') await CancellationScope.nonCancellable(() => startWork(session, open, delegation));
+  const child = childOf(session, open, delegation);
+  if (typeof child === 'string') session.delegations.report({ key: open.key, end: { kind: 'failed', detail: child } });
+  else if (child) await CancellationScope.nonCancellable(() => startWork(session, open, child));
   return open;
 }
 
@@ -132,16 +127,21 @@ function openAs(
     const { seconds, message } = delegation;
     return { key, index, until: Date.now() + seconds * 1_000, ...(message ? { message } : {}) };
   }
+  if (delegation.kind === 'agent') return { key, index, child: agentSessionId(session, key, index), agent: true };
   const [chain = '', head = ''] = key.split('.');
   return { key, index, child: `${session.id}.call-${chain.slice(0, 8)}-${head.slice(0, 16)}-${index}` };
 }
 
-async function startWork(session: Holder, { key, child }: OpenDelegation, work: DelegatedWork): Promise<void> {
-  const input: DelegatedInput = { work, report: { to: session.id, key } };
+async function startWork(
+  session: Holder,
+  { key, child }: OpenDelegation,
+  { type, args, ...options }: Child,
+): Promise<void> {
   try {
-    const started = await startChild<(given: DelegatedInput) => Promise<void>>(DELEGATED_TYPE, {
+    const started = await startChild<(...given: unknown[]) => Promise<unknown>>(type, {
+      ...options,
       workflowId: child!,
-      args: [input],
+      args: [...args],
       workflowIdReusePolicy: 'REJECT_DUPLICATE',
       // The session may continue as new, and stops what is left itself.
       parentClosePolicy: 'ABANDON',
@@ -166,7 +166,7 @@ export async function awaitDelegation(session: Holder, open: OpenDelegation, due
     const woken = await condition(() => endOf(session, open) !== null || due(), Math.max(1, left));
     if (woken || open.child === undefined) continue;
     look = Math.min(2 * look, LAST_LOOK_MS);
-    if (await isGone(open.child)) await endWithout(session, open);
+    if (await isGone(open)) await endWithout(session, open);
   }
 }
 
@@ -175,15 +175,26 @@ async function endWithout(session: Holder, open: OpenDelegation): Promise<void> 
   session.delegations.report({ key: open.key, end: LOST });
 }
 
-/** A workflow that is closed takes no signals. */
-async function isGone(child: string): Promise<boolean> {
+/** A workflow that is closed takes no signals. This one changes nothing: that of an agent would end a wait of it by `resume`. */
+async function isGone({ child, agent }: Pick<OpenDelegation, 'child' | 'agent'>): Promise<boolean> {
   try {
-    await getExternalWorkflowHandle(child).signal(SIGNALS.resume);
+    await getExternalWorkflowHandle(child!).signal(agent ? DELEGATED_SIGNAL : SIGNALS.resume);
     return false;
   } catch (error) {
     if (isCancellation(error) || !(error instanceof TemporalFailure)) throw error;
     return true;
   }
+}
+
+/** A session closes when none of its agents can report any more: what they took is counted (L69). */
+export async function agentsEnded({ delegations: { agents } }: Pick<Holder, 'delegations'>): Promise<void> {
+  await CancellationScope.nonCancellable(async () => {
+    for (let look = REPORT_MS; agents.areWorking; look = Math.min(2 * look, LAST_LOOK_MS)) {
+      if (await condition(() => !agents.areWorking, look)) continue;
+      for (const { key, session: child } of agents.working)
+        if (await isGone({ child, agent: true })) agents.report({ key, end: LOST });
+    }
+  });
 }
 
 /** Null while it is open. */

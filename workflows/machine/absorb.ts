@@ -13,9 +13,9 @@ export function absorb(state: RunState, rules: Rules, event: Event): RunState {
     case 'stopped':
       return state;
     case 'model':
-      return absorbSummary(absorbModel(state, event.result), event);
+      return absorbAgents(absorbSummary(absorbModel(state, event.result), event), event);
     case 'tools_ran':
-      return absorbSummary(absorbTools(state, event), event);
+      return absorbAgents(absorbSummary(absorbTools(state, event), event), event);
     case 'compacted':
       return absorbCompacted(state, rules, event.result);
     case 'collapsed':
@@ -79,6 +79,13 @@ function absorbSummary(state: RunState, event: ModelEnded | ToolsRan): RunState 
 export function summaryAppend(summary: BatchSummary | undefined): readonly Append[] {
   if (!summary || summary.text === null) return [];
   return [{ kind: 'notice', notice: { kind: 'batch_summary', text: summary.text } }];
+}
+
+/** L69: what they took counts as the run's own. */
+export function absorbAgents(state: RunState, { agents = [] }: Pick<ToolsRan, 'agents'>): RunState {
+  if (agents.length === 0) return state;
+  const spend = agents.reduce((sum, each) => addSpend(sum, each.spend), state.spend);
+  return { ...state, spend, agents: [...(state.agents ?? []), ...agents] };
 }
 
 function noted(state: RunState, notices: readonly Extract<Append, { kind: 'notice' }>['notice'][]): RunState {

@@ -10,6 +10,7 @@ import type {
   OutcomeItem,
   StopHooksRan,
 } from '../contract/activities.ts';
+import type { AgentSpent } from '../contract/delegation.ts';
 import type { RunLimit, Spend, StopCause, Terminal } from '../contract/loop.ts';
 import type { UserMessage } from '../contract/session.ts';
 
@@ -38,6 +39,8 @@ export type ModelEnded = {
   readonly summary?: BatchSummary;
   /** The bill of summaries that the next batch overtook (L51). */
   readonly overtaken?: Spend;
+  /** Those that have ended since (L69). */
+  readonly agents?: readonly AgentSpent[];
 };
 
 /** Every call of the reply has an outcome. `results` are in the model's order, one for each of `calls`. */
@@ -57,6 +60,7 @@ export type ToolsRan = {
   /** Summarises the batch before, if it was made while these ran (L42). */
   readonly summary?: BatchSummary;
   readonly overtaken?: Spend;
+  readonly agents?: readonly AgentSpent[];
 };
 
 /** `item` is null when the outcome was stored with the reply (L37). */

@@ -1,5 +1,6 @@
 // The loop's state: one immutable value, replaced whole (L1). Plain data, bounded in size: it travels through continue-as-new (L4).
 import type { Append, ToolContextState } from '../contract/activities.ts';
+import type { AgentSpent } from '../contract/delegation.ts';
 import type { Hash } from '../contract/ids.ts';
 import type { CutReply } from './events.ts';
 import { noSpend, type RunLimit, type Spend, type TransitionReason } from '../contract/loop.ts';
@@ -59,7 +60,10 @@ export type RunState = {
   readonly toolContext: ToolContextState | null;
   /** The batch whose summary is being made beside the next call, and what is needed to make it again (L42). */
   readonly pendingSummary: PendingSummary | null;
+  /** With that of its agents. */
   readonly spend: Spend;
+  /** Those that have ended, oldest first; absent without any (L69). */
+  readonly agents?: readonly AgentSpent[];
   /** The limit that ends the run after the call that sums up (L51). */
   readonly wrapUp: RunLimit | null;
   readonly transitions: readonly { readonly iteration: number; readonly reason: TransitionReason }[];

@@ -18,6 +18,11 @@ export class RunLimits {
     return this.current;
   }
 
+  /** Of the runtime limit; null without one. */
+  get leftMs(): number | null {
+    return this.clock.leftMs;
+  }
+
   raise({ maxTurns, maxBudgetUsd, maxTokens, timeoutMs }: TopUp): void {
     const { rules } = this.current;
     if (timeoutMs !== undefined && rules.timeoutMs !== null) this.clock.extend(timeoutMs - rules.timeoutMs);

@@ -1,5 +1,7 @@
 // The tools every run has: files and a shell in the workspace.
 import type { Tool } from '../tool.ts';
+import { agentDefaults } from '../agent-types.ts';
+import { agentTool } from './agent.ts';
 import { askUserTool } from './ask-user.ts';
 import { bashTool } from './bash.ts';
 import { editTool } from './edit.ts';
@@ -12,6 +14,7 @@ import { waitTool } from './wait.ts';
 import { writeTool } from './write.ts';
 
 const makers: Readonly<Record<BuiltinName, (options: BuiltinOptions) => Tool>> = {
+  agent: ({ agents = agentDefaults }) => agentTool(agents),
   ask_user: () => askUserTool(),
   bash: bashTool,
   edit: editTool,
@@ -29,6 +32,17 @@ export function builtinTools(options: BuiltinOptions): readonly Tool[] {
 
 // The names of the built-in tools, apart from the tools: who only asks for a name need not load them.
 
-export const builtinNames = ['ask_user', 'bash', 'edit', 'glob', 'grep', 'read', 'todo', 'wait', 'write'] as const;
+export const builtinNames = [
+  'agent',
+  'ask_user',
+  'bash',
+  'edit',
+  'glob',
+  'grep',
+  'read',
+  'todo',
+  'wait',
+  'write',
+] as const;
 
 type BuiltinName = (typeof builtinNames)[number];

@@ -1,6 +1,7 @@
 // A call that the workflow carries out (L62), on both sides of it: what is handed over is recorded first, so that every attempt hands over
 // the same, and what came of it becomes an outcome like any other, post-tool hooks included.
 import { LARGEST_ARGS, type DelegatedEnd, type Delegation } from '../../../workflows/contract/delegation.ts';
+import { agentRan, carriedAgent } from './agent-call.ts';
 import { storedInput, withApproval, type Chosen } from './approval.ts';
 import { abortCause, guardTool, type Ran } from './call-tool.ts';
 import { withPostTool } from './check-call.ts';
@@ -39,7 +40,7 @@ export async function handOver(
   const changed = byHook ? await bench.store.put(Buffer.from(JSON.stringify(chosen.input))) : chosen.stored;
   const { approved } = chosen;
   const record: DelegatedRecord = {
-    delegation: made.value.kind === 'question' ? { ...made.value, inputHash: inputHash(chosen.input) } : made.value,
+    delegation: await carriable(bench, made.value, chosen.input),
     at: Date.now(),
     ...(changed === undefined ? {} : { changed }),
     ...(approved === undefined ? {} : { approved }),
@@ -49,9 +50,15 @@ export async function handOver(
   return { kind: 'delegate', delegation: first.delegation };
 }
 
+/** As the workflow carries it: with what only the call knows. */
+async function carriable(bench: Workbench, delegation: Delegation, input: unknown): Promise<Delegation> {
+  if (delegation.kind === 'question') return { ...delegation, inputHash: inputHash(input) };
+  return delegation.kind === 'agent' ? await carriedAgent(bench, delegation) : delegation;
+}
+
 /** A sentence when the workflow could not carry it. */
 function checked(tool: Tool, delegation: Delegation): Delegation | string {
-  if (delegation.kind === 'wait' || delegation.kind === 'question') return delegation;
+  if (!('args' in delegation)) return delegation;
   const size = JSON.stringify(delegation.args).length;
   return size <= LARGEST_ARGS
     ? delegation
@@ -78,7 +85,10 @@ export async function concludeDelegated(
   const chosen = { input, ...(approved ? { approved } : {}), ...(edited ? { edited } : {}) };
   const prepared = prepareCall(bench.registry, bench, { name: call.name, input });
   const context = toolContext(bench, { ...run, id: run.key, generation: null });
-  const ran = await conclude(prepared.kind === 'ready' ? prepared : null, await wholeEnd(bench.store, end), context);
+  const ran =
+    end.kind === 'agent'
+      ? await agentRan(bench.store, end, context.signal)
+      : await conclude(prepared.kind === 'ready' ? prepared : null, await wholeEnd(bench.store, end), context);
   const safe = prepared.kind === 'ready' && prepared.safe;
   const verdict = concludeCall(ran, safe);
   if (prepared.kind !== 'ready' || ran.kind === 'stopped') return { verdict: withApproval(verdict, chosen), began };
@@ -86,15 +96,17 @@ export async function concludeDelegated(
   return { verdict: withApproval(told, chosen), began };
 }
 
+type Plain = Exclude<DelegatedEnd, { kind: 'agent' }>;
+
 /** A long answer lies in the store. */
-async function wholeEnd(store: Store, end: DelegatedEnd): Promise<DelegatedEnd> {
+async function wholeEnd(store: Store, end: Plain): Promise<Plain> {
   if (end.kind !== 'answered' || end.body.kind === 'text') return end;
   const text = Buffer.from(await store.get(end.body.hash)).toString();
   return { ...end, body: { kind: 'text', text } };
 }
 
 /** A tool that is there no more, or takes the input no more, cannot word its end. */
-async function conclude(ready: ReadyCall | null, end: DelegatedEnd, context: ToolContext): Promise<Ran> {
+async function conclude(ready: ReadyCall | null, end: Plain, context: ToolContext): Promise<Ran> {
   if (end.kind === 'stopped') {
     const partial = end.ended ? '' : 'It was asked to stop, and had not ended 5 s later: it may still be at work.';
     return { kind: 'stopped', cause: abortCause(context.signal), partial };

@@ -36,6 +36,7 @@ function touchedBy({ subject: subjectOf, cwd, folders }: RuledCall): (pattern: s
   const subject = subjectOf();
   if (subject === undefined) return () => true;
   if (subject === null) return () => false;
+  if (subject.kind === 'name') return (pattern) => globMatcher(pattern)(subject.name);
   return subject.kind === 'path' ? touchedPath(subject, { cwd, folders }) : matchTouched(subject);
 }
 
@@ -47,6 +48,7 @@ export function isAllowedByRules(list: PermissionRules['allow'] = [], call: Rule
   const patterns = rules.map(({ pattern }) => pattern as string);
   const subject = call.subject();
   if (subject === null || subject === undefined) return false;
+  if (subject.kind === 'name') return patterns.some((pattern) => globMatcher(pattern)(subject.name));
   return subject.kind === 'path'
     ? patterns.some((pattern) => allowedPath(pattern, subject, call.cwd))
     : isAllowedCommand(patterns, subject);

@@ -1,6 +1,7 @@
 // Reads the result of a run from its entries alone, for the result of a query, for `show` and for the page.
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { Terminal, TerminalReason, TransitionReason, Usage } from '../../../workflows/contract/loop.ts';
+import type { AgentSpent } from '../../../workflows/contract/delegation.ts';
 import type { MessageId } from '../../../workflows/contract/ids.ts';
 import type { Entry, ReplyEntry } from '../log/entries.ts';
 import type { View } from './view.ts';
@@ -19,6 +20,8 @@ export type RunResult = {
   readonly usage: Usage;
   /** US dollars; null when a price is not known. */
   readonly costUsd: number | null;
+  /** Its agents that have ended, with what each took, which is in `usage` and `costUsd`; absent without any (L69). */
+  readonly agents?: readonly AgentSpent[];
   readonly durationMs: number;
 };
 
@@ -27,7 +30,7 @@ export function resultOf(view: Pick<View, 'entries'>, run: number): RunResult | 
   const entries = entriesOf(view.entries, run);
   const last = entries.at(-1);
   if (last?.kind !== 'run_ended') return null;
-  const { terminal, turns, iterations, messages, spend, durationMs } = last.ended;
+  const { terminal, turns, iterations, messages, spend, agents, durationMs } = last.ended;
   return {
     run,
     reason: terminal.reason,
@@ -41,6 +44,7 @@ export function resultOf(view: Pick<View, 'entries'>, run: number): RunResult | 
     messages,
     usage: spend.usage,
     costUsd: spend.usd,
+    ...(agents && { agents }),
     durationMs,
   };
 }

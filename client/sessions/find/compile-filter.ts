@@ -98,7 +98,10 @@ function attributeClause(term: FieldTerm, now: number): string | null {
         ? unknownToo(oneOf(ATTRIBUTES.reason.name, values.map(String), true), ATTRIBUTES.reason.name)
         : known(oneOf(ATTRIBUTES.reason.name, values.map(String), false));
     case 'model':
-      return operator === '=' && !not ? known(quotedOneOf(ATTRIBUTES.model.name, values)) : null;
+    case 'agent':
+    case 'parent':
+    case 'root':
+      return operator === '=' && !not ? known(quotedOneOf(ATTRIBUTES[field].name, values)) : null;
     case 'tag':
       // One that only names a tag is left to the memos.
       return not || !values.every((value) => String(value).includes('='))

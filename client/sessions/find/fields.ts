@@ -59,10 +59,9 @@ export const fields = {
   status: { kind: 'choice', choices: Object.keys(statuses), value: ({ status }) => status },
   reason: { kind: 'choice', choices: Object.keys(reasons), value: ({ last }) => last?.terminal.reason },
   model: { kind: 'text', value: ({ facts }) => facts?.model, sorts: true },
-  // Set when there are subagents; until then nothing has one.
-  agent: { kind: 'text', value: () => undefined },
-  parent: { kind: 'text', value: () => undefined },
-  root: { kind: 'text', value: () => undefined },
+  agent: { kind: 'text', value: ({ facts }) => facts?.agent?.type },
+  parent: { kind: 'text', value: ({ facts }) => facts?.agent?.parent },
+  root: { kind: 'text', value: ({ facts }) => facts?.agent?.root },
   id: { kind: 'text', value: ({ session }) => session, sorts: true },
   title: { kind: 'text', value: ({ title }) => title, sorts: true },
   folder: { kind: 'text', value: ({ cwd }) => cwd },

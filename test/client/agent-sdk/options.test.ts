@@ -10,7 +10,9 @@ test('an option that guards, or is not known, is refused by name, and one that n
   expect(() => given({ sandbox: {} })).toThrow(/^the option "sandbox" of query\(\) is refused: commands are held/);
   expect(() => given({ continue: true, resume: 's-1' })).toThrow(/^the options "continue" and "resume" each name a/);
   expect(() => given({ continue: true, sessionId: 's-1' })).toThrow(/^the options "continue" and "sessionId" each/);
-  expect(() => given({ agents: { helper: {} } })).toThrow(/"agents" .* there are no subagents yet$/);
+  expect(() => given({ agents: { helper: {} } })).toThrow(
+    /"agents" .* types of agents are the `agents` of a configuration$/,
+  );
   expect(() => given({ alowedTools: ['Bash'] })).toThrow(/"alowedTools" .* it is none that is known here/);
   expect(() => given({ mcpServers: { git: { command: 'git-server' } } })).toThrow(/^the MCP server "git" is refused/);
   expect(() => given({ permissionMode: 'ask' })).toThrow(/^permission mode "ask" is none of default/);

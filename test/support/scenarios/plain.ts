@@ -61,6 +61,21 @@ export const plainScenarios: readonly Scenario[] = [
     requests: 3,
   },
   {
+    name: 'next_turn after an agent and the call after it (L46 L66)',
+    replies: [
+      reply([
+        toolUse('agent', { description: 'Count', prompt: 'Count the lines.' }),
+        toolUse('bash', { command: 'echo effect 1 >> effects.log' }),
+      ]),
+      reply('There is one line.'),
+      reply('Done.'),
+    ],
+    transitions: ['next_turn'],
+    reason: 'completed',
+    turns: 2,
+    requests: 3,
+  },
+  {
     name: 'max_output_tokens_escalate (L26)',
     replies: [cut('Half of'), reply('The whole of it.')],
     transitions: ['max_output_tokens_escalate'],

@@ -1,4 +1,5 @@
 // The options of the built-in tools, given once per worker.
+import type { AgentSettings } from '../../agent-types.ts';
 import type { Sandbox } from '../../sandbox.ts';
 import { ToolFailure } from '../../tool.ts';
 import { quotePath } from './confine.ts';
@@ -11,6 +12,8 @@ export type BuiltinOptions = {
   readonly passEnv?: readonly string[];
   /** Variables that tell commands of a run which it is. */
   readonly runEnv?: ((queryId: string) => Readonly<Record<string, string>>) | undefined;
+  /** Absent: the built-in types and limits. */
+  readonly agents?: AgentSettings;
 };
 
 // Small words of answers that several tools share.

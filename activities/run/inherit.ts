@@ -1,0 +1,55 @@
+// The run of an agent inherits what its parent's may do, and nothing that its type, its parent's limits or a person says to it widens that
+// (L69, L70).
+import type { AgentOrigin } from '../../workflows/contract/delegation.ts';
+import type { PermissionRules, RunOptions } from '../../workflows/contract/session.ts';
+import type { RunConfig } from '../configuration.ts';
+import type { Deps } from '../deps.ts';
+import { lowestLimits, narrowedRules, narrowestMode, narrowestTools, type AgentType } from '../tools/agent-types.ts';
+
+export type Inherited = { readonly options: RunOptions; readonly permissions: PermissionRules };
+
+/** `options`: those of its session. A sentence when this worker does not know its type. Throws StoreError. */
+export async function inherit(
+  { config, defaults }: Pick<Deps, 'config' | 'defaults'>,
+  { type: name, config: hash }: AgentOrigin,
+  options: RunOptions,
+): Promise<Inherited | string> {
+  const { types } = defaults.agents;
+  const type = Object.hasOwn(types, name) ? types[name] : undefined;
+  if (!type) return `this worker has no agent type ${JSON.stringify(name)}: it has ${Object.keys(types).join(', ')}`;
+  const parent = await config(hash);
+  const mode = narrowestMode([parent.mode, type.permissionMode, options.permissionMode]);
+  const tools = narrowestTools([parent.tools, type.tools, options.tools]);
+  const { permissions: added, ...given } = options;
+  return {
+    options: {
+      ...ofParent(parent),
+      ...ofType(type, defaults.smallModel),
+      ...given,
+      cwd: parent.cwd,
+      ...lowestLimits([type.limits, options]),
+      permissionMode: mode,
+      ...(tools && { tools }),
+      ...(parent.folders && { additionalDirectories: parent.folders }),
+      ...(parent.toolEnv && { toolEnv: parent.toolEnv }),
+    },
+    permissions: narrowedRules(parent, mode, added),
+  };
+}
+
+function ofParent({ models: [primary, ...fallbacks], rules }: RunConfig): Partial<RunOptions> {
+  return {
+    model: primary.name,
+    fallbackModels: fallbacks.map(({ name }) => name),
+    wrapUp: rules.wrapUp,
+    approvalTimeoutMs: rules.approvalMs,
+  };
+}
+
+function ofType({ systemPrompt, model, outputSchema }: AgentType, small: string): Partial<RunOptions> {
+  return {
+    ...(systemPrompt === undefined ? {} : { systemPrompt }),
+    ...(model === undefined ? {} : { model: model === 'small' ? small : model, fallbackModels: [] }),
+    ...(outputSchema && { outputSchema }),
+  };
+}

@@ -1,0 +1,38 @@
+// Workers killed under a session and its agents: what was begun goes on once, and what it took is counted once.
+import { expect, test } from 'vitest';
+import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { agentCall, byPrompt, promptOf } from '../support/by-prompt.ts';
+import { crashHarness, replays } from '../support/crash-harness.ts';
+import { until } from '../support/until.ts';
+
+test('agents and their agents go on after a kill, are started once, and are counted once (L40 L63 L66 L69)', async () => {
+  const effect = (name: string) => toolUse('bash', { command: `echo ${name} >> effects.log` });
+  const h = await crashHarness({
+    script: byPrompt({
+      'Go.': [reply([agentCall('A.'), agentCall('B.'), effect('after')]), reply('Done.')],
+      'A.': [reply([effect('a')]), reply([agentCall('C.')]), reply('A is done.')],
+      'B.': [reply([effect('b')]), reply('B is done.')],
+      'C.': [reply([effect('c')]), reply('C is done.')],
+    }),
+  });
+  const first = await h.worker();
+  const session = await h.open('Go.');
+  const watching = h.follow(session);
+  await until(() => h.effects().length >= 1);
+  await first.kill();
+  const second = await h.worker();
+  await until(() => h.effects().includes('c'));
+  await second.kill();
+  const third = await h.worker();
+  expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
+  expect(h.effects().toSorted()).toEqual(['a', 'after', 'b', 'c']);
+  const asked = new Set(h.bodies().map(promptOf));
+  expect([...asked].toSorted()).toEqual(['A.', 'B.', 'C.', 'Go.']);
+  const entries = await session.entries();
+  const ended = entries.findLast((entry) => entry.kind === 'run_ended');
+  const agents = ended?.kind === 'run_ended' ? (ended.ended.agents ?? []) : [];
+  expect(agents.map(({ title }) => title).toSorted()).toEqual(['Title of A.', 'Title of B.']);
+  await watching.converges();
+  await replays(h.client, session);
+  await third.kill();
+});

@@ -1,0 +1,142 @@
+// How narrow agents are: what they are granted of their parent's limits, what they may do, and what is for main agents alone.
+import { expect, test } from 'vitest';
+import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import type { SessionId } from '../../workflows/contract/ids.ts';
+import { agentsEnded, agentsOf, entriesOf, outcomes } from '../support/agents.ts';
+import { agentCall, byPrompt, promptOf } from '../support/by-prompt.ts';
+import { harness, type Harness } from '../support/harness.ts';
+import { until } from '../support/until.ts';
+
+/** Tokens. */
+async function grantOf(h: Harness, id: SessionId): Promise<number> {
+  const { events } = await h.client.workflow.getHandle(id).fetchHistory();
+  const [input] = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
+  const { options } = h.client.options.loadedDataConverter.payloadConverter.fromPayload<{
+    readonly options: { readonly maxTokens?: number };
+  }>(input!);
+  return options.maxTokens ?? Infinity;
+}
+
+test('an agent whose session is ended from outside fails, and its grant does not return (L64 L69)', async () => {
+  const h = await harness({
+    script: byPrompt({
+      'Go.': [reply([agentCall('A.')]), reply([agentCall('B.')]), reply('Done.')],
+      'A.': [reply('Half of', { hold: new Promise(() => {}) })],
+      'B.': [reply('B is done.')],
+    }),
+  });
+  const session = await h.open('Go.', { maxTokens: 1_000_000 });
+  await until(() => h.bodies().length === 2);
+  const [first] = await until(async () => {
+    const found = await agentsOf(h, session.id);
+    return found.length > 0 && found;
+  });
+  await h.client.workflow.getHandle(first!.id).terminate();
+  expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
+  const [lost, other] = await outcomes(session);
+  expect(lost!.content).toContain('ended from outside');
+  expect(other!.content).toMatch(/^B is done\./);
+  const granted = await Promise.all(
+    (await agentsOf(h, session.id)).map(async ({ id, memo }) => [memo.title.slice(-2), await grantOf(h, id)] as const),
+  );
+  const { 'A.': a = 0, 'B.': b = 0 } = Object.fromEntries(granted);
+  expect(a).toBeGreaterThan(490_000);
+  expect(b).toBeLessThan(a / 2 + 1);
+});
+
+test('agents get equal shares of what is left, what they leave returns, and what they take ends the run (L51 L69)', async () => {
+  const dear = { usage: { input_tokens: 300_000, output_tokens: 0 } };
+  const h = await harness({
+    script: byPrompt({
+      'Go.': [reply([agentCall('A.'), agentCall('B.')]), reply([agentCall('C.')]), reply('Never said.')],
+      'A.': [reply('A is done.')],
+      'B.': [reply([toolUse('glob', { pattern: '*' })], dear), reply('Never said.')],
+      'C.': [reply([toolUse('glob', { pattern: '*' })], { usage: { input_tokens: 700_000 } })],
+    }),
+  });
+  const session = await h.open('Go.', { maxTokens: 900_000, timeoutMs: 3_600_000 });
+  expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'budget_exceeded', limitTokens: 900_000 } });
+  const agents = await agentsEnded(h, session.id, 3);
+  const reasons = Object.fromEntries(agents.map(({ memo }) => [memo.title.slice(-2), memo.last?.terminal.reason]));
+  expect(reasons).toEqual({ 'A.': 'completed', 'B.': 'budget_exceeded', 'C.': 'budget_exceeded' });
+  const grants = Object.fromEntries(
+    await Promise.all(agents.map(async ({ id, memo }) => [memo.title.slice(-2), await grantOf(h, id)] as const)),
+  );
+  expect(Math.abs(Number(grants['A.']) - Number(grants['B.']))).toBeLessThanOrEqual(1);
+  expect(grants['A.']).toBeGreaterThan(290_000);
+  expect(grants['A.']).toBeLessThan(300_000);
+  // A's share has returned: the half of what A and B have not taken.
+  expect(grants['C.']).toBeGreaterThan(290_000);
+});
+
+test('an agent may do no more than its parent, whatever its type says, and rules name types (L55 L70)', async () => {
+  const h = await harness({
+    script: byPrompt({
+      'Go.': [
+        reply([agentCall('A.', { type: 'free' }), agentCall('B.', { type: 'explore' }), agentCall('C.')]),
+        reply('Done.'),
+      ],
+      'A.': [
+        reply([toolUse('bash', { command: 'touch made' })]),
+        reply([toolUse('write', { path: 'secret.txt', content: 'x' })]),
+        reply([toolUse('glob', { pattern: '*' })]),
+        reply('A is done.'),
+      ],
+      'C.': [reply([toolUse('bash', { command: 'touch made' })]), reply('C is done.')],
+    }),
+    worker: { config: { agents: { free: { description: 'May all.', permissionMode: 'bypass' } } } },
+  });
+  const session = await h.open('Go.', {
+    permissionMode: 'dontAsk',
+    permissions: { allow: ['write'], deny: ['write(secret.txt)', 'agent(exp*)'] },
+    tools: ['agent', 'bash', 'write'],
+  });
+  expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
+  const [free, denied, general] = await outcomes(session);
+  expect(free!.content).toMatch(/^A is done/);
+  expect(denied!.content).toContain('the rule "agent(exp*)" denies it');
+  expect(general!.content).toMatch(/^C is done/);
+  const agents = await agentsEnded(h, session.id, 2);
+  const told = await Promise.all(
+    agents.map(async (agent) =>
+      (await entriesOf(h, agent)).flatMap((entry) =>
+        entry.kind === 'outcomes' ? entry.outcomes.map(({ content }) => content) : [],
+      ),
+    ),
+  );
+  const all = told.flat();
+  expect(all.filter((text) => text.includes('permission mode "dontAsk"'))).toHaveLength(2);
+  expect(all.filter((text) => text.includes('the rule "write(secret.txt)" denies it'))).toHaveLength(1);
+  expect(all.filter((text) => text.includes('There is no tool named "glob"'))).toHaveLength(1);
+});
+
+test('agents have no batch summaries and no after-stop handlers, and hooks are told their depth (L13 L42 L56 L73)', async () => {
+  const stopped: number[] = [];
+  const depths: number[] = [];
+  const h = await harness({
+    script: (request) => {
+      const prompt = promptOf(request);
+      if (prompt === 'Go.') return request.messages.length === 1 ? reply([agentCall('A.')]) : reply('Done.');
+      if (prompt === 'A.')
+        return request.messages.length === 1 ? reply([toolUse('glob', { pattern: '*' })]) : reply('A.');
+      return reply('A summary.');
+    },
+    worker: {
+      config: {
+        batchSummaries: true,
+        afterStop: [
+          { name: 'after', timeoutMs: 60_000, run: ({ depth }) => Promise.resolve(void stopped.push(depth)) },
+        ],
+        hooks: { preTool: [({ depth }) => void depths.push(depth)] },
+      },
+    },
+  });
+  const session = await h.open('Go.');
+  expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
+  const [agent] = await agentsEnded(h, session.id, 1);
+  await until(() => stopped.length > 0);
+  expect(stopped).toEqual([0]);
+  expect(depths).toEqual([0, 1]);
+  const notices = (await entriesOf(h, agent!)).flatMap((entry) => (entry.kind === 'notice' ? [entry.notice.kind] : []));
+  expect(notices).not.toContain('batch_summary');
+});

@@ -1,0 +1,38 @@
+// What a configuration may say of agents, and how a wrong one is told.
+import { expect, test } from 'vitest';
+import { agentDefaults } from '../../activities/tools/agent-types.ts';
+import { checkConfig, configDefaults, ConfigProblem } from '../../worker/config/config.ts';
+
+test('types of a configuration are added to those that are built in, and limits replace theirs (L66 L68)', () => {
+  const agents = { explore: { description: 'Another.' }, reviewer: { description: 'Reviews.' } };
+  expect(configDefaults({ agents, agentLimits: { depth: 2 } }).agents).toEqual({
+    types: { ...agentDefaults.types, ...agents },
+    limits: { depth: 2, open: 8, perRun: 50 },
+  });
+});
+
+test.each([
+  [
+    'an agent without a description',
+    { agents: { a: {} } },
+    '"agents.a.description" is missing: give a text of 1 to 1000 characters',
+  ],
+  [
+    'an agent with a name that is none',
+    { agents: { 'a b': { description: 'A.' } } },
+    'a key of "agents" is "a b": give 1 to 64 letters, digits, "_" or "-"',
+  ],
+  [
+    'an agent with a limit out of range',
+    { agents: { a: { description: 'A.', limits: { maxTurns: 0 } } } },
+    '"agents.a.limits" is wrong: max turns is 0: give a whole number from 1 to 1000000',
+  ],
+  [
+    'an agent with a limit that is not known',
+    { agents: { a: { description: 'A.', limits: { turns: 3 } } } },
+    '"agents.a.limits.turns" is no key of the configuration: remove it or correct its name',
+  ],
+  ['agents too deep', { agentLimits: { depth: 11 } }, '"agentLimits.depth" is 11: give a whole number from 1 to 10'],
+] as const)('%s is told in one sentence that names it (L66 L68)', (_what, config, told) => {
+  expect(() => checkConfig(config, 'f')).toThrow(new ConfigProblem(`f: ${told}`));
+});

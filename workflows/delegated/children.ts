@@ -1,0 +1,98 @@
+// The workflows that do the work of calls, as they are started: one that runs an activity or a workflow of the user's (L63), or the session of
+// an agent (L66).
+import { workflowInfo, type ChildWorkflowOptions } from '@temporalio/workflow';
+import {
+  DELEGATED_TYPE,
+  type AgentOrigin,
+  type AgentWork,
+  type DelegatedInput,
+  type Delegation,
+  type Question,
+} from '../contract/delegation.ts';
+import type { CallKey, Hash, MessageId, SessionId } from '../contract/ids.ts';
+import { profiles } from '../contract/profiles.ts';
+import { MEMO_KEY, WORKFLOW_TYPE, type RunOptions, type SessionInput, type SessionMemo } from '../contract/session.ts';
+import type { Agents, Grant, Granting } from './agents.ts';
+
+/** A session that may be an agent's itself. */
+export type AgentInput = SessionInput & { readonly agent?: AgentOrigin };
+
+export type Parent = {
+  readonly id: SessionId;
+  readonly input: AgentInput;
+  readonly facts: { readonly now: { readonly options: RunOptions } };
+};
+
+/** Memo keys of the client's that are about one session alone: its start, and the file that it was taken from. */
+const [STARTED, IMPORTED] = ['perdureStarted', 'perdureImported'];
+
+export type Starting = Parent & {
+  readonly delegations: { readonly agents: Agents };
+  /** Its run; null without one. */
+  readonly granting: Granting | null;
+};
+
+type Opened = { readonly key: CallKey; readonly child?: string };
+
+/** Characters of a session's id that those of its agents begin with: an id has at most 100. */
+const OF_ROOT = 60;
+
+/** The same for the same call, whoever starts it. */
+export function agentSessionId({ id, input: { agent } }: Parent, key: CallKey, index: number): SessionId {
+  const [, head = ''] = key.split('.');
+  return `${(agent?.root ?? id).slice(0, OF_ROOT)}.agent-${head.slice(0, 16)}-${index}` as SessionId;
+}
+
+/** A question waits with the approvals. */
+export type CarriedOut = Exclude<Delegation, Question>;
+
+export type Child = { readonly type: string; readonly args: readonly unknown[] } & Omit<ChildWorkflowOptions, 'args'>;
+
+/** Null without one; a sentence when it is not started. */
+export function childOf(session: Starting, { key, child }: Opened, delegation: CarriedOut): Child | string | null {
+  if (delegation.kind === 'wait') return null;
+  if (delegation.kind === 'agent') return startedAgent(session, key, child as SessionId, delegation);
+  const input: DelegatedInput = { work: delegation, report: { to: session.id, key } };
+  return { type: DELEGATED_TYPE, args: [input] };
+}
+
+function startedAgent(session: Starting, key: CallKey, child: SessionId, work: AgentWork): Child | string {
+  const { granting } = session;
+  if (granting === null) throw new Error('an agent without a run that starts it');
+  const grant = session.delegations.agents.begin(key, child, work, granting);
+  if (typeof grant === 'string') return grant;
+  return agentChild(session, key, work, granting.snapshot.config, grant);
+}
+
+function agentChild(parent: Parent, key: CallKey, work: AgentWork, config: Hash, grant: Grant) {
+  const { type, title, prompt, depth, tools } = work;
+  const { visibility, attributes, handover, profile, sealed, agent: own } = parent.input;
+  const { cwd, tags } = parent.facts.now.options;
+  const agent: AgentOrigin = { type, depth, parent: parent.id, root: own?.root ?? parent.id, key, config };
+  const input: AgentInput = {
+    options: { cwd, ...grant, ...(tags && { tags }), ...(tools && { tools }) },
+    title,
+    visibility,
+    ...(attributes && { attributes }),
+    ...(handover && { handover }),
+    ...(profile && { profile }),
+    ...(sealed && { sealed }),
+    first: { id: key as string as MessageId, body: prompt },
+    until: 'run',
+    agent,
+  };
+  return {
+    type: WORKFLOW_TYPE,
+    args: [input],
+    memo: memoOfChild(input, agent),
+    staticSummary: title,
+    workflowTaskTimeout: profiles[profile ?? 'machine'].workflowTask,
+  };
+}
+
+function memoOfChild({ options: { cwd }, title }: AgentInput, { type, parent, root, depth }: AgentOrigin) {
+  const { [MEMO_KEY]: _own, [IMPORTED]: _file, ...inherited } = workflowInfo().memo ?? {};
+  const facts = { turns: 0, tokens: 0, cents: 0, agent: { type, parent, root, depth } };
+  const memo: SessionMemo = { phase: 'running', head: null, cwd, title, runs: 0, last: null, facts };
+  return { ...inherited, [STARTED]: Date.now(), [MEMO_KEY]: memo };
+}
