@@ -2,6 +2,9 @@
 import { resolve } from 'node:path';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { sessionIdProblem } from '../sessions/info.ts';
+import { WORKFLOW_TYPE } from '../../workflows/contract/session.ts';
+import type { Opened } from '../connect/open-server.ts';
+import { ClientProblem } from '../problem.ts';
 import { UsageError } from './errors.ts';
 import { readNamedFile, whyUnread } from '../../worker/config/read-named-file.ts';
 import { codeOf } from '../../activities/text.ts';
@@ -13,6 +16,44 @@ export function sessionArgument(id: string): SessionId {
   const problem = sessionIdProblem(id);
   if (problem !== undefined) throw new UsageError(problem);
   return id as SessionId;
+}
+
+/** As they are made here: there is nothing to complete. */
+const WHOLE = /^s-[0-9a-z]{10}$/;
+
+export const isWholeId = (id: string): boolean => WHOLE.test(id);
+
+/** Of those that begin so, as many are named. */
+const NAMED = 5;
+
+/** The session of this id, or the only one whose id begins so. Throws UsageError when there are several; whether there is one at all is found out later. */
+export async function sessionMeant(
+  { temporal, sessions }: Pick<Opened, 'temporal' | 'sessions'>,
+  given: SessionId,
+): Promise<SessionId> {
+  if (WHOLE.test(given) || (await isThere(sessions, given))) return given;
+  const found = new Set<string>();
+  const query = `WorkflowType = '${WORKFLOW_TYPE}' AND WorkflowId STARTS_WITH '${given}'`;
+  for await (const { workflowId } of temporal.client.workflow.list({ query, pageSize: 100 })) {
+    found.add(workflowId);
+    if (found.size > NAMED) break;
+  }
+  const [only, ...others] = found;
+  if (others.length === 0) return (only ?? given) as SessionId;
+  const named = [...found].slice(0, NAMED).join(', ');
+  throw new UsageError(
+    `several sessions begin with ${given}: ${named}${found.size > NAMED ? ', …' : ''}; write more of it`,
+  );
+}
+
+async function isThere(sessions: Opened['sessions'], id: SessionId): Promise<boolean> {
+  try {
+    await sessions.describe(id);
+    return true;
+  } catch (error) {
+    if (error instanceof ClientProblem && error.kind === 'no_session') return false;
+    throw error;
+  }
 }
 
 // The text of a task or a message: an argument, standard input, or a file for what is too long for a command line.

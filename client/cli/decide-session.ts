@@ -7,27 +7,25 @@ import type { Opened } from '../connect/open-server.ts';
 import { oneLine } from '../paint.ts';
 import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';
-import { saidLog, sayIfNobodyWorks, withServer } from './with-server.ts';
+import { saidLog, sayIfNobodyWorks, withSession } from './with-server.ts';
 
 export type DecideSession = {
-  readonly session: SessionId;
+  /** Its id, or the beginning of it. */
+  readonly id: string;
   readonly call: string;
   /** "approved", "denied". */
   readonly done: string;
   /** A further sentence about it. */
   readonly after?: string;
-  readonly act: (sessions: PerdureClient) => Promise<PendingApproval>;
+  readonly act: (sessions: PerdureClient, session: SessionId) => Promise<PendingApproval>;
 };
 
-export async function decideSession(
-  cli: Cli,
-  { session, call, done, after = '', act }: DecideSession,
-): Promise<number> {
-  return withServer(cli, async (opened) => {
+export async function decideSession(cli: Cli, { id, call, done, after = '', act }: DecideSession): Promise<number> {
+  return withSession(cli, id, async (opened, session) => {
     const { approvals = [], taskQueue } = await opened.sessions.describe(session);
     // Without such a call nothing needs a worker: it is refused at once.
     const waits = approvals.some((pending) => pending.call === call);
-    const take = (): Promise<PendingApproval> => act(opened.sessions);
+    const take = (): Promise<PendingApproval> => act(opened.sessions, session);
     const { tool } = waits ? await withTaker(cli, opened, taskQueue, take) : await take();
     cli.say(`${done}: call ${call}, ${oneLine(tool, 60)}${after}`);
     await sayIfNobodyWorks(cli, opened, session);

@@ -22,8 +22,17 @@ export async function main(args: readonly string[], io: Io): Promise<number> {
 
 async function parse(cli: Cli, args: readonly string[]): Promise<void> {
   const root = program(cli);
-  if (args.length === 0) root.outputHelp();
-  else await root.parseAsync(textsLast(root, args), { from: 'user' });
+  const whole = withoutCommand(args) && cli.openInput !== null ? ['chat', ...args] : args;
+  if (whole.length === 0) root.outputHelp();
+  else await root.parseAsync(textsLast(root, whole), { from: 'user' });
+}
+
+/** Flags of the program itself; others, where no command is named, are those of a chat. */
+const OWN = new Set(['--help', '-h', '--version', '-V']);
+
+function withoutCommand(args: readonly string[]): boolean {
+  const [first] = args.filter((arg) => arg !== '--verbose');
+  return first === undefined || (first.startsWith('-') && first !== '--' && !OWN.has(first));
 }
 
 /**

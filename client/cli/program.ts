@@ -6,6 +6,7 @@ import type { Cli } from './cli.ts';
 import { answerCommand } from './commands/answer.ts';
 import { approvalsCommand } from './commands/approvals.ts';
 import { approveCommand } from './commands/approve.ts';
+import { chatCommand } from './commands/chat.ts';
 import { denyCommand } from './commands/deny.ts';
 import { pageCommand } from './commands/page.ts';
 import { repairCommand } from './commands/repair.ts';
@@ -32,6 +33,7 @@ import { watchCommand } from './commands/watch.ts';
 import { workerCommand } from './commands/worker.ts';
 
 const commands = [
+  chatCommand,
   devCommand,
   workerCommand,
   pageCommand,

@@ -16,7 +16,7 @@ import { type TypedMessages, typedMessages } from './typing/typed-messages.ts';
 
 export type RunScreen = {
   show(event: Followed): void;
-  readonly typed: Pick<TypedMessages, 'waiting' | 'submit'>;
+  readonly typed: Pick<TypedMessages, 'waiting' | 'submit' | 'sent'>;
   /** Takes away what may still change; resolves when what was typed and answered has been given, or has failed. */
   end(): Promise<void>;
 };
@@ -90,7 +90,7 @@ export function jsonScreen(cli: Cli): RunScreen {
       }
       cli.print(`${jsonLine(event)}\n`);
     },
-    typed: { waiting: () => null, submit: () => undefined },
+    typed: { waiting: () => null, submit: () => undefined, sent: () => Promise.resolve() },
     end: () => Promise.resolve(),
   };
 }

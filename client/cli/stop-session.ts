@@ -13,16 +13,17 @@ import { ClientProblem } from '../problem.ts';
 import type { SessionDescription } from '../sessions/info.ts';
 import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';
-import { withServer } from './with-server.ts';
+import { withSession } from './with-server.ts';
 import { placeConfig, workerConfig, workersOfNew } from './worker-config.ts';
 
 export type Stop = {
-  readonly session: SessionId;
+  /** Its id, or the beginning of it. */
+  readonly id: string;
   /** "interrupted", "cancelled". */
   readonly done: string;
   /** The words to end with when there is nothing to do; null: go on. */
   readonly already: (before: SessionDescription) => string | null;
-  readonly ask: (opened: Opened) => Promise<void>;
+  readonly ask: (opened: Opened, session: SessionId) => Promise<void>;
   readonly isDone: (now: SessionDescription, before: SessionDescription) => boolean;
 };
 
@@ -31,35 +32,36 @@ const LOOK_MS = 100;
 const PATIENCE_MS = 30_000;
 
 export async function stopSession(cli: Cli, stop: Stop): Promise<number> {
-  return withServer(cli, async (opened) => {
-    const before = await opened.sessions.describe(stop.session);
+  return withSession(cli, stop.id, async (opened, session) => {
+    const before = await opened.sessions.describe(session);
     const already = stop.already(before);
     if (already !== null) {
       cli.say(already);
       return STATUS.ok;
     }
-    await stop.ask(opened);
+    await stop.ask(opened, session);
     const done = await untilDone(cli, opened, stop, before);
-    if (done) cli.say(`session ${stop.session} is ${stop.done}`);
+    if (done) cli.say(`session ${session} is ${stop.done}`);
     return done ? STATUS.ok : STATUS.failed;
   });
 }
 
 async function untilDone(cli: Cli, opened: Opened, stop: Stop, before: SessionDescription): Promise<boolean> {
+  const { session } = before;
   const enough = new AbortController();
   const timer = setTimeout(() => enough.abort(), PATIENCE_MS);
-  const staff = await stoppers(cli, opened, before, { session: stop.session, run: (before.last?.run ?? 0) + 1 });
+  const staff = await stoppers(cli, opened, before, { session, run: (before.last?.run ?? 0) + 1 });
   const wait = AbortSignal.any([enough.signal, staff.failed]);
   try {
     for (let { runs } = before; !wait.aborted; await pause(LOOK_MS, wait)) {
-      const now = await opened.sessions.describe(stop.session);
+      const now = await opened.sessions.describe(session);
       if (stop.isDone(now, before)) return true;
       // A run that was only waiting to begin could not be stopped yet.
-      if (now.runs > runs) await stop.ask(opened);
+      if (now.runs > runs) await stop.ask(opened, session);
       runs = now.runs;
     }
     if (staff.failed.aborted) throw staff.failed.reason;
-    cli.say(`session ${stop.session} is not ${stop.done} yet: the server keeps the request until a worker runs`);
+    cli.say(`session ${session} is not ${stop.done} yet: the server keeps the request until a worker runs`);
     return false;
   } finally {
     clearTimeout(timer);

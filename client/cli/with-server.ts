@@ -2,6 +2,7 @@
 import { type Log, logText } from '../../activities/log.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Opened } from '../connect/open-server.ts';
+import { sessionArgument, sessionMeant } from './arguments.ts';
 import type { Cli } from './cli.ts';
 import { listenForSignals, type Signals } from './signals.ts';
 import type { ChosenConfig } from '../connect/session-workers.ts';
@@ -30,6 +31,16 @@ export async function withServer(cli: Cli, work: (opened: Opened) => Promise<num
     await opened.close();
     signals.end();
   }
+}
+
+/** As withServer, with the session that `id` is the id of, or the beginning of its id. Throws UsageError. */
+export async function withSession(
+  cli: Cli,
+  id: string,
+  work: (opened: Opened, session: SessionId) => Promise<number>,
+): Promise<number> {
+  const given = sessionArgument(id);
+  return withServer(cli, async (opened) => work(opened, await sessionMeant(opened, given)));
 }
 
 /** Progress is worth a line only to someone who waits. */
@@ -72,15 +83,17 @@ type WithinWorkplace = Pick<OpenWorkplace, 'anywhere' | 'beforeWork'> & {
   readonly chosen: ChosenConfig;
   /** That is there, or is begun under this id. */
   readonly session?: string | undefined;
+  /** Where signals come from; absent: the process. */
+  readonly signals?: Parameters<typeof listenForSignals>[0];
 };
 
 /** The exit status of `work`, or of the signal that came before it could begin. */
 export async function withinWorkplace(
   cli: Cli,
-  open: WithinWorkplace,
+  { signals: source = process, ...open }: WithinWorkplace,
   work: (workplace: Workplace, signals: Signals) => Promise<number>,
 ): Promise<number> {
-  const signals = listenForSignals(process, (status) => process.exit(status));
+  const signals = listenForSignals(source, (status) => process.exit(status));
   const { openWorkplace } = await import('../connect/workplace.ts');
   const opening = openWorkplace({ ...open, env: cli.env, say: cli.say, log: saidLog(cli) });
   const workplace = await openUnlessTold(signals, opening);

@@ -6,6 +6,7 @@ import { expect, test } from 'vitest';
 import { reply, text, toolUse } from '../../worker/scripted-model/index.ts';
 import { cliPlace, modelFor } from '../support/cli.ts';
 import { onTerminal } from '../support/pty.ts';
+import { until } from '../support/until.ts';
 
 const program = fileURLToPath(new URL('../../bin/perdure.mjs', import.meta.url));
 const perdure = (...args: readonly string[]) => [process.execPath, program, ...args];
@@ -40,4 +41,48 @@ test('`run` on a terminal renders replies, asks, and sends what is typed meanwhi
   expect(lines.some((line) => line.includes('⋯'))).toBe(false);
   expect(lines.at(-2)).toBe(' icanon');
   expect(JSON.stringify(model.requests.at(-1))).toContain('use tabs');
+});
+
+test('`perdure` talks with a session of the folder, which stays when the person leaves and is found again with -c (O20)', async () => {
+  const model = await modelFor([
+    reply('Hello, **you**.'),
+    reply([text('I run it.'), toolUse('bash', { command: 'touch begun; sleep 60' })]),
+    reply('Plain again.'),
+  ]);
+  const place = cliPlace(model);
+  const { cwd, env } = place;
+  const first = onTerminal(perdure('--permission-mode', 'bypass'), { cwd, env });
+  await first.shows('new, in');
+  first.type('/statu\r');
+  await first.shows('did you mean status?');
+  first.type('hello\r');
+  await first.shows('Hello, you.');
+  await first.shows('completed');
+  first.type('\u0004');
+  await first.shows('[status 0]');
+  const [, session = ''] = /comes back to session (s-\w+)/.exec(first.lines().join(' ')) ?? [];
+  const shown = await place.run('show', session.slice(0, 6));
+  expect(shown.out).toContain(`${session}  hello`);
+
+  const again = onTerminal(perdure('-c'), { cwd, env });
+  await again.shows(`session ${session}`);
+  expect(again.lines()).toContain('Hello, **you**.');
+  again.type('\u001b[A');
+  await again.shows('› hello');
+  again.type('\u0015run it\r');
+  await until(() => existsSync(join(cwd, 'begun')));
+  again.type('\u0003');
+  await again.shows('ended during tool calls: interrupted');
+  again.type('\u0003');
+  await again.shows('press Ctrl-C again to leave, or Ctrl-D');
+  again.type('\u0003');
+  await again.shows('[status 0]');
+
+  const plain = onTerminal(perdure('--resume', session.slice(0, 6)), { cwd, env: { ...env, NO_COLOR: '1' } });
+  await plain.shows('Ctrl-D leaves');
+  plain.type('and now\n');
+  await plain.shows('Plain again.');
+  plain.type('\u0004');
+  await plain.shows('[status 0]');
+  expect(plain.raw()).not.toContain('\u001b');
 });

@@ -1,6 +1,6 @@
 // A program on a pseudo-terminal, as `script` of util-linux makes one; what it writes is shown on a screen that a test can read.
 import { spawn } from 'node:child_process';
-import { onTestFinished } from 'vitest';
+import { onTestFailed, onTestFinished } from 'vitest';
 import { terminalScreen } from './terminal-screen.ts';
 import { until } from './until.ts';
 
@@ -16,6 +16,7 @@ export function onTerminal(command: readonly string[], { cwd, env, columns = 80 
   const child = spawn('script', ['-qfec', whole, '/dev/null'], { cwd, env: { TERM: 'xterm-256color', ...env } });
   onTestFinished(() => void child.kill('SIGKILL'));
   const screen = terminalScreen(columns);
+  onTestFailed(() => void process.stderr.write(`the terminal showed:\n${screen.lines().join('\n')}\n`));
   let raw = '';
   child.stdout.on('data', (bytes: Buffer) => {
     raw += bytes.toString();

@@ -3,7 +3,6 @@ import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { chosenAnswer, personAt } from '../approving/answer-question.ts';
 import { decideSession } from '../decide-session.ts';
-import { sessionArgument } from '../arguments.ts';
 
 export function answerCommand(program: Command, cli: Cli): void {
   program
@@ -13,13 +12,12 @@ export function answerCommand(program: Command, cli: Cli): void {
     .argument('<call>', 'the question, as `perdure approvals` names it')
     .argument('<answer>', 'the answer; where options are offered, one of them or its number')
     .action(async (id: string, call: string, given: string) => {
-      const session = sessionArgument(id);
       cli.exit(
         await decideSession(cli, {
-          session,
+          id,
           call,
           done: 'answered',
-          act: async (sessions) => {
+          act: async (sessions, session) => {
             const waiting = (await sessions.approvals(session)).find((one) => one.call === call && one.question);
             const text = waiting ? chosenAnswer(waiting.input, given) : given;
             return sessions.answer(session, call, text, personAt(cli));

@@ -3,10 +3,11 @@
 import type { Command } from 'commander';
 import { approvalsTable } from '../../render/tables.ts';
 import { jsonLine } from '../../../activities/text.ts';
+import type { SessionId } from '../../../workflows/contract/ids.ts';
+import type { Opened } from '../../connect/open-server.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
-import { sessionArgument } from '../arguments.ts';
-import { withServer } from '../with-server.ts';
+import { withServer, withSession } from '../with-server.ts';
 
 export function approvalsCommand(program: Command, cli: Cli): void {
   program
@@ -20,8 +21,7 @@ export function approvalsCommand(program: Command, cli: Cli): void {
 }
 
 async function approvals(cli: Cli, id: string | undefined, json: boolean): Promise<number> {
-  const session = id === undefined ? undefined : sessionArgument(id);
-  return withServer(cli, async ({ sessions }) => {
+  const list = async ({ sessions }: Opened, session?: SessionId): Promise<number> => {
     const waiting = await sessions.approvals(session);
     if (json) for (const approval of waiting) cli.print(`${jsonLine(approval)}\n`);
     else if (waiting.length > 0) cli.print(approvalsTable(cli.out, waiting));
@@ -30,5 +30,6 @@ async function approvals(cli: Cli, id: string | undefined, json: boolean): Promi
     if (waiting.some(({ question }) => !question)) cli.say(decide);
     if (waiting.some(({ question }) => question)) cli.say(`answer with: ${cli.self} answer ID CALL "your answer"`);
     return STATUS.ok;
-  });
+  };
+  return id === undefined ? withServer(cli, list) : withSession(cli, id, list);
 }

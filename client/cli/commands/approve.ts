@@ -4,7 +4,6 @@ import type { ApproveOptions } from '../../sessions/decide.ts';
 import type { Cli } from '../cli.ts';
 import { type DecideSession, decideSession } from '../decide-session.ts';
 import { parseInput } from '../approving/ask-approvals.ts';
-import { sessionArgument } from '../arguments.ts';
 
 /** It is checked by the worker that runs the call, not here. */
 const ASKED_AGAIN =
@@ -18,10 +17,9 @@ export function approveCommand(program: Command, cli: Cli): void {
     .argument('<call>', 'the call, as `perdure approvals` names it')
     .option('--input <json>', 'run the call with this input instead, after checking it')
     .action(async (id: string, call: string, flags: { readonly input?: string }) => {
-      const session = sessionArgument(id);
       const options: ApproveOptions = flags.input === undefined ? {} : { input: parseInput(flags.input) };
       const [done, after] = flags.input === undefined ? ['approved', ''] : ['approved with another input', ASKED_AGAIN];
-      const act: DecideSession['act'] = (sessions) => sessions.approve(session, call, options);
-      cli.exit(await decideSession(cli, { session, call, done, after, act }));
+      const act: DecideSession['act'] = (sessions, session) => sessions.approve(session, call, options);
+      cli.exit(await decideSession(cli, { id, call, done, after, act }));
     });
 }

@@ -4,7 +4,6 @@ import { reasonProblem } from '../../sessions/decide.ts';
 import type { Cli } from '../cli.ts';
 import { decideSession } from '../decide-session.ts';
 import { UsageError } from '../errors.ts';
-import { sessionArgument } from '../arguments.ts';
 
 type Flags = { readonly reason: string; readonly interrupt?: boolean };
 
@@ -17,16 +16,15 @@ export function denyCommand(program: Command, cli: Cli): void {
     .requiredOption('--reason <text>', 'the reason, which the model is told')
     .option('--interrupt', 'also end the run')
     .action(async (id: string, call: string, { reason, interrupt = false }: Flags) => {
-      const session = sessionArgument(id);
       const problem = reasonProblem(reason);
       if (problem !== undefined) throw new UsageError(problem);
       const done = interrupt ? 'denied, and the run ends' : 'denied';
       cli.exit(
         await decideSession(cli, {
-          session,
+          id,
           call,
           done,
-          act: (sessions) => sessions.deny(session, call, reason, { interrupt }),
+          act: (sessions, session) => sessions.deny(session, call, reason, { interrupt }),
         }),
       );
     });

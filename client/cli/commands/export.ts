@@ -1,12 +1,10 @@
 // perdure export: a session as a file, which `perdure import` takes on another machine, store or server (W4).
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { count, size } from '../../units.ts';
-import { sessionArgument } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
-import { withServer } from '../with-server.ts';
+import { withSession } from '../with-server.ts';
 
 export function exportCommand(program: Command, cli: Cli): void {
   program
@@ -15,15 +13,15 @@ export function exportCommand(program: Command, cli: Cli): void {
     .argument('<id>', 'the session; no run of it is under way')
     .argument('[file]', 'the file to make (default: ID.perdure)')
     .action(async (id: string, file?: string) => {
-      const session = sessionArgument(id);
-      cli.exit(await exportIt(cli, session, resolve(cli.cwd(), file ?? `${id}.perdure`)));
+      cli.exit(await exportIt(cli, id, file));
     });
 }
 
-async function exportIt(cli: Cli, session: SessionId, path: string): Promise<number> {
+async function exportIt(cli: Cli, id: string, file: string | undefined): Promise<number> {
   const { exportSession } = await import('../../store-care/export-session.ts');
   const { openStore } = await import('../../../activities/transcript/store/open-store.ts');
-  return withServer(cli, async ({ temporal, folder, sessions }) => {
+  return withSession(cli, id, async ({ temporal, folder, sessions }, session) => {
+    const path = resolve(cli.cwd(), file ?? `${session}.perdure`);
     const { care } = openStore(folder.storePlace, folder.root);
     const { values, bytes } = await exportSession({ temporal: temporal.client, sessions, care, session, path });
     cli.print(`${path}\n`);

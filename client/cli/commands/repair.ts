@@ -5,8 +5,7 @@ import type { SessionId } from '../../../workflows/contract/ids.ts';
 import type { Cli } from '../cli.ts';
 import { withTaker } from '../decide-session.ts';
 import { STATUS } from '../errors.ts';
-import { sessionArgument } from '../arguments.ts';
-import { withServer } from '../with-server.ts';
+import { withSession } from '../with-server.ts';
 
 export function repairCommand(program: Command, cli: Cli): void {
   program
@@ -15,8 +14,7 @@ export function repairCommand(program: Command, cli: Cli): void {
     .argument('<id>', 'the session')
     .option('--apply', 'repair the session; otherwise nothing changes')
     .action(async (id: string, { apply = false }: { readonly apply?: boolean }) => {
-      const session = sessionArgument(id);
-      cli.exit(await withServer(cli, (opened) => repair(cli, opened, session, apply)));
+      cli.exit(await withSession(cli, id, (opened, session) => repair(cli, opened, session, apply)));
     });
 }
 

@@ -2,8 +2,7 @@
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
-import { sessionArgument } from '../arguments.ts';
-import { sayIfNobodyWorks, withServer } from '../with-server.ts';
+import { sayIfNobodyWorks, withSession } from '../with-server.ts';
 
 export function resumeCommand(program: Command, cli: Cli): void {
   program
@@ -16,8 +15,7 @@ export function resumeCommand(program: Command, cli: Cli): void {
 }
 
 async function resume(cli: Cli, id: string): Promise<number> {
-  const session = sessionArgument(id);
-  return withServer(cli, async (opened) => {
+  return withSession(cli, id, async (opened, session) => {
     const { phase, status } = await opened.sessions.describe(session);
     if (status === 'open' && phase !== 'parked') {
       cli.say(`session ${session} is not parked`);

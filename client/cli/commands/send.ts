@@ -5,8 +5,8 @@ import { optionsProblem, withChanges } from '../../../workflows/contract/options
 import type { RunOptions } from '../../../workflows/contract/session.ts';
 import { STATUS, UsageError } from '../errors.ts';
 import { added, tagsOf } from '../repeatable.ts';
-import { readPrompt, sessionArgument } from '../arguments.ts';
-import { sayIfNobodyWorks, withServer } from '../with-server.ts';
+import { readPrompt } from '../arguments.ts';
+import { sayIfNobodyWorks, withSession } from '../with-server.ts';
 
 type Flags = { readonly now?: boolean; readonly promptFile?: string; readonly tag?: readonly string[] };
 
@@ -29,12 +29,11 @@ export function sendCommand(program: Command, cli: Cli): void {
 }
 
 async function send(cli: Cli, id: string, text: string | undefined, { now, promptFile, tag }: Flags): Promise<number> {
-  const session = sessionArgument(id);
   const options = tagsOf(tag);
   const problem = optionsProblem(withChanges<Partial<RunOptions>>({}, options));
   if (problem !== undefined) throw new UsageError(problem);
   const prompt = await readPrompt(cli, text, promptFile);
-  return withServer(cli, async (opened) => {
+  return withSession(cli, id, async (opened, session) => {
     const { messageId } = await opened.sessions.send(session, prompt, { now: now ?? false, options });
     cli.print(`${messageId}\n`);
     await sayIfNobodyWorks(cli, opened, session);

@@ -5,8 +5,7 @@ import { jsonLine, showUnseen } from '../../../activities/text.ts';
 import type { SessionReading } from '../../sessions/read.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
-import { sessionArgument } from '../arguments.ts';
-import { withServer } from '../with-server.ts';
+import { withSession } from '../with-server.ts';
 
 type Flags = { readonly json?: boolean; readonly full?: boolean };
 
@@ -23,8 +22,7 @@ export function showCommand(program: Command, cli: Cli): void {
 }
 
 async function show(cli: Cli, id: string, { json = false, full = false }: Flags): Promise<number> {
-  const session = sessionArgument(id);
-  return withServer(cli, async (opened) => {
+  return withSession(cli, id, async (opened, session) => {
     const { readSession } = await import('../../sessions/read.ts');
     const reading = await readSession(opened, session);
     const pieces = json ? jsonPieces(opened, reading, full) : textPieces(cli, opened, reading, full);

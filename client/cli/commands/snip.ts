@@ -4,8 +4,7 @@ import { count } from '../../units.ts';
 import { snipProblem } from '../../sessions/snip.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';
-import { sessionArgument } from '../arguments.ts';
-import { withServer } from '../with-server.ts';
+import { withSession } from '../with-server.ts';
 
 export function snipCommand(program: Command, cli: Cli): void {
   program
@@ -19,13 +18,12 @@ export function snipCommand(program: Command, cli: Cli): void {
 }
 
 async function snip(cli: Cli, id: string, given: readonly string[]): Promise<number> {
-  const session = sessionArgument(id);
   const entries = given.map((text) => (/^\d+$/.test(text) ? Number(text) : Number.NaN));
   const strange = given.find((text) => !/^\d+$/.test(text));
   const problem =
     strange === undefined ? snipProblem(entries) : `${JSON.stringify(strange)} is not the position of an entry`;
   if (problem !== undefined) throw new UsageError(problem);
-  return withServer(cli, async ({ sessions }) => {
+  return withSession(cli, id, async ({ sessions }, session) => {
     const { later } = await sessions.snip(session, entries);
     for (const line of snippedLines(new Set(entries).size, new Set(later))) cli.say(line);
     return STATUS.ok;

@@ -2,10 +2,9 @@
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';
-import { sessionArgument } from '../arguments.ts';
 import { limitsOf, type RunFlags } from '../run-options.ts';
 import { topUpProblem } from '../../sessions/steer.ts';
-import { withServer } from '../with-server.ts';
+import { withSession } from '../with-server.ts';
 import type { TopUp } from '../../../workflows/contract/session.ts';
 
 type Flags = Pick<RunFlags, 'maxTurns' | 'maxBudgetUsd' | 'maxTokens' | 'timeout'>;
@@ -25,11 +24,10 @@ export function topUpCommand(program: Command, cli: Cli): void {
 }
 
 async function topUp(cli: Cli, id: string, flags: Flags): Promise<number> {
-  const session = sessionArgument(id);
   const limits = limitsOf(flags) as TopUp;
   const problem = topUpProblem(limits);
   if (problem !== undefined) throw new UsageError(problem);
-  return withServer(cli, async ({ sessions }) => {
+  return withSession(cli, id, async ({ sessions }, session) => {
     await sessions.topUp(session, limits);
     cli.say(`session ${session} goes on with the new limits`);
     return STATUS.ok;

@@ -6,7 +6,7 @@ import type { Cli } from '../cli.ts';
 import { followRun } from '../follow-run.ts';
 import { refuseToSpoil, refuseWithoutKey, CONFIG_OPTION, type ConfigFlags, workerConfig } from '../worker-config.ts';
 import { isUnderWay } from '../../sessions/info.ts';
-import { sessionArgument } from '../arguments.ts';
+import { findSession } from '../chat/find-session.ts';
 import { withinWorkplace } from '../with-server.ts';
 
 type Flags = ConfigFlags & { readonly json?: boolean };
@@ -24,12 +24,17 @@ export function watchCommand(program: Command, cli: Cli): void {
 }
 
 async function watch(cli: Cli, id: string, { json = false, config }: Flags): Promise<number> {
-  const session = sessionArgument(id);
   const chosen = await workerConfig(cli, config);
+  const { session, close } = await findSession(cli, { kind: 'id', id });
   const beforeWork = (opened: Opened): Promise<void> => checkKey(cli, opened, session);
-  return withinWorkplace(cli, { anywhere: false, beforeWork, chosen, session }, (workplace, signals) =>
-    followRun(cli, { workplace, session, json, signals, onInterrupt: 'detach' }),
-  );
+  try {
+    return await withinWorkplace(cli, { anywhere: false, beforeWork, chosen, session }, async (workplace, signals) => {
+      await close();
+      return followRun(cli, { workplace, session, json, signals, onInterrupt: 'detach' });
+    });
+  } finally {
+    await close();
+  }
 }
 
 /** A session that a real model began must not be ended by the scripted one. */

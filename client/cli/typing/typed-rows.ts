@@ -20,6 +20,8 @@ export type TypedRows = {
 
 /** Milliseconds without a key until a question is put: what is on its way was meant for something else. */
 const QUIET_MS = 400;
+/** What was typed before there was a row comes at once, with Enter as the terminal then told of it. */
+const EARLY_MS = 150;
 const MOST_ROWS = 8;
 const WAITS = '(a question waits until this line is sent, or cleared with Ctrl-U)';
 
@@ -95,13 +97,15 @@ export function typedRows(place: TypedRows, hands: Hands): Input {
   };
   const onKey = (typed: string | undefined, key: Key): void => {
     lastKey = Date.now();
-    const pressed = pressKey(question?.editor ?? editor, typed, key);
+    const early = key.name === 'enter' && lastKey - opened < EARLY_MS;
+    const pressed = pressKey(question?.editor ?? editor, typed, early ? { name: 'return' } : key);
     if (question) question.editor = pressed.editor;
     else editor = pressed.editor;
     if (pressed.act) acts[pressed.act]();
     draw();
     look();
   };
+  const opened = Date.now();
   keyboard.start(onKey);
   draw();
   return {

@@ -46,6 +46,13 @@ test('a text goes with Enter or Ctrl-S, its row is empty then, and nothing is se
   expect([sent, lines()]).toEqual([['use make', 'now stop'], ['›']]);
 });
 
+test('what was typed before there was a row is sent with the Enter that the terminal told of then (O18)', () => {
+  const { type, press, sent } = terminal();
+  type('early');
+  press({ name: 'enter' });
+  expect(sent).toEqual(['early']);
+});
+
 test('a question waits until nothing is being typed, so that no letter of a message answers it (O18)', async () => {
   const { type, press, sent, said, lines, input } = terminal();
   type('yes, and');

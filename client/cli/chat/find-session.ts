@@ -1,0 +1,73 @@
+// Which session a person means who comes back: by its id or the beginning of it, the newest of this folder, or one chosen from a list.
+import type { SessionId } from '../../../workflows/contract/ids.ts';
+import { openServer, type Opened } from '../../connect/open-server.ts';
+import { sessionTable } from '../../render/tables.ts';
+import type { SessionInfo } from '../../sessions/info.ts';
+import { isWholeId, sessionArgument, sessionMeant } from '../arguments.ts';
+import type { Cli } from '../cli.ts';
+import { UsageError } from '../errors.ts';
+
+export type Wanted =
+  { readonly kind: 'id'; readonly id: string } | { readonly kind: 'newest' | 'choose'; readonly cwd: string };
+
+/** To be closed once the session's own place is open, so that a server of ours is not started twice. */
+export type Found = { readonly session: SessionId; readonly close: () => Promise<void> };
+
+/** Sessions that are offered, and that are looked through for them. */
+const OFFERED = 20;
+const LOOKED_AT = 2_000;
+
+/** Throws UsageError when there is none, or none is chosen. */
+export async function findSession(cli: Cli, wanted: Wanted): Promise<Found> {
+  const given = wanted.kind === 'id' ? sessionArgument(wanted.id) : null;
+  if (given !== null && isWholeId(given)) return { session: given, close: () => Promise.resolve() };
+  const opened = await openServer({ env: cli.env, role: 'command', worker: false, say: cli.say });
+  try {
+    const session = given !== null ? await sessionMeant(opened, given) : await sessionOfFolder(cli, opened, wanted);
+    return { session, close: () => opened.close() };
+  } catch (error) {
+    await opened.close();
+    throw error;
+  }
+}
+
+async function sessionOfFolder(cli: Cli, opened: Opened, wanted: Wanted): Promise<SessionId> {
+  const cwd = wanted.kind === 'id' ? '' : wanted.cwd;
+  const there = await openSessionsIn(opened, cwd, wanted.kind === 'newest' ? 1 : OFFERED);
+  const [newest] = there;
+  if (!newest) throw new UsageError(`there is no open session of ${cwd}: \`${cli.self}\` begins one`);
+  return wanted.kind === 'newest' ? newest.session : chooseSession(cli, there);
+}
+
+/** Those of the folder that are open, newest first. */
+export async function openSessionsIn(
+  { sessions }: Pick<Opened, 'sessions'>,
+  cwd: string,
+  most: number,
+): Promise<readonly SessionInfo[]> {
+  const found: SessionInfo[] = [];
+  let looked = 0;
+  for await (const info of sessions.list({ open: true })) {
+    if (info.cwd === cwd && info.unreadable === undefined) found.push(info);
+    looked += 1;
+    if (found.length === most || looked === LOOKED_AT) break;
+  }
+  return found;
+}
+
+async function chooseSession(cli: Cli, there: readonly SessionInfo[]): Promise<SessionId> {
+  const [heading = '', ...rows] = sessionTable(cli.out, there, Date.now()).trimEnd().split('\n');
+  cli.print([`     ${heading}`, ...rows.map((row, at) => `${String(at + 1).padStart(3)}  ${row}`), ''].join('\n'));
+  const left = new AbortController();
+  const leave = (): void => left.abort();
+  const input = cli.openInput?.({ submit: () => undefined, interrupt: leave, leave });
+  try {
+    const line = (await input?.ask('which one, by its number (Enter: 1): ', left.signal)) ?? null;
+    const number = line?.trim() === '' ? 1 : Number(line ?? Number.NaN);
+    const chosen = there[number - 1];
+    if (!chosen) throw new UsageError('no session was chosen');
+    return chosen.session;
+  } finally {
+    input?.close();
+  }
+}
