@@ -8,6 +8,7 @@ import { approvalsCommand } from './commands/approvals.ts';
 import { approveCommand } from './commands/approve.ts';
 import { chatCommand } from './commands/chat.ts';
 import { denyCommand } from './commands/deny.ts';
+import { logsCommand } from './commands/logs.ts';
 import { pageCommand } from './commands/page.ts';
 import { repairCommand } from './commands/repair.ts';
 import { resumeCommand } from './commands/resume.ts';
@@ -15,6 +16,7 @@ import { snipCommand } from './commands/snip.ts';
 import { topUpCommand } from './commands/top-up.ts';
 import { cancelCommand } from './commands/cancel.ts';
 import { devCommand } from './commands/dev.ts';
+import { completionsCommand } from './commands/completions.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { exportCommand } from './commands/export.ts';
 import { gcCommand } from './commands/gc.ts';
@@ -31,6 +33,7 @@ import { startHereCommand } from './commands/start-here.ts';
 import { topCommand } from './commands/top.ts';
 import { watchCommand } from './commands/watch.ts';
 import { workerCommand } from './commands/worker.ts';
+import { exampleHelp } from './help/examples.ts';
 
 const commands = [
   chatCommand,
@@ -53,6 +56,7 @@ const commands = [
   listCommand,
   topCommand,
   showCommand,
+  logsCommand,
   repairCommand,
   exportCommand,
   importCommand,
@@ -60,6 +64,7 @@ const commands = [
   doctorCommand,
   setupCommand,
   scriptedModelCommand,
+  completionsCommand,
   startHereCommand,
 ];
 
@@ -75,7 +80,10 @@ export function program(cli: Cli): Command {
       .exitOverride()
       .showSuggestionAfterError(true)
       .configureOutput({ writeOut: cli.print, writeErr: () => undefined });
-    if (command !== root) command.option('--verbose', 'say more, with stack traces');
+    if (command === root) continue;
+    command.option('--verbose', 'say more, with stack traces');
+    const told = exampleHelp(command.name());
+    if (told !== '') command.addHelpText('after', told);
   }
   return root;
 }

@@ -4,10 +4,10 @@ import type { Opened } from '../../connect/open-server.ts';
 import { jsonLine, showUnseen } from '../../../activities/text.ts';
 import type { SessionReading } from '../../sessions/read.ts';
 import type { Cli } from '../cli.ts';
-import { STATUS } from '../errors.ts';
+import { STATUS, UsageError } from '../errors.ts';
 import { withSession } from '../with-server.ts';
 
-type Flags = { readonly json?: boolean; readonly full?: boolean };
+type Flags = { readonly json?: boolean; readonly full?: boolean; readonly timeline?: boolean };
 
 export function showCommand(program: Command, cli: Cli): void {
   program
@@ -15,17 +15,23 @@ export function showCommand(program: Command, cli: Cli): void {
     .description('print a session: its transcript, transitions, runs and results')
     .argument('<id>', 'the session')
     .option('--full', 'print every text as it is stored, including what was compacted or sent as a preview')
+    .option('--timeline', 'instead: a bar for each iteration, what it spent its time with, and who worked on it')
     .option('--json', 'print one JSON object per entry, the session first')
     .action(async (id: string, flags: Flags) => {
       cli.exit(await show(cli, id, flags));
     });
 }
 
-async function show(cli: Cli, id: string, { json = false, full = false }: Flags): Promise<number> {
+async function show(cli: Cli, id: string, { json = false, full = false, timeline = false }: Flags): Promise<number> {
+  if (timeline && (json || full)) throw new UsageError('--timeline stands alone: leave --json and --full out');
   return withSession(cli, id, async (opened, session) => {
     const { readSession } = await import('../../sessions/read.ts');
     const reading = await readSession(opened, session);
-    const pieces = json ? jsonPieces(opened, reading, full) : textPieces(cli, opened, reading, full);
+    const pieces = timeline
+      ? timelinePieces(cli, opened, reading)
+      : json
+        ? jsonPieces(opened, reading, full)
+        : textPieces(cli, opened, reading, full);
     for await (const piece of pieces) {
       if (cli.unread.aborted) return STATUS.unread;
       cli.print(piece);
@@ -58,4 +64,17 @@ async function* textPieces(
   yield `${transcriptHeading(out, reading)}\n`;
   const exact = isTerminal ? showUnseen : (text: string): string => text;
   yield* fullTranscript({ paint: out, reading, whole: wholeResult(store), exact });
+}
+
+async function* timelinePieces(
+  { out, size }: Cli,
+  { temporal }: Opened,
+  reading: SessionReading,
+): AsyncIterable<string> {
+  const { transcriptHeading } = await import('../../render/transcript.ts');
+  const { timelineLines } = await import('../../render/timeline.ts');
+  const { readTimeline } = await import('../../sessions/history/timeline.ts');
+  const { bars, note } = await readTimeline(temporal.client, reading, Date.now());
+  const lines = timelineLines(out, bars, { columns: size().columns ?? 100, note });
+  yield `${[transcriptHeading(out, reading), ...lines].join('\n')}\n`;
 }

@@ -13,7 +13,7 @@ import { ClientProblem } from '../../problem.ts';
 import { isUnderWay } from '../../sessions/info.ts';
 import type { PagePorts } from '../ports.ts';
 import type { ItemContext } from '../transcript/item-view.tsx';
-import { transcriptItems } from '../transcript/items.ts';
+import { transcriptItems } from '../../sessions/history/items.ts';
 import { livePieces, type LivePieces } from './live-pieces.ts';
 import { changeRing, type Ring } from './ring.ts';
 import {

@@ -14,7 +14,7 @@ import type { WaitingApproval } from '../../sessions/decide.ts';
 import { htmlOf } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
 import { cardOf, isShown, type ItemContext, itemId, ItemView } from '../transcript/item-view.tsx';
-import { type Item, type Items, transcriptItems } from '../transcript/items.ts';
+import { type Item, type Items, transcriptItems } from '../../sessions/history/items.ts';
 import { type Trouble, createTroubles } from './troubles.ts';
 import { ITEMS, type LivePieces } from './live-pieces.ts';
 import { type Change, frameChanges, type Part, type Ring } from './ring.ts';

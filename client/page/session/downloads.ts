@@ -8,7 +8,7 @@ import type { SessionReading } from '../../sessions/read.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import type { PagePorts } from '../ports.ts';
 import { IMAGE_TYPES, type ImageType } from '../../../workflows/contract/message-body.ts';
-import { isReply, type Item } from '../transcript/items.ts';
+import { isReply, type Item } from '../../sessions/history/items.ts';
 
 export type Kind = 'jsonl' | 'md';
 

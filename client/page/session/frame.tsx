@@ -9,7 +9,7 @@ import { Moment, Phase, htmlOf } from '../layout.tsx';
 import type { Trouble } from '../feed/troubles.ts';
 import { ApprovalForm, approvalId } from './approval-form.tsx';
 import { Lately } from './lately.tsx';
-import { isReply } from '../transcript/items.ts';
+import { isReply } from '../../sessions/history/items.ts';
 import { taskListOf } from '../../../activities/transcript/view/task-list.ts';
 
 /** Where parts are put: containers of the session's page. */

@@ -6,7 +6,7 @@ import type { SessionFeed } from '../feed/session-feed.ts';
 import { ITEMS, LIVE } from '../feed/live-pieces.ts';
 import { htmlOf } from '../layout.tsx';
 import { isShown, itemId, ItemView } from '../transcript/item-view.tsx';
-import { positionOf } from '../transcript/items.ts';
+import { positionOf } from '../../sessions/history/items.ts';
 import { PLACES, sessionFrame } from './frame.tsx';
 import { placeIn, SessionShell } from './session-shell.tsx';
 

@@ -1,6 +1,6 @@
 // What iterations came to in numbers, as columns of a plot: few enough to draw, each for as many iterations as it takes. Pure.
 import { addSpend, noSpend, totalTokens, type Spend } from '../../../workflows/contract/loop.ts';
-import type { Iteration } from './iterations.ts';
+import type { Iteration } from '../../sessions/history/iterations.ts';
 
 export type Column = {
   readonly first: Iteration;

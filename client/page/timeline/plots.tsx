@@ -4,7 +4,7 @@ import type { Child } from 'hono/jsx';
 import type { RunConfig } from '../../../activities/configuration.ts';
 import { count, formatMoney, formatTokens } from '../../units.ts';
 import type { Column } from './columns.ts';
-import { rowId } from './iterations.ts';
+import { rowId } from './links.ts';
 
 type Props = { readonly session: string; readonly columns: readonly Column[]; readonly config: RunConfig | null };
 

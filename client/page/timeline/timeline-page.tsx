@@ -2,18 +2,24 @@
 // plots of all iterations above. Drawn here, from the transcript and the history that Temporal keeps anyway.
 import { raw } from 'hono/html';
 import { reasonOf, showUnseen } from '../../../activities/text.ts';
-import { parseIdentity } from '../../../activities/process/identity.ts';
 import { reasonText, transitionText } from '../../render/words.ts';
-import type { Step } from '../../sessions/history/steps.ts';
 import { count, shortTime } from '../../units.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import { htmlOf } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
 import { placeIn, SessionShell } from '../session/session-shell.tsx';
 import { transitionMeaning } from '../transcript/meanings.ts';
-import { type Bar, barOf, type SegmentKind } from './bars.ts';
+import { type Bar, barOf, type SegmentKind, workerName } from '../../sessions/history/bars.ts';
 import { columnsOf } from './columns.ts';
-import { type Iteration, iterationsOf, linkOf, rowId } from './iterations.ts';
+import {
+  type Iteration,
+  iterationName,
+  iterationsOf,
+  stepsByIteration,
+  type StepsByName,
+  withUnstored,
+} from '../../sessions/history/iterations.ts';
+import { linkOf, rowId } from './links.ts';
 import { Plots } from './plots.tsx';
 
 /** Bars drawn at once. */
@@ -28,7 +34,7 @@ export async function timelinePage(feed: SessionFeed, ports: PagePorts, at: stri
   const shown = windowOf(stored, at);
   const { steps, note } = await stepsOf(ports, feed, stored, shown);
   const rows = withUnstored(stored.slice(shown.from, shown.to), steps, shown.to === stored.length);
-  const bars = rows.map((one) => barOf(one, steps.get(rowId(one)) ?? [], Date.now()));
+  const bars = rows.map((one) => barOf(one, steps.get(iterationName(one)) ?? [], Date.now()));
   const path = `/sessions/${seen.session}/timeline`;
   return htmlOf(
     <SessionShell feed={feed} place={place} ui={ports.temporalUi(seen.session)} part="timeline">
@@ -56,7 +62,7 @@ function windowOf(all: readonly Iteration[], at: string | undefined): Window {
   return { from, to: Math.min(all.length, from + WINDOW) };
 }
 
-type Known = { readonly steps: ReadonlyMap<string, readonly Step[]>; readonly note: string | null };
+type Known = { readonly steps: StepsByName; readonly note: string | null };
 
 async function stepsOf(
   { steps: read }: PagePorts,
@@ -64,14 +70,10 @@ async function stepsOf(
   all: readonly Iteration[],
   { from, to }: Window,
 ): Promise<Known> {
-  const steps = new Map<string, Step[]>();
+  let steps: StepsByName = new Map();
   try {
     const until = to < all.length ? (all[to]?.reply?.entry.at ?? null) : null;
-    for (const step of await read(seen.session, all[from]?.after ?? 0, until)) {
-      if (step.iteration === null) continue;
-      const key = rowId({ run: step.run, iteration: step.iteration });
-      steps.set(key, [...(steps.get(key) ?? []), step]);
-    }
+    steps = stepsByIteration(await read(seen.session, all[from]?.after ?? 0, until));
   } catch (error) {
     return {
       steps,
@@ -84,24 +86,6 @@ async function stepsOf(
     note: known ? null : 'Temporal no longer has the history of these: bars show what the transcript knows.',
   };
 }
-
-/** With the iterations between them that stored nothing: they failed, or go on. `newest`: with those after them too. */
-function withUnstored(shown: readonly Iteration[], steps: Known['steps'], newest: boolean): readonly Iteration[] {
-  const [first, last] = [shown[0], shown.at(-1)];
-  const known = new Set(shown.map(rowId));
-  const more = [...steps].flatMap(([key, [step]]) => {
-    if (known.has(key) || step?.iteration == null) return [];
-    const { run, iteration, askedAt: after } = step;
-    const one = { run, iteration, position: null, reply: null, transitions: [], compacted: false, ended: null, after };
-    const isAmong = (!first || isBefore(first, one)) && (newest || (last !== undefined && isBefore(one, last)));
-    return isAmong ? [one] : [];
-  });
-  return [...shown, ...more].sort((one, other) => (isBefore(one, other) ? -1 : 1));
-}
-
-type Numbers = Pick<Iteration, 'run' | 'iteration'>;
-const isBefore = (one: Numbers, other: Numbers): boolean =>
-  one.run === other.run ? one.iteration < other.iteration : one.run < other.run;
 
 const names: readonly (readonly [SegmentKind, string])[] = [
   ['model', 'model'],
@@ -219,10 +203,4 @@ function Drawn({ bar: { segments, from, to }, longest }: { readonly bar: Bar; re
       ))}
     </svg>
   );
-}
-
-/** `host 1234` of a worker of ours; others name themselves as they like. */
-function workerName(identity: string): string {
-  const known = parseIdentity(identity);
-  return showUnseen((known ? `${known.host} ${known.pid}` : identity).slice(0, 60));
 }

@@ -1,10 +1,10 @@
 // The timeline and the plots of a session, from a transcript and the steps that a history tells.
 import { expect, test } from 'vitest';
 import type { Entry } from '../../../activities/transcript/log/entries.ts';
-import { barOf } from '../../../client/page/timeline/bars.ts';
+import { barOf } from '../../../client/sessions/history/bars.ts';
 import { columnsOf } from '../../../client/page/timeline/columns.ts';
-import { iterationsOf } from '../../../client/page/timeline/iterations.ts';
-import { transcriptItems } from '../../../client/page/transcript/items.ts';
+import { iterationsOf } from '../../../client/sessions/history/iterations.ts';
+import { transcriptItems } from '../../../client/sessions/history/items.ts';
 import type { Step } from '../../../client/sessions/history/steps.ts';
 import { stagedPage } from '../../support/page-ports.ts';
 import {

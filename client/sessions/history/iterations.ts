@@ -1,5 +1,6 @@
 // The iterations of a session, as its transcript has them: one for each pass of the loop, with what was written in it. Pure.
-import { isReply, type Item, type ReplyItem } from '../transcript/items.ts';
+import { isReply, type Item, type ReplyItem } from './items.ts';
+import type { Step } from './steps.ts';
 import type { RunEnded } from '../../../workflows/contract/activities.ts';
 import type { TransitionReason } from '../../../workflows/contract/loop.ts';
 
@@ -57,12 +58,37 @@ export function iterationsOf(items: readonly Item[]): readonly Iteration[] {
   return found;
 }
 
-/** The address of its part of the transcript. */
-export function linkOf(session: string, { run, iteration, position, reply }: Iteration): string {
-  const path = `/sessions/${session}`;
-  if (reply) return `${path}?at=${run}.${iteration}#it-${reply.anchor}`;
-  return position === null ? path : `${path}?at=e${position}#e${position}`;
+type Numbers = Pick<Iteration, 'run' | 'iteration'>;
+
+/** 2.17 */
+export const iterationName = ({ run, iteration }: Numbers): string => `${run}.${iteration}`;
+
+export type StepsByName = ReadonlyMap<string, readonly Step[]>;
+
+/** By the names of their iterations; what is of none, a run's opening and its end, is left out. */
+export function stepsByIteration(steps: readonly Step[]): StepsByName {
+  const found = new Map<string, Step[]>();
+  for (const step of steps) {
+    if (step.iteration === null) continue;
+    const name = iterationName({ run: step.run, iteration: step.iteration });
+    found.set(name, [...(found.get(name) ?? []), step]);
+  }
+  return found;
 }
 
-/** Its element on the timeline. */
-export const rowId = ({ run, iteration }: Pick<Iteration, 'run' | 'iteration'>): string => `t-${run}-${iteration}`;
+/** With the iterations between them that stored nothing: they failed, or go on. `newest`: with those after them too. */
+export function withUnstored(shown: readonly Iteration[], steps: StepsByName, newest: boolean): readonly Iteration[] {
+  const [first, last] = [shown[0], shown.at(-1)];
+  const known = new Set(shown.map(iterationName));
+  const more = [...steps].flatMap(([name, [step]]) => {
+    if (known.has(name) || step?.iteration == null) return [];
+    const { run, iteration, askedAt: after } = step;
+    const one = { run, iteration, position: null, reply: null, transitions: [], compacted: false, ended: null, after };
+    const isAmong = (!first || isBefore(first, one)) && (newest || (last !== undefined && isBefore(one, last)));
+    return isAmong ? [one] : [];
+  });
+  return [...shown, ...more].sort((one, other) => (isBefore(one, other) ? -1 : 1));
+}
+
+const isBefore = (one: Numbers, other: Numbers): boolean =>
+  one.run === other.run ? one.iteration < other.iteration : one.run < other.run;

@@ -1,7 +1,9 @@
 // What an iteration spent its time with: segments of a bar, from the steps of its history, or from the transcript alone where its server
 // has forgotten them. Pure.
+import { parseIdentity } from '../../../activities/process/identity.ts';
+import { showUnseen } from '../../../activities/text.ts';
 import { isUntimed } from '../../../activities/live/tell.ts';
-import type { Step } from '../../sessions/history/steps.ts';
+import type { Step } from './steps.ts';
 import { shortTime } from '../../units.ts';
 import type { Iteration } from './iterations.ts';
 
@@ -27,6 +29,12 @@ export type Bar = {
   readonly died: number;
   readonly open: boolean;
 };
+
+/** `host 1234` of a worker of ours; others name themselves as they like. */
+export function workerName(identity: string): string {
+  const known = parseIdentity(identity);
+  return showUnseen((known ? `${known.host} ${known.pid}` : identity).slice(0, 60));
+}
 
 /** Shorter pauses are the server's and the workflow's own. */
 const PAUSE_MS = 200;

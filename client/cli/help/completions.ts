@@ -1,0 +1,137 @@
+// Completions for bash, zsh and fish, made from the commands' own definitions: their names, their options, and the values of those that are chosen.
+import type { Command, Option } from 'commander';
+
+export const SHELLS = ['bash', 'zsh', 'fish'] as const;
+export type Shell = (typeof SHELLS)[number];
+
+type Offered = { readonly name: string; readonly about: string };
+type Told = Offered & {
+  readonly options: readonly (Offered & {
+    readonly takes: 'nothing' | 'text' | 'file' | 'folder';
+    readonly values: readonly string[];
+  })[];
+};
+
+export function completionScript(shell: Shell, root: Command): string {
+  const commands = toldCommands(root);
+  return shell === 'bash' ? bashScript(commands) : shell === 'zsh' ? zshScript(commands) : fishScript(commands);
+}
+
+function toldCommands(root: Command): readonly Told[] {
+  const shown = root.createHelp().visibleCommands(root);
+  return shown.map((command) => ({
+    name: command.name(),
+    about: command.description(),
+    options: command.options.filter(({ hidden }) => !hidden).flatMap((option) => toldOptions(option)),
+  }));
+}
+
+function toldOptions(option: Option): Told['options'] {
+  const { long, short, description, argChoices, flags } = option;
+  const [, value = ''] = /[<[]([a-z]+)/.exec(flags) ?? [];
+  const takes = value === '' ? 'nothing' : value === 'file' ? 'file' : value === 'dir' ? 'folder' : 'text';
+  // Some name their values in their description: it is held to what they take elsewhere.
+  const modes = /^what runs without asking: (.+)$/.exec(description)?.[1]?.split(', ');
+  const told = { about: description, takes, values: argChoices ?? modes ?? [] } as const;
+  return [long, short].flatMap((name) => (name ? [{ name, ...told }] : []));
+}
+
+const words = (all: readonly Offered[]): string => all.map(({ name }) => name).join(' ');
+
+function bashScript(commands: readonly Told[]): string {
+  const cases = commands.map(({ name, options }) => `    ${name}) options='${words(options)}' ;;`);
+  const valued = commands.flatMap(({ name, options }) =>
+    options.flatMap((option) => {
+      const reply = bashReply(option);
+      return reply === null ? [] : [`    '${name} ${option.name}') ${reply}; return ;;`];
+    }),
+  );
+  return [
+    '# perdure completions bash, to be sourced',
+    '_perdure() {',
+    '  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command= options= each',
+    '  for each in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do',
+    '    case $each in -*) ;; *) command=$each; break ;; esac',
+    '  done',
+    `  if [ -z "$command" ]; then COMPREPLY=($(compgen -W '${words(commands)} --help --version' -- "$word")); return; fi`,
+    '  case "$command $before" in',
+    ...valued,
+    '  esac',
+    '  case $command in',
+    ...cases,
+    '  esac',
+    '  case $word in -*) COMPREPLY=($(compgen -W "$options --help" -- "$word")) ;; *) COMPREPLY=($(compgen -f -- "$word")) ;; esac',
+    '}',
+    'complete -o filenames -F _perdure perdure',
+    '',
+  ].join('\n');
+}
+
+function bashReply({ takes, values }: Told['options'][number]): string | null {
+  if (values.length > 0) return `COMPREPLY=($(compgen -W '${values.join(' ')}' -- "$word"))`;
+  if (takes === 'nothing') return null;
+  return `COMPREPLY=(${takes === 'text' ? '' : `$(compgen -${takes === 'file' ? 'f' : 'd'} -- "$word")`})`;
+}
+
+const zshQuoted = (text: string): string => text.replaceAll("'", "'\\''").replaceAll(/[[\]:\\]/g, String.raw`\$&`);
+
+function zshScript(commands: readonly Told[]): string {
+  const named = commands.map(({ name, about }) => `    '${name}:${zshQuoted(about)}'`);
+  const cases = commands.map(({ name, options }) => {
+    const specs = options.map((option) => `'*${option.name}[${zshQuoted(option.about)}]${zshValue(option)}'`);
+    return `    ${name}) _arguments ${[...specs, "'*:file:_files'"].join(' ')} ;;`;
+  });
+  return [
+    '#compdef perdure',
+    '_perdure() {',
+    '  local -a commands',
+    '  commands=(',
+    ...named,
+    '  )',
+    '  if (( CURRENT == 2 )); then _describe command commands; return; fi',
+    '  local command=$words[2]',
+    '  shift words; (( CURRENT-- ))',
+    '  case $command in',
+    ...cases,
+    '  esac',
+    '}',
+    // Sourced, or found in a folder of fpath.
+    'if [ "$funcstack[1]" = _perdure ]; then _perdure "$@"; else compdef _perdure perdure; fi',
+    '',
+  ].join('\n');
+}
+
+function zshValue({ takes, values }: Told['options'][number]): string {
+  if (values.length > 0) return `:value:(${values.join(' ')})`;
+  return takes === 'nothing'
+    ? ''
+    : takes === 'text'
+      ? ':value:'
+      : takes === 'file'
+        ? ':file:_files'
+        : ':folder:_files -/';
+}
+
+const fishQuoted = (text: string): string =>
+  `'${text.replaceAll('\\', String.raw`\\`).replaceAll("'", String.raw`\'`)}'`;
+
+function fishScript(commands: readonly Told[]): string {
+  const first = commands.map(
+    ({ name, about }) => `complete -c perdure -n __fish_use_subcommand -f -a ${name} -d ${fishQuoted(about)}`,
+  );
+  const options = commands.flatMap(({ name, options: all }) =>
+    all.map(({ name: flag, about, takes, values }) => {
+      const spelt = flag.startsWith('--') ? `-l ${flag.slice(2)}` : `-s ${flag.slice(1)}`;
+      const value =
+        values.length > 0
+          ? ` -x -a ${fishQuoted(values.join(' '))}`
+          : takes === 'nothing'
+            ? ''
+            : takes === 'text'
+              ? ' -x'
+              : ' -r';
+      return `complete -c perdure -n '__fish_seen_subcommand_from ${name}' ${spelt}${value} -d ${fishQuoted(about)}`;
+    }),
+  );
+  return ['# perdure completions fish | source', ...first, ...options, ''].join('\n');
+}

@@ -1,0 +1,61 @@
+// An example or two for each command, below its help. A test parses each of them.
+const examples: Readonly<Record<string, readonly (readonly [line: string, what: string])[]>> = {
+  chat: [
+    ['perdure', 'begins a conversation in this folder'],
+    ['perdure -c', 'goes on with the newest one'],
+    ['perdure -r s-4k2', 'goes on with this one'],
+  ],
+  dev: [['perdure dev --metrics 9464', 'server, worker and page, with metrics on port 9464']],
+  worker: [['perdure worker --config perdure.config.ts --log-level warn', 'works on what it is configured for']],
+  page: [['perdure page', 'the ops page alone']],
+  run: [
+    ['perdure run "fix the failing test"', 'asks here about what it may not do'],
+    ['perdure run --permission-mode acceptEdits --allow "bash(npm test)" "make the tests pass"', 'asks less'],
+    ['perdure run --json --prompt-file task.md', 'events for a program'],
+  ],
+  start: [['perdure start --max-budget-usd 2 "port it to Go"', 'prints the session’s id and leaves']],
+  watch: [['perdure watch s-4k2', 'follows it to the end of its run']],
+  send: [
+    ['perdure send s-4k2 "use tabs"', 'the model reads it before its next call'],
+    ['perdure send --now s-4k2 "stop, and do this first"', 'interrupts the run for it'],
+  ],
+  approvals: [['perdure approvals', 'of all sessions']],
+  approve: [['perdure approve s-4k2 1.2.0', 'lets the call run']],
+  answer: [['perdure answer s-4k2 1.2.0 "the second one"', 'answers a question of the model']],
+  deny: [['perdure deny s-4k2 1.2.0 --reason "not on main"', 'the model reads why']],
+  interrupt: [['perdure interrupt s-4k2', 'the session stays open']],
+  cancel: [['perdure cancel s-4k2', 'closes it for good']],
+  resume: [['perdure resume s-4k2', 'ends its wait for the provider']],
+  snip: [['perdure snip s-4k2 12 13', 'the model no longer sees entries 12 and 13']],
+  'top-up': [['perdure top-up s-4k2 --max-turns 80', '80 in all']],
+  list: [
+    ["perdure list 'phase:waiting cost>1 tag:team=web'", 'what waits for a person and has cost more than a dollar'],
+    ['perdure list --json', 'for a program'],
+  ],
+  top: [['perdure top phase:running', 'what runs, live']],
+  show: [
+    ['perdure show s-4k2', 'what was said and done'],
+    ['perdure show s-4k2 --timeline', 'where the time went'],
+  ],
+  logs: [['perdure logs s-4k2', 'each step, and who carried it out']],
+  repair: [['perdure repair s-4k2', 'says what is lost; --apply goes on without it']],
+  export: [['perdure export s-4k2 report.perdure', 'a file that import takes']],
+  import: [['perdure import report.perdure', 'under the same id']],
+  gc: [['perdure gc --dry-run', 'what would be dropped']],
+  doctor: [['perdure doctor', 'what is missing on this machine']],
+  setup: [['perdure setup', 'search attributes, on a server of your own']],
+  'scripted-model': [['perdure scripted-model --script script.json --port 4099', 'a model for tests']],
+  completions: [
+    ['source <(perdure completions bash)', 'in ~/.bashrc; zsh likewise, after compinit'],
+    ['perdure completions fish | source', 'in ~/.config/fish/config.fish'],
+  ],
+};
+
+export const examplesOf = (command: string): readonly string[] => (examples[command] ?? []).map(([line]) => line);
+
+/** '' for a command that has none. */
+export function exampleHelp(command: string): string {
+  const told = examples[command] ?? [];
+  if (told.length === 0) return '';
+  return `\n${told.length === 1 ? 'Example' : 'Examples'}:\n${told.map(([line, what]) => `  ${line}\n      ${what}`).join('\n')}\n`;
+}
