@@ -19,6 +19,7 @@ import { mainHere, type Result } from './cli-here.ts';
 import { heldToSchema } from './held-to-schema.ts';
 import { tempDir } from './temp-dir.ts';
 import { until } from './until.ts';
+import { ONE_THREAD } from './worker-process.ts';
 
 const program = fileURLToPath(new URL('../../bin/perdure.mjs', import.meta.url));
 
@@ -48,6 +49,7 @@ export function cliPlace(model: ScriptedModel | null) {
     HOME: process.env.HOME,
     XDG_CACHE_HOME: process.env.XDG_CACHE_HOME,
     PERDURE_DATA: data,
+    ...ONE_THREAD,
     ...(model ? { ANTHROPIC_API_KEY: 'test', ANTHROPIC_BASE_URL: model.url } : {}),
   };
   onTestFinished(() => stopEmbedded(data));
