@@ -29,6 +29,8 @@ export type RunConfig = {
   readonly permissions?: PermissionRules;
   /** The tools that the run was opened with, by name (L57); absent: all. */
   readonly tools?: readonly string[];
+  /** Those of the workspace are not told to the model (L78); absent: they are. */
+  readonly instructions?: false;
   /** The caller's variables for tools; those of the worker's configuration are in its process alone. */
   readonly toolEnv?: ToolEnv;
   /** Absolute real paths of the folders besides the workspace that tools may work in; absent: none. */

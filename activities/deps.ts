@@ -83,6 +83,8 @@ export type RunDefaults = {
   readonly permissions?: PermissionRules;
   readonly additionalDirectories?: ExtraFolders;
   readonly systemPrompt: string;
+  /** Those that a workspace holds are told to the model (L78). */
+  readonly instructions: boolean;
   readonly agents: AgentSettings;
   readonly maxTurns: number;
   readonly wrapUp: boolean;

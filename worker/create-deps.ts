@@ -88,7 +88,7 @@ export async function createDeps(
       ...(settings.toolEnv && { toolEnv: settings.toolEnv }),
     }),
     hooks,
-    attachments: createAttachments(settings.attachments ?? [], log),
+    attachments: createAttachments(settings.attachments ?? [], log, dataDir),
     afterStop: settings.afterStop ?? [],
     log,
     observe,

@@ -1,5 +1,5 @@
 // Attaches texts before a model call, after the outcomes and the messages of users: notifications and memories that have settled,
-// then files that someone else has changed (L43).
+// then instructions of the workspace (L78), then files that someone else has changed (L43).
 import type { Log } from '../log.ts';
 import { relative } from 'node:path';
 import type { Notice, SeenFile } from '../../workflows/contract/activities.ts';
@@ -9,6 +9,7 @@ import type { RunConfig } from '../configuration.ts';
 import type { Entry } from '../transcript/log/entries.ts';
 import type { Extended } from '../transcript/transcripts.ts';
 import { lastReply, type View } from '../transcript/view/view.ts';
+import { instructionsFor } from './instructions.ts';
 import { prefetch, type Attachment, type AttachmentProvider } from './prefetch.ts';
 import { isInReach, isInside, type Reach } from '../process/places.ts';
 import { factsOf } from '../tools/builtin/files/open-inside.ts';
@@ -24,15 +25,19 @@ export type Attachments = {
 /** Files in one notice. */
 const MOST_FILES = 50;
 
-export function createAttachments(providers: readonly AttachmentProvider[], log: Log): Attachments {
+/** `dataDir` is Perdure's own data, from which nothing is told. */
+export function createAttachments(providers: readonly AttachmentProvider[], log: Log, dataDir?: string): Attachments {
   const ahead = prefetch(providers, { log });
   const seen = seenFiles();
   return {
     prefetch: ({ session, queryId, depth, run, cwd }) => ahead.start({ session, queryId, depth, run, cwd }),
-    async collect({ session, cwd, folders }, { view, added }) {
-      const settled = ahead.take(session, lastReply(view)?.position ?? -1);
-      const fresh = settled.map(attachment).filter((notice) => !isInView(view, notice));
-      const files = await changedFiles(seen(view, added), { cwd, folders }, MOST_FILES);
+    async collect(config, { view, added }) {
+      const { session, cwd, folders } = config;
+      const settled = ahead.take(session, lastReply(view)?.position ?? -1).map(clipped);
+      const known = seen(view, added);
+      const told = [...settled, ...(await instructionsFor(config, known, dataDir))].map(attachment);
+      const fresh = told.filter((notice) => !isInView(view, notice));
+      const files = await changedFiles(known, { cwd, folders }, MOST_FILES);
       const notices = [...fresh, ...(files.length === 0 ? [] : [filesChanged(files, cwd)])];
       return notices.map((notice) => ({ kind: 'notice', notice }));
     },
@@ -43,10 +48,14 @@ type FilesChanged = Extract<Notice, { kind: 'files_changed' }>;
 type Attached = Extract<Notice, { kind: 'attachment' }>;
 
 function attachment({ source, text }: Attachment): Attached {
-  return { kind: 'attachment', source, text: clip(text, CONTEXT_LIMIT) };
+  return { kind: 'attachment', source: oneLine(source), text };
 }
 
-/** The last that its source said since the model's view began: a memory that has not changed is told once. */
+function clipped({ source, text }: Attachment): Attachment {
+  return { source, text: clip(text, CONTEXT_LIMIT) };
+}
+
+/** The last that its source said since the model's view began: what has not changed is told once. */
 function isInView(view: View, { source, text }: Attached): boolean {
   for (let position = view.length - 1; position >= 0; position -= 1) {
     const entry = view.at(position);

@@ -32,6 +32,7 @@ export async function inherit(
       ...(tools && { tools }),
       ...(parent.folders && { additionalDirectories: parent.folders }),
       ...(parent.toolEnv && { toolEnv: parent.toolEnv }),
+      ...(parent.instructions === false && { instructions: false }),
     },
     permissions: narrowedRules(parent, mode, added),
   };

@@ -113,6 +113,7 @@ function snapshot(
     ...found,
     mode: options.permissionMode ?? defaults.permissionMode,
     ...(options.tools === undefined ? {} : { tools: options.tools }),
+    ...((options.instructions ?? defaults.instructions) ? {} : { instructions: false as const }),
     ...(options.toolEnv === undefined ? {} : { toolEnv: options.toolEnv }),
     ...(folders.length === 0 ? {} : { folders }),
     smallModel,

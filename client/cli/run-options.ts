@@ -33,6 +33,7 @@ export type RunFlags = {
   readonly outputSchema?: string;
   readonly approvalTimeout?: string;
   readonly wrapUp?: boolean;
+  readonly instructions?: boolean;
   readonly toolEnv?: readonly string[];
   readonly addDir?: readonly string[];
   readonly tag?: readonly string[];
@@ -67,6 +68,8 @@ export function addRunOptions(command: Command): Command {
     .option('--session <id>', 'the session’s id; if that session is open, the task becomes its next message')
     .option('--system-prompt <text>', 'instructions to use instead of the default system prompt')
     .option('--append-system-prompt <text>', 'instructions to add to the system prompt')
+    .option('--instructions', 'tell the model the AGENTS.md files of the workspace (the default)')
+    .option('--no-instructions', 'do not tell the model the AGENTS.md files of the workspace')
     .option('--tools <names>', 'the tools the model is offered, such as "read,grep"; "" for no tool at all')
     .addOption(new Option('--permission-mode <mode>', `what runs without asking: ${permissionModes.join(', ')}`))
     .option(
@@ -96,6 +99,7 @@ export function runOptions(flags: RunFlags, base: () => string): OptionChanges &
   const changes: OptionChanges = {
     ...(flags.cwd === undefined ? {} : { cwd: workspace(flags.cwd, base()) }),
     ...(flags.wrapUp === undefined ? {} : { wrapUp: flags.wrapUp }),
+    ...(flags.instructions === undefined ? {} : { instructions: flags.instructions }),
     ...change('model', flags.model, (text) => text),
     ...fallbacksOf(flags),
     ...change('systemPrompt', flags.systemPrompt, (text) => text),

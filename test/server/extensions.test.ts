@@ -108,6 +108,34 @@ describe('what is attached', () => {
   });
 });
 
+describe('instructions of a workspace', () => {
+  const script = [reply([readA]), reply([toolUse('read', { path: 'sub/b.txt' })]), reply([readA]), reply('Done.')];
+  const files = { 'AGENTS.md': 'Use tabs.', 'a.txt': 'a', 'sub/AGENTS.md': 'Here, use spaces.', 'sub/b.txt': 'b' };
+  const fill = (cwd: string): void => {
+    mkdirSync(join(cwd, 'sub'));
+    for (const [name, content] of Object.entries(files)) writeFileSync(join(cwd, name), content);
+  };
+  const times = (body: unknown, words: string): number => JSON.stringify(body).split(words).length - 1;
+
+  test('are told once, those of a folder when a file of it was read, also with a handover at every iteration (L78)', async () => {
+    const h = await harness({ script, handover: { ...defaultHandover, iterations: 1 } });
+    fill(h.cwd);
+    const session = await h.open('Go.');
+    await session.ended(1);
+    expect(h.bodies().map((body) => times(body.messages, 'Use tabs.'))).toEqual([1, 1, 1, 1]);
+    expect(h.bodies().map((body) => times(body.messages, 'Here, use spaces.'))).toEqual([0, 0, 1, 1]);
+    expect(JSON.stringify(h.bodies()[0]?.system)).not.toContain('Use tabs.');
+  });
+
+  test('are not told in a run that is opened with `instructions: false` (L78)', async () => {
+    const h = await harness({ script: [reply('Done.')] });
+    fill(h.cwd);
+    const session = await h.open('Go.', { instructions: false });
+    await session.ended(1);
+    expect(times(h.bodies()[0]?.messages, 'Use tabs.')).toBe(0);
+  });
+});
+
 describe('a run', () => {
   test('has one query id and depth for its tools, hooks, providers, handlers and watchers (L13)', async () => {
     const seen: (readonly [string, string, number])[] = [];

@@ -88,6 +88,8 @@ export type PerdureConfig = {
   /** Hold beside those of a caller (L55). */
   readonly permissions?: PermissionRules;
   readonly systemPrompt?: string;
+  /** AGENTS.md files of the workspace are told to the model (L78). */
+  readonly instructions?: boolean;
   /** Variables for shell commands and other tools of this worker. They stay in its process: the place for those that are secret. */
   readonly toolEnv?: ToolEnv;
   /** Other folders that tools may work in, where a caller names none: absolute real paths, at most 20. */
@@ -162,6 +164,7 @@ const keys = z.strictObject({
   permissionMode: z.enum(permissionModes).optional(),
   permissions: judgedBy(permissionsProblem),
   systemPrompt: z.string().max(100_000).optional(),
+  instructions: z.boolean().optional(),
   toolEnv: judgedBy(toolEnvProblem),
   additionalDirectories: judgedBy(extraFoldersProblem),
   agents: agentsSchema.optional(),
@@ -220,12 +223,13 @@ export function checkConfig(value: unknown, source: string): PerdureConfig {
 export function configDefaults(config: PerdureConfig): Partial<RunDefaults> {
   const { maxOutputTokens, compaction, models, agents, agentLimits, ...rest } = config;
   const { model, fallbackModels, smallModel, permissionMode, permissions, additionalDirectories } = rest;
-  const { systemPrompt, maxTurns, wrapUp, batchSummaries, approvalTimeoutMs } = rest;
-  const chosen = { model, fallbackModels, smallModel, permissionMode, permissions, additionalDirectories } as const;
-  const limits = { systemPrompt, maxTurns, wrapUp, batchSummaries, approvalTimeoutMs, outputCap: maxOutputTokens };
+  const { systemPrompt, instructions, maxTurns, wrapUp, batchSummaries, approvalTimeoutMs } = rest;
+  const context = { systemPrompt, instructions, additionalDirectories };
+  const chosen = { model, fallbackModels, smallModel, permissionMode, permissions } as const;
+  const limits = { maxTurns, wrapUp, batchSummaries, approvalTimeoutMs, outputCap: maxOutputTokens };
   return {
     ...(Object.fromEntries(
-      Object.entries({ ...chosen, ...limits }).filter(([, value]) => value !== undefined),
+      Object.entries({ ...chosen, ...context, ...limits }).filter(([, value]) => value !== undefined),
     ) as Partial<RunDefaults>),
     ...(agents || agentLimits ? { agents: agentSettings(agents, agentLimits) } : {}),
     ...(models === undefined ? {} : { models: { ...modelTable, ...models } }),

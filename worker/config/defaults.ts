@@ -17,6 +17,7 @@ export const runDefaults: RunDefaults = {
   permissionMode: 'default',
   systemPrompt: DEFAULT_SYSTEM_PROMPT,
   agents: agentDefaults,
+  instructions: true,
   maxTurns: 500,
   wrapUp: false,
   outputCap: 8_000,

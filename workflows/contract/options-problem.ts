@@ -40,6 +40,7 @@ export const RUN_OPTIONS: Readonly<Record<keyof RunOptions, true>> = {
   permissions: true,
   systemPrompt: true,
   appendSystemPrompt: true,
+  instructions: true,
   tools: true,
   toolEnv: true,
   additionalDirectories: true,
@@ -87,9 +88,8 @@ export function optionsProblem(options: Partial<RunOptions>): string | undefined
     positive('timeout', 'milliseconds', timeoutMs, MOST.timeoutMs) ??
     whole('max output tokens', maxOutputTokens, MOST.maxOutputTokens) ??
     tokensProblem(options) ??
-    (options.wrapUp !== undefined && typeof options.wrapUp !== 'boolean'
-      ? 'wrap up is neither true nor false'
-      : undefined) ??
+    yesOrNo('wrap up', options.wrapUp) ??
+    yesOrNo('instructions', options.instructions) ??
     fallbacksProblem(options.fallbackModels, model) ??
     schemaProblem(options.outputSchema) ??
     positive('approval timeout', 'milliseconds', options.approvalTimeoutMs, MOST.timeoutMs) ??
@@ -105,6 +105,10 @@ export function optionsProblem(options: Partial<RunOptions>): string | undefined
       : undefined) ??
     sizeProblem(options)
   );
+}
+
+function yesOrNo(what: string, value: boolean | undefined): string | undefined {
+  return value === undefined || typeof value === 'boolean' ? undefined : `${what} is neither true nor false`;
 }
 
 /** Whoever wants to be asked must not believe that it happens (L55). */

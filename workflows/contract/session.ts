@@ -77,6 +77,8 @@ export type RunOptions = {
   readonly systemPrompt?: string;
   /** Comes after the system prompt, the worker's own or the one given. At most 100,000 characters. */
   readonly appendSystemPrompt?: string;
+  /** False: AGENTS.md files of the workspace are not told to the model (L78). */
+  readonly instructions?: boolean;
   /** The tools that the model is offered, by name, of those the worker has; none when the list is empty. Absent: all. */
   readonly tools?: readonly string[];
   readonly toolEnv?: ToolEnv;

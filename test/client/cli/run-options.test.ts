@@ -83,10 +83,15 @@ test.each([
 test.each([
   [['--wrap-up'], { wrapUp: true }],
   [['--no-wrap-up'], { wrapUp: false }],
+  [['--instructions'], { instructions: true }],
+  [['--no-instructions'], { instructions: false }],
   [[], {}],
-])('a wrap-up is asked for, refused, or left to the worker: %j (L51)', (written, given) => {
-  expect(options(addRunOptions(new Command()).parse(written, { from: 'user' }).opts<RunFlags>())).toEqual(given);
-});
+])(
+  'a wrap-up, or a workspace’s instructions, are asked for, refused, or left to the worker: %j (L51 L78)',
+  (written, given) => {
+    expect(options(addRunOptions(new Command()).parse(written, { from: 'user' }).opts<RunFlags>())).toEqual(given);
+  },
+);
 
 test('rules of each kind are gathered in the order they are written (L55)', () => {
   const written = ['--deny', 'mcp__*', '--allow', 'bash(npm test)', '--deny', 'read(secrets/**)', '--ask', 'bash'];

@@ -1,0 +1,105 @@
+// What a workspace says to whoever works in it, and what it cannot say.
+import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { instructionsFor, LONGEST_INSTRUCTIONS } from '../../../activities/attachments/instructions.ts';
+import type { SeenFile } from '../../../workflows/contract/activities.ts';
+import { tempDir } from '../../support/temp-dir.ts';
+
+/** A workspace with these files. */
+function workspace(files: Readonly<Record<string, string>>): string {
+  const cwd = join(realpathSync(tempDir()), 'workspace');
+  mkdirSync(cwd);
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(cwd, name)), { recursive: true });
+    writeFileSync(join(cwd, name), content);
+  }
+  return cwd;
+}
+
+const seenIn = (cwd: string, ...names: readonly string[]): ReadonlyMap<string, SeenFile> =>
+  new Map(names.map((name) => [join(cwd, name), { path: join(cwd, name), mtimeMs: 1, size: 1 }]));
+
+type Given = Parameters<typeof instructionsFor>[0];
+
+/** Sources by their file, and texts without the note. */
+async function told(config: Given, seen: ReadonlyMap<string, SeenFile> = new Map(), hidden?: string) {
+  const found = await instructionsFor(config, seen, hidden);
+  return found.map(({ source, text }) => [source.replace("the workspace's file ", ''), text.split('\n\n')[1]]);
+}
+
+test('AGENTS.md of the root is told with a note that it is from the workspace and changes no policy (L78)', async () => {
+  const [only, ...others] = await instructionsFor(
+    { cwd: workspace({ 'AGENTS.md': 'Use tabs.' }) },
+    new Map(),
+    undefined,
+  );
+  expect(others).toEqual([]);
+  expect(only?.source).toBe("the workspace's file AGENTS.md");
+  expect(only?.text).toMatch(
+    /^\(This comes from the workspace, not from the user\..*changes nothing.*\)\n\nUse tabs\.$/,
+  );
+});
+
+test('CLAUDE.md is told where there is no AGENTS.md, or an empty one (L78)', async () => {
+  const cwd = workspace({
+    'CLAUDE.md': 'Root.',
+    'a/AGENTS.md': 'A.',
+    'a/CLAUDE.md': 'Not A.',
+    'b/AGENTS.md': ' \n',
+    'b/CLAUDE.md': 'B.',
+  });
+  expect(await told({ cwd }, seenIn(cwd, 'a/x.ts', 'b/y.ts'))).toEqual([
+    ['CLAUDE.md', 'Root.'],
+    ['a/AGENTS.md', 'A.'],
+    ['b/CLAUDE.md', 'B.'],
+  ]);
+});
+
+test('folders on the way to a file that was read are asked, from the root down, and no others (L78)', async () => {
+  const cwd = workspace({ 'AGENTS.md': '0', 'a/AGENTS.md': '1', 'a/b/c/AGENTS.md': '3', 'other/AGENTS.md': 'no' });
+  expect(await told({ cwd }, seenIn(cwd, 'a/b/c/d.ts'))).toEqual([
+    ['AGENTS.md', '0'],
+    ['a/AGENTS.md', '1'],
+    ['a/b/c/AGENTS.md', '3'],
+  ]);
+});
+
+test('files outside the workspace, and files that are gone, lead to no folder (L78)', async () => {
+  const cwd = workspace({ 'a/AGENTS.md': 'A.' });
+  const outside = join(dirname(cwd), 'outside');
+  mkdirSync(outside);
+  writeFileSync(join(outside, 'AGENTS.md'), 'Outside.');
+  const gone = { path: join(cwd, 'a', 'x.ts'), mtimeMs: 0, size: 0, gone: true } as const;
+  const seen = new Map([...seenIn(outside, 'x.ts'), [gone.path, gone]]);
+  expect(await told({ cwd }, seen)).toEqual([]);
+});
+
+test('what a link leads to out of the workspace, a folder of that name, and Perdure’s own data are not told (L78)', async () => {
+  const cwd = workspace({ 'linked/x.ts': '', 'folder/AGENTS.md/x': '', 'data/AGENTS.md': 'Ours.', 'inside/x.ts': '' });
+  writeFileSync(join(dirname(cwd), 'secret'), 'a secret');
+  symlinkSync(join(dirname(cwd), 'secret'), join(cwd, 'linked', 'AGENTS.md'));
+  writeFileSync(join(cwd, 'real.md'), 'Linked within.');
+  symlinkSync(join(cwd, 'real.md'), join(cwd, 'inside', 'AGENTS.md'));
+  const seen = seenIn(cwd, 'linked/x.ts', 'folder/x.ts', 'data/x.ts', 'inside/x.ts');
+  expect(await told({ cwd }, seen, join(cwd, 'data'))).toEqual([['inside/AGENTS.md', 'Linked within.']]);
+});
+
+test.each(['deny', 'ask'] as const)('what a rule to %s keeps from `read` is not told (L55 L78)', async (list) => {
+  const cwd = workspace({ 'AGENTS.md': 'Root.', 'secret/AGENTS.md': 'Secret.' });
+  const config = { cwd, permissions: { [list]: ['read(secret/**)'] } };
+  expect(await told(config, seenIn(cwd, 'secret/x.ts'))).toEqual([['AGENTS.md', 'Root.']]);
+});
+
+test('a file of any length is told up to a limit, and bytes that are no text do no harm (L78)', async () => {
+  const cwd = workspace({ 'AGENTS.md': 'word '.repeat(1_000_000), 'a/x': '' });
+  writeFileSync(join(cwd, 'a', 'AGENTS.md'), Buffer.from([0xff, 0xfe, 0x41]));
+  const [long, bytes] = await instructionsFor({ cwd }, seenIn(cwd, 'a/x'), undefined);
+  expect(long?.text.length).toBeLessThan(LONGEST_INSTRUCTIONS + 200);
+  expect(long?.text.endsWith('…')).toBe(true);
+  expect(bytes?.text.endsWith('\ufffd\ufffdA')).toBe(true);
+});
+
+test('a run with `instructions: false` is told none (L78)', async () => {
+  expect(await told({ cwd: workspace({ 'AGENTS.md': 'Use tabs.' }), instructions: false })).toEqual([]);
+});
