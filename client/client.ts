@@ -83,8 +83,10 @@ export function createClient(given: CreateClient): PerdureClient {
       wait('approvals()', waiting, known.wait, async () => {
         const sessions = id === undefined ? listSessions(finder, { open: true }) : [await look(checkedId(id))];
         const found: WaitingApproval[] = [];
-        for await (const { session, status, approvals = [] } of sessions)
-          for (const pending of status === 'open' ? approvals : []) found.push(await reader.waiting(session, pending));
+        for await (const { session, status, approvals = [], facts } of sessions)
+          // Those of an agent are listed at the session that a person began.
+          for (const pending of status === 'open' && (id !== undefined || !facts?.agent) ? approvals : [])
+            found.push(await reader.waiting(session, pending));
         return found;
       }),
     approve: (id, call, approved = {}) =>

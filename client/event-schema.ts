@@ -191,6 +191,10 @@ export const eventSchema = z.discriminatedUnion('type', [
     head: z.string(),
     index,
     askedAt: z.number().optional().describe('milliseconds since the epoch'),
+    agent: z
+      .strictObject({ session: z.string(), call: z.string(), path: z.array(z.string()).readonly() })
+      .optional()
+      .describe('it waits in the session of an agent; the titles on the way to it'),
     deadline: z
       .number()
       .describe('milliseconds since the epoch; then it counts as denied, and a question goes unanswered'),

@@ -78,6 +78,7 @@ async function close(session: Session): Promise<void> {
     await session.beside.settled();
     await session.alerts.settled();
     await agentsEnded(session);
+    await session.asks.settled();
   } while (session.inbox.count > 0);
   session.enter('closed');
   session.told.tell();

@@ -32,7 +32,7 @@ export async function handOver(session: Session, run: RunCarry | null): Promise<
 /** Due, and nothing would be lost by it. */
 export function handoverReady(session: Session): boolean {
   if (isStopping(session) || !handoverDue(session)) return false;
-  return session.isCarriable && session.beside.isSettled && allHandlersFinished();
+  return session.isCarriable && session.beside.isSettled && session.asks.isSettled && allHandlersFinished();
 }
 
 /** A stop is dealt with in this run: its scope is cancelled already. */

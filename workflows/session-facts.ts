@@ -57,7 +57,27 @@ type Facts = {
   readonly spent?: Spent;
 };
 
+/** A session, as those see it whom it tells of itself. */
+type Shown = {
+  readonly id: SessionId;
+  readonly input: { readonly title: string; readonly agent?: AgentOrigin };
+  readonly phase: Phase | null;
+  readonly run: LiveRun | null;
+  readonly inbox: { readonly waiting: readonly UserMessage[] };
+  readonly approvals: { readonly pending: readonly PendingApproval[]; readonly answered: readonly Answered[] };
+  readonly delegations: { readonly agents: { readonly asking: readonly PendingApproval[] } };
+};
+
+export function nowOf({ id: session, input: { title, agent }, phase, run, inbox, approvals, delegations }: Shown): Now {
+  // What people are asked in sessions of its agents is listed behind its own (L70).
+  const pending = [...approvals.pending, ...delegations.agents.asking];
+  const { answered } = approvals;
+  return { session, title, phase, run, queued: inbox.waiting, pending, answered, ...(agent && { agent }) };
+}
+
 type Now = {
+  readonly session: SessionId;
+  readonly queued: readonly UserMessage[];
   readonly title: string;
   readonly phase: Phase | null;
   readonly run: LiveRun | null;
@@ -87,12 +107,7 @@ export function memoOf(facts: Facts, now: Now, withFacts: boolean): SessionMemo 
   };
 }
 
-type Viewed = Pick<Now, 'phase' | 'run' | 'pending'> & {
-  readonly session: SessionId;
-  readonly queued: readonly UserMessage[];
-};
-
-export function viewOf({ head, runs, last }: Facts, { session, phase, run, queued, pending }: Viewed): SessionView {
+export function viewOf({ head, runs, last }: Facts, { session, phase, run, queued, pending }: Now): SessionView {
   const state = run?.state;
   return {
     session,

@@ -25,13 +25,13 @@ import type { RunLimits } from './updates/run-limits.ts';
 import { listenForSteering } from './updates/steer.ts';
 import { Beside, Told } from './beside.ts';
 import { DELEGATED_SIGNAL } from './contract/delegation.ts';
-import type { Granting } from './delegated/agents.ts';
-import { Delegations } from './delegated/delegations.ts';
+import { Delegations, type Granting } from './delegated/delegations.ts';
+import { Asks } from './delegated/reports.ts';
 import { createPorts } from './ports.ts';
 import { carriable, Inbox, isMessage, isSignalOnce, isSnip } from './inbox.ts';
 import type { RunState } from './machine/state.ts';
 import { Alerts } from './told/alerts.ts';
-import { memoOf, viewOf } from './session-facts.ts';
+import { memoOf, nowOf, viewOf } from './session-facts.ts';
 import { Facts, type Carry, type ResumedInput, type ToolsCarry } from './session-state.ts';
 
 /** The run in progress. `tools`: calls that were open at a handover, until they are taken up. `models`: their names, once it has opened. */
@@ -43,6 +43,7 @@ export class Session {
   readonly inbox: Inbox;
   readonly approvals: Approvals;
   readonly delegations: Delegations;
+  readonly asks = new Asks(this);
   readonly ports: SessionActivities;
   readonly beside: Beside;
   readonly told: Told;
@@ -54,7 +55,7 @@ export class Session {
   private stopped: StopCause | null = null;
   private readonly root = CancellationScope.current();
   private scope = new CancellationScope();
-  private phase: Phase | null = null;
+  phase: Phase | null = null;
   /** The last run that others were told of. */
   private last: RunSummary | null = null;
   /** The run's end is decided, and is being stored. */
@@ -85,7 +86,7 @@ export class Session {
     this.delegations = new Delegations(carry.run?.tools?.delegated ?? [], agents);
     this.told = new Told((withFacts) => this.memo(withFacts), input);
     this.alerts = new Alerts(this, alerts);
-    this.approvals.listen(() => this.told.change());
+    this.approvals.listen(() => this.asked());
     // One handler for all: with one each, signals that arrive together would be delivered by name instead of in order.
     setDefaultSignalHandler((name, value) => this.receive(name, value));
     setHandler(defineQuery<SessionView>(QUERIES.view), () => this.view());
@@ -162,7 +163,6 @@ export class Session {
     if (this.told.withFacts) this.told.change();
   }
 
-  /** The run has come to this state. */
   reach(state: RunState): void {
     if (this.live) this.live.state = state;
   }
@@ -179,7 +179,6 @@ export class Session {
     if (this.live) this.live.parkedUntil = until;
   }
 
-  /** From here on nothing stops it any more. */
   finishRun(): void {
     this.finishing = true;
   }
@@ -212,12 +211,13 @@ export class Session {
     this.told.change();
   }
 
+  private asked(): void {
+    this.told.change();
+    this.asks.change();
+  }
+
   private memo(withFacts: boolean): SessionMemo {
-    const { input, phase, live, approvals } = this;
-    const { title, agent } = input;
-    const { pending, answered } = approvals;
-    const now = { title, phase, run: live, pending, answered, ...(agent && { agent }) };
-    return memoOf(this.facts.now, now, withFacts);
+    return memoOf(this.facts.now, nowOf(this), withFacts);
   }
 
   /** Any Temporal client can signal: what is no message of ours is passed over, for nobody could answer it. */
@@ -233,6 +233,7 @@ export class Session {
     } else if (name === DELEGATED_SIGNAL) {
       this.delegations.report(value);
       this.billLate();
+      if (this.delegations.agents.hear(value)) this.told.change();
     } else if (name === SIGNALS.message && isMessage(value)) this.take(value);
   }
 
@@ -244,7 +245,6 @@ export class Session {
   }
 
   private view(): SessionView {
-    const { id: session, phase, run, inbox, approvals } = this;
-    return viewOf(this.facts.now, { session, phase, run, queued: inbox.waiting, pending: approvals.pending });
+    return viewOf(this.facts.now, nowOf(this));
   }
 }

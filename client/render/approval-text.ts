@@ -15,7 +15,7 @@ export function approvalText(paint: Paint, approval: WaitingApproval): string {
   const { call, tool, reason, input, problem, deadline } = approval;
   if (approval.question) return questionText(paint, approval);
   return [
-    `${paint.yellow('?')} ${paint.bold(oneLine(tool, 60))} waits for a decision`,
+    `${paint.yellow('?')} ${paint.bold(oneLine(tool, 60))} waits for a decision${ofAgent(approval)}`,
     ...shownInput(paint, tool, input).map((line) => `  ${line}`),
     `  because: ${cutMeasured(reason, 300)}`,
     ...(problem === undefined ? [] : [`  ${paint.red(oneLine(problem, 300))}`]),
@@ -35,11 +35,17 @@ function shownInput(paint: Paint, tool: string, input: unknown): readonly string
   ];
 }
 
-function questionText(paint: Paint, { call, input, problem, deadline }: WaitingApproval): string {
+/** Empty for a call of the session's own. */
+export function ofAgent({ agent }: Pick<WaitingApproval, 'agent'>): string {
+  return agent ? ` (agent ${agent.path.map((title) => oneLine(title, 60)).join(' › ')})` : '';
+}
+
+function questionText(paint: Paint, approval: WaitingApproval): string {
+  const { call, input, problem, deadline } = approval;
   const { question, options } = questionOf(input);
   const asked = inputLines(question).map((line) => line.replace(/^│ /, ''));
   return [
-    `${paint.yellow('?')} ${paint.bold(asked[0] ?? '')}`,
+    `${paint.yellow('?')} ${paint.bold(asked[0] ?? '')}${ofAgent(approval)}`,
     ...asked.slice(1).map((line) => `  ${line}`),
     ...options.map((option, at) => `  ${at + 1}  ${oneLine(option, 200)}`),
     ...(problem === undefined ? [] : [`  ${paint.red(oneLine(problem, 300))}`]),
@@ -110,6 +116,6 @@ export function approvalWhat({ input, problem }: Pick<WaitingApproval, 'input' |
 }
 
 /** Why a person is asked, on one line; after an edited input, what is wrong with it. */
-export function approvalWhy({ reason }: Pick<WaitingApproval, 'reason'>): string {
-  return cutMeasured(reason, 200);
+export function approvalWhy({ reason, agent }: Pick<WaitingApproval, 'reason' | 'agent'>): string {
+  return `${cutMeasured(reason, 200)}${ofAgent(agent ? { agent } : {})}`;
 }

@@ -94,7 +94,7 @@ function endLine(paint: Paint, text: string, { terminal }: RunEnded): string {
 function waitingCalls({ description, entries }: SessionReading, reply: ReplyEntry): WaitingCalls {
   const { status, approvals = [] } = description;
   const waits = status === 'open' && entries.findLast(({ kind }) => kind === 'reply') === reply;
-  return new Map(waits ? approvals.map((approval) => [approval.index, approval]) : []);
+  return new Map(waits ? approvals.flatMap((approval) => (approval.agent ? [] : [[approval.index, approval]])) : []);
 }
 
 type WaitingCalls = ReadonlyMap<number, PendingApproval>;

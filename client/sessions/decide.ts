@@ -11,7 +11,7 @@ import {
   type Repair,
   type TopUp,
 } from '../../workflows/contract/session.ts';
-import { LARGEST_ANSWER, LONGEST_NAME, type Answer } from '../../workflows/contract/asked.ts';
+import { LARGEST_ANSWER, LONGEST_NAME, type Answer, type AskingAgent } from '../../workflows/contract/asked.ts';
 import { type Store, hashOf, StoreError } from '../../activities/transcript/store/store.ts';
 import type { Abortable } from '../async.ts';
 import { ClientProblem } from '../problem.ts';
@@ -57,7 +57,8 @@ export async function approve(
   if (pending.question) throw refused(`call ${call} is a question: answer it with \`perdure answer\``);
   const edited = bytes && (await store.put(bytes));
   const { inputHash } = pending;
-  await update(session, UPDATES.approve, { call, inputHash, ...(edited ? { edited } : {}) });
+  const there = placeOf(session, pending);
+  await update(there.session, UPDATES.approve, { call: there.call, inputHash, ...(edited ? { edited } : {}) });
   return pending;
 }
 
@@ -71,7 +72,8 @@ export async function deny(
   const problem = reasonProblem(reason);
   if (problem !== undefined) throw new ClientProblem('refused', problem);
   const pending = pendingCall(await look(session), call);
-  await update(session, UPDATES.deny, { call, reason, ...(interrupt ? { interrupt } : {}) });
+  const there = placeOf(session, pending);
+  await update(there.session, UPDATES.deny, { call: there.call, reason, ...(interrupt ? { interrupt } : {}) });
   return pending;
 }
 
@@ -87,8 +89,14 @@ export async function answer(
   if (problem !== undefined) throw refused(problem);
   const pending = pendingCall(await look(session), call);
   if (!pending.question) throw refused(`call ${call} is no question: approve or deny it`);
-  await update(session, UPDATES.answer, { call, body: await textBody(store, text), by });
+  const there = placeOf(session, pending);
+  await update(there.session, UPDATES.answer, { call: there.call, body: await textBody(store, text), by });
   return pending;
+}
+
+/** What waits in the session of an agent is decided there, whoever lists it (L70). */
+function placeOf(session: SessionId, { call, agent }: PendingApproval): Pick<AskingAgent, 'session' | 'call'> {
+  return agent ?? { session, call };
 }
 
 const refused = (sentence: string): ClientProblem => new ClientProblem('refused', sentence);

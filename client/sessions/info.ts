@@ -70,6 +70,7 @@ const pending = z.object({
   index: z.number(),
   deadline: z.number(),
   askedAt: z.number().optional(),
+  agent: z.object({ session: z.string(), call: z.string(), path: z.array(z.string()) }).optional(),
   question: z.object({}).optional(),
 });
 const answered = z.object({ call: z.string(), by: z.string(), at: z.number() });

@@ -101,7 +101,8 @@ export function transcriptReader(store: Store): TranscriptReader {
       const first = startOf(read, run);
       return { run, first, entries: read.from(first) };
     },
-    waiting: (session, pending) => waitingApproval(store, () => view(session, pending.head), session, pending),
+    waiting: (session, pending) =>
+      waitingApproval(store, () => view(pending.agent?.session ?? session, pending.head), session, pending),
     outcome: async (session, head, run) => {
       const read = head === null ? [] : (await loadRun(store, session, head, run, cache)).entries;
       const result = resultOf({ entries: read }, run);

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { agentCall, byPrompt, promptOf } from '../support/by-prompt.ts';
-import { crashHarness, replays } from '../support/crash-harness.ts';
+import { crashHarness, decidePatiently, replays } from '../support/crash-harness.ts';
 import { until } from '../support/until.ts';
 
 test('agents and their agents go on after a kill, are started once, and are counted once (L40 L63 L66 L69)', async () => {
@@ -35,4 +35,28 @@ test('agents and their agents go on after a kill, are started once, and are coun
   await watching.converges();
   await replays(h.client, session);
   await third.kill();
+});
+
+test('a call of an agent that waits for a person is decided at the root after a kill (L55 L70)', async () => {
+  const h = await crashHarness({
+    script: byPrompt({
+      'Go.': [reply([agentCall('A.')]), reply('Done.')],
+      'A.': [reply([toolUse('bash', { command: 'echo a >> effects.log' })]), reply('A is done.')],
+    }),
+  });
+  const first = await h.worker();
+  const session = await h.open('Go.', { permissionMode: 'default' });
+  const asked = await until(async () => (await session.memo())?.approvals?.[0] ?? null);
+  await first.kill();
+  const second = await h.worker();
+  const { agent, inputHash } = asked;
+  await decidePatiently(h.client, { ...session, handle: h.client.workflow.getHandle(agent!.session) }, 'approve', {
+    call: agent!.call,
+    inputHash,
+  });
+  expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
+  expect(h.effects()).toEqual(['a']);
+  expect((await session.memo())?.approvals).toBeUndefined();
+  await replays(h.client, session);
+  await second.kill();
 });

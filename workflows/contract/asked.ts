@@ -1,5 +1,5 @@
 // What people are asked and what they say: a call that waits for a decision (L55), a question of the model (L81).
-import type { Hash } from './ids.ts';
+import type { Hash, SessionId } from './ids.ts';
 import type { MessageBody } from './message-body.ts';
 
 /** A call that waits for a decision (L55). `call` names it, once. `head` and `index` say where its input is stored. */
@@ -16,7 +16,19 @@ export type PendingApproval = {
   readonly askedAt?: number;
   /** It is a question to people, which waits for an answer instead of a decision; without one by the deadline the model is told so (L81). */
   readonly question?: OpenQuestion;
+  /** It waits in the session of an agent, and is listed here for people (L70). */
+  readonly agent?: AskingAgent;
 };
+
+/** `call`: as it is named there. `path`: the titles of the agents on the way to it, the last its own. */
+export type AskingAgent = {
+  readonly session: SessionId;
+  readonly call: string;
+  readonly path: readonly string[];
+};
+
+/** All that waits in an agent's session now, told to the session that a person began. By DELEGATED_SIGNAL. */
+export type AgentAsks = { readonly asks: readonly PendingApproval[]; readonly session: SessionId };
 
 /** `edited`: the hash of another input in the store. */
 export type Approval = { readonly call: string; readonly inputHash: string; readonly edited?: Hash };

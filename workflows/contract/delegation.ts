@@ -107,6 +107,8 @@ export type AgentOrigin = Pick<AgentWork, 'type' | 'depth'> & {
   readonly root: SessionId;
   readonly key: CallKey;
   readonly config: Hash;
+  /** The titles of the agents from the root to this one. */
+  readonly path: readonly string[];
 };
 
 /** The last run of an agent that has ended, null when it had none, and what all its runs took, those of its own agents with them (L69). */

@@ -1,9 +1,11 @@
 // The agents of a session (L66–L70): how many it may have, what each is granted of what is left, and what they took, counted once: an agent
 // reports when it has ended, however long ago its call was answered.
+import type { PendingApproval } from '../contract/asked.ts';
 import type { AgentSpent, AgentWork, DelegatedReport } from '../contract/delegation.ts';
 import type { CallKey, SessionId } from '../contract/ids.ts';
 import { addSpend, noSpend, totalTokens, type Left, type RunSnapshot } from '../contract/loop.ts';
 import type { RunOptions } from '../contract/session.ts';
+import { isAsks } from './reports.ts';
 import { leftOf } from '../machine/limits.ts';
 import type { RunState } from '../machine/state.ts';
 
@@ -12,6 +14,9 @@ const AGENT_TOOL = 'agent';
 
 /** Ended agents that have not reported, kept for what they took: beyond, the oldest are given up. */
 const MOST_PAST = 100;
+
+/** Sessions of agents in which something waits that are listed at a time. */
+const MOST_ASKING = 50;
 
 /** An agent that has not reported its end. */
 type Working = Omit<AgentSpent, 'spend'> & {
@@ -27,6 +32,7 @@ export type AgentsCarry = {
   readonly working: readonly Working[];
   readonly started: number;
   readonly spent: readonly AgentSpent[];
+  readonly asks?: readonly (readonly [session: SessionId, waiting: readonly PendingApproval[]])[];
 };
 
 export type Grant = Pick<RunOptions, 'maxBudgetUsd' | 'maxTokens' | 'timeoutMs'>;
@@ -44,10 +50,13 @@ export class Agents {
   private started: number;
   /** What ended agents took, as long as no run has counted it. */
   private spent: readonly AgentSpent[];
+  /** What waits in the sessions of agents, by session: at the root alone (L70). */
+  private readonly asks: Map<SessionId, readonly PendingApproval[]>;
   /** Calls of the batch under way that may still start one: each is granted its share. */
   private expected = 0;
 
-  constructor({ working, started, spent }: AgentsCarry = { working: [], started: 0, spent: [] }) {
+  constructor({ working, started, spent, asks = [] }: AgentsCarry = { working: [], started: 0, spent: [] }) {
+    this.asks = new Map(asks);
     this.known = new Map(working.map((each) => [each.key, each]));
     this.started = started;
     this.spent = spent;
@@ -57,7 +66,22 @@ export class Agents {
   get carry(): { readonly agents?: AgentsCarry } {
     const { started, spent } = this;
     const working = [...this.known.values()];
-    return started === 0 && spent.length === 0 && working.length === 0 ? {} : { agents: { working, started, spent } };
+    if (started === 0 && spent.length === 0 && working.length === 0) return {};
+    return { agents: { working, started, spent, ...(this.asks.size > 0 ? { asks: [...this.asks] } : {}) } };
+  }
+
+  /** What waits in their sessions, oldest session first. */
+  get asking(): readonly PendingApproval[] {
+    return [...this.asks.values()].flat();
+  }
+
+  /** Whether what waits has changed. */
+  hear(value: unknown): boolean {
+    if (!isAsks(value)) return false;
+    if (value.asks.length === 0) return this.asks.delete(value.session);
+    if (this.asks.size >= MOST_ASKING && !this.asks.has(value.session)) return false;
+    this.asks.set(value.session, value.asks);
+    return true;
   }
 
   /** Those that may still report. */
@@ -72,6 +96,7 @@ export class Agents {
   /** What agents of runs before took still counts when they report. */
   beginRun(): void {
     this.started = 0;
+    this.asks.clear();
     for (const [key, each] of this.known) {
       if (each.state === 'lost') this.known.delete(key);
       else this.known.set(key, { ...each, state: 'past' });
@@ -109,6 +134,7 @@ export class Agents {
   report({ key, end }: DelegatedReport): void {
     const each = this.known.get(key);
     if (!each) return;
+    this.asks.delete(each.session);
     if (end.kind === 'agent') {
       const { session, type, title } = each;
       this.known.delete(key);

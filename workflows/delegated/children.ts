@@ -68,7 +68,15 @@ function agentChild(parent: Parent, key: CallKey, work: AgentWork, config: Hash,
   const { type, title, prompt, depth, tools } = work;
   const { visibility, attributes, handover, profile, sealed, agent: own } = parent.input;
   const { cwd, tags } = parent.facts.now.options;
-  const agent: AgentOrigin = { type, depth, parent: parent.id, root: own?.root ?? parent.id, key, config };
+  const agent: AgentOrigin = {
+    type,
+    depth,
+    parent: parent.id,
+    root: own?.root ?? parent.id,
+    key,
+    config,
+    path: [...(own?.path ?? []), title],
+  };
   const input: AgentInput = {
     options: { cwd, ...grant, ...(tags && { tags }), ...(tools && { tools }) },
     title,

@@ -30,7 +30,7 @@ const LOST: DelegatedEnd = {
   detail: 'the workflow that did it was ended from outside, and left no result',
 };
 
-export type { AgentsCarry } from './agents.ts';
+export type { AgentsCarry, Granting } from './agents.ts';
 export type { CarriedOut } from './children.ts';
 
 /** A call that is open: a workflow of its own does the work, or it waits for a time. */

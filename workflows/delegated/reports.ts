@@ -1,5 +1,5 @@
 // How work of a call ends (L63): its workflow tells the session that waits for it, by a signal with the call's key. Anyone can signal.
-import { CancellationScope, getExternalWorkflowHandle, TemporalFailure } from '@temporalio/workflow';
+import { CancellationScope, condition, getExternalWorkflowHandle, TemporalFailure } from '@temporalio/workflow';
 import {
   DELEGATED_SIGNAL,
   type AgentEnd,
@@ -8,9 +8,13 @@ import {
   type DelegatedEnd,
   type DelegatedReport,
 } from '../contract/delegation.ts';
+import type { AgentAsks, AskingAgent, PendingApproval } from '../contract/asked.ts';
 import { isHash, type SessionId } from '../contract/ids.ts';
 import { noSpend, noUsage, type Spend } from '../contract/loop.ts';
-import type { RunSummary } from '../contract/session.ts';
+import { LISTED_APPROVALS, type RunSummary } from '../contract/session.ts';
+
+/** Characters of a text of a call that waits. */
+const LONGEST_ASKED = 1_000;
 
 const KINDS: readonly string[] = ['done', 'failed', 'stopped', 'agent'] satisfies readonly DelegatedEnd['kind'][];
 
@@ -52,11 +56,15 @@ export async function reportToParent(
 ): Promise<void> {
   const end: AgentEnd = { kind: 'agent', session, run: last && runOf(last), spend };
   const told: DelegatedReport = { key, end };
+  await tell(parent, told);
+}
+
+async function tell(session: SessionId, told: DelegatedReport | AgentAsks): Promise<void> {
   await CancellationScope.nonCancellable(async () => {
     try {
-      await getExternalWorkflowHandle(parent).signal(DELEGATED_SIGNAL, told);
+      await getExternalWorkflowHandle(session).signal(DELEGATED_SIGNAL, told);
     } catch (error) {
-      // The parent was closed meanwhile: there is nobody to tell.
+      // It was closed meanwhile: there is nobody to tell.
       if (!(error instanceof TemporalFailure)) throw error;
     }
   });
@@ -64,4 +72,75 @@ export async function reportToParent(
 
 function runOf({ run, terminal, turns, head }: RunSummary): AgentEnd['run'] {
   return { run, terminal, turns, head };
+}
+
+type Asking = {
+  readonly id: SessionId;
+  readonly input: { readonly agent?: AgentOrigin };
+  readonly approvals: { readonly pending: readonly PendingApproval[] };
+};
+
+/** What waits in an agent's session is told to the root, where people see it and decide (L70); the newest state of it, one after the other. */
+export class Asks {
+  private readonly session: Asking;
+  /** As it was told last; null when this workflow run has told nothing. */
+  private told: string | null = null;
+  private telling = false;
+
+  constructor(session: Asking) {
+    this.session = session;
+  }
+
+  get isSettled(): boolean {
+    return !this.telling;
+  }
+
+  change(): void {
+    const { agent } = this.session.input;
+    if (!agent || this.telling) return;
+    this.telling = true;
+    void this.tellAll(agent);
+  }
+
+  async settled(): Promise<void> {
+    if (this.telling) await CancellationScope.nonCancellable(() => condition(() => this.isSettled));
+  }
+
+  private async tellAll({ root, path }: AgentOrigin): Promise<void> {
+    for (let asks = this.listed(path); JSON.stringify(asks) !== this.told; asks = this.listed(path)) {
+      this.told = JSON.stringify(asks);
+      await tell(root, { asks, session: this.session.id });
+    }
+    this.telling = false;
+  }
+
+  /** Under names that no other session has. */
+  private listed(path: readonly string[]): readonly PendingApproval[] {
+    const { id: session, approvals } = this.session;
+    const [, name = session] = /\.(agent-[^.]*)$/.exec(session) ?? [];
+    return approvals.pending
+      .slice(0, LISTED_APPROVALS)
+      .map((one) => ({ ...one, call: `${name}.${one.call}`, agent: { session, call: one.call, path } }))
+      .map((one) => (one.question ? { ...one, question: {} } : one));
+  }
+}
+
+/** Anyone can signal: shape only. */
+export function isAsks(value: unknown): value is AgentAsks {
+  const { asks, session } = (value ?? {}) as { readonly [Key in keyof AgentAsks]?: unknown };
+  return typeof session === 'string' && Array.isArray(asks) && asks.length <= LISTED_APPROVALS && asks.every(isAsk);
+}
+
+function isAsk(value: unknown): boolean {
+  const { call, tool, reason, inputHash, head, index, deadline, agent } = (value ?? {}) as {
+    readonly [Key in keyof PendingApproval]?: unknown;
+  };
+  const { session, call: own, path } = (agent ?? {}) as { readonly [Key in keyof AskingAgent]?: unknown };
+  const texts = [call, tool, reason, inputHash, session, own, ...(Array.isArray(path) ? path : [null])];
+  return (
+    texts.every((text) => typeof text === 'string' && text.length <= LONGEST_ASKED) &&
+    isHash(head) &&
+    Number.isSafeInteger(index) &&
+    Number.isFinite(deadline)
+  );
 }

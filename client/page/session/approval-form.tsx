@@ -2,7 +2,7 @@
 // model: what it asks, and what may be answered.
 import { escapeUnseen, showUnseen } from '../../../activities/text.ts';
 import type { WaitingApproval } from '../../sessions/decide.ts';
-import { questionOf } from '../../render/approval-text.ts';
+import { ofAgent, questionOf } from '../../render/approval-text.ts';
 import { Copy, Moment } from '../layout.tsx';
 
 export const approvalId = ({ call }: Pick<WaitingApproval, 'call'>): string =>
@@ -20,7 +20,7 @@ export function ApprovalForm({ approval, linked = false }: Waiting) {
   const title = (
     <>
       <b class="tool">{showUnseen(tool.slice(0, 80))}</b>
-      {' waits for a decision '}
+      {` waits for a decision${showUnseen(ofAgent(approval))} `}
       {linked ? <a href={path}>{showUnseen(session)}</a> : null}
     </>
   );
@@ -71,7 +71,7 @@ function QuestionForm({ approval, linked = false }: Waiting) {
   const { question, options } = questionOf(input);
   const title = (
     <>
-      {'The model asks '}
+      {`The model asks${showUnseen(ofAgent(approval))} `}
       {linked ? <a href={path}>{showUnseen(session)}</a> : null}
     </>
   );
