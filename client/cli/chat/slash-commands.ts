@@ -123,7 +123,7 @@ export function slashHelp(): readonly string[] {
 
 /** Null for a text that is no command: a path, or words. Throws UsageError for one that there is not. */
 export function slashCommand(text: string): ((talk: Talk) => Promise<void>) | null {
-  const [, name, rest = ''] = /^\/([a-z-]+)(?:\s+(\S.*?))?\s*$/.exec(text) ?? [];
+  const [, name, rest = ''] = /^\/([a-z-]+)(?:\s+(\S.*))?$/.exec(text.trimEnd()) ?? [];
   if (name === undefined) return null;
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (command) return (talk) => command.act(talk, rest);
