@@ -3,8 +3,8 @@
 import type { WaitingApproval } from '../sessions/decide.ts';
 import { type Paint, cutMeasured, oneLine } from '../paint.ts';
 import { showUnseen } from '../../activities/text.ts';
-import { changeOf } from './diff-rows.ts';
-import { changeLines, compactInput, inputFields } from './tool-lines.ts';
+import { changeOf, diffRows, type FileChange } from './diff-rows.ts';
+import { compactInput, inputFields } from './tool-lines.ts';
 import { count, formatMoment } from '../units.ts';
 
 const LINES = 30;
@@ -29,16 +29,35 @@ function shownInput(paint: Paint, tool: string, input: unknown): readonly string
   if (!change) return inputLines(input);
   const { replace_all: all } = input as { readonly replace_all?: unknown };
   const everywhere = all === true ? ' (wherever it stands)' : '';
-  return [
-    `│ ${cutMeasured(change.path, 300)}${everywhere}`,
-    ...changeLines(paint, change, { lead: '│ ', most: LINES }),
-  ];
+  const { rows, left } = changeRows(paint, change);
+  const whole = JSON.stringify(input).length;
+  return [`│ ${cutMeasured(change.path, 300)}${everywhere}`, ...rows, ...(left === 0 ? [] : [leftOut(left, whole)])];
 }
 
 /** Empty for a call of the session's own. */
 export function ofAgent({ agent }: Pick<WaitingApproval, 'agent'>): string {
   return agent ? ` (agent ${agent.path.map((title) => oneLine(title, 60)).join(' › ')})` : '';
 }
+
+/** Nothing is cut within a line: it goes on in the next row. `left`: characters that are in no row. */
+function changeRows(paint: Paint, change: FileChange): { readonly rows: readonly string[]; readonly left: number } {
+  const { lines, left: beyond } = diffRows(change.before, change.after);
+  const colours = { '+': paint.green, '-': paint.red, ' ': paint.dim };
+  const rows: string[] = [];
+  let left = beyond;
+  for (const { mark, text } of lines) {
+    const letters = Array.from(showUnseen(text).replaceAll('\t', '    '));
+    for (let from = 0; from === 0 || from < letters.length; from += LINE) {
+      const piece = showUnseen(letters.slice(from, from + LINE).join(''));
+      if (rows.length < LINES) rows.push(`${from === 0 ? '│' : '↪'} ${colours[mark](`${mark} ${piece}`.trimEnd())}`);
+      else left += piece.length;
+    }
+  }
+  return { rows, left };
+}
+
+const leftOut = (left: number, whole: number): string =>
+  `… (${count(left, 'character')} more, ${whole} of JSON in all: perdure approvals --json)`;
 
 function questionText(paint: Paint, approval: WaitingApproval): string {
   const { call, input, problem, deadline } = approval;
@@ -81,9 +100,7 @@ function inputLines(input: unknown): readonly string[] {
   const shown = rows.slice(0, LINES).map(({ mark, text }) => `${mark} ${text}`);
   const left = rows.slice(LINES).reduce((sum, { text }) => sum + text.length, beyond);
   const whole = JSON.stringify(input)?.length ?? 0;
-  return left === 0
-    ? shown
-    : [...shown, `… (${count(left, 'character')} more, ${whole} of JSON in all: perdure approvals --json)`];
+  return left === 0 ? shown : [...shown, leftOut(left, whole)];
 }
 
 type Row = { readonly mark: '│' | '┊' | '↪'; readonly text: string };

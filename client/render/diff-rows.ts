@@ -6,13 +6,16 @@ export const SHOWN = 20_000;
 const DIFFED = 100_000;
 const DIFF_MS = 200;
 
+/** Beside others there is more to show. */
+const FIELDS = new Set(['path', 'old_string', 'new_string', 'replace_all', 'content']);
+
 export type FileChange = { readonly path: string; readonly before: string; readonly after: string };
 
 /** Null for a call of another tool, and for an input that is not one of these. */
 export function changeOf(tool: string, input: unknown): FileChange | null {
   const fields = (typeof input === 'object' && input !== null ? input : {}) as Readonly<Record<string, unknown>>;
   const { path, old_string: before, new_string: after, content } = fields;
-  if (typeof path !== 'string') return null;
+  if (typeof path !== 'string' || Object.keys(fields).some((name) => !FIELDS.has(name))) return null;
   if (tool === 'edit' && typeof before === 'string' && typeof after === 'string') return { path, before, after };
   return tool === 'write' && typeof content === 'string' ? { path, before: '', after: content } : null;
 }

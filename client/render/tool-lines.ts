@@ -102,25 +102,24 @@ export function resultLines(
 /** Rows of a change that are shown below its call. */
 const CHANGE_ROWS = 12;
 
-/** An edit as lines taken out and put in, each behind `lead`; nothing for other calls. `most` rows, and how many more there are. */
-export function changeLines(
-  paint: Paint,
-  change: FileChange,
-  { lead = '  ', most = CHANGE_ROWS }: { readonly lead?: string; readonly most?: number } = {},
-): readonly string[] {
+/** An edit as lines taken out and put in: the first of them, and how many more there are. */
+function changeLines(paint: Paint, change: FileChange): readonly string[] {
   const { lines, left } = diffRows(change.before, change.after);
   const colours = { '+': paint.green, '-': paint.red, ' ': paint.dim };
-  const shown = lines.slice(0, most).map(({ mark, text }) => lead + colours[mark](`${mark} ${cutRow(text)}`.trimEnd()));
+  const shown = lines
+    .slice(0, CHANGE_ROWS)
+    .map(({ mark, text }) => `  ${colours[mark](`${mark} ${cutRow(text)}`.trimEnd())}`);
   const hidden = lines.length - shown.length;
   const more = left > 0 ? `${hidden}+ more lines` : count(hidden, 'more line');
-  return hidden > 0 || left > 0 ? [...shown, lead + paint.dim(`(${more})`)] : shown;
+  return hidden > 0 || left > 0 ? [...shown, `  ${paint.dim(`(${more})`)}`] : shown;
 }
 
-/** Blanks at its beginning count: unlike oneLine it keeps them. */
+/** Blanks at its beginning count: unlike cutMeasured it keeps them. */
 function cutRow(text: string): string {
   const characters = Array.from(showUnseen(text.slice(0, ROW * 4)).replaceAll('\t', '    '));
-  const cut = characters.length > ROW || text.length > ROW * 4;
-  return cut ? `${showUnseen(characters.slice(0, ROW - 1).join(''))}…` : characters.join('');
+  const left = Math.max(0, characters.length - ROW) + Math.max(0, text.length - ROW * 4);
+  const shown = showUnseen(characters.slice(0, ROW).join(''));
+  return left === 0 ? shown : `${shown}… (+${left.toLocaleString('en')} characters)`;
 }
 
 // Which outcome belongs to which call of a transcript: they are stored after their reply, people read them at the call.

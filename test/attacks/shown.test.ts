@@ -11,10 +11,10 @@ import { callLine, compactInput } from '../../client/render/tool-lines.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import { description, session } from '../client/support.ts';
 
-const approval = (input: unknown): WaitingApproval => ({
+const approval = (input: unknown, tool = 'bash'): WaitingApproval => ({
   session,
   call: '1.1.0',
-  tool: 'bash',
+  tool,
   reason: 'it may change files',
   inputHash: 'h',
   head: 'h' as Hash,
@@ -22,7 +22,7 @@ const approval = (input: unknown): WaitingApproval => ({
   deadline: 0,
   input,
 });
-const shown = (input: unknown): string => approvalText(createPaint(false), approval(input));
+const shown = (input: unknown, tool?: string): string => approvalText(createPaint(false), approval(input, tool));
 
 const unseen = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\s]/u;
 const printable = (text: string): readonly string[] => Array.from(text).filter((letter) => !unseen.test(letter));
@@ -69,6 +69,7 @@ test('every printable character of an input is shown, in order, unless it is sai
         shown({ command }),
         callLine(createPaint(false), 'bash', { command }),
         compactInput({ command }, 60),
+        shown({ path: 'a', content: command }, 'write'),
       ]) {
         expect(lost(command, where)).toBeLessThanOrEqual(said(where));
         expect(where).toBe(showUnseen(where));

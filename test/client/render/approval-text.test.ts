@@ -40,6 +40,18 @@ test('shows an edit as what it takes out and puts in, in colours where there are
   expect(painted).toContain('\u001b[31m- two\u001b[39m');
 });
 
+test('hides nothing of an edit without saying how much: a long line goes on in the next row (L55)', () => {
+  const edit = (new_string: string, more = {}) =>
+    approvalText(
+      createPaint(false),
+      approval({ tool: 'edit', input: { path: 'a', old_string: 'b', new_string, ...more } }),
+    );
+  const wide = edit(`${'x'.repeat(400)} rm -rf ~`).split('\n');
+  expect(wide.slice(3, 5)).toEqual([`  │ + ${'x'.repeat(300)}`, `  ↪ + ${'x'.repeat(100)} rm -rf ~`]);
+  expect(edit('y\n'.repeat(100))).toMatch(/… \(\d+ characters more, \d+ of JSON in all: perdure approvals --json\)/);
+  expect(edit('c', { also: 'this' })).toContain('also: this');
+});
+
 test('bounds a large input, and says where all of it is (L55)', () => {
   const lines = approvalText(createPaint(false), approval({ input: { content: 'x\n'.repeat(5_000) } })).split('\n');
   expect(lines).toHaveLength(34);
