@@ -23,7 +23,7 @@ const TOGETHER = 20;
 
 test(
   `L54 ${HOW_MANY} random conversations come to the same in memory and through killed workers (L3 L4)`,
-  { timeout: 60_000 + HOW_MANY * 4_000 },
+  { timeout: 60_000 + HOW_MANY * 20_000 },
   async () => {
     process.stdout.write(`differential: seeds from ${FIRST_SEED}\n`);
     const h = await crashHarness({ script: anyScript });

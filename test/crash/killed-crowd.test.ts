@@ -50,7 +50,7 @@ test(
   'shows all 120 calls of ten sessions, late at worst, when the worker dies amid decisions (L3 L40 L55)',
   LONG,
   async () => {
-    const h = await crashHarness({ script });
+    const h = await crashHarness({ script, ownThread: true });
     const first = await h.worker();
     const open = (session: number) =>
       h.open(`This is session ${session}.`, { permissionMode: 'default', permissions: { ask: ['bash'] } });

@@ -31,6 +31,8 @@ export type CrashOptions = {
   readonly config?: PerdureConfig;
   /** A module whose default export is the configuration, instead of `config`. */
   readonly configFile?: string;
+  /** Workers run workflows in a thread of their own, as in the product: where much is to be done at once. */
+  readonly ownThread?: true;
 };
 
 export async function crashHarness(options: CrashOptions) {
@@ -75,7 +77,7 @@ export async function crashHarness(options: CrashOptions) {
         defaults: { backoff: fastBackoff, permissionMode: 'bypass' },
         ...(config ? { config } : {}),
         ...(configFile === undefined ? {} : { configFile }),
-        processEnv: ONE_THREAD,
+        processEnv: options.ownThread ? {} : ONE_THREAD,
       }),
     lines,
     /** Lines that effects left in the workspace. */
