@@ -28,7 +28,7 @@ export type Executed = Done | Void | Asked | HandedOver;
 /** A fresh folder by real path, removed when the test ends. */
 export function tempFolder(): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'perdure-test-')));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 }));
   return folder;
 }
 
