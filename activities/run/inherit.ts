@@ -4,20 +4,27 @@ import type { AgentOrigin } from '../../workflows/contract/delegation.ts';
 import type { PermissionRules, RunOptions } from '../../workflows/contract/session.ts';
 import type { RunConfig } from '../configuration.ts';
 import type { Deps } from '../deps.ts';
+import { refuseScripted, refuseWithoutHooks } from '../guards.ts';
 import { lowestLimits, narrowedRules, narrowestMode, narrowestTools, type AgentType } from '../tools/agent-types.ts';
 
 export type Inherited = { readonly options: RunOptions; readonly permissions: PermissionRules };
 
-/** `options`: those of its session. A sentence when this worker does not know its type. Throws StoreError. */
+/**
+ * `options`: those of its session. A sentence when this worker does not know its type. Throws StoreError, and what leaves the run to a worker
+ * that has its parent's hooks and a model as real.
+ */
 export async function inherit(
-  { config, defaults }: Pick<Deps, 'config' | 'defaults'>,
+  deps: Pick<Deps, 'config' | 'defaults' | 'hooks' | 'scripted'>,
   { type: name, config: hash }: AgentOrigin,
   options: RunOptions,
 ): Promise<Inherited | string> {
+  const { config, defaults } = deps;
   const { types } = defaults.agents;
   const type = Object.hasOwn(types, name) ? types[name] : undefined;
   if (!type) return `this worker has no agent type ${JSON.stringify(name)}: it has ${Object.keys(types).join(', ')}`;
   const parent = await config(hash);
+  refuseWithoutHooks(deps, parent);
+  refuseScripted(deps, parent);
   const mode = narrowestMode([parent.mode, type.permissionMode, options.permissionMode]);
   const tools = narrowestTools([parent.tools, type.tools, options.tools]);
   const { permissions: added, ...given } = options;
@@ -30,8 +37,9 @@ export async function inherit(
       ...lowestLimits([type.limits, options]),
       permissionMode: mode,
       ...(tools && { tools }),
-      ...(parent.folders && { additionalDirectories: parent.folders }),
-      ...(parent.toolEnv && { toolEnv: parent.toolEnv }),
+      // A worker's own folders are not for an agent whose parent has none.
+      additionalDirectories: parent.folders ?? [],
+      toolEnv: parent.toolEnv ?? {},
       ...(parent.instructions === false && { instructions: false }),
     },
     permissions: narrowedRules(parent, mode, added),

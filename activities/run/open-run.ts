@@ -40,13 +40,15 @@ function openWith(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise<Run
     if (typeof inherited === 'string') return { kind: 'refused', detail: inherited };
     const input = { ...given, options: inherited?.options ?? given.options };
     const { step, options } = input;
+    // What is added to an agent's rules is judged as any caller's.
+    const asked = { ...options, ...(given.options.permissions && { permissions: given.options.permissions }) };
     const { permissionMode } = deps.defaults;
     const wrong =
-      optionsProblem({ permissionMode, ...options }) ??
+      optionsProblem({ permissionMode, ...asked }) ??
       optionsProblem(ownRules(deps)) ??
       missingTool(deps, options) ??
       schemaProblem(options.outputSchema);
-    const rules = wrong === undefined ? rulesWithoutTool(deps, options) : {};
+    const rules = wrong === undefined ? rulesWithoutTool(deps, asked) : {};
     if (rules.mistaken !== undefined || wrong !== undefined)
       return { kind: 'refused', detail: wrong ?? rules.mistaken ?? '' };
     const models = runModels(deps, options);

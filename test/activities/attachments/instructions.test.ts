@@ -100,6 +100,14 @@ test('a file of any length is told up to a limit, and bytes that are no text do 
   expect(bytes?.text.endsWith('\ufffd\ufffdA')).toBe(true);
 });
 
+test('the files of a deep folder are told up to a limit together, those of the root first (L78)', async () => {
+  const deep = Array.from({ length: 12 }, (_, at) => Array(at).fill('d').join('/')).slice(1);
+  const long = 'word '.repeat(3_000);
+  const cwd = workspace({ 'AGENTS.md': 'Root.', ...Object.fromEntries(deep.map((at) => [`${at}/AGENTS.md`, long])) });
+  const found = await instructionsFor({ cwd }, seenIn(cwd, `${deep.at(-1)}/x`), undefined);
+  expect(found.map(({ source }) => source.split('/').length)).toEqual([1, 2, 3, 4, 5]);
+});
+
 test('a run with `instructions: false` is told none (L78)', async () => {
   expect(await told({ cwd: workspace({ 'AGENTS.md': 'Use tabs.' }), instructions: false })).toEqual([]);
 });

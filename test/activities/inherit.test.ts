@@ -1,0 +1,58 @@
+// What the run of an agent inherits when it opens, and what nobody gives it beyond its parent (L70).
+import { mkdirSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import type { Deps } from '../../activities/deps.ts';
+import { openRun } from '../../activities/run/open-run.ts';
+import type { AgentOrigin } from '../../workflows/contract/delegation.ts';
+import type { RunOptions } from '../../workflows/contract/session.ts';
+import { benchDeps, fakeAttempt } from '../support/bench-deps.ts';
+import { tempDir } from '../support/temp-dir.ts';
+
+/** A parent's run, and a way to open that of an agent of it on this or another worker. */
+async function family(parent: Partial<RunOptions> = {}) {
+  const root = realpathSync(tempDir());
+  const [cwd, lib] = [join(root, 'workspace'), join(root, 'lib')];
+  for (const folder of [cwd, lib]) mkdirSync(folder);
+  const { deps } = await benchDeps({ script: [] });
+  const open = async (worker: Deps, options: RunOptions, agent?: AgentOrigin) =>
+    openRun(worker)(fakeAttempt(), { chain: 'c', run: 1, step: 1, options, ...(agent && { agent }) });
+  const opened = await open(deps, { cwd, ...parent });
+  if (opened.kind !== 'opened') throw new Error(opened.detail);
+  const agent = { type: 'general', depth: 1, parent: 's-p', root: 's-p', key: 'k', config: opened.config, path: [] };
+  const child = async (worker: Deps, options: Partial<RunOptions> = {}) => {
+    const result = await open(worker, { cwd, ...options }, agent as unknown as AgentOrigin);
+    return result.kind === 'opened' ? await deps.config(result.config) : result.detail;
+  };
+  return { deps, lib, child };
+}
+
+test('an agent gets neither its worker’s folders nor those of a message, nor variables, that its parent has not (L70)', async () => {
+  const { deps, lib, child } = await family({ additionalDirectories: [] });
+  const worker = { ...deps, defaults: { ...deps.defaults, additionalDirectories: [lib] } };
+  expect(await child(worker)).not.toHaveProperty('folders');
+  const config = await child(deps, { additionalDirectories: [lib], toolEnv: { TOKEN: 'x' } });
+  expect(config).not.toHaveProperty('folders');
+  expect(config).toMatchObject({ toolEnv: {} });
+});
+
+test('an agent gets the folders and variables of its parent, and its instructions’ absence (L70 L78)', async () => {
+  const { deps, lib, child } = await family();
+  expect(await child(deps)).not.toHaveProperty('instructions');
+  const other = await family({ additionalDirectories: [lib], toolEnv: { A: '1' }, instructions: false });
+  const given = { toolEnv: { A: '1' }, folders: [lib], instructions: false };
+  expect(await other.child(other.deps, { instructions: true })).toMatchObject(given);
+});
+
+test('an agent of a real model waits for a worker that has one, and an agent with hooks for one that has them (L33 L70)', async () => {
+  const { deps, child } = await family();
+  await expect(child({ ...deps, scripted: true })).rejects.toThrow('only the scripted model');
+  const reader: Deps['config'] = async (hash) => ({ ...(await deps.config(hash)), hooks: ['guard'] });
+  await expect(child({ ...deps, config: reader })).rejects.toThrow('lacks hooks');
+});
+
+test('a rule sent to an agent is judged as any caller’s: a mistaken name, and one that would never be asked about (L55 L70)', async () => {
+  const { deps, child } = await family({ permissionMode: 'bypass' });
+  expect(await child(deps, { permissions: { deny: ['loook(*)'] } })).toMatch(/names no tool: did you mean look/);
+  expect(await child(deps, { permissions: { ask: ['look'] } })).toMatch(/bypass/);
+});
