@@ -26,6 +26,8 @@ export type Conversation = {
   readonly refuses: (text: string) => string | undefined;
   readonly cwd: string;
   readonly history: InputHistory;
+  /** Says which session it is, when what is typed is taken key by key: an Enter before that is the end of a line, and sends nothing. */
+  readonly greet: () => Promise<void>;
   /** The first thing that is said. */
   readonly first?: string | undefined;
   /** Aborted when the process is to go. */
@@ -60,6 +62,7 @@ export async function converse(
   const screen = openRunScreen(cli, { sessions, session, own: null, hands });
   stop.addEventListener('abort', () => state.poke(), { once: true });
   try {
+    await talk.greet();
     if (talk.first !== undefined) hands.submit(talk.first, false);
     while (!stop.aborted) await oneRound(cli, { talk, screen, state, stop });
   } finally {

@@ -105,10 +105,11 @@ async function conversation(
     [begun, given] = [true, {}];
     return done;
   };
-  await greet(cli, workplace, { seen, cwd });
   const run = seen?.last?.run ?? 0;
   const history = inputHistory(cli.env, cli.say);
-  return { workplace, session, run, isBegun: begun, send, refuses: refuser(cli, workplace), cwd, history, first };
+  const greeting = (): Promise<void> => greet(cli, workplace, { seen, cwd });
+  const refuses = refuser(cli, workplace);
+  return { workplace, session, run, isBegun: begun, send, refuses, cwd, history, greet: greeting, first };
 }
 
 /** Without a key the scripted model would answer, and it can do only its own task. */
