@@ -65,7 +65,9 @@ export function cliPlace(model: ScriptedModel | null) {
     return { pid: child.pid ?? 0, out: () => out, err: () => err, status, signal: (signal) => void child.kill(signal) };
   };
   const run = async (...args: readonly string[]): Promise<Result> => {
-    if (LIGHT.has(args[0] ?? '')) return mainHere(args, { cwd: () => cwd, env });
+    // The client of a bucket reads its credentials from the process itself.
+    const here = LIGHT.has(args[0] ?? '') && env['PERDURE_STORE'] === undefined;
+    if (here) return mainHere(args, { cwd: () => cwd, env });
     const command = start(args);
     return { status: await command.status, out: command.out(), err: command.err() };
   };
