@@ -13,8 +13,9 @@ export type SdkRow = {
   /** Milliseconds of a turn, and CPU of the process, which is the program and its worker. Medians. */
   readonly ms: number;
   readonly cpuMs: number;
-  /** As a share of query()'s: the median of those of each pair. */
+  /** As shares of query()'s: the medians of those of each pair. */
   readonly ratio: number;
+  readonly cpuRatio: number;
 };
 
 const TURNS = 60;
@@ -39,9 +40,14 @@ export async function measureSdk(pairs: number, say: (line: string) => void): Pr
     // The first pair is a young process's.
     for (let pair = 0; pair <= pairs; pair += 1) {
       say(pair === 0 ? 'warming up' : `pair ${pair} of ${pairs}`);
-      const plain = await timed(plainReplies(cwd, env));
-      const sdk = await timed(sdkReplies(cwd, env));
-      if (pair > 0) taken.push({ plain, sdk });
+      const measure = {
+        plain: () => timed(plainReplies(cwd, env)),
+        sdk: () => timed(sdkReplies(cwd, env)),
+      };
+      // Each is first in every other pair: a process, and a machine, change with time.
+      const first = pair % 2 === 0 ? 'plain' : 'sdk';
+      const [one, other] = [await measure[first](), await measure[first === 'plain' ? 'sdk' : 'plain']()];
+      if (pair > 0) taken.push(first === 'plain' ? { plain: one, sdk: other } : { plain: other, sdk: one });
     }
   } finally {
     await server.close();
@@ -53,6 +59,7 @@ export async function measureSdk(pairs: number, say: (line: string) => void): Pr
     ms: median(taken.map((pair) => of(pair).ms / TURNS)),
     cpuMs: median(taken.map((pair) => of(pair).cpuMs / TURNS)),
     ratio: median(taken.map((pair) => of(pair).ms / pair.plain.ms)),
+    cpuRatio: median(taken.map((pair) => of(pair).cpuMs / pair.plain.cpuMs)),
   });
   return [row('query()', ({ plain }) => plain), row('agent-sdk', ({ sdk }) => sdk)];
 }

@@ -90,8 +90,14 @@ function renderTurns(rows: readonly TurnRow[]): string {
 }
 
 function renderSdk(rows: readonly SdkRow[]): string {
-  const head = ['by', 'ms a turn', 'CPU ms a turn', '× query()'];
-  const lines = rows.map((row) => [row.subject, row.ms.toFixed(1), row.cpuMs.toFixed(1), row.ratio.toFixed(3)]);
+  const head = ['by', 'ms a turn', '× query()', 'CPU ms a turn', '× query()'];
+  const lines = rows.map((row) => [
+    row.subject,
+    row.ms.toFixed(1),
+    row.ratio.toFixed(3),
+    row.cpuMs.toFixed(1),
+    row.cpuRatio.toFixed(3),
+  ]);
   return renderTable(head, lines);
 }
 

@@ -6,9 +6,9 @@ import { findBinary } from '../../worker/embedded/find-binary.ts';
 import { type Embedded, joinServer } from '../../worker/embedded/join-server.ts';
 import type { Role } from '../../worker/embedded/members.ts';
 import { resolveConnection } from '../../worker/embedded/resolve-connection.ts';
-import { openStore } from '../../activities/transcript/store/open-store.ts';
 import type { Store } from '../../activities/transcript/store/store.ts';
 import { createClient } from '../client.ts';
+import { folderPorts } from '../sessions/folder-ports.ts';
 import type { PerdureClient } from '../perdure-client.ts';
 import { type KeysOf, refuseUnknown } from '../options.ts';
 
@@ -51,16 +51,22 @@ export async function openServer(open: OpenServer = {}): Promise<Opened> {
   const target = resolved.kind === 'embedded' ? addressOf(embedded) : resolved;
   try {
     const temporal = await connectClient(target);
-    const { store } = openStore(folder.storePlace, folder.root);
-    const sealed = target.keys !== undefined;
+    // The client's own: what it has read of a transcript is not read again by others of this process.
+    const ports = folderPorts(temporal.client, env);
     const { taskQueue } = open;
-    const sessions = sessionsOf(temporal, env, { embedded: embedded !== null, sealed, taskQueue });
+    const sessions = createClient({
+      temporal: temporal.client,
+      ...ports,
+      profile: embedded === null ? 'fleet' : 'machine',
+      sealed: target.keys !== undefined,
+      ...(taskQueue === undefined ? {} : { taskQueue }),
+    });
     let closed: Promise<void> | undefined;
     const close = async (): Promise<void> => {
       await temporal.close();
       await embedded?.leave();
     };
-    return { target, folder, temporal, store, sessions, embedded, close: () => (closed ??= close()) };
+    return { target, folder, temporal, store: ports.store, sessions, embedded, close: () => (closed ??= close()) };
   } catch (error) {
     await embedded?.leave();
     throw error;
@@ -84,22 +90,4 @@ function addressOf(embedded: Embedded | null): Target {
   if (embedded === null) throw new Error('no server was joined');
   const { address, namespace, keys } = embedded;
   return { address, namespace, keys };
-}
-
-function sessionsOf(
-  { client }: Connected,
-  env: Env,
-  {
-    embedded,
-    sealed,
-    taskQueue,
-  }: { readonly embedded: boolean; readonly sealed: boolean; readonly taskQueue?: string | undefined },
-): PerdureClient {
-  return createClient({
-    temporal: client,
-    env,
-    profile: embedded ? 'machine' : 'fleet',
-    sealed,
-    ...(taskQueue === undefined ? {} : { taskQueue }),
-  });
 }

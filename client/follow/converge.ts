@@ -19,11 +19,12 @@ type Converging = {
   end(head: Hash, run: number): Promise<readonly Watched[]>;
 };
 
-/** `from`: the first run that is followed. */
+/** `from`: the first run that is followed. `onHead`: told each head that a step has stored, once `reader` has looked at it. */
 export function createConverging(
   reader: Pick<TranscriptReader, 'since'>,
   session: SessionId,
   from: number,
+  onHead: (head: Hash) => void = () => undefined,
 ): Converging {
   let first = from;
   let shown = openLedger(first);
@@ -33,6 +34,7 @@ export function createConverging(
   const step = async (head: Hash): Promise<readonly Watched[]> => {
     const since = await readable(reader.since(session, head, first, next));
     next = (since && lastReply(since)) ?? next;
+    onHead(head);
     return since ? shown.settle(since, false) : [];
   };
   const end: Converging['end'] = async (head, run) => {

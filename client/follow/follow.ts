@@ -95,7 +95,7 @@ async function* readRun(
   { news, newestHead }: { readonly news: AsyncIterable<News>; readonly newestHead: () => Promise<Hash | null> },
 ): AsyncGenerator<Followed, void> {
   const gate = runGate(goal);
-  const told = createConverging(ports, session, goal.from);
+  const told = createConverging(ports, session, goal.from, ports.onHead);
   const pass = async function* (events: readonly Told[]): AsyncGenerator<Watched, void> {
     for (const event of events) yield* await told.pass(event);
   };
@@ -105,7 +105,6 @@ async function* readRun(
   for await (const item of news) {
     if (item.kind === 'broken') throw item.error;
     if (item.kind === 'event') {
-      if (item.event.type === 'stored') ports.onHead?.(item.event.head);
       yield* pass(gate.pass(item.event));
       if (item.event.type !== 'run_end' || !reachesGoal(goal, item.event.ended)) continue;
       // The end of the run itself was lost, and this is the next one's.

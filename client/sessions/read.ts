@@ -85,8 +85,16 @@ export type TranscriptReader = {
   waiting(session: SessionId, pending: PendingApproval): Promise<WaitingApproval>;
 };
 
-/** One cache for all sessions a client looks at: what it saw before is not read again. */
+const readers = new WeakMap<Store, TranscriptReader>();
+
+/** One of each store, with a cache for all sessions and all who read them: what one of them saw is not read again. */
 export function transcriptReader(store: Store): TranscriptReader {
+  const reader = readers.get(store) ?? openReader(store);
+  readers.set(store, reader);
+  return reader;
+}
+
+function openReader(store: Store): TranscriptReader {
   const cache = createViewCache();
   const output = outputReader(store);
   const view = (session: SessionId, head: Hash | null): Promise<View> => loadView(store, session, head, cache);

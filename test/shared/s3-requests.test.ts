@@ -2,7 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
-import { beforeAll, describe, expect, inject, test } from 'vitest';
+import { beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
+import { reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { blobCache } from '../../activities/transcript/store/blob-cache.ts';
 import { openStore } from '../../activities/transcript/store/open-store.ts';
 import { hashOf } from '../../activities/transcript/store/store.ts';
@@ -10,6 +11,7 @@ import { faultyProxy } from '../support/faulty-proxy.ts';
 import { BUCKET } from '../support/s3-gateway.ts';
 import { longTranscript } from '../support/long-transcript.ts';
 import { sharedStore, useS3Keys } from '../support/shared-store.ts';
+import { endOf, storeTown } from '../support/store-town.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { loadView } from '../../activities/transcript/view/view.ts';
 import { session } from '../support/transcript.ts';
@@ -45,6 +47,27 @@ describe('few requests (W2)', () => {
     expect(passed).toHaveLength(251);
     expect(load.most).toBe(64);
     expect(load.connections).toBeLessThanOrEqual(64);
+  });
+
+  test.each([
+    ['safe', 2, toolUse('glob', { pattern: '*' })],
+    ['effectful', 4, toolUse('write', { path: 'a.txt', content: 'a' })],
+  ] as const)('a turn with a call that is %s takes at most %i requests (W2)', async (_, most, call) => {
+    const { endpoint, passed } = await faultyProxy(inject('s3Endpoint'));
+    process.env['AWS_ENDPOINT_URL_S3'] = endpoint;
+    onTestFinished(useS3Keys);
+    const turns = [2, 10] as const;
+    const script = turns.flatMap((count) => [...Array.from({ length: count }, () => reply([call])), reply('Done.')]);
+    const town = await storeTown('a bucket', script);
+    const requests: number[] = [];
+    for (const _turns of turns) {
+      const before = passed.length;
+      const { session: id } = await town.sessions.start('Go.', { cwd: town.cwd });
+      expect(await endOf(town, id)).toBe('completed');
+      requests.push(passed.length - before);
+    }
+    const [few = 0, many = 0] = requests;
+    expect((many - few) / (turns[1] - turns[0])).toBeLessThanOrEqual(most);
   });
 
   test('a step takes the time of two requests', async () => {
