@@ -85,14 +85,14 @@ async function answerQuestion(answering: Answering, question: WaitingApproval, s
   const { session, call } = question;
   const said = await answerers.onQuestion?.(question, { signal });
   if (said === undefined || signal.aborted) return;
-  const { kind, text } = said as { readonly kind?: unknown; readonly text?: unknown };
-  const isAnswer = kind === 'answer' && typeof text === 'string';
-  const problem = isAnswer ? answerProblem(text) : decisionProblem(said);
-  if (problem !== undefined)
-    throw new ClientProblem('refused', `what onQuestion said of question ${call} will not do: ${problem}`);
+  const problem = questionAnswerProblem(said);
+  if (problem !== undefined) throw new ClientProblem('refused', `what onQuestion said of question ${call} ${problem}`);
   const send = () =>
     said.kind === 'answer' ? sessions.answer(session, call, said.text) : sessions.deny(session, call, said.reason);
-  const given = firstOf(sessions, question, send);
+  await untilGiven(giving, call, firstOf(sessions, question, send));
+}
+
+async function untilGiven(giving: Answering['giving'], call: string, given: Promise<boolean>): Promise<void> {
   giving.set(given, call);
   try {
     await given;
@@ -121,27 +121,43 @@ async function decide(answering: Answering, approval: WaitingApproval, signal: A
   if (problem !== undefined)
     throw new ClientProblem('refused', `what onApproval said of call ${call} (${oneLine(tool, 60)}) ${problem}`);
   const given = give(sessions, approval, said);
-  giving.set(given, call);
   if (said.kind === 'allow' && said.input !== undefined) edits.set(first, given);
-  try {
-    await given;
-  } finally {
-    giving.delete(given);
-  }
+  await untilGiven(giving, call, given);
 }
-
-const PARTS: readonly string[] = ['kind', 'input', 'reason', 'interrupt'];
 
 /** A sentence that says what is wrong with it, or undefined: a program in JavaScript may say anything. */
 function decisionProblem(said: unknown): string | undefined {
-  const { kind, reason } = (typeof said === 'object' && said !== null ? said : {}) as Readonly<Record<string, unknown>>;
+  const { kind } = partsOf(said);
   // An input that was misspelled would let the model's own run.
-  const wrong = Object.keys(Object(said) as object).find((key) => !PARTS.includes(key) && nearName(key, PARTS));
-  if (wrong !== undefined) return `has ${JSON.stringify(wrong)}: ${didYouMean(wrong, PARTS)}`;
-  if (kind === 'allow') return undefined;
+  const misspelled = misspelledPart(said, ['kind', 'input', 'reason', 'interrupt']);
+  if (misspelled !== undefined || kind === 'allow') return misspelled;
+  return denialProblem(said, "{ kind: 'allow' }");
+}
+
+function questionAnswerProblem(said: unknown): string | undefined {
+  const { kind, text } = partsOf(said);
+  if (kind === 'answer' && typeof text === 'string') return willNotDo(answerProblem(text));
+  return misspelledPart(said, ['kind', 'text', 'reason']) ?? denialProblem(said, "{ kind: 'answer', text: 'blue' }");
+}
+
+/** `otherwise`: how to say anything but no. */
+function denialProblem(said: unknown, otherwise: string): string | undefined {
+  const { kind, reason } = partsOf(said);
   if (kind !== 'deny' || typeof reason !== 'string')
-    return `is ${oneLine(inspect(said, { depth: 1 }), 100)}: return { kind: 'allow' } or { kind: 'deny', reason: 'why' }`;
-  const problem = reasonProblem(reason);
+    return `is ${oneLine(inspect(said, { depth: 1 }), 100)}: return ${otherwise} or { kind: 'deny', reason: 'why' }`;
+  return willNotDo(reasonProblem(reason));
+}
+
+function partsOf(said: unknown): Readonly<Record<string, unknown>> {
+  return (typeof said === 'object' && said !== null ? said : {}) as Readonly<Record<string, unknown>>;
+}
+
+function misspelledPart(said: unknown, parts: readonly string[]): string | undefined {
+  const wrong = Object.keys(partsOf(said)).find((key) => !parts.includes(key) && nearName(key, parts));
+  return wrong === undefined ? undefined : `has ${JSON.stringify(wrong)}: ${didYouMean(wrong, parts)}`;
+}
+
+function willNotDo(problem: string | undefined): string | undefined {
   return problem && `will not do: ${problem}`;
 }
 

@@ -3,7 +3,7 @@ import type { PerdureConfig } from '../../worker/config/config.ts';
 import type { Env } from '../../worker/embedded/data-folder.ts';
 import { type ForWorkers, forWorkersOf, isForItsProgram } from '../../worker/config/queue.ts';
 import { type Opened, openServer } from '../connect/open-server.ts';
-import type { SessionInfo } from '../sessions/info.ts';
+import { openSessionsIn } from '../sessions/find/in-folder.ts';
 import type { ProgramQuery } from './program.ts';
 
 /** The last session of this process in each place: a list on the server may not have it yet. */
@@ -46,11 +46,9 @@ export async function findContinued(
 
 async function newestIn({ sessions }: Opened, { cwd, config }: Where): Promise<string | null> {
   const workers = workersOf(config);
-  const isFor = ({ taskQueue, session, unreadable, facts }: SessionInfo): boolean =>
-    unreadable === undefined &&
-    facts?.agent === undefined &&
-    (workers === null ? isForItsProgram({ taskQueue }, session) : taskQueue === workers.taskQueue);
-  for await (const session of sessions.list({ open: true }))
-    if (session.cwd === cwd && isFor(session)) return session.session;
+  for await (const { taskQueue, session } of openSessionsIn(sessions, cwd)) {
+    const isFor = workers === null ? isForItsProgram({ taskQueue }, session) : taskQueue === workers.taskQueue;
+    if (isFor) return session;
+  }
   return null;
 }

@@ -42,13 +42,10 @@ export function openRunScreen(cli: Cli, { sessions, session, own, hands }: Watch
   const typed = typedMessages(cli, sessions, session);
   const input = cli.openInput?.({ submit: typed.submit, ...hands }) ?? null;
   const approvals = askApprovals({ ...cli, input }, sessions, always);
-  let scripted = false;
+  const sayScripted = sayScriptedOnce(cli);
   return {
     show: (event) => {
-      if (event.type === 'run_start' && event.scripted && !scripted) {
-        scripted = true;
-        cli.say(SCRIPTED_NOTICE);
-      }
+      sayScripted(event);
       render(event);
       typed.hear(event);
       status?.hear(event);
@@ -67,6 +64,15 @@ export function openRunScreen(cli: Cli, { sessions, session, own, hands }: Watch
   };
 }
 
+function sayScriptedOnce(cli: Cli): (event: Followed) => void {
+  let said = false;
+  return (event) => {
+    if (said || event.type !== 'run_start' || !event.scripted) return;
+    said = true;
+    cli.say(SCRIPTED_NOTICE);
+  };
+}
+
 function terminalOf({ bottom, print, size }: Cli): TerminalPen | null {
   if (!bottom) return null;
   return {
@@ -81,13 +87,10 @@ function terminalOf({ bottom, print, size }: Cli): TerminalPen | null {
 
 /** For programs: they read the events and decide by themselves. */
 export function jsonScreen(cli: Cli): RunScreen {
-  let scripted = false;
+  const sayScripted = sayScriptedOnce(cli);
   return {
     show: (event) => {
-      if (event.type === 'run_start' && event.scripted && !scripted) {
-        scripted = true;
-        cli.say(SCRIPTED_NOTICE);
-      }
+      sayScripted(event);
       cli.print(`${jsonLine(event)}\n`);
     },
     typed: { waiting: () => null, submit: () => undefined, sent: () => Promise.resolve() },

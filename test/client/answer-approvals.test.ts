@@ -210,3 +210,14 @@ test('a question is put to onQuestion alone: it answers, declines, or its answer
   );
   expect(onApproval).not.toHaveBeenCalled();
 });
+
+test('an answer of onQuestion that is none is refused with the shapes that are (L81)', async () => {
+  const question = { ...asked, type: 'question', tool: 'ask_user', question: {}, input: { question: 'Why?' } } as const;
+  const { sessions, answers } = answering(vi.fn<OnApproval>(), undefined, () => ({ kind: 'allow' }) as never);
+  answers.hear(question);
+  await until(() => answers.failed.aborted);
+  expect(String(answers.failed.reason)).toContain(
+    "what onQuestion said of question 1.1.0 is { kind: 'allow' }: return { kind: 'answer', text: 'blue' } or { kind: 'deny', reason: 'why' }",
+  );
+  expect(sessions.deny).not.toHaveBeenCalled();
+});

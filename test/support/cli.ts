@@ -49,12 +49,15 @@ export function cliPlace(model: ScriptedModel | null) {
     HOME: process.env.HOME,
     XDG_CACHE_HOME: process.env.XDG_CACHE_HOME,
     PERDURE_DATA: data,
-    ...ONE_THREAD,
     ...(model ? { ANTHROPIC_API_KEY: 'test', ANTHROPIC_BASE_URL: model.url } : {}),
   };
   onTestFinished(() => stopEmbedded(data));
   const start = (args: readonly string[], more: { env?: Record<string, string>; input?: string } = {}): Command => {
-    const child = spawn(process.execPath, [program, ...args], { cwd, env: { ...env, ...more.env }, stdio: 'pipe' });
+    const child = spawn(process.execPath, [program, ...args], {
+      cwd,
+      env: { ...env, ...ONE_THREAD, ...more.env },
+      stdio: 'pipe',
+    });
     onTestFinished(() => void child.kill('SIGKILL'));
     let out = '';
     let err = '';

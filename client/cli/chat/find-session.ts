@@ -2,6 +2,7 @@
 import type { SessionId } from '../../../workflows/contract/ids.ts';
 import { openServer, type Opened } from '../../connect/open-server.ts';
 import { sessionTable } from '../../render/tables.ts';
+import { openSessionsIn } from '../../sessions/find/in-folder.ts';
 import type { SessionInfo } from '../../sessions/info.ts';
 import { isWholeId, sessionArgument, sessionMeant } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
@@ -33,24 +34,21 @@ export async function findSession(cli: Cli, wanted: Wanted): Promise<Found> {
 
 async function sessionOfFolder(cli: Cli, opened: Opened, wanted: Wanted): Promise<SessionId> {
   const cwd = wanted.kind === 'id' ? '' : wanted.cwd;
-  const there = await openSessionsIn(opened, cwd, wanted.kind === 'newest' ? 1 : OFFERED);
+  const there = await newestIn(opened.sessions, cwd, wanted.kind === 'newest' ? 1 : OFFERED);
   const [newest] = there;
   if (!newest) throw new UsageError(`there is no open session of ${cwd}: \`${cli.self}\` begins one`);
   return wanted.kind === 'newest' ? newest.session : chooseSession(cli, there);
 }
 
-/** Those of the folder that are open, newest first. */
-export async function openSessionsIn(
-  { sessions }: Pick<Opened, 'sessions'>,
+export async function newestIn(
+  sessions: Opened['sessions'],
   cwd: string,
   most: number,
 ): Promise<readonly SessionInfo[]> {
   const found: SessionInfo[] = [];
-  let looked = 0;
-  for await (const info of sessions.list({ open: true })) {
-    if (info.cwd === cwd && info.unreadable === undefined) found.push(info);
-    looked += 1;
-    if (found.length === most || looked === LOOKED_AT) break;
+  for await (const info of openSessionsIn(sessions, cwd, LOOKED_AT)) {
+    found.push(info);
+    if (found.length === most) break;
   }
   return found;
 }

@@ -7,7 +7,7 @@ import { stayingWorkers } from '../../connect/session-workers.ts';
 import type { Workplace } from '../../connect/workplace.ts';
 import type { SessionDescription } from '../../sessions/info.ts';
 import { converse, type Conversation } from '../chat/converse.ts';
-import { findSession, type Found, openSessionsIn, type Wanted } from '../chat/find-session.ts';
+import { findSession, type Found, newestIn, type Wanted } from '../chat/find-session.ts';
 import { inputHistory } from '../chat/input-history.ts';
 import { showLately } from '../chat/show-lately.ts';
 import type { Cli } from '../cli.ts';
@@ -135,7 +135,7 @@ async function greet(cli: Cli, workplace: Workplace, { seen, cwd }: Greeted): Pr
     return cli.say(`session ${seen.session}; ${keys}`);
   }
   cli.say(`session ${workplace.session}, new, in ${cwd}; ${keys}`);
-  const [before] = await openSessionsIn(workplace, cwd, 1);
+  const [before] = await newestIn(workplace.sessions, cwd, 1);
   if (before)
     cli.say(`the newest open session of this folder is ${before.session}: \`${cli.self} -c\` goes on with it`);
 }
