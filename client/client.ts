@@ -81,7 +81,8 @@ export function createClient(given: CreateClient): PerdureClient {
       }),
     approvals: (id, waiting) =>
       wait('approvals()', waiting, known.wait, async () => {
-        const sessions = id === undefined ? listSessions(finder, { open: true }) : [await look(checkedId(id))];
+        const sessions =
+          id === undefined ? listSessions(finder, { open: true, waiting: true }) : [await look(checkedId(id))];
         const found: WaitingApproval[] = [];
         for await (const { session, status, approvals = [], facts } of sessions)
           // Those of an agent are listed at the session that a person began.

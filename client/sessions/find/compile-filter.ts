@@ -20,6 +20,8 @@ export type CompileOptions = {
   readonly attributes: boolean;
   /** Only those that are not closed. */
   readonly open?: boolean | undefined;
+  /** Only those with something that waits for a person, where the server knows which. */
+  readonly waiting?: boolean | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
 };
@@ -27,7 +29,8 @@ export type CompileOptions = {
 export function compileFilter({ terms }: Pick<Filter, 'terms'>, options: CompileOptions): Compiled {
   const clauses = terms.map((term) => (term.kind === 'field' ? clauseOf(term, options) : null));
   const status = options.open ? OPEN : `ExecutionStatus != 'ContinuedAsNew'`;
-  const query = [SESSIONS, status, ...clauses.filter((clause) => clause !== null)].join(' AND ');
+  const waits = options.waiting && options.attributes ? known(`${ATTRIBUTES.waitingSince.name} IS NOT NULL`) : null;
+  const query = [SESSIONS, status, waits, ...clauses].filter((clause) => clause !== null).join(' AND ');
   const seenOnly = terms.some(
     (term) => term.kind === 'field' && term.field === 'phase' && term.values.some(isSeenOnly),
   );

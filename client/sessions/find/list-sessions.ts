@@ -51,17 +51,22 @@ const SORT_CUT = `only the newest ${MOST_SORTED.toLocaleString('en')} sessions w
 
 type Plan = { readonly filter: Filter; readonly compiled: Compiled; readonly now: number; readonly note?: string };
 
-async function planOf({ visibility }: Finder, { open, filter: text = '' }: ListOptions): Promise<Plan> {
+type Wanted = Omit<ListOptions, 'signal'> & {
+  /** Only those with something that waits for a person; where the server cannot tell, others too. */
+  readonly waiting?: boolean;
+};
+
+async function planOf({ visibility }: Finder, { open, waiting, filter: text = '' }: Wanted): Promise<Plan> {
   const filter = parseFilter(text);
   const now = Date.now();
-  const attributes = filter.terms.length > 0 && (await visibility());
-  const compiled = compileFilter(filter, { attributes, open, now });
+  const attributes = (filter.terms.length > 0 || waiting === true) && (await visibility());
+  const compiled = compileFilter(filter, { attributes, open, waiting, now });
   const slow = filter.terms.length > 0 && !attributes;
   return { filter, compiled, now, ...(slow ? { note: NO_ATTRIBUTES } : {}) };
 }
 
 /** Newest first, or as the filter says. */
-export async function* listSessions(finder: Finder, options: ListOptions): AsyncIterable<SessionInfo> {
+export async function* listSessions(finder: Finder, options: Wanted): AsyncIterable<SessionInfo> {
   const plan = await planOf(finder, options);
   if (plan.filter.sort === undefined) yield* matching(finder, plan);
   else yield* (await sorted(finder, plan)).sessions;
@@ -110,12 +115,13 @@ async function scannedPage(finder: Finder, plan: Plan, size: number, cursor: Cur
   const noted = plan.note === undefined ? {} : { note: plan.note };
   const found: SessionInfo[] = [];
   let { token = '', last } = cursor;
+  // One more than asked for: only then is there a next page.
+  const pageSize = plan.compiled.exact ? Math.min(size + 1, SERVER_PAGE) : SERVER_PAGE;
   for (let scanned = 0; scanned < MOST_SCANNED;) {
-    const page = await serverPage(finder, plan.compiled.query, token);
+    const page = await serverPage(finder, { query: plan.compiled.query, pageSize, token });
     const at = last === undefined ? -1 : page.sessions.findIndex(({ session }) => session === last);
     for (const session of page.sessions.slice(at + 1)) {
       if (!matchesFilter(plan.filter, session, plan.now)) continue;
-      // One more than asked for: only then is there a next page.
       if (found.length === size)
         return { sessions: found, next: writeCursor({ token, last: found.at(-1)?.session ?? '' }), ...noted };
       found.push(session);
@@ -129,14 +135,19 @@ async function scannedPage(finder: Finder, plan: Plan, size: number, cursor: Cur
   return { sessions: found, next: writeCursor({ token }), ...noted };
 }
 
-/** `token`: '' for the first. */
+type ServerPage = {
+  readonly query: string;
+  readonly pageSize: number;
+  /** '' for the first. */
+  readonly token: string;
+};
+
 async function serverPage(
   { temporal, seen }: Finder,
-  query: string,
-  token: string,
+  { query, pageSize, token }: ServerPage,
 ): Promise<{ readonly sessions: readonly SessionInfo[]; readonly next: string }> {
   const { namespace, loadedDataConverter } = temporal.options;
-  const asked = { namespace, query, pageSize: SERVER_PAGE, nextPageToken: Buffer.from(token, 'base64url') };
+  const asked = { namespace, query, pageSize, nextPageToken: Buffer.from(token, 'base64url') };
   const { executions, nextPageToken } = await persist(
     temporal,
     'list the sessions',

@@ -104,3 +104,11 @@ test('without attributes the status, the id and the age alone are asked of the s
     `${SESSIONS} AND ExecutionStatus IN ('Running') AND StartTime >= '2026-11-23T23:00:00.000Z' AND WorkflowId IN ('s-1')`,
   );
 });
+
+test('only sessions in which something waits for a person are read for the inbox, where the server can tell (O4, O13)', () => {
+  const open = SESSIONS.replace("ExecutionStatus != 'ContinuedAsNew'", "ExecutionStatus = 'Running'");
+  const asked = { open: true, waiting: true, now: NOW };
+  const told = ' AND (PerdureWaitingSince IS NOT NULL OR PerdureTurns IS NULL)';
+  expect(compileFilter({ terms: [] }, { ...asked, attributes: true }).query).toBe(open + told);
+  expect(compileFilter({ terms: [] }, { ...asked, attributes: false }).query).toBe(open);
+});
