@@ -128,8 +128,7 @@ async function scannedPage(finder: Finder, plan: Plan, size: number, cursor: Cur
     }
     scanned += page.sessions.length;
     if (page.next === '') return { sessions: found, next: null, ...noted };
-    if (found.length < size) last = undefined;
-    else return { sessions: found, next: writeCursor({ token: page.next }), ...noted };
+    last = undefined;
     token = page.next;
   }
   return { sessions: found, next: writeCursor({ token }), ...noted };
@@ -160,7 +159,7 @@ async function serverPage(
   return { sessions: await Promise.all(sessions), next: Buffer.from(nextPageToken).toString('base64url') };
 }
 
-/** The place where a page ends: in a page of the server's, behind session `last`; or an offset into a sorted list. */
+/** The place where a page ends: in a page of the server's, behind session `last` if that is in it; or an offset into a sorted list. */
 type Cursor = { readonly token?: string; readonly last?: string; readonly offset?: number };
 
 function writeCursor(cursor: Cursor): string {
