@@ -6,6 +6,7 @@ import type { MessageId, Hash } from './contract/ids.ts';
 import { addSpend, type StopCause, type TerminalReason, type TransitionReason } from './contract/loop.ts';
 import { sizeProblem } from './contract/options-problem.ts';
 import { LISTED_MESSAGES, type RunSummary, type UserMessage } from './contract/session.ts';
+import { restOfGrant, withinGrant } from './delegated/grant.ts';
 import { handoverDue, handoverIfDue } from './handover.ts';
 import { absorbAgents } from './machine/absorb.ts';
 import { usedTokens } from './machine/context.ts';
@@ -50,7 +51,8 @@ export async function openAndRun(session: Session): Promise<void> {
   }
   facts.openRun(opened.place ?? null, opened.host ?? null);
   if (opened.host) session.told.change();
-  const { config, rules, models } = opened;
+  const { config, models } = opened;
+  const rules = withinGrant(opened.rules, restOfGrant(session));
   const begun = { kind: 'run_started', run: runs, config, at: startedAt } as const;
   const state = initialState(head, [...loss, begun, ...users], context);
   const deadline = rules.timeoutMs === null ? null : startedAt + rules.timeoutMs;
@@ -169,10 +171,11 @@ export async function run(session: Session, carry: RunCarry): Promise<void> {
   clock.stop();
   seeIteration(end.state.iteration, end.terminal.reason);
   const { snapshot } = limits;
-  const { config } = snapshot;
-  await finish(session, { ...end, state: settled(end.state) }, { messages, startedAt, config });
+  const { config, rules } = snapshot;
+  const ms = rules.timeoutMs === null ? 0 : rules.timeoutMs - (clock.leftMs ?? 0);
+  await finish(session, { ...end, state: settled(end.state) }, { messages, startedAt, config, ms });
   const { head, runs } = session.facts.now;
-  if (snapshot.rules.afterStop && end.terminal.reason === 'completed' && head !== null) {
+  if (rules.afterStop && end.terminal.reason === 'completed' && head !== null) {
     session.beside.afterStop({ head, config, run: runs, step: session.facts.nextStep() });
   }
 }
@@ -183,14 +186,14 @@ function heldBack({ tools, parkedUntil }: Held): Performed | undefined {
   return parkedUntil === null ? undefined : { do: 'park', waitMs: Math.max(0, parkedUntil - Date.now()) };
 }
 
-/** `config`: null where it could not be opened. */
-type Finished = Pick<RunCarry, 'messages' | 'startedAt'> & { readonly config: Hash | null };
+/** `config`: null where it could not be opened. `ms`: of its runtime limit, if it had one. */
+type Finished = Pick<RunCarry, 'messages' | 'startedAt'> & { readonly config: Hash | null; readonly ms?: number };
 
 /** Store what no model call will carry, and say how it ended (L39, L47). Nothing cancels this. */
 async function finish(
   session: Session,
   { state, terminal, append }: LoopEnd,
-  { messages, startedAt, config }: Finished,
+  { messages, startedAt, config, ms = 0 }: Finished,
 ): Promise<void> {
   session.finishRun();
   const at = Date.now();
@@ -202,7 +205,7 @@ async function finish(
   const head = await commitEntries(session, state.head, all);
   const last: RunSummary = { ...summary, head };
   const model = session.run?.models?.[state.modelPosition];
-  const spent = { turns: state.turn, spend, ...(model === undefined ? {} : { model }) };
+  const spent = { turns: state.turn, spend, ms, ...(model === undefined ? {} : { model }) };
   const about = { ...seenIn(session, state.iteration), from: startedAt, to: at, turns: state.turn, spend };
   see({ ...about, kind: 'run_ended', reason: terminal.reason, bad: isBadEnd(terminal), model: model ?? null });
   session.alerts.ended(ended, config);

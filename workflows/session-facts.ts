@@ -1,7 +1,7 @@
 // A session as others see it: without a worker its memo, with the numbers over all its runs (O1), else its view.
 import type { AgentOrigin } from './contract/delegation.ts';
 import type { SessionFacts } from './contract/facts.ts';
-import { addSpend, noSpend, type Spend, totalTokens } from './contract/loop.ts';
+import { addSpend, nothingSpent, type Spent, totalTokens } from './contract/loop.ts';
 import type { Hash, SessionId } from './contract/ids.ts';
 import {
   LISTED_APPROVALS,
@@ -16,11 +16,6 @@ import {
 } from './contract/session.ts';
 import { type Answered } from './contract/asked.ts';
 import type { RunState } from './machine/state.ts';
-
-/** All that the runs of a session took together, and the model that was asked last. */
-export type Spent = { readonly turns: number; readonly spend: Spend; readonly model?: string };
-
-export const nothingSpent: Spent = { turns: 0, spend: noSpend };
 
 type LiveRun = {
   readonly state: RunState;

@@ -1,9 +1,8 @@
 // All a session is between two workflow tasks, and the part of it that travels through continue-as-new (L4).
-import { type Hash, isHash, type MessageId } from './contract/ids.ts';
-import { addSpend, type RunSnapshot } from './contract/loop.ts';
+import type { Hash, MessageId } from './contract/ids.ts';
+import { addSpend, nothingSpent, type RunSnapshot, type Spent } from './contract/loop.ts';
 import { sizeProblem, withChanges } from './contract/options-problem.ts';
 import {
-  LONGEST_LOSS,
   MOST_SNIPS,
   type PendingApproval,
   type Repair,
@@ -19,7 +18,6 @@ import type { AgentsCarry, OpenDelegation } from './delegated/delegations.ts';
 import type { InboxSnapshot } from './inbox.ts';
 import type { Alert, AlertKind, Append, Call, Place } from './contract/activities.ts';
 import type { CallResult } from './machine/events.ts';
-import { nothingSpent, type Spent } from './session-facts.ts';
 import { noContext, type ContextFacts, type RunState } from './machine/state.ts';
 
 /** `agent`: the session is an agent's, and reports to its parent (L66). `carry`: set by the handover only, where it is taken up again. */
@@ -124,6 +122,7 @@ type AnsweredRun = Pick<CarriedFacts, 'head' | 'last' | 'context'> & { readonly 
 /** The facts of a session: each change has a name here, and nothing else makes one. */
 export class Facts {
   private carried: CarriedFacts;
+  private measured: { readonly options: RunOptions; readonly fit: boolean } | null = null;
 
   constructor(carried: CarriedFacts) {
     this.carried = carried;
@@ -131,6 +130,13 @@ export class Facts {
 
   get now(): CarriedFacts {
     return this.carried;
+  }
+
+  /** Whether a handover can carry the options: asked after every signal of a burst, and measured once. */
+  get areCarriable(): boolean {
+    const { options } = this.carried;
+    if (this.measured?.options !== options) this.measured = { options, fit: sizeProblem(options) === undefined };
+    return this.measured.fit;
   }
 
   nextStep(): number {
@@ -168,7 +174,8 @@ export class Facts {
   endRun({ spent: run, ...answered }: AnsweredRun): void {
     const { spent = nothingSpent } = this.carried;
     const model = run.model ?? spent.model;
-    const together = { turns: spent.turns + run.turns, spend: addSpend(spent.spend, run.spend) };
+    const ms = (spent.ms ?? 0) + (run.ms ?? 0);
+    const together = { turns: spent.turns + run.turns, spend: addSpend(spent.spend, run.spend), ...(ms > 0 && { ms }) };
     this.set({ ...answered, spent: { ...together, ...(model === undefined ? {} : { model }) } });
   }
 
@@ -239,12 +246,4 @@ export function withOptions(options: RunOptions, messages: readonly Bringing[]):
 /** A workspace that a caller gives, also the same again, is taken as it is now. */
 export function placeAfter(place: Place | null | undefined, messages: readonly Bringing[]): Place | null {
   return messages.some((message) => typeof message.options?.cwd === 'string') ? null : (place ?? null);
-}
-
-/** Why a session at `head` does not take a repair, a sentence; undefined when it does. `busy`: it has a run, or a message for one. */
-export function repairProblem(asked: Repair | undefined, head: Hash | null, busy: boolean): string | undefined {
-  if (!isHash(asked?.from) || !isHash(asked.to)) return 'the repair names no head to go on from';
-  if (typeof asked.lost !== 'string' || asked.lost.length > LONGEST_LOSS) return 'the repair does not say what is lost';
-  if (busy) return 'something runs now, or waits to: interrupt it first';
-  return head === asked.from ? undefined : 'its transcript has gone on meanwhile: look at it again';
 }

@@ -9,12 +9,10 @@ import {
 import type { SessionActivities } from './contract/activities.ts';
 import type { SessionId } from './contract/ids.ts';
 import type { StopCause } from './contract/loop.ts';
-import { sizeProblem } from './contract/options-problem.ts';
 import {
   QUERIES,
   SIGNALS,
   type Phase,
-  type RunOptions,
   type SessionMemo,
   type RunSummary,
   type SessionView,
@@ -26,6 +24,7 @@ import { listenForSteering } from './updates/steer.ts';
 import { Beside, Told } from './beside.ts';
 import { DELEGATED_SIGNAL } from './contract/delegation.ts';
 import { Delegations, type Granting } from './delegated/delegations.ts';
+import { grantProblem } from './delegated/grant.ts';
 import { Asks } from './delegated/reports.ts';
 import { createPorts } from './ports.ts';
 import { carriable, Inbox, isMessage, isSignalOnce, isSnip } from './inbox.ts';
@@ -67,8 +66,6 @@ export class Session {
   /** Counted in this workflow run, for the handover's limits. */
   signals = 0;
   iterations = 0;
-  /** Measured once: whether a handover is due is asked after every signal of a burst. */
-  private measured: { readonly options: RunOptions; readonly fit: boolean } | null = null;
 
   constructor(input: ResumedInput, carry: Carry) {
     this.input = input;
@@ -95,6 +92,7 @@ export class Session {
       busy: () => this.run !== null || this.inbox.count > 0,
       limits: () => (this.finishing || this.stopCause !== null ? null : this.limits),
       changed: () => this.told.change(),
+      grantProblem: (more) => grantProblem(more, this),
     });
   }
 
@@ -120,9 +118,7 @@ export class Session {
 
   /** Whether a handover can carry what waits, and the options. */
   get isCarriable(): boolean {
-    const { options } = this.facts.now;
-    if (this.measured?.options !== options) this.measured = { options, fit: sizeProblem(options) === undefined };
-    return this.measured.fit && this.inbox.isCarriable;
+    return this.facts.areCarriable && this.inbox.isCarriable;
   }
 
   /** With no run to stop it holds for what waits to open one; an interrupt of an idle session changes nothing. */
@@ -196,9 +192,9 @@ export class Session {
 
   /** An agent may end long after the run that started it: then the session alone counts what it took. */
   private billLate(): void {
-    const { agents = [] } = this.live ? {} : this.delegations.agents.take();
-    if (agents.length === 0) return;
-    this.facts.bill(agents);
+    const late = this.delegations.agents.takeLate(this.live === null);
+    if (late.length === 0) return;
+    this.facts.bill(late);
     this.told.change();
   }
 

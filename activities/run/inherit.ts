@@ -15,7 +15,7 @@ export type Inherited = { readonly options: RunOptions; readonly permissions: Pe
  */
 export async function inherit(
   deps: Pick<Deps, 'config' | 'defaults' | 'hooks' | 'scripted'>,
-  { type: name, config: hash }: AgentOrigin,
+  { type: name, config: hash, grant }: AgentOrigin,
   options: RunOptions,
 ): Promise<Inherited | string> {
   const { config, defaults } = deps;
@@ -34,7 +34,7 @@ export async function inherit(
       ...ofType(type, defaults.smallModel),
       ...given,
       cwd: parent.cwd,
-      ...lowestLimits([type.limits, options]),
+      ...lowestLimits([type.limits, options, grant]),
       permissionMode: mode,
       ...(tools && { tools }),
       // A worker's own folders are not for an agent whose parent has none.

@@ -1,20 +1,21 @@
 // How narrow agents are: what they are granted of their parent's limits, what they may do, and what is for main agents alone.
 import { expect, test } from 'vitest';
-import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
+import { SIGNALS, UPDATES, type TopUp } from '../../workflows/contract/session.ts';
 import { agentsEnded, agentsOf, entriesOf, outcomes } from '../support/agents.ts';
 import { agentCall, byPrompt, promptOf } from '../support/by-prompt.ts';
-import { harness, type Harness } from '../support/harness.ts';
+import { harness, userMessage, type Harness } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
 /** Tokens. */
 async function grantOf(h: Harness, id: SessionId): Promise<number> {
   const { events } = await h.client.workflow.getHandle(id).fetchHistory();
   const [input] = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
-  const { options } = h.client.options.loadedDataConverter.payloadConverter.fromPayload<{
-    readonly options: { readonly maxTokens?: number };
+  const { agent } = h.client.options.loadedDataConverter.payloadConverter.fromPayload<{
+    readonly agent: { readonly grant: { readonly maxTokens?: number } };
   }>(input!);
-  return options.maxTokens ?? Infinity;
+  return agent.grant.maxTokens ?? Infinity;
 }
 
 test('an agent whose session is ended from outside fails, and its grant does not return (L64 L69)', async () => {
@@ -67,6 +68,33 @@ test('agents get equal shares of what is left, what they leave returns, and what
   expect(grants['A.']).toBeLessThan(300_000);
   // A's share has returned: the half of what A and B have not taken.
   expect(grants['C.']).toBeGreaterThan(290_000);
+});
+
+test('what is sent to an agent, and a second run, stay within its grant; more is refused with the root’s name (L51 L69)', async () => {
+  const held = gate();
+  const h = await harness({
+    script: byPrompt({
+      'Go.': [reply([agentCall('A.')]), reply('Done.')],
+      'A.': [
+        reply('A is done.', { hold: held.hold, usage: { input_tokens: 60_000 } }),
+        reply([toolUse('glob', { pattern: '*' })], { usage: { input_tokens: 45_000 } }),
+        reply('Never said.'),
+      ],
+    }),
+  });
+  const session = await h.open('Go.', { maxTokens: 200_000 });
+  const { id } = await until(async () => h.bodies().length === 2 && (await agentsOf(h, session.id))[0]);
+  const agent = h.client.workflow.getHandle(id);
+  await agent.signal(SIGNALS.message, { ...userMessage('More.'), options: { maxTokens: 10_000_000 } });
+  const topUp = agent.executeUpdate<void, [TopUp]>(UPDATES.topUp, { args: [{ maxTokens: 120_000 }] });
+  await expect(topUp).rejects.toMatchObject({ cause: { message: expect.stringContaining(`session ${session.id}`) } });
+  held.release();
+  expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
+  const [ended] = await agentsEnded(h, session.id, 1);
+  expect(ended!.memo.last).toMatchObject({ run: 2, terminal: { reason: 'budget_exceeded' } });
+  const { limitTokens } = ended!.memo.last!.terminal as { readonly limitTokens?: number };
+  expect(limitTokens).toBeGreaterThan(30_000);
+  expect(limitTokens).toBeLessThanOrEqual(40_000);
 });
 
 test('an agent may do no more than its parent, whatever its type says, and rules name types (L55 L70)', async () => {

@@ -3,6 +3,7 @@
 import type { CallKey, Hash, SessionId } from './ids.ts';
 import type { Spend, Terminal } from './loop.ts';
 import type { MessageBody } from './message-body.ts';
+import type { RunOptions } from './session.ts';
 
 /** Runs the work of a call in a workflow of its own, which outlives the caller's continue-as-new and reports its end (L63). */
 export const DELEGATED_TYPE = 'perdure.delegatedWork';
@@ -107,9 +108,14 @@ export type AgentOrigin = Pick<AgentWork, 'type' | 'depth'> & {
   readonly root: SessionId;
   readonly key: CallKey;
   readonly config: Hash;
+  /** Absent in what an earlier release started. */
+  readonly grant?: Grant;
   /** The titles of the agents from the root to this one. */
   readonly path: readonly string[];
 };
+
+/** An agent's share of what its parent had left: for all its runs together, those of its own agents with them (L69). Empty without limits. */
+export type Grant = Pick<RunOptions, 'maxBudgetUsd' | 'maxTokens' | 'timeoutMs'>;
 
 /** The last run of an agent that has ended, null when it had none, and what all its runs took, those of its own agents with them (L69). */
 export type AgentEnd = {

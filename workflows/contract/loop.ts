@@ -78,6 +78,11 @@ export type Spend = { readonly usage: Usage; readonly usd: number | null };
 
 export const noSpend: Spend = { usage: noUsage, usd: 0 };
 
+/** All that the runs of a session took together, and the model that was asked last. `ms`: of runs with a runtime limit. */
+export type Spent = { readonly turns: number; readonly spend: Spend; readonly model?: string; readonly ms?: number };
+
+export const nothingSpent: Spent = { turns: 0, spend: noSpend };
+
 export function addSpend(a: Spend, b: Spend): Spend {
   return { usage: addUsage(a.usage, b.usage), usd: a.usd === null || b.usd === null ? null : a.usd + b.usd };
 }

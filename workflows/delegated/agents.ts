@@ -1,10 +1,10 @@
 // The agents of a session (L66–L70): how many it may have, what each is granted of what is left, and what they took, counted once: an agent
 // reports when it has ended, however long ago its call was answered.
 import type { PendingApproval } from '../contract/asked.ts';
-import type { AgentSpent, AgentWork, DelegatedReport } from '../contract/delegation.ts';
+import type { AgentSpent, AgentWork, DelegatedReport, Grant } from '../contract/delegation.ts';
 import type { CallKey, SessionId } from '../contract/ids.ts';
 import { addSpend, noSpend, totalTokens, type Left, type RunSnapshot } from '../contract/loop.ts';
-import type { RunOptions } from '../contract/session.ts';
+import { isNothing, shareOf, sumOf } from './grant.ts';
 import { isAsks } from './reports.ts';
 import { leftOf } from '../machine/limits.ts';
 import type { RunState } from '../machine/state.ts';
@@ -32,10 +32,10 @@ export type AgentsCarry = {
   readonly working: readonly Working[];
   readonly started: number;
   readonly spent: readonly AgentSpent[];
+  /** The grants of agents of runs before that were ended from outside: they never return. */
+  readonly gone?: Left;
   readonly asks?: readonly (readonly [session: SessionId, waiting: readonly PendingApproval[]])[];
 };
-
-export type Grant = Pick<RunOptions, 'maxBudgetUsd' | 'maxTokens' | 'timeoutMs'>;
 
 /** The run that starts an agent: of its state and its limits the grant is made. */
 export type Granting = {
@@ -50,12 +50,16 @@ export class Agents {
   private started: number;
   /** What ended agents took, as long as no run has counted it. */
   private spent: readonly AgentSpent[];
+  /** The same of agents of runs before. */
+  private late: readonly AgentSpent[] = [];
+  private gone: Left;
   /** What waits in the sessions of agents, by session: at the root alone (L70). */
   private readonly asks: Map<SessionId, readonly PendingApproval[]>;
   /** Calls of the batch under way that may still start one: each is granted its share. */
   private expected = 0;
 
-  constructor({ working, started, spent, asks = [] }: AgentsCarry = { working: [], started: 0, spent: [] }) {
+  constructor({ working, started, spent, gone = {}, asks = [] }: AgentsCarry = { working: [], started: 0, spent: [] }) {
+    this.gone = gone;
     this.asks = new Map(asks);
     this.known = new Map(working.map((each) => [each.key, each]));
     this.started = started;
@@ -64,10 +68,11 @@ export class Agents {
 
   /** Absent without any. */
   get carry(): { readonly agents?: AgentsCarry } {
-    const { started, spent } = this;
+    const { started, spent, gone, asks } = this;
     const working = [...this.known.values()];
-    if (started === 0 && spent.length === 0 && working.length === 0) return {};
-    return { agents: { working, started, spent, ...(this.asks.size > 0 ? { asks: [...this.asks] } : {}) } };
+    if (started === 0 && spent.length === 0 && working.length === 0 && !isSome(gone)) return {};
+    const more = { ...(isSome(gone) ? { gone } : {}), ...(asks.size > 0 ? { asks: [...asks] } : {}) };
+    return { agents: { working, started, spent, ...more } };
   }
 
   /** What waits in their sessions, oldest session first. */
@@ -98,10 +103,25 @@ export class Agents {
     this.started = 0;
     this.asks.clear();
     for (const [key, each] of this.known) {
-      if (each.state === 'lost') this.known.delete(key);
+      if (each.state === 'lost') this.lose(each);
       else this.known.set(key, { ...each, state: 'past' });
     }
-    for (const key of [...this.known.keys()].slice(0, -MOST_PAST)) this.known.delete(key);
+    for (const each of this.working.slice(0, -MOST_PAST)) this.lose(each);
+  }
+
+  /** Granted by runs before, and not known to be left. */
+  get reservedBefore(): Left {
+    return sumOf([this.gone, ...this.granted((state) => state === 'past')]);
+  }
+
+  private granted(counts: (state: Working['state']) => boolean): readonly Left[] {
+    return [...this.known.values()].filter(({ state }) => counts(state)).map(({ granted }) => granted);
+  }
+
+  /** Of a run before: what it took will never be known. */
+  private lose({ key, granted }: Working): void {
+    this.known.delete(key);
+    this.gone = sumOf([this.gone, granted]);
   }
 
   /** These calls are about to run. */
@@ -137,13 +157,22 @@ export class Agents {
     this.asks.delete(each.session);
     if (end.kind === 'agent') {
       const { session, type, title } = each;
+      const ended = { session, type, title, spend: end.spend };
       this.known.delete(key);
-      this.spent = [...this.spent, { session, type, title, spend: end.spend }];
-    } else if (each.state === 'past') this.known.delete(key);
+      if (each.state === 'past') this.late = [...this.late, ended];
+      else this.spent = [...this.spent, ended];
+    } else if (each.state === 'past') this.lose(each);
     else this.known.set(key, { ...each, state: 'lost' });
   }
 
-  /** What has been reported since the last time. */
+  /** Those that no run counts: of runs before, and with no run under way all. Each once. */
+  takeLate(idle: boolean): readonly AgentSpent[] {
+    const { late } = this;
+    this.late = [];
+    return [...late, ...((idle && this.take().agents) || [])];
+  }
+
+  /** Those of the run under way that have reported since the last time. */
   take(): { readonly agents?: readonly AgentSpent[] } {
     const { spent } = this;
     this.spent = [];
@@ -164,23 +193,12 @@ export class Agents {
   private leftOf({ state, snapshot: { rules } }: Granting): Left {
     const { usd, tokens } = leftOf(state, rules) ?? {};
     const spent = this.spent.reduce((sum, { spend }) => addSpend(sum, spend), noSpend);
-    const reserved = [...this.known.values()].filter((each) => each.state !== 'past').map(({ granted }) => granted);
-    const sum = (key: keyof Left): number => reserved.reduce((total, granted) => total + (granted[key] ?? 0), 0);
+    const reserved = sumOf(this.granted((each) => each !== 'past'));
     return {
-      ...(usd === undefined ? {} : { usd: usd - (spent.usd ?? 0) - sum('usd') }),
-      ...(tokens === undefined ? {} : { tokens: tokens - totalTokens(spent.usage) - sum('tokens') }),
+      ...(usd === undefined ? {} : { usd: usd - (spent.usd ?? 0) - reserved.usd }),
+      ...(tokens === undefined ? {} : { tokens: tokens - totalTokens(spent.usage) - reserved.tokens }),
     };
   }
 }
 
-/** The parent keeps a share as large as each of those that it starts together. */
-function shareOf({ usd, tokens }: Left, shares: number): Left {
-  return {
-    ...(usd === undefined ? {} : { usd: usd / shares }),
-    ...(tokens === undefined ? {} : { tokens: Math.floor(tokens / shares) }),
-  };
-}
-
-function isNothing({ usd, tokens }: Left): boolean {
-  return (usd !== undefined && usd <= 0) || (tokens !== undefined && tokens < 1);
-}
+const isSome = ({ usd = 0, tokens = 0 }: Left): boolean => usd > 0 || tokens > 0;

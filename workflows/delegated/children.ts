@@ -7,12 +7,13 @@ import {
   type AgentWork,
   type DelegatedInput,
   type Delegation,
+  type Grant,
   type Question,
 } from '../contract/delegation.ts';
 import type { CallKey, Hash, MessageId, SessionId } from '../contract/ids.ts';
 import { profiles } from '../contract/profiles.ts';
 import { MEMO_KEY, WORKFLOW_TYPE, type RunOptions, type SessionInput, type SessionMemo } from '../contract/session.ts';
-import type { Agents, Grant, Granting } from './agents.ts';
+import type { Agents, Granting } from './agents.ts';
 
 /** A session that may be an agent's itself. */
 export type AgentInput = SessionInput & { readonly agent?: AgentOrigin };
@@ -75,10 +76,11 @@ function agentChild(parent: Parent, key: CallKey, work: AgentWork, config: Hash,
     root: own?.root ?? parent.id,
     key,
     config,
+    grant,
     path: [...(own?.path ?? []), title],
   };
   const input: AgentInput = {
-    options: { cwd, ...grant, ...(tags && { tags }), ...(tools && { tools }) },
+    options: { cwd, ...(tags && { tags }), ...(tools && { tools }) },
     title,
     visibility,
     ...(attributes && { attributes }),

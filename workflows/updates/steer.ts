@@ -3,8 +3,16 @@
 import { defineUpdate, setHandler } from '@temporalio/workflow';
 import type { Rules } from '../contract/loop.ts';
 import { didYouMean, LIMITS, optionsProblem, withChanges } from '../contract/options-problem.ts';
-import { UPDATES, type OptionChanges, type Repair, type RunOptions, type TopUp } from '../contract/session.ts';
-import { repairProblem, type Facts } from '../session-state.ts';
+import { isHash, type Hash } from '../contract/ids.ts';
+import {
+  LONGEST_LOSS,
+  UPDATES,
+  type OptionChanges,
+  type Repair,
+  type RunOptions,
+  type TopUp,
+} from '../contract/session.ts';
+import type { Facts } from '../session-state.ts';
 import type { RunLimits } from './run-limits.ts';
 import { refuse } from './approvals.ts';
 
@@ -17,9 +25,11 @@ export type Steered = {
   readonly limits: () => RunLimits | null;
   /** Others see it another way now. */
   readonly changed: () => void;
+  /** Why the run of an agent cannot be given so much (L69). */
+  readonly grantProblem: (more: TopUp) => string | undefined;
 };
 
-export function listenForSteering({ facts, busy, limits, changed }: Steered): void {
+export function listenForSteering({ facts, busy, limits, changed, grantProblem }: Steered): void {
   const repair = (asked: Repair): void => {
     facts.repair(asked);
     changed();
@@ -35,7 +45,7 @@ export function listenForSteering({ facts, busy, limits, changed }: Steered): vo
     validator: (changes) => refuse(changesProblem(facts.now.options, changes)),
   });
   setHandler(defineUpdate<void, [TopUp]>(UPDATES.topUp), (more) => limits()?.raise(more), {
-    validator: (more) => refuse(topUpProblem(more, limits()?.snapshot.rules ?? null)),
+    validator: (more) => refuse(topUpProblem(more, limits()?.snapshot.rules ?? null) ?? grantProblem(more)),
   });
 }
 
@@ -67,4 +77,12 @@ function raiseProblem(name: string, more: number | undefined, now: number | null
   if (more === undefined) return undefined;
   if (now === null) return `the run has no limit of ${name}, so there is nothing to raise`;
   return more > now ? undefined : `the run's limit of ${name} is ${now} already: give more than that`;
+}
+
+/** Why a session at `head` does not take a repair, a sentence; undefined when it does. `busy`: it has a run, or a message for one. */
+function repairProblem(asked: Repair | undefined, head: Hash | null, busy: boolean): string | undefined {
+  if (!isHash(asked?.from) || !isHash(asked.to)) return 'the repair names no head to go on from';
+  if (typeof asked.lost !== 'string' || asked.lost.length > LONGEST_LOSS) return 'the repair does not say what is lost';
+  if (busy) return 'something runs now, or waits to: interrupt it first';
+  return head === asked.from ? undefined : 'its transcript has gone on meanwhile: look at it again';
 }

@@ -1,0 +1,104 @@
+// An agent's share of its parent's limits: what is left of it from run to run, and what no message makes of it.
+import { expect, test } from 'vitest';
+import { Agents, type AgentsCarry } from '../../../workflows/delegated/agents.ts';
+import { grantProblem, restOfGrant, withinGrant, type Granted } from '../../../workflows/delegated/grant.ts';
+import type { AgentOrigin, AgentWork } from '../../../workflows/contract/delegation.ts';
+import type { CallKey, SessionId } from '../../../workflows/contract/ids.ts';
+import { noUsage, type Rules, type Spend } from '../../../workflows/contract/loop.ts';
+import { initialState } from '../../../workflows/machine/state.ts';
+import { rules } from '../../support/machine.ts';
+
+const spendOf = (tokens: number, usd: number): Spend => ({ usage: { ...noUsage, input: tokens }, usd });
+
+const root = 's-root' as SessionId;
+
+function agentSession(agents = new Agents(), spent?: Granted['facts']['now']['spent']): Granted {
+  const grant = { maxBudgetUsd: 1, maxTokens: 1_000, timeoutMs: 60_000 };
+  return {
+    input: { agent: { root, grant } as AgentOrigin },
+    facts: { now: spent ? { spent } : {} },
+    delegations: { agents },
+  };
+}
+
+const key = 'c.h.0' as CallKey;
+const work = { kind: 'agent', type: 'general', title: 'T', most: { open: 8, perRun: 50 } } as AgentWork;
+
+function begin(agents: Agents, limits: Partial<Rules> = { maxTokens: 800 }): void {
+  const snapshot = { config: 'x', rules: { ...rules, ...limits } } as never;
+  const granted = agents.begin(key, 's-a' as SessionId, work, {
+    state: initialState(null, []),
+    snapshot,
+    leftMs: null,
+  });
+  if (typeof granted === 'string') throw new Error(granted);
+}
+
+const lost = { key, end: { kind: 'failed', detail: 'gone' } } as const;
+const ended = (tokens: number) =>
+  ({ key, end: { kind: 'agent', session: 's-a' as SessionId, run: null, spend: spendOf(tokens, 0) } }) as const;
+
+test('what runs before took, and what their agents may still take, is no longer left (L69)', () => {
+  const spent = { turns: 3, spend: spendOf(400, 0.25), ms: 50_000 };
+  expect(restOfGrant(agentSession(new Agents(), spent))).toEqual({
+    maxBudgetUsd: 0.75,
+    maxTokens: 600,
+    timeoutMs: 10_000,
+  });
+  const agents = new Agents();
+  begin(agents);
+  expect(restOfGrant(agentSession(agents)).maxTokens).toBe(1_000);
+  agents.beginRun();
+  expect(restOfGrant(agentSession(agents)).maxTokens).toBe(600);
+  agents.report(ended(100));
+  expect(restOfGrant(agentSession(agents)).maxTokens).toBe(1_000);
+  expect(restOfGrant({ ...agentSession(), input: {} })).toEqual({});
+});
+
+test('the grant of an agent that was ended from outside never returns, over runs and handovers (L69)', () => {
+  const carried = (agents: Agents): Agents =>
+    new Agents(JSON.parse(JSON.stringify(agents.carry.agents)) as AgentsCarry);
+  const before = new Agents();
+  begin(before);
+  before.report(lost);
+  before.beginRun();
+  const after = new Agents();
+  begin(after);
+  after.beginRun();
+  after.report(lost);
+  for (const agents of [before, after]) {
+    agents.beginRun();
+    expect(restOfGrant(agentSession(carried(agents))).maxTokens).toBe(600);
+  }
+});
+
+test('an agent of a run before counts for the session and in no later run, once (L69)', () => {
+  const agents = new Agents();
+  begin(agents);
+  agents.beginRun();
+  agents.report(ended(100));
+  agents.report(ended(100));
+  expect(agents.take()).toEqual({});
+  expect(agents.takeLate(false).map(({ spend }) => spend.usage.input)).toEqual([100]);
+  expect(agents.takeLate(true)).toEqual([]);
+  begin(agents);
+  agents.report(ended(50));
+  expect(agents.takeLate(false)).toEqual([]);
+  expect(agents.take().agents).toHaveLength(1);
+});
+
+test('a run has the lower of its own limits and what is left of the grant (L51 L69)', () => {
+  const own = { ...rules, maxBudgetUsd: 0.5, maxTokens: null, timeoutMs: 600_000, maxTurns: 7 };
+  const rest = { maxBudgetUsd: 0.75, maxTokens: 0, timeoutMs: 10_000 };
+  expect(withinGrant(own, rest)).toEqual({ ...own, maxTokens: 0, timeoutMs: 10_000 });
+  expect(withinGrant(own, {})).toEqual(own);
+});
+
+test('a person cannot raise a limit of an agent beyond its grant, and turns are not granted (L51 L69)', () => {
+  const session = agentSession(new Agents(), { turns: 1, spend: spendOf(400, 0) });
+  expect(grantProblem({ maxTokens: 600, maxTurns: 1_000 }, session)).toBeUndefined();
+  expect(grantProblem({ maxTokens: 601 }, session)).toMatch(
+    /601 is more than the 600.*raise the limit of session s-root/,
+  );
+  expect(grantProblem({ maxTokens: 601 }, { ...session, input: {} })).toBeUndefined();
+});
