@@ -13,6 +13,7 @@ import { afterWait, noTries, type Tries, leftOfWait } from './model/failed-attem
 import { refuseWithoutHooks, refuseScripted } from './guards.ts';
 import { inDoubt } from './model/run-open-calls.ts';
 import { settleDeath, settle } from './model/settle.ts';
+import { isListed } from './tools/listed.ts';
 import { endWithout, observableMessage } from './model/store-reply.ts';
 import type { ModelStep } from './model/step.ts';
 import type { RunConfig } from './configuration.ts';
@@ -136,7 +137,7 @@ async function reply(step: ModelStep): Promise<ModelResult> {
 /** As of now (L44), and only those that the run was opened with (L57) and that a tool has left allowed (L38). */
 function offered({ deps, input, config }: ModelStep): Deps['tools']['definitions'] {
   const limits = [config.tools, input.context?.allowedTools].filter((names) => names !== undefined);
-  return deps.tools.definitions.filter(({ name }) => limits.every((names) => names.includes(name)));
+  return deps.tools.definitions.filter(({ name }) => limits.every((names) => isListed(names, name)));
 }
 
 // Finds the outcome of a model call that was stopped when its worker was gone: its stored reply, or nothing (L39, L47).

@@ -92,16 +92,22 @@ export const DEFAULT_SYSTEM_PROMPT = [
   'A tool result that says its outcome is unknown means that the effect may or may not have happened: check before repeating it.',
 ].join('\n');
 
+type Context = Reach & {
+  /** Of MCP servers, about their tools (L74). */
+  readonly instructions?: readonly string[];
+};
+
 /** `at` in milliseconds since the epoch. `schema`: what the final answer must satisfy (L53). */
-export function systemPrompt(callers: string, { cwd, folders = [] }: Reach, at: number, schema?: JsonSchema): string {
+export function systemPrompt(callers: string, context: Context, at: number, schema?: JsonSchema): string {
+  const { cwd, folders = [], instructions = [] } = context;
   const date = new Date(at).toISOString().slice(0, 10);
-  const context = [
+  const facts = [
     `Workspace: ${cwd}`,
     ...(folders.length === 0 ? [] : [`Other folders you may work in, by absolute path: ${folders.join(', ')}`]),
     `Platform: ${process.platform}`,
     `Date when this run started: ${date}`,
   ];
-  const parts = [callers.trim(), context.join('\n'), schema === undefined ? '' : answerRule(schema)];
+  const parts = [callers.trim(), facts.join('\n'), ...instructions, schema === undefined ? '' : answerRule(schema)];
   return parts.filter((part) => part !== '').join('\n\n');
 }
 

@@ -14,6 +14,7 @@ import type { Entry } from './transcript/log/entries.ts';
 import type { Store } from './transcript/store/store.ts';
 import type { Transcripts } from './transcript/transcripts.ts';
 import type { Redact } from './text.ts';
+import type { ToolServers } from './mcp/open-servers.ts';
 import type { AgentSettings } from './tools/agent-types.ts';
 import type { CallRunner } from './tools/call/call-port.ts';
 import type {
@@ -32,6 +33,8 @@ export type Deps = {
   /** The model is the scripted one: runs say so. */
   readonly scripted: boolean;
   readonly tools: CallRunner;
+  /** MCP servers, some of whose tools may not be there yet. */
+  readonly servers?: ToolServers;
   readonly hooks: HookRunner;
   readonly attachments: Attachments;
   readonly afterStop: readonly AfterStopHandler[];

@@ -9,6 +9,8 @@ import type { HookConfig } from '../activities/hooks/hooks.ts';
 import { hookRunner } from '../activities/hooks/hook-runner.ts';
 import type { Live } from '../activities/live/follow.ts';
 import { openLive } from '../activities/live/open-live.ts';
+import { openServers, type ToolServers } from '../activities/mcp/open-servers.ts';
+import type { McpBounds, McpServers } from '../activities/mcp/servers.ts';
 import { configReader } from '../activities/configuration.ts';
 import { builtinTools } from '../activities/tools/builtin/builtin-tools.ts';
 import { changingRegistry, createRegistry, type ToolRegistry } from '../activities/tools/registry.ts';
@@ -41,6 +43,8 @@ export type DepsSettings = {
   readonly defaults?: Partial<RunDefaults>;
   /** Beside the built-in ones; a function is asked again between iterations (L44). */
   readonly tools?: ToolSource | undefined;
+  readonly mcpServers?: McpServers | undefined;
+  readonly mcpBounds?: Partial<McpBounds> | undefined;
   /** Variables for commands and other tools, kept in this process. */
   readonly toolEnv?: ToolEnv | undefined;
   readonly hooks?: HookConfig | undefined;
@@ -67,7 +71,7 @@ export async function createDeps(
   const sandbox = await probeSandbox({ places: findPlaces(env) });
   const chosen: RunDefaults = { ...runDefaults, ...defaults };
   const own = builtinTools({ sandbox, dataDir, runEnv: settings.runEnv, agents: chosen.agents });
-  const registry = await registryOf(own, tools, log);
+  const { registry, servers } = withServers(await registryOf(own, tools, log), { ...settings, sandbox, log });
   const hooks = hookRunner(settings.hooks ?? {}, {
     env,
     hold: { spares: sandbox.kind !== 'group', wrap: (argv, reach) => sandbox.wrap(argv, { ...reach, dataDir }) },
@@ -87,6 +91,7 @@ export async function createDeps(
       observe,
       ...(settings.toolEnv && { toolEnv: settings.toolEnv }),
     }),
+    ...(servers && { servers }),
     hooks,
     attachments: createAttachments(settings.attachments ?? [], log, dataDir),
     afterStop: settings.afterStop ?? [],
@@ -109,6 +114,18 @@ async function registryOf(own: readonly Tool[], others: ToolSource, log: Log): P
   const changing = changingRegistry(async () => [...own, ...(await others())], { initial: own, log });
   await changing.refresh();
   return changing;
+}
+
+type Serving = Pick<DepsSettings, 'mcpServers' | 'mcpBounds' | 'env' | 'dataDir' | 'log'> & {
+  readonly sandbox: Sandbox;
+};
+
+function withServers(
+  base: ToolRegistry,
+  { mcpServers = {}, mcpBounds = {}, ...how }: Serving,
+): { readonly registry: ToolRegistry; readonly servers?: ToolServers } {
+  if (Object.keys(mcpServers).length === 0) return { registry: base };
+  return openServers(mcpServers, base, { ...how, bounds: mcpBounds });
 }
 
 function redacted({ stack, ...fields }: LogFields = {}, redact: Redact): LogFields {

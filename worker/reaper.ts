@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { ActivityNotFoundError, type Client } from '@temporalio/client';
 import { ApplicationFailure, WorkflowNotFoundError } from '@temporalio/common';
 import { z } from 'zod';
-import { endOrphans } from '../activities/hooks/run-command.ts';
+import { endOrphans } from '../activities/process/orphans.ts';
 import { isAlive, parseIdentity, processIdentity } from '../activities/process/identity.ts';
 import { MEMO_KEY, WORKFLOW_TYPE, type SessionMemo } from '../workflows/contract/session.ts';
 import { LockHeld, withLock, identitySchema } from './embedded/file-lock.ts';

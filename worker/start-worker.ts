@@ -5,6 +5,7 @@ import { IllegalStateError, NativeConnection } from '@temporalio/worker';
 import { createActivities } from '../activities/index.ts';
 import { createDeps } from './create-deps.ts';
 import type { RunDefaults } from '../activities/deps.ts';
+import type { McpBounds } from '../activities/mcp/servers.ts';
 import { type PerdureConfig, configDefaults } from './config/config.ts';
 import { createTogether, createWorker, type PairedWorker } from './create-worker.ts';
 import { connectClient, connectionOptions, type Target } from './embedded/connect-client.ts';
@@ -38,6 +39,9 @@ export type StartWorker = Target & {
   readonly defaults?: Partial<RunDefaults>;
   /** Each goes before the same in `config`. */
   readonly tools?: PerdureConfig['tools'];
+  readonly mcpServers?: PerdureConfig['mcpServers'];
+  /** Of servers' lists, connections and messages. Absent: those that are built in. */
+  readonly mcpBounds?: Partial<McpBounds>;
   readonly toolEnv?: PerdureConfig['toolEnv'];
   readonly hooks?: PerdureConfig['hooks'];
   readonly afterStop?: PerdureConfig['afterStop'];
@@ -115,6 +119,7 @@ async function made(settings: StartWorker, opened: Close[]) {
   opened.push(watchers.close);
   const { observe } = watchers;
   const deps = await createDeps({ ...config, ...settings, ...watchers, defaults, access });
+  opened.push(async () => deps.servers?.close());
   const { drainMs, maxConcurrentActivities, profile = settings.profile } = config;
   noteNamespace(deps.store, client, deps.log);
   const activities = createActivities(deps, settings.stops);

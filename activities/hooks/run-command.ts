@@ -7,11 +7,11 @@ import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { randomUUID } from 'node:crypto';
-import { bootId, formatIdentity, isAlive, parseIdentity, processIdentity } from '../process/identity.ts';
-import { childEnvironment, withGitSettings, CALL_VARIABLE } from '../process/environment.ts';
+import { bootId } from '../process/identity.ts';
+import { childEnvironment, withGitSettings } from '../process/environment.ts';
+import { ownProcessId } from '../process/orphans.ts';
 import { killNow, killTree } from '../process/kill-tree.ts';
-import { processInfo, allProcesses, readStartVariable } from '../process/proc.ts';
+import { processInfo } from '../process/proc.ts';
 import type { Reach } from '../process/places.ts';
 import { pathOutside, temporaryFolders } from '../process/programs.ts';
 import type { AtExit } from '../process/at-exit.ts';
@@ -52,7 +52,7 @@ const DRAIN_MS = 200;
 const GRACE_MS = 500;
 
 export async function runCommand(run: CommandRun): Promise<CommandEnd> {
-  const callId = commandId();
+  const callId = ownProcessId('hook');
   const cwd = run.cwd ?? tmpdir();
   const argv = typeof run.command === 'string' ? ['/bin/sh', '-c', run.command] : run.command;
   const [program = '', ...args] = run.hold?.wrap(argv, { cwd, folders: run.folders }) ?? argv;
@@ -150,27 +150,4 @@ async function untilEnd(
   } finally {
     over.abort();
   }
-}
-
-// The processes of hook commands by name. The name says which worker started them: of a worker that was killed (SIGKILL leaves no time to
-// end anything) they are found by it before their work goes on elsewhere, whether or not the hook is asked again.
-
-const PREFIX = 'hook/';
-
-/** For CALL_VARIABLE, of one run of a command by this process. */
-function commandId(): string {
-  return `${PREFIX}${formatIdentity(processIdentity())}/${randomUUID()}`;
-}
-
-/** Ends what is left of the commands of workers on this machine that are provably gone. A living worker ends its own. */
-export async function endOrphans(): Promise<void> {
-  const ids = allProcesses().map(({ pid }) => readStartVariable(pid, CALL_VARIABLE) ?? '');
-  const orphaned = new Set(ids.filter(isOrphaned));
-  await Promise.all([...orphaned].map((callId) => killTree({ callId }, { graceMs: 0 })));
-}
-
-function isOrphaned(id: string): boolean {
-  if (!id.startsWith(PREFIX)) return false;
-  const worker = parseIdentity(id.slice(PREFIX.length, id.lastIndexOf('/')));
-  return worker !== null && isAlive(worker) === 'dead';
 }

@@ -47,6 +47,13 @@ export function bwrapArguments(confinement: Confinement, places: Places): string
   ];
 }
 
+/** As `bwrapArguments`, for a program that is trusted with files: its processes are held, and Perdure's data is hidden. */
+export function holdArguments(dataDir: string | undefined): string[] {
+  const hidden = dataDir === undefined ? null : realOf(dataDir);
+  const data = hidden === null ? [] : ['--tmpfs', hidden, '--remount-ro', hidden];
+  return ['--die-with-parent', '--unshare-pid', '--dev-bind', '/', '/', '--proc', '/proc', ...data, '--'];
+}
+
 /** Shallow before deep, so that a workspace inside the data folder stays in view, and a data folder inside the workspace does not. */
 function mounts(confinement: Confinement, places: Places, dataDir: string | null): readonly Mount[] {
   const { cwd, readOnly = false } = confinement;

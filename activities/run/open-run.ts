@@ -17,6 +17,7 @@ import { type RunConfig, type RunModel, systemPrompt } from '../configuration.ts
 import { inherit } from './inherit.ts';
 import { findExtraFolders, findWorkspace } from './folders.ts';
 import { rulesOf } from './rules.ts';
+import { OF_SERVER, serverOf } from '../tools/listed.ts';
 import { namesSome } from '../tools/rules/match-rules.ts';
 
 const MAX_EMPTY_REPLIES = 3;
@@ -39,6 +40,7 @@ function openWith(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise<Run
     const inherited = given.agent ? await inherit(deps, given.agent, given.options) : null;
     if (typeof inherited === 'string') return { kind: 'refused', detail: inherited };
     const input = { ...given, options: inherited?.options ?? given.options };
+    await deps.servers?.refresh();
     const { step, options } = input;
     // What is added to an agent's rules is judged as any caller's.
     const asked = { ...options, ...(given.options.permissions && { permissions: given.options.permissions }) };
@@ -71,7 +73,12 @@ function openWith(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise<Run
     await deps.live.forgetBefore(attempt.session, step);
     const started = await sessionStart(deps, attempt, input, { cwd: cwd.path, folders });
     const callers = [options.systemPrompt ?? deps.defaults.systemPrompt, options.appendSystemPrompt ?? ''].join('\n\n');
-    const prompt = systemPrompt(callers, { cwd: cwd.path, folders }, deps.now(), options.outputSchema);
+    const prompt = systemPrompt(
+      callers,
+      { cwd: cwd.path, folders, instructions: deps.servers?.instructions(options.tools) ?? [] },
+      deps.now(),
+      options.outputSchema,
+    );
     // One lone surrogate makes every request of the run unreadable (L58).
     const system = wellFormedText(withContext(prompt, started.context));
     const found = { models, cwd: cwd.path, folders, system };
@@ -185,9 +192,12 @@ function rulesWithoutTool({ defaults, tools, log }: Deps, options: RunOptions): 
 }
 
 /** A run without a tool that its caller counts on would find out late. */
-function missingTool({ tools }: Deps, { tools: wanted = [] }: RunOptions): string | undefined {
+function missingTool({ tools, servers }: Deps, { tools: wanted = [] }: RunOptions): string | undefined {
   const names = tools.definitions.map(({ name }) => name);
-  const missing = wanted.find((name) => !names.includes(name));
+  // A server may be away, and its tools come and go.
+  const isOfServer = (name: string): boolean =>
+    servers?.names.some((server) => name === `${OF_SERVER}${server}` || serverOf(name) === server) === true;
+  const missing = wanted.find((name) => !names.includes(name) && !isOfServer(name));
   if (missing === undefined) return undefined;
   const near = nearName(missing, names);
   const hint = near === undefined ? '' : `did you mean ${near}? `;

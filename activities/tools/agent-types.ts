@@ -2,6 +2,7 @@
 // and widens nothing of it (L70).
 import type { AgentCounts } from '../../workflows/contract/delegation.ts';
 import type { PermissionMode, PermissionRules, RunOptions } from '../../workflows/contract/session.ts';
+import { isListed } from './listed.ts';
 
 export type AgentType = {
   /** For the model that chooses it. */
@@ -75,10 +76,11 @@ export function narrowedRules(
   return { allow, deny: asksNobody ? [...denied, ...asked] : denied, ask: asked };
 }
 
-/** Undefined: all. */
+/** Undefined: all. What one list says of all tools of a server, and another of one of them, is that one. */
 export function narrowestTools(given: readonly (readonly string[] | undefined)[]): readonly string[] | undefined {
-  const [first, ...others] = given.filter((names) => names !== undefined);
-  return first?.filter((name) => others.every((names) => names.includes(name)));
+  const lists = given.filter((names) => names !== undefined);
+  if (lists.length === 0) return undefined;
+  return [...new Set(lists.flat())].filter((name) => lists.every((names) => isListed(names, name)));
 }
 
 /** The lower of each that is given. */

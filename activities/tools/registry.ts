@@ -17,6 +17,10 @@ export type ToolRegistry = {
   definitions(): readonly ToolDefinition[];
   /** Asks for a list that changes (L44). Never throws. */
   refresh?(): Promise<void>;
+  /** Waits for the list that this tool would be on, where it has never come. Never throws. */
+  arrive?(name: string, signal: AbortSignal): Promise<void>;
+  /** A sentence for the model, where a tool is not there because its server is not. */
+  whyMissing?(name: string): string | undefined;
 };
 
 /** The names of tools that the Messages API accepts. */

@@ -2,7 +2,7 @@
 // processes, a process group neither; which one it is belongs in the start-up line.
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { bwrapArguments, type Confinement } from '../process/bwrap.ts';
+import { bwrapArguments, holdArguments, type Confinement } from '../process/bwrap.ts';
 import { findPlaces, type Places } from '../process/places.ts';
 import { findPrograms, type Programs } from '../process/programs.ts';
 
@@ -18,6 +18,8 @@ export type Sandbox = {
   readonly places: Places;
   /** The arguments that run `argv` held. */
   wrap(argv: readonly string[], confinement: Confinement): readonly string[];
+  /** The arguments that run a program of the configuration's: its files are its own affair, but for Perdure's data, and none of its processes outlives us. */
+  hold(argv: readonly string[], dataDir?: string): readonly string[];
 };
 
 export type ProbeOptions = {
@@ -82,6 +84,7 @@ const bwrap = (found: Found): Sandbox => ({
     'Shell commands run in bubblewrap: only the workspace, temporary files and package caches can be written, ' +
     'and no process outlives its call. The network is open.',
   wrap: (argv, confinement) => [found.programs.at('bwrap'), ...bwrapArguments(confinement, found.places), ...argv],
+  hold: (argv, dataDir) => [found.programs.at('bwrap'), ...holdArguments(dataDir), ...argv],
 });
 
 const group = (found: Found): Sandbox => ({
@@ -91,6 +94,7 @@ const group = (found: Found): Sandbox => ({
     'Shell commands run in a plain process group: files are not confined, and a process that leaves its group ' +
     'and empties its environment can outlive its call. Install bubblewrap for a sandbox.',
   wrap: (argv) => argv,
+  hold: (argv) => argv,
 });
 
 function unshare(variant: readonly string[], found: Found): Sandbox {
@@ -103,6 +107,7 @@ function unshare(variant: readonly string[], found: Found): Sandbox {
       'Shell commands run in their own process namespace: files are not confined, but no process outlives its call. ' +
       'Install bubblewrap for a sandbox.',
     wrap: (argv) => [...held, programs.at('sh'), ...FIRST_PROCESS, ...argv],
+    hold: (argv) => [...held, programs.at('sh'), ...FIRST_PROCESS, ...argv],
   };
 }
 

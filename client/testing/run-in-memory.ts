@@ -61,6 +61,7 @@ export async function runInMemory({ prompt, script, config = {}, options }: InMe
     return { reason: terminal.reason, text: finalText(entries), turns: state.turn, entries, requests: model.requests };
   } finally {
     await deps.hooks.close();
+    await deps.servers?.close();
     await access.close();
     await model.close();
     rmSync(root, { recursive: true, force: true });

@@ -65,7 +65,7 @@ export const rules: readonly Rule[] = [
     rule: 'Attachments ride with the outcomes: queued messages each once and in order, memory, changed files',
     later: 'Not there yet: discovered skills, a memory of its own.',
   },
-  { id: 'L44', rule: 'The tool list is refreshed between iterations', later: 'Not there yet: tools of an MCP server.' },
+  { id: 'L44', rule: 'The tool list is refreshed between iterations' },
   { id: 'L45', rule: 'maxTurns' },
   { id: 'L46', rule: 'Otherwise next_turn' },
   { id: 'L47', rule: 'Interrupt outside tools: aborted_streaming' },

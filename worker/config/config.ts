@@ -19,7 +19,9 @@ import { permissionsProblem } from '../../workflows/contract/permission-rules.ts
 import type { PermissionMode, PermissionRules } from '../../workflows/contract/session.ts';
 import { issueText, tellRight } from './issue-text.ts';
 import type { AgentLimits, AgentType } from '../../activities/tools/agent-types.ts';
+import type { McpServers } from '../../activities/mcp/servers.ts';
 import { agentLimitsSchema, agentSettings, agentsSchema } from './agents.ts';
+import { mcpServersSchema } from './mcp-servers.ts';
 import { runDefaults } from './defaults.ts';
 import { modelTable } from '../../activities/model/request.ts';
 
@@ -114,6 +116,8 @@ export type PerdureConfig = {
   readonly maxConcurrentActivities?: number;
   /** Beside the built-in ones. A function is asked again between iterations (L44). */
   readonly tools?: ToolSource;
+  /** Servers whose tools runs are offered, by name (L74). */
+  readonly mcpServers?: McpServers;
   readonly hooks?: HookConfig;
   readonly afterStop?: readonly AfterStopHandler[];
   readonly attachments?: readonly AttachmentProvider[];
@@ -191,6 +195,7 @@ const keys = z.strictObject({
   maxConcurrentActivities: wholeNumberSchema(1_000).optional(),
   profile: z.enum(['machine', 'fleet']).optional(),
   tools: z.union([run, toolsSchema]).optional(),
+  mcpServers: mcpServersSchema.optional(),
   hooks: hooksSchema.optional(),
   // A session closes only when they are over.
   afterStop: z.array(z.strictObject({ name: nameSchema, timeoutMs: upTo(30), run })).optional(),

@@ -87,6 +87,7 @@ export class PerdurePlugin implements WorkerPlugin {
     const activities = registerActivities(createActivities(deps));
     const close = async (): Promise<void> => {
       await deps.hooks.close();
+      await deps.servers?.close();
       await deps.live.close();
       await access.close();
       await watchers.close();

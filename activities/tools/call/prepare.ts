@@ -3,6 +3,7 @@
 import { isBrokenInput, deeperThan, MAX_DEPTH } from '../../json.ts';
 import { checkInput, type InputProblem } from '../../schema/input-schema.ts';
 import { decide, judgeContext, type PermissionSettings } from '../rules/permission.ts';
+import { isListed } from '../listed.ts';
 import type { ToolRegistry } from '../registry.ts';
 import type { JudgeContext, PermissionDecision, Risk, Tool } from '../tool.ts';
 
@@ -33,10 +34,11 @@ export type CallSettings = PermissionSettings & {
 export function prepareCall(registry: ToolRegistry, settings: CallSettings, call: NamedInput): PreparedCall {
   const tool = registry.get(call.name);
   const { tools, allowedTools } = settings;
-  if (tool === undefined || tools?.includes(call.name) === false) {
-    return { kind: 'invalid', text: unknownTool(registry, call.name, tools) };
+  if (tool === undefined || !isListed(tools, call.name)) {
+    const missing = isListed(tools, call.name) ? registry.whyMissing?.(call.name) : undefined;
+    return { kind: 'invalid', text: missing ?? unknownTool(registry, call.name, tools) };
   }
-  if (allowedTools?.includes(call.name) === false) {
+  if (allowedTools !== undefined && !isListed(allowedTools, call.name)) {
     return { kind: 'invalid', text: notAllowed(call.name, allowedTools) };
   }
   if (isBrokenInput(call.input)) {
@@ -98,7 +100,7 @@ function notAllowed(name: string, allowed: readonly string[]): string {
 
 function unknownTool(registry: ToolRegistry, name: string, tools?: readonly string[]): string {
   const all = registry.definitions().map((tool) => tool.name);
-  const known = all.filter((one) => tools?.includes(one) !== false);
+  const known = all.filter((one) => isListed(tools, one));
   return `There is no tool named ${JSON.stringify(name.slice(0, 100))}. The tools are: ${known.join(', ')}.`;
 }
 

@@ -77,6 +77,7 @@ export function callRunner(
       const { safe, context, decision, delegated, fresh = false } = given;
       const mayHaveBegun = given.mayHaveBegun === true || attempt.number > 1;
       const signal = attemptSignal(attempt);
+      await registry.arrive?.(call.name, signal);
       const own = { key, safe, fresh, fence: attempt.fence, mayHaveBegun, signal, ...(decision && { decision }) };
       const seen = seer(config, call, port, attempt);
       const done = await watched(call, { ...port, seen }, false, (watching) =>

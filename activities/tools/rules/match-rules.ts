@@ -4,6 +4,7 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { parseRule, type Rule } from '../../../workflows/contract/permission-rules.ts';
 import type { PermissionRules } from '../../../workflows/contract/session.ts';
 import { globMatcher, expandBraces } from '../builtin/search/glob-match.ts';
+import { meansTool } from '../listed.ts';
 import type { RuleSubject, Tool } from '../tool.ts';
 import { isAllowedCommand, matchTouched } from './command-rules.ts';
 import { isInside, type Reach, rootsOf } from '../../process/places.ts';
@@ -61,7 +62,7 @@ export function namesSome(text: string, tools: readonly string[]): boolean {
 }
 
 function namesTool(rule: Rule, { name }: Pick<Tool, 'name'>): boolean {
-  return rule.tool === name || (rule.tool.includes('*') && globMatcher(rule.tool)(name));
+  return meansTool(rule.tool, name) || (rule.tool.includes('*') && globMatcher(rule.tool)(name));
 }
 
 // Rules for paths (L55): globs relative to the workspace, or absolute behind `//`. An allow rule is held against where the path leads,

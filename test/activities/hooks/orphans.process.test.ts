@@ -1,6 +1,6 @@
-// What a killed worker's hook commands left running, and what is not to be mistaken for it.
+// What a killed worker's hook commands and MCP servers left running, and what is not to be mistaken for it.
 import { expect, test } from 'vitest';
-import { endOrphans } from '../../../activities/hooks/run-command.ts';
+import { endOrphans } from '../../../activities/process/orphans.ts';
 import { formatIdentity, processIdentity } from '../../../activities/process/identity.ts';
 import { processNamed } from './support.ts';
 
@@ -10,6 +10,7 @@ const dead = formatIdentity({ ...living, startTime: '1' });
 
 test.each([
   ['of a worker that is gone is ended', `hook/${dead}/1`, false],
+  ['of a server that such a worker started is ended', `mcp/${dead}/1`, false],
   ['of a living worker is left alone', `hook/${formatIdentity(living)}/1`, true],
   ['of another boot or machine is left alone', `hook/${dead.replace(/\/[0-9a-f]{8}\//, '/00000000/')}/1`, true],
   ['of a call of a tool is left alone', '0'.repeat(64), true],

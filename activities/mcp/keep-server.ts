@@ -1,0 +1,245 @@
+// One server of the configuration, for as long as the worker lives: connected when it starts, and again after its end, with back-off, when
+// somebody needs it. Its list of tools is the last that came; nothing waits for the next one longer than a bound (L75).
+import type { Log } from '../log.ts';
+import { awaitInTime, TimedOut, within } from '../async.ts';
+import { reasonOf } from '../text.ts';
+import type { Link, OpenLink } from './link.ts';
+import { type ListedTool, listTools } from './list-tools.ts';
+import { CONNECT_MS, type McpBounds, type McpServer, MOST } from './servers.ts';
+
+/** The server cannot be reached now. The message is a sentence. */
+export class Away extends Error {
+  override readonly name = 'Away';
+}
+
+export type Keeping = {
+  readonly open: OpenLink;
+  readonly bounds: McpBounds;
+  readonly log: Log;
+  /** Milliseconds, of any origin. */
+  readonly now?: () => number;
+};
+
+type Listed = { readonly tools: readonly ListedTool[]; readonly print: string };
+
+/** `late`: nobody waits for it. */
+type Pending = { readonly done: Promise<void>; late: boolean };
+
+/** Milliseconds: one that ended sooner counts as one more failure in a row. */
+const LIVED_MS = 10_000;
+const MOST_WARNINGS = 100;
+
+export class KeptServer {
+  readonly name: string;
+  readonly settings: McpServer;
+  readonly #keeping: Keeping;
+  readonly #now: () => number;
+  readonly #closing = new AbortController();
+  readonly #warned = new Set<string>();
+  /** How many requests each link carries. */
+  readonly #uses = new Map<Link, number>();
+  #current: { readonly link: Link; readonly since: number } | null = null;
+  #opening: Promise<Link> | null = null;
+  #pending: Pending | null = null;
+  #list: Listed | null = null;
+  /** The server has told of a change. */
+  #isStale = false;
+  /** The last list did not come: the next is asked for beside the runs. */
+  #isSlow = false;
+  #askedAt = 0;
+  #failures = 0;
+  #nextAt = 0;
+  #why = '';
+  #last = { instructions: '', hasResources: false };
+
+  /** It connects at once. */
+  constructor(name: string, settings: McpServer, keeping: Keeping) {
+    this.name = name;
+    this.settings = settings;
+    this.#keeping = keeping;
+    this.#now = keeping.now ?? (() => performance.now());
+    void this.#begin();
+  }
+
+  /** As last listed, the same array while nothing has changed; null until there was a list. */
+  get tools(): readonly ListedTool[] | null {
+    return this.#list?.tools ?? null;
+  }
+
+  get instructions(): string {
+    return this.#last.instructions;
+  }
+
+  get hasResources(): boolean {
+    return this.#last.hasResources;
+  }
+
+  /** A sentence; null while it works, or is being connected. */
+  get whyAway(): string | null {
+    return this.#current === null && this.#opening === null ? this.#sentence() : null;
+  }
+
+  /** Waits for what is new of its list, in bounds. Never throws. */
+  async refresh(): Promise<void> {
+    if (this.#closing.signal.aborted) return;
+    this.#askIfDue();
+    const pending = this.#pending;
+    if (pending === null || pending.late) return;
+    const { listMs } = this.#keeping.bounds;
+    const isThere = pending.done.then(() => true);
+    if (await awaitInTime(isThere, false, listMs)) return;
+    pending.late = true;
+    this.#warn(`it was not ready within ${listMs} ms: runs go on without what is new of it`);
+  }
+
+  /** Its first list, however long it takes to connect. Throws what the signal is aborted with, and Away. */
+  async arrive(signal: AbortSignal): Promise<void> {
+    if (this.#list !== null) return;
+    await this.link(signal);
+    const { done } = this.#pending ?? {};
+    if (done) await within(this.#keeping.bounds.listMs, signal, () => done);
+  }
+
+  /** Connects if need be. Throws Away, and what the signal is aborted with. */
+  async link(signal: AbortSignal): Promise<Link> {
+    if (this.#current !== null) return this.#current.link;
+    if (this.#opening === null && this.#now() < this.#nextAt) throw new Away(this.#sentence());
+    if (this.#closing.signal.aborted) throw new Away(`The MCP server ${this.name} is away: the worker ends.`);
+    const opening = this.#opening ?? this.#begin();
+    return await within(this.#connectMs, signal, () => opening);
+  }
+
+  /** A retired link is closed only when all that use it have ended. */
+  async using<Value>(link: Link, work: () => Promise<Value>): Promise<Value> {
+    this.#uses.set(link, (this.#uses.get(link) ?? 0) + 1);
+    try {
+      return await work();
+    } finally {
+      const left = (this.#uses.get(link) ?? 1) - 1;
+      if (left > 0) this.#uses.set(link, left);
+      else this.#uses.delete(link);
+      if (left === 0 && this.#current?.link !== link) void link.close();
+    }
+  }
+
+  /** It has shown to be of no use: the next call gets another. */
+  retire(link: Link, reason: string): void {
+    this.#lose(link, reason);
+    if (!this.#uses.has(link)) void link.close();
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    const link = this.#current?.link;
+    this.#current = null;
+    await Promise.all([link?.close(), this.#opening?.catch(() => undefined)]);
+  }
+
+  get #connectMs(): number {
+    return this.settings.connectTimeoutMs ?? CONNECT_MS;
+  }
+
+  #begin(): Promise<Link> {
+    const isFirst = this.#list === null && this.#failures === 0;
+    const opening = this.#connect();
+    this.#opening = opening;
+    this.#await(
+      opening.then((link) => this.#askForList(link)),
+      !isFirst,
+    );
+    return opening;
+  }
+
+  async #connect(): Promise<Link> {
+    const { signal: closing } = this.#closing;
+    const toolsChanged = (): void => void (this.#isStale = true);
+    try {
+      const link = await within(this.#connectMs, closing, (signal) => this.#keeping.open(signal, toolsChanged));
+      this.#current = { link, since: this.#now() };
+      const { instructions, offers } = link;
+      this.#last = { instructions: instructions.slice(0, MOST.instructions), hasResources: offers.resources };
+      void link.closed.then((reason) => this.#lose(link, reason));
+      return link;
+    } catch (error) {
+      this.#fail(error instanceof TimedOut ? `it did not connect within ${this.#connectMs} ms` : reasonOf(error));
+      throw new Away(this.#sentence(), { cause: error });
+    } finally {
+      this.#opening = null;
+    }
+  }
+
+  #askIfDue(): void {
+    if (this.#pending !== null) return;
+    if (this.#current === null) {
+      if (this.#opening === null && this.#now() >= this.#nextAt) void this.#begin();
+      return;
+    }
+    const { link } = this.#current;
+    const isDue = !link.offers.tellsOfChanges && this.#now() - this.#askedAt >= this.#keeping.bounds.pollMs;
+    const late = this.#isSlow || !this.#isStale;
+    if (this.#isStale || isDue) this.#await(this.#askForList(link), late);
+  }
+
+  /** What it rejects with is known by then. */
+  #await(work: Promise<void>, late: boolean): void {
+    const settled = work.catch(() => undefined);
+    const pending: Pending = {
+      late,
+      done: settled.then(() => void (this.#pending === pending && (this.#pending = null))),
+    };
+    this.#pending = pending;
+  }
+
+  async #askForList(link: Link): Promise<void> {
+    this.#isStale = false;
+    this.#askedAt = this.#now();
+    try {
+      const { tools } = link.offers;
+      const { leftOut, ...found } = tools ? await this.using(link, () => this.#listOf(link)) : NO_TOOLS;
+      this.#isSlow = false;
+      for (const each of leftOut) this.#warn(`left out: ${each}`);
+      if (found.print !== this.#list?.print) this.#list = found;
+    } catch (error) {
+      // The link may serve calls of others all the same.
+      [this.#isSlow, this.#isStale] = [true, true];
+      this.#warn(`its list of tools stays as it was: ${reasonOf(error)}`);
+    }
+  }
+
+  #listOf(link: Link) {
+    return listTools(link, this.#keeping.bounds.slowListMs);
+  }
+
+  #lose(link: Link, reason: string): void {
+    if (this.#current?.link !== link) return;
+    if (this.#now() - this.#current.since >= LIVED_MS) this.#failures = 0;
+    this.#current = null;
+    const said = link.said();
+    this.#fail(reason, said === '' ? reason : `${reason}; it said last: ${said}`);
+  }
+
+  #fail(reason: string, logged = reason): void {
+    if (this.#closing.signal.aborted) return;
+    const { backoffMs, mostBackoffMs } = this.#keeping.bounds;
+    this.#nextAt = this.#now() + Math.min(backoffMs * 2 ** this.#failures, mostBackoffMs);
+    this.#failures += 1;
+    this.#why = reason;
+    this.#warn(logged);
+  }
+
+  #sentence(): string {
+    const seconds = Math.ceil((this.#nextAt - this.#now()) / 1_000);
+    const again = seconds > 0 ? `in ${seconds} s` : 'with the next call';
+    return `The MCP server ${this.name} is away: ${this.#why}. It is connected again ${again}.`;
+  }
+
+  /** Each only once. */
+  #warn(message: string): void {
+    if (this.#warned.has(message)) return;
+    if (this.#warned.size >= MOST_WARNINGS) this.#warned.clear();
+    this.#warned.add(message);
+    this.#keeping.log('warn', `MCP server ${this.name}: ${message}`);
+  }
+}
+
+const NO_TOOLS = { tools: [], print: '', leftOut: [] };

@@ -1,0 +1,169 @@
+// The list of a server's tools, read page by page and bounded: a tool that no request could carry is left out, and the rest are kept.
+import type { ValidateFunction } from 'ajv';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { z } from 'zod';
+import { deeperThan } from '../json.ts';
+import type { StandardSchema } from '../schema/input-schema.ts';
+import { compileSchema, DEEPEST, errorParts, type JsonSchema, sayErrors } from '../schema/json-schema.ts';
+import { schemaLoop, subschemas } from '../schema/subschemas.ts';
+import { clip, reasonOf } from '../text.ts';
+import type { Link } from './link.ts';
+import { MOST } from './servers.ts';
+
+export type ListedTool = {
+  /** As the server names it. */
+  readonly name: string;
+  readonly description: string;
+  /** The model is shown all of it, and its input is held to it but for patterns. */
+  readonly inputSchema: StandardSchema;
+  readonly readOnly: boolean;
+  readonly idempotent: boolean;
+};
+
+export type ToolList = {
+  readonly tools: readonly ListedTool[];
+  /** The same text for the same list. */
+  readonly print: string;
+  /** A sentence for each tool that is left out. */
+  readonly leftOut: readonly string[];
+};
+
+const page = z.looseObject({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
+
+const wireTool = z.looseObject({
+  name: z.string().min(1).max(128),
+  description: z.string().optional(),
+  inputSchema: z.looseObject({ type: z.literal('object') }),
+  annotations: z
+    .looseObject({ readOnlyHint: z.boolean().optional(), idempotentHint: z.boolean().optional() })
+    .optional(),
+});
+
+const MOST_PAGES = 50;
+
+/** Throws McpError. */
+export async function listTools(link: Link, timeout: number): Promise<ToolList> {
+  const found: unknown[] = [];
+  let cursor: string | undefined;
+  for (let n = 0; n < MOST_PAGES; n += 1) {
+    const params = cursor === undefined ? {} : { cursor };
+    const { tools, nextCursor } = await link.request('tools/list', params, page, { timeout });
+    found.push(...tools.slice(0, MOST.tools + 1));
+    if (nextCursor === undefined || found.length > MOST.tools) break;
+    cursor = nextCursor;
+  }
+  return readList(found);
+}
+
+export function readList(found: readonly unknown[]): ToolList {
+  const leftOut: string[] = [];
+  const tools = new Map<string, ListedTool>();
+  const prints: string[] = [];
+  let room = MOST.list;
+  for (const [at, each] of found.entries()) {
+    const read = readTool(each, at, room);
+    if (typeof read === 'string') leftOut.push(read);
+    else if (tools.has(read.tool.name)) leftOut.push(`${JSON.stringify(read.tool.name)} is listed twice`);
+    else {
+      tools.set(read.tool.name, read.tool);
+      prints.push(read.print);
+      room -= read.print.length;
+    }
+  }
+  return { tools: [...tools.values()], print: prints.join('\n'), leftOut };
+}
+
+/** A sentence when it is left out. */
+function readTool(
+  each: unknown,
+  at: number,
+  room: number,
+): { readonly tool: ListedTool; readonly print: string } | string {
+  if (at >= MOST.tools) return `there are more than ${MOST.tools} tools`;
+  const read = wireTool.safeParse(each);
+  if (!read.success) return `tool ${at + 1} of the list is none: ${reasonOf(read.error.issues[0]?.message)}`;
+  const { name, description = '', inputSchema, annotations = {} } = read.data;
+  const shown = `tool ${JSON.stringify(name)}`;
+  if (deeperThan(inputSchema, DEEPEST)) return `the schema of ${shown} is nested more than ${DEEPEST} levels deep`;
+  const schema = JSON.stringify(inputSchema);
+  if (schema.length > MOST.schema) return `the schema of ${shown} is longer than ${MOST.schema} characters`;
+  const text = clip(description, MOST.description);
+  const { readOnlyHint: readOnly = false, idempotentHint: idempotent = false } = annotations;
+  const print = JSON.stringify([name, text, schema, readOnly, idempotent]);
+  if (print.length > room) return `${shown} does not fit into ${MOST.list} characters, with those before it`;
+  const problem = sentProblem(inputSchema);
+  if (problem !== undefined) return `${shown}: ${problem}`;
+  const checked = checkedSchema(inputSchema);
+  if (typeof checked === 'string') return `the schema of ${shown} is none: ${clip(checked, 300)}`;
+  return { tool: { name, description: text, inputSchema: checked, readOnly, idempotent }, print };
+}
+
+/** One tool that the API refuses would make it refuse every request. */
+function sentProblem(schema: JsonSchema): string | undefined {
+  const { properties } = schema;
+  if (properties === undefined) return undefined;
+  if (typeof properties !== 'object' || properties === null) return 'its properties are no object';
+  const wrong = Object.keys(properties).find((key) => !/^[A-Za-z0-9_.-]{1,64}$/.test(key));
+  return wrong === undefined ? undefined : `the API takes no field named ${JSON.stringify(wrong.slice(0, 80))}`;
+}
+
+/** The API takes no alternatives at the top of an input: the server says itself which do not go together. */
+function sentSchema({ oneOf: _one, anyOf: _any, allOf: _all, ...schema }: JsonSchema): JsonSchema {
+  return schema;
+}
+
+/** A sentence for a schema that is none. Compiled when it is needed: that takes longer than all the rest of a list. */
+function checkedSchema(schema: JsonSchema): StandardSchema | string {
+  const loop = schemaLoop(schema);
+  if (loop !== undefined) return `${loop} refers to itself and to nothing else`;
+  // Which draft it names says little of strangers' schemas.
+  const { $schema: _, ...plain } = schema;
+  if (!meta().validateSchema(plain)) return sayErrors(meta().errors, plain);
+  let validate: ValidateFunction | undefined;
+  return {
+    '~standard': {
+      version: 1,
+      vendor: 'mcp',
+      validate: (value) => {
+        validate ??= compileForeign(withoutPatterns(schema));
+        return validate(value) ? { value } : { issues: errorParts(validate.errors, value).map(issueOf) };
+      },
+      jsonSchema: { input: () => sentSchema(schema) },
+    },
+  };
+}
+
+function issueOf({ path, message }: { readonly path: string; readonly message: string }) {
+  return { message, path: path === '' ? [] : [path.replace(/^\./, '')] };
+}
+
+const LAX = { strict: false, validateFormats: false, allErrors: true, logger: false } as const;
+
+let shared: Ajv2020 | undefined;
+const meta = (): Ajv2020 => (shared ??= new Ajv2020(LAX));
+
+/** Held to as far as it is known: keywords that are not say nothing, and the server checks for itself. */
+function compileForeign(schema: JsonSchema): ValidateFunction {
+  const { $schema: _, ...plain } = schema;
+  const ways = [() => compileSchema(schema), () => new Ajv2020(LAX).compile(plain)];
+  for (const compile of ways) {
+    try {
+      return compile();
+    } catch {
+      // A reference that leads nowhere, a keyword of others: the next way asks for less.
+    }
+  }
+  return new Ajv2020(LAX).compile({ type: 'object' });
+}
+
+/** A pattern of a stranger's can be made to hang the worker: the server looks at those itself. */
+function withoutPatterns(schema: JsonSchema): JsonSchema {
+  const own = structuredClone(schema);
+  for (const { node } of subschemas(own)) {
+    const open = node as Record<string, unknown>;
+    delete open['pattern'];
+    if (open['patternProperties'] === undefined) continue;
+    for (const key of ['patternProperties', 'additionalProperties', 'unevaluatedProperties']) delete open[key];
+  }
+  return own;
+}

@@ -1,0 +1,61 @@
+// Reads JSON-RPC messages, a line each, from a program that may write anything: a line that is too long costs no memory, and the request
+// that it answers is found by the id at one of its ends, so that its call fails at once and no other does.
+
+export type LineReader = {
+  /** The bytes are kept until their line has ended. */
+  read(bytes: Buffer): void;
+};
+
+type Lines = {
+  /** Bytes. */
+  readonly limit: number;
+  onLine(line: string): void;
+  /** `ends`: the beginning and the end of a line that was dropped. */
+  onLong(ends: readonly [string, string]): void;
+};
+
+const NEWLINE = 10;
+/** Bytes of each end of a line that is dropped. */
+const END = 256;
+
+export function lineReader({ limit, onLine, onLong }: Lines): LineReader {
+  let parts: Buffer[] = [];
+  let size = 0;
+  /** Of a line that is being dropped. */
+  let long: { readonly head: string; tail: Buffer } | null = null;
+  const add = (bytes: Buffer): void => {
+    if (long !== null) {
+      long.tail = Buffer.concat([long.tail, bytes.subarray(-END)]).subarray(-END);
+      return;
+    }
+    size += bytes.length;
+    parts.push(bytes);
+    if (size <= limit) return;
+    const line = Buffer.concat(parts);
+    long = { head: line.toString('utf8', 0, END), tail: Buffer.from(line.subarray(-END)) };
+    parts = [];
+  };
+  const end = (): void => {
+    const [whole, dropped] = [parts, long];
+    [parts, size, long] = [[], 0, null];
+    if (dropped !== null) onLong([dropped.head, dropped.tail.toString('utf8')]);
+    else onLine(Buffer.concat(whole).toString('utf8'));
+  };
+  return {
+    read(bytes) {
+      let from = 0;
+      for (let at = bytes.indexOf(NEWLINE); at !== -1; at = bytes.indexOf(NEWLINE, from)) {
+        add(bytes.subarray(from, at));
+        end();
+        from = at + 1;
+      }
+      if (from < bytes.length) add(bytes.subarray(from));
+    },
+  };
+}
+
+/** The id of the request that a dropped line answers; undefined where neither end tells it. */
+export function answeredId(ends: readonly [string, string]): number | undefined {
+  const ids = ends.flatMap((text) => /"id"\s*:\s*(\d{1,15})\s*[,}]/.exec(text)?.[1] ?? []);
+  return ids[0] === undefined ? undefined : Number(ids[0]);
+}

@@ -1,0 +1,103 @@
+// The tools of an MCP server as tools of a run (L74, L76): a call goes over the server's connection, in its time, and whatever comes of it is
+// an outcome.
+import { type Recovery, type Risk, type Tool, type ToolContext, ToolFailure, type ToolOutput } from '../tools/tool.ts';
+import { clip } from '../text.ts';
+import { Away, type KeptServer } from './keep-server.ts';
+import { type Link, McpError } from './link.ts';
+import type { ListedTool } from './list-tools.ts';
+import { callResult, outputOf } from './results.ts';
+import { CALL_MS, toolName } from './servers.ts';
+
+/** In `_meta` of a call: unique to it for ever, the same when it runs again (L40). */
+export const IDEMPOTENCY_KEY = 'perdure/idempotencyKey';
+
+const LONGEST_PROGRESS = 500;
+const PROGRESS_MS = 250;
+
+export function serverTool(server: KeptServer, listed: ListedTool): Tool {
+  const { name, description, inputSchema, readOnly, idempotent } = listed;
+  // What a server says of itself counts only where it is trusted.
+  const { trusted = false } = server.settings;
+  const risk: Risk = trusted && readOnly ? 'read' : 'external';
+  const recovery: Recovery = trusted && idempotent ? 'rerun' : 'report';
+  return {
+    name: toolName(server.name, name),
+    description,
+    inputSchema,
+    risk,
+    recovery,
+    call: (input, context) => callServer(server, name, input, context),
+  };
+}
+
+async function callServer(server: KeptServer, name: string, input: unknown, context: ToolContext): Promise<ToolOutput> {
+  const meta = { [IDEMPOTENCY_KEY]: context.idempotencyKey };
+  const params = { name, arguments: input, _meta: meta };
+  return outputOf(
+    await askServer(server, context, (link, timeout) =>
+      link.request('tools/call', params, callResult, {
+        signal: context.signal,
+        timeout,
+        onProgress: throttled(({ message, progress, total }) => {
+          context.progress(
+            clip(message ?? `${progress}${total === undefined ? '' : ` of ${total}`}`, LONGEST_PROGRESS),
+          );
+        }),
+      }),
+    ),
+  );
+}
+
+/** `ask` gets the milliseconds that are left. Throws ToolFailure. */
+export async function askServer<Answer>(
+  server: KeptServer,
+  { signal, fence }: Pick<ToolContext, 'signal' | 'fence'>,
+  ask: (link: Link, timeout: number) => Promise<Answer>,
+): Promise<Answer> {
+  const { timeoutMs = CALL_MS } = server.settings;
+  const began = performance.now();
+  const link = await server.link(AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])).catch((error: unknown) => {
+    if (error instanceof Away) throw new ToolFailure(`Not run: ${error.message}`, { cause: error });
+    throw new ToolFailure(`Not run: the MCP server ${server.name} did not connect in time.`, { cause: error });
+  });
+  // It may have been connected for a minute.
+  await fence();
+  const left = Math.max(1, Math.ceil(timeoutMs - (performance.now() - began)));
+  try {
+    return await server.using(link, () => ask(link, left));
+  } catch (error) {
+    if (!(error instanceof McpError)) throw error;
+    if (error.kind === 'lost') server.retire(link, error.message);
+    throw new ToolFailure(inWords(server.name, error, timeoutMs), { cause: error });
+  }
+}
+
+const DOUBT = 'It may have taken effect wholly, partly or not at all: check before you repeat it.';
+
+function inWords(server: string, { kind, message }: McpError, timeoutMs: number): string {
+  switch (kind) {
+    case 'refused':
+      return `The MCP server ${server} refused it: ${clip(message, 2_000)}`;
+    case 'late':
+      return `The MCP server ${server} did not answer within ${timeoutMs} ms, and was told to stop. ${DOUBT}`;
+    case 'lost':
+      return `The MCP server ${server} was lost while it worked: ${message}. ${DOUBT}`;
+    case 'unreadable':
+      return `The answer of the MCP server ${server} cannot be read: ${message}. ${DOUBT}`;
+  }
+}
+
+type Progress = {
+  readonly progress: number;
+  readonly total?: number | undefined;
+  readonly message?: string | undefined;
+};
+
+function throttled(show: (progress: Progress) => void): (progress: Progress) => void {
+  let next = 0;
+  return (progress) => {
+    if (performance.now() < next) return;
+    next = performance.now() + PROGRESS_MS;
+    show(progress);
+  };
+}

@@ -1,0 +1,149 @@
+// An MCP server that is a process: started with an allow-listed environment, ended with all it has started, and gone when this process is.
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { delimiter } from 'node:path';
+import type { AtExit } from '../process/at-exit.ts';
+import { childEnvironment, type Environment } from '../process/environment.ts';
+import { bootId } from '../process/identity.ts';
+import { killNow, killTree } from '../process/kill-tree.ts';
+import { ownProcessId } from '../process/orphans.ts';
+import { processInfo } from '../process/proc.ts';
+import { pathOutside, temporaryFolders } from '../process/programs.ts';
+import { reasonOf } from '../text.ts';
+import { answeredId, lineReader } from './long-lines.ts';
+import type { McpBounds, StdioServer } from './servers.ts';
+
+export type ServerProcesses = {
+  /** The environment, of which a server gets an allow-listed part. */
+  readonly env: Environment;
+  readonly hold: (argv: readonly string[]) => readonly string[];
+  /** What is started is the sandbox's own process. */
+  readonly spares: boolean;
+  readonly atExit: AtExit;
+};
+
+/** A transport that says why it was closed. */
+export type EndingTransport = Transport & {
+  readonly why?: () => string | undefined;
+  /** What the server printed last to its standard error. It may be anything, so that it is for the log alone. */
+  readonly said?: () => string;
+};
+
+/** Bytes that a server may leave unread of what it is sent. */
+const MOST_UNREAD = 16 * 1024 * 1024;
+const LAST_WORDS = 300;
+
+type Started = { readonly child: ChildProcessWithoutNullStreams; readonly end: (graceMs: number) => Promise<void> };
+
+export function stdioTransport(
+  server: StdioServer,
+  processes: ServerProcesses,
+  { message: limit, graceMs }: McpBounds,
+  deserialize: (line: string) => JSONRPCMessage,
+): EndingTransport {
+  let started: Started | null = null;
+  let why: string | undefined;
+  let closing: Promise<void> | null = null;
+  let said = (): string => '';
+  const close = (reason?: string): Promise<void> => {
+    why ??= reason;
+    closing ??= (started?.end(reason === undefined ? graceMs : 0) ?? Promise.resolve()).finally(() =>
+      transport.onclose?.(),
+    );
+    return closing;
+  };
+  const receive = (line: string): void => {
+    if (closing !== null || line.trim() === '') return;
+    try {
+      transport.onmessage?.(deserialize(line));
+    } catch (error) {
+      // Programs print other things, too.
+      transport.onerror?.(error as Error);
+    }
+  };
+  const dropped = (ends: readonly [string, string]): void => {
+    const id = answeredId(ends);
+    const message = `a message is longer than ${limit} bytes`;
+    if (id === undefined) void close(message);
+    else
+      receive(
+        JSON.stringify({
+          jsonrpc: '2.0',
+          id,
+          error: { code: -32_603, message: `the answer is too large: ${message}` },
+        }),
+      );
+  };
+  const transport: EndingTransport = {
+    why: () => why,
+    said: () => said(),
+    async start() {
+      const { child, end } = (started = await startServer(server, processes));
+      const lines = lineReader({ limit, onLine: receive, onLong: dropped });
+      child.stdout.on('data', (bytes: Buffer) => lines.read(bytes));
+      said = lastWords(child);
+      child.once('exit', (code, signal) => void close(`its process ended with ${signal ?? `status ${code}`}`));
+      // It was closed while it was started.
+      if (closing !== null) await end(0);
+    },
+    send(message) {
+      const stdin = started?.child.stdin;
+      if (closing !== null || stdin === undefined) return Promise.reject(new Error(why ?? 'it is closed'));
+      stdin.write(`${JSON.stringify(message)}\n`);
+      if (stdin.writableLength > MOST_UNREAD) void close('it does not read what it is sent');
+      return Promise.resolve();
+    },
+    close: () => close(),
+  };
+  return transport;
+}
+
+async function startServer(server: StdioServer, { env, hold, spares, atExit }: ServerProcesses): Promise<Started> {
+  // A workspace must not choose what `npx` finds, or which settings a program reads.
+  const cwd = server.cwd ?? env['HOME'] ?? homedir();
+  const callId = ownProcessId('mcp');
+  const [program = '', ...args] = hold([server.command, ...(server.args ?? [])]);
+  const PATH = pathOutside(env, temporaryFolders()).join(delimiter);
+  const child = spawn(program, args, {
+    cwd,
+    env: { ...childEnvironment(env, { cwd, callId, set: { PATH, ...server.env } }) },
+    detached: true,
+  });
+  try {
+    await once(child, 'spawn');
+  } catch (error) {
+    throw new Error(existsSync(cwd) ? `it cannot be started: ${reasonOf(error)}` : `its folder ${cwd} is not there`, {
+      cause: error,
+    });
+  }
+  // What happens to the process or its pipes later is told by its exit.
+  for (const emitter of [child, child.stdin, child.stdout, child.stderr]) emitter.on('error', () => undefined);
+  const pid = child.pid ?? 0;
+  const tree = { callId, leader: { pid, startTime: processInfo(pid)?.startTime ?? '', bootId: bootId() }, fresh: true };
+  const ended = atExit.add(() => killNow(tree));
+  const exited = once(child, 'exit');
+  const end = async (graceMs: number): Promise<void> => {
+    // The end of its input tells it to end; what does not heed that is ended.
+    child.stdin.end();
+    if (child.exitCode === null && child.signalCode === null && graceMs > 0)
+      await Promise.race([exited, delay(graceMs)]);
+    await killTree(tree, { graceMs: graceMs > 0 ? graceMs : 0, spareLeader: spares }).finally(ended);
+    for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
+  };
+  return { child, end };
+}
+
+function delay(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms).unref());
+}
+
+function lastWords({ stderr }: ChildProcessWithoutNullStreams): () => string {
+  let last = '';
+  stderr.on('data', (bytes: Buffer) => {
+    last = `${last}${bytes.toString('utf8')}`.slice(-LAST_WORDS);
+  });
+  return () => last.trim().split('\n').at(-1) ?? '';
+}

@@ -1,0 +1,29 @@
+// Processes that a worker starts for itself, hook commands and MCP servers, by name. The name says which worker started them: of a worker
+// that was killed (SIGKILL leaves no time to end anything) they are found by it before its work goes on elsewhere.
+import { randomUUID } from 'node:crypto';
+import { CALL_VARIABLE } from './environment.ts';
+import { formatIdentity, isAlive, parseIdentity, processIdentity } from './identity.ts';
+import { killTree } from './kill-tree.ts';
+import { allProcesses, readStartVariable } from './proc.ts';
+
+type Kind = 'hook' | 'mcp';
+
+const PREFIX = /^(?:hook|mcp)\//;
+
+/** For CALL_VARIABLE, of one process that this worker starts. */
+export function ownProcessId(kind: Kind): string {
+  return `${kind}/${formatIdentity(processIdentity())}/${randomUUID()}`;
+}
+
+/** Ends what is left of the processes of workers on this machine that are provably gone. A living worker ends its own. */
+export async function endOrphans(): Promise<void> {
+  const ids = allProcesses().map(({ pid }) => readStartVariable(pid, CALL_VARIABLE) ?? '');
+  const orphaned = new Set(ids.filter(isOrphaned));
+  await Promise.all([...orphaned].map((callId) => killTree({ callId }, { graceMs: 0 })));
+}
+
+function isOrphaned(id: string): boolean {
+  if (!PREFIX.test(id)) return false;
+  const worker = parseIdentity(id.replace(PREFIX, '').replace(/\/[^/]*$/, ''));
+  return worker !== null && isAlive(worker) === 'dead';
+}

@@ -1,0 +1,129 @@
+// MCP servers at an address: streamable HTTP and SSE, credentials, and what such a server does wrong (F11).
+import { describe, expect, test } from 'vitest';
+import { boundedFetch } from '../../../activities/mcp/bounded-fetch.ts';
+import type { McpServers } from '../../../activities/mcp/servers.ts';
+import { everythingAt, noSandbox, oddAddress } from '../../support/mcp/addresses.ts';
+import { openTestServers } from '../../support/mcp/servers.ts';
+import { until } from '../../support/until.ts';
+
+async function opened(servers: McpServers, bounds = {}) {
+  const all = await openTestServers(servers, { sandbox: noSandbox, bounds });
+  await all.registry.refresh?.();
+  return all;
+}
+
+describe.each(['http', 'sse'] as const)('server-everything over %s (L74)', (type) => {
+  test('lists its tools, answers, and shows progress', async () => {
+    const { names, call } = await opened({ every: await everythingAt(type) });
+    await until(() => names().length > 5);
+    expect((await call('mcp__every__echo', { message: 'hello' })).content).toBe('Echo: hello');
+    const shown: string[] = [];
+    const slow = { duration: 0.6, steps: 2 };
+    await call('mcp__every__trigger-long-running-operation', slow, { progress: (text) => void shown.push(text) });
+    expect(shown[0]).toMatch(/1 of 2/);
+  });
+});
+
+describe('credentials (L74)', () => {
+  test('headers go with every request', async () => {
+    const { settings, seen } = await oddAddress({}, { headers: { authorization: 'Bearer 1' } });
+    const { call } = await opened({ odd: settings });
+    await call('mcp__odd__note');
+    expect(new Set(seen)).toEqual(new Set(['Bearer 1']));
+  });
+
+  test('a function for headers is asked once a connection, and again when the server answers 401', async () => {
+    let [valid, asked] = ['Bearer 1', 0];
+    const { settings, seen } = await oddAddress(
+      { token: () => valid },
+      { headers: () => Promise.resolve({ authorization: `Bearer ${(asked += 1)}` }) },
+    );
+    const { call } = await opened({ odd: settings });
+    await call('mcp__odd__note');
+    expect(asked).toBe(1);
+    valid = 'Bearer 2';
+    expect((await call('mcp__odd__note')).content).toBe('noted note');
+    expect([asked, seen.at(-1)]).toEqual([2, 'Bearer 2']);
+  });
+
+  test('a function that fails leaves the server away, and says why', async () => {
+    const headers = (): Promise<never> => Promise.reject(new Error('the token service is down'));
+    const { settings } = await oddAddress({}, { headers });
+    const { registry } = await opened({ odd: settings }, { backoffMs: 60_000, mostBackoffMs: 60_000 });
+    expect(registry.whyMissing?.('mcp__odd__note')).toContain('the token service is down');
+  });
+
+  test('a server that refuses them is away', async () => {
+    const { settings } = await oddAddress({ token: () => 'Bearer x' });
+    const { registry } = await opened({ odd: settings }, { backoffMs: 60_000, mostBackoffMs: 60_000 });
+    expect(registry.whyMissing?.('mcp__odd__note')).toMatch(/is away: .*401/);
+  });
+});
+
+describe('a server that misbehaves (F11)', () => {
+  test.each([
+    ['hangs', 'hang'],
+    ['answers with a wrong id', 'wrong_id'],
+    ['sends half an event', 'half'],
+  ])('one that %s costs an error outcome in time (L75)', async (_, tool) => {
+    const { settings } = await oddAddress({}, { timeoutMs: 300 });
+    const { call } = await opened({ odd: settings });
+    await expect(call(`mcp__odd__${tool}`)).rejects.toThrow(/The MCP server odd/);
+  });
+
+  test('one that answers three times is heard once', async () => {
+    const { settings } = await oddAddress();
+    const { call } = await opened({ odd: settings });
+    expect((await call('mcp__odd__repeated')).content).toBe('answer 1');
+    expect((await call('mcp__odd__note')).content).toBe('noted note');
+  });
+
+  test.each([false, true])('an answer of 100 MiB costs no memory and an error outcome (json: %s)', async (json) => {
+    const { settings } = await oddAddress({ json }, { timeoutMs: 20_000 });
+    const { call } = await opened({ odd: settings });
+    await expect(call('mcp__odd__long')).rejects.toThrow(/is too large: a message is longer than 8388608 bytes/);
+    expect((await call('mcp__odd__note')).content).toBe('noted note');
+  });
+
+  test('one that breaks off costs an error outcome, and the next call another connection (L75)', async () => {
+    const { settings } = await oddAddress({}, { timeoutMs: 5_000 });
+    const { call } = await opened({ odd: settings });
+    await expect(call('mcp__odd__die')).rejects.toThrow(/The MCP server odd/);
+    await until(async () => (await call('mcp__odd__note').catch(() => ({ content: '' }))).content === 'noted note');
+  });
+
+  test('one that has forgotten its sessions is connected anew (L75)', async () => {
+    let forgets = false;
+    const { settings } = await oddAddress({ forgets: () => forgets });
+    const { call } = await opened({ odd: settings });
+    forgets = true;
+    await expect(call('mcp__odd__note')).rejects.toThrow(/was lost while it worked/);
+    forgets = false;
+    await until(async () => (await call('mcp__odd__note').catch(() => ({ content: '' }))).content === 'noted note');
+  });
+});
+
+describe('what comes from an address is bounded', () => {
+  const answered = (parts: readonly string[], type: string): Promise<Response> => {
+    const body = new ReadableStream<Uint8Array>({
+      start(controller) {
+        for (const part of parts) controller.enqueue(Buffer.from(part));
+        controller.close();
+      },
+    });
+    const response = new Response(body, { headers: { 'content-type': type } });
+    return boundedFetch({ limit: 10, fetch: () => Promise.resolve(response) })('http://x/');
+  };
+
+  test('an answer by all of it', async () => {
+    const type = 'application/json';
+    expect(await (await answered(['12345', '67890'], type)).text()).toBe('1234567890');
+    await expect((await answered(['12345', '678901'], type)).text()).rejects.toThrow(/longer than 10 bytes/);
+  });
+
+  test('a stream of events by each of them, wherever it is cut', async () => {
+    const events = ['data: 1\n', '\ndata: 2\n\n', 'data: 3\r\n\r\n', 'data: 4\n\n'];
+    expect(await (await answered(events, 'text/event-stream')).text()).toBe(events.join(''));
+    await expect((await answered(['data: 123', '45678\n'], 'text/event-stream')).text()).rejects.toThrow(/longer than/);
+  });
+});

@@ -1,0 +1,96 @@
+// Lists of strangers' tools: what no request could carry is left out, and the rest is kept.
+import { expect, test } from 'vitest';
+import { type ListedTool, readList } from '../../../activities/mcp/list-tools.ts';
+import { MOST, toolName } from '../../../activities/mcp/servers.ts';
+import { checkInput, inputJsonSchema } from '../../../activities/schema/input-schema.ts';
+
+const tool = (more: object = {}): object => ({ name: 't', inputSchema: { type: 'object' }, ...more });
+
+function only(more: object): ListedTool {
+  const { tools, leftOut } = readList([tool(more)]);
+  expect(leftOut).toEqual([]);
+  return tools[0] as ListedTool;
+}
+
+test('a tool keeps its description, hints and schema; its input is held to it (L74)', () => {
+  const schema = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] };
+  const read = only({ description: 'Counts.', inputSchema: schema, annotations: { readOnlyHint: true } });
+  expect(read).toMatchObject({ name: 't', description: 'Counts.', readOnly: true, idempotent: false });
+  expect(inputJsonSchema({ name: 't', inputSchema: read.inputSchema })).toEqual(schema);
+  expect(checkInput(read.inputSchema, { n: 1 })).toMatchObject({ ok: true });
+  expect(checkInput(read.inputSchema, {})).toMatchObject({
+    ok: false,
+    problems: [{ path: 'n', message: 'is missing' }],
+  });
+});
+
+test.each<[string, unknown, RegExp]>([
+  ['no tool', 1, /tool 1 of the list is none/],
+  ['no name', tool({ name: '' }), /tool 1 of the list is none/],
+  ['another type of input', tool({ inputSchema: { type: 'string' } }), /tool 1 of the list is none/],
+  ['a schema that is none', tool({ inputSchema: { type: 'object', properties: { a: { type: 'txt' } } } }), /is none/],
+  ['a field that the API refuses', tool({ inputSchema: { type: 'object', properties: { 'a b': {} } } }), /"a b"/],
+  ['a schema that refers to itself alone', tool({ inputSchema: { type: 'object', $ref: '#' } }), /refers to itself/],
+  ['a large schema', tool({ inputSchema: { type: 'object', title: 'x'.repeat(MOST.schema) } }), /longer than/],
+  ['a deep schema', tool({ inputSchema: deep(300) }), /levels deep/],
+])('a tool with %s is left out, with a sentence, and others are kept', (_, wrong, sentence) => {
+  const { tools, leftOut } = readList([wrong, tool({ name: 'good' })]);
+  expect(tools.map(({ name }) => name)).toEqual(['good']);
+  expect(leftOut).toEqual([expect.stringMatching(sentence)]);
+});
+
+test('a list has bounds: tools, characters, each name once', () => {
+  const many = Array.from({ length: MOST.tools + 5 }, (_, n) => tool({ name: `t${n}` }));
+  expect(readList(many).tools).toHaveLength(MOST.tools);
+  const long = Array.from({ length: 20 }, (_, n) =>
+    tool({ name: `t${n}`, inputSchema: { type: 'object', title: 'x'.repeat(MOST.schema - 100) } }),
+  );
+  expect(readList(long).print.length).toBeLessThanOrEqual(MOST.list);
+  expect(readList([tool(), tool()]).leftOut).toEqual(['"t" is listed twice']);
+  expect(only({ description: 'x'.repeat(10_000) }).description).toHaveLength(MOST.description);
+});
+
+test('a pattern of a stranger is shown and not run: it could hold up the worker', () => {
+  const inputSchema = {
+    type: 'object',
+    properties: { a: { type: 'string', pattern: '^(a+)+$' } },
+    patternProperties: { '^(b+)+$': {} },
+    additionalProperties: false,
+  };
+  const read = only({ inputSchema });
+  expect(checkInput(read.inputSchema, { a: `${'a'.repeat(50)}!`, [`${'b'.repeat(50)}!`]: 1 })).toMatchObject({
+    ok: true,
+  });
+  expect(inputJsonSchema({ name: 't', inputSchema: read.inputSchema })).toEqual(inputSchema);
+});
+
+test('keywords and formats that are not known say nothing, and alternatives at the top are not sent', () => {
+  const inputSchema = {
+    type: 'object',
+    properties: { a: { type: 'string', format: 'uri-path', widget: 'big' } },
+    anyOf: [{ required: ['a'] }],
+  };
+  const read = only({ inputSchema });
+  expect(checkInput(read.inputSchema, {})).toMatchObject({ ok: false });
+  expect(inputJsonSchema({ name: 't', inputSchema: read.inputSchema })).not.toHaveProperty('anyOf');
+});
+
+test('the same list has the same print, whatever else the server sends', () => {
+  const list = (more: object): string => readList([tool({ title: 'T', ...more })]).print;
+  expect(list({ _meta: { at: 1 } })).toBe(list({ _meta: { at: 2 } }));
+  expect(list({ description: 'other' })).not.toBe(list({}));
+});
+
+test('names are fit for the API and told apart (L74)', () => {
+  expect(toolName('files', 'read_file')).toBe('mcp__files__read_file');
+  const [dotted, slashed] = [toolName('s', 'a.b'), toolName('s', 'a/b')];
+  expect(dotted).toMatch(/^mcp__s__a_b_[0-9a-f]{8}$/);
+  expect(slashed).not.toBe(dotted);
+  expect(toolName('s'.repeat(32), 'x'.repeat(128))).toMatch(/^[A-Za-z0-9_-]{64}$/);
+});
+
+function deep(levels: number): object {
+  let schema: object = { type: 'object' };
+  for (let n = 0; n < levels; n += 1) schema = { type: 'object', properties: { a: schema } };
+  return schema;
+}

@@ -1,0 +1,39 @@
+// A worker that is killed while a server of its own works: nothing of the server is left, and the call is what its recovery says (L40, L76).
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { allProcesses, wasStartedWith } from '../../activities/process/proc.ts';
+import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { crashHarness, replays } from '../support/crash-harness.ts';
+import { effectsIn, oddServer } from '../support/mcp/servers.ts';
+import { tempDir } from '../support/temp-dir.ts';
+import { until } from '../support/until.ts';
+
+const processesOf = (mark: string): readonly number[] =>
+  allProcesses().flatMap(({ pid }) => (wasStartedWith(pid, `TEST_MARK=${mark}`) ? [pid] : []));
+
+test.each([
+  ['runs again with the same key, for the server is trusted and says it may', true, 'answered at last', 2],
+  ['is not made again, and its outcome is unknown', false, 'outcome unknown', 1],
+])('a call of a server whose worker is killed %s (L40, L76)', async (_, trusted, words, times) => {
+  const effects = join(tempDir(), 'effects');
+  const h = await crashHarness({
+    script: [reply([toolUse('mcp__odd__child', {})]), reply([toolUse('mcp__odd__once', {})]), reply('Done.')],
+    config: { mcpServers: { odd: oddServer({ effects }, { trusted, env: { TEST_MARK: effects } }) } },
+  });
+  const first = await h.worker();
+  const session = await h.open('Call.');
+  const calls = () => effectsIn(effects).filter(({ call }) => call === 'once');
+  await until(() => calls().length === 1);
+  const started = processesOf(effects);
+  expect(started.length).toBeGreaterThan(1);
+  await first.kill();
+  await until(() => !processesOf(effects).some((pid) => started.includes(pid)));
+  const second = await h.worker();
+  expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
+  expect(JSON.stringify(h.bodies().at(-1)?.messages.at(-1))).toContain(words);
+  expect(calls()).toHaveLength(times);
+  expect(new Set(calls().map(({ key }) => key)).size).toBe(1);
+  await replays(h.client, session);
+  await second.drain();
+  expect(processesOf(effects)).toEqual([]);
+});

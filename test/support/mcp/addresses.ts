@@ -1,0 +1,111 @@
+// MCP servers at addresses of this process: the odd one, and that of the official project over streamable HTTP and SSE.
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { onTestFinished } from 'vitest';
+import type { HttpServer } from '../../../activities/mcp/servers.ts';
+import { oddServer, type Options } from './odd-server.mjs';
+
+/** Nothing of a server is started: what has an address needs no sandbox. */
+export const noSandbox = { kind: 'group', hold: (argv: readonly string[]) => argv } as const;
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+
+async function listen(handler: Handler) {
+  const server = createServer((request, response) => void handler(request, response));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return { server, origin: `http://127.0.0.1:${port}` };
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = [];
+  for await (const part of request) parts.push(part as Buffer);
+  return Buffer.concat(parts).toString('utf8');
+}
+
+type OddAddress = Options & {
+  /** What requests must have as their `authorization`. */
+  readonly token?: () => string;
+  /** Its sessions are forgotten, as by one that was started again. */
+  readonly forgets?: () => boolean;
+  /** Answers in JSON, not as a stream. */
+  readonly json?: boolean;
+};
+
+/** Speaks as a streamable server does: each answer is a stream of its own. */
+export async function oddAddress(
+  { token, forgets, json = false, ...options }: OddAddress = {},
+  more: Partial<HttpServer> = {},
+) {
+  const seen: (string | undefined)[] = [];
+  let broken: (() => void) | undefined;
+  const answer = oddServer({ ...options, die: () => broken?.() });
+  const { server, origin } = await listen(async (request, response) => {
+    if (request.method !== 'POST') return void response.writeHead(405).end();
+    seen.push(request.headers.authorization);
+    if (token && request.headers.authorization !== token()) return void response.writeHead(401).end('no');
+    const message = JSON.parse(await bodyOf(request)) as { readonly id?: number; readonly method?: string };
+    if (message.method !== 'initialize' && forgets?.()) return void response.writeHead(404).end('no such session');
+    if (message.id === undefined || message.method === undefined) response.writeHead(202).end();
+    else if (!json) response.writeHead(200, { 'content-type': 'text/event-stream', 'mcp-session-id': 's-1' });
+    broken = () => request.socket.destroy();
+    await answer(message, (sent) => {
+      if (response.writableEnded) return;
+      const text = typeof sent === 'string' ? sent : JSON.stringify(sent);
+      if (json) return void response.writeHead(200, { 'content-type': 'application/json' }).end(text);
+      response.write(`data: ${text}\n\n`);
+      if (typeof sent !== 'string' && 'id' in sent && sent.id === message.id) response.end();
+    });
+  });
+  const settings: HttpServer = { type: 'http', url: `${origin}/mcp`, ...more };
+  return { server, settings, seen };
+}
+
+/** What its packages export; they have no types that resolve from here. */
+type Everything = { readonly createServer: () => { readonly server: { connect(transport: unknown): Promise<void> } } };
+type Served = { handleRequest(request: IncomingMessage, response: ServerResponse): Promise<void> };
+type Messages = Served & { readonly sessionId: string; handlePostMessage: Served['handleRequest'] };
+
+const load = async (path: string): Promise<unknown> =>
+  import(/* @vite-ignore */ pathToFileURL(join(process.cwd(), 'node_modules/@modelcontextprotocol', path)).href);
+
+export async function everythingAt(type: HttpServer['type']): Promise<HttpServer> {
+  const { createServer: everything } = (await load('server-everything/dist/server/index.js')) as Everything;
+  if (type === 'sse') {
+    const { SSEServerTransport } = (await load('sdk/dist/esm/server/sse.js')) as {
+      readonly SSEServerTransport: new (path: string, response: ServerResponse) => Messages;
+    };
+    const open = new Map<string, Messages>();
+    const { origin } = await listen(async (request, response) => {
+      const url = new URL(request.url ?? '/', 'http://localhost');
+      if (request.method === 'POST')
+        return open.get(url.searchParams.get('sessionId') ?? '')?.handlePostMessage(request, response);
+      const transport = new SSEServerTransport('/message', response);
+      open.set(transport.sessionId, transport);
+      await everything().server.connect(transport);
+    });
+    return { type, url: `${origin}/sse` };
+  }
+  const { StreamableHTTPServerTransport } = (await load('sdk/dist/esm/server/streamableHttp.js')) as {
+    readonly StreamableHTTPServerTransport: new (options: object) => Served;
+  };
+  const open = new Map<string, Served>();
+  const { origin } = await listen(async (request, response) => {
+    const known = open.get(String(request.headers['mcp-session-id']));
+    if (known) return known.handleRequest(request, response);
+    const transport: Served = new StreamableHTTPServerTransport({
+      sessionIdGenerator: () => randomUUID(),
+      onsessioninitialized: (id: string) => void open.set(id, transport),
+    });
+    await everything().server.connect(transport);
+    await transport.handleRequest(request, response);
+  });
+  return { type, url: `${origin}/mcp` };
+}
