@@ -18,9 +18,10 @@ import {
   describeHere,
   startSession,
   MOST_UPDATES,
+  type OnceOptions,
   update,
 } from './sessions/start.ts';
-import { messageOf, newMessageId, cancel, closedProblem, signal } from './sessions/send.ts';
+import { messageOf, messageIdProblem, newMessageId, cancel, closedProblem, signal } from './sessions/send.ts';
 import { patience, persist } from './sessions/persist.ts';
 import { examineDamage } from './sessions/repair.ts';
 import { checkedId } from './sessions/info.ts';
@@ -50,8 +51,12 @@ export function createClient(given: CreateClient): PerdureClient {
   const headNow = (session: SessionId): Promise<Hash | null> =>
     persist(temporal, `read session ${session}`, () => headOf(temporal, session), impatient);
   const decisions = decidePorts(options, look);
-  const once = async (id: string, name: SignalOnce['signal']): Promise<void> =>
-    signal(temporal, await reach(id), SIGNALS[name], [{ signal: name, id: newMessageId() }]);
+  const once = async (id: string, name: SignalOnce['signal'], asked: OnceOptions = {}): Promise<void> => {
+    const { messageId = newMessageId() } = asked;
+    const problem = messageIdProblem(messageId);
+    if (problem !== undefined) throw new ClientProblem('refused', problem);
+    await signal(temporal, await reach(id), SIGNALS[name], [{ signal: name, id: messageId }]);
+  };
   const { wait, each } = waits(temporal);
   const seen = seenPhases(temporal);
   const hosted = seenHosts(temporal);
@@ -66,9 +71,9 @@ export function createClient(given: CreateClient): PerdureClient {
         await signal(temporal, session, SIGNALS.message, [{ ...message, ...(now ? { now } : {}) }]);
         return { session, messageId: message.id };
       }),
-    interrupt: (id, waiting) => wait('interrupt()', waiting, known.wait, () => once(id, 'interrupt')),
+    interrupt: (id, asked) => wait('interrupt()', asked, known.once, () => once(id, 'interrupt', asked)),
     cancel: (id, waiting) => wait('cancel()', waiting, known.wait, () => cancel(temporal, checkedId(id))),
-    resume: (id, waiting) => wait('resume()', waiting, known.wait, () => once(id, 'resume')),
+    resume: (id, asked) => wait('resume()', asked, known.once, () => once(id, 'resume', asked)),
     topUp: (id, limits, waiting) =>
       wait('topUp()', waiting, known.wait, () => {
         refuseUnknown('topUp()', limits, known.topUp);

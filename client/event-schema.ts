@@ -174,6 +174,23 @@ const watched = [
   }),
 ] as const;
 
+export const resultSchema = z.strictObject({
+  type: z.literal('result'),
+  sessionId: z.string(),
+  run: count,
+  reason: z.enum(ends),
+  turns: count,
+  iterations: count,
+  transitions: z.array(transition).readonly(),
+  text: z.string(),
+  usage,
+  costUsd: usd,
+  agents: agents.optional(),
+  durationMs: z.number(),
+  detail: z.string().optional(),
+  output: z.unknown().optional(),
+});
+
 /**
  * The events of this version of Perdure. A field or a type that is not in it fails: other programs read docs/events.v1.schema.json, which
  * allows more.
@@ -207,22 +224,7 @@ export const eventSchema = z.discriminatedUnion('type', [
       .describe('of a question: its text and its options stand in the input'),
   }),
   z.strictObject({ type: z.literal('approval_settled'), session: z.string(), call: z.string() }),
-  z.strictObject({
-    type: z.literal('result'),
-    sessionId: z.string(),
-    run: count,
-    reason: z.enum(ends),
-    turns: count,
-    iterations: count,
-    transitions: z.array(transition).readonly(),
-    text: z.string(),
-    usage,
-    costUsd: usd,
-    agents: agents.optional(),
-    durationMs: z.number(),
-    detail: z.string().optional(),
-    output: z.unknown().optional(),
-  }),
+  resultSchema,
 ]);
 
 export const EVENTS_VERSION = 1;

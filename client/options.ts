@@ -7,7 +7,7 @@ import type { TopUp } from '../workflows/contract/session.ts';
 import type { TranscriptOptions } from './perdure-client.ts';
 import { ClientProblem } from './problem.ts';
 import type { ListOptions, PageOptions } from './sessions/find/list-sessions.ts';
-import type { CreateClient, StartOptions, SendOptions } from './sessions/start.ts';
+import type { CreateClient, OnceOptions, StartOptions, SendOptions } from './sessions/start.ts';
 
 /** Every key of a type, and only those. */
 export type KeysOf<T> = Readonly<Record<keyof T, true>>;
@@ -74,6 +74,7 @@ const startKeys: KeysOf<StartOptions> = {
   workers: true,
   signal: true,
 };
+const onceKeys: KeysOf<OnceOptions> = { messageId: true, signal: true };
 const sendKeys: KeysOf<SendOptions> = { now: true, messageId: true, options: true, signal: true };
 const approveKeys: KeysOf<ApproveOptions> = { input: true, signal: true };
 const denyKeys: KeysOf<DenyOptions> = { interrupt: true, signal: true };
@@ -97,6 +98,7 @@ export const known = {
   client: clientKeys,
   start: startKeys,
   send: sendKeys,
+  once: onceKeys,
   approve: approveKeys,
   deny: denyKeys,
   answer: answerKeys,

@@ -11,7 +11,7 @@ import type { Prompt } from './sessions/prompt.ts';
 import type { RunOutcome } from './sessions/outcome.ts';
 import type { Damage } from './sessions/repair.ts';
 import type { Snipped } from './sessions/snip.ts';
-import type { SendOptions, Sent, StartOptions } from './sessions/start.ts';
+import type { OnceOptions, SendOptions, Sent, StartOptions } from './sessions/start.ts';
 
 /** `from`: the position of the first entry that is wanted; absent: 0. */
 export type TranscriptOptions = Abortable & { readonly from?: number };
@@ -29,11 +29,11 @@ export type PerdureClient = {
   /** Durable when it resolves, with no worker alive. Sent again with its `messageId` it counts once. */
   send(session: string, prompt: Prompt, options?: SendOptions): Promise<Sent>;
   /** Ends the run, which returns with what it has; the session stays open. */
-  interrupt(session: string, options?: Abortable): Promise<void>;
+  interrupt(session: string, options?: OnceOptions): Promise<void>;
   /** Ends what runs, and the session with it (L49). */
   cancel(session: string, options?: Abortable): Promise<void>;
   /** Ends a parking early (L14). */
-  resume(session: string, options?: Abortable): Promise<void>;
+  resume(session: string, options?: OnceOptions): Promise<void>;
   /** Raises limits of the run under way: what it decides next counts with them. A worker has to run. */
   topUp(session: string, limits: TopUp, options?: Abortable): Promise<void>;
   /** Options from the next run on; the one under way keeps its own (L57). null takes one back. A worker has to run. */

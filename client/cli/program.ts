@@ -26,6 +26,7 @@ import { listCommand } from './commands/list.ts';
 import { runCommand } from './commands/run.ts';
 import { scriptedModelCommand } from './commands/scripted-model.ts';
 import { sendCommand } from './commands/send.ts';
+import { serveCommand } from './commands/serve.ts';
 import { setupCommand } from './commands/setup.ts';
 import { showCommand } from './commands/show.ts';
 import { startCommand } from './commands/start.ts';
@@ -40,6 +41,7 @@ const commands = [
   devCommand,
   workerCommand,
   pageCommand,
+  serveCommand,
   runCommand,
   startCommand,
   watchCommand,

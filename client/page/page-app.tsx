@@ -4,8 +4,10 @@ import { Hono, type Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { showUnseen, reasonOf } from '../../activities/text.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
-import { ClientProblem, type ProblemKind } from '../problem.ts';
+import { ClientProblem } from '../problem.ts';
 import { sessionIdProblem } from '../sessions/info.ts';
+import { API, apiApp } from './api/api-app.ts';
+import { statusOf } from './api/problems.ts';
 import { type Access, guard, personIn } from './hosting/access.ts';
 import { addSignIn } from './hosting/sign-in.tsx';
 import { serveAsset } from './assets.ts';
@@ -32,12 +34,17 @@ export function opsPage(ports: PagePorts, access: Access): OpsPage {
   const app = new Hono();
   const feeds = openFeeds((session: SessionId) => openSessionFeed(ports, session, sessionFrame));
   const fleets = openFeeds((view: string) => openFleetFeed(ports, view));
+  const api = apiApp(ports, access);
+  app.route(API, api.app);
   app.use(guard(access));
   app.use(bodyLimit({ maxSize: LARGEST_BODY, onError: (context) => context.text('at most 2 MB', 413) }));
   app.get('/static/:name', (context) => serveAsset(context, context.req.param('name')) ?? context.notFound());
   addSignIn(app, access);
   /** In the name of who asks. */
-  const acting = (context: Context): PagePorts => ({ ...ports, ...ports.as(personIn(context, access)?.name ?? null) });
+  const acting = (context: Context): PagePorts => ({
+    ...ports,
+    ...ports.as(personIn(context, access)?.name ?? null, 'on the ops page'),
+  });
   app.get('/', (context) => {
     const view = viewOf(context);
     return withFeed(fleets, view, (feed) => context.html(htmlOf(fleetPage(feed, view))));
@@ -63,10 +70,10 @@ export function opsPage(ports: PagePorts, access: Access): OpsPage {
   });
   app.notFound((context) => context.html(<Problem title="Not found" text="There is no such page." />, 404));
   app.onError((error, context) => {
-    const status = error instanceof ClientProblem ? statuses[error.kind] : 500;
-    return context.html(<Problem title="Not to be shown" text={showUnseen(error.message)} />, status);
+    return context.html(<Problem title="Not to be shown" text={showUnseen(error.message)} />, statusOf(error));
   });
   const close = (): void => {
+    api.close();
     feeds.close();
     fleets.close();
   };
@@ -143,22 +150,12 @@ function idOf(context: Context): SessionId | null {
   return sessionIdProblem(id) === undefined ? (id as SessionId) : null;
 }
 
-const statuses: Readonly<Record<ProblemKind, 400 | 404 | 409 | 503>> = {
-  no_session: 404,
-  no_call: 409,
-  closed: 409,
-  no_worker: 503,
-  refused: 400,
-  unanswered: 503,
-};
-
 /** A sentence for the person who asked, whatever came of it. */
 async function answer(context: Context, work: () => Promise<string>): Promise<Response> {
   try {
     return context.html(htmlOf(<p class="good">{await work()}</p>));
   } catch (error) {
-    const status = error instanceof ClientProblem ? statuses[error.kind] : 500;
-    return context.html(htmlOf(<p class="bad">{showUnseen(reasonOf(error))}</p>), status);
+    return context.html(htmlOf(<p class="bad">{showUnseen(reasonOf(error))}</p>), statusOf(error));
   }
 }
 

@@ -24,13 +24,30 @@ import { loadView } from '../../activities/transcript/view/view.ts';
 /** A person's words to sessions. */
 export type Acting = Pick<
   PerdureClient,
-  'send' | 'interrupt' | 'resume' | 'cancel' | 'approve' | 'deny' | 'answer' | 'approvals' | 'topUp' | 'setOptions'
+  | 'start'
+  | 'send'
+  | 'interrupt'
+  | 'resume'
+  | 'cancel'
+  | 'approve'
+  | 'deny'
+  | 'answer'
+  | 'approvals'
+  | 'topUp'
+  | 'setOptions'
+  | 'snip'
 >;
 
+/** Where somebody acts, behind their name in Temporal's history. */
+export type Place = 'on the ops page' | 'over HTTP';
+
+/** A client as it names itself. */
+export const identityOf = (name: string, place: Place): string => `${name} ${place}`;
+
 export type PagePorts = Acting &
-  Pick<PerdureClient, 'page'> & {
+  Pick<PerdureClient, 'page' | 'follow' | 'result' | 'transcript'> & {
     /** The same in somebody's name, which stands in Temporal's history beside each; null: as this process is known there. */
-    as(name: string | null): Acting;
+    as(name: string | null, place: Place): Acting;
     /** How many there are of each phase, a few seconds ago at most. */
     counts(): Promise<SessionCounts>;
     /** Calls of all sessions that wait for a person, a second or two ago at most. */
@@ -96,10 +113,11 @@ export function pagePorts(opened: Opened, env: Env): PagePorts {
     ...sessions,
     temporalUi: (session) => ui && `${ui}/${encodeURIComponent(session)}`,
     steps: (...asked) => steps(JSON.stringify(asked)),
-    as: (name) => {
+    as: (name, place) => {
       if (name === null) return sessions;
-      const known = people.get(name) ?? clientOf(opened, env, `${name} on the ops page`);
-      people.set(name, known);
+      const identity = identityOf(name, place);
+      const known = people.get(identity) ?? clientOf(opened, env, identity);
+      people.set(identity, known);
       return known;
     },
     counts: () => counts(ALL),

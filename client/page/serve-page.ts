@@ -7,6 +7,8 @@ import { codeOf, reasonOf } from '../../activities/text.ts';
 import { SetupProblem } from '../../worker/setup-problem.ts';
 import { ownAccess } from './hosting/access.ts';
 import type { PageHost } from './hosting/page-host.ts';
+import type { Person } from './hosting/people.ts';
+import { API } from './api/api-app.ts';
 import { type OpsPage, opsPage } from './page-app.tsx';
 import { type KeptAddress, newAddress } from './page-address.ts';
 import type { PagePorts } from './ports.ts';
@@ -14,6 +16,10 @@ import type { PagePorts } from './ports.ts';
 export type ServedPage = {
   /** With the token: whoever opens it once is known from then on. */
   readonly url: string;
+  /** Of the HTTP API. */
+  readonly api: string;
+  /** Of whoever was given the page's address; null where people have their own alone. */
+  readonly token: string | null;
   /** Sessions that are followed for it, and how many watch them. */
   live(): { readonly sessions: number; readonly watchers: number };
   close(): Promise<void>;
@@ -27,17 +33,44 @@ const PORT_TRIES = 20;
 /** Absent: an address of its own, for as long as it is served. */
 const passing = (): KeptAddress => ({ address: newAddress(), keep: () => undefined });
 
-export async function servePage(ports: PagePorts, kept: KeptAddress = passing()): Promise<ServedPage> {
+/** `people`: others of this machine. `port`: that one and no other; throws SetupProblem when it is taken. */
+export async function servePage(
+  ports: PagePorts,
+  kept: KeptAddress = passing(),
+  { people = [], port: chosen }: { readonly people?: readonly Person[]; readonly port?: number } = {},
+): Promise<ServedPage> {
   const { token, name, port: wanted } = kept.address;
   let port = 0;
   const page = opsPage(
     ports,
-    ownAccess(token, () => `${name}:${port}`),
+    ownAccess(token, () => `${name}:${port}`, people),
   );
-  const servers = await serveLoopback(wanted, (hostname, at) => start(page, { hostname, port: at }));
+  const at = (hostname: string, on: number) => start(page, { hostname, port: on });
+  const servers = await (chosen === undefined ? serveLoopback(wanted, at) : serveThere(chosen, at, page));
   port = portOf(servers[0]);
   kept.keep(port);
-  return served(page, servers, `http://${name}:${port}/?token=${token}`);
+  const api = `http://127.0.0.1:${port}${API}`;
+  return { ...served(page, servers, `http://${name}:${port}/?token=${token}`), api, token };
+}
+
+async function serveThere(port: number, serveAt: Serve, page: OpsPage): Promise<readonly [Server, ...Server[]]> {
+  const servers: Server[] = [];
+  try {
+    const first = await serveAt('127.0.0.1', port);
+    servers.push(first);
+    return [first, ...(await serveAt('::1', port).then((one) => [one], freeOfIpv6))];
+  } catch (error) {
+    page.close();
+    await Promise.all(servers.map(closeServer));
+    if (codeOf(error) !== 'EADDRINUSE') throw error;
+    throw new SetupProblem(`port ${port} of this machine is taken: give --port another`, { cause: error });
+  }
+}
+
+/** Where there is no IPv6 nobody else can listen there either. */
+function freeOfIpv6(error: unknown): readonly Server[] {
+  if (codeOf(error) === 'EADDRINUSE') throw error;
+  return [];
 }
 
 /** For people on other machines. Throws SetupProblem when nothing can listen there. */
@@ -47,7 +80,7 @@ export async function serveHostedPage(ports: PagePorts, { name, listen, people, 
   const tls = by.kind === 'tls' ? { createServer: createHttps, serverOptions: { cert: by.cert, key: by.key } } : {};
   try {
     const server = await start(page, { hostname: listen.host, port: listen.port, ...tls });
-    return served(page, [server], `https://${name}/`);
+    return { ...served(page, [server], `https://${name}/`), api: `https://${name}${API}`, token: null };
   } catch (error) {
     page.close();
     const why = codeOf(error) === 'EADDRINUSE' ? 'something else listens there' : reasonOf(error);
@@ -69,7 +102,11 @@ function start({ app }: OpsPage, options: object & Listening): Promise<Server> {
   });
 }
 
-const served = (page: OpsPage, servers: readonly Server[], url: string): ServedPage => ({
+const served = (
+  page: OpsPage,
+  servers: readonly Server[],
+  url: string,
+): Pick<ServedPage, 'url' | 'live' | 'close'> => ({
   url,
   live: () => ({ sessions: page.feeds.size, watchers: page.feeds.watchers }),
   close: async () => {

@@ -195,7 +195,7 @@ export function newMessageId(): MessageId {
 }
 
 /** A sentence that says what is wrong with a message's id, or undefined. */
-function messageIdProblem(id: string): string | undefined {
+export function messageIdProblem(id: string): string | undefined {
   if (id !== '' && id.length <= LONGEST_ID) return undefined;
   return `the message's id has ${id.length} characters: give 1 to ${LONGEST_ID}, or none to have one made`;
 }

@@ -208,6 +208,9 @@ export type StartOptions = OptionChanges &
     readonly workers?: ForWorkers;
   };
 
+/** `messageId`: the same on a retry asks once, so that no later run is stopped by it. */
+export type OnceOptions = Abortable & { readonly messageId?: MessageId };
+
 export type SendOptions = Abortable & {
   readonly now?: boolean;
   readonly messageId?: MessageId;

@@ -28,6 +28,8 @@ export type Staged = {
 
 const noSessions = { running: 0, waiting_worker: 0, waiting_approval: 0, parked: 0, idle: 0, closed: 0 };
 
+async function* noEvents(): AsyncGenerator<never> {}
+
 /** The session is `s-1`; there is no other. */
 export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Staged = {}) {
   const store = memoryStore();
@@ -55,6 +57,11 @@ export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Stage
     read: () => Promise.reject(new Error('nothing to read here')),
     inbox: () => Promise.resolve([]),
     approvals: () => Promise.resolve([]),
+    start: noted('start'),
+    snip: noted('snip'),
+    follow: () => noEvents(),
+    result: () => Promise.resolve(null),
+    transcript: () => noEvents(),
     send: noted('send'),
     answer: noted('answer'),
     interrupt: noted('interrupt'),

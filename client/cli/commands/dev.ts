@@ -4,7 +4,7 @@ import { isKeyless, SCRIPTED_NOTICE } from '../../../worker/keyless.ts';
 import type { Cli } from '../cli.ts';
 import { watchPage } from '../../connect/monitor.ts';
 import type { HostFlags } from '../../page/hosting/page-host.ts';
-import { addPageOptions, hostOfPage, serveThePage } from '../../page/hosting/page-options.ts';
+import { addPageOptions, placeOfPage, serveThePage } from '../../page/hosting/page-options.ts';
 import { addStayingOptions, type StayingFlags } from '../worker-config.ts';
 
 export function devCommand(program: Command, cli: Cli): void {
@@ -14,10 +14,10 @@ export function devCommand(program: Command, cli: Cli): void {
   addPageOptions(command).action(async ({ config, ...flags }: StayingFlags & HostFlags) => {
     const { withStayingWorker } = await import('../with-staying-worker.ts');
     const { pagePorts } = await import('../../page/ports.ts');
-    const host = await hostOfPage(cli, flags);
+    const place = await placeOfPage(cli, flags);
     const status = await withStayingWorker(cli, { role: 'dev', config, flags }, async ({ worker, opened, monitor }) => {
       const { target, folder } = opened;
-      const page = await serveThePage(pagePorts(opened, cli.env), opened, host);
+      const page = await serveThePage(pagePorts(opened, cli.env), opened, place);
       watchPage(monitor, page);
       const rows = [
         ['page', page.url],

@@ -3,8 +3,15 @@ import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import type { Monitor } from '../../../worker/monitor/serve-monitor.ts';
 import { METRICS_OPTION, type MonitorFlags, openMonitor, watchFleet, watchPage } from '../../connect/monitor.ts';
-import type { HostFlags, PageHost } from '../../page/hosting/page-host.ts';
-import { addPageOptions, hostOfPage, serveThePage } from '../../page/hosting/page-options.ts';
+import type { HostFlags } from '../../page/hosting/page-host.ts';
+import type { ServedPage } from '../../page/serve-page.ts';
+import {
+  addPageOptions,
+  type PagePlace,
+  placeOfPage,
+  type PortFlags,
+  serveThePage,
+} from '../../page/hosting/page-options.ts';
 import { STATUS } from '../errors.ts';
 import { listenForSignals } from '../signals.ts';
 import { waitForAbort, openUnlessTold } from '../with-server.ts';
@@ -15,17 +22,32 @@ export function pageCommand(program: Command, cli: Cli): void {
     .description('serve the ops page, without a worker; runs until stopped')
     .option(...METRICS_OPTION);
   addPageOptions(command).action(async (flags: MonitorFlags & HostFlags) => {
-    const host = await hostOfPage(cli, flags);
-    const monitor = await openMonitor(cli, flags);
-    try {
-      cli.exit(await page(cli, monitor, host));
-    } finally {
-      await monitor?.close();
-    }
+    cli.exit(await servePageUntilTold(cli, flags, ({ url }) => `page ${url}\n`));
   });
 }
 
-async function page(cli: Cli, monitor: Monitor | null, host: PageHost | null): Promise<number> {
+/** `told`: the lines to print when it is served. */
+export async function servePageUntilTold(
+  cli: Cli,
+  flags: MonitorFlags & PortFlags,
+  told: (served: ServedPage) => string,
+): Promise<number> {
+  const place = await placeOfPage(cli, flags);
+  const monitor = await openMonitor(cli, flags);
+  try {
+    return await servePage(cli, { monitor, place, told });
+  } finally {
+    await monitor?.close();
+  }
+}
+
+type Serving = {
+  readonly monitor: Monitor | null;
+  readonly place: PagePlace;
+  readonly told: (served: ServedPage) => string;
+};
+
+async function servePage(cli: Cli, { monitor, place, told }: Serving): Promise<number> {
   const signals = listenForSignals(process, (status) => process.exit(status));
   const [{ openServer }, { supervision }, { superviseServer }, { pagePorts }, { serverHealth }] = await Promise.all([
     import('../../connect/open-server.ts'),
@@ -39,12 +61,12 @@ async function page(cli: Cli, monitor: Monitor | null, host: PageHost | null): P
   const endSupervision = opened.embedded && superviseServer(opened.embedded, supervision(cli.say));
   try {
     const ports = pagePorts(opened, cli.env);
-    const served = await serveThePage(ports, opened, host);
+    const served = await serveThePage(ports, opened, place);
     // Counted once for the page and for /metrics.
     const sessions = { ...opened.sessions, counts: ports.counts };
     watchFleet(monitor, () => serverHealth(opened.temporal.client), { sessions, say: cli.say });
     watchPage(monitor, served);
-    cli.print(`page ${served.url}\n`);
+    cli.print(told(served));
     await waitForAbort(AbortSignal.any([signals.interrupt, signals.terminate]));
     await served.close();
     return STATUS.ok;

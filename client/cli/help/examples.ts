@@ -8,6 +8,7 @@ const examples: Readonly<Record<string, readonly (readonly [line: string, what: 
   dev: [['perdure dev --metrics 9464', 'server, worker and page, with metrics on port 9464']],
   worker: [['perdure worker --config perdure.config.ts --log-level warn', 'works on what it is configured for']],
   page: [['perdure page', 'the ops page alone']],
+  serve: [['perdure serve --port 7420', 'the HTTP API on 127.0.0.1:7420']],
   run: [
     ['perdure run "fix the failing test"', 'asks here about what it may not do'],
     ['perdure run --permission-mode acceptEdits --allow "bash(npm test)" "make the tests pass"', 'asks less'],

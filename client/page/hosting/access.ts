@@ -15,9 +15,9 @@ export type Access = {
   readonly proxy?: string;
 };
 
-/** For whoever was given the page's address, with its token. */
-export function ownAccess(token: string, host: () => string): Access {
-  return { host, people: [{ name: null, role: 'steer', token }], hosted: false };
+/** For whoever was given the page's address, with its token, and for others of this machine with tokens of their own. */
+export function ownAccess(token: string, host: () => string, others: readonly Person[] = []): Access {
+  return { host, people: [{ name: null, role: 'steer', token }, ...others], hosted: false };
 }
 
 const ELSEWHERE = 'the page is only at the address that perdure printed: open that one';
@@ -34,7 +34,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-const HEADERS = {
+export const HEADERS = {
   'Content-Security-Policy': POLICY,
   'X-Content-Type-Options': 'nosniff',
   'X-Frame-Options': 'DENY',
@@ -74,19 +74,23 @@ export function personIn(context: Context, access: Access): Person | null {
 type Incoming = { readonly incoming?: { readonly socket?: { readonly remoteAddress?: string } } };
 
 /** Its word that the browser came over TLS is taken; nobody else's is. */
-function isFromProxy(context: Context, { proxy }: Access): boolean {
+export function isFromProxy(context: Context, { proxy }: Access): boolean {
   if (proxy === undefined) return true;
   const peer = (context.env as Incoming | undefined)?.incoming?.socket?.remoteAddress?.replace(/^::ffff:/, '');
   return peer === proxy && context.req.header('x-forwarded-proto') === 'https';
 }
 
 /** Only our own page posts here: another site's form cannot send JSON, and its script is known by its origin. */
-function foreignProblem(context: Context, { host, hosted }: Access): Response | null {
-  const origin = context.req.header('origin');
-  if (origin !== `${hosted ? 'https' : 'http'}://${host()}`)
+function foreignProblem(context: Context, access: Access): Response | null {
+  if (context.req.header('origin') !== ownOrigin(access))
     return context.text('only this page itself may ask that', 403);
-  const type = context.req.header('content-type')?.split(';', 1)[0]?.trim().toLowerCase();
-  return type === 'application/json' ? null : context.text('only application/json', 415);
+  return isJson(context) ? null : context.text('only application/json', 415);
+}
+
+export const ownOrigin = ({ host, hosted }: Access): string => `${hosted ? 'https' : 'http'}://${host()}`;
+
+export function isJson(context: Context): boolean {
+  return context.req.header('content-type')?.split(';', 1)[0]?.trim().toLowerCase() === 'application/json';
 }
 
 function roleProblem(context: Context, person: Person): Response | null {

@@ -36,7 +36,7 @@ export function readPageHost(flags: HostFlags): PageHost | null {
   const { pageHost, pageTokens } = flags;
   if (pageHost === undefined) {
     const alone = Object.keys(flags).find(
-      (key) => key.startsWith('page') && flags[key as keyof HostFlags] !== undefined,
+      (key) => key.startsWith('page') && key !== 'pageTokens' && flags[key as keyof HostFlags] !== undefined,
     );
     if (alone !== undefined)
       throw new SetupProblem(`${optionName(alone)} means nothing without --page-host: give both or none`);

@@ -5,6 +5,8 @@ import type { HostFlags, PageHost } from './page-host.ts';
 import type { Opened } from '../../connect/open-server.ts';
 import type { PagePorts } from '../ports.ts';
 import type { ServedPage } from '../serve-page.ts';
+import { SetupProblem } from '../../../worker/setup-problem.ts';
+import type { Person } from './people.ts';
 
 export function addPageOptions(command: Command): Command {
   return command
@@ -13,25 +15,47 @@ export function addPageOptions(command: Command): Command {
     .option('--page-key <file>', 'its key, in PEM')
     .option('--page-proxy <ip>', 'instead of both: the address of the one proxy that ends TLS')
     .option('--page-listen <address>', 'where the page listens then: host:port (default: the port of its name)')
-    .option('--page-tokens <file>', 'JSON: name, role (look, decide, steer) and token of each who may sign in');
+    .option('--page-tokens <file>', 'JSON: name, role (look, decide, steer) and token of each who may use it');
 }
 
+export type PortFlags = HostFlags & { readonly port?: number };
+
+/** Where a page is served: under a name for other machines, or on this one, to whoever has its address and to `people`. */
+export type PagePlace = {
+  readonly host: PageHost | null;
+  readonly people: readonly Person[];
+  /** Of this machine; absent: the one that the data folder remembers. */
+  readonly port?: number;
+};
+
 /** Before anything is started. Throws SetupProblem. */
-export async function hostOfPage({ cwd }: { readonly cwd: () => string }, flags: HostFlags): Promise<PageHost | null> {
-  const { readPageHost } = await import('./page-host.ts');
+export async function placeOfPage(
+  { cwd }: { readonly cwd: () => string },
+  { port, ...flags }: PortFlags,
+): Promise<PagePlace> {
+  if (flags.pageHost !== undefined && port !== undefined)
+    throw new SetupProblem('--port is of this machine alone: with --page-host the name has the port');
+  const [{ readPageHost }, { readPeople }] = await Promise.all([import('./page-host.ts'), import('./people.ts')]);
   const file = (path: string | undefined): string | undefined => path && resolve(cwd(), path);
   const { pageCert, pageKey, pageTokens, pageHost, pageProxy, pageListen } = flags;
   const files = { pageCert: file(pageCert), pageKey: file(pageKey), pageTokens: file(pageTokens) };
   const given = Object.entries({ pageHost, pageProxy, pageListen, ...files }).filter(
     ([, value]) => value !== undefined,
   );
-  return readPageHost(Object.fromEntries(given));
+  const host = readPageHost(Object.fromEntries(given));
+  const { pageTokens: tokens } = files;
+  const people = host === null && tokens !== undefined ? readPeople(tokens) : [];
+  return { host, people, ...(port === undefined ? {} : { port }) };
 }
 
-export async function serveThePage(ports: PagePorts, { folder }: Opened, host: PageHost | null): Promise<ServedPage> {
+export async function serveThePage(
+  ports: PagePorts,
+  { folder }: Opened,
+  { host, ...here }: PagePlace,
+): Promise<ServedPage> {
   const [{ servePage, serveHostedPage }, { keptAddress }] = await Promise.all([
     import('../serve-page.ts'),
     import('../page-address.ts'),
   ]);
-  return host === null ? servePage(ports, keptAddress(folder.root)) : serveHostedPage(ports, host);
+  return host === null ? servePage(ports, keptAddress(folder.root), here) : serveHostedPage(ports, host);
 }

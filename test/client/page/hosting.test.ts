@@ -4,8 +4,9 @@ import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Access } from '../../../client/page/hosting/access.ts';
+import { type Access, ownAccess } from '../../../client/page/hosting/access.ts';
 import { type HostFlags, readPageHost } from '../../../client/page/hosting/page-host.ts';
+import { placeOfPage } from '../../../client/page/hosting/page-options.ts';
 import { serveHostedPage, type ServedPage } from '../../../client/page/serve-page.ts';
 import { freePort } from '../../../worker/embedded/server-args.ts';
 import { stagedPage, stagedPorts } from '../../support/page-ports.ts';
@@ -155,6 +156,21 @@ test.each<[string, HostFlags, string]>([
 ])('a page for other machines with %s is refused in one sentence (O12)', (_, flags, sentence) => {
   expect(() => readPageHost(flags)).toThrow(sentence);
   expect(() => readPageHost(flags)).toThrow(/^[^\n]+$/);
+});
+
+test('people of this machine have tokens without a name; a port goes with no name for others (O12 Q11)', async () => {
+  const at = { cwd: () => folder };
+  expect(await placeOfPage(at, { pageTokens: 'tokens.json', port: 7420 })).toEqual({ host: null, people, port: 7420 });
+  expect(await placeOfPage(at, {})).toEqual({ host: null, people: [] });
+  await expect(placeOfPage(at, { pageHost, pageTokens, ...pair, port: 7420 })).rejects.toThrow(
+    '--port is of this machine alone: with --page-host the name has the port',
+  );
+  const { ask } = await stagedPage(
+    {},
+    ownAccess('secret', () => HOST, people),
+  );
+  const admitted = await ask(`/?token=${token('look')}`, { headers: { host: HOST, cookie: '' } });
+  expect(admitted.headers.get('set-cookie')).toContain(`perdure=${token('look')};`);
 });
 
 let served: ServedPage;

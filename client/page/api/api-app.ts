@@ -1,0 +1,153 @@
+// The HTTP API: what the client offers, as JSON and server-sent events, for programs that have a token. It is part of the page's app.
+import { Hono, type Context } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import type { MessageId, SessionId } from '../../../workflows/contract/ids.ts';
+import { LONGEST_ID } from '../../../workflows/contract/session.ts';
+import { ClientProblem } from '../../problem.ts';
+import { checkedId } from '../../sessions/info.ts';
+import { type Access, HEADERS, isFromProxy, isJson, ownOrigin } from '../hosting/access.ts';
+import { mayDo, type Person, personWith, type Role } from '../hosting/people.ts';
+import { identityOf, type PagePorts } from '../ports.ts';
+import { openEventStream } from './event-stream.ts';
+import { openapiDocument } from './openapi.ts';
+import { type Operation, readShape } from './operation.ts';
+import { operations } from './operations.ts';
+import { answerProblem, HttpProblem } from './problems.ts';
+import { following } from './schemas.ts';
+
+export const API = '/api/v1';
+
+/** Bytes: an image in base64 and some text. */
+const LARGEST_BODY = 8 * 1024 * 1024;
+/** At once, of all listeners: each follows its session. */
+const MOST_STREAMS = 500;
+
+/** Of whoever has the page's own token. */
+const OWNER = 'the owner';
+
+type Vars = { readonly Variables: { person: Person } };
+
+export type Api = { readonly app: Hono<Vars>; close(): void };
+
+export function apiApp(ports: PagePorts, access: Access): Api {
+  const app = new Hono<Vars>();
+  const closing = new AbortController();
+  let streams = 0;
+  app.onError((error, context) => answerProblem(context, error));
+  app.use(async (context, next) => {
+    context.set('person', admit(context, access));
+    await next();
+  });
+  app.use(bodyLimit({ maxSize: LARGEST_BODY, onError: tooLarge }));
+  /** Throws HttpProblem. */
+  const person = (context: Context<Vars>, needed: Role): Person => allowed(context.get('person'), needed);
+  app.get('/openapi.json', (context) => (person(context, 'look'), context.json(openapiDocument())));
+  for (const operation of operations)
+    app[operation.method](routeOf(operation), async (context) => {
+      const { name } = person(context, operation.role);
+      return carryOut(context, operation, { ports, name: name ?? OWNER });
+    });
+  app.get('/sessions/:session/events', async (context) => {
+    person(context, 'look');
+    const { message, after } = readShape('the address', following, context.req.query());
+    const last = context.req.header('last-event-id');
+    if (streams === MOST_STREAMS) throw new HttpProblem('busy', `${MOST_STREAMS} streams are open: close some`);
+    streams += 1;
+    const left = (): void => void (streams -= 1);
+    const asked = { session: sessionOf(context), message, after, last: last === '' ? undefined : last };
+    const stream = await openEventStream(ports, { ...asked, closing: closing.signal, left });
+    if (stream === null) return context.body(null, 204);
+    for (const [name, value] of stream.headers) context.header(name, value);
+    return context.body(stream.body ?? '', 200);
+  });
+  app.all('*', (context) => {
+    throw new HttpProblem(
+      'not_found',
+      `there is no ${context.req.method} ${context.req.path}: see ${API}/openapi.json`,
+    );
+  });
+  return { app, close: () => closing.abort() };
+}
+
+/** Cookies do not count here: a token in a header is sent by no site but on purpose. Throws HttpProblem. */
+function admit(context: Context, access: Access): Person {
+  for (const [name, value] of Object.entries(HEADERS)) context.header(name, value);
+  const { method } = context.req;
+  const origin = context.req.header('origin');
+  if (!isFromProxy(context, access)) throw new HttpProblem('forbidden', 'only the proxy of this page may ask');
+  if (!hosts(access).includes(context.req.header('host') ?? ''))
+    throw new HttpProblem('wrong_host', 'this is another host than the one that is served here');
+  if (origin !== undefined && origin !== ownOrigin(access))
+    throw new HttpProblem('forbidden', 'pages of other sites may not ask');
+  const [, token = ''] = /^Bearer +([\w-]+)$/i.exec(context.req.header('authorization') ?? '') ?? [];
+  const person = personWith(access.people, token);
+  if (person === null)
+    throw new HttpProblem('no_token', 'nobody here has that token: send one as Authorization: Bearer TOKEN');
+  if (method !== 'GET' && method !== 'POST') throw new HttpProblem('wrong_method', 'only GET and POST are answered');
+  return person;
+}
+
+/** A token is needed, so that a rebound name gains nothing by the addresses of this machine. */
+function hosts({ host, hosted }: Access): readonly string[] {
+  const own = host();
+  const port = own.split(':').at(-1) ?? '';
+  return hosted ? [own] : [own, ...['127.0.0.1', 'localhost', '[::1]'].map((name) => `${name}:${port}`)];
+}
+
+function allowed(person: Person, needed: Role): Person {
+  if (mayDo(person, needed)) return person;
+  throw new HttpProblem('forbidden', `that needs the role ${needed}, and yours is ${person.role}: nothing was done`);
+}
+
+function tooLarge(): never {
+  throw new HttpProblem('too_large', `the body is over ${LARGEST_BODY / 1024 / 1024} MB: put it in a file and name it`);
+}
+
+const routeOf = ({ path }: Operation): string => path.replaceAll(/\{(\w+)\}/g, ':$1');
+
+async function carryOut(
+  context: Context,
+  operation: Operation,
+  { ports, name }: { readonly ports: PagePorts; readonly name: string },
+): Promise<Response> {
+  const asking = {
+    ports,
+    acting: ports.as(name, 'over HTTP'),
+    by: identityOf(name, 'over HTTP'),
+    session: operation.path.includes('{session}') ? sessionOf(context) : '',
+    call: context.req.param('call') ?? '',
+    key: keyOf(context),
+    signal: context.req.raw.signal,
+  };
+  const body = operation.body && (await bodyOf(context));
+  return context.json(await operation.run(asking, context.req.query(), body), operation.status);
+}
+
+/** Throws ClientProblem `refused`. */
+function sessionOf(context: Context): SessionId {
+  return checkedId(context.req.param('session') ?? '');
+}
+
+/** As the draft has it, in quotes, or without. */
+function keyOf(context: Context): MessageId | undefined {
+  const given = context.req.header('idempotency-key');
+  if (given === undefined) return undefined;
+  const key = /^"(.*)"$/.exec(given)?.[1] ?? given;
+  if (/^[\x21-\x7e]+$/.test(key) && key.length <= LONGEST_ID) return key as MessageId;
+  throw new ClientProblem(
+    'refused',
+    `Idempotency-Key has ${key.length} characters, or blanks in it: give 1 to ${LONGEST_ID} printable ones`,
+  );
+}
+
+async function bodyOf(context: Context): Promise<unknown> {
+  const text = await context.req.text();
+  if (text === '') return {};
+  if (!isJson(context)) throw new HttpProblem('not_json', 'the body is not application/json: send it as that');
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new ClientProblem('refused', `the body is not JSON: ${error.message}`);
+  }
+}

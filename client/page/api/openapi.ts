@@ -1,0 +1,130 @@
+// docs/openapi.v1.json, made from the table of operations and the schemas that requests are held to.
+import { z } from 'zod';
+import type { Operation } from './operation.ts';
+import { operations } from './operations.ts';
+import { following, named } from './schemas.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+const registry = z.registry<{ readonly id: string }>();
+for (const [id, schema] of Object.entries(named)) registry.add(schema, { id });
+
+/** `input`: what a request may carry; else what an answer holds, to which a later version may add. */
+function schemaOf(schema: z.ZodType, io: 'input' | 'output', isNamed = true): Json {
+  const {
+    $schema: _,
+    $defs: __,
+    ...json
+  } = z.toJSONSchema(schema, {
+    io,
+    ...(isNamed ? { metadata: registry } : {}),
+    override: ({ jsonSchema }) => {
+      delete jsonSchema.readOnly;
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+      if (io === 'output') delete jsonSchema.additionalProperties;
+    },
+  });
+  return JSON.parse(JSON.stringify(json).replaceAll('#/$defs/', '#/components/schemas/')) as Json;
+}
+
+const refOf = (schema: z.ZodType): Json => {
+  const name = Object.keys(named).find((key) => named[key] === schema);
+  return name === undefined ? schemaOf(schema, 'output') : { $ref: `#/components/schemas/${name}` };
+};
+
+const problems: Json = {
+  default: {
+    description: 'A problem (RFC 9457), with one sentence.',
+    content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+  },
+};
+
+const KEY: Json = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  schema: { type: 'string', minLength: 1, maxLength: 200 },
+  description: 'The same on a retry: it counts once.',
+};
+
+function parametersOf(path: string, query: z.ZodType): readonly Json[] {
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }));
+  const { properties = {} } = schemaOf(query, 'input') as { readonly properties?: Readonly<Record<string, Json>> };
+  const inQuery = Object.entries(properties).map(([name, { description, ...schema }]) => ({
+    name,
+    in: 'query',
+    schema,
+    ...(description === undefined ? {} : { description }),
+  }));
+  return [...inPath, ...inQuery];
+}
+
+function describeOperation({ name, method, path, role, says, query, body, status, answer }: Operation): Json {
+  return {
+    operationId: name,
+    summary: says,
+    'x-role': role,
+    parameters: [...parametersOf(path, query), ...(method === 'post' ? [KEY] : [])],
+    ...(body && { requestBody: { content: { 'application/json': { schema: schemaOf(body, 'input') } } } }),
+    responses: {
+      [status]: { description: says, content: { 'application/json': { schema: refOf(answer) } } },
+      ...problems,
+    },
+  };
+}
+
+const EVENTS = '/sessions/{session}/events';
+
+const events: Json = {
+  operationId: 'follow',
+  summary:
+    'Events of a run to its end, as server-sent events: each `data` is an Event as JSON, and its id the place to come again from.',
+  'x-role': 'look',
+  parameters: [
+    ...parametersOf(EVENTS, following),
+    {
+      name: 'Last-Event-ID',
+      in: 'header',
+      schema: { type: 'string' },
+      description: 'The id of the last event that was received: the stream goes on behind it.',
+    },
+  ],
+  responses: {
+    '200': {
+      description: 'Events; `event: trouble` and `event: problem` tell why none come.',
+      content: { 'text/event-stream': { schema: { $ref: '#/components/schemas/Event' } } },
+    },
+    '204': { description: 'Nothing is to come: the result was received, or there is no such run.' },
+    ...problems,
+  },
+};
+
+export function openapiDocument(): Json {
+  const paths: Record<string, Record<string, Json>> = { [EVENTS]: { get: events } };
+  for (const operation of operations) {
+    const path = (paths[operation.path] ??= {});
+    path[operation.method] = describeOperation(operation);
+  }
+  const schemas = Object.entries(named).map(([name, schema]) => [name, schemaOf(schema, 'output', false)]);
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Perdure',
+      version: '1',
+      description:
+        'Durable agent sessions over HTTP. Within this version operations and fields are added, never taken away.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/api/v1' }],
+    security: [{ token: [] }],
+    paths,
+    components: {
+      securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
+      schemas: Object.fromEntries(schemas) as Json,
+    },
+  };
+}
