@@ -1,0 +1,87 @@
+// What entries of a transcript and the end of a run are to programs for in-process agents.
+import { expect, test } from 'vitest';
+import { messageOfEntry, resultMessage } from '../../../client/agent-sdk/messages.ts';
+import type { RunOutcome } from '../../../client/sessions/outcome.ts';
+import { callBlock, outcome, outcomes, reply, session, textBlock, user } from '../../support/transcript.ts';
+
+const usage = { input: 1, output: 2, cacheRead: 3, cacheWrite: 4 };
+const ended = (more: Partial<RunOutcome> = {}): RunOutcome => ({
+  type: 'result',
+  sessionId: session,
+  run: 1,
+  reason: 'completed',
+  turns: 2,
+  iterations: 2,
+  transitions: [],
+  text: 'Done.',
+  usage,
+  costUsd: 0.5,
+  durationMs: 7,
+  ...more,
+});
+
+test('a reply and its outcomes become messages under names and fields that such programs know (Q7)', () => {
+  const said = reply([textBlock('I look.'), callBlock('a', { path: 'x' })]);
+  const message = messageOfEntry(session, said, 3);
+  expect(message).toMatchObject({ type: 'assistant', session_id: session });
+  expect(message).toHaveProperty('message.content.1', { ...callBlock('a', { file_path: 'x' }), name: 'Read' });
+  expect(messageOfEntry(session, said, 3)?.uuid).toBe(message?.uuid);
+  expect(messageOfEntry(session, said, 4)?.uuid).not.toBe(message?.uuid);
+  const results = messageOfEntry(session, outcomes(outcome(1, 'one'), outcome(2, 'two', { isError: true })), 4);
+  expect(results).toMatchObject({ type: 'user', tool_use_result: 'one\ntwo' });
+  expect(results).toHaveProperty('message.content', [
+    { type: 'tool_result', tool_use_id: 'call-1', content: 'one' },
+    { type: 'tool_result', tool_use_id: 'call-2', content: 'two', is_error: true },
+  ]);
+  expect(messageOfEntry(session, user('x'), 0)).toBeNull();
+});
+
+test('a result has what was spent by each model, what was denied, and its value (Q7)', () => {
+  const spend = { usage, usd: 0.25 };
+  const denied = outcome(0, 'no', {
+    log: { key: null, name: 'read', decision: 'denied', duration: 0, outcome: 'error' },
+  });
+  const entries = [
+    reply([callBlock('a', { path: 'x' })], { spend }),
+    outcomes(denied),
+    reply([textBlock('Done.')], { spend }),
+  ];
+  expect(resultMessage(ended({ output: { a: 1 } }), entries)).toMatchObject({
+    subtype: 'success',
+    is_error: false,
+    result: 'Done.',
+    structured_output: { a: 1 },
+    num_turns: 2,
+    duration_ms: 7,
+    total_cost_usd: 0.5,
+    stop_reason: 'end_turn',
+    terminal_reason: 'completed',
+    usage: { input_tokens: 1, output_tokens: 2, cache_read_input_tokens: 3, cache_creation_input_tokens: 4 },
+    modelUsage: {
+      'claude-test': {
+        inputTokens: 2,
+        outputTokens: 4,
+        cacheReadInputTokens: 6,
+        cacheCreationInputTokens: 8,
+        costUSD: 0.5,
+      },
+    },
+    permission_denials: [{ tool_name: 'Read', tool_use_id: 'call-0', tool_input: { file_path: 'x' } }],
+  });
+});
+
+test.each([
+  ['max_turns', 'error_max_turns'],
+  ['budget_exceeded', 'error_max_budget_usd'],
+  ['structured_output_failed', 'error_max_structured_output_retries'],
+  ['model_error', 'error_during_execution'],
+] as const)('a run that ended with %s is the error %s, with its detail (Q7)', (reason, subtype) => {
+  const result = resultMessage(ended({ reason, detail: 'why', costUsd: null }), []);
+  expect(result).toMatchObject({
+    subtype,
+    is_error: true,
+    errors: [`${reason}: why`],
+    total_cost_usd: 0,
+    stop_reason: null,
+  });
+});
