@@ -28,32 +28,34 @@ export type StayingWorker = {
   readonly role: 'worker' | 'dev';
   /** As given with --config. */
   readonly config: string | undefined;
-  readonly flags: MonitorFlags & LogFlags;
+  readonly flags: MonitorFlags & LogFlags & { readonly ui?: boolean };
+  /** Something else tells what sessions do: the log of a terminal then leaves it out, unless anything was said about the log. */
+  readonly tells?: boolean;
 };
 
 /** `ready` is called when the worker polls, and returns what is to be ended first. Status 0 when a signal ended it. */
 export async function withStayingWorker(
   cli: Cli,
-  { role, config: file, flags }: StayingWorker,
+  { config: file, ...rest }: StayingWorker,
   ready: (staying: Staying) => Promise<() => Promise<void>>,
 ): Promise<number> {
   const chosen = await workerConfig(cli, file);
-  const monitor = await openMonitor(cli, flags);
+  const monitor = await openMonitor(cli, rest.flags);
   try {
-    return await staying(cli, { role, chosen, monitor, flags }, ready);
+    return await staying(cli, { ...rest, chosen, monitor }, ready);
   } finally {
     await monitor?.close();
   }
 }
 
-type Prepared = Pick<StayingWorker, 'role' | 'flags'> & {
+type Prepared = Omit<StayingWorker, 'config'> & {
   readonly chosen: ChosenConfig;
   readonly monitor: Monitor | null;
 };
 
 async function staying(
   cli: Cli,
-  { role, chosen, monitor, flags }: Prepared,
+  { role, chosen, monitor, flags, tells = false }: Prepared,
   ready: (staying: Staying) => Promise<() => Promise<void>>,
 ): Promise<number> {
   const { config } = chosen;
@@ -62,10 +64,14 @@ async function staying(
   const log = logTo(cli, flags);
   const say = (line: string): void => log('info', line);
   const exporter = monitor?.exporter;
-  const own = { env: cli.env, log, config, taskQueue: TASK_QUEUE, ownQueue, exporter, logEvents: true } as const;
+  const logEvents = !(tells && cli.isTerminal && isSilentAbout(flags));
+  const own = { env: cli.env, log, config, taskQueue: TASK_QUEUE, ownQueue, exporter, logEvents } as const;
   await prepareWorker(own);
   const queues = [TASK_QUEUE, ownQueue];
-  const opened = await openUnlessTold(signals, openServer({ env: cli.env, role, worker: true, queues, say }));
+  const opened = await openUnlessTold(
+    signals,
+    openServer({ env: cli.env, role, worker: true, queues, ui: flags.ui ?? false, say }),
+  );
   if (opened === null) return STATUS.ok;
   const endSupervision = opened.embedded && superviseServer(opened.embedded, supervision(say));
   try {
@@ -88,6 +94,9 @@ async function staying(
     signals.end();
   }
 }
+
+const isSilentAbout = ({ logFile: file, logLevel: level, logFormat: format }: LogFlags): boolean =>
+  file === undefined && level === undefined && format === undefined;
 
 /** Standard error, unless a file is named. */
 function logTo({ cwd, env }: Cli, { logFile: file, logLevel: level, logFormat: format }: LogFlags): Log {

@@ -7,6 +7,7 @@ import { type Embedded, joinServer } from '../../worker/embedded/join-server.ts'
 import type { Role } from '../../worker/embedded/members.ts';
 import { resolveConnection } from '../../worker/embedded/resolve-connection.ts';
 import type { Store } from '../../activities/transcript/store/store.ts';
+import { SetupProblem } from '../../worker/setup-problem.ts';
 import { createClient } from '../client.ts';
 import { folderPorts } from '../sessions/folder-ports.ts';
 import type { PerdureClient } from '../perdure-client.ts';
@@ -23,6 +24,8 @@ export type OpenServer = {
   readonly queues?: readonly string[];
   /** The queue that new sessions are sent to, for workers made with `createWorker({ taskQueue })`; absent: any worker that stays. */
   readonly taskQueue?: string;
+  /** The embedded server is to have Temporal's own UI, which asks nobody who they are. Absent: as it runs, or without. */
+  readonly ui?: boolean;
   /** Progress for a person, one line each. Absent: said to nobody. */
   readonly say?: (line: string) => void;
 };
@@ -39,7 +42,15 @@ export type Opened = {
   close(): Promise<void>;
 };
 
-const KEYS: KeysOf<OpenServer> = { env: true, role: true, worker: true, queues: true, taskQueue: true, say: true };
+const KEYS: KeysOf<OpenServer> = {
+  env: true,
+  role: true,
+  worker: true,
+  queues: true,
+  taskQueue: true,
+  ui: true,
+  say: true,
+};
 
 /** Throws SetupProblem: one line that says what to put right. */
 export async function openServer(open: OpenServer = {}): Promise<Opened> {
@@ -47,6 +58,7 @@ export async function openServer(open: OpenServer = {}): Promise<Opened> {
   const { env = process.env } = open;
   const folder = dataFolder(env);
   const resolved = resolveConnection(env);
+  if (open.ui === true && resolved.kind !== 'embedded') throw uiElsewhere(resolved.address);
   const embedded = resolved.kind === 'embedded' ? await join(open, folder) : null;
   const target = resolved.kind === 'embedded' ? addressOf(embedded) : resolved;
   try {
@@ -73,14 +85,21 @@ export async function openServer(open: OpenServer = {}): Promise<Opened> {
   }
 }
 
+function uiElsewhere(address: string): SetupProblem {
+  return new SetupProblem(
+    `the Temporal server at ${address} is not started here, and so its UI is not: leave --ui out, and set PERDURE_TEMPORAL_UI to the address of that UI`,
+  );
+}
+
 function join(open: OpenServer, folder: DataFolder): Promise<Embedded> {
-  const { env = process.env, role = 'command', worker = false, queues, say = () => undefined } = open;
+  const { env = process.env, role = 'command', worker = false, queues, ui = false, say = () => undefined } = open;
   return joinServer({
     folder,
     role,
     worker,
     ...(queues && { queues }),
     env,
+    ui,
     say,
     binary: (wanted) => findBinary({ env, wanted, say }),
   });

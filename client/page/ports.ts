@@ -66,7 +66,7 @@ export type PagePorts = Acting &
     /** All of a transcript, checked. */
     read(session: string): Promise<SessionReading>;
     readonly store: Store;
-    /** The address of a session in Temporal's own UI; null where nobody has said where that is. */
+    /** The address of a session in Temporal's own UI; null where nobody has said where that is, and the server that Perdure started has none. */
     temporalUi(session: string): string | null;
   };
 
@@ -84,11 +84,14 @@ const MOST_HELD = 200;
 
 const ALL: ListOptions = {};
 
-export function pagePorts(opened: Opened, env: Env): PagePorts {
-  const { temporal, target, store, sessions } = opened;
+/** `hosted`: people of other machines open it, where the embedded server's UI is out of reach. */
+export function pagePorts(opened: Opened, env: Env, { hosted = false }: { readonly hosted?: boolean } = {}): PagePorts {
+  const { temporal, target, store, sessions, embedded } = opened;
   const { client } = temporal;
   const people = new RecentMap<string, Acting>(MOST_HELD);
-  const ui = uiAddress(env, target.namespace);
+  const named = namedUi(env);
+  // The embedded server's may come and go with its starts.
+  const uiNow = (): string | null => named ?? (hosted ? null : (embedded?.ui() ?? null));
   const polls = holdAnswers(
     (taskQueue: string) => workerPolls({ temporal: client, taskQueue }),
     () => POLLS_HOLD_MS,
@@ -111,7 +114,10 @@ export function pagePorts(opened: Opened, env: Env): PagePorts {
   );
   return {
     ...sessions,
-    temporalUi: (session) => ui && `${ui}/${encodeURIComponent(session)}`,
+    temporalUi: (session) => {
+      const ui = uiNow();
+      return ui && `${ui}/namespaces/${encodeURIComponent(target.namespace)}/workflows/${encodeURIComponent(session)}`;
+    },
     steps: (...asked) => steps(JSON.stringify(asked)),
     as: (name, place) => {
       if (name === null) return sessions;
@@ -154,14 +160,14 @@ export function holdAnswers<Key, Answer>(
   };
 }
 
-/** Of all workflows. Throws SetupProblem. */
-function uiAddress(env: Env, namespace: string): string | null {
+/** Without a slash at its end. Throws SetupProblem. */
+function namedUi(env: Env): string | null {
   const set = env['PERDURE_TEMPORAL_UI']?.trim();
   if (!set) return null;
   const url = URL.canParse(set) ? new URL(set) : null;
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:')
     throw new SetupProblem('PERDURE_TEMPORAL_UI is no address of a web page: give one such as http://127.0.0.1:8233');
-  return `${url.origin}${basePath(url)}/namespaces/${encodeURIComponent(namespace)}/workflows`;
+  return `${url.origin}${basePath(url)}`;
 }
 
 /** Temporal notes the identity of a client with all that it sends. */

@@ -9,6 +9,7 @@ import type { KeyRing } from '../payloads/key-ring.ts';
 import { NAMESPACE } from './server-args.ts';
 import { folderKeys, runningServer, type ServerRecord, wantedVersion } from './server-record.ts';
 import { startServer, stopServer } from './start-server.ts';
+import { SetupProblem } from '../setup-problem.ts';
 
 export type JoinServer = {
   readonly folder: DataFolder;
@@ -18,6 +19,8 @@ export type JoinServer = {
   /** It works on these queues; absent: on the one that every worker that stays polls. */
   readonly queues?: readonly string[];
   readonly env: Env;
+  /** With Temporal's own UI, which asks nobody who they are. Absent: as it runs, or without. */
+  readonly ui?: boolean;
   /** Called only when a server has to be started. `wanted` is the version that made the database, null for a new one. */
   readonly binary: (wanted: string | null) => Promise<Binary>;
   /** Progress for a person, one line each. */
@@ -30,6 +33,8 @@ export type Embedded = {
   /** host:port, the same for as long as anyone is joined. */
   readonly address: string;
   readonly namespace: string;
+  /** The address of the server's own UI; null: it has none now. */
+  ui(): string | null;
   /** The keys that its payloads are sealed with. */
   readonly keys: KeyRing;
   readonly startedHere: boolean;
@@ -63,12 +68,29 @@ export async function joinServer(options: JoinServer): Promise<Embedded> {
 /** Null when a server must be started and there is no binary yet. */
 async function joinLocked(options: JoinServer, binary: Binary | null): Promise<Embedded | null> {
   const { folder } = options;
-  const running = await readyServer(folder);
+  const running = await serverThatWillDo(options);
   if (running !== null) return embedded(options, running, register(folder, options), false);
   if (binary === null) return null;
   const keepPort = livingMembers(folder).length > 0;
   const record = await startServer({ ...options, binary, keepPort });
   return embedded(options, record, register(folder, options), true);
+}
+
+/** Null: one must be started. A server that nobody uses any more makes way for one with a UI. */
+async function serverThatWillDo({ folder, ui = false }: JoinServer): Promise<ServerRecord | null> {
+  const running = await readyServer(folder);
+  if (running === null || !ui || running.ui !== undefined) return running;
+  const users = livingMembers(folder).map(({ pid }) => pid);
+  if (users.length > 0) throw withoutUi(folder, users);
+  await stopServer(running);
+  return null;
+}
+
+function withoutUi({ root }: DataFolder, users: readonly number[]): SetupProblem {
+  const who = `${users.length === 1 ? 'process' : 'processes'} ${users.join(', ')}`;
+  return new SetupProblem(
+    `the Temporal server of ${root} runs without its UI, for ${who}: stop ${users.length === 1 ? 'that' : 'those'}, then start with --ui again`,
+  );
 }
 
 function embedded(options: JoinServer, record: ServerRecord, self: Registration, startedHere: boolean): Embedded {
@@ -80,6 +102,7 @@ function embedded(options: JoinServer, record: ServerRecord, self: Registration,
     options,
     address: record.address,
     namespace: NAMESPACE,
+    ui: () => runningServer(folder)?.ui ?? null,
     keys,
     startedHere,
     left: left.signal,

@@ -7,6 +7,8 @@ export const NAMESPACE = 'default';
 /** The dev server's own keeps closed sessions for a day. */
 export const RETENTION_DAYS = 90;
 
+const LOOPBACK = '127.0.0.1';
+
 const dynamicConfig = (httpHost: string): readonly string[] => [
   // 20 a second by default, which alone makes a turn take 200 ms.
   'history.transferProcessorMaxPollRPS=10000',
@@ -29,18 +31,26 @@ const flagTypes: Readonly<Record<AttributeType, string>> = {
   DATETIME: 'Datetime',
 };
 
+export type ServerArgs = {
+  readonly port: number;
+  readonly database: string;
+  /** Where its own UI listens; null: it has none, for that asks nobody who they are. */
+  readonly uiPort: number | null;
+};
+
 /** Arguments of `temporal`. Other ports (metrics, HTTP, internal services) the server finds free itself, on loopback. */
-export function serverArgs(options: { readonly port: number; readonly database: string }): readonly string[] {
+export function serverArgs(options: ServerArgs): readonly string[] {
   const flags = [
     ['--log-level', 'error'],
-    ['--ip', '127.0.0.1'],
+    ['--ip', LOOPBACK],
     ['--port', String(options.port)],
     ['--db-filename', options.database],
     ...Object.values(ATTRIBUTES).map(({ name, type }) => ['--search-attribute', `${name}=${flagTypes[type]}`]),
     ...pragmas.map((pragma) => ['--sqlite-pragma', pragma]),
     ...dynamicConfig(`${randomUUID()}.invalid`).map((setting) => ['--dynamic-config-value', setting]),
   ];
-  return ['server', 'start-dev', '--headless', ...flags.flat()];
+  const ui = options.uiPort === null ? ['--headless'] : ['--ui-ip', LOOPBACK, '--ui-port', String(options.uiPort)];
+  return ['server', 'start-dev', ...ui, ...flags.flat()];
 }
 
 // A port for a server that keeps it over restarts. Below the range that systems hand out for outgoing connections: while the

@@ -15,6 +15,8 @@ const recordSchema = identitySchema.extend({
   server: z.string(),
   binary: z.string(),
   address: z.string(),
+  /** The address of its own UI, such as http://127.0.0.1:21734; absent: it has none. */
+  ui: z.string().optional(),
   /** Milliseconds since the epoch. */
   startedAt: z.number(),
 });
@@ -54,10 +56,15 @@ export function findUnrecordedServer(folder: DataFolder): ServerRecord | null {
     if (startTime === null || server === undefined) continue;
     const address = `${valueOf(args, '--ip')}:${valueOf(args, '--port')}`;
     const identity = { pid, startTime, bootId: bootId(), host: hostName() };
-    return { ...identity, server, binary: args[0] ?? 'temporal', address, startedAt: Date.now() };
+    const ui = args.includes('--ui-port') ? uiAt(Number(valueOf(args, '--ui-port'))) : {};
+    return { ...identity, server, binary: args[0] ?? 'temporal', address, ...ui, startedAt: Date.now() };
   }
   return null;
 }
+
+/** Of a record: the UI that listens on this port; null: there is none. */
+export const uiAt = (port: number | null): Pick<ServerRecord, 'ui'> =>
+  port === null ? {} : { ui: `http://127.0.0.1:${port}` };
 
 const valueOf = (args: readonly string[], flag: string): string | undefined => args[args.indexOf(flag) + 1];
 

@@ -8,7 +8,7 @@ import { bootId, hostName, startTimeOf, isAlive } from '../../activities/process
 import { makeKeyFile } from '../payloads/key-ring.ts';
 import { type Binary, sameSchema } from './find-binary.ts';
 import type { DataFolder, Env } from './data-folder.ts';
-import { freePort, isFree, serverArgs } from './server-args.ts';
+import { freePort, isFree, serverArgs, type ServerArgs } from './server-args.ts';
 import {
   databaseRecord,
   folderKeys,
@@ -17,6 +17,7 @@ import {
   recordDatabase,
   recordServer,
   type ServerRecord,
+  uiAt,
 } from './server-record.ts';
 import { SetupProblem } from '../setup-problem.ts';
 import { codeOf } from '../../activities/text.ts';
@@ -28,6 +29,8 @@ type StartServer = {
   readonly env: Env;
   /** Others hold the last address: start there or not at all. */
   readonly keepPort: boolean;
+  /** With its UI. One that others count on has it if the last one had. */
+  readonly ui?: boolean;
   readonly say: (line: string) => void;
 };
 
@@ -41,7 +44,8 @@ export async function startServer(start: StartServer): Promise<ServerRecord> {
   const began = performance.now();
   for (let tries = 1; ; tries++) {
     prepareDatabase(folder, binary);
-    const result = await startAt(start, await choosePort(start, tries));
+    const ports = { port: await choosePort(start, tries), uiPort: await chooseUiPort(start, tries) };
+    const result = await startAt(start, ports);
     if ('record' in result) {
       markComplete(folder);
       const seconds = ((performance.now() - began) / 1000).toFixed(2);
@@ -91,13 +95,23 @@ async function choosePort({ folder, keepPort }: StartServer, tries: number): Pro
   return freePort();
 }
 
+/** Null: it gets no UI. The last one, so that links go on to lead there. */
+async function chooseUiPort({ folder, keepPort, ui = false }: StartServer, tries: number): Promise<number | null> {
+  const last = lastServer(folder)?.ui;
+  if (!ui && !(keepPort && last !== undefined)) return null;
+  const port = last !== undefined && URL.canParse(last) ? Number(new URL(last).port) : 0;
+  return port > 0 && tries === 1 && (await isFree(port)) ? port : freePort();
+}
+
+type Ports = Pick<ServerArgs, 'port' | 'uiPort'>;
+
 type Started = { readonly record: ServerRecord } | { readonly why: string };
 
-async function startAt(start: StartServer, port: number): Promise<Started> {
+async function startAt(start: StartServer, ports: Ports): Promise<Started> {
   const { folder, binary } = start;
-  const { child, logFrom } = launch(start, port);
+  const { child, logFrom } = launch(start, ports);
   const failed = watch(child);
-  const record = recordOf(child, binary, `127.0.0.1:${port}`);
+  const record = recordOf(child, binary, ports);
   if (record === null) return { why: lastLogLine(folder, logFrom) ?? (await failed.promise) };
   let ready: Ready = { kind: 'not_ready', why: 'not tried' };
   try {
@@ -112,11 +126,11 @@ async function startAt(start: StartServer, port: number): Promise<Started> {
   return { why: lastLogLine(folder, logFrom) ?? (failed.now() ? await failed.promise : late) };
 }
 
-function launch({ folder, binary, env }: StartServer, port: number) {
+function launch({ folder, binary, env }: StartServer, ports: Ports) {
   const { log, size: logFrom } = openLog(folder);
   try {
     const programs = findPrograms(env);
-    const server = [binary.path, ...serverArgs({ port, database: folder.temporalDb })];
+    const server = [binary.path, ...serverArgs({ ...ports, database: folder.temporalDb })];
     // Its database is for nobody else. The shell is gone once it has started the server.
     const child = spawn(programs.at('sh'), ['-c', 'umask 077; exec "$@"', 'sh', ...server], {
       cwd: folder.root,
@@ -131,11 +145,12 @@ function launch({ folder, binary, env }: StartServer, port: number) {
   }
 }
 
-function recordOf(child: ChildProcess, binary: Binary, address: string): ServerRecord | null {
+function recordOf(child: ChildProcess, binary: Binary, { port, uiPort }: Ports): ServerRecord | null {
   const startTime = child.pid === undefined ? null : startTimeOf(child.pid);
   if (child.pid === undefined || startTime === null) return null;
   const identity = { pid: child.pid, startTime, bootId: bootId(), host: hostName() };
-  return { ...identity, server: binary.server, binary: binary.path, address, startedAt: Date.now() };
+  const at = { address: `127.0.0.1:${port}`, ...uiAt(uiPort) };
+  return { ...identity, server: binary.server, binary: binary.path, ...at, startedAt: Date.now() };
 }
 
 /** Whether it has ended, and how. */

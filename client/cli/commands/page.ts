@@ -60,7 +60,7 @@ async function servePage(cli: Cli, { monitor, place, told }: Serving): Promise<n
   if (opened === null) return STATUS.ok;
   const endSupervision = opened.embedded && superviseServer(opened.embedded, supervision(cli.say));
   try {
-    const ports = pagePorts(opened, cli.env);
+    const ports = pagePorts(opened, cli.env, { hosted: place.host !== null });
     const served = await serveThePage(ports, opened, place);
     // Counted once for the page and for /metrics.
     const sessions = { ...opened.sessions, counts: ports.counts };

@@ -5,7 +5,10 @@ const examples: Readonly<Record<string, readonly (readonly [line: string, what: 
     ['perdure -c', 'goes on with the newest one'],
     ['perdure -r s-4k2', 'goes on with this one'],
   ],
-  dev: [['perdure dev --metrics 9464', 'server, worker and page, with metrics on port 9464']],
+  dev: [
+    ['perdure dev --metrics 9464', 'server, worker and page, with metrics on port 9464'],
+    ['perdure dev --ui', "and Temporal's own UI, which asks nobody who they are"],
+  ],
   worker: [['perdure worker --config perdure.config.ts --log-level warn', 'works on what it is configured for']],
   page: [['perdure page', 'the ops page alone']],
   serve: [['perdure serve --port 7420', 'the HTTP API on 127.0.0.1:7420']],

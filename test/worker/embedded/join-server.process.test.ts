@@ -7,8 +7,14 @@ import { processIdentity } from '../../../activities/process/identity.ts';
 import type { DataFolder } from '../../../worker/embedded/data-folder.ts';
 import { ATTRIBUTES } from '../../../workflows/contract/visibility.ts';
 import { joinServer } from '../../../worker/embedded/join-server.ts';
-import { databaseRecord, recordDatabase, runningServer } from '../../../worker/embedded/server-record.ts';
-import { stopServer } from '../../../worker/embedded/start-server.ts';
+import {
+  databaseRecord,
+  findUnrecordedServer,
+  recordDatabase,
+  recordServer,
+  runningServer,
+} from '../../../worker/embedded/server-record.ts';
+import { startServer, stopServer } from '../../../worker/embedded/start-server.ts';
 import { joining, otherProcess, realBinary, serverOf, temporaryData } from './support.ts';
 
 const onLinux = test.runIf(process.platform === 'linux');
@@ -112,6 +118,30 @@ onLinux('the server is tuned, on loopback, in a session of its own, and sees no 
   expect(proc(pid, 'stat').split(') ')[1]?.split(' ').slice(2, 4)).toEqual([`${pid}`, `${pid}`]);
   expect(proc(pid, 'environ')).not.toContain('canary');
   expect(said.at(-1)).toMatch(/^Temporal server 1\.\d+\.\d+ ready at 127\.0\.0\.1:\d+ in \d\.\d\d s, tuned/);
+});
+
+test('a server whose users were killed makes way for one with a UI, and whoever starts that one again keeps its address', async () => {
+  const folder = temporaryData();
+  const starter = otherProcess(folder);
+  await starter.joined;
+  await expect(joinServer(joining(folder, { ui: true }))).rejects.toThrow(
+    `runs without its UI, for process ${starter.child.pid}: stop that, then start with --ui again`,
+  );
+  const { pid } = serverOf(folder);
+  await starter.kill();
+  const joined = await joinServer(joining(folder, { ui: true }));
+  const first = serverOf(folder);
+  expect(first.pid).not.toBe(pid);
+  expect(joined.ui()).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+  // Found by its command line.
+  rmSync(folder.serverJson);
+  expect(findUnrecordedServer(folder)).toMatchObject({ pid: first.pid, ui: first.ui });
+  recordServer(folder, first);
+  await stopServer(first);
+  expect(joined.ui()).toBeNull();
+  const again = await startServer({ ...joining(folder), binary: await realBinary(null), keepPort: true });
+  expect(again).toMatchObject({ address: first.address, ui: first.ui });
+  await joined.leave();
 });
 
 test('closed sessions are kept for 90 days', async () => {

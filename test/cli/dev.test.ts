@@ -1,0 +1,58 @@
+// What `perdure dev` says about sessions, and Temporal's own UI beside its server.
+import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { cliPlace, modelFor } from '../support/cli.ts';
+import { until } from '../support/until.ts';
+
+test('dev says when a session begins, waits for a person with the command that decides, ends its run and is closed', async () => {
+  const place = cliPlace(await modelFor([reply([toolUse('bash', { command: 'rm -r build' })]), reply('Done.')]));
+  const dev = place.start(['dev']);
+  await until(() => dev.err().includes('ready: '));
+  const id = (await place.run('start', 'Clean \u001b[2J up.')).out.trim();
+  const decide = await until(() => /`perdure (deny \S+ \S+) --reason "why"`/.exec(dev.out())?.[1] ?? null);
+  expect(decide).toMatch(new RegExp(`^deny ${id} `));
+  expect((await place.run(...decide.split(' '), '--reason', 'not now')).status).toBe(0);
+  await until(() => dev.out().includes('run 1 ended'));
+  expect((await place.run('cancel', id)).status).toBe(0);
+  await until(() => dev.out().includes('is closed'));
+  const lines = dev
+    .out()
+    .split('\n')
+    .filter((line) => line.includes(id));
+  const name = `\\d\\d:\\d\\d:\\d\\d ${id} "Clean \\\\x1b\\[2J up\\."`;
+  expect(lines[0]).toMatch(new RegExp(`^${name} begins in ${place.cwd}$`));
+  expect(lines[1]).toMatch(
+    new RegExp(`^${name} wants bash, because: .*; it waits for a decision: \`perdure approve ${id} `),
+  );
+  expect(lines.at(-2)).toMatch(new RegExp(`^${name} run 1 ended: completed · 2 turns · \\S+$`));
+  expect(lines.at(-1)).toMatch(new RegExp(`^${name} is closed · 2 turns · \\S+$`));
+  dev.signal('SIGTERM');
+  expect(await dev.status).toBe(0);
+});
+
+test("dev --ui has Temporal's own UI beside its server, says that it asks nobody, and refuses a server that others use without", async () => {
+  const place = cliPlace(await modelFor([]));
+  const dev = place.start(['dev', '--ui']);
+  const ui = await until(() => /^ui +(http:\/\/127\.0\.0\.1:\d+)$/m.exec(dev.out())?.[1] ?? null);
+  expect(dev.err()).toContain('asks nobody who they are');
+  const page = await until(async () => {
+    const answer = await fetch(`${ui}/namespaces/default/workflows`).catch(() => null);
+    return answer?.ok === true ? answer.text() : null;
+  });
+  expect(page).toMatch(/^<!doctype html>/i);
+  expect(JSON.parse(readFileSync(join(place.data, 'server.json'), 'utf8'))).toMatchObject({ ui });
+  dev.signal('SIGTERM');
+  expect(await dev.status).toBe(0);
+
+  const worker = place.start(['worker']);
+  await until(() => worker.out().includes('worker ready'));
+  const refused = await place.run('dev', '--ui');
+  expect(refused.status).toBe(2);
+  expect(refused.err).toMatch(
+    new RegExp(
+      `^perdure: the Temporal server of .* runs without its UI, for process ${worker.pid}: stop that, then start with --ui again\n$`,
+    ),
+  );
+});
