@@ -1,6 +1,7 @@
 // Looks at sessions again and again, for whoever tells what happened to them: those under way and the newest, as visibility has them.
 import { pause } from '../../activities/async.ts';
 import { reasonOf } from '../../activities/text.ts';
+import { untilAborted } from '../async.ts';
 import type { PerdureClient } from '../perdure-client.ts';
 import { ClientProblem } from '../problem.ts';
 import { isLookedFor, type Look } from '../render/session-news.ts';
@@ -36,12 +37,13 @@ export function watchSessions(watch: WatchSessions): () => Promise<void> {
 }
 
 async function lookOn({ sessions, tell, say, everyMs = LOOK_MS }: WatchSessions, signal: AbortSignal): Promise<void> {
-  const look = looker(sessions, signal);
+  const look = looker(sessions);
   let before: Look | null = null;
   let away = false;
   do {
     try {
-      const now = await look(before);
+      // Not given to the client: Temporal's would keep a listener at it for each of its calls, for as long as this goes on.
+      const now = await untilAborted(signal, () => look(before));
       if (away) say('sessions are looked at again');
       away = false;
       tell(before, now);
@@ -54,20 +56,20 @@ async function lookOn({ sessions, tell, say, everyMs = LOOK_MS }: WatchSessions,
   } while (await pause(everyMs, signal));
 }
 
-function looker(sessions: WatchSessions['sessions'], signal: AbortSignal): (before: Look | null) => Promise<Look> {
+function looker(sessions: WatchSessions['sessions']): (before: Look | null) => Promise<Look> {
   // Where the server lacks the attributes, a filter has every session read.
   let filters = true;
   const underWay = async (): Promise<readonly SessionInfo[]> => {
     if (!filters) return [];
-    const page = await sessions.page({ open: true, filter: '-phase:idle', size: MOST, signal });
+    const page = await sessions.page({ open: true, filter: '-phase:idle', size: MOST });
     filters = page.note === undefined;
     return page.sessions;
   };
   return async (before) => {
-    const [newest, running] = await Promise.all([sessions.page({ size: NEWEST, signal }), underWay()]);
+    const [newest, running] = await Promise.all([sessions.page({ size: NEWEST }), underWay()]);
     const found = new Map([...newest.sessions, ...running].map((session) => [session.session as string, session]));
     const missed = [...(before?.values() ?? [])].filter((each) => isLookedFor(each) && !found.has(each.session));
-    const sought = await Promise.all(missed.slice(0, SOUGHT).map(({ session }) => seek(sessions, session, signal)));
+    const sought = await Promise.all(missed.slice(0, SOUGHT).map(({ session }) => seek(sessions, session)));
     const known = new Map(before);
     for (const [id, session] of [...sought, ...found]) {
       // Seen last is forgotten last.
@@ -80,13 +82,9 @@ function looker(sessions: WatchSessions['sessions'], signal: AbortSignal): (befo
 }
 
 /** Null: it is no longer there. */
-async function seek(
-  sessions: WatchSessions['sessions'],
-  id: string,
-  signal: AbortSignal,
-): Promise<readonly [string, SessionInfo | null]> {
+async function seek(sessions: WatchSessions['sessions'], id: string): Promise<readonly [string, SessionInfo | null]> {
   try {
-    return [id, await sessions.describe(id, { signal })];
+    return [id, await sessions.describe(id)];
   } catch (error) {
     if (error instanceof ClientProblem && error.kind === 'no_session') return [id, null];
     throw error;
