@@ -4,7 +4,7 @@ import type { Hash, SessionId } from '../workflows/contract/ids.ts';
 import { SIGNALS, UPDATES, type SignalOnce } from '../workflows/contract/session.ts';
 import { createLimit } from '../activities/async.ts';
 import { type Abortable, untilAborted } from './async.ts';
-import { answer, approve, type DecidePorts, deny, type WaitingApproval } from './sessions/decide.ts';
+import { answer, approve, type DecidePorts, deny, nameProblem, type WaitingApproval } from './sessions/decide.ts';
 import { follow } from './follow/follow.ts';
 import { entriesFrom } from './sessions/entries-from.ts';
 import { headOf, transcriptReader } from './sessions/read.ts';
@@ -65,10 +65,14 @@ export function createClient(given: CreateClient): PerdureClient {
     start: (task, start = {}) => wait('start()', start, known.start, () => startSession(options, task, start)),
     send: (id, text, sent = {}) =>
       wait('send()', sent, known.send, async () => {
-        const { now, messageId, options: changed } = sent;
+        const { by, now, messageId, options: changed } = sent;
+        const problem = by === undefined ? undefined : nameProblem(by);
+        if (problem !== undefined) throw new ClientProblem('refused', problem);
         const session = await reach(id);
         const message = await messageOf(store, text, messageId, changed);
-        await signal(temporal, session, SIGNALS.message, [{ ...message, ...(now ? { now } : {}) }]);
+        await signal(temporal, session, SIGNALS.message, [
+          { ...message, ...(now ? { now } : {}), ...(by === undefined ? {} : { by }) },
+        ]);
         return { session, messageId: message.id };
       }),
     interrupt: (id, asked) => wait('interrupt()', asked, known.once, () => once(id, 'interrupt', asked)),

@@ -75,9 +75,9 @@ const startKeys: KeysOf<StartOptions> = {
   signal: true,
 };
 const onceKeys: KeysOf<OnceOptions> = { messageId: true, signal: true };
-const sendKeys: KeysOf<SendOptions> = { now: true, messageId: true, options: true, signal: true };
-const approveKeys: KeysOf<ApproveOptions> = { input: true, signal: true };
-const denyKeys: KeysOf<DenyOptions> = { interrupt: true, signal: true };
+const sendKeys: KeysOf<SendOptions> = { by: true, now: true, messageId: true, options: true, signal: true };
+const approveKeys: KeysOf<ApproveOptions> = { input: true, by: true, signal: true };
+const denyKeys: KeysOf<DenyOptions> = { interrupt: true, by: true, signal: true };
 const answerKeys: KeysOf<AnswerOptions> = { by: true, signal: true };
 const listKeys: KeysOf<ListOptions> = { open: true, filter: true, signal: true };
 const pageKeys: KeysOf<PageOptions> = { ...listKeys, size: true, after: true };

@@ -1,4 +1,5 @@
 // The session's queue of user messages: each id once, in order of arrival (L61). Signal handlers push, nothing else.
+import { LONGEST_NAME } from './contract/asked.ts';
 import { isHash } from './contract/ids.ts';
 import { sizeProblem } from './contract/options-problem.ts';
 import { LONGEST_ID, type RunOptions, type SignalOnce, type UserMessage } from './contract/session.ts';
@@ -124,15 +125,20 @@ export type Taken = { readonly message: UserMessage; readonly refused?: string }
  * that it was not taken, and the next run is refused for its options: either way whoever sent it can see it.
  */
 export function carriable(sent: UserMessage): Taken {
-  const { body, options, ...rest } = sent;
+  const { body, options, by, ...rest } = sent;
   const tooLong = body.kind === 'text' && body.text.length > LONGEST_TEXT;
   const text = tooLong
     ? `(A message of ${body.text.length} characters stood here and was not taken: send at most ${LONGEST_TEXT} in a signal, and put a longer text into the store, as \`perdure send\` does.)`
     : '';
-  const message = { ...rest, body: tooLong ? ({ kind: 'text', text } as const) : body };
+  const message = { ...rest, body: tooLong ? ({ kind: 'text', text } as const) : body, ...(isName(by) ? { by } : {}) };
   const refused = options && sizeProblem(options as Partial<RunOptions>);
   if (refused !== undefined) return { message, refused };
   return { message: options ? { ...message, options } : message };
+}
+
+/** Of whoever acts, for the transcript. */
+export function isName(by: unknown): by is string {
+  return typeof by === 'string' && by.trim() !== '' && by.length <= LONGEST_NAME;
 }
 
 /** So that it counts once. */

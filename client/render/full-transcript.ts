@@ -5,7 +5,7 @@ import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/log
 import type { SessionReading } from '../sessions/read.ts';
 import { contextText, fullCommand, endingText, noticeText, transitionText } from './words.ts';
 import { endWord } from './tool-lines.ts';
-import type { Paint } from '../paint.ts';
+import { oneLine, type Paint } from '../paint.ts';
 import { count } from '../units.ts';
 
 export type FullTranscript = {
@@ -42,7 +42,8 @@ async function* parts({ reading, whole }: Reading, entry: Entry, position: numbe
       return yield line(`run ${entry.run}`);
     case 'user': {
       const text = entry.body.kind === 'text' ? entry.body.text : reading.bodies.get(entry.body.hash);
-      return yield { mark: 'prompt', text: (text ?? '(its text cannot be read)') + imageNote(entry.body) };
+      const mark = entry.by === undefined ? 'prompt' : `prompt of ${oneLine(entry.by, 100)}`;
+      return yield { mark, text: (text ?? '(its text cannot be read)') + imageNote(entry.body) };
     }
     case 'reply':
       return yield* replyParts(entry);

@@ -10,6 +10,8 @@ const SHOWN_FIELDS = 4;
 const RESULT_LINES = 3;
 const LIST_LINES = 40;
 const RESULT_LINE = 140;
+/** Characters of the name of who decided. */
+const NAME = 60;
 /** Characters of a line of a change. */
 const ROW = 160;
 /** Characters that are looked at. */
@@ -144,7 +146,7 @@ export function pairedOutcomes(entries: readonly Entry[]): PairedOutcomes {
 
 /** Nothing of a call that ran as the model asked for it, whether it failed or not: its result says so. */
 export function outcomeWords({ content, log }: Pick<Outcome, 'content' | 'log'>): readonly string[] {
-  const how = endWord(log);
+  const how = log.deniedBy === undefined ? endWord(log) : `denied by ${oneLine(log.deniedBy, NAME)}`;
   // Most results begin with it.
   const said = how === null || content.slice(0, LOOKED_AT).toLowerCase().includes(how);
   return [...(said ? [] : [how]), ...approvedWords(log)];
@@ -171,5 +173,6 @@ export function endWord({ decision, outcome }: Pick<Outcome['log'], 'decision' |
 
 function approvedWords({ approved }: Pick<Outcome['log'], 'approved'>): readonly string[] {
   if (approved === undefined) return [];
-  return [approved.editedHash === undefined ? 'a person allowed it' : 'a person allowed it with another input'];
+  const who = approved.by === undefined ? 'a person' : oneLine(approved.by, NAME);
+  return [`${who} allowed it${approved.editedHash === undefined ? '' : ' with another input'}`];
 }

@@ -47,6 +47,11 @@ export function transcriptHeading(paint: Paint, { description }: SessionReading)
   return `${paint.bold(oneLine(session, 200))}  ${oneLine(title, 120)}\n${paint.dim(facts)}`;
 }
 
+/** Of a message that says who sent it. */
+function senderLine(paint: Paint, { by }: Extract<Entry, { kind: 'user' }>): readonly string[] {
+  return by === undefined ? [] : [paint.dim(`  (from ${oneLine(by, 100)})`)];
+}
+
 function entryLines(
   paint: Paint,
   position: number,
@@ -59,7 +64,7 @@ function entryLines(
     case 'run_started':
       return ['', paint.dim(`── run ${entry.run}`)];
     case 'user':
-      return [`${paint.bold('›')} ${messageText(entry.body, bodies)}`];
+      return [`${paint.bold('›')} ${messageText(entry.body, bodies)}`, ...senderLine(paint, entry)];
     case 'reply':
       return replyLines(paint, entry, paired.get(entry), waitingCalls(reading, entry));
     case 'outcomes':

@@ -34,46 +34,48 @@ export type DecidePorts = {
   ) => Promise<void>;
 };
 
-/** `input`: runs with this instead of what the model wrote; it is validated again. */
-export type ApproveOptions = Abortable & { readonly input?: unknown };
-/** `interrupt`: the run ends with the denial (L34). */
-export type DenyOptions = Abortable & { readonly interrupt?: boolean };
-
-/** `by`: who answers, for whoever is second; absent: the client as it names itself. At most 200 characters. */
+/** `by`: who it is, for the transcript and for whoever is second; absent: the client as it names itself. At most 200 characters. */
 export type AnswerOptions = Abortable & { readonly by?: string };
+/** `input`: runs with this instead of what the model wrote; it is validated again. */
+export type ApproveOptions = AnswerOptions & { readonly input?: unknown };
+/** `interrupt`: the run ends with the denial (L34). */
+export type DenyOptions = AnswerOptions & { readonly interrupt?: boolean };
 
 /** Bytes of JSON. */
 const LARGEST_INPUT = 1024 * 1024;
 
 /** The call that was decided about. */
 export async function approve(
-  { store, look, update }: DecidePorts,
+  { store, name, look, update }: DecidePorts,
   session: SessionId,
   call: string,
   options: ApproveOptions,
 ): Promise<PendingApproval> {
+  const { by = name } = options;
+  const problem = nameProblem(by);
+  if (problem !== undefined) throw refused(problem);
   const bytes = 'input' in options && options.input !== undefined ? inputBytes(options.input) : null;
   const pending = pendingCall(await look(session), call);
   if (pending.question) throw refused(`call ${call} is a question: answer it with \`perdure answer\``);
   const edited = bytes && (await store.put(bytes));
   const { inputHash } = pending;
   const there = placeOf(session, pending);
-  await update(there.session, UPDATES.approve, { call: there.call, inputHash, ...(edited ? { edited } : {}) });
+  await update(there.session, UPDATES.approve, { call: there.call, inputHash, ...(edited ? { edited } : {}), by });
   return pending;
 }
 
 export async function deny(
-  { look, update }: DecidePorts,
+  { name, look, update }: DecidePorts,
   session: SessionId,
   call: string,
   reason: string,
-  { interrupt = false }: DenyOptions,
+  { interrupt = false, by = name }: DenyOptions,
 ): Promise<PendingApproval> {
-  const problem = reasonProblem(reason);
+  const problem = reasonProblem(reason) ?? nameProblem(by);
   if (problem !== undefined) throw new ClientProblem('refused', problem);
   const pending = pendingCall(await look(session), call);
   const there = placeOf(session, pending);
-  await update(there.session, UPDATES.deny, { call: there.call, reason, ...(interrupt ? { interrupt } : {}) });
+  await update(there.session, UPDATES.deny, { call: there.call, reason, ...(interrupt ? { interrupt } : {}), by });
   return pending;
 }
 
@@ -108,9 +110,10 @@ export function answerProblem(text: string): string | undefined {
   return bytes <= LARGEST_ANSWER ? undefined : `the answer has ${bytes} bytes: give at most ${LARGEST_ANSWER}`;
 }
 
-function nameProblem(by: string): string | undefined {
+/** A sentence that says what is wrong with the name of whoever acts, or undefined. */
+export function nameProblem(by: string): string | undefined {
   if (by.trim() !== '' && by.length <= LONGEST_NAME) return undefined;
-  return `the name of who answers has ${by.length} characters: give 1 to ${LONGEST_NAME}`;
+  return `the name of who acts has ${by.length} characters: give 1 to ${LONGEST_NAME}`;
 }
 
 /** A sentence that says what is wrong with it, or undefined. */

@@ -211,7 +211,9 @@ export type StartOptions = OptionChanges &
 /** `messageId`: the same on a retry asks once, so that no later run is stopped by it. */
 export type OnceOptions = Abortable & { readonly messageId?: MessageId };
 
+/** `by`: whoever sends it, by name, for the transcript; at most 200 characters. */
 export type SendOptions = Abortable & {
+  readonly by?: string;
   readonly now?: boolean;
   readonly messageId?: MessageId;
   readonly options?: OptionChanges;

@@ -84,7 +84,7 @@ describe('a call that waits for a decision', () => {
     expect((await place.run('approve', session, '1.1.0+2')).status).toBe(0);
     expect(await run.status).toBe(0);
     expect((await place.run('show', session)).out).toMatch(
-      /▸ bash echo effect >> effects\.log\n.*\n.*\n {2}\(a person allowed it\)/,
+      /▸ bash echo effect >> effects\.log\n.*\n.*\n {2}\(\S+ allowed it\)/,
     );
   });
 

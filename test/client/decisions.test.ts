@@ -64,7 +64,7 @@ function sessions(store: Store, { approvals = [], status = 'RUNNING', update, po
     workflow: { getHandle: () => handle, list },
     workflowService: { describeTaskQueue: () => Promise.resolve({ pollers }) },
     withDeadline: <T>(_deadline: unknown, call: () => Promise<T>): Promise<T> => call(),
-    options: { namespace: 'default', loadedDataConverter: clientConverter(undefined) },
+    options: { namespace: 'default', identity: '7@here', loadedDataConverter: clientConverter(undefined) },
   } as unknown as Client;
   return createClient({
     temporal,
@@ -113,20 +113,20 @@ test('approves a call for the input that waits, and an edited one by the hash of
   expect(await client.approve('s-1', '1.1.1')).toEqual(pending);
   await client.approve('s-1', '1.1.1', { input: { command: 'ls' } });
   const [plain, edited] = update.mock.calls.map(([name, { args }]) => ({ name, arg: args[0] }));
-  expect(plain).toEqual({ name: 'approve', arg: { call: '1.1.1', inputHash: pending.inputHash } });
+  expect(plain).toEqual({ name: 'approve', arg: { call: '1.1.1', inputHash: pending.inputHash, by: '7@here' } });
   expect(edited?.arg).toEqual({ ...(plain?.arg as object), edited: inputHashOf({ command: 'ls' }) });
   expect(await store.has(inputHashOf({ command: 'ls' }) as Hash)).toBe(true);
 });
 
-test('denies a call with a reason, and ends the run with it when asked to (L34)', async () => {
+test('denies a call with a reason and in a name, and ends the run with it when asked to (L34 O12)', async () => {
   const { store, pending } = await waiting();
   const update = accepted();
   const client = sessions(store, { approvals: [pending], update });
   await client.deny('s-1', '1.1.1', 'not now');
-  await client.deny('s-1', '1.1.1', 'never', { interrupt: true });
+  await client.deny('s-1', '1.1.1', 'never', { interrupt: true, by: 'ana' });
   expect(update.mock.calls.map(([name, { args }]) => [name, args[0]])).toEqual([
-    ['deny', { call: '1.1.1', reason: 'not now' }],
-    ['deny', { call: '1.1.1', reason: 'never', interrupt: true }],
+    ['deny', { call: '1.1.1', reason: 'not now', by: '7@here' }],
+    ['deny', { call: '1.1.1', reason: 'never', interrupt: true, by: 'ana' }],
   ]);
 });
 
@@ -238,4 +238,11 @@ test.each([
   const refusing = act(sessions(memoryStore(), {}));
   await expect(refusing).rejects.toThrow(sentence);
   await expect(refusing).rejects.toBeInstanceOf(ClientProblem);
+});
+
+test('a decision or a message in nobody’s name is refused (O12)', async () => {
+  const { store, pending } = await waiting();
+  const client = sessions(store, { approvals: [pending] });
+  await expect(client.approve('s-1', '1.1.1', { by: ' ' })).rejects.toThrow(/^the name of who acts has 1 characters/);
+  await expect(client.send('s-1', 'Go on.', { by: '' })).rejects.toThrow(/^the name of who acts has 0 characters/);
 });

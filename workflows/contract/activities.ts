@@ -121,11 +121,17 @@ export type ToolResult = OutcomeFacts | { readonly ask: Ask } | { readonly deleg
  */
 export type Ask = { readonly tool: string; readonly reason: string; readonly inputHash: string };
 
-/** `edited`: an input to run with instead, stored; it is validated again. */
+/** `edited`: an input to run with instead, stored; it is validated again. `by`: whoever decided, by name. */
 export type Decision =
-  | { readonly kind: 'allow'; readonly inputHash: string; readonly edited?: Hash }
+  | { readonly kind: 'allow'; readonly inputHash: string; readonly edited?: Hash; readonly by?: string }
   /** `expired`: nobody decided in time. */
-  | { readonly kind: 'deny'; readonly reason: string; readonly interrupt?: true; readonly expired?: true };
+  | {
+      readonly kind: 'deny';
+      readonly reason: string;
+      readonly interrupt?: true;
+      readonly expired?: true;
+      readonly by?: string;
+    };
 
 /** Store what no model call will carry: a run's end, a session's end (L39, L47–L49). */
 export type Commit = {

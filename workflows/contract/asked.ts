@@ -30,10 +30,20 @@ export type AskingAgent = {
 /** All that waits in an agent's session now, told to the session that a person began. By DELEGATED_SIGNAL. */
 export type AgentAsks = { readonly asks: readonly PendingApproval[]; readonly session: SessionId };
 
-/** `edited`: the hash of another input in the store. */
-export type Approval = { readonly call: string; readonly inputHash: string; readonly edited?: Hash };
+/** `edited`: the hash of another input in the store. `by`: whoever decides, by name, for the transcript (O12). */
+export type Approval = {
+  readonly call: string;
+  readonly inputHash: string;
+  readonly edited?: Hash;
+  readonly by?: string;
+};
 
-export type Denial = { readonly call: string; readonly reason: string; readonly interrupt?: boolean };
+export type Denial = {
+  readonly call: string;
+  readonly reason: string;
+  readonly interrupt?: boolean;
+  readonly by?: string;
+};
 
 /** `options`: nothing else is an answer. The memo leaves them out: they stand in the call's input. */
 export type OpenQuestion = { readonly options?: readonly string[] };
@@ -47,7 +57,7 @@ export type Answered = { readonly call: string; readonly by: string; readonly at
 /** Bytes of an answer. */
 export const LARGEST_ANSWER = 100_000;
 
-/** Characters of the name of whoever answers. */
+/** Characters of the name of whoever decides or answers. */
 export const LONGEST_NAME = 200;
 
 /** A session remembers of so many questions, the newest, who answered them. */

@@ -144,7 +144,7 @@ export type AppendingStep = {
 /** Something to append to the transcript before the next thing happens. Built from inputs only, so that a retry hashes the same. */
 export type Append =
   | { readonly kind: 'run_started'; readonly run: number; readonly config: Hash; readonly at: number }
-  | { readonly kind: 'user'; readonly id: MessageId; readonly body: MessageBody }
+  | { readonly kind: 'user'; readonly id: MessageId; readonly body: MessageBody; readonly by?: string }
   | { readonly kind: 'outcomes'; readonly items: readonly OutcomeItem[] }
   | { readonly kind: 'notice'; readonly notice: Notice }
   /** The oldest `count` staged collapses that are not committed yet are shown short from here on (L9). */

@@ -125,6 +125,8 @@ export type UserMessage = {
   readonly body: MessageBody;
   readonly now?: true;
   readonly options?: OptionChanges;
+  /** Whoever sent it, by name, for the transcript (O12); never told to the model. */
+  readonly by?: string;
 };
 
 /** The workflow's argument. */

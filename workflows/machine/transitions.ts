@@ -105,5 +105,6 @@ export function snipAppend(entries: readonly number[]): readonly Append[] {
 }
 
 export function userAppend(message: UserMessage): Append {
-  return { kind: 'user', id: message.id, body: message.body };
+  const { id, body, by } = message;
+  return { kind: 'user', id, body, ...(by === undefined ? {} : { by }) };
 }

@@ -6,7 +6,7 @@ import type { DelegatedEnd } from '../contract/delegation.ts';
 import { isHash } from '../contract/ids.ts';
 import { LONGEST_REASON, UPDATES, type Approval, type Denial, type PendingApproval } from '../contract/session.ts';
 import { LARGEST_ANSWER, LISTED_ANSWERS, LONGEST_NAME, type Answer, type Answered } from '../contract/asked.ts';
-import { isBody } from '../inbox.ts';
+import { isBody, isName } from '../inbox.ts';
 
 /** A decision, or the answer to a question. */
 export type Decided = Decision | Extract<DelegatedEnd, { kind: 'answered' }>;
@@ -27,10 +27,11 @@ export class Approvals {
   listen(changed: () => void): void {
     this.changed = changed;
     setHandler(defineUpdate<void, [Approval]>(UPDATES.approve), (approval) => this.approve(approval), {
-      validator: (approval) => refuse(this.callProblem(approval) ?? this.approvalProblem(approval)),
+      validator: (approval) =>
+        refuse(this.callProblem(approval) ?? this.approvalProblem(approval) ?? nameProblem(approval)),
     });
     setHandler(defineUpdate<void, [Denial]>(UPDATES.deny), (denial) => this.deny(denial), {
-      validator: (denial) => refuse(this.callProblem(denial) ?? denialProblem(denial)),
+      validator: (denial) => refuse(this.callProblem(denial) ?? denialProblem(denial) ?? nameProblem(denial)),
     });
     setHandler(defineUpdate<void, [Answer]>(UPDATES.answer), (answer) => this.answer(answer), {
       validator: (answer) => refuse(this.callProblem(answer) ?? this.answerProblem(answer)),
@@ -84,12 +85,12 @@ export class Approvals {
     this.changed();
   }
 
-  private approve({ call, inputHash, edited }: Approval): void {
-    this.decide(call, { kind: 'allow', inputHash, ...(edited === undefined ? {} : { edited }) });
+  private approve({ call, inputHash, edited, by }: Approval): void {
+    this.decide(call, { kind: 'allow', inputHash, ...(edited === undefined ? {} : { edited }), ...named(by) });
   }
 
-  private deny({ call, reason, interrupt }: Denial): void {
-    this.decide(call, { kind: 'deny', reason, ...(interrupt === true ? { interrupt } : {}) });
+  private deny({ call, reason, interrupt, by }: Denial): void {
+    this.decide(call, { kind: 'deny', reason, ...(interrupt === true ? { interrupt } : {}), ...named(by) });
   }
 
   private answer({ call, body, by }: Answer): void {
@@ -117,8 +118,7 @@ export class Approvals {
   private answerProblem({ call, body, by }: Answer): string | undefined {
     const question = this.waiting.get(call)?.question;
     if (!question) return `call ${call} is no question: it waits for a decision`;
-    if (typeof by !== 'string' || by.trim() === '' || by.length > LONGEST_NAME)
-      return 'the answer does not say who gives it';
+    if (!isName(by)) return 'the answer does not say who gives it';
     if (!isBody(body) || body.images) return 'the answer is no text';
     const { options } = question;
     if (options && !(body.kind === 'text' && options.includes(body.text))) return notOffered(options);
@@ -144,6 +144,13 @@ function denialProblem({ reason }: Denial): string | undefined {
   return reason.length <= LONGEST_REASON
     ? undefined
     : `the reason has ${reason.length} characters: give at most ${LONGEST_REASON}`;
+}
+
+const named = (by: string | undefined): { readonly by?: string } => (by === undefined ? {} : { by });
+
+function nameProblem({ by }: Pick<Approval, 'by'>): string | undefined {
+  if (by === undefined || isName(by)) return undefined;
+  return `the name of who decides is no text of 1 to ${LONGEST_NAME} characters`;
 }
 
 export function refuse(problem: string | undefined): void {

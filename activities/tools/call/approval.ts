@@ -84,23 +84,27 @@ export async function chooseInput(
     const edited = await editedInput(bench.store, decision, decision.edited);
     return typeof edited === 'string' ? askAgain(request, asked, edited) : edited;
   }
-  const approved = { inputHash: asked };
+  const approved = { inputHash: asked, ...decidedBy(decision) };
   if (!byHook) return { input, approved };
   return { input: await storedInput(bench.store, asked), stored: asked, approved };
 }
 
 /** An input a person wrote, or what is wrong with what is stored of it. */
-export async function editedInput(store: Store, { inputHash: asked }: Allowed, edited: Hash): Promise<Chosen | string> {
+export async function editedInput(store: Store, decision: Allowed, edited: Hash): Promise<Chosen | string> {
   if (!isHash(edited)) return NOT_STORED;
   try {
     const input = await storedInput(store, edited);
-    return { input, stored: edited, edited: true, approved: { inputHash: asked, editedHash: edited } };
+    const approved = { inputHash: decision.inputHash, editedHash: edited, ...decidedBy(decision) };
+    return { input, stored: edited, edited: true, approved };
   } catch (error) {
     if (error instanceof SyntaxError) return 'what is stored of it is no JSON';
     if (!(error instanceof StoreError) || error.problem !== 'missing') throw error;
     return NOT_STORED;
   }
 }
+
+/** For the log of the call (O12). */
+export const decidedBy = ({ by }: Decision): { readonly by?: string } => (by === undefined ? {} : { by });
 
 export async function storedInput(store: Store, hash: Hash): Promise<unknown> {
   return JSON.parse(Buffer.from(await store.get(hash)).toString());

@@ -3,7 +3,7 @@
 // is reported as unknown.
 import type { Decision } from '../../../workflows/contract/activities.ts';
 import { questionHash } from '../../../workflows/contract/ids.ts';
-import { askAgain, editedInput, storedInput, withApproval, type Chosen } from './approval.ts';
+import { askAgain, decidedBy, editedInput, storedInput, withApproval, type Chosen } from './approval.ts';
 import { checkCall } from './check-call.ts';
 import { inputHash, MAX_GENERATIONS, type Taken } from './journal.ts';
 import { endLeftovers, describeLiving, reportTaken, startedText, type Leftovers } from './claim-report.ts';
@@ -130,7 +130,11 @@ async function allowed(
     return { kind: 'ask', ask: { tool: call.name, reason: clip(question, 500), inputHash: hash } };
   }
   if (decision.edited === undefined) {
-    return { kind: 'again', ready, chosen: { ...chosen, approved: { ...chosen.approved, inputHash: hash } } };
+    return {
+      kind: 'again',
+      ready,
+      chosen: { ...chosen, approved: { ...chosen.approved, inputHash: hash, ...decidedBy(decision) } },
+    };
   }
   const edited = await editedInput(bench.store, decision, decision.edited);
   if (typeof edited === 'string') return askAgain(call, hash, edited, question);

@@ -24,6 +24,8 @@ export type Verdict = {
   readonly seen?: readonly SeenFile[];
   /** L55. */
   readonly approved?: CallLog['approved'];
+  /** O12. */
+  readonly deniedBy?: string;
   /** Nothing ran, for what the input is: with another one the call may run (L55). */
   readonly ofInput?: true;
 };
@@ -49,10 +51,11 @@ function fatalDenial(by: { readonly fatal?: boolean; readonly interrupt?: boolea
 }
 
 /** Someone was asked, and said no, or nothing in time (L55). */
-export function deniedByPerson(tool: string, { reason: why, interrupt, expired }: Denial): Verdict {
+export function deniedByPerson(tool: string, { reason: why, interrupt, expired, by }: Denial): Verdict {
   const how = expired ? 'needed a decision of a person' : 'was denied by a person';
   const content = `Not run: ${tool} ${how}: ${clip(why)}`;
-  return refused(content, fatalDenial({ interrupt: interrupt === true }, content));
+  const denied = refused(content, fatalDenial({ interrupt: interrupt === true }, content));
+  return by === undefined ? denied : { ...denied, deniedBy: by };
 }
 
 /** A hook ends the run before the call runs (L41). */
@@ -154,7 +157,7 @@ export async function formatOutcome(
   duration: number,
 ): Promise<RecordedOutcome> {
   const text = verdict.content.trim() === '' ? '(no output)' : toUSVString(verdict.content);
-  const { approved } = verdict;
+  const { approved, deniedBy } = verdict;
   const outcome: Outcome = {
     index: call.index,
     toolUseId: call.toolUseId,
@@ -166,6 +169,7 @@ export async function formatOutcome(
       name: call.name,
       decision: verdict.decision,
       ...(approved === undefined ? {} : { approved }),
+      ...(deniedBy === undefined ? {} : { deniedBy }),
       duration: Math.round(duration),
       outcome: verdict.outcome,
     },

@@ -31,7 +31,8 @@ export type Behind = {
 
 export type Entry =
   | { readonly kind: 'run_started'; readonly run: number; readonly config: Hash; readonly at: number }
-  | { readonly kind: 'user'; readonly id: MessageId; readonly body: MessageBody }
+  /** `by`: the name of whoever sent it, where that was said (O12). */
+  | { readonly kind: 'user'; readonly id: MessageId; readonly body: MessageBody; readonly by?: string }
   | ReplyEntry
   | { readonly kind: 'outcomes'; readonly outcomes: readonly Outcome[] }
   | BoundaryEntry
@@ -93,8 +94,10 @@ export type CallLog = {
   readonly key: CallKey | null;
   readonly name: string;
   readonly decision: 'allowed' | 'denied' | 'not_run';
-  /** A person allowed it: the hash they were asked about, and of the input they put in its place (L55). */
-  readonly approved?: { readonly inputHash: string; readonly editedHash?: Hash };
+  /** A person allowed it: the hash they were asked about, and of the input they put in its place (L55). `by`: their name (O12). */
+  readonly approved?: { readonly inputHash: string; readonly editedHash?: Hash; readonly by?: string };
+  /** The name of the person who denied it (O12). */
+  readonly deniedBy?: string;
   /** Milliseconds. */
   readonly duration: number;
   readonly outcome: 'ok' | 'error' | 'cancelled' | 'unknown' | 'not_run';

@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import { reasonProblem } from '../../sessions/decide.ts';
 import type { Cli } from '../cli.ts';
+import { personAt } from '../approving/answer-question.ts';
 import { decideSession } from '../decide-session.ts';
 import { UsageError } from '../errors.ts';
 
@@ -24,7 +25,7 @@ export function denyCommand(program: Command, cli: Cli): void {
           id,
           call,
           done,
-          act: (sessions, session) => sessions.deny(session, call, reason, { interrupt }),
+          act: (sessions, session) => sessions.deny(session, call, reason, { interrupt, ...personAt(cli) }),
         }),
       );
     });

@@ -50,6 +50,7 @@ function Plain({ item: { entry, run, position }, context }: { readonly item: Ite
       return (
         <>
           <Said who="user" text={userText(entry, context)} whole={`${at(context, position)}/text`} />
+          {entry.by === undefined ? null : <small>{`from ${showUnseen(entry.by.slice(0, 100))}`}</small>}
           <Images images={entry.body.images ?? []} path={`${at(context, position)}/images`} />
         </>
       );

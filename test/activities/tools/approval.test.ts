@@ -89,27 +89,30 @@ test.each([
   ['by the check of the tool', '{"text": "bad"}', 'That will not do.'],
   ['by a deny rule', '{"text": "never"}', 'simple was denied: the rule'],
   ['because it is no JSON', '{', 'is no JSON'],
-])('an edited input is validated again, and refused %s: the question is put again (L55)', async (_, json, sentence) => {
-  const { ran, run, store } = asking(
-    {
-      validate: async (input) => ((input as { text?: string }).text === 'bad' ? BAD : undefined),
-      subject: (input) => ({ kind: 'path', path: (input as { text?: string }).text ?? '' }),
-    },
-    { permissions: { deny: ['simple(never)'], ask: ['simple'] } },
-  );
-  const edited = await store(json);
-  const { inputHash, reason, tool } = askOf(await run({ kind: 'allow', inputHash: inputOfX, edited }));
-  expect({ inputHash, tool }).toEqual({ inputHash: inputOfX, tool: 'simple' });
-  expect(reason).toMatch(/^nothing has run; the edited input will not do: \S.*$/);
-  expect(reason).toContain(sentence);
-  expect(reason.length).toBeLessThanOrEqual(500);
-  expect(ran).toEqual([]);
-  // The next decision is as good as the first would have been.
-  const right = await store('{"text": "right"}');
-  const { outcome } = done(await run({ kind: 'allow', inputHash: inputOfX, edited: right }));
-  expect(outcome.log.approved).toEqual({ inputHash: inputOfX, editedHash: right });
-  expect(ran).toEqual([{ text: 'right' }]);
-});
+])(
+  'an edited input is validated again, and refused %s: the question is put again (L55 O12)',
+  async (_, json, sentence) => {
+    const { ran, run, store } = asking(
+      {
+        validate: async (input) => ((input as { text?: string }).text === 'bad' ? BAD : undefined),
+        subject: (input) => ({ kind: 'path', path: (input as { text?: string }).text ?? '' }),
+      },
+      { permissions: { deny: ['simple(never)'], ask: ['simple'] } },
+    );
+    const edited = await store(json);
+    const { inputHash, reason, tool } = askOf(await run({ kind: 'allow', inputHash: inputOfX, edited }));
+    expect({ inputHash, tool }).toEqual({ inputHash: inputOfX, tool: 'simple' });
+    expect(reason).toMatch(/^nothing has run; the edited input will not do: \S.*$/);
+    expect(reason).toContain(sentence);
+    expect(reason.length).toBeLessThanOrEqual(500);
+    expect(ran).toEqual([]);
+    // The next decision is as good as the first would have been.
+    const right = await store('{"text": "right"}');
+    const { outcome } = done(await run({ kind: 'allow', inputHash: inputOfX, edited: right, by: 'ana' }));
+    expect(outcome.log.approved).toEqual({ inputHash: inputOfX, editedHash: right, by: 'ana' });
+    expect(ran).toEqual([{ text: 'right' }]);
+  },
+);
 
 test('what is wrong with an edited input is said on one line (L55)', async () => {
   const { run, store } = asking();
@@ -157,11 +160,11 @@ test('a working directory that is gone is no fault of an edited input: the model
   expect(ran).toEqual([]);
 });
 
-test('a denial says who and why, and ends the run when it interrupts (L55 L34)', async () => {
+test('a denial says who and why, and ends the run when it interrupts (L55 L34 O12)', async () => {
   const { ran, run } = asking();
   const content = 'Not run: simple was denied by a person: too risky';
-  expect(done(await run({ kind: 'deny', reason: 'too risky' }))).toMatchObject({
-    outcome: { content, isError: true, log: { decision: 'denied', outcome: 'not_run' } },
+  expect(done(await run({ kind: 'deny', reason: 'too risky', by: 'ana' }))).toMatchObject({
+    outcome: { content, isError: true, log: { decision: 'denied', outcome: 'not_run', deniedBy: 'ana' } },
     facts: { error: true },
   });
   const other = asking();

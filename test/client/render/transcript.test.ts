@@ -134,6 +134,18 @@ test.each<[string, string, Partial<CallLog>, readonly string[]]>([
   ['one denied', 'no', { decision: 'denied', outcome: 'not_run' }, ['  ✗ no', '  (denied)']],
   ['one that a person let run', 'made', { approved: person }, ['  │ made', '  │ (34 ms)', '  (a person allowed it)']],
   [
+    'one that Ana let run',
+    'made',
+    { approved: { ...person, by: 'ana' } },
+    ['  │ made', '  │ (34 ms)', '  (ana allowed it)'],
+  ],
+  [
+    'one that Ana denied',
+    'no',
+    { decision: 'denied', outcome: 'not_run', deniedBy: 'ana\n' },
+    ['  ✗ no', '  (denied by ana)'],
+  ],
+  [
     'one that a person changed, and that was lost',
     'gone',
     { outcome: 'unknown', approved: edited },
