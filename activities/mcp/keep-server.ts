@@ -28,6 +28,9 @@ type Pending = { readonly done: Promise<void>; late: boolean };
 /** Milliseconds: one that ended sooner counts as one more failure in a row. */
 const LIVED_MS = 10_000;
 const MOST_WARNINGS = 100;
+const NO_TOOLS = { tools: [], print: '', leftOut: [] };
+/** Milliseconds. */
+const LONGEST_END_MS = 5_000;
 
 export class KeptServer {
   readonly name: string;
@@ -40,6 +43,8 @@ export class KeptServer {
   readonly #uses = new Map<Link, number>();
   #current: { readonly link: Link; readonly since: number } | null = null;
   #opening: Promise<Link> | null = null;
+  /** Until it has left nothing behind, also when nobody waits for it any longer. */
+  #attempt: Promise<unknown> = Promise.resolve();
   #pending: Pending | null = null;
   #list: Listed | null = null;
   /** The server has told of a change. */
@@ -132,7 +137,7 @@ export class KeptServer {
     this.#closing.abort();
     const link = this.#current?.link;
     this.#current = null;
-    await Promise.all([link?.close(), this.#opening?.catch(() => undefined)]);
+    await Promise.all([link?.close(), awaitInTime(this.#attempt, undefined, LONGEST_END_MS)]);
   }
 
   get #connectMs(): number {
@@ -154,7 +159,11 @@ export class KeptServer {
     const { signal: closing } = this.#closing;
     const toolsChanged = (): void => void (this.#isStale = true);
     try {
-      const link = await within(this.#connectMs, closing, (signal) => this.#keeping.open(signal, toolsChanged));
+      const link = await within(this.#connectMs, closing, (signal) => {
+        const opened = this.#keeping.open(signal, toolsChanged);
+        this.#attempt = opened.catch(() => undefined);
+        return opened;
+      });
       this.#current = { link, since: this.#now() };
       const { instructions, offers } = link;
       this.#last = { instructions: instructions.slice(0, MOST.instructions), hasResources: offers.resources };
@@ -194,8 +203,10 @@ export class KeptServer {
     this.#isStale = false;
     this.#askedAt = this.#now();
     try {
-      const { tools } = link.offers;
-      const { leftOut, ...found } = tools ? await this.using(link, () => this.#listOf(link)) : NO_TOOLS;
+      const { slowListMs } = this.#keeping.bounds;
+      const { leftOut, ...found } = link.offers.tools
+        ? await this.using(link, () => listTools(link, slowListMs))
+        : NO_TOOLS;
       this.#isSlow = false;
       for (const each of leftOut) this.#warn(`left out: ${each}`);
       if (found.print !== this.#list?.print) this.#list = found;
@@ -204,10 +215,6 @@ export class KeptServer {
       [this.#isSlow, this.#isStale] = [true, true];
       this.#warn(`its list of tools stays as it was: ${reasonOf(error)}`);
     }
-  }
-
-  #listOf(link: Link) {
-    return listTools(link, this.#keeping.bounds.slowListMs);
   }
 
   #lose(link: Link, reason: string): void {
@@ -241,5 +248,3 @@ export class KeptServer {
     this.#keeping.log('warn', `MCP server ${this.name}: ${message}`);
   }
 }
-
-const NO_TOOLS = { tools: [], print: '', leftOut: [] };

@@ -1,6 +1,7 @@
 // One connection to an MCP server, from the handshake to its end, by the official client library (L74). Nothing here outlives it.
 import type { Client, Progress } from '@modelcontextprotocol/client';
 import type { z } from 'zod';
+import { awaitInTime } from '../async.ts';
 import { reasonOf } from '../text.ts';
 import { boundedFetch } from './bounded-fetch.ts';
 import type { McpBounds, McpServer } from './servers.ts';
@@ -44,6 +45,9 @@ export type OpenLink = (signal: AbortSignal, toolsChanged: () => void) => Promis
 
 /** The signal says how long a handshake may take. */
 const FOR_EVER = 2 ** 31 - 1;
+
+/** Milliseconds. */
+const COURTESY_MS = 1_000;
 
 type Library = typeof import('@modelcontextprotocol/client');
 
@@ -128,16 +132,21 @@ function linkOf(
       } catch (error) {
         // The server has been told.
         if (signal?.aborted === true) throw signal.reason;
-        throw told(library, error, transport);
+        throw readError(library, error, transport);
       }
     },
     closed,
     said: () => transport.said?.() ?? '',
-    close,
+    async close() {
+      // A courtesy: whatever comes of it, the connection ends.
+      const terminated = transport.terminateSession?.().catch(() => undefined);
+      if (terminated) await awaitInTime(terminated, undefined, COURTESY_MS);
+      await close();
+    },
   };
 }
 
-function told(
+function readError(
   { ProtocolError, SdkError, SdkErrorCode, SdkHttpError }: Library,
   error: unknown,
   transport: EndingTransport,

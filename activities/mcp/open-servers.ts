@@ -9,6 +9,7 @@ import type { Tool } from '../tools/tool.ts';
 import { KeptServer } from './keep-server.ts';
 import { linkOpener, type OpenLink } from './link.ts';
 import type { ListedTool } from './list-tools.ts';
+import { resourcesTool } from './resources.ts';
 import { serverTool } from './server-tools.ts';
 import { type McpBounds, mcpBounds, type McpServer, type McpServers, MOST, toolName } from './servers.ts';
 
@@ -103,13 +104,17 @@ function registryWith(base: ToolRegistry, kept: readonly KeptServer[], refresh: 
 
 /** By name, made anew only when a list has changed. */
 function toolsOf(kept: readonly KeptServer[]): () => ReadonlyMap<string, Tool> {
-  let lists: readonly (readonly ListedTool[] | null)[] = [];
+  let before: readonly (readonly ListedTool[] | boolean | null)[] = [];
   let tools: ReadonlyMap<string, Tool> = new Map();
   return () => {
-    const now = kept.map((server) => server.tools);
-    if (now.some((list, at) => list !== lists[at])) {
-      lists = now;
-      const all = kept.flatMap((server) => (server.tools ?? []).map((listed) => serverTool(server, listed)));
+    const now = kept.flatMap((server) => [server.tools, server.hasResources]);
+    if (now.some((one, at) => one !== before[at])) {
+      before = now;
+      const withResources = kept.filter((server) => server.hasResources);
+      const all = [
+        ...kept.flatMap((server) => (server.tools ?? []).map((listed) => serverTool(server, listed))),
+        ...(withResources.length === 0 ? [] : [resourcesTool(withResources)]),
+      ];
       tools = new Map(all.map((tool) => [tool.name, tool]));
     }
     return tools;

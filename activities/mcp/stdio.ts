@@ -30,6 +30,8 @@ export type EndingTransport = Transport & {
   readonly why?: () => string | undefined;
   /** What the server printed last to its standard error. It may be anything, so that it is for the log alone. */
   readonly said?: () => string;
+  /** A server at an address may forget the session. */
+  readonly terminateSession?: () => Promise<void>;
 };
 
 /** Bytes that a server may leave unread of what it is sent. */

@@ -17,6 +17,7 @@ import { type RunConfig, type RunModel, systemPrompt } from '../configuration.ts
 import { inherit } from './inherit.ts';
 import { findExtraFolders, findWorkspace } from './folders.ts';
 import { rulesOf } from './rules.ts';
+import { RESOURCES } from '../mcp/servers.ts';
 import { OF_SERVER, serverOf } from '../tools/listed.ts';
 import { namesSome } from '../tools/rules/match-rules.ts';
 
@@ -196,6 +197,7 @@ function missingTool({ tools, servers }: Deps, { tools: wanted = [] }: RunOption
   const names = tools.definitions.map(({ name }) => name);
   // A server may be away, and its tools come and go.
   const isOfServer = (name: string): boolean =>
+    name === RESOURCES ||
     servers?.names.some((server) => name === `${OF_SERVER}${server}` || serverOf(name) === server) === true;
   const missing = wanted.find((name) => !names.includes(name) && !isOfServer(name));
   if (missing === undefined) return undefined;

@@ -3,7 +3,16 @@ import '../../activities/process/supported.ts';
 export { query } from './query.ts';
 export type { Query, QueryParams } from './query.ts';
 export { createSdkMcpServer, tool } from './tools.ts';
-export type { CallToolResult, McpSdkServerConfig, SdkMcpToolDefinition, ToolAnnotations, ToolExtra } from './tools.ts';
+export type {
+  CallToolResult,
+  McpHttpServerConfig,
+  McpSdkServerConfig,
+  McpServerConfig,
+  McpStdioServerConfig,
+  SdkMcpToolDefinition,
+  ToolAnnotations,
+  ToolExtra,
+} from './tools.ts';
 export type { Options } from './options.ts';
 export type { Hooks } from './callbacks.ts';
 export type * from './shapes.ts';

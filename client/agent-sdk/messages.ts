@@ -7,6 +7,7 @@ import type { RunOutcome } from '../sessions/outcome.ts';
 import { runDefaults } from '../../worker/config/defaults.ts';
 import { outwardInput, outwardName } from './names.ts';
 import type { Options } from './options.ts';
+import { isOfProgram, toolsOf } from './tools.ts';
 import type {
   ModelUsage,
   SDKAssistantMessage,
@@ -152,9 +153,7 @@ export function initMessage(session: string, options: Options, cwd: string): SDK
   const builtin = Array.isArray(tools)
     ? (tools as readonly string[])
     : ['Bash', 'Read', 'Write', 'Edit', 'Glob', 'Grep'];
-  const own = Object.entries(mcpServers).flatMap(([server, { tools: list }]) =>
-    list.map(({ name }) => `mcp__${server}__${name}`),
-  );
+  const own = toolsOf(mcpServers).map(({ name }) => name);
   return {
     type: 'system',
     subtype: 'init',
@@ -163,7 +162,11 @@ export function initMessage(session: string, options: Options, cwd: string): SDK
     apiKeySource: 'user',
     cwd,
     tools: [...builtin, ...own],
-    mcp_servers: Object.keys(mcpServers).map((name) => ({ name, status: 'connected' })),
+    // Others are connected while the session opens.
+    mcp_servers: Object.entries(mcpServers).map(([name, server]) => ({
+      name,
+      status: isOfProgram(server) ? 'connected' : 'pending',
+    })),
     model,
     permissionMode,
     slash_commands: [],

@@ -1,6 +1,8 @@
 // The options of such programs: what each is here, and a sentence for each that is not there. One that guards is refused; one that
 // would change nothing here is passed over, and said so.
 import { resolve } from 'node:path';
+import { RESOURCES } from '../../activities/mcp/servers.ts';
+import { OF_SERVER } from '../../activities/tools/listed.ts';
 import type { PerdureConfig } from '../../worker/config/config.ts';
 import type { OptionChanges, PermissionMode as OurMode } from '../../workflows/contract/session.ts';
 import { type ToolEnv, toolVariableProblem } from '../../workflows/contract/facts.ts';
@@ -8,7 +10,7 @@ import { ClientProblem } from '../problem.ts';
 import { type Hooks, hooksOf, unknownEvents } from './callbacks.ts';
 import { inwardName, inwardRule } from './names.ts';
 import type { CanUseTool, PermissionMode } from './shapes.ts';
-import { type McpSdkServerConfig, toolsOf } from './tools.ts';
+import { type McpServerConfig, serversOf, toolsOf } from './tools.ts';
 
 export type Options = {
   readonly model?: string;
@@ -23,7 +25,8 @@ export type Options = {
   readonly allowDangerouslySkipPermissions?: boolean;
   readonly canUseTool?: CanUseTool;
   readonly hooks?: Hooks;
-  readonly mcpServers?: Readonly<Record<string, McpSdkServerConfig>>;
+  /** Made with `createSdkMcpServer()`, processes, or at an address. None is trusted: every call of the last two asks. */
+  readonly mcpServers?: Readonly<Record<string, McpServerConfig>>;
   readonly maxTurns?: number;
   readonly maxBudgetUsd?: number;
   readonly maxThinkingTokens?: number;
@@ -53,7 +56,7 @@ const REFUSED: Readonly<Record<string, string>> = {
   enableFileCheckpointing: 'files are not rewound yet',
   forkSession: 'sessions are not forked yet: leave it out to go on with the same session',
   managedSettings: 'give permission rules as allowedTools and disallowedTools',
-  onElicitation: 'there are no servers that ask',
+  onElicitation: 'what a server asks in the middle of a call is refused: see docs/mcp.md',
   permissionPromptToolName: 'give canUseTool',
   resumeSessionAt: 'sessions are not rewound yet',
   sandbox: 'commands are held by a sandbox of our own where the machine has one: see docs/security.md',
@@ -119,17 +122,19 @@ export function translateOptions(options: Options, say: (line: string) => void):
     throw new ClientProblem('refused', `the options "continue" and "${other}" each name a session: give one of them`);
   }
   const { hooks, mcpServers = {} } = options;
-  for (const [name, server] of Object.entries(mcpServers)) checkServer(name, server);
   for (const event of hooks ? unknownEvents(hooks) : [])
     say(`hooks for ${event} are never called: there is no such event here`);
   const tools = toolsOf(mcpServers);
+  const servers = serversOf(mcpServers);
   const toolEnv = toolEnvOf(options.env);
   const config: PerdureConfig = {
     ...(tools.length > 0 && { tools }),
+    ...(Object.keys(servers).length > 0 && { mcpServers: servers }),
     ...(hooks && { hooks: hooksOf(hooks, say) }),
     ...(toolEnv && { toolEnv }),
   };
-  const names = tools.map(({ name }) => name);
+  const others = Object.keys(servers).map((name) => `${OF_SERVER}${name}`);
+  const names = [...tools.map(({ name }) => name), ...others, ...(others.length > 0 ? [RESOURCES] : [])];
   const cwd = options.cwd ?? process.cwd();
   return {
     config,
@@ -163,12 +168,6 @@ function checkOption(name: string, say: (line: string) => void): void {
   if (Object.hasOwn(PASSED_OVER, name)) return say(`the option ${name} is passed over: ${PASSED_OVER[name]}`);
   const why = REFUSED[name] ?? 'it is none that is known here; docs/from-the-agent-sdk.md lists those that are';
   throw new ClientProblem('refused', `the option ${JSON.stringify(name.slice(0, 60))} of query() is refused: ${why}`);
-}
-
-function checkServer(name: string, { type }: { readonly type?: string }): void {
-  if (type === 'sdk') return;
-  const why = 'only servers made with createSdkMcpServer() are there yet, no processes and no addresses';
-  throw new ClientProblem('refused', `the MCP server ${JSON.stringify(name)} is refused: ${why}`);
 }
 
 function modelOptions(options: Options): OptionChanges {

@@ -21,6 +21,7 @@ import { modeOf, type Options, translateOptions } from './options.ts';
 import { type QueryEnd, thisProgram } from './program.ts';
 import { type QueryPrompt, type Running, sendMessages, type Steering } from './send-messages.ts';
 import type { PermissionMode, SDKMessage, SDKUserMessage } from './shapes.ts';
+import { isOfProgram } from './tools.ts';
 
 export type Query = AsyncGenerator<SDKMessage, void> & {
   /** Ends what runs now; its result is the next message. */
@@ -32,7 +33,7 @@ export type Query = AsyncGenerator<SDKMessage, void> & {
   /** From the next message on; null: no thinking. */
   setMaxThinkingTokens(tokens: number | null): Promise<void>;
   supportedModels(): Promise<readonly { readonly value: string; readonly displayName: string }[]>;
-  mcpServerStatus(): Promise<readonly { readonly name: string; readonly status: 'connected' }[]>;
+  mcpServerStatus(): Promise<readonly { readonly name: string; readonly status: 'connected' | 'pending' }[]>;
   /** Sends what comes from it beside the prompt's messages. */
   streamInput(stream: AsyncIterable<SDKUserMessage>): Promise<void>;
 };
@@ -50,7 +51,10 @@ export function query({ prompt, options = {} }: QueryParams): Query {
     steering.changes = { ...steering.changes, ...changes };
     return Promise.resolve();
   };
-  const names = Object.keys(options.mcpServers ?? {});
+  const servers = Object.entries(options.mcpServers ?? {}).map(([name, server]) => ({
+    name,
+    status: isOfProgram(server) ? ('connected' as const) : ('pending' as const),
+  }));
   return Object.assign(run(prompt, options, steering), {
     interrupt: () => steering.interrupt(),
     setModel: (model?: string) => change({ model: model ?? null }),
@@ -59,7 +63,7 @@ export function query({ prompt, options = {} }: QueryParams): Query {
     setMaxThinkingTokens: (tokens: number | null) => change({ thinkingTokens: tokens ?? null }),
     supportedModels: () =>
       Promise.resolve(Object.keys(runDefaults.models).map((value) => ({ value, displayName: value }))),
-    mcpServerStatus: () => Promise.resolve(names.map((name) => ({ name, status: 'connected' as const }))),
+    mcpServerStatus: () => Promise.resolve(servers),
     streamInput: async (stream: AsyncIterable<SDKUserMessage>) => {
       if (steering.add === null) throw new ClientProblem('refused', 'nothing runs yet: ask for the first message');
       await steering.add(stream);

@@ -1,5 +1,6 @@
 // Tools of the program: `tool()` and `createSdkMcpServer()` as such programs write them, and what they are in a worker's configuration.
 import { z } from 'zod';
+import type { McpServer, McpServers } from '../../activities/mcp/servers.ts';
 import { defineTool, type Tool, type ToolContext } from '../../activities/tools/tool.ts';
 
 type Shape = Readonly<Record<string, z.ZodType>>;
@@ -38,6 +39,27 @@ export type McpSdkServerConfig = {
   readonly tools: readonly SdkMcpToolDefinition[];
 };
 
+/** A server that is a process. It begins in the folder of the program. */
+export type McpStdioServerConfig = {
+  readonly type?: 'stdio';
+  readonly command: string;
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+};
+
+/** A server at an address. */
+export type McpHttpServerConfig = {
+  readonly type: 'http' | 'sse';
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+};
+
+export type McpServerConfig = McpSdkServerConfig | McpStdioServerConfig | McpHttpServerConfig;
+
+export function isOfProgram(server: McpServerConfig): server is McpSdkServerConfig {
+  return server.type === 'sdk';
+}
+
 /** A tool of the program. Give `createSdkMcpServer()` a list of them. */
 export function tool<Fields extends Shape>(
   name: string,
@@ -58,8 +80,19 @@ export function createSdkMcpServer(server: {
   return { type: 'sdk', tools: [], ...server };
 }
 
-export function toolsOf(servers: Readonly<Record<string, McpSdkServerConfig>>): readonly Tool[] {
-  return Object.entries(servers).flatMap(([server, { tools }]) => tools.map((each) => workerTool(server, each)));
+export function toolsOf(servers: Readonly<Record<string, McpServerConfig>>): readonly Tool[] {
+  return Object.entries(servers).flatMap(([name, server]) =>
+    isOfProgram(server) ? server.tools.map((each) => workerTool(name, each)) : [],
+  );
+}
+
+/** Those that are not of the program, as a configuration has them. */
+export function serversOf(servers: Readonly<Record<string, McpServerConfig>>): McpServers {
+  const others = Object.entries(servers).flatMap(([name, server]): [string, McpServer][] => {
+    if (isOfProgram(server)) return [];
+    return [[name, 'command' in server ? { cwd: process.cwd(), ...server } : server]];
+  });
+  return Object.fromEntries(others);
 }
 
 function workerTool(

@@ -119,6 +119,27 @@ describe('a server that misbehaves (F11)', () => {
   });
 });
 
+describe('a server that does not connect in its time', () => {
+  test('is away, says so, and nothing of it is left (L75)', async () => {
+    const mark = join(tempDir(), 'mark');
+    const odd = oddServer({ slowStart: '/never' }, { env: { TEST_MARK: mark }, connectTimeoutMs: 300 });
+    const bounds = { listMs: 50, backoffMs: 60_000, mostBackoffMs: 60_000 };
+    const { registry } = await openTestServers({ odd }, { bounds });
+    await registry.refresh?.();
+    await until(() => registry.whyMissing?.('mcp__odd__echo')?.includes('it did not connect within 300 ms') === true);
+    await until(() => processesOf(mark).length === 0);
+  });
+
+  test('leaves nothing when its worker ends meanwhile', async () => {
+    const mark = join(tempDir(), 'mark');
+    const odd = oddServer({ slowStart: '/never' }, { env: { TEST_MARK: mark } });
+    const { servers } = await openTestServers({ odd });
+    await until(() => processesOf(mark).length > 0);
+    await servers.close();
+    expect(processesOf(mark)).toEqual([]);
+  });
+});
+
 describe('the process of a server', () => {
   test('gets an allow-listed environment, its own variables, and the home folder (L74)', async () => {
     const effects = join(tempDir(), 'effects');

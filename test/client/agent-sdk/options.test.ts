@@ -3,6 +3,8 @@ import { expect, test } from 'vitest';
 import { findContinued } from '../../../client/agent-sdk/continue.ts';
 import { translateOptions } from '../../../client/agent-sdk/options.ts';
 import { isOver } from '../../../client/agent-sdk/program.ts';
+import { createSdkMcpServer, tool } from '../../../client/agent-sdk/tools.ts';
+import { checkConfig } from '../../../worker/config/config.ts';
 
 test('an option that guards, or is not known, is refused by name, and one that nothing relies on is passed over aloud (Q7)', () => {
   const said: string[] = [];
@@ -14,7 +16,6 @@ test('an option that guards, or is not known, is refused by name, and one that n
     /"agents" .* types of agents are the `agents` of a configuration$/,
   );
   expect(() => given({ alowedTools: ['Bash'] })).toThrow(/"alowedTools" .* it is none that is known here/);
-  expect(() => given({ mcpServers: { git: { command: 'git-server' } } })).toThrow(/^the MCP server "git" is refused/);
   expect(() => given({ permissionMode: 'ask' })).toThrow(/^permission mode "ask" is none of default/);
   expect(said).toEqual([]);
   given({ settingSources: ['project'], forkSession: false, agents: undefined, betas: [] });
@@ -43,6 +44,18 @@ test('options become ours: names of built-in tools, rules, modes, limits (Q7)', 
     maxTurns: 3,
     permissionMode: 'dontAsk',
   });
+});
+
+test('MCP servers that are processes or addresses become the configuration’s, beside any list of tools (Q7 L74)', () => {
+  const mcpServers = {
+    git: { command: 'git-server', args: ['x'] },
+    shop: { type: 'http', url: 'https://shop.example/mcp', headers: { a: 'b' } },
+    own: createSdkMcpServer({ name: 'own', tools: [tool('t', 'T.', {}, async () => ({ content: [] }))] }),
+  } as const;
+  const { config, run } = translateOptions({ mcpServers, tools: ['Read'] }, () => undefined);
+  expect(config.mcpServers).toEqual({ git: { ...mcpServers.git, cwd: process.cwd() }, shop: mcpServers.shop });
+  expect(run).toMatchObject({ tools: ['read', 'mcp__own__t', 'mcp__git', 'mcp__shop', 'mcp_resources'] });
+  expect(() => checkConfig(config, 'f')).not.toThrow();
 });
 
 test.each([
