@@ -1,10 +1,18 @@
 // The workflow: one session, one conversation. It waits for messages, opens a run for what waits, and lives until it is cancelled, or
 // for as long as it was asked to.
-import { ApplicationFailure, CancelledFailure, condition, isCancellation, workflowInfo } from '@temporalio/workflow';
+import {
+  ApplicationFailure,
+  CancellationScope,
+  CancelledFailure,
+  condition,
+  isCancellation,
+  workflowInfo,
+} from '@temporalio/workflow';
 import { commitEntries, openAndRun, run } from './run.ts';
 import { findUndecodable } from './contract/failures.ts';
 import { noSpend } from './contract/loop.ts';
 import type { RunReport } from './contract/session.ts';
+import { stopBackground, watchBackground } from './delegated/background.ts';
 import { agentsEnded } from './delegated/delegations.ts';
 import { reportToParent } from './delegated/reports.ts';
 import { handoverIfDue, handoverReady } from './handover.ts';
@@ -19,7 +27,13 @@ export async function agentSession(argument: ResumedInput): Promise<RunReport> {
   const carry = input.carry ?? firstCarry(input, workflowInfo().firstExecutionRunId);
   const session = new Session(input, carry);
   if (!input.carry && input.first) session.take(input.first);
-  const isOver = (): boolean => input.until === 'run' && session.facts.now.last !== null && session.inbox.count === 0;
+  const { agents } = session.delegations;
+  if (agents.background.length > 0) void CancellationScope.nonCancellable(() => watchBackground(session));
+  const isOver = (): boolean =>
+    input.until === 'run' &&
+    session.facts.now.last !== null &&
+    session.inbox.count === 0 &&
+    agents.background.length === 0;
   let report: RunReport | ApplicationFailure | null = null;
   try {
     if (carry.run) await run(session, carry.run);
@@ -77,6 +91,7 @@ async function close(session: Session): Promise<void> {
     session.facts.close(head);
     await session.beside.settled();
     await session.alerts.settled();
+    await stopBackground(session);
     await agentsEnded(session);
     await session.asks.settled();
   } while (session.inbox.count > 0);

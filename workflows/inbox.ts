@@ -108,8 +108,8 @@ function sizeOf(queue: readonly Waiting[]): number {
 
 /** Shape only: what its options ask for is judged when a run opens with them. */
 export function isMessage(value: unknown): value is UserMessage {
-  const { body, options = {} } = (value ?? {}) as Partial<Record<keyof UserMessage, unknown>>;
-  return hasId(value) && isBody(body) && typeof options === 'object' && options !== null;
+  const { body, options = {}, ended } = (value ?? {}) as Partial<Record<keyof UserMessage, unknown>>;
+  return ended === undefined && hasId(value) && isBody(body) && typeof options === 'object' && options !== null;
 }
 
 /** A value that is sealed for one signal must not do for another. */

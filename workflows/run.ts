@@ -6,13 +6,14 @@ import type { MessageId, Hash } from './contract/ids.ts';
 import { addSpend, type StopCause, type TerminalReason, type TransitionReason } from './contract/loop.ts';
 import { sizeProblem } from './contract/options-problem.ts';
 import { LISTED_MESSAGES, type RunSummary, type UserMessage } from './contract/session.ts';
-import { restOfGrant, withinGrant } from './delegated/grant.ts';
+import { restOfGrant, withinGrant, withinPrompt } from './delegated/grant.ts';
 import { handoverDue, handoverIfDue } from './handover.ts';
 import { absorbAgents } from './machine/absorb.ts';
 import { usedTokens } from './machine/context.ts';
 import type { Performed } from './machine/events.ts';
 import { runLoop, type LoopEnd, type LoopPort } from './machine/loop.ts';
 import { showError, stopNotice } from './machine/ends.ts';
+import { limitEnd } from './machine/limits.ts';
 import { initialState, type RunState } from './machine/state.ts';
 import { snipAppend, userAppend } from './machine/transitions.ts';
 import { createPerform } from './perform.ts';
@@ -36,7 +37,7 @@ export async function openAndRun(session: Session): Promise<void> {
   if (interrupted) session.stop('interrupt');
   session.enter('running');
   const opened = await open(session, placeAfter(facts.now.place, messages));
-  const ids = listed(messages.map((message) => message.id));
+  const ids = listed(idsOf(messages));
   if ('alerts' in opened) facts.knowAlerts(opened.alerts);
   const { snips } = facts.now;
   facts.dropSnips(snips);
@@ -52,10 +53,13 @@ export async function openAndRun(session: Session): Promise<void> {
   facts.openRun(opened.place ?? null, opened.host ?? null);
   if (opened.host) session.told.change();
   const { config, models } = opened;
-  const rules = withinGrant(opened.rules, restOfGrant(session));
+  const asked = withinGrant(opened.rules, restOfGrant(session));
+  const rules = messages.every(({ ended }) => ended) ? withinPrompt(asked, session) : asked;
   const begun = { kind: 'run_started', run: runs, config, at: startedAt } as const;
   const state = initialState(head, [...loss, begun, ...users], context);
   const deadline = rules.timeoutMs === null ? null : startedAt + rules.timeoutMs;
+  const spentTurns = rules.maxTurns < 1 && limitEnd({ ...state, turn: asked.maxTurns }, asked, 'turns');
+  if (spentTurns) return await finish(session, { ...spentTurns, state }, { messages: ids, startedAt, config });
   const snapshot = { config, rules, ...(models === undefined ? {} : { models }) };
   await run(session, { snapshot, state, messages: ids, startedAt, deadline, ...heldByNothing });
 }
@@ -70,6 +74,9 @@ function endUnopened(opened: Exclude<RunOpened | Unopened, { kind: 'opened' }>):
 }
 
 const listed = (messages: readonly MessageId[]): readonly MessageId[] => messages.slice(0, LISTED_MESSAGES);
+
+const idsOf = (messages: readonly UserMessage[]): readonly MessageId[] =>
+  messages.filter(({ ended }) => !ended).map(({ id }) => id);
 
 /**
  * A stop ends the hooks of the session's start (L47), never the opening: whatever becomes of the run, its transcript says what it was
@@ -162,7 +169,7 @@ export async function run(session: Session, carry: RunCarry): Promise<void> {
         session.inbox.remove(transition.messages);
         session.facts.dropSnips(transition.snips);
         session.facts.bringOptions(transition.messages);
-        messages = listed([...messages, ...transition.messages.map((message: UserMessage) => message.id)]);
+        messages = listed([...messages, ...idsOf(transition.messages)]);
       }
       return handoverDue(session) ? handoverIfDue(session, () => carried(state, heldByNothing)) : null;
     },

@@ -60,12 +60,12 @@ type Shown = {
   readonly run: LiveRun | null;
   readonly inbox: { readonly waiting: readonly UserMessage[] };
   readonly approvals: { readonly pending: readonly PendingApproval[]; readonly answered: readonly Answered[] };
-  readonly delegations: { readonly agents: { readonly asking: readonly PendingApproval[] } };
+  readonly delegations: { readonly agents: { readonly asks: { readonly waiting: readonly PendingApproval[] } } };
 };
 
 export function nowOf({ id: session, input: { title, agent }, phase, run, inbox, approvals, delegations }: Shown): Now {
   // What people are asked in sessions of its agents is listed behind its own (L70).
-  const pending = [...approvals.pending, ...delegations.agents.asking];
+  const pending = [...approvals.pending, ...delegations.agents.asks.waiting];
   const { answered } = approvals;
   return { session, title, phase, run, queued: inbox.waiting, pending, answered, ...(agent && { agent }) };
 }

@@ -52,6 +52,8 @@ export type Carry = {
   readonly lost?: string | null;
   /** Of the runs that have ended; absent where an earlier release carried it. */
   readonly spent?: Spent;
+  /** The same when the last message opened a run: what ends of agents open since then shares its limits (L71). */
+  readonly since?: Spent;
   /** The alerts that the worker which opened the last run has hooks for; absent while none has said so. */
   readonly alertKinds?: readonly AlertKind[];
   /** Not told yet. */
@@ -147,8 +149,9 @@ export class Facts {
 
   /** The next run is to open with these messages and the options they bring. */
   beginRun(messages: readonly UserMessage[]): void {
-    const { runs, options } = this.carried;
-    this.set({ runs: runs + 1, options: withOptions(options, messages) });
+    const { runs, options, spent } = this.carried;
+    const isAsked = spent !== undefined && messages.some(({ ended }) => ended === undefined);
+    this.set({ runs: runs + 1, options: withOptions(options, messages), ...(isAsked && { since: spent }) });
   }
 
   /** The hooks of the session's start were asked. */
@@ -237,10 +240,7 @@ type Bringing = Pick<UserMessage, 'options'>;
 
 /** Options a message brings, or takes back, hold from the run it opens on. */
 export function withOptions(options: RunOptions, messages: readonly Bringing[]): RunOptions {
-  return messages.reduce(
-    (merged, message) => (message.options ? withChanges(merged, message.options) : merged),
-    options,
-  );
+  return messages.reduce((merged, { options: more }) => (more ? withChanges(merged, more) : merged), options);
 }
 
 /** A workspace that a caller gives, also the same again, is taken as it is now. */

@@ -25,7 +25,8 @@ import { Beside, Told } from './beside.ts';
 import { DELEGATED_SIGNAL } from './contract/delegation.ts';
 import { Delegations, type Granting } from './delegated/delegations.ts';
 import { grantProblem } from './delegated/grant.ts';
-import { Asks } from './delegated/reports.ts';
+import { Asks } from './delegated/asks.ts';
+import { newsMessage } from './delegated/background.ts';
 import { createPorts } from './ports.ts';
 import { carriable, Inbox, isMessage, isSignalOnce, isSnip } from './inbox.ts';
 import type { RunState } from './machine/state.ts';
@@ -80,7 +81,10 @@ export class Session {
       this.beginRun({ state, tools, parkedUntil });
     }
     this.approvals = new Approvals(carry.run?.tools?.approvals ?? [], answered);
-    this.delegations = new Delegations(carry.run?.tools?.delegated ?? [], agents);
+    this.delegations = new Delegations(carry.run?.tools?.delegated ?? [], agents, {
+      ended: (key, news) => this.take(newsMessage(key, news)),
+      lost: (agent) => this.asks.lost(agent),
+    });
     this.told = new Told((withFacts) => this.memo(withFacts), input);
     this.alerts = new Alerts(this, alerts);
     this.approvals.listen(() => this.asked());
@@ -104,7 +108,7 @@ export class Session {
   /** The run that agents are started by. */
   get granting(): Granting | null {
     const { live, limits } = this;
-    return live && limits && { state: live.state, snapshot: limits.snapshot, leftMs: limits.leftMs };
+    return live && limits && { state: live.state, snapshot: limits.snapshot, leftMs: limits.leftMs, now: Date.now() };
   }
 
   /** The scope of the current run: cancelled by a stop, and with the workflow. */
@@ -229,7 +233,7 @@ export class Session {
     } else if (name === DELEGATED_SIGNAL) {
       this.delegations.report(value);
       this.billLate();
-      if (this.delegations.agents.hear(value)) this.told.change();
+      if (this.delegations.agents.asks.hear(value)) this.told.change();
     } else if (name === SIGNALS.message && isMessage(value)) this.take(value);
   }
 

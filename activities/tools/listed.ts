@@ -15,7 +15,8 @@ export function meansTool(listed: string, tool: string): boolean {
   return server !== undefined && (listed === `${OF_SERVER}${server}` || listed === `${OF_SERVER}${server}__*`);
 }
 
-/** An absent list is one of all tools. */
+/** An absent list is one of all tools. The tools for agents in the background come with the one that begins these (L71). */
 export function isListed(list: readonly string[] | undefined, tool: string): boolean {
-  return list === undefined || list.some((name) => meansTool(name, tool));
+  const wanted = /^agent_(?:output|send|stop)$/.test(tool) ? 'agent' : tool;
+  return list === undefined || list.some((name) => meansTool(name, wanted));
 }

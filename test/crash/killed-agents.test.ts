@@ -1,6 +1,7 @@
 // Workers killed under a session and its agents: what was begun goes on once, and what it took is counted once.
 import { expect, test } from 'vitest';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { agentsEnded, entriesOf, usageOf } from '../support/agents.ts';
 import { agentCall, byPrompt, promptOf } from '../support/by-prompt.ts';
 import { crashHarness, decidePatiently, replays } from '../support/crash-harness.ts';
 import { until } from '../support/until.ts';
@@ -62,4 +63,32 @@ test('a call of an agent that waits for a person is decided at the root after a 
   expect((await session.memo())?.approvals).toBeUndefined();
   await replays(h.client, session);
   await second.kill();
+});
+
+test('an agent in the background goes on after kills, and its end opens one run and counts once (L40 L63 L69 L71)', async () => {
+  const effect = (name: string) => toolUse('bash', { command: `echo ${name} >> effects.log` });
+  const h = await crashHarness({
+    script: byPrompt({
+      'Go.': [reply([agentCall('A.', { background: true })]), reply('It works.'), reply('A is done, too.')],
+      'A.': [reply([effect('a')]), reply([effect('b')]), reply('A is done.')],
+    }),
+  });
+  const first = await h.worker();
+  const session = await h.open('Go.');
+  await until(() => h.effects().includes('a'));
+  await first.kill();
+  const second = await h.worker();
+  await until(() => h.effects().includes('b'));
+  await second.kill();
+  const third = await h.worker();
+  expect(await session.ended(2)).toMatchObject({ terminal: { reason: 'completed' }, messages: [] });
+  expect(h.effects()).toEqual(['a', 'b']);
+  const entries = await session.entries();
+  expect(entries.filter((entry) => entry.kind === 'notice' && entry.notice.kind === 'attachment')).toHaveLength(1);
+  const [agent] = await agentsEnded(h, session.id, 1);
+  const total = usageOf(entries) + usageOf(await entriesOf(h, agent!));
+  expect((await session.memo())?.facts?.tokens).toBe(total);
+  expect((await session.memo())?.last?.run).toBe(2);
+  await replays(h.client, session);
+  await third.kill();
 });

@@ -3,7 +3,6 @@
 import type { CallKey, Hash, SessionId } from './ids.ts';
 import type { Spend, Terminal } from './loop.ts';
 import type { MessageBody } from './message-body.ts';
-import type { RunOptions } from './session.ts';
 
 /** Runs the work of a call in a workflow of its own, which outlives the caller's continue-as-new and reports its end (L63). */
 export const DELEGATED_TYPE = 'perdure.delegatedWork';
@@ -59,7 +58,7 @@ export type Question = {
   readonly inputHash?: string;
 };
 
-export type Delegation = DelegatedWork | Wait | Question | AgentWork;
+export type Delegation = DelegatedWork | Wait | Question | AgentWork | AgentDeed;
 
 export const LARGEST_ARGS = 64 * 1024;
 
@@ -73,6 +72,8 @@ export type DelegatedEnd =
   | { readonly kind: 'waited'; readonly by: 'time' | 'message' | 'resume' }
   | { readonly kind: 'answered'; readonly body: MessageBody; readonly by: string }
   | AgentEnd
+  /** The workflow's own sentence: there is nothing to be waited for. */
+  | { readonly kind: 'told'; readonly text: string }
   | { readonly kind: 'stopped'; readonly ended: boolean };
 
 /** The argument of DELEGATED_TYPE. */
@@ -88,15 +89,28 @@ export type DelegatedReport = { readonly key: CallKey; readonly end: DelegatedEn
 
 // Subagents (L66–L70): a child session of the same workflow type does the work.
 
-/** `depth`: 1 for an agent of a main agent. `tools`: all that is left to its parent (L38); absent: no fewer than at the start of its run. */
+/** `depth`: 1 for an agent of a main agent. `background`: its call ends at once (L71). `tools`: all that is left to its parent (L38); absent: no fewer than at the start of its run. */
 export type AgentWork = {
   readonly kind: 'agent';
   readonly type: string;
   readonly title: string;
   readonly prompt: MessageBody;
   readonly depth: number;
+  readonly background?: true;
   readonly tools?: readonly string[];
   readonly most: AgentCounts;
+};
+
+/** Asked of an agent in the background, known by the id that the call which began it gave (L71). */
+export type AgentDeed = { readonly agent: string } & (
+  { readonly kind: 'agent_output' | 'agent_stop' } | { readonly kind: 'agent_send'; readonly message: MessageBody }
+);
+
+/** The end of an agent in the background, as its parent is told (L71): a notification for the model. */
+export type AgentNews = {
+  readonly agent: string;
+  readonly title: string;
+  readonly end: Extract<DelegatedEnd, { kind: 'agent' | 'failed' }>;
 };
 
 /** The most agents of one parent that are open at a time, and that one run may start (L68). */
@@ -115,7 +129,7 @@ export type AgentOrigin = Pick<AgentWork, 'type' | 'depth'> & {
 };
 
 /** An agent's share of what its parent had left: for all its runs together, those of its own agents with them (L69). Empty without limits. */
-export type Grant = Pick<RunOptions, 'maxBudgetUsd' | 'maxTokens' | 'timeoutMs'>;
+export type Grant = { readonly maxBudgetUsd?: number; readonly maxTokens?: number; readonly timeoutMs?: number };
 
 /** The last run of an agent that has ended, null when it had none, and what all its runs took, those of its own agents with them (L69). */
 export type AgentEnd = {

@@ -21,6 +21,11 @@ export function queryIdOf(chain: string, run: number): string {
   return `${chain}.${run}`;
 }
 
+/** An agent as people and its parent's model know it: the end of its session's id. */
+export function agentName(session: string): string {
+  return /\.(agent-[^.]*)$/.exec(session)?.[1] ?? session;
+}
+
 /** Perdure's own name for one call: chain, head of the reply, block index (L40). Ids from a model may repeat; this does not. */
 export type CallKey = Branded<'CallKey'>;
 

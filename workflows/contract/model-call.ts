@@ -1,6 +1,6 @@
 // One model call as the workflow asks for it, and what it can come to.
 import type { Hash, CallKey, MessageId } from './ids.ts';
-import type { AgentSpent } from './delegation.ts';
+import type { AgentNews, AgentSpent } from './delegation.ts';
 import type { Left, Spend, RunLimit, TransitionReason } from './loop.ts';
 import type { RunSummary } from './session.ts';
 import type { MessageBody } from './message-body.ts';
@@ -146,6 +146,8 @@ export type Append =
   | { readonly kind: 'run_started'; readonly run: number; readonly config: Hash; readonly at: number }
   | { readonly kind: 'user'; readonly id: MessageId; readonly body: MessageBody; readonly by?: string }
   | { readonly kind: 'outcomes'; readonly items: readonly OutcomeItem[] }
+  /** Becomes a notice with its last words (L71). */
+  | { readonly kind: 'agent_ended'; readonly ended: AgentNews }
   | { readonly kind: 'notice'; readonly notice: Notice }
   /** The oldest `count` staged collapses that are not committed yet are shown short from here on (L9). */
   | { readonly kind: 'collapse_committed'; readonly count: number }

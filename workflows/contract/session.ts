@@ -2,6 +2,7 @@
 import type { ExtraFolders, SessionFacts, Tags, ToolEnv } from './facts.ts';
 import type { Profile } from './profiles.ts';
 import type { Hash, MessageId, SessionId } from './ids.ts';
+import type { AgentNews } from './delegation.ts';
 import type { MessageBody } from './message-body.ts';
 import type { Answered, PendingApproval } from './asked.ts';
 import type { Terminal, TerminalReason, TransitionReason, Usage } from './loop.ts';
@@ -127,6 +128,8 @@ export type UserMessage = {
   readonly options?: OptionChanges;
   /** Whoever sent it, by name, for the transcript (O12); never told to the model. */
   readonly by?: string;
+  /** It is no message: the session itself put it there, when an agent in the background ended (L71). */
+  readonly ended?: AgentNews;
 };
 
 /** The workflow's argument. */

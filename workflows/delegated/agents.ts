@@ -1,11 +1,10 @@
-// The agents of a session (L66–L70): how many it may have, what each is granted of what is left, and what they took, counted once: an agent
+// The agents of a session (L66–L71): how many it may have, what each is granted of what is left, and what they took, counted once: an agent
 // reports when it has ended, however long ago its call was answered.
-import type { PendingApproval } from '../contract/asked.ts';
-import type { AgentSpent, AgentWork, DelegatedReport, Grant } from '../contract/delegation.ts';
-import type { CallKey, SessionId } from '../contract/ids.ts';
+import type { AgentNews, AgentSpent, AgentWork, DelegatedReport, Grant } from '../contract/delegation.ts';
+import { agentName, type CallKey, type SessionId } from '../contract/ids.ts';
 import { addSpend, noSpend, totalTokens, type Left, type RunSnapshot } from '../contract/loop.ts';
 import { isNothing, shareOf, sumOf } from './grant.ts';
-import { isAsks } from './reports.ts';
+import { AskList, type CarriedAsks } from './asks.ts';
 import { leftOf } from '../machine/limits.ts';
 import type { RunState } from '../machine/state.ts';
 
@@ -15,17 +14,29 @@ const AGENT_TOOL = 'agent';
 /** Ended agents that have not reported, kept for what they took: beyond, the oldest are given up. */
 const MOST_PAST = 100;
 
-/** Sessions of agents in which something waits that are listed at a time. */
-const MOST_ASKING = 50;
+/** Agents in the background at a time, and those that have ended whose answers can still be asked for (L71). */
+const [MOST_BACKGROUND, MOST_ENDED] = [8, 20];
 
 /** An agent that has not reported its end. */
-type Working = Omit<AgentSpent, 'spend'> & {
+export type Working = Omit<AgentSpent, 'spend'> & {
   readonly key: CallKey;
   /** What it is to do: an identical one is not started beside it (L68). */
   readonly does: string;
   readonly granted: Left;
   /** `lost`: ended from outside; what it took is not known, so that nothing of its grant returns. `past`: of a run before. */
   readonly state: 'open' | 'lost' | 'past';
+  /** Milliseconds since the epoch: in the background since then (L71). */
+  readonly background?: number;
+  /** Its end is told by the call that asked for it. */
+  readonly quiet?: boolean;
+};
+
+/** Told of what happens to agents beside the calls that started them. */
+export type AgentListener = {
+  /** One in the background has ended. `key`: of its call. */
+  readonly ended: (key: CallKey, news: AgentNews) => void;
+  /** Its session was ended from outside. */
+  readonly lost: (session: SessionId) => void;
 };
 
 export type AgentsCarry = {
@@ -34,7 +45,8 @@ export type AgentsCarry = {
   readonly spent: readonly AgentSpent[];
   /** The grants of agents of runs before that were ended from outside: they never return. */
   readonly gone?: Left;
-  readonly asks?: readonly (readonly [session: SessionId, waiting: readonly PendingApproval[]])[];
+  readonly ended?: readonly AgentNews[];
+  readonly asks?: CarriedAsks;
 };
 
 /** The run that starts an agent: of its state and its limits the grant is made. */
@@ -43,6 +55,8 @@ export type Granting = {
   readonly snapshot: RunSnapshot;
   /** Of the runtime limit; null without one. */
   readonly leftMs: number | null;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
 };
 
 export class Agents {
@@ -53,14 +67,19 @@ export class Agents {
   /** The same of agents of runs before. */
   private late: readonly AgentSpent[] = [];
   private gone: Left;
-  /** What waits in the sessions of agents, by session: at the root alone (L70). */
-  private readonly asks: Map<SessionId, readonly PendingApproval[]>;
+  /** In the background, newest last. */
+  private ended: readonly AgentNews[];
+  private readonly listener: AgentListener;
+  readonly asks: AskList;
   /** Calls of the batch under way that may still start one: each is granted its share. */
   private expected = 0;
 
-  constructor({ working, started, spent, gone = {}, asks = [] }: AgentsCarry = { working: [], started: 0, spent: [] }) {
+  constructor(carried: AgentsCarry = { working: [], started: 0, spent: [] }, listener = deaf) {
+    const { working, started, spent, gone = {}, ended = [], asks = [] } = carried;
     this.gone = gone;
-    this.asks = new Map(asks);
+    this.ended = ended;
+    this.listener = listener;
+    this.asks = new AskList(asks);
     this.known = new Map(working.map((each) => [each.key, each]));
     this.started = started;
     this.spent = spent;
@@ -68,25 +87,15 @@ export class Agents {
 
   /** Absent without any. */
   get carry(): { readonly agents?: AgentsCarry } {
-    const { started, spent, gone, asks } = this;
+    const { started, spent, gone, ended, asks } = this;
     const working = [...this.known.values()];
-    if (started === 0 && spent.length === 0 && working.length === 0 && !isSome(gone)) return {};
-    const more = { ...(isSome(gone) ? { gone } : {}), ...(asks.size > 0 ? { asks: [...asks] } : {}) };
+    const more = {
+      ...(isSome(gone) ? { gone } : {}),
+      ...(ended.length > 0 ? { ended } : {}),
+      ...(asks.carry.length > 0 ? { asks: asks.carry } : {}),
+    };
+    if (started === 0 && spent.length === 0 && working.length === 0 && Object.keys(more).length === 0) return {};
     return { agents: { working, started, spent, ...more } };
-  }
-
-  /** What waits in their sessions, oldest session first. */
-  get asking(): readonly PendingApproval[] {
-    return [...this.asks.values()].flat();
-  }
-
-  /** Whether what waits has changed. */
-  hear(value: unknown): boolean {
-    if (!isAsks(value)) return false;
-    if (value.asks.length === 0) return this.asks.delete(value.session);
-    if (this.asks.size >= MOST_ASKING && !this.asks.has(value.session)) return false;
-    this.asks.set(value.session, value.asks);
-    return true;
   }
 
   /** Those that may still report. */
@@ -98,10 +107,32 @@ export class Agents {
     return this.working.length > 0;
   }
 
+  /** In the background, oldest first (L71). */
+  get background(): readonly Working[] {
+    return this.working.filter(({ background }) => background !== undefined);
+  }
+
+  /** One of those, or the end of one, by its id. */
+  find(id: string): Working | AgentNews | undefined {
+    return (
+      this.background.find(({ session }) => agentName(session) === id) ?? this.ended.find(({ agent }) => agent === id)
+    );
+  }
+
+  /** Whoever stops it is told its end, and nobody else. */
+  hush(key: CallKey, quiet: boolean): void {
+    const each = this.known.get(key);
+    if (each) this.known.set(key, { ...each, quiet });
+  }
+
+  knows(key: CallKey): boolean {
+    return this.known.has(key);
+  }
+
   /** What agents of runs before took still counts when they report. */
   beginRun(): void {
     this.started = 0;
-    this.asks.clear();
+    if (this.background.length === 0) this.asks.clear();
     for (const [key, each] of this.known) {
       if (each.state === 'lost') this.lose(each);
       else this.known.set(key, { ...each, state: 'past' });
@@ -135,14 +166,15 @@ export class Agents {
     const does = JSON.stringify([type, prompt]);
     const shares = Math.max(1, this.expected) + 1;
     this.expected = Math.max(0, this.expected - 1);
-    const problem = this.countProblem(does, most);
+    const problem = this.countProblem(does, most, work.background === true);
     if (problem !== null) return problem;
     const left = this.leftOf(run);
     const granted = shareOf(left, shares);
     if (isNothing(granted) || (run.leftMs !== null && run.leftMs <= 0))
       return 'Not run: nothing is left of the budget of this run that an agent could be given.';
     this.started += 1;
-    this.known.set(key, { key, session, type, title, does, granted, state: 'open' });
+    const background = work.background ? { background: run.now } : {};
+    this.known.set(key, { key, session, type, title, does, granted, state: 'open', ...background });
     return {
       ...(granted.usd === undefined ? {} : { maxBudgetUsd: granted.usd }),
       ...(granted.tokens === undefined ? {} : { maxTokens: granted.tokens }),
@@ -154,7 +186,8 @@ export class Agents {
   report({ key, end }: DelegatedReport): void {
     const each = this.known.get(key);
     if (!each) return;
-    this.asks.delete(each.session);
+    this.asks.drop(each.session);
+    this.tellEnd(each, end);
     if (end.kind === 'agent') {
       const { session, type, title } = each;
       const ended = { session, type, title, spend: end.spend };
@@ -163,6 +196,14 @@ export class Agents {
       else this.spent = [...this.spent, ended];
     } else if (each.state === 'past') this.lose(each);
     else this.known.set(key, { ...each, state: 'lost' });
+  }
+
+  private tellEnd({ key, session, title, background, quiet }: Working, end: DelegatedReport['end']): void {
+    if (end.kind !== 'agent') this.listener.lost(session);
+    if (background === undefined || (end.kind !== 'agent' && end.kind !== 'failed')) return;
+    const news: AgentNews = { agent: agentName(session), title, end };
+    this.ended = [...this.ended, news].slice(-MOST_ENDED);
+    if (!quiet) this.listener.ended(key, news);
   }
 
   /** Those that no run counts: of runs before, and with no run under way all. Each once. */
@@ -179,12 +220,14 @@ export class Agents {
     return spent.length === 0 ? {} : { agents: spent };
   }
 
-  private countProblem(does: string, most: AgentWork['most']): string | null {
-    const open = [...this.known.values()].filter(({ state }) => state === 'open');
+  private countProblem(does: string, most: AgentWork['most'], background: boolean): string | null {
+    const open = this.working.filter((each) => each.state === 'open' || each.background !== undefined);
     const same = open.find((each) => each.does === does);
     if (same) return `Not run: an agent with the same prompt and type is at work already (session ${same.session}).`;
     if (open.length >= most.open)
       return `Not run: ${open.length} agents are at work, and no more than ${most.open} may be at a time.`;
+    if (background && this.background.length >= MOST_BACKGROUND)
+      return `Not run: ${this.background.length} agents are at work in the background, and no more than ${MOST_BACKGROUND} may be at a time.`;
     if (this.started < most.perRun) return null;
     return `Not run: this run has started ${this.started} agents, and no more than ${most.perRun} are allowed.`;
   }
@@ -202,3 +245,5 @@ export class Agents {
 }
 
 const isSome = ({ usd = 0, tokens = 0 }: Left): boolean => usd > 0 || tokens > 0;
+
+const deaf: AgentListener = { ended: () => {}, lost: () => {} };

@@ -3,6 +3,7 @@
 import { workflowInfo, type ChildWorkflowOptions } from '@temporalio/workflow';
 import {
   DELEGATED_TYPE,
+  type AgentDeed,
   type AgentOrigin,
   type AgentWork,
   type DelegatedInput,
@@ -47,10 +48,12 @@ export function agentSessionId({ id, input: { agent } }: Parent, key: CallKey, i
 /** A question waits with the approvals. */
 export type CarriedOut = Exclude<Delegation, Question>;
 
+type Begun = Exclude<CarriedOut, AgentDeed>;
+
 export type Child = { readonly type: string; readonly args: readonly unknown[] } & Omit<ChildWorkflowOptions, 'args'>;
 
 /** Null without one; a sentence when it is not started. */
-export function childOf(session: Starting, { key, child }: Opened, delegation: CarriedOut): Child | string | null {
+export function childOf(session: Starting, { key, child }: Opened, delegation: Begun): Child | string | null {
   if (delegation.kind === 'wait') return null;
   if (delegation.kind === 'agent') return startedAgent(session, key, child as SessionId, delegation);
   const input: DelegatedInput = { work: delegation, report: { to: session.id, key } };

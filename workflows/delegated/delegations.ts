@@ -1,34 +1,16 @@
 // The calls of a run that the workflow carries out itself (L62–L64): begun once, carried over a handover, ended by their report, their
 // time, or a stop. Held open they cost nothing: no activity, no slot.
-import {
-  CancellationScope,
-  condition,
-  getExternalWorkflowHandle,
-  isCancellation,
-  startChild,
-  TemporalFailure,
-} from '@temporalio/workflow';
+import { CancellationScope, condition, isCancellation, startChild, TemporalFailure } from '@temporalio/workflow';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
-import { DELEGATED_SIGNAL, type DelegatedEnd } from '../contract/delegation.ts';
+import type { DelegatedEnd, DelegatedReport } from '../contract/delegation.ts';
 import type { CallKey } from '../contract/ids.ts';
-import { SIGNALS } from '../contract/session.ts';
 import { agentSessionId, childOf, type CarriedOut, type Child, type Starting } from './children.ts';
-import { Agents, type AgentsCarry } from './agents.ts';
-import { isReport } from './reports.ts';
+import { Agents, type AgentListener, type AgentsCarry } from './agents.ts';
+import { begunInBackground, performDeed } from './background.ts';
+import { askToStop, FIRST_LOOK_MS, isGone, isReport, LAST_LOOK_MS, LOST, REPORT_MS, STOP_MS } from './reports.ts';
 
-/** How long what was asked to stop is waited for (L64). */
-const STOP_MS = 5_000;
-
-/** A session that was handed over is not told when a child of it was terminated: it asks, less and less often. */
-const [FIRST_LOOK_MS, LAST_LOOK_MS] = [60_000, 3_600_000];
-
-/** A report that was sent right before its workflow closed arrives by then. */
-const REPORT_MS = 10_000;
-
-const LOST: DelegatedEnd = {
-  kind: 'failed',
-  detail: 'the workflow that did it was ended from outside, and left no result',
-};
+/** Reports that came before their calls: those of agents that a reset has to begin again. */
+const MOST_EARLY = 100;
 
 export type { AgentsCarry, Granting } from './agents.ts';
 export type { CarriedOut } from './children.ts';
@@ -60,9 +42,10 @@ export class Delegations {
   readonly agents: Agents;
   private readonly waiting: Map<CallKey, OpenDelegation>;
   private readonly ends: Map<CallKey, DelegatedEnd>;
+  private readonly early = new Map<CallKey, DelegatedReport>();
 
-  constructor(carried: readonly OpenDelegation[], agents: AgentsCarry | undefined) {
-    this.agents = new Agents(agents);
+  constructor(carried: readonly OpenDelegation[], agents?: AgentsCarry, listener?: AgentListener) {
+    this.agents = new Agents(agents, listener);
     this.waiting = new Map(carried.map((open) => [open.key, open]));
     this.ends = new Map();
   }
@@ -89,9 +72,27 @@ export class Delegations {
   /** Counted once, and only for a call that is open. */
   report(value: unknown): void {
     if (!isReport(value)) return;
+    const { key, end } = value;
+    if (!this.waiting.has(key) && !this.agents.knows(key)) this.keepEarly(value);
     this.agents.report(value);
-    if (!this.waiting.has(value.key) || this.ends.has(value.key)) return;
-    this.ends.set(value.key, value.end);
+    this.settle(key, end);
+  }
+
+  /** For a call that is open: the first counts. */
+  settle(key: CallKey, end: DelegatedEnd): void {
+    if (this.waiting.has(key) && !this.ends.has(key)) this.ends.set(key, end);
+  }
+
+  /** After a reset, reports of what has ended before come first. */
+  private keepEarly(report: DelegatedReport): void {
+    this.early.set(report.key, report);
+    for (const oldest of [...this.early.keys()].slice(0, -MOST_EARLY)) this.early.delete(oldest);
+  }
+
+  begun(key: CallKey): void {
+    const report = this.early.get(key);
+    this.early.delete(key);
+    if (report) this.report(report);
   }
 
   endOf(key: CallKey): DelegatedEnd | undefined {
@@ -112,9 +113,18 @@ export async function beginDelegation(
 ): Promise<OpenDelegation> {
   const open = openAs(session, call, delegation);
   session.delegations.begin(open);
+  const { delegations } = session;
+  const { key } = open;
+  if ('agent' in delegation) {
+    delegations.settle(key, await performDeed(session, key, delegation));
+    return open;
+  }
   const child = childOf(session, open, delegation);
-  if (typeof child === 'string') session.delegations.report({ key: open.key, end: { kind: 'failed', detail: child } });
+  if (typeof child === 'string') delegations.settle(key, { kind: 'failed', detail: child });
   else if (child) await CancellationScope.nonCancellable(() => startWork(session, open, child));
+  const inBackground = delegation.kind === 'agent' && delegation.background === true;
+  if (inBackground) delegations.settle(key, begunInBackground(open.child!));
+  delegations.begun(key);
   return open;
 }
 
@@ -166,7 +176,7 @@ export async function awaitDelegation(session: Holder, open: OpenDelegation, due
     const woken = await condition(() => endOf(session, open) !== null || due(), Math.max(1, left));
     if (woken || open.child === undefined) continue;
     look = Math.min(2 * look, LAST_LOOK_MS);
-    if (await isGone(open)) await endWithout(session, open);
+    if (await isGone(open.child, open.agent)) await endWithout(session, open);
   }
 }
 
@@ -175,24 +185,13 @@ async function endWithout(session: Holder, open: OpenDelegation): Promise<void> 
   session.delegations.report({ key: open.key, end: LOST });
 }
 
-/** A workflow that is closed takes no signals. This one changes nothing: that of an agent would end a wait of it by `resume`. */
-async function isGone({ child, agent }: Pick<OpenDelegation, 'child' | 'agent'>): Promise<boolean> {
-  try {
-    await getExternalWorkflowHandle(child!).signal(agent ? DELEGATED_SIGNAL : SIGNALS.resume);
-    return false;
-  } catch (error) {
-    if (isCancellation(error) || !(error instanceof TemporalFailure)) throw error;
-    return true;
-  }
-}
-
 /** A session closes when none of its agents can report any more: what they took is counted (L69). */
 export async function agentsEnded({ delegations: { agents } }: Pick<Holder, 'delegations'>): Promise<void> {
   await CancellationScope.nonCancellable(async () => {
     for (let look = REPORT_MS; agents.areWorking; look = Math.min(2 * look, LAST_LOOK_MS)) {
       if (await condition(() => !agents.areWorking, look)) continue;
       for (const { key, session: child } of agents.working)
-        if (await isGone({ child, agent: true })) agents.report({ key, end: LOST });
+        if (await isGone(child, true)) agents.report({ key, end: LOST });
     }
   });
 }
@@ -218,13 +217,4 @@ export function stopDelegation(session: Holder, open: OpenDelegation): Promise<D
     session.delegations.close(open.key);
     return end;
   });
-}
-
-async function askToStop(child: string): Promise<void> {
-  try {
-    await getExternalWorkflowHandle(child).cancel();
-  } catch (error) {
-    // It has ended: what it reported counts.
-    if (!(error instanceof TemporalFailure)) throw error;
-  }
 }

@@ -1,14 +1,14 @@
 // An agent's share of its parent's limits (L69). It lies in what makes the session an agent, which nothing that is sent to it changes, and
 // holds for all its runs together.
 import type { AgentOrigin, Grant } from '../contract/delegation.ts';
-import { noSpend, totalTokens, type Left, type Rules, type Spent } from '../contract/loop.ts';
+import { noSpend, nothingSpent, totalTokens, type Left, type Rules, type Spent } from '../contract/loop.ts';
 import type { TopUp } from '../contract/session.ts';
 
 /** A session that may be an agent's. */
 export type Granted = {
   readonly input: { readonly agent?: AgentOrigin };
   /** Of the runs that have ended. */
-  readonly facts: { readonly now: { readonly spent?: Spent } };
+  readonly facts: { readonly now: { readonly spent?: Spent; readonly since?: Spent } };
   readonly delegations: { readonly agents: { readonly reservedBefore: Left } };
 };
 
@@ -33,6 +33,24 @@ export function withinGrant(rules: Rules, rest: Grant): Rules {
     return most === undefined ? [] : [[key, Math.min(rules[key] ?? most, most)] as const];
   });
   return { ...rules, ...Object.fromEntries(lowered) };
+}
+
+/**
+ * A run that nobody asked for: the end of an agent opened it, and it has what the runs since the last message have left of the same limits,
+ * turns too (L71). Without, agents in the background could begin each other for ever.
+ */
+export function withinPrompt(rules: Rules, { facts, delegations }: Granted): Rules {
+  const { spent = nothingSpent, since = nothingSpent } = facts.now;
+  const reserved = delegations.agents.reservedBefore;
+  const usd = (spent.spend.usd ?? 0) - (since.spend.usd ?? 0) + (reserved.usd ?? 0);
+  const tokens = totalTokens(spent.spend.usage) - totalTokens(since.spend.usage) + (reserved.tokens ?? 0);
+  const { maxTurns, maxBudgetUsd, maxTokens } = rules;
+  return {
+    ...rules,
+    maxTurns: Math.max(0, maxTurns - spent.turns + since.turns),
+    maxBudgetUsd: maxBudgetUsd === null ? null : Math.max(0, maxBudgetUsd - usd),
+    maxTokens: maxTokens === null ? null : Math.max(0, maxTokens - tokens),
+  };
 }
 
 /** Why a person cannot give a run of an agent this much, a sentence; undefined when its grant covers it. */

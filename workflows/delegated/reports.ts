@@ -1,5 +1,5 @@
 // How work of a call ends (L63): its workflow tells the session that waits for it, by a signal with the call's key. Anyone can signal.
-import { CancellationScope, condition, getExternalWorkflowHandle, TemporalFailure } from '@temporalio/workflow';
+import { CancellationScope, getExternalWorkflowHandle, isCancellation, TemporalFailure } from '@temporalio/workflow';
 import {
   DELEGATED_SIGNAL,
   type AgentEnd,
@@ -8,13 +8,24 @@ import {
   type DelegatedEnd,
   type DelegatedReport,
 } from '../contract/delegation.ts';
-import type { AgentAsks, AskingAgent, PendingApproval } from '../contract/asked.ts';
+import type { AgentAsks } from '../contract/asked.ts';
 import { isHash, type SessionId } from '../contract/ids.ts';
 import { noSpend, noUsage, type Spend } from '../contract/loop.ts';
-import { LISTED_APPROVALS, type RunSummary } from '../contract/session.ts';
+import { SIGNALS, type RunSummary } from '../contract/session.ts';
 
-/** Characters of a text of a call that waits. */
-const LONGEST_ASKED = 1_000;
+/** How long what was asked to stop is waited for (L64). */
+export const STOP_MS = 5_000;
+
+/** A session that was handed over is not told when a child of it was terminated: it asks, less and less often. */
+export const [FIRST_LOOK_MS, LAST_LOOK_MS] = [60_000, 3_600_000];
+
+/** A report that was sent right before its workflow closed arrives by then. */
+export const REPORT_MS = 10_000;
+
+export const LOST = {
+  kind: 'failed',
+  detail: 'the workflow that did it was ended from outside, and left no result',
+} as const;
 
 const KINDS: readonly string[] = ['done', 'failed', 'stopped', 'agent'] satisfies readonly DelegatedEnd['kind'][];
 
@@ -59,7 +70,8 @@ export async function reportToParent(
   await tell(parent, told);
 }
 
-async function tell(session: SessionId, told: DelegatedReport | AgentAsks): Promise<void> {
+/** Nobody is told when it is over. */
+export async function tell(session: SessionId, told: DelegatedReport | AgentAsks): Promise<void> {
   await CancellationScope.nonCancellable(async () => {
     try {
       await getExternalWorkflowHandle(session).signal(DELEGATED_SIGNAL, told);
@@ -74,73 +86,22 @@ function runOf({ run, terminal, turns, head }: RunSummary): AgentEnd['run'] {
   return { run, terminal, turns, head };
 }
 
-type Asking = {
-  readonly id: SessionId;
-  readonly input: { readonly agent?: AgentOrigin };
-  readonly approvals: { readonly pending: readonly PendingApproval[] };
-};
-
-/** What waits in an agent's session is told to the root, where people see it and decide (L70); the newest state of it, one after the other. */
-export class Asks {
-  private readonly session: Asking;
-  /** As it was told last; null when this workflow run has told nothing. */
-  private told: string | null = null;
-  private telling = false;
-
-  constructor(session: Asking) {
-    this.session = session;
-  }
-
-  get isSettled(): boolean {
-    return !this.telling;
-  }
-
-  change(): void {
-    const { agent } = this.session.input;
-    if (!agent || this.telling) return;
-    this.telling = true;
-    void this.tellAll(agent);
-  }
-
-  async settled(): Promise<void> {
-    if (this.telling) await CancellationScope.nonCancellable(() => condition(() => this.isSettled));
-  }
-
-  private async tellAll({ root, path }: AgentOrigin): Promise<void> {
-    for (let asks = this.listed(path); JSON.stringify(asks) !== this.told; asks = this.listed(path)) {
-      this.told = JSON.stringify(asks);
-      await tell(root, { asks, session: this.session.id });
-    }
-    this.telling = false;
-  }
-
-  /** Under names that no other session has. */
-  private listed(path: readonly string[]): readonly PendingApproval[] {
-    const { id: session, approvals } = this.session;
-    const [, name = session] = /\.(agent-[^.]*)$/.exec(session) ?? [];
-    return approvals.pending
-      .slice(0, LISTED_APPROVALS)
-      .map((one) => ({ ...one, call: `${name}.${one.call}`, agent: { session, call: one.call, path } }))
-      .map((one) => (one.question ? { ...one, question: {} } : one));
+/** A workflow that is closed takes no signals. This one changes nothing: that of an agent would end a wait of it by `resume`. */
+export async function isGone(child: string, agent: true | undefined): Promise<boolean> {
+  try {
+    await getExternalWorkflowHandle(child).signal(agent ? DELEGATED_SIGNAL : SIGNALS.resume);
+    return false;
+  } catch (error) {
+    if (isCancellation(error) || !(error instanceof TemporalFailure)) throw error;
+    return true;
   }
 }
 
-/** Anyone can signal: shape only. */
-export function isAsks(value: unknown): value is AgentAsks {
-  const { asks, session } = (value ?? {}) as { readonly [Key in keyof AgentAsks]?: unknown };
-  return typeof session === 'string' && Array.isArray(asks) && asks.length <= LISTED_APPROVALS && asks.every(isAsk);
-}
-
-function isAsk(value: unknown): boolean {
-  const { call, tool, reason, inputHash, head, index, deadline, agent } = (value ?? {}) as {
-    readonly [Key in keyof PendingApproval]?: unknown;
-  };
-  const { session, call: own, path } = (agent ?? {}) as { readonly [Key in keyof AskingAgent]?: unknown };
-  const texts = [call, tool, reason, inputHash, session, own, ...(Array.isArray(path) ? path : [null])];
-  return (
-    texts.every((text) => typeof text === 'string' && text.length <= LONGEST_ASKED) &&
-    isHash(head) &&
-    Number.isSafeInteger(index) &&
-    Number.isFinite(deadline)
-  );
+export async function askToStop(child: string): Promise<void> {
+  try {
+    await getExternalWorkflowHandle(child).cancel();
+  } catch (error) {
+    // It has ended: what it reported counts.
+    if (!(error instanceof TemporalFailure)) throw error;
+  }
 }

@@ -24,6 +24,7 @@ export function agentTool({ types, limits }: AgentSettings): Tool {
         .string()
         .optional()
         .describe(`One of ${names.join(', ')}; ${GENERAL} when absent`),
+      background: z.boolean().optional().describe('Go on at once: you are told when it has ended'),
     }),
     // Each of its own calls is judged by the rules of this run.
     risk: 'read',
@@ -34,11 +35,12 @@ export function agentTool({ types, limits }: AgentSettings): Tool {
       const deep = `Not run: this agent is ${depth} levels below the session, and no more than ${limits.depth} are allowed. Do it yourself.`;
       return Promise.resolve(depth < limits.depth ? undefined : deep);
     },
-    delegate: ({ description: title, prompt, type = GENERAL }, { depth }) => {
+    delegate: ({ description: title, prompt, type = GENERAL, background }, { depth }) => {
       if (prompt.includes('\0')) throw new ToolFailure('The prompt holds a NUL character: leave it out.');
       const { open, perRun } = limits;
       const body = { kind: 'text', text: prompt } as const;
-      return { kind: 'agent', type, title, prompt: body, depth: depth + 1, most: { open, perRun } };
+      const apart = background ? { background } : {};
+      return { kind: 'agent', type, title, prompt: body, depth: depth + 1, ...apart, most: { open, perRun } };
     },
   });
 }

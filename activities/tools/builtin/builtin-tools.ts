@@ -3,6 +3,7 @@ import type { Tool } from '../tool.ts';
 import { agentDefaults } from '../agent-types.ts';
 import { agentTool } from './agent.ts';
 import { askUserTool } from './ask-user.ts';
+import { agentOutputTool, agentSendTool, agentStopTool } from './background-agents.ts';
 import { bashTool } from './bash.ts';
 import { editTool } from './edit.ts';
 import { globTool } from './glob.ts';
@@ -15,6 +16,9 @@ import { writeTool } from './write.ts';
 
 const makers: Readonly<Record<BuiltinName, (options: BuiltinOptions) => Tool>> = {
   agent: ({ agents = agentDefaults }) => agentTool(agents),
+  agent_output: () => agentOutputTool(),
+  agent_send: () => agentSendTool(),
+  agent_stop: () => agentStopTool(),
   ask_user: () => askUserTool(),
   bash: bashTool,
   edit: editTool,
@@ -34,6 +38,9 @@ export function builtinTools(options: BuiltinOptions): readonly Tool[] {
 
 export const builtinNames = [
   'agent',
+  'agent_output',
+  'agent_send',
+  'agent_stop',
   'ask_user',
   'bash',
   'edit',

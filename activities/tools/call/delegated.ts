@@ -53,7 +53,7 @@ export async function handOver(
 /** As the workflow carries it: with what only the call knows. */
 async function carriable(bench: Workbench, delegation: Delegation, input: unknown): Promise<Delegation> {
   if (delegation.kind === 'question') return { ...delegation, inputHash: inputHash(input) };
-  return delegation.kind === 'agent' ? await carriedAgent(bench, delegation) : delegation;
+  return delegation.kind === 'agent' || 'agent' in delegation ? await carriedAgent(bench, delegation) : delegation;
 }
 
 /** A sentence when the workflow could not carry it. */
@@ -87,7 +87,7 @@ export async function concludeDelegated(
   const context = toolContext(bench, { ...run, id: run.key, generation: null });
   const ran =
     end.kind === 'agent'
-      ? await agentRan(bench.store, end, context.signal)
+      ? await agentRan(bench.store, end, context.signal, call.name !== 'agent')
       : await conclude(prepared.kind === 'ready' ? prepared : null, await wholeEnd(bench.store, end), context);
   const safe = prepared.kind === 'ready' && prepared.safe;
   const verdict = concludeCall(ran, safe);
@@ -122,7 +122,8 @@ async function conclude(ready: ReadyCall | null, end: Plain, context: ToolContex
 }
 
 /** Texts as they are, everything else as JSON. */
-function plainOutput(end: Extract<DelegatedEnd, { kind: 'done' | 'waited' | 'answered' }>): ToolOutput {
+function plainOutput(end: Exclude<Plain, { kind: 'failed' | 'stopped' }>): ToolOutput {
+  if (end.kind === 'told') return { content: end.text };
   if (end.kind === 'answered') return { content: end.body.kind === 'text' ? end.body.text : '' };
   if (end.kind === 'waited') return { content: `The wait is over (${end.by}).` };
   const { result, cut } = end;

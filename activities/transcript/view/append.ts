@@ -4,6 +4,7 @@ import type { Append, OutcomeItem } from '../../../workflows/contract/activities
 import type { CallKey } from '../../../workflows/contract/ids.ts';
 import type { Entry, Outcome, ReplyEntry } from '../log/entries.ts';
 import { type Store, StoreError } from '../store/store.ts';
+import { agentNotice } from './agent-end.ts';
 import { lastReply, type View } from './shared-view.ts';
 import { previewText, PREVIEW_LIMIT, resultName } from '../preview.ts';
 
@@ -18,6 +19,10 @@ export async function prepareAppend(view: View, appends: readonly Append[], deps
   const round = lastRound(view);
   const entries: Entry[] = [];
   for (const append of appends) {
+    if (append.kind === 'agent_ended') {
+      entries.push({ kind: 'notice', notice: await agentNotice(deps.store, append.ended) });
+      continue;
+    }
     if (append.kind !== 'outcomes') {
       entries.push(append);
       continue;

@@ -30,6 +30,7 @@ function begin(agents: Agents, limits: Partial<Rules> = { maxTokens: 800 }): voi
     state: initialState(null, []),
     snapshot,
     leftMs: null,
+    now: 0,
   });
   if (typeof granted === 'string') throw new Error(granted);
 }

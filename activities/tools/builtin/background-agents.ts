@@ -1,0 +1,46 @@
+// The tools that reach agents in the background (L71), which the workflow asks: their output so far, a message to one, its end.
+import { z } from 'zod';
+import { defineDelegatedTool, type Tool } from '../tool.ts';
+import { refuseNul } from './files/options.ts';
+
+/** Characters. */
+const LONGEST_MESSAGE = 100_000;
+
+const agent = z.string().trim().min(1).max(100).describe('The id that the call of agent gave');
+
+export function agentOutputTool(): Tool {
+  return defineDelegatedTool({
+    name: 'agent_output',
+    description:
+      'The whole answer of an agent in the background that has ended, or since when it is at work. It waits for nothing: you are told when one ends.',
+    inputSchema: z.strictObject({ agent }),
+    risk: 'read',
+    subject: () => null,
+    delegate: (input) => ({ kind: 'agent_output', agent: input.agent }),
+  });
+}
+
+export function agentSendTool(): Tool {
+  return defineDelegatedTool({
+    name: 'agent_send',
+    description: 'Sends a message to an agent in the background, which reads it before its next turn.',
+    inputSchema: z.strictObject({ agent, message: z.string().trim().min(1).max(LONGEST_MESSAGE) }),
+    risk: 'read',
+    subject: () => null,
+    delegate: (input) => {
+      refuseNul(input.message, 'The message');
+      return { kind: 'agent_send', agent: input.agent, message: { kind: 'text', text: input.message } };
+    },
+  });
+}
+
+export function agentStopTool(): Tool {
+  return defineDelegatedTool({
+    name: 'agent_stop',
+    description: 'Ends an agent in the background, and gives its last words.',
+    inputSchema: z.strictObject({ agent }),
+    risk: 'read',
+    subject: () => null,
+    delegate: (input) => ({ kind: 'agent_stop', agent: input.agent }),
+  });
+}

@@ -1,0 +1,127 @@
+// What waits for people in the sessions of agents (L70): told by each to the root, and listed there, where people see it and decide.
+import { CancellationScope, condition, patched } from '@temporalio/workflow';
+import type { AgentAsks, AskingAgent, PendingApproval } from '../contract/asked.ts';
+import type { AgentOrigin } from '../contract/delegation.ts';
+import { agentName, isHash, type SessionId } from '../contract/ids.ts';
+import { LISTED_APPROVALS } from '../contract/session.ts';
+import { tell } from './reports.ts';
+
+/** Characters of a text of a call that waits. */
+const LONGEST_ASKED = 1_000;
+
+/** Sessions of agents in which something waits that are listed at a time. */
+const MOST_ASKING = 50;
+
+export type CarriedAsks = readonly (readonly [session: SessionId, waiting: readonly PendingApproval[]])[];
+
+/** At the root: what waits, by session. */
+export class AskList {
+  private readonly asks: Map<SessionId, readonly PendingApproval[]>;
+
+  constructor(carried: CarriedAsks) {
+    this.asks = new Map(carried);
+  }
+
+  get carry(): CarriedAsks {
+    return [...this.asks];
+  }
+
+  /** Oldest session first. */
+  get waiting(): readonly PendingApproval[] {
+    return [...this.asks.values()].flat();
+  }
+
+  /** Whether what waits has changed. */
+  hear(value: unknown): boolean {
+    if (!isAsks(value)) return false;
+    if (value.asks.length === 0) return this.asks.delete(value.session);
+    if (this.asks.size >= MOST_ASKING && !this.asks.has(value.session)) return false;
+    this.asks.set(value.session, value.asks);
+    return true;
+  }
+
+  drop(session: SessionId): void {
+    this.asks.delete(session);
+  }
+
+  clear(): void {
+    this.asks.clear();
+  }
+}
+
+type Asking = {
+  readonly id: SessionId;
+  readonly input: { readonly agent?: AgentOrigin };
+  readonly approvals: { readonly pending: readonly PendingApproval[] };
+};
+
+/** What waits in an agent's session is told to the root, where people see it and decide (L70); the newest state of it, one after the other. */
+export class Asks {
+  private readonly session: Asking;
+  /** As it was told last; null when this workflow run has told nothing. */
+  private told: string | null = null;
+  private telling = false;
+
+  constructor(session: Asking) {
+    this.session = session;
+  }
+
+  get isSettled(): boolean {
+    return !this.telling;
+  }
+
+  change(): void {
+    const { agent } = this.session.input;
+    if (!agent || this.telling) return;
+    this.telling = true;
+    void this.tellAll(agent);
+  }
+
+  /** It says no more of itself. */
+  lost(session: SessionId): void {
+    const { agent } = this.session.input;
+    if (agent && patched('perdure-agent-lost')) void tell(agent.root, { asks: [], session });
+  }
+
+  async settled(): Promise<void> {
+    if (this.telling) await CancellationScope.nonCancellable(() => condition(() => this.isSettled));
+  }
+
+  private async tellAll({ root, path }: AgentOrigin): Promise<void> {
+    for (let asks = this.listed(path); JSON.stringify(asks) !== this.told; asks = this.listed(path)) {
+      this.told = JSON.stringify(asks);
+      await tell(root, { asks, session: this.session.id });
+    }
+    this.telling = false;
+  }
+
+  /** Under names that no other session has. */
+  private listed(path: readonly string[]): readonly PendingApproval[] {
+    const { id: session, approvals } = this.session;
+    const name = agentName(session);
+    return approvals.pending
+      .slice(0, LISTED_APPROVALS)
+      .map((one) => ({ ...one, call: `${name}.${one.call}`, agent: { session, call: one.call, path } }))
+      .map((one) => (one.question ? { ...one, question: {} } : one));
+  }
+}
+
+/** Anyone can signal: shape only. */
+function isAsks(value: unknown): value is AgentAsks {
+  const { asks, session } = (value ?? {}) as { readonly [Key in keyof AgentAsks]?: unknown };
+  return typeof session === 'string' && Array.isArray(asks) && asks.length <= LISTED_APPROVALS && asks.every(isAsk);
+}
+
+function isAsk(value: unknown): boolean {
+  const { call, tool, reason, inputHash, head, index, deadline, agent } = (value ?? {}) as {
+    readonly [Key in keyof PendingApproval]?: unknown;
+  };
+  const { session, call: own, path } = (agent ?? {}) as { readonly [Key in keyof AskingAgent]?: unknown };
+  const texts = [call, tool, reason, inputHash, session, own, ...(Array.isArray(path) ? path : [null])];
+  return (
+    texts.every((text) => typeof text === 'string' && text.length <= LONGEST_ASKED) &&
+    isHash(head) &&
+    Number.isSafeInteger(index) &&
+    Number.isFinite(deadline)
+  );
+}
