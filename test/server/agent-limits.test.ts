@@ -1,12 +1,15 @@
 // How narrow agents are: what they are granted of their parent's limits, what they may do, and what is for main agents alone.
+import proto from '@temporalio/proto';
 import { expect, test } from 'vitest';
 import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { SIGNALS, UPDATES, type TopUp } from '../../workflows/contract/session.ts';
 import { agentsEnded, agentsOf, entriesOf, outcomes } from '../support/agents.ts';
 import { agentCall, byPrompt, promptOf } from '../support/by-prompt.ts';
-import { harness, userMessage, type Harness } from '../support/harness.ts';
+import { harness, once, userMessage, type Harness } from '../support/harness.ts';
 import { until } from '../support/until.ts';
+
+const { HistoryEvent } = proto.temporal.api.history.v1;
 
 /** Tokens. */
 async function grantOf(h: Harness, id: SessionId): Promise<number> {
@@ -95,6 +98,75 @@ test('what is sent to an agent, and a second run, stay within its grant; more is
   const { limitTokens } = ended!.memo.last!.terminal as { readonly limitTokens?: number };
   expect(limitTokens).toBeGreaterThan(30_000);
   expect(limitTokens).toBeLessThanOrEqual(40_000);
+});
+
+test('a limit in dollars is shared too, and an answer satisfies the schema of its type (L51 L53 L69)', async () => {
+  const outputSchema = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] };
+  const h = await harness({
+    script: byPrompt({
+      'Go.': [reply([agentCall('A.', { type: 'counter' }), agentCall('B.')]), reply('Never said.')],
+      'A.': [reply('Three.'), reply('{"n":3}')],
+      'B.': [reply([toolUse('glob', { pattern: '*' })], { usage: { input_tokens: 0, output_tokens: 60_000 } })],
+    }),
+    worker: {
+      config: { model: 'claude-sonnet-5-5', agents: { counter: { description: 'Counts.', outputSchema } } },
+    },
+  });
+  const session = await h.open('Go.', { maxBudgetUsd: 1 });
+  await session.ended(1);
+  const [counted, dear] = await outcomes(session);
+  expect(counted).toMatchObject({ isError: false });
+  expect(counted!.content).toMatch(/^\{\n {2}"n": 3\n\}/);
+  expect(dear!.content).toMatch(/^The agent ended with budget_exceeded/);
+  const agents = await agentsEnded(h, session.id, 2);
+  const over = agents.find(({ memo }) => memo.title.endsWith('B.'))!.memo.last!.terminal as {
+    readonly limitUsd?: number;
+  };
+  expect(over.limitUsd).toBeGreaterThan(0.25);
+  expect(over.limitUsd).toBeLessThanOrEqual(1 / 3);
+});
+
+test('the runtime limit of a session reaches its agents, and theirs (L51 L64 L69)', async () => {
+  const h = await harness({
+    script: byPrompt({
+      'Go.': [reply([agentCall('A.')])],
+      'A.': [reply([agentCall('B.')])],
+      'B.': [reply('Half of', { hold: new Promise(() => {}) })],
+    }),
+  });
+  const session = await h.open('Go.', { timeoutMs: 15_000 });
+  expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'timeout' } });
+  const agents = await agentsEnded(h, session.id, 2);
+  for (const { memo } of agents)
+    expect(['timeout', 'aborted_tools', 'aborted_streaming']).toContain(memo.last?.terminal.reason);
+});
+
+test('an agent that waits holds no slot, and no more than 2 KB of its parent’s history (L63 L66)', async () => {
+  const h = await harness({
+    script: byPrompt({
+      'Go.': [reply([agentCall('A.')]), reply('Done.')],
+      'A.': [reply([toolUse('wait', { seconds: 3_600 })]), reply('A is done.')],
+    }),
+  });
+  const session = await h.open('Go.');
+  const [agent] = await until(async () => {
+    const found = await agentsOf(h, session.id);
+    return found[0]?.memo.phase === 'parked' && found;
+  });
+  const described = await Promise.all([session.id, agent!.id].map((id) => h.client.workflow.getHandle(id).describe()));
+  expect(described.flatMap(({ raw }) => raw.pendingActivities ?? [])).toEqual([]);
+  const { events } = await session.handle.fetchHistory();
+  const ofAgent = (events ?? []).filter(
+    ({
+      startChildWorkflowExecutionInitiatedEventAttributes: begins,
+      childWorkflowExecutionStartedEventAttributes: began,
+    }) => begins ?? began,
+  );
+  const size = ofAgent.reduce((sum, event) => sum + HistoryEvent.encode(event).finish().length, 0);
+  expect(ofAgent).toHaveLength(2);
+  expect(size).toBeLessThanOrEqual(2_048);
+  await h.client.workflow.getHandle(agent!.id).signal(SIGNALS.resume, once('resume'));
+  expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
 });
 
 test('an agent may do no more than its parent, whatever its type says, and rules name types (L55 L70)', async () => {

@@ -15,7 +15,21 @@ test('definitions are the same whatever the order of registration (L22)', async 
     createRegistry(tools)
       .definitions()
       .map(({ name }) => name),
-  ).toEqual(['agent', 'ask_user', 'bash', 'edit', 'glob', 'grep', 'read', 'todo', 'wait', 'write']);
+  ).toEqual([
+    'agent',
+    'agent_output',
+    'agent_send',
+    'agent_stop',
+    'ask_user',
+    'bash',
+    'edit',
+    'glob',
+    'grep',
+    'read',
+    'todo',
+    'wait',
+    'write',
+  ]);
 });
 
 test('a definition carries the schema as the API takes it', () => {
