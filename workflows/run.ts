@@ -3,10 +3,10 @@ import { ActivityFailure, CancellationScope, isCancellation, sleep } from '@temp
 import { activityProblem } from './ports.ts';
 import type { Append, OpenRun, Place, RunEnded, RunOpened } from './contract/activities.ts';
 import type { MessageId, Hash } from './contract/ids.ts';
-import { addSpend, type StopCause, type TerminalReason, type TransitionReason } from './contract/loop.ts';
+import { addSpend, type Rules, type StopCause, type TerminalReason, type TransitionReason } from './contract/loop.ts';
 import { sizeProblem } from './contract/options-problem.ts';
 import { LISTED_MESSAGES, type RunSummary, type UserMessage } from './contract/session.ts';
-import { restOfGrant, withinGrant, withinPrompt } from './delegated/grant.ts';
+import { restOfGrant, withinGrant, withinPrompt, withoutReserved } from './delegated/grant.ts';
 import { handoverDue, handoverIfDue } from './handover.ts';
 import { absorbAgents } from './machine/absorb.ts';
 import { usedTokens } from './machine/context.ts';
@@ -129,6 +129,7 @@ export async function run(session: Session, carry: RunCarry): Promise<void> {
   const clock = new RunClock(carry.deadline, () => session.stop('timeout'));
   const limits = new RunLimits(carry.snapshot, clock);
   session.limitBy(limits);
+  const rulesNow = (): Rules => withoutReserved(limits.snapshot.rules, session.delegations.agents.reservedBeside);
   const settled = (state: RunState): RunState => {
     const { summarySpend } = limits.snapshot.rules;
     const billed = { ...state, spend: addSpend(state.spend, session.beside.endSummaries(summarySpend)) };
@@ -156,7 +157,7 @@ export async function run(session: Session, carry: RunCarry): Promise<void> {
     clock,
     carried,
     get snapshot() {
-      return limits.snapshot;
+      return { ...limits.snapshot, rules: rulesNow() };
     },
   };
   const port: LoopPort = {
@@ -174,7 +175,7 @@ export async function run(session: Session, carry: RunCarry): Promise<void> {
       return handoverDue(session) ? handoverIfDue(session, () => carried(state, heldByNothing)) : null;
     },
   };
-  const end = await runLoop(carry.state, () => limits.snapshot.rules, port, heldBack(carry));
+  const end = await runLoop(carry.state, rulesNow, port, heldBack(carry));
   clock.stop();
   seeIteration(end.state.iteration, end.terminal.reason);
   const { snapshot } = limits;

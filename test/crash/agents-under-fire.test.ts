@@ -34,7 +34,7 @@ async function decideAll({ h, session }: Burning, decided: Set<string>): Promise
     const mayHaveRun = inputHash.includes('.');
     const answer = { call: agent?.call ?? call, inputHash, ...(mayHaveRun ? { reason: 'it may have run' } : {}) };
     // A run that was stopped meanwhile has withdrawn it.
-    await decidePatiently(h.client, asked as OpenSession, mayHaveRun ? 'deny' : 'approve', answer).catch(() => {});
+    await decidePatiently(h.client, asked, mayHaveRun ? 'deny' : 'approve', answer).catch(() => {});
   }
 }
 
@@ -134,8 +134,8 @@ async function fire(h: Harness, dice: ReturnType<typeof random>, over: () => boo
   let kills = 0;
   for (;;) {
     const worker = await h.worker();
-    const [from, most] = [h.bodies().length, 5 + dice.nat(60)];
-    await until(() => over() || (kills < 3 && h.bodies().length >= from + most));
+    const [from, more] = [h.bodies().length, 5 + dice.nat(60)];
+    await until(() => over() || (kills < 3 && h.bodies().length >= from + more));
     await worker.kill();
     if (over()) return kills;
     kills += 1;

@@ -74,7 +74,10 @@ export class Agents {
   /** Calls of the batch under way that may still start one: each is granted its share. */
   private expected = 0;
 
-  constructor(carried: AgentsCarry = { working: [], started: 0, spent: [] }, listener = deaf) {
+  constructor(
+    carried: AgentsCarry = { working: [], started: 0, spent: [] },
+    listener: AgentListener = { ended: () => {}, lost: () => {} },
+  ) {
     const { working, started, spent, gone = {}, ended = [], asks = [] } = carried;
     this.gone = gone;
     this.ended = ended;
@@ -103,10 +106,6 @@ export class Agents {
     return [...this.known.values()].filter(({ state }) => state !== 'lost');
   }
 
-  get areWorking(): boolean {
-    return this.working.length > 0;
-  }
-
   /** In the background, oldest first (L71). */
   get background(): readonly Working[] {
     return this.working.filter(({ background }) => background !== undefined);
@@ -125,9 +124,7 @@ export class Agents {
     if (each) this.known.set(key, { ...each, quiet });
   }
 
-  knows(key: CallKey): boolean {
-    return this.known.has(key);
-  }
+  readonly knows = (key: CallKey): boolean => this.known.has(key);
 
   /** What agents of runs before took still counts when they report. */
   beginRun(): void {
@@ -142,11 +139,16 @@ export class Agents {
 
   /** Granted by runs before, and not known to be left. */
   get reservedBefore(): Left {
-    return sumOf([this.gone, ...this.granted((state) => state === 'past')]);
+    return sumOf([this.gone, ...this.granted(({ state }) => state === 'past')]);
   }
 
-  private granted(counts: (state: Working['state']) => boolean): readonly Left[] {
-    return [...this.known.values()].filter(({ state }) => counts(state)).map(({ granted }) => granted);
+  /** Granted by the run under way to those in the background, also to one that was lost: it works on beside them. */
+  get reservedBeside(): Left {
+    return sumOf(this.granted(({ state, background }) => state !== 'past' && background !== undefined));
+  }
+
+  private granted(counts: (each: Working) => boolean): readonly Left[] {
+    return [...this.known.values()].filter(counts).map(({ granted }) => granted);
   }
 
   /** Of a run before: what it took will never be known. */
@@ -236,7 +238,7 @@ export class Agents {
   private leftOf({ state, snapshot: { rules } }: Granting): Left {
     const { usd, tokens } = leftOf(state, rules) ?? {};
     const spent = this.spent.reduce((sum, { spend }) => addSpend(sum, spend), noSpend);
-    const reserved = sumOf(this.granted((each) => each !== 'past'));
+    const reserved = sumOf(this.granted((each) => each.state !== 'past'));
     return {
       ...(usd === undefined ? {} : { usd: usd - (spent.usd ?? 0) - reserved.usd }),
       ...(tokens === undefined ? {} : { tokens: tokens - totalTokens(spent.usage) - reserved.tokens }),
@@ -245,5 +247,3 @@ export class Agents {
 }
 
 const isSome = ({ usd = 0, tokens = 0 }: Left): boolean => usd > 0 || tokens > 0;
-
-const deaf: AgentListener = { ended: () => {}, lost: () => {} };

@@ -188,8 +188,9 @@ async function endWithout(session: Holder, open: OpenDelegation): Promise<void> 
 /** A session closes when none of its agents can report any more: what they took is counted (L69). */
 export async function agentsEnded({ delegations: { agents } }: Pick<Holder, 'delegations'>): Promise<void> {
   await CancellationScope.nonCancellable(async () => {
-    for (let look = REPORT_MS; agents.areWorking; look = Math.min(2 * look, LAST_LOOK_MS)) {
-      if (await condition(() => !agents.areWorking, look)) continue;
+    const areWorking = (): boolean => agents.working.length > 0;
+    for (let look = REPORT_MS; areWorking(); look = Math.min(2 * look, LAST_LOOK_MS)) {
+      if (await condition(() => !areWorking(), look)) continue;
       for (const { key, session: child } of agents.working)
         if (await isGone(child, true)) agents.report({ key, end: LOST });
     }

@@ -35,6 +35,17 @@ export function withinGrant(rules: Rules, rest: Grant): Rules {
   return { ...rules, ...Object.fromEntries(lowered) };
 }
 
+/** The rules of a run beside which agents work in the background: what they were granted is theirs until they have ended (L71). */
+export function withoutReserved(rules: Rules, { usd = 0, tokens = 0 }: Left): Rules {
+  const { maxBudgetUsd, maxTokens } = rules;
+  if (usd === 0 && tokens === 0) return rules;
+  return {
+    ...rules,
+    maxBudgetUsd: maxBudgetUsd === null ? null : Math.max(0, maxBudgetUsd - usd),
+    maxTokens: maxTokens === null ? null : Math.max(0, maxTokens - tokens),
+  };
+}
+
 /**
  * A run that nobody asked for: the end of an agent opened it, and it has what the runs since the last message have left of the same limits,
  * turns too (L71). Without, agents in the background could begin each other for ever.

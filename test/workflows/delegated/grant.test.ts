@@ -1,7 +1,13 @@
 // An agent's share of its parent's limits: what is left of it from run to run, and what no message makes of it.
 import { expect, test } from 'vitest';
 import { Agents, type AgentsCarry } from '../../../workflows/delegated/agents.ts';
-import { grantProblem, restOfGrant, withinGrant, type Granted } from '../../../workflows/delegated/grant.ts';
+import {
+  grantProblem,
+  restOfGrant,
+  withinGrant,
+  withoutReserved,
+  type Granted,
+} from '../../../workflows/delegated/grant.ts';
 import type { AgentOrigin, AgentWork } from '../../../workflows/contract/delegation.ts';
 import type { CallKey, SessionId } from '../../../workflows/contract/ids.ts';
 import { noUsage, type Rules, type Spend } from '../../../workflows/contract/loop.ts';
@@ -24,14 +30,19 @@ function agentSession(agents = new Agents(), spent?: Granted['facts']['now']['sp
 const key = 'c.h.0' as CallKey;
 const work = { kind: 'agent', type: 'general', title: 'T', most: { open: 8, perRun: 50 } } as AgentWork;
 
-function begin(agents: Agents, limits: Partial<Rules> = { maxTokens: 800 }): void {
-  const snapshot = { config: 'x', rules: { ...rules, ...limits } } as never;
-  const granted = agents.begin(key, 's-a' as SessionId, work, {
-    state: initialState(null, []),
-    snapshot,
-    leftMs: null,
-    now: 0,
-  });
+function begin(agents: Agents, limits: Partial<Rules> = {}, more: Partial<AgentWork> = {}): void {
+  const snapshot = { config: 'x', rules: { ...rules, maxTokens: 800, ...limits } } as never;
+  const granted = agents.begin(
+    key,
+    's-a' as SessionId,
+    { ...work, ...more },
+    {
+      state: initialState(null, []),
+      snapshot,
+      leftMs: null,
+      now: 0,
+    },
+  );
   if (typeof granted === 'string') throw new Error(granted);
 }
 
@@ -102,4 +113,12 @@ test('a person cannot raise a limit of an agent beyond its grant, and turns are 
     /601 is more than the 600.*raise the limit of session s-root/,
   );
   expect(grantProblem({ maxTokens: 601 }, { ...session, input: {} })).toBeUndefined();
+});
+
+test('what agents in the background were granted is not for the run that works on beside them (L69 L71)', () => {
+  const agents = new Agents();
+  begin(agents, {}, { background: true });
+  expect(withoutReserved({ ...rules, maxTokens: 800 }, agents.reservedBeside)).toMatchObject({ maxTokens: 400 });
+  agents.report(ended(100));
+  expect(withoutReserved(rules, agents.reservedBeside)).toBe(rules);
 });
