@@ -1,10 +1,10 @@
 // What it costs to get a long transcript ready to be sent: little when it is warm, not much more from disk.
-import { performance } from 'node:perf_hooks';
 import { expect, test } from 'vitest';
 import type { Entry } from '../../../activities/transcript/log/entries.ts';
 import { fileStore } from '../../../activities/transcript/store/file-store.ts';
 import { createTranscripts, type Transcripts } from '../../../activities/transcript/transcripts.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
+import { cpuTime } from '../../support/cpu-time.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import {
   callBlock,
@@ -26,16 +26,14 @@ const turn = (n: number): Entry[] => [
   user(`Note ${n}.`),
 ];
 
-async function timePreparation(transcripts: Transcripts, head: Hash | null, turns: number): Promise<number> {
-  const began = performance.now();
-  const extended = transcripts.prepared(await transcripts.extend(session, head, []), 0);
-  const messages = await transcripts.messages(extended, 'claude-test');
-  const taken = performance.now() - began;
-  expect(messages).toHaveLength(2 * turns + 1);
-  return taken;
+function timePreparation(transcripts: Transcripts, head: Hash | null, turns: number): Promise<number> {
+  return cpuTime(async () => {
+    const extended = transcripts.prepared(await transcripts.extend(session, head, []), 0);
+    expect(await transcripts.messages(extended, 'claude-test')).toHaveLength(2 * turns + 1);
+  });
 }
 
-/** The least of five times each, of a transcript on disk and of one that is cached: a busy machine makes a time longer, never shorter. */
+/** The least of five times each, of a transcript on disk and of one that is cached: collecting garbage makes a time longer, never shorter. */
 async function measurePreparation(turns: number): Promise<{ readonly cold: number; readonly warm: number }> {
   const store = fileStore({ dir: tempDir() });
   const made = Array.from({ length: turns }, (_, n) => turn(n));
