@@ -86,7 +86,7 @@ async function reportOf(session: Session): Promise<RunReport | ApplicationFailur
 /** Records the messages that still wait, and those that arrive meanwhile, as not taken (L49, L61). */
 async function close(session: Session): Promise<void> {
   do {
-    const notTaken = session.inbox.takeAll().map((message) => message.id);
+    const notTaken = session.inbox.takeAll().flatMap(({ id, ended }) => (ended ? [] : [id]));
     const head = await commitEntries(session, session.facts.now.head, [{ kind: 'session_closed', notTaken }]);
     session.facts.close(head);
     await session.beside.settled();
@@ -94,7 +94,8 @@ async function close(session: Session): Promise<void> {
     await stopBackground(session);
     await agentsEnded(session);
     await session.asks.settled();
-  } while (session.inbox.count > 0);
+    // The end of an agent that was just stopped is nobody's message.
+  } while (session.inbox.waiting.some(({ ended }) => !ended));
   session.enter('closed');
   session.told.tell();
 }

@@ -53,12 +53,12 @@ export async function openAndRun(session: Session): Promise<void> {
   facts.openRun(opened.place ?? null, opened.host ?? null);
   if (opened.host) session.told.change();
   const { config, models } = opened;
-  const asked = withinGrant(opened.rules, restOfGrant(session));
-  const rules = messages.every(({ ended }) => ended) ? withinPrompt(asked, session) : asked;
+  const ofPrompt = messages.every(({ ended }) => ended) ? withinPrompt(opened.rules, session) : opened.rules;
+  const rules = withinGrant(ofPrompt, restOfGrant(session));
   const begun = { kind: 'run_started', run: runs, config, at: startedAt } as const;
   const state = initialState(head, [...loss, begun, ...users], context);
   const deadline = rules.timeoutMs === null ? null : startedAt + rules.timeoutMs;
-  const spentTurns = rules.maxTurns < 1 && limitEnd({ ...state, turn: asked.maxTurns }, asked, 'turns');
+  const spentTurns = rules.maxTurns < 1 && limitEnd({ ...state, turn: opened.rules.maxTurns }, opened.rules, 'turns');
   if (spentTurns) return await finish(session, { ...spentTurns, state }, { messages: ids, startedAt, config });
   const snapshot = { config, rules, ...(models === undefined ? {} : { models }) };
   await run(session, { snapshot, state, messages: ids, startedAt, deadline, ...heldByNothing });

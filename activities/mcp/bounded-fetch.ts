@@ -1,5 +1,6 @@
 // What an MCP server at an address is asked with: the configuration's headers, and no answer, nor one event of a stream, beyond a bound.
 import type { FetchLike } from '@modelcontextprotocol/client';
+import { TOO_LARGE } from './long-lines.ts';
 import type { HttpServer, McpHeaders } from './servers.ts';
 
 type Bounded = Pick<HttpServer, 'headers'> & {
@@ -12,10 +13,13 @@ type Bounded = Pick<HttpServer, 'headers'> & {
 export function boundedFetch({ headers: source, limit, fetch: base = fetch }: Bounded): FetchLike {
   let current: Promise<McpHeaders> | null = null;
   const ask = (): Promise<McpHeaders> => {
-    current = Promise.resolve().then(() => (typeof source === 'function' ? source() : (source ?? {})));
-    // Whoever needs them hears why there are none.
-    current.catch(() => undefined);
-    return current;
+    const asked = Promise.resolve().then(() => (typeof source === 'function' ? source() : (source ?? {})));
+    current = asked;
+    // Whoever needs them hears why there are none; the next request asks anew.
+    asked.catch(() => {
+      if (current === asked) current = null;
+    });
+    return asked;
   };
   return async (url, init = {}) => {
     const given = current ?? ask();
@@ -61,7 +65,7 @@ function boundedBytes(limit: number, stream: EventStream | null): TransformStrea
       const end = stream ? lastBlankLine(bytes, last) : -1;
       size = end === -1 ? size + bytes.length : bytes.length - end;
       last = bytes.at(-1) ?? last;
-      const message = `the answer is too large: a message is longer than ${limit} bytes`;
+      const message = `${TOO_LARGE}: a message is longer than ${limit} bytes`;
       if (size <= limit) controller.enqueue(bytes);
       else if (stream?.answersTo === undefined) controller.error(new Error(message));
       else {
@@ -78,6 +82,7 @@ function lastBlankLine(bytes: Uint8Array, before: number): number {
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const found = Math.max(view.lastIndexOf('\n\n'), view.lastIndexOf('\r\n\r\n'), view.lastIndexOf('\r\r'));
   if (found !== -1) return found;
-  const ending = [10, 13].includes(before) && [10, 13].includes(bytes[0] ?? 0);
+  // A line feed behind a carriage return ends the same line.
+  const ending = before === 10 ? [10, 13].includes(bytes[0] ?? 0) : before === 13 && bytes[0] === 13;
   return ending ? 0 : -1;
 }

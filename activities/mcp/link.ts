@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import { awaitInTime } from '../async.ts';
 import { reasonOf } from '../text.ts';
 import { boundedFetch } from './bounded-fetch.ts';
+import { TOO_LARGE } from './long-lines.ts';
 import type { McpBounds, McpServer } from './servers.ts';
 import { type EndingTransport, type ServerProcesses, stdioTransport } from './stdio.ts';
 
@@ -151,8 +152,11 @@ function readError(
   error: unknown,
   transport: EndingTransport,
 ) {
-  if (error instanceof ProtocolError) return new McpError('refused', wordsOf(error), error);
-  if (error instanceof SdkHttpError) return new McpError('lost', wordsOf(error), error);
+  // Ours, in the place of an answer that is too large: the call has run.
+  const isOurs = error instanceof ProtocolError && error.message.includes(TOO_LARGE);
+  if (error instanceof ProtocolError) return new McpError(isOurs ? 'unreadable' : 'refused', wordsOf(error), error);
+  if (error instanceof SdkHttpError)
+    return new McpError(isOfConnection(error.status) ? 'lost' : 'refused', wordsOf(error), error);
   if (error instanceof SdkError) {
     if (error.code === SdkErrorCode.RequestTimeout) return new McpError('late', 'it did not answer in time', error);
     if (error.code === SdkErrorCode.InvalidResult) return new McpError('unreadable', wordsOf(error), error);
@@ -160,6 +164,11 @@ function readError(
   }
   // An address that cannot be reached; an answer that is no JSON, or too long.
   return new McpError(error instanceof TypeError ? 'lost' : 'unreadable', wordsOf(error), error);
+}
+
+/** Other statuses are about one request: the connection goes on with those of others. */
+function isOfConnection(status: number | undefined): boolean {
+  return status === undefined || status < 400 || status >= 500 || [401, 403, 404, 408].includes(status);
 }
 
 /** `fetch failed` says nothing: its cause does. */

@@ -14,6 +14,9 @@ type Lines = {
   onLong(ends: readonly [string, string]): void;
 };
 
+/** What an error says that stands in the place of an answer that was dropped. */
+export const TOO_LARGE = 'the answer is too large';
+
 const NEWLINE = 10;
 /** Bytes of each end of a line that is dropped. */
 const END = 256;
@@ -54,8 +57,13 @@ export function lineReader({ limit, onLine, onLong }: Lines): LineReader {
   };
 }
 
+/** The id as a message's own first or last field: there may be others within what it says. */
+const FIRST = /^\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?"id"\s*:\s*(\d{1,15})\s*,/;
+const LAST = /,\s*"id"\s*:\s*(\d{1,15})\s*\}$/;
+
 /** The id of the request that a dropped line answers; undefined where neither end tells it. */
 export function answeredId(ends: readonly [string, string]): number | undefined {
-  const ids = ends.flatMap((text) => /"id"\s*:\s*(\d{1,15})\s*[,}]/.exec(text)?.[1] ?? []);
-  return ids[0] === undefined ? undefined : Number(ids[0]);
+  const [head, tail] = ends;
+  const id = FIRST.exec(head.trimStart())?.[1] ?? LAST.exec(tail.trimEnd())?.[1];
+  return id === undefined ? undefined : Number(id);
 }

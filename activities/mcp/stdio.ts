@@ -13,7 +13,7 @@ import { ownProcessId } from '../process/orphans.ts';
 import { processInfo } from '../process/proc.ts';
 import { pathOutside, temporaryFolders } from '../process/programs.ts';
 import { reasonOf } from '../text.ts';
-import { answeredId, lineReader } from './long-lines.ts';
+import { answeredId, lineReader, TOO_LARGE } from './long-lines.ts';
 import type { McpBounds, StdioServer } from './servers.ts';
 
 export type ServerProcesses = {
@@ -75,7 +75,7 @@ export function stdioTransport(
         JSON.stringify({
           jsonrpc: '2.0',
           id,
-          error: { code: -32_603, message: `the answer is too large: ${message}` },
+          error: { code: -32_603, message: `${TOO_LARGE}: ${message}` },
         }),
       );
   };

@@ -78,16 +78,17 @@ test('its end is told within the run, over handovers of its parent, and its whol
 
 test('it is sent a message and stopped by its id, once; an unknown id is an error that names those at work (L64 L71)', async () => {
   const held = gate();
+  const [heard, answered] = [gate(), gate()];
   const ask =
-    (name: string, more: object = {}) =>
+    (name: string, more: object = {}, hold?: Promise<void>) =>
     (text: string) =>
-      reply([toolUse(name, { agent: /agent-[0-9a-f]{16}-\d+/.exec(text)![0], ...more })]);
+      reply([toolUse(name, { agent: /agent-[0-9a-f]{16}-\d+/.exec(text)![0], ...more })], hold ? { hold } : {});
   const steps = [
     () => reply([agentCall('A.', background)]),
     () => reply([toolUse('agent_output', { agent: 'agent-none' })]),
     ask('agent_output'),
-    ask('agent_send', { message: 'Look at b too.' }),
-    ask('agent_stop'),
+    ask('agent_send', { message: 'Look at b too.' }, heard.hold),
+    ask('agent_stop', {}, answered.hold),
     ask('agent_stop'),
     ask('agent_send', { message: 'Too late.' }),
     () => reply('Done.'),
@@ -104,8 +105,14 @@ test('it is sent a message and stopped by its id, once; an unknown id is an erro
     },
   });
   const session = await h.open('Go.');
-  await until(async () => (await outcomes(session)).length >= 0 && steps.length <= 4);
+  await until(() => asked.length === 1);
+  heard.release();
+  // What it was sent waits for it.
+  await until(() => steps.length === 3);
   held.release();
+  await until(() => asked.length === 2);
+  expect(asked[1]).toContain('Look at b too.');
+  answered.release();
   expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
   const texts = (await outcomes(session)).map(({ content, isError }) => `${isError}: ${content}`);
   expect(texts[1]).toMatch(/^true: No agent "agent-none" .* At work: agent-/);
@@ -138,14 +145,18 @@ test('an interrupt leaves it at work, the end of the session ends it, and all is
 });
 
 test('an agent whose own agents are in the background answers when these have ended, within its limits (L69 L71)', async () => {
+  const held = gate();
   const h = await harness({
     script: byPrompt({
       'Go.': [reply([agentCall('A.')]), reply('Done.')],
       'A.': [reply([agentCall('B.', background)]), reply('B is at work.'), reply('B has found b.')],
-      'B.': [reply('b')],
+      'B.': [reply('b', { hold: held.hold })],
     }),
   });
   const session = await h.open('Go.', { maxTokens: 1_000_000 });
+  // Of the root, twice of A, and of B.
+  await until(() => h.bodies().length === 4);
+  held.release();
   expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
   const [outcome] = await outcomes(session);
   expect(outcome!.content).toMatch(/^B has found b\./);
@@ -157,22 +168,25 @@ test('an agent whose own agents are in the background answers when these have en
 
 test('runs that ends of agents open share the limits of the prompt, so that agents do not begin each other for ever (L45 L71)', async () => {
   let n = 0;
+  const held = Array.from({ length: 5 }, () => gate());
   const h = await harness({
     script: (request) => {
-      if (promptOf(request) !== 'Go.') return reply('A.');
-      const last = JSON.stringify(request.messages.at(-1));
-      return last.includes('tool_result') ? reply('It works.') : reply([agentCall(`${(n += 1)}.`, background)]);
+      const prompt = promptOf(request);
+      if (prompt !== 'Go.') return reply('A.', { hold: held[Number(prompt.slice(0, -1))]!.hold });
+      if (!JSON.stringify(request.messages.at(-1)).includes('tool_result'))
+        return reply([agentCall(`${(n += 1)}.`, background)]);
+      // Its end is not told together with what its beginning came to.
+      held[n]!.release();
+      return reply('It works.');
     },
   });
   const session = await h.open('Go.', { maxTurns: 5 });
   const ended = await until(async () => {
     const last = (await session.memo())?.last;
-    return (
-      last?.terminal.reason === 'max_turns' &&
-      (await agentsOf(h, session.id)).every(({ status }) => status !== 'RUNNING') &&
-      last
-    );
+    return last?.terminal.reason === 'max_turns' && last;
   });
   expect(ended).toMatchObject({ turns: 1 });
+  for (const { release } of held) release();
+  await until(async () => (await agentsOf(h, session.id)).every(({ status }) => status !== 'RUNNING'));
   expect(n).toBe(3);
 });

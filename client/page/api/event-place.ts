@@ -36,11 +36,13 @@ export const placeAt = (run: number, iteration: number): EventPlace => ({
 
 export function formatPlace({ run, iteration, heard, loose, waiting }: EventPlace): string {
   const parts = [heard.join(','), loose.join(','), waiting.map(encodeURIComponent).join(',')];
-  return [`${run}.${iteration}`, ...parts].join(';').replace(/;+$/, '');
+  const told = parts.slice(0, parts.findLastIndex((part) => part !== '') + 1);
+  return [`${run}.${iteration}`, ...told].join(';');
 }
 
+/** A number and the next have a comma between them: nothing can be read in two ways. */
 const PLACE =
-  /^(\d{1,9})\.(\d{1,9})(?:;((?:\d{1,9}\.\d{1,9},?)*)(?:;((?:\d{1,9}\.\d{1,9},?)*)(?:;([\w.!~*'()%,-]*))?)?)?$/;
+  /^(\d{1,9})\.(\d{1,9})(?:;((?:\d{1,9}\.\d{1,9}(?:,\d{1,9}\.\d{1,9})*)?)(?:;((?:\d{1,9}\.\d{1,9}(?:,\d{1,9}\.\d{1,9})*)?)(?:;([\w.!~*'()%,-]*))?)?)?$/;
 
 /** Throws ClientProblem `refused`. */
 export function parsePlace(text: string): EventPlace {

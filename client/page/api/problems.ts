@@ -72,7 +72,13 @@ export type Problem = {
 export function problemOf(error: unknown): Problem {
   const isKnown = error instanceof ClientProblem || error instanceof HttpProblem;
   const kind = isKnown ? error.kind : error instanceof StoreError ? 'store' : 'defect';
-  const detail = showUnseen(reasonOf(error).replaceAll(/\s*\n\s*/g, ' '));
+  const detail = showUnseen(
+    reasonOf(error)
+      .split('\n')
+      .map((line) => line.trim())
+      .filter((line) => line !== '')
+      .join(' '),
+  );
   return { type: `urn:perdure:${kind}`, title: titles[kind] ?? kind, status: statusOf(error), detail, kind };
 }
 
