@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { deeperThan } from '../json.ts';
 import type { StandardSchema } from '../schema/input-schema.ts';
 import { compileSchema, DEEPEST, errorParts, type JsonSchema, sayErrors } from '../schema/json-schema.ts';
-import { schemaLoop, subschemas } from '../schema/subschemas.ts';
+import { schemaCost, schemaLoop, subschemas } from '../schema/subschemas.ts';
 import { clip, reasonOf } from '../text.ts';
 import type { Link } from './link.ts';
 import { MOST } from './servers.ts';
@@ -112,10 +112,14 @@ function sentSchema({ oneOf: _one, anyOf: _any, allOf: _all, ...schema }: JsonSc
   return schema;
 }
 
+/** Schemas that one value is held to: more would keep the worker, which checks inputs of all its sessions, for long. */
+const MOST_FOR_ONE_VALUE = 10_000;
+
 /** A sentence for a schema that is none. Compiled when it is needed: that takes longer than all the rest of a list. */
 function checkedSchema(schema: JsonSchema): StandardSchema | string {
   const loop = schemaLoop(schema);
   if (loop !== undefined) return `${loop} refers to itself and to nothing else`;
+  if (schemaCost(schema) > MOST_FOR_ONE_VALUE) return 'it holds one value to too many schemas';
   // Which draft it names says little of strangers' schemas.
   const { $schema: _, ...plain } = schema;
   if (!meta().validateSchema(plain)) return sayErrors(meta().errors, plain);

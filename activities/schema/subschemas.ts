@@ -50,6 +50,23 @@ function loops(node: unknown, root: unknown, above: ReadonlySet<unknown>, clear:
   return found;
 }
 
+/**
+ * How many schemas a value is held to at most, each as often as references lead to it: so long takes whoever checks one. `schema` must
+ * have no loop, and not be nested without end.
+ */
+export function schemaCost(schema: unknown): number {
+  const known = new Map<unknown, number>();
+  const cost = (node: unknown): number => {
+    if (!isNode(node)) return 0;
+    const before = known.get(node);
+    if (before !== undefined) return before;
+    const all = sameValue(node, schema).reduce<number>((sum, next) => sum + cost(next), 1);
+    known.set(node, all);
+    return all;
+  };
+  return [...subschemas(schema)].reduce((most, { node }) => Math.max(most, cost(node)), 0);
+}
+
 /** Schemas that are about the same value. */
 function sameValue(node: SchemaNode, root: unknown): readonly unknown[] {
   const listed = ['anyOf', 'oneOf', 'allOf'].flatMap((key) => node[key] ?? []);

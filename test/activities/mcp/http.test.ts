@@ -127,3 +127,34 @@ describe('what comes from an address is bounded', () => {
     await expect((await answered(['data: 123', '45678\n'], 'text/event-stream')).text()).rejects.toThrow(/longer than/);
   });
 });
+
+test('a token that could not be had is asked for anew by the next request (L74)', async () => {
+  let asked = 0;
+  const headers = () =>
+    (asked += 1) === 1 ? Promise.reject(new Error('down')) : Promise.resolve({ authorization: 'Bearer 2' });
+  const seen: (string | null)[] = [];
+  const base = (_url: unknown, init: RequestInit = {}): Promise<Response> => {
+    seen.push(new Headers(init.headers).get('authorization'));
+    return Promise.resolve(new Response('{}'));
+  };
+  const ask = boundedFetch({ headers, limit: 100, fetch: base });
+  await expect(ask('http://127.0.0.1/')).rejects.toThrow('down');
+  expect((await ask('http://127.0.0.1/')).status).toBe(200);
+  expect(seen).toEqual(['Bearer 2']);
+});
+
+test('an event whose bytes come with a carriage return and its line feed apart is bounded all the same (F11)', async () => {
+  const encoder = new TextEncoder();
+  const parts = Array.from({ length: 20 }, (_, n) =>
+    encoder.encode(n % 2 ? `\ndata: ${'x'.repeat(20)}` : `${'y'.repeat(20)}\r`),
+  );
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      for (const part of parts) controller.enqueue(part);
+      controller.close();
+    },
+  });
+  const response = new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+  const ask = boundedFetch({ limit: 200, fetch: () => Promise.resolve(response) });
+  await expect((await ask('http://127.0.0.1/')).text()).rejects.toThrow('the answer is too large');
+});

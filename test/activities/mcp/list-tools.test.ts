@@ -24,6 +24,18 @@ test('a tool keeps its description, hints and schema; its input is held to it (L
   });
 });
 
+/** Each of its definitions refers to the next one twice. */
+const doubling = (levels: number): object => ({
+  type: 'object',
+  $ref: '#/$defs/a0',
+  $defs: Object.fromEntries(
+    Array.from({ length: levels }, (_, n) => {
+      const next = { $ref: `#/$defs/a${n + 1}` };
+      return [`a${n}`, n + 1 < levels ? { allOf: [next, next] } : {}];
+    }),
+  ),
+});
+
 test.each<[string, unknown, RegExp]>([
   ['no tool', 1, /tool 1 of the list is none/],
   ['no name', tool({ name: '' }), /tool 1 of the list is none/],
@@ -31,6 +43,7 @@ test.each<[string, unknown, RegExp]>([
   ['a schema that is none', tool({ inputSchema: { type: 'object', properties: { a: { type: 'txt' } } } }), /is none/],
   ['a field that the API refuses', tool({ inputSchema: { type: 'object', properties: { 'a b': {} } } }), /"a b"/],
   ['a schema that refers to itself alone', tool({ inputSchema: { type: 'object', $ref: '#' } }), /refers to itself/],
+  ['a schema that takes for ever to hold a value to', tool({ inputSchema: doubling(40) }), /too many schemas/],
   ['a large schema', tool({ inputSchema: { type: 'object', title: 'x'.repeat(MOST.schema) } }), /longer than/],
   ['a deep schema', tool({ inputSchema: deep(300) }), /levels deep/],
 ])('a tool with %s is left out, with a sentence, and others are kept', (_, wrong, sentence) => {

@@ -31,6 +31,12 @@ test.each([
   ['at its beginning', ['{"jsonrpc":"2.0","id":7,"result":', '"}'], 7],
   ['nowhere', ['{"method":"notifications/x","params":"', '"}'], undefined],
   ['as a text', ['{"id":"7","result":', '"}'], undefined],
+  [
+    'at its end, whatever is called so within it',
+    ['{"result":{"structuredContent":{"id":7,"x":"', '"},"jsonrpc":"2.0","id":3}'],
+    3,
+  ],
+  ['nowhere, where only what is within it is called so', ['{"result":{"id":7,"x":"', '","id":8}}'], undefined],
 ] as const)('the id of a dropped line is found %s', (_, ends, id) => {
   expect(answeredId(ends)).toBe(id);
 });
