@@ -65,6 +65,16 @@ export async function pause(ms: number, signal: AbortSignal): Promise<boolean> {
   }
 }
 
+/** Passes on at most one value in `ms`; those between are dropped. */
+export function throttled<Value>(ms: number, pass: (value: Value) => void): (value: Value) => void {
+  let next = 0;
+  return (value) => {
+    if (performance.now() < next) return;
+    next = performance.now() + ms;
+    pass(value);
+  };
+}
+
 // At most `max` of something at once; the rest wait in line.
 
 type Limit = <T>(run: () => Promise<T>) => Promise<T>;

@@ -46,6 +46,13 @@ export function refuseUnknown(what: string, given: unknown, known: Readonly<Reco
   throw new ClientProblem('refused', `${what} has no option ${shown}: ${ours(unknown, known)}`);
 }
 
+type Given<Fields> = { [Key in keyof Fields]: Exclude<Fields[Key], undefined> };
+
+/** Without what is not given. */
+export function dropAbsent<Fields extends object>(fields: Fields): Given<Fields> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Given<Fields>;
+}
+
 /** Only what is an option here: "hooks" is none of `send()`. */
 function ours(unknown: string, known: Readonly<Record<string, true>>): string {
   const name = Object.hasOwn(ELSEWHERE, unknown) ? ELSEWHERE[unknown] : undefined;

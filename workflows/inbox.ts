@@ -1,5 +1,5 @@
 // The session's queue of user messages: each id once, in order of arrival (L61). Signal handlers push, nothing else.
-import { LONGEST_NAME } from './contract/asked.ts';
+import { isName } from './contract/asked.ts';
 import { isHash } from './contract/ids.ts';
 import { sizeProblem } from './contract/options-problem.ts';
 import { LONGEST_ID, type RunOptions, type SignalOnce, type UserMessage } from './contract/session.ts';
@@ -134,11 +134,6 @@ export function carriable(sent: UserMessage): Taken {
   const refused = options && sizeProblem(options as Partial<RunOptions>);
   if (refused !== undefined) return { message, refused };
   return { message: options ? { ...message, options } : message };
-}
-
-/** Of whoever acts, for the transcript. */
-export function isName(by: unknown): by is string {
-  return typeof by === 'string' && by.trim() !== '' && by.length <= LONGEST_NAME;
 }
 
 /** So that it counts once. */

@@ -1,6 +1,7 @@
 // The tools of an MCP server as tools of a run (L74, L76): a call goes over the server's connection, in its time, and whatever comes of it is
 // an outcome.
 import { type Recovery, type Risk, type Tool, type ToolContext, ToolFailure, type ToolOutput } from '../tools/tool.ts';
+import { throttled } from '../async.ts';
 import { clip } from '../text.ts';
 import { Away, type KeptServer } from './keep-server.ts';
 import { type Link, McpError } from './link.ts';
@@ -38,7 +39,7 @@ async function callServer(server: KeptServer, name: string, input: unknown, cont
       link.request('tools/call', params, callResult, {
         signal: context.signal,
         timeout,
-        onProgress: throttled(({ message, progress, total }) => {
+        onProgress: throttled(PROGRESS_MS, ({ message, progress, total }) => {
           context.progress(
             clip(message ?? `${progress}${total === undefined ? '' : ` of ${total}`}`, LONGEST_PROGRESS),
           );
@@ -85,19 +86,4 @@ function inWords(server: string, { kind, message }: McpError, timeoutMs: number)
     case 'unreadable':
       return `The answer of the MCP server ${server} cannot be read: ${message}. ${DOUBT}`;
   }
-}
-
-type Progress = {
-  readonly progress: number;
-  readonly total?: number | undefined;
-  readonly message?: string | undefined;
-};
-
-function throttled(show: (progress: Progress) => void): (progress: Progress) => void {
-  let next = 0;
-  return (progress) => {
-    if (performance.now() < next) return;
-    next = performance.now() + PROGRESS_MS;
-    show(progress);
-  };
 }

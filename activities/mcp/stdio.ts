@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter } from 'node:path';
+import { awaitInTime } from '../async.ts';
 import type { AtExit } from '../process/at-exit.ts';
 import { childEnvironment, type Environment } from '../process/environment.ts';
 import { bootId } from '../process/identity.ts';
@@ -131,15 +132,11 @@ async function startServer(server: StdioServer, { env, hold, spares, atExit }: S
     // The end of its input tells it to end; what does not heed that is ended.
     child.stdin.end();
     if (child.exitCode === null && child.signalCode === null && graceMs > 0)
-      await Promise.race([exited, delay(graceMs)]);
-    await killTree(tree, { graceMs: graceMs > 0 ? graceMs : 0, spareLeader: spares }).finally(ended);
+      await awaitInTime(exited, undefined, graceMs);
+    await killTree(tree, { graceMs, spareLeader: spares }).finally(ended);
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
   };
   return { child, end };
-}
-
-function delay(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms).unref());
 }
 
 function lastWords({ stderr }: ChildProcessWithoutNullStreams): () => string {

@@ -7,7 +7,7 @@ import type { RunOutcome } from '../sessions/outcome.ts';
 import { runDefaults } from '../../worker/config/defaults.ts';
 import { outwardInput, outwardName } from './names.ts';
 import type { Options } from './options.ts';
-import { isOfProgram, toolsOf } from './tools.ts';
+import { statusesOf, toolsOf } from './tools.ts';
 import type {
   ModelUsage,
   SDKAssistantMessage,
@@ -162,11 +162,7 @@ export function initMessage(session: string, options: Options, cwd: string): SDK
     apiKeySource: 'user',
     cwd,
     tools: [...builtin, ...own],
-    // Others are connected while the session opens.
-    mcp_servers: Object.entries(mcpServers).map(([name, server]) => ({
-      name,
-      status: isOfProgram(server) ? 'connected' : 'pending',
-    })),
+    mcp_servers: statusesOf(mcpServers),
     model,
     permissionMode,
     slash_commands: [],

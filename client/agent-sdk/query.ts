@@ -21,7 +21,7 @@ import { modeOf, type Options, translateOptions } from './options.ts';
 import { type QueryEnd, thisProgram } from './program.ts';
 import { type QueryPrompt, type Running, sendMessages, type Steering } from './send-messages.ts';
 import type { PermissionMode, SDKMessage, SDKUserMessage } from './shapes.ts';
-import { isOfProgram } from './tools.ts';
+import { statusesOf } from './tools.ts';
 
 export type Query = AsyncGenerator<SDKMessage, void> & {
   /** Ends what runs now; its result is the next message. */
@@ -51,10 +51,7 @@ export function query({ prompt, options = {} }: QueryParams): Query {
     steering.changes = { ...steering.changes, ...changes };
     return Promise.resolve();
   };
-  const servers = Object.entries(options.mcpServers ?? {}).map(([name, server]) => ({
-    name,
-    status: isOfProgram(server) ? ('connected' as const) : ('pending' as const),
-  }));
+  const servers = statusesOf(options.mcpServers ?? {});
   return Object.assign(run(prompt, options, steering), {
     interrupt: () => steering.interrupt(),
     setModel: (model?: string) => change({ model: model ?? null }),

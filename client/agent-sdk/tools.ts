@@ -56,7 +56,15 @@ export type McpHttpServerConfig = {
 
 export type McpServerConfig = McpSdkServerConfig | McpStdioServerConfig | McpHttpServerConfig;
 
-export function isOfProgram(server: McpServerConfig): server is McpSdkServerConfig {
+/** Others are connected while the session opens. */
+export function statusesOf(servers: Readonly<Record<string, McpServerConfig>>) {
+  return Object.entries(servers).map(([name, server]) => ({
+    name,
+    status: isOfProgram(server) ? ('connected' as const) : ('pending' as const),
+  }));
+}
+
+function isOfProgram(server: McpServerConfig): server is McpSdkServerConfig {
   return server.type === 'sdk';
 }
 

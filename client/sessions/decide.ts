@@ -11,13 +11,14 @@ import {
   type Repair,
   type TopUp,
 } from '../../workflows/contract/session.ts';
-import { LARGEST_ANSWER, LONGEST_NAME, type Answer, type AskingAgent } from '../../workflows/contract/asked.ts';
+import { isName, LARGEST_ANSWER, LONGEST_NAME, type Answer, type AskingAgent } from '../../workflows/contract/asked.ts';
 import { type Store, hashOf, StoreError } from '../../activities/transcript/store/store.ts';
 import type { Abortable } from '../async.ts';
 import { ClientProblem } from '../problem.ts';
 import { oneLine } from '../paint.ts';
 import { formatMoment } from '../units.ts';
-import { closedProblem, textBody } from './send.ts';
+import { closedProblem } from './send.ts';
+import { textBody } from '../../activities/transcript/log/bodies.ts';
 import type { SessionDescription } from './info.ts';
 import { lastReply, type View } from '../../activities/transcript/view/view.ts';
 
@@ -112,8 +113,9 @@ export function answerProblem(text: string): string | undefined {
 
 /** A sentence that says what is wrong with the name of whoever acts, or undefined. */
 export function nameProblem(by: string): string | undefined {
-  if (by.trim() !== '' && by.length <= LONGEST_NAME) return undefined;
-  return `the name of who acts has ${by.length} characters: give 1 to ${LONGEST_NAME}`;
+  const { length } = by;
+  if (isName(by)) return undefined;
+  return `the name of who acts has ${length} characters: give 1 to ${LONGEST_NAME}`;
 }
 
 /** A sentence that says what is wrong with it, or undefined. */

@@ -19,6 +19,7 @@ import {
 import type { MessageBody } from '../../workflows/contract/message-body.ts';
 import { profiles } from '../../workflows/contract/profiles.ts';
 import { ATTRIBUTES, type AttributeKey, attributeValues } from '../../workflows/contract/visibility.ts';
+import { textBody } from '../../activities/transcript/log/bodies.ts';
 import { persist } from './persist.ts';
 import { ClientProblem } from '../problem.ts';
 import { type Prompt, type ReadPrompt, readPrompt } from './prompt.ts';
@@ -181,12 +182,6 @@ function noSession(session: SessionId): ClientProblem {
 
 // A user's text on its way into a session: short ones travel with the signal, longer ones are stored first and travel by hash.
 
-/**
- * Bytes of JSON, in which one character may take six. A session takes up to 10,000 signals before it continues as new, and a message
- * lies in its history twice: as it came and as it was taken. A session full of them stays well below the 50 MB at which the server
- * ends it.
- */
-export const LARGEST_INLINE = 1024;
 /** Characters, for lists. */
 const TITLE = 120;
 
@@ -206,14 +201,6 @@ async function messageBody(store: Store, { text, images }: ReadPrompt): Promise<
     images.map(async ({ bytes, ...image }) => ({ ...image, bytes: bytes.length, hash: await store.put(bytes) })),
   );
   return { ...(await textBody(store, text)), ...(stored.length > 0 ? { images: stored } : {}) };
-}
-
-/** Durable before it is sent. Throws StoreError. */
-export async function textBody(store: Store, text: string): Promise<MessageBody> {
-  if (text.length <= LARGEST_INLINE && Buffer.byteLength(JSON.stringify(text)) <= LARGEST_INLINE)
-    return { kind: 'text', text };
-  const bytes = new TextEncoder().encode(text);
-  return { kind: 'stored', hash: await store.put(bytes), bytes: bytes.length };
 }
 
 export function titleOf(text: string): string {

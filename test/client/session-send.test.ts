@@ -7,7 +7,7 @@ import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
 import { createClient } from '../../client/client.ts';
 import { clientConverter } from '../../worker/payloads/data-converter.ts';
 import type { PerdureClient } from '../../client/perdure-client.ts';
-import { LARGEST_INLINE } from '../../client/sessions/send.ts';
+import { LARGEST_INLINE } from '../../activities/transcript/log/bodies.ts';
 import type { MessageId } from '../../workflows/contract/ids.ts';
 import type { UserMessage } from '../../workflows/contract/session.ts';
 

@@ -60,5 +60,9 @@ export const LARGEST_ANSWER = 100_000;
 /** Characters of the name of whoever decides or answers. */
 export const LONGEST_NAME = 200;
 
+export function isName(by: unknown): by is string {
+  return typeof by === 'string' && by.trim() !== '' && by.length <= LONGEST_NAME;
+}
+
 /** A session remembers of so many questions, the newest, who answered them. */
 export const LISTED_ANSWERS = 5;

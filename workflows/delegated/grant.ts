@@ -55,13 +55,8 @@ export function withinPrompt(rules: Rules, { facts, delegations }: Granted): Rul
   const reserved = delegations.agents.reservedBefore;
   const usd = (spent.spend.usd ?? 0) - (since.spend.usd ?? 0) + (reserved.usd ?? 0);
   const tokens = totalTokens(spent.spend.usage) - totalTokens(since.spend.usage) + (reserved.tokens ?? 0);
-  const { maxTurns, maxBudgetUsd, maxTokens } = rules;
-  return {
-    ...rules,
-    maxTurns: Math.max(0, maxTurns - spent.turns + since.turns),
-    maxBudgetUsd: maxBudgetUsd === null ? null : Math.max(0, maxBudgetUsd - usd),
-    maxTokens: maxTokens === null ? null : Math.max(0, maxTokens - tokens),
-  };
+  const maxTurns = Math.max(0, rules.maxTurns - spent.turns + since.turns);
+  return { ...withoutReserved(rules, { usd, tokens }), maxTurns };
 }
 
 /** Why a person cannot give a run of an agent this much, a sentence; undefined when its grant covers it. */

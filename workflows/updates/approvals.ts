@@ -5,8 +5,8 @@ import type { Decision } from '../contract/activities.ts';
 import type { DelegatedEnd } from '../contract/delegation.ts';
 import { isHash } from '../contract/ids.ts';
 import { LONGEST_REASON, UPDATES, type Approval, type Denial, type PendingApproval } from '../contract/session.ts';
-import { LARGEST_ANSWER, LISTED_ANSWERS, LONGEST_NAME, type Answer, type Answered } from '../contract/asked.ts';
-import { isBody, isName } from '../inbox.ts';
+import { LARGEST_ANSWER, LISTED_ANSWERS, LONGEST_NAME, isName, type Answer, type Answered } from '../contract/asked.ts';
+import { isBody } from '../inbox.ts';
 
 /** A decision, or the answer to a question. */
 export type Decided = Decision | Extract<DelegatedEnd, { kind: 'answered' }>;

@@ -1,7 +1,8 @@
 // The agent tool (L66): a task for another agent, a session of its own that the workflow starts. It may do no more than the one that calls.
 import { z } from 'zod';
 import { GENERAL, type AgentSettings } from '../agent-types.ts';
-import { defineDelegatedTool, ToolFailure, type Tool } from '../tool.ts';
+import { defineDelegatedTool, type Tool } from '../tool.ts';
+import { refuseNul } from './files/options.ts';
 
 const LONGEST_TITLE = 120;
 /** Characters. */
@@ -36,7 +37,7 @@ export function agentTool({ types, limits }: AgentSettings): Tool {
       return Promise.resolve(depth < limits.depth ? undefined : deep);
     },
     delegate: ({ description: title, prompt, type = GENERAL, background }, { depth }) => {
-      if (prompt.includes('\0')) throw new ToolFailure('The prompt holds a NUL character: leave it out.');
+      refuseNul(prompt, 'The prompt');
       const { open, perRun } = limits;
       const body = { kind: 'text', text: prompt } as const;
       const apart = background ? { background } : {};

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { throttled } from '../../async.ts';
 import { callIdOf, childEnvironment } from '../../process/environment.ts';
 import { killTree } from '../../process/kill-tree.ts';
 import { realOf } from '../../process/places.ts';
@@ -78,7 +79,10 @@ function problemOf(command: string): string | undefined {
 async function run(input: BashInput, context: ToolContext, options: BuiltinOptions): Promise<ToolOutput> {
   const id = callIdOf(context.idempotencyKey);
   const output = createBoundedOutput();
-  const progress = throttled((bytes) => context.progress(cleanText(bytes)));
+  // The end of what has come: watchers see that something happens, not all of it.
+  const progress = throttled(PROGRESS_MS, (bytes: Uint8Array) =>
+    context.progress(cleanText(Buffer.from(bytes.subarray(-PROGRESS_BYTES)))),
+  );
   const tree = await start(input.command, context, options, (bytes) => {
     output.add(bytes);
     progress(bytes);
@@ -139,14 +143,4 @@ async function start(
     const why = existsSync(dir) ? (error as Error).message : `the folder ${dir} is not there`;
     throw new ToolFailure(`The command could not be started: ${why}.`, { cause: error });
   }
-}
-
-/** The end of what has come, at most so often: watchers see that something happens, not all of it. */
-function throttled(show: (bytes: Buffer) => void): (bytes: Uint8Array) => void {
-  let next = 0;
-  return (bytes) => {
-    if (performance.now() < next) return;
-    next = performance.now() + PROGRESS_MS;
-    show(Buffer.from(bytes.subarray(-PROGRESS_BYTES)));
-  };
 }

@@ -1,13 +1,22 @@
 // A call that the workflow carries out (L62), on both sides of it: what is handed over is recorded first, so that every attempt hands over
 // the same, and what came of it becomes an outcome like any other, post-tool hooks included.
-import { LARGEST_ARGS, type DelegatedEnd, type Delegation } from '../../../workflows/contract/delegation.ts';
-import { agentRan, carriedAgent } from './agent-call.ts';
+import {
+  type AgentEnd,
+  LARGEST_ARGS,
+  type DelegatedEnd,
+  type Delegation,
+} from '../../../workflows/contract/delegation.ts';
+import type { MessageBody } from '../../../workflows/contract/message-body.ts';
+import { configReader } from '../../configuration.ts';
 import { storedInput, withApproval, type Chosen } from './approval.ts';
 import { abortCause, guardTool, type Ran } from './call-tool.ts';
 import { withPostTool } from './check-call.ts';
 import { inputHash, readDelegated, recordDelegated, type DelegatedRecord } from './journal.ts';
 import { prepareCall, type ReadyCall } from './prepare.ts';
+import { textBody } from '../../transcript/log/bodies.ts';
 import type { Store } from '../../transcript/store/store.ts';
+import { describeEnd, lastRunOf } from '../../transcript/view/agent-end.ts';
+import { structuredOutput } from '../../transcript/view/result.ts';
 import type { Tool, ToolContext, ToolOutput } from '../tool.ts';
 import { concludeCall, refuseCall, type Verdict } from './verdict.ts';
 import {
@@ -53,7 +62,15 @@ export async function handOver(
 /** As the workflow carries it: with what only the call knows. */
 async function carriable(bench: Workbench, delegation: Delegation, input: unknown): Promise<Delegation> {
   if (delegation.kind === 'question') return { ...delegation, inputHash: inputHash(input) };
-  return delegation.kind === 'agent' || 'agent' in delegation ? await carriedAgent(bench, delegation) : delegation;
+  const { store, allowedTools } = bench;
+  if (delegation.kind === 'agent_send') return { ...delegation, message: await carriedText(store, delegation.message) };
+  if (delegation.kind !== 'agent') return delegation;
+  const prompt = await carriedText(store, delegation.prompt);
+  return { ...delegation, prompt, ...(allowedTools && { tools: allowedTools }) };
+}
+
+async function carriedText(store: Store, body: MessageBody): Promise<MessageBody> {
+  return body.kind === 'text' ? await textBody(store, body.text) : body;
 }
 
 /** A sentence when the workflow could not carry it. */
@@ -130,4 +147,24 @@ function plainOutput(end: Exclude<Plain, { kind: 'failed' | 'stopped' }>): ToolO
   if (cut !== undefined) return { content: `${cut}\n(the result is longer than this: its rest was not carried)` };
   if (result === undefined || result === null) return { content: 'Done.' };
   return { content: typeof result === 'string' ? result : JSON.stringify(result, null, 2) };
+}
+
+// The end of an agent, as the outcome of a call (L67).
+
+/** Its last message, and what it took. `asked`: by a call that is about an agent, whose own outcome it is not. Throws StoreError. */
+async function agentRan(store: Store, end: AgentEnd, signal: AbortSignal, asked: boolean): Promise<Ran> {
+  const text = describeEnd(end, await lastWords(store, end));
+  if (asked || end.run?.terminal.reason === 'completed') return { kind: 'output', output: { content: text } };
+  return signal.aborted ? { kind: 'stopped', cause: abortCause(signal), partial: text } : { kind: 'failed', text };
+}
+
+async function lastWords(store: Store, end: AgentEnd): Promise<string> {
+  const last = await lastRunOf(store, end);
+  if (!last?.completed) return last?.said ?? '';
+  const { entries, said } = last;
+  const started = entries.findLast((entry) => entry.kind === 'run_started' && entry.run === end.run?.run);
+  if (started?.kind !== 'run_started') return said;
+  const { outputSchema } = await configReader(store)(started.config);
+  const found = outputSchema ? structuredOutput(said) : null;
+  return found?.kind === 'value' ? JSON.stringify(found.value, null, 2) : said;
 }

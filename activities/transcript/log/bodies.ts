@@ -57,6 +57,21 @@ function storedParts(entries: readonly Entry[]): Map<Hash, StoredPart> {
   return parts;
 }
 
+/**
+ * Bytes of JSON, in which one character may take six. A session takes up to 10,000 signals before it continues as new, and a message
+ * lies in its history twice: as it came and as it was taken. A session full of them stays well below the 50 MB at which the server
+ * ends it.
+ */
+export const LARGEST_INLINE = 1024;
+
+/** Durable before it is sent. Throws StoreError. */
+export async function textBody(store: Store, text: string): Promise<MessageBody> {
+  if (text.length <= LARGEST_INLINE && Buffer.byteLength(JSON.stringify(text)) <= LARGEST_INLINE)
+    return { kind: 'text', text };
+  const bytes = new TextEncoder().encode(text);
+  return { kind: 'stored', hash: await store.put(bytes), bytes: bytes.length };
+}
+
 /** All that is stored of a message. */
 export function bodyHashes(body: MessageBody): readonly Hash[] {
   return [...(body.kind === 'stored' ? [body.hash] : []), ...(body.images ?? []).map(({ hash }) => hash)];

@@ -1,5 +1,5 @@
 // The answer to a question of the model, as a person gives it (L81).
-import { LONGEST_NAME } from '../../../workflows/contract/asked.ts';
+import { isName } from '../../../workflows/contract/asked.ts';
 import { answerProblem, type WaitingApproval } from '../../sessions/decide.ts';
 import type { PerdureClient } from '../../perdure-client.ts';
 import { oneLine } from '../../paint.ts';
@@ -31,6 +31,6 @@ export function chosenAnswer(input: unknown, given: string): string {
 
 /** The name by which whoever is second is told who was first. */
 export function personAt({ env }: Pick<Cli, 'env'>): { readonly by?: string } {
-  const name = env['USER']?.trim() ?? '';
-  return name === '' || name.length > LONGEST_NAME ? {} : { by: name };
+  const name = env['USER']?.trim();
+  return isName(name) ? { by: name } : {};
 }

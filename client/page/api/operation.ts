@@ -70,13 +70,6 @@ export function readShape<T>(what: string, schema: z.ZodType<T>, given: unknown)
   throw new ClientProblem('refused', `${what} will not do${where}: ${issue?.message ?? 'it has another shape'}`);
 }
 
-type Given<Fields> = { [Key in keyof Fields]: Exclude<Fields[Key], undefined> };
-
-/** Without what is not given. */
-export function dropAbsent<Fields extends object>(fields: Fields): Given<Fields> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Given<Fields>;
-}
-
 /** With a key, what the same person has done already is answered as done: the answer to the first try may have been lost. */
 export async function unlessDone(
   { ports, key, by, session }: Asking,

@@ -1,6 +1,7 @@
 // The operations of the HTTP API: one table, from which requests are answered and docs/openapi.v1.json is made.
 import type { Asked } from '../../sessions/history/recent.ts';
-import { type Asking, dropAbsent, type Operation, posting, unlessDone } from './operation.ts';
+import { dropAbsent } from '../../options.ts';
+import { type Asking, type Operation, posting, unlessDone } from './operation.ts';
 import { readings } from './reading.ts';
 import * as shapes from './schemas.ts';
 import { steerings } from './steering.ts';

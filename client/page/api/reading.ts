@@ -2,7 +2,8 @@
 import type { z } from 'zod';
 import type { TranscriptEntry } from '../../perdure-client.ts';
 import { ClientProblem } from '../../problem.ts';
-import { type Asking, getting, dropAbsent, type Operation } from './operation.ts';
+import { dropAbsent } from '../../options.ts';
+import { type Asking, getting, type Operation } from './operation.ts';
 import * as shapes from './schemas.ts';
 
 const SIZE = 200;

@@ -4,11 +4,11 @@ import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 import { RUN_OPTIONS } from '../../../workflows/contract/options-problem.ts';
 import type { OptionChanges } from '../../../workflows/contract/session.ts';
-import { refuseUnknown } from '../../options.ts';
+import { dropAbsent, refuseUnknown } from '../../options.ts';
 import { ClientProblem } from '../../problem.ts';
 import type { Asked } from '../../sessions/history/recent.ts';
 import type { Sent } from '../../sessions/start.ts';
-import { type Asking, dropAbsent, type Operation, posting, unlessDone } from './operation.ts';
+import { type Asking, type Operation, posting, unlessDone } from './operation.ts';
 import * as shapes from './schemas.ts';
 
 export const steerings: readonly Operation[] = [

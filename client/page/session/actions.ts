@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { createLimit } from '../../../activities/async.ts';
 import { reasonOf } from '../../../activities/text.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
+import { dropAbsent } from '../../options.ts';
 import { ClientProblem } from '../../problem.ts';
 import { count, shortAge } from '../../units.ts';
 import { newMessageId } from '../../sessions/send.ts';
@@ -28,7 +29,7 @@ const amount = text
   .optional();
 const more = z
   .object({ maxTurns: amount, maxBudgetUsd: amount, maxTokens: amount, minutes: amount })
-  .transform((given) => givenOf(given));
+  .transform((given) => dropAbsent(given));
 const lines = text.transform((given) => given.split('\n').flatMap((line) => line.trim() || []));
 const option = text.transform((given) =>
   given.trim() === '' ? undefined : given.trim() === 'none' ? null : given.trim(),
@@ -36,13 +37,7 @@ const option = text.transform((given) =>
 const mode = z.union([z.literal('').transform(() => undefined), z.enum(permissionModes as [PermissionMode])]);
 const next = z
   .object({ model: option, permissionMode: mode, allow: lines, ask: lines, deny: lines })
-  .transform(({ model, permissionMode, ...rules }) => ({ ...givenOf({ model, permissionMode }), ...rules }));
-
-function givenOf<Fields extends object>(fields: Fields): Given<Fields> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Given<Fields>;
-}
-
-type Given<Fields> = { [Key in keyof Fields]?: Exclude<Fields[Key], undefined> };
+  .transform(({ model, permissionMode, ...rules }) => ({ ...dropAbsent({ model, permissionMode }), ...rules }));
 
 const isNone = (rules: Readonly<Record<string, readonly string[]>>): boolean =>
   Object.values(rules).every((list) => list.length === 1 && list[0] === 'none');
