@@ -55,8 +55,8 @@ export type DepsSettings = {
   readonly log: Log;
   /** Absent: nobody watches. */
   readonly observe?: Observe | undefined;
-  /** Variables that tell commands of a run which it is. */
-  readonly runEnv?: ((queryId: string) => Readonly<Record<string, string>>) | undefined;
+  /** Runs are traced: tools are told which span they are a part of. */
+  readonly traced?: boolean;
 };
 
 export async function createDeps(
@@ -70,7 +70,7 @@ export async function createDeps(
   const ofHost = opened.ofHost === opened.store ? store : opened.ofHost;
   const sandbox = await probeSandbox({ places: findPlaces(env) });
   const chosen: RunDefaults = { ...runDefaults, ...defaults };
-  const own = builtinTools({ sandbox, dataDir, runEnv: settings.runEnv, agents: chosen.agents });
+  const own = builtinTools({ sandbox, dataDir, agents: chosen.agents });
   const { registry, servers } = withServers(await registryOf(own, tools, log), { ...settings, sandbox, log });
   const hooks = hookRunner(settings.hooks ?? {}, {
     env,
@@ -89,6 +89,7 @@ export async function createDeps(
     tools: callRunner(store, registry, hooks, {
       ofHost,
       observe,
+      traced: settings.traced ?? false,
       ...(settings.toolEnv && { toolEnv: settings.toolEnv }),
     }),
     ...(servers && { servers }),

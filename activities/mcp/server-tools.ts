@@ -33,7 +33,8 @@ export function serverTool(server: KeptServer, listed: ListedTool): Tool {
 }
 
 async function callServer(server: KeptServer, name: string, input: unknown, context: ToolContext): Promise<ToolOutput> {
-  const meta = { [IDEMPOTENCY_KEY]: context.idempotencyKey };
+  const { idempotencyKey, traceparent } = context;
+  const meta = { [IDEMPOTENCY_KEY]: idempotencyKey, ...(traceparent && { traceparent }) };
   const params = { name, arguments: input, _meta: meta };
   const onProgress = throttled(PROGRESS_MS, ({ message, progress, total }: Progress) => {
     context.progress(clip(message ?? `${progress}${total === undefined ? '' : ` of ${total}`}`, LONGEST_PROGRESS));

@@ -10,15 +10,15 @@ import { until } from '../../support/until.ts';
 import { workingSandboxes } from '../tools/sandboxes.ts';
 
 describe('a call of a tool of a server', () => {
-  test('carries input and idempotency key, and its text is the output (L74, L76)', async () => {
+  test('carries input, idempotency key and trace, and its text is the output (L74, L76 O15)', async () => {
     const { registry, call, names } = await openTestServers({ odd: oddServer() });
     await registry.refresh?.();
     expect(names()).toContain('mcp__odd__echo');
-    const { content } = await call('mcp__odd__echo', { text: 'hello' });
+    const { content } = await call('mcp__odd__echo', { text: 'hello' }, { traceparent: '00-a-b-01' });
     expect(JSON.parse(content)).toMatchObject({
       name: 'echo',
       arguments: { text: 'hello' },
-      _meta: { 'perdure/idempotencyKey': 'key-1' },
+      _meta: { 'perdure/idempotencyKey': 'key-1', traceparent: '00-a-b-01' },
     });
   });
 
