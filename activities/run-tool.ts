@@ -24,6 +24,7 @@ export function runTool(deps: Deps): (attempt: Attempt, input: RunTool) => Promi
       stopped: isStopped,
       mayHaveBegun,
       delegated,
+      left,
     },
   ) => {
     const { session, number } = attempt;
@@ -40,6 +41,7 @@ export function runTool(deps: Deps): (attempt: Attempt, input: RunTool) => Promi
         decision,
         mayHaveBegun: isStopped === true || mayHaveBegun === true,
         delegated,
+        asking: { step, left },
       };
       const own = isStopped ? stopAttempt(attempt) : attempt;
       const done = await deps.tools.claimed(config, call, key, own, port, given);

@@ -9,9 +9,11 @@ import type { HookConfig } from '../activities/hooks/hooks.ts';
 import { hookRunner } from '../activities/hooks/hook-runner.ts';
 import type { Live } from '../activities/live/follow.ts';
 import { openLive } from '../activities/live/open-live.ts';
+import { smallModelOfCalls } from '../activities/compaction/small-model.ts';
 import { openServers, type ToolServers } from '../activities/mcp/open-servers.ts';
 import type { McpBounds, McpServers } from '../activities/mcp/servers.ts';
 import { configReader } from '../activities/configuration.ts';
+import type { WebSettings } from '../activities/tools/builtin/files/options.ts';
 import { builtinTools } from '../activities/tools/builtin/builtin-tools.ts';
 import { changingRegistry, createRegistry, type ToolRegistry } from '../activities/tools/registry.ts';
 import { callRunner } from '../activities/tools/call/runner.ts';
@@ -47,6 +49,7 @@ export type DepsSettings = {
   readonly mcpBounds?: Partial<McpBounds> | undefined;
   /** Variables for commands and other tools, kept in this process. */
   readonly toolEnv?: ToolEnv | undefined;
+  readonly webFetch?: WebSettings | undefined;
   readonly hooks?: HookConfig | undefined;
   readonly afterStop?: readonly AfterStopHandler[] | undefined;
   readonly attachments?: readonly AttachmentProvider[] | undefined;
@@ -55,8 +58,8 @@ export type DepsSettings = {
   readonly log: Log;
   /** Absent: nobody watches. */
   readonly observe?: Observe | undefined;
-  /** Runs are traced: tools are told which span they are a part of. */
-  readonly traced?: boolean;
+  /** Variables that tell commands of a run which it is. */
+  readonly runEnv?: ((queryId: string) => Readonly<Record<string, string>>) | undefined;
 };
 
 export async function createDeps(
@@ -70,7 +73,8 @@ export async function createDeps(
   const ofHost = opened.ofHost === opened.store ? store : opened.ofHost;
   const sandbox = await probeSandbox({ places: findPlaces(env) });
   const chosen: RunDefaults = { ...runDefaults, ...defaults };
-  const own = builtinTools({ sandbox, dataDir, agents: chosen.agents });
+  const web = settings.webFetch ? { web: settings.webFetch } : {};
+  const own = builtinTools({ sandbox, dataDir, runEnv: settings.runEnv, agents: chosen.agents, ...web });
   const { registry, servers } = withServers(await registryOf(own, tools, log), { ...settings, sandbox, log });
   const hooks = hookRunner(settings.hooks ?? {}, {
     env,
@@ -89,7 +93,7 @@ export async function createDeps(
     tools: callRunner(store, registry, hooks, {
       ofHost,
       observe,
-      traced: settings.traced ?? false,
+      small: smallModelOfCalls({ model: access.model, observe, redact, now: Date.now }),
       ...(settings.toolEnv && { toolEnv: settings.toolEnv }),
     }),
     ...(servers && { servers }),

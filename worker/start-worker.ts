@@ -43,6 +43,7 @@ export type StartWorker = Target & {
   /** Of servers' lists, connections and messages. Absent: those that are built in. */
   readonly mcpBounds?: Partial<McpBounds>;
   readonly toolEnv?: PerdureConfig['toolEnv'];
+  readonly webFetch?: PerdureConfig['webFetch'];
   readonly hooks?: PerdureConfig['hooks'];
   readonly afterStop?: PerdureConfig['afterStop'];
   readonly attachments?: PerdureConfig['attachments'];

@@ -8,8 +8,9 @@ import type { DelegatedEnd } from './contract/delegation.ts';
 import type { StopCause } from './contract/loop.ts';
 import { stopDelegation } from './delegated/delegations.ts';
 import type { PendingApproval } from './contract/session.ts';
-import { groupCalls, contextAfter } from './machine/calls.ts';
+import { groupCalls, contextAfter, withCallsSpend } from './machine/calls.ts';
 import type { CallResult, Move, ToolsRan } from './machine/events.ts';
+import { leftOf } from './machine/limits.ts';
 import type { RunState } from './machine/state.ts';
 import type { RunBench } from './run-bench.ts';
 import type { ToolsCarry } from './session-state.ts';
@@ -103,14 +104,15 @@ function knownResult(session: Session, state: RunState, { index, outcome, ran }:
 }
 
 function callsOf(
-  { snapshot: { config } }: RunBench,
+  { snapshot: { config, rules } }: RunBench,
   state: RunState,
   results: readonly (CallResult | undefined)[],
 ): CallsOf {
   const { head, iteration, toolContext } = state;
   if (head === null) throw new Error('a call without a stored reply');
   const context = contextAfter(toolContext, results);
-  return { head, config, iteration, ...(context === null ? {} : { context }) };
+  const left = leftOf({ spend: withCallsSpend(state.spend, results) }, rules);
+  return { head, config, iteration, ...(context === null ? {} : { context }), ...(left === null ? {} : { left }) };
 }
 
 async function runBatch(bench: RunBench, state: RunState, batch: Batch): Promise<void> {
@@ -198,7 +200,7 @@ function notRun(index: number, note: string): CallResult {
 const CHECK = 'It may have taken effect; check before repeating it.';
 
 /** The facts that all calls of a reply share. */
-type CallsOf = Pick<RunTool, 'head' | 'config' | 'iteration' | 'context'>;
+type CallsOf = Pick<RunTool, 'head' | 'config' | 'iteration' | 'context' | 'left'>;
 
 /** Not cancelled by anything. */
 async function settleCall(

@@ -8,7 +8,11 @@ import { maxOutputIn } from '../model/classify.ts';
 import { noTries, type Tries } from '../model/failed-attempt.ts';
 import type { RunConfig, RunModel } from '../configuration.ts';
 import { aboutStep } from '../live/observe.ts';
+import type { AsksSmall } from '../tools/call/runner.ts';
 import { watchModel } from '../model/watch-model.ts';
+
+/** The means of one question. */
+type AskingDeps = Pick<Deps, 'model' | 'observe' | 'redact' | 'now'>;
 
 /** The dependencies of compactions, collapses and batch summaries. */
 export type SummaryDeps = Pick<
@@ -39,7 +43,7 @@ type Asking = Pick<Compact, 'failures' | 'left' | 'iteration' | 'step'> & { read
  * small model.
  */
 export function smallModel(
-  deps: SummaryDeps,
+  deps: AskingDeps,
   attempt: Attempt,
   config: RunConfig,
   { failures = 0, left = {}, instead, ...step }: Asking,
@@ -76,6 +80,25 @@ export function smallModel(
     }
     return asked;
   }
+}
+
+/** Characters of a token, at the least: code and other languages are dense. */
+const DENSE = 2.5;
+
+/** As a tool asks it about a text (L86). A failure is an answer too: there is one try. */
+export function smallModelOfCalls(deps: AskingDeps): AsksSmall {
+  return (config, attempt, { left = {}, ...step }) => {
+    const small = smallModel(deps, attempt, config, { left, ...step });
+    return {
+      spend: () => small.spend(),
+      async ask({ system, text, maxTokens }) {
+        const room = Math.max(0, Math.floor(small.room(maxTokens, DENSE)) - system.length);
+        const asked = await small.ask({ system, text: text.slice(0, room), maxTokens });
+        if (asked.kind === 'text') return { text: asked.text, partial: text.length > room };
+        return { text: null, problem: asked.kind === 'failed' ? asked.failure.detail : 'it was stopped' };
+      },
+    };
+  };
 }
 
 /** The account, or the server, has no such model. */

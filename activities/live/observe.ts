@@ -11,8 +11,6 @@ type ObservedRun = {
   readonly run: number;
   readonly queryId: string;
   readonly depth: number;
-  /** Of the message that opened the run. */
-  readonly traceparent?: string;
 };
 
 export type ObservedAbout = ObservedRun & {
@@ -62,14 +60,9 @@ export type Observation =
 export type Observe = (observation: Observation) => void;
 
 export function aboutStep(
-  run: ObservedRun,
+  { session, chain, run, queryId, depth }: ObservedRun,
   { number: attempt }: { readonly number: number },
   { iteration, step }: { readonly iteration: number; readonly step: number },
 ): ObservedAbout {
-  return { ...observedRun(run), iteration, step, attempt };
-}
-
-/** Of a run's configuration, what tells of it. */
-export function observedRun({ session, chain, run, queryId, depth, traceparent }: ObservedRun): ObservedRun {
-  return { session, chain, run, queryId, depth, ...(traceparent && { traceparent }) };
+  return { session, chain, run, queryId, depth, iteration, step, attempt };
 }

@@ -20,3 +20,18 @@ export type Word = {
   /** Where in `text` the first unquoted `*`, `?` or `[` stands; -1 when nowhere. */
   readonly glob: number;
 };
+
+/** The subject that the pattern of a permission rule is held against (L55). */
+export type RuleSubject =
+  /** `tree`: what lies below the path is meant too. Relative to the workspace, or absolute. */
+  | { readonly kind: 'path'; readonly path: string; readonly tree?: boolean }
+  /** One of a list of names: a pattern is one of them, or has `*` for any characters. */
+  | { readonly kind: 'name'; readonly name: string }
+  | {
+      readonly kind: 'command';
+      readonly text: string;
+      /** Null when it cannot be read for certain. */
+      readonly commands: readonly SimpleCommand[] | null;
+      /** Whether these commands, one after the other, read and do nothing else. */
+      readonly readsOnly: (commands: readonly SimpleCommand[]) => boolean;
+    };

@@ -11,10 +11,11 @@ import type {
 import type { ChildRecord } from '../process/identity.ts';
 import type { InputOf, InputSchema } from '../schema/input-schema.ts';
 import type { JsonSchema } from '../schema/json-schema.ts';
-import type { SimpleCommand } from './shell-command.ts';
+import type { RuleSubject } from './shell-command.ts';
 
 export type { InputOf, InputSchema, StandardSchema } from '../schema/input-schema.ts';
 export type { JsonSchema } from '../schema/json-schema.ts';
+export type { RuleSubject } from './shell-command.ts';
 
 /** The effect that a call can have on the world, judged per call. `external` leaves the machine. */
 export type Risk = 'read' | 'write' | 'execute' | 'external';
@@ -48,12 +49,13 @@ export type ToolContext = {
   readonly signal: AbortSignal;
   /** Unique to this call for ever, the same on every attempt: give it to services that deduplicate (L40). */
   readonly idempotencyKey: string;
-  /** For logs and traces: the run's query id and depth (L13), and W3C's trace context of the iteration where runs are traced (O15). */
+  /** The run's query id and depth, for logs and traces (L13). */
   readonly queryId: string;
   readonly depth: number;
-  readonly traceparent?: string;
-  /** Whether this call may use what its path leads to now, by its real path: a link may have changed since it was judged. */
-  readonly mayUse?: (path: string) => boolean;
+  /** Whether this call may use what its path leads to now, by its real path, or its name leads to: a link may have changed since. */
+  readonly mayUse?: (subject: string) => boolean;
+  /** Asks the run's small model, where the tool's `asksModel` said so. What it costs counts in the run. */
+  readonly askModel?: (question: ModelQuestion) => Promise<ModelAnswer>;
   /** Shown to watchers while the call runs; never stored. */
   progress(text: string): void;
   /** A whole result that was stored because it was too large to send (L6), by the name the preview gave. Null when there is none. */
@@ -66,6 +68,13 @@ export type ToolContext = {
   /** Announce the process group of a child, so that a later attempt can kill what is left of it (L40). */
   spawned(child: ChildRecord): Promise<void>;
 };
+
+/** `text` is what it is about, and cut to what the model has room for. `maxTokens`: of the answer. */
+export type ModelQuestion = { readonly system: string; readonly text: string; readonly maxTokens: number };
+
+/** `partial`: not all of the text had room. Null: there is none, and `problem` says why. */
+export type ModelAnswer =
+  { readonly text: string; readonly partial: boolean } | { readonly text: null; readonly problem: string };
 
 export type AbortCause = 'interrupt' | 'sibling' | 'deploy' | 'timeout' | 'superseded';
 
@@ -109,21 +118,6 @@ export type PermissionDecision =
   | { readonly kind: 'ask'; readonly rule?: string; readonly hook?: string; readonly why?: string }
   | { readonly kind: 'deny'; readonly why: string; readonly fatal?: boolean; readonly interrupt?: boolean };
 
-/** The subject that the pattern of a permission rule is held against (L55). */
-export type RuleSubject =
-  /** `tree`: what lies below the path is meant too. Relative to the workspace, or absolute. */
-  | { readonly kind: 'path'; readonly path: string; readonly tree?: boolean }
-  /** One of a list of names: a pattern is one of them, or has `*` for any characters. */
-  | { readonly kind: 'name'; readonly name: string }
-  | {
-      readonly kind: 'command';
-      readonly text: string;
-      /** Null when it cannot be read for certain. */
-      readonly commands: readonly SimpleCommand[] | null;
-      /** Whether these commands, one after the other, read and do nothing else. */
-      readonly readsOnly: (commands: readonly SimpleCommand[]) => boolean;
-    };
-
 /** An input is untrusted: `validate` and `call` get it only after the schema accepted it. */
 export type ToolSpec<Schema extends InputSchema> = {
   readonly name: string;
@@ -137,6 +131,8 @@ export type ToolSpec<Schema extends InputSchema> = {
   /** L35. Absent: safe exactly when the risk is `read`. */
   readonly safe?: (input: InputOf<Schema>, context: JudgeContext) => boolean;
   readonly recovery: Recovery;
+  /** Whether the call may ask the small model (`askModel`). Absent: it may not. */
+  readonly asksModel?: (input: InputOf<Schema>) => boolean;
   /** The tool's own check; a sentence for the model when the input will not do. */
   readonly validate?: (input: InputOf<Schema>, context: ToolContext) => Promise<string | undefined>;
   /**

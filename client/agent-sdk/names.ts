@@ -10,6 +10,7 @@ const BUILTIN: Readonly<Record<string, { readonly name: string; readonly fields:
   edit: { name: 'Edit', fields: { path: 'file_path' } },
   glob: { name: 'Glob', fields: {} },
   grep: { name: 'Grep', fields: { ignore_case: '-i', context: '-C', limit: 'head_limit' } },
+  web_fetch: { name: 'WebFetch', fields: { question: 'prompt' } },
 };
 
 export function outwardName(tool: string): string {

@@ -30,6 +30,7 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
   ['mcp servers', 'activities/mcp/'],
   ['files', 'activities/tools/builtin/files/'],
   ['shell and search', 'activities/tools/builtin/shell/', 'activities/tools/builtin/search/'],
+  ['web', 'activities/tools/builtin/web/'],
   ['rules', 'activities/tools/rules/'],
   ['built-in tools', 'activities/tools/builtin/'],
   ['hooks', 'activities/hooks/'],

@@ -8,7 +8,7 @@ const names = {
     TerminalReason Told TopUp TranscriptEntry TranscriptOptions TransitionReason Usage WaitingApproval Watched
     ClientProblem ConfigProblem RunFailed SetupProblem StoreError`,
   'perdure/tool': `ContextModifier InputSchema JsonSchema JudgeContext PermissionDecision Recovery Risk RuleSubject StandardSchema
-    StartedCall Tool ToolContext ToolOutput Verified`,
+    ModelAnswer ModelQuestion StartedCall Tool ToolContext ToolOutput Verified`,
   'perdure/workflow': 'AgentCall RunningAgent RunOptions RunReport',
 };
 

@@ -98,8 +98,8 @@ async function harnessOn(model: ScriptedModel, { worker: settings, handover, key
     requestedAt: (n: number): number => model.requests[n]?.at ?? Number.NaN,
     /** All live files of a session, as text. */
     liveText: (session: SessionId): string => liveText(join(folders.liveDir, session)),
-    open: (text: string, run: Partial<RunOptions> = {}, message: Partial<UserMessage> = {}) =>
-      openSession({ client, taskQueue, folders, handover, ...(keys && { keys }) }, text, run, message),
+    open: (text: string, run: Partial<RunOptions> = {}) =>
+      openSession({ client, taskQueue, folders, handover, ...(keys && { keys }) }, text, run),
   };
 }
 
@@ -127,7 +127,6 @@ export async function openSession(
   { client, taskQueue, folders, handover, keys }: Where,
   text: string,
   options: Partial<RunOptions>,
-  message: Partial<UserMessage> = {},
 ) {
   const id = `t-${randomUUID()}` as SessionId;
   const input: SessionInput = {
@@ -143,7 +142,7 @@ export async function openSession(
     taskQueue,
     args: [input],
     signal: SIGNALS.message,
-    signalArgs: [{ ...userMessage(text), ...message }],
+    signalArgs: [userMessage(text)],
     workflowTaskTimeout: '5s',
   });
   const handleOfChain: WorkflowHandle = client.workflow.getHandle(handle.workflowId);

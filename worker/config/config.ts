@@ -1,7 +1,17 @@
-// The schema of the hooks in a configuration: a function, or an object with either `run` or `command`.
+// The configuration of a worker, and the one check of it. Strict: a key that is not known is a mistake, named by its path.
 import { z } from 'zod';
-import type { HookName, HookConfig } from '../../activities/hooks/hooks.ts';
-import { nameSchema, run, upTo, differentlyNamed, dollars, share, wholeNumberSchema, toolsSchema } from './tools.ts';
+import type { HookConfig } from '../../activities/hooks/hooks.ts';
+import {
+  nameSchema,
+  run,
+  upTo,
+  differentlyNamed,
+  dollars,
+  share,
+  webFetchSchema,
+  wholeNumberSchema,
+  toolsSchema,
+} from './tools.ts';
 import type { AttachmentProvider } from '../../activities/attachments/prefetch.ts';
 import type { AfterStopHandler, RunDefaults } from '../../activities/deps.ts';
 import type { ModelFacts } from '../../activities/configuration.ts';
@@ -19,61 +29,13 @@ import { permissionsProblem } from '../../workflows/contract/permission-rules.ts
 import type { PermissionMode, PermissionRules } from '../../workflows/contract/session.ts';
 import { issueText, tellRight } from './issue-text.ts';
 import type { AgentLimits, AgentType } from '../../activities/tools/agent-types.ts';
+import type { WebSettings } from '../../activities/tools/builtin/files/options.ts';
 import type { McpServers } from '../../activities/mcp/servers.ts';
+import { hooksSchema } from './hooks.ts';
 import { agentLimitsSchema, agentSettings, agentsSchema } from './agents.ts';
 import { mcpServersSchema } from './mcp-servers.ts';
 import { runDefaults } from './defaults.ts';
 import { modelTable } from '../../activities/model/request.ts';
-
-const work = {
-  run: run.optional(),
-  command: z.union([z.array(z.string().min(1)).min(1), z.string().min(1)]).optional(),
-  sandbox: z.boolean().optional(),
-};
-
-type Work = { readonly run?: unknown; readonly command?: unknown; readonly sandbox?: unknown };
-
-const one = (given: Work): boolean => (given.run === undefined) !== (given.command === undefined);
-const said = 'it needs exactly one of "run" (a function) and "command"';
-const heldIsCommand = (given: Work): boolean => given.sandbox === undefined || given.command !== undefined;
-const saidOfHeld = '"sandbox" goes with "command"';
-
-/** `minutes`: its longest time. */
-function hooksOf(minutes: number) {
-  const hook = z
-    .strictObject({ name: nameSchema.optional(), timeoutMs: upTo(minutes).optional(), ...work })
-    .refine(one, said)
-    .refine(heldIsCommand, saidOfHeld);
-  return z.array(z.union([run, hook])).optional();
-}
-
-const tools = z.array(z.string().min(1)).min(1).optional();
-
-const toolHook = z
-  .strictObject({ name: nameSchema.optional(), timeoutMs: upTo(24 * 60).optional(), tools, ...work })
-  .refine(one, said)
-  .refine(heldIsCommand, saidOfHeld);
-
-const toolHooks = z.array(z.union([run, toolHook])).optional();
-const hooks = hooksOf(24 * 60);
-/** Opening and closing a session is short work. */
-const shortHooks = hooksOf(5);
-
-const hooksSchema = z.strictObject({
-  sessionStart: shortHooks,
-  promptSubmitted: hooks,
-  preTool: toolHooks,
-  postTool: toolHooks,
-  postSampling: hooks,
-  preCompact: hooks,
-  postCompact: hooks,
-  stop: hooks,
-  sessionEnd: shortHooks,
-  waiting: shortHooks,
-  failed: shortHooks,
-} satisfies Readonly<Record<HookName, unknown>>);
-
-// The configuration of a worker, and the one check of it. Strict: a key that is not known is a mistake, named by its path.
 
 /** Everything is optional: what is absent is the default, what a caller chooses for a run goes before (L57). */
 export type PerdureConfig = {
@@ -118,6 +80,8 @@ export type PerdureConfig = {
   readonly tools?: ToolSource;
   /** Servers whose tools runs are offered, by name (L74). */
   readonly mcpServers?: McpServers;
+  /** What `web_fetch` may reach beside the public internet (L86). */
+  readonly webFetch?: WebSettings;
   readonly hooks?: HookConfig;
   readonly afterStop?: readonly AfterStopHandler[];
   readonly attachments?: readonly AttachmentProvider[];
@@ -196,6 +160,7 @@ const keys = z.strictObject({
   profile: z.enum(['machine', 'fleet']).optional(),
   tools: z.union([run, toolsSchema]).optional(),
   mcpServers: mcpServersSchema.optional(),
+  webFetch: webFetchSchema.optional(),
   hooks: hooksSchema.optional(),
   // A session closes only when they are over.
   afterStop: z.array(z.strictObject({ name: nameSchema, timeoutMs: upTo(30), run })).optional(),

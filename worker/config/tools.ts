@@ -5,6 +5,8 @@ import { definitionOf, VALID_NAME } from '../../activities/tools/registry.ts';
 import { nearName } from '../../workflows/contract/options-problem.ts';
 import { type InputSchema, isStandard } from '../../activities/schema/input-schema.ts';
 import type { Recovery, Risk, Tool } from '../../activities/tools/tool.ts';
+import type { WebSettings } from '../../activities/tools/builtin/files/options.ts';
+import { HOST_PATTERN } from '../../workflows/contract/permission-rules.ts';
 import { reasonOf } from '../../activities/text.ts';
 
 export const nameSchema = text(200);
@@ -42,6 +44,13 @@ export function differentlyNamed<Item extends z.ZodType<{ readonly name: string 
   });
 }
 
+const hostRight =
+  'give a host without scheme, port or path, such as docs.internal.example, *.corp.example or 127.0.0.1';
+
+export const webFetchSchema = z.strictObject({
+  privateHosts: z.array(z.string(hostRight).max(253, hostRight).regex(HOST_PATTERN, hostRight)).max(100).optional(),
+} satisfies Readonly<Record<keyof WebSettings, unknown>>);
+
 // The schema of the tools in a configuration. A tool that cannot be registered is found before anything starts, and named by its place.
 
 const risks = ['read', 'write', 'execute', 'external'] as const satisfies readonly Risk[];
@@ -63,6 +72,7 @@ const parts = {
   risk: z.union([z.enum(risks), run]),
   safe: run.optional(),
   recovery: z.enum(recoveries),
+  asksModel: run.optional(),
   validate: run.optional(),
   canUse: run.optional(),
   subject: run.optional(),

@@ -71,8 +71,6 @@ export type OpenRun = {
   /** It is opened on the host that had the workspace: a folder that is not there is gone. Else another worker may have it. */
   readonly onHost?: true;
   readonly agent?: AgentOrigin;
-  /** Of the message that opens it. */
-  readonly traceparent?: string;
 };
 
 /**
@@ -110,6 +108,8 @@ export type RunTool = {
   readonly mayHaveBegun?: true;
   /** The workflow has carried the call out, and this came of it (L62). */
   readonly delegated?: DelegatedEnd;
+  /** Absent without a limit. The call asks no model when it is spent (L51). */
+  readonly left?: Left;
 };
 
 /** The outcome is recorded under the call's key and these are its facts; or nothing has run, and someone must be asked first, or the workflow

@@ -125,6 +125,8 @@ export type OutcomeFacts = {
   readonly stop?: string;
   /** L38. */
   readonly modify?: ToolContextState;
+  /** What it asked of the small model (L86): it counts as the run's own. */
+  readonly spend?: Spend;
   /** Estimate of what it adds to the context; absent below 100 (L10). */
   readonly tokens?: number;
 };

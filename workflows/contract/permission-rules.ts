@@ -14,16 +14,23 @@ const MOST_RULES = 1_000;
 const MOST_CHARACTERS = 500;
 /** The most globs that one may stand for, once its braces are expanded. */
 const MOST_ALTERNATIVES = 256;
+const WEB = 'web_fetch';
+/** A host, or an address, where `*` stands for any characters. */
+export const HOST_PATTERN = /^[A-Za-z0-9*:][A-Za-z0-9*:._-]*$/;
 const PATH_TOOLS: readonly string[] = ['read', 'write', 'edit', 'glob', 'grep'];
 
 /**
  * Null when it has not the form of a rule. Rules written for other agents mean here what they mean there: `Bash` is bash, `bash(*)` is
- * every command, and a trailing ` *` is `:*`.
+ * every command, and a trailing ` *` is `:*`; `WebFetch(domain:example.org)` is `web_fetch(example.org)`.
  */
 export function parseRule(rule: string): Rule | null {
   const [, name, pattern = null] = /^([A-Za-z0-9_*-]{1,64})(?:\((.+)\))?$/s.exec(rule) ?? [];
   if (name === undefined) return null;
   const tool = ruledTool(name);
+  if (tool === WEB && pattern !== null) {
+    const host = pattern.replace(/^domain:/, '').toLowerCase();
+    return { tool, pattern: host === '*' ? null : host };
+  }
   if (tool !== 'bash' || pattern === null) return { tool, pattern };
   return { tool, pattern: pattern === '*' ? null : pattern.replace(/ \*$/, ':*') };
 }
@@ -31,6 +38,7 @@ export function parseRule(rule: string): Rule | null {
 /** A built-in tool's name in any case stands for that tool: the configuration admits no other tool of that spelling. */
 function ruledTool(name: string): string {
   const small = name.toLowerCase();
+  if (small === 'webfetch' || small === WEB) return WEB;
   return small === 'bash' || PATH_TOOLS.includes(small) ? small : name;
 }
 
@@ -75,6 +83,8 @@ function ruleProblem(rule: unknown): string | undefined {
 function patternProblem(tool: string, pattern: string): string | undefined {
   if (/\p{Cc}/u.test(pattern)) return 'holds a control character: leave it out';
   if (tool === 'bash') return commandProblem(pattern);
+  if (tool === WEB && !HOST_PATTERN.test(pattern))
+    return 'names no host: write one without scheme, port and path, such as docs.example.org or *.example.org';
   return PATH_TOOLS.includes(tool) ? pathProblem(pattern) : undefined;
 }
 

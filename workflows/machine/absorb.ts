@@ -3,7 +3,7 @@ import type { Append, BatchSummary, ModelResult, Collapsed, Compacted, ShrunkRes
 import { addSpend, type Rules } from '../contract/loop.ts';
 import type { Event, ModelEnded, ToolsRan } from './events.ts';
 import type { RunState } from './state.ts';
-import { contextAfter } from './calls.ts';
+import { contextAfter, withCallsSpend } from './calls.ts';
 import type { Hash } from '../contract/ids.ts';
 import { pendingTokens, unstagedTokens } from './context.ts';
 
@@ -98,6 +98,7 @@ function absorbTools(state: RunState, event: ToolsRan): RunState {
   return {
     ...state,
     failing: countFailures(state.failing, event),
+    spend: withCallsSpend(state.spend, event.results),
     newerTokens: regular.reduce((sum, { facts }) => sum + (facts.tokens ?? 0), state.newerTokens),
     toolContext: contextAfter(state.toolContext, event.results),
     pending: [

@@ -1,5 +1,6 @@
 // Which calls run together (L35): neighbouring safe calls in one batch, an unsafe call alone, in the model's order.
 import type { Call, ToolContextState } from '../contract/activities.ts';
+import { addSpend, type Spend } from '../contract/loop.ts';
 import type { CallResult } from './events.ts';
 
 /** A server takes 2,000 activities of a workflow at once and fails it for ever at one more; no worker runs that many anyway. */
@@ -17,6 +18,11 @@ export function groupCalls(calls: readonly Call[]): readonly (readonly Call[])[]
     }
   }
   return planned;
+}
+
+/** With what calls have asked of the small model (L86). */
+export function withCallsSpend(spend: Spend, results: readonly (CallResult | undefined)[]): Spend {
+  return results.reduce((sum, result) => (result?.facts.spend ? addSpend(sum, result.facts.spend) : sum), spend);
 }
 
 // The changes that context modifiers leave for the calls after them, in the model's order, whatever finished first (L38).

@@ -54,7 +54,7 @@ export function limitEnd({ spend, turn }: RunState, rules: Rules, limit: RunLimi
 }
 
 /** Null without a limit. */
-export function leftOf({ spend }: RunState, { maxBudgetUsd, maxTokens }: Rules): Left | null {
+export function leftOf({ spend }: Pick<RunState, 'spend'>, { maxBudgetUsd, maxTokens }: Rules): Left | null {
   if (maxBudgetUsd === null && maxTokens === null) return null;
   return {
     ...(maxBudgetUsd === null ? {} : { usd: maxBudgetUsd - (spend.usd ?? 0) }),

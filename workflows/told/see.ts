@@ -11,12 +11,11 @@ export function see(seen: Seen): void {
   if (!workflowInfo().unsafe.isReplaying) sinks[SEEN_SINK].see(seen);
 }
 
-type Now = { readonly chain: string; readonly runs: number; readonly traceparent?: string | undefined };
-type Place = { readonly facts: { readonly now: Now } };
+type Place = { readonly facts: { readonly now: { readonly chain: string; readonly runs: number } } };
 
 export function seenIn({ facts }: Place, iteration: number): SeenAbout {
-  const { chain, runs: run, traceparent } = facts.now;
-  return { chain, run, iteration, ...(traceparent && { traceparent }) };
+  const { chain, runs: run } = facts.now;
+  return { chain, run, iteration };
 }
 
 export function seeWait(place: Place, iteration: number, approval: PendingApproval, how: WaitEnd): void {

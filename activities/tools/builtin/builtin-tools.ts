@@ -12,6 +12,7 @@ import type { BuiltinOptions } from './files/options.ts';
 import { readTool } from './read.ts';
 import { todoTool } from './todo.ts';
 import { waitTool } from './wait.ts';
+import { webFetchTool } from './web-fetch.ts';
 import { writeTool } from './write.ts';
 
 const makers: Readonly<Record<BuiltinName, (options: BuiltinOptions) => Tool>> = {
@@ -27,6 +28,7 @@ const makers: Readonly<Record<BuiltinName, (options: BuiltinOptions) => Tool>> =
   read: readTool,
   todo: () => todoTool(),
   wait: () => waitTool(),
+  web_fetch: ({ web = {} }) => webFetchTool(web),
   write: writeTool,
 };
 
@@ -49,6 +51,7 @@ export const builtinNames = [
   'read',
   'todo',
   'wait',
+  'web_fetch',
   'write',
 ] as const;
 

@@ -5,6 +5,7 @@ import type { OutcomeFacts, ToolContextState, Ask, Decision } from '../../../wor
 import type { DelegatedEnd, Delegation } from '../../../workflows/contract/delegation.ts';
 import type { Tool as ApiTool } from '@anthropic-ai/sdk/resources/messages';
 import type { RunConfig } from '../../configuration.ts';
+import type { Left } from '../../../workflows/contract/loop.ts';
 import type { CallKey } from '../../../workflows/contract/ids.ts';
 import type { Attempt } from '../../attempt.ts';
 import type { LiveEvent } from '../../live/events.ts';
@@ -68,7 +69,12 @@ export type CallGiven = {
   readonly mayHaveBegun?: boolean;
   /** What came of it when the workflow carried it out (L62). */
   readonly delegated?: DelegatedEnd | undefined;
+  /** The step of its own activity, in which it may ask the small model. */
+  readonly asking?: AskingStep | undefined;
 };
+
+/** `left`: of the run's budget; the small model is not asked when that is spent (L51). */
+export type AskingStep = { readonly step: number; readonly left?: Left | undefined };
 
 export type CallPort = { readonly iteration: number; say(event: LiveEvent): void };
 

@@ -1,6 +1,7 @@
 // One call from input to outcome, in the order of L33. Two callers: the model activity starts a safe call early, beside
 // the stream (L37); the tool activity runs the others, with a claim, and records what they came to (L40).
 import type { CallKey } from '../../../workflows/contract/ids.ts';
+import { totalTokens } from '../../../workflows/contract/loop.ts';
 import { askAbout, askAgain, chooseInput, withApproval, type Chosen } from './approval.ts';
 import { checkCall } from './check-call.ts';
 import {
@@ -61,8 +62,14 @@ export async function executeCall(
   const verdict =
     state.kind === 'taken' ? await recoverCall(bench, call, run, state) : await beginCall(bench, call, run);
   if (verdict.kind !== 'verdict') return verdict;
-  const outcome = await format(bench, call, run.key, verdict, began);
+  const outcome = withSpend(await format(bench, call, run.key, verdict, began), run);
   return { kind: 'done', ...(await recordOutcome(store, own, outcome)) };
+}
+
+/** Recorded with it, so that it counts once, whichever attempt the loop hears of. */
+function withSpend({ outcome, facts }: RecordedOutcome, { small }: CallRun): RecordedOutcome {
+  const spend = small?.spend();
+  return { outcome, facts: spend && totalTokens(spend.usage) > 0 ? { ...facts, spend } : facts };
 }
 
 /** Its duration is that of the whole: from when it was handed over. */

@@ -10,7 +10,8 @@ import type { JudgeContext, PermissionDecision, Risk, Tool } from '../tool.ts';
 /** The input of a call is any JSON a model can write. */
 export type NamedInput = { readonly name: string; readonly input: unknown };
 
-export type Traits = { readonly safe: boolean; readonly risk: Risk };
+/** `asksModel`: it may ask the small model. */
+export type Traits = { readonly safe: boolean; readonly risk: Risk; readonly asksModel: boolean };
 
 export type ReadyCall = Traits & {
   readonly kind: 'ready';
@@ -18,8 +19,8 @@ export type ReadyCall = Traits & {
   /** As the schema returned it. */
   readonly input: unknown;
   readonly permission: PermissionDecision;
-  /** Whether it may also be about this path, which its own has come to lead to. */
-  readonly mayUse: (path: string) => boolean;
+  /** Whether it may also be about this path or name, which its own has come to lead to. */
+  readonly mayUse: (subject: string) => boolean;
 };
 
 export type PreparedCall = ReadyCall | { readonly kind: 'invalid'; readonly text: string };
@@ -57,25 +58,30 @@ export function prepareCall(registry: ToolRegistry, settings: CallSettings, call
     const judged = judge(tool, input, judgeContext(settings));
     const permission = decide(settings, judged.risk, tool, input);
     const ready = { kind: 'ready', tool, input, ...judged, permission } as const;
-    return { ...ready, mayUse: (path) => mayUsePath(settings, ready, path) };
+    return { ...ready, mayUse: (subject) => mayUseSubject(settings, ready, subject) };
   } catch (error) {
     // Schemas and rules are the tool's own code: its defect is this call's outcome, not the end of the run (L33).
     return { kind: 'invalid', text: `Not run: ${tool.name} failed to judge its input: ${String(error)}` };
   }
 }
 
-/** Denies a path that a rule denies, or that would have to be asked about and was not. */
-function mayUsePath(settings: CallSettings, ready: Omit<ReadyCall, 'mayUse'>, path: string): boolean {
+/** Denies a path that a rule denies, or that would have to be asked about and was not; and a name that is not allowed by itself. */
+function mayUseSubject(settings: CallSettings, ready: Omit<ReadyCall, 'mayUse'>, other: string): boolean {
   const { tool, input, risk, permission } = ready;
   const subject = tool.subject?.(input, judgeContext(settings));
+  if (subject?.kind === 'name') {
+    // A hook, or a person, has spoken about the one it saw.
+    const { hook: _, ...rules } = settings;
+    return decide(rules, risk, { ...tool, subject: () => ({ kind: 'name', name: other }) }, input).kind === 'allow';
+  }
   if (subject?.kind !== 'path') return true;
-  const now = decide(settings, risk, { ...tool, subject: () => ({ ...subject, path }) }, input);
+  const now = decide(settings, risk, { ...tool, subject: () => ({ ...subject, path: other }) }, input);
   return now.kind === 'allow' || (now.kind === 'ask' && permission.kind === 'ask');
 }
 
 function judge(tool: Tool, input: unknown, context: JudgeContext): Traits {
   const risk = typeof tool.risk === 'function' ? tool.risk(input, context) : tool.risk;
-  return { risk, safe: tool.safe?.(input, context) ?? risk === 'read' };
+  return { risk, safe: tool.safe?.(input, context) ?? risk === 'read', asksModel: tool.asksModel?.(input) ?? false };
 }
 
 /** Beside the stream (L37), right after its reply in the same activity, as an activity of its own (L33), or by the workflow (L62). */
@@ -88,6 +94,8 @@ export function planCall(
 ): CallPlan {
   if (call.kind === 'ready' && call.tool.delegate) return 'delegated';
   if (call.kind !== 'ready' || call.permission.kind !== 'allow' || hooked) return 'regular';
+  // What the small model costs is remembered by the call's own activity.
+  if (call.asksModel) return 'regular';
   if (call.safe) return 'early';
   return budgeted ? 'regular' : 'with_reply';
 }

@@ -22,7 +22,9 @@ export async function runReady(
   const { signal } = context;
   if (signal.aborted) return reportStopped(abortCause(signal));
   run.begins();
-  const ran = await runTool(ready.tool, ready.input, { ...context, mayUse: ready.mayUse });
+  const { askModel, ...rest } = context;
+  const asks = ready.asksModel && askModel ? { askModel } : {};
+  const ran = await runTool(ready.tool, ready.input, { ...rest, ...asks, mayUse: ready.mayUse });
   if (ran.kind === 'stopped' && !endsCall(ran.cause)) {
     const { cause, tool } = ran;
     return { kind: 'void', cause, ...(tool === undefined ? {} : { tool }) };

@@ -3,20 +3,20 @@
 import { createHash } from 'node:crypto';
 import type { ToolContextState } from '../../../workflows/contract/activities.ts';
 import { describeGivenUp, type AbortedBy, type Attempt } from '../../attempt.ts';
-import type { CallPort, CallRunner, CallBlock } from './call-port.ts';
+import type { AskingStep, CallPort, CallRunner, CallBlock } from './call-port.ts';
 import type { HookRunner } from '../../hooks/hooks.ts';
 import { thisHost, type Host } from '../../process/host.ts';
 import { toolEnd } from '../../live/tell.ts';
 import type { RunConfig } from '../../configuration.ts';
 import type { ToolEnv } from '../../../workflows/contract/facts.ts';
-import { observedRun, type Observe, type ToolCallSeen } from '../../live/observe.ts';
+import type { Observe, ToolCallSeen } from '../../live/observe.ts';
 import type { Store } from '../../transcript/store/store.ts';
 import { deeperThan, MAX_DEPTH } from '../../json.ts';
 import { executeCall, executeEarly, type Done } from './execute.ts';
 import { copyForObservers } from './check-call.ts';
 import { planCall, prepareCall, type CallSettings } from './prepare.ts';
 import type { ToolRegistry } from '../registry.ts';
-import type { Asked, CallRequest, EarlyRun, HandedOver, Void, Workbench } from './workbench.ts';
+import type { Asked, CallRequest, CallsSmallModel, EarlyRun, HandedOver, Void, Workbench } from './workbench.ts';
 import type { AbortCause } from '../tool.ts';
 
 type RunnerOptions = {
@@ -25,21 +25,27 @@ type RunnerOptions = {
   readonly observe?: Observe;
   /** The worker's own variables for tools: nothing stores them. */
   readonly toolEnv?: ToolEnv;
-  /** Runs are traced: tools are told which span they are a part of. */
-  readonly traced?: boolean;
+  /** Absent: no tool asks a model. */
+  readonly small?: AsksSmall;
 };
+
+/** The small model for one call, in its own activity. */
+export type AsksSmall = (
+  config: RunConfig,
+  attempt: Attempt,
+  about: AskingStep & { readonly iteration: number },
+) => CallsSmallModel;
 
 export function callRunner(
   store: Store,
   registry: ToolRegistry,
   hooks: HookRunner,
-  { ofHost = store, host = thisHost(), observe = () => {}, toolEnv = {}, traced = false }: RunnerOptions = {},
+  { ofHost = store, host = thisHost(), observe = () => {}, toolEnv = {}, small }: RunnerOptions = {},
 ): CallRunner {
   const bench = (config: RunConfig, context: ToolContextState | undefined): Workbench => {
-    const { session, queryId, depth, traceparent } = config;
+    const { session, queryId, depth } = config;
     const env = { ...toolEnv, ...config.toolEnv };
-    const run = { session, queryId, depth, traced, ...(traceparent && { traceparent }) };
-    return { ...settings(config, context), registry, hooks, store, ofHost, host, env, ...run };
+    return { ...settings(config, context), registry, hooks, store, ofHost, session, host, env, queryId, depth };
   };
   const seer = (
     config: RunConfig,
@@ -47,8 +53,9 @@ export function callRunner(
     { iteration }: CallPort,
     attempt?: Attempt,
   ): Seer => {
+    const { session, chain, run, queryId, depth } = config;
     const number = attempt ? { attempt: attempt.number } : {};
-    const about = { ...observedRun(config), iteration, ...number };
+    const about = { session, chain, run, queryId, depth, iteration, ...number };
     const tool = registry.get(name) ? name : 'unknown';
     return (ended) => observe({ kind: 'tool_call', about, tool, callId, ...ended });
   };
@@ -76,14 +83,21 @@ export function callRunner(
       return done.kind === 'done' ? { outcome: done.outcome, facts: done.facts } : null;
     },
     async claimed(config, call, key, attempt, port, given) {
-      const { safe, context, decision, delegated, fresh = false } = given;
+      const { safe, context, decision, delegated, asking, fresh = false } = given;
       const mayHaveBegun = given.mayHaveBegun === true || attempt.number > 1;
       const signal = attemptSignal(attempt);
       await registry.arrive?.(call.name, signal);
       const own = { key, safe, fresh, fence: attempt.fence, mayHaveBegun, signal, ...(decision && { decision }) };
       const seen = seer(config, call, port, attempt);
+      const { iteration } = port;
+      const asks = asking && small ? { small: small(config, attempt, { ...asking, iteration }) } : {};
       const done = await watched(call, { ...port, seen }, false, (watching) =>
-        executeCall(bench(config, context), request(call), { ...watching, ...own, ...(delegated && { delegated }) }),
+        executeCall(bench(config, context), request(call), {
+          ...watching,
+          ...own,
+          ...asks,
+          ...(delegated && { delegated }),
+        }),
       );
       if (done.kind === 'ask') return { ask: done.ask };
       if (done.kind === 'delegate') return { delegate: done.delegation };

@@ -2,10 +2,10 @@
 import type { Ask, Decision } from '../../../workflows/contract/activities.ts';
 import type { DelegatedEnd, Delegation } from '../../../workflows/contract/delegation.ts';
 import type { ToolEnv } from '../../../workflows/contract/facts.ts';
+import type { Spend } from '../../../workflows/contract/loop.ts';
 import { type CallKey, type SessionId, type Hash, keyHead } from '../../../workflows/contract/ids.ts';
 import type { HookRunner } from '../../hooks/hooks.ts';
 import type { LiveEvent } from '../../live/events.ts';
-import { traceparentIn } from '../../live/trace-context.ts';
 import type { Attempt } from '../../attempt.ts';
 import type { Host } from '../../process/host.ts';
 import { type Store, isDamage } from '../../transcript/store/store.ts';
@@ -30,8 +30,6 @@ export type Workbench = CallSettings & {
   /** L13. */
   readonly queryId: string;
   readonly depth: number;
-  readonly traceparent?: string;
-  readonly traced?: boolean;
 };
 
 /** A tool_use block of a reply. */
@@ -63,7 +61,12 @@ export type CallRun = Omit<EarlyRun, 'id'> & {
   readonly decision?: Decision;
   /** The workflow has carried it out (L62). */
   readonly delegated?: DelegatedEnd;
+  /** Absent where no call may ask it. */
+  readonly small?: CallsSmallModel;
 };
+
+/** The small model as one call asks it (L86), and what that has cost in all attempts so far. */
+export type CallsSmallModel = { readonly ask: NonNullable<ToolContext['askModel']>; spend(): Spend };
 
 /**
  * The attempt was stopped, the run was not (L50): nothing is recorded, another attempt runs the call or reports it. `tool`: it was not
@@ -85,9 +88,9 @@ type ContextParts = {
   /** The claim that children are to be recorded with; null when there is none (L40). */
   readonly generation: number | null;
   readonly signal: AbortSignal;
-  readonly iteration: number;
   /** Absent for a call that may be dropped and made again at will. */
   readonly fence?: CallRun['fence'];
+  readonly small?: CallsSmallModel;
   progress(text: string): void;
 };
 
@@ -102,15 +105,11 @@ export function toolContext(
     readonly env?: ToolEnv;
     readonly queryId: string;
     readonly depth: number;
-    readonly traceparent?: string;
-    readonly traced?: boolean;
   },
   parts: ContextParts,
 ): ToolContext {
   const { store, ofHost, session } = bench;
-  const { generation } = parts;
-  // Where this worker sends no spans, its caller's is the nearest that there is.
-  const traceparent = bench.traced ? traceparentIn(bench, parts.iteration) : bench.traceparent;
+  const { generation, small } = parts;
   return {
     cwd: bench.cwd,
     dir: bench.dir ?? bench.cwd,
@@ -123,7 +122,7 @@ export function toolContext(
     idempotencyKey: parts.id,
     queryId: bench.queryId,
     depth: bench.depth,
-    ...(traceparent && { traceparent }),
+    ...(small && { askModel: small.ask }),
     progress: (text) => parts.progress(text),
     readStored: (name) => readStored({ store, session, head: keyHead(parts.id) }, name),
     spawned: async (child) => {

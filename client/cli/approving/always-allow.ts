@@ -2,6 +2,7 @@
 // in question. They are kept here and nowhere else: a run keeps the rules it was opened with (L57).
 import { isAbsolute } from 'node:path';
 import { parseShell } from '../../../activities/tools/builtin/shell/parse-shell.ts';
+import { hostOf } from '../../../activities/tools/builtin/web/addresses.ts';
 import { isAllowedByRules } from '../../../activities/tools/rules/match-rules.ts';
 import type { RuleSubject } from '../../../activities/tools/tool.ts';
 import { permissionsProblem } from '../../../workflows/contract/permission-rules.ts';
@@ -39,11 +40,18 @@ export function createAlways(): Always {
 
 /** As narrow as may be of use: a command word by word, a file by its path, a tool of someone else's by its name. Null: none can be proposed. */
 export function ruleFor({ tool, input }: Call): string | null {
-  const { command, path } = fieldsOf(input);
+  const { command, path, url } = fieldsOf(input);
+  if (tool === 'web_fetch') return hostRule(url);
   if (tool === 'bash') return typeof command === 'string' ? commandRule(command) : null;
   if (tool !== 'edit' && tool !== 'write') return permissionsProblem({ allow: [tool] }) === undefined ? tool : null;
   if (typeof path !== 'string' || !/^[\w./ -]+$/.test(path)) return null;
   return `${tool}(${isAbsolute(path) ? '/' : ''}${path})`;
+}
+
+function hostRule(url: unknown): string | null {
+  if (typeof url !== 'string' || !URL.canParse(url)) return null;
+  const rule = `web_fetch(${hostOf(new URL(url))})`;
+  return permissionsProblem({ allow: [rule] }) === undefined ? rule : null;
 }
 
 /** What cannot be said word by word is said by its first two words; several commands at once are not. */
@@ -59,7 +67,9 @@ function commandRule(command: string): string | null {
 
 /** Undefined for a tool whose subject nobody here knows: only a rule with its bare name covers it. */
 function subjectOf({ tool, input }: Call, knowsPlace: boolean): RuleSubject | undefined {
-  const { command, path } = fieldsOf(input);
+  const { command, path, url } = fieldsOf(input);
+  if (tool === 'web_fetch' && typeof url === 'string' && URL.canParse(url))
+    return { kind: 'name', name: hostOf(new URL(url)) };
   if (tool === 'bash' && typeof command === 'string')
     return { kind: 'command', text: command, commands: parseShell(command), readsOnly: () => false };
   if (knowsPlace && (tool === 'edit' || tool === 'write') && typeof path === 'string') return { kind: 'path', path };

@@ -22,7 +22,6 @@ function fakeLink(list: () => Promise<readonly string[]>, tellsOfChanges = true)
     },
     closed,
     said: () => '',
-    redact: (text) => text,
     close: () => Promise.resolve(void (link.isClosed = true)),
     end,
     isClosed: false,

@@ -28,6 +28,7 @@ test('definitions are the same whatever the order of registration (L22)', async 
     'read',
     'todo',
     'wait',
+    'web_fetch',
     'write',
   ]);
 });

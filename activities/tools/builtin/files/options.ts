@@ -10,8 +10,17 @@ export type BuiltinOptions = {
   readonly dataDir?: string;
   /** Environment variables that shell commands get besides the ordinary ones. */
   readonly passEnv?: readonly string[];
+  /** Variables that tell commands of a run which it is. */
+  readonly runEnv?: ((queryId: string) => Readonly<Record<string, string>>) | undefined;
   /** Absent: the built-in types and limits. */
   readonly agents?: AgentSettings;
+  /** Absent: pages of the public internet alone. */
+  readonly web?: WebSettings;
+};
+
+export type WebSettings = {
+  /** Hosts whose addresses may be those of this machine or a private network: names or addresses, where `*` stands for any characters. */
+  readonly privateHosts?: readonly string[];
 };
 
 // Small words of answers that several tools share.
