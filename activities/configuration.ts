@@ -20,6 +20,8 @@ export type RunConfig = {
   /** Travels to tools, logs and traces with `depth`, 0 for a main agent (L13). */
   readonly queryId: string;
   readonly depth: number;
+  /** Its caller's span, by its W3C trace context (O15). */
+  readonly traceparent?: string;
   /** The session is an agent's (L66). */
   readonly agent?: AgentFacts;
   /** Absolute real path of the workspace. */

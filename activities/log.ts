@@ -1,4 +1,5 @@
 // The port of a worker's log. Who writes the lines, and in which form, is the worker's affair.
+import { callingSpan } from '../workflows/contract/ids.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
@@ -13,7 +14,7 @@ export type LogFields = {
   readonly attempt?: number;
   /** Of the model's tool_use. */
   readonly call?: string;
-  /** The trace of the run, where runs are traced. */
+  /** The trace of the run: its caller's, else its own where runs are traced. */
   readonly trace?: string;
   readonly activity?: string;
   readonly stack?: string;
@@ -21,11 +22,23 @@ export type LogFields = {
 
 export type Log = (level: LogLevel, message: string, fields?: LogFields) => void;
 
-type Run = { readonly session: string; readonly queryId: string; readonly depth: number; readonly run?: number };
+type Run = {
+  readonly session: string;
+  readonly queryId: string;
+  readonly depth: number;
+  readonly run?: number;
+  readonly traceparent?: string;
+};
 
 /** How a line names the run it is about (L13). */
-export function aboutRun({ session, queryId: query, depth, run }: Run): LogFields {
-  return { session, query, depth, ...(run !== undefined && { run }) };
+export function aboutRun({ session, queryId: query, depth, run, traceparent }: Run): LogFields {
+  return { session, query, depth, ...(run !== undefined && { run }), ...callersTrace(traceparent) };
+}
+
+/** Empty for a run that has a trace of its own. */
+export function callersTrace(traceparent: string | undefined): Pick<LogFields, 'trace'> {
+  const caller = callingSpan(traceparent);
+  return caller === null ? {} : { trace: caller.traceId };
 }
 
 /** For people: the message and what it is about; a stack on lines of its own. */

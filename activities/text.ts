@@ -42,6 +42,66 @@ export function clip(text: string, limit = 2_000): string {
 /** The text without the secrets of this process. */
 export type Redact = (text: string) => string;
 
+// Hides secrets, in whatever spelling they come back: as they are, percent-encoded, JSON-escaped, in base64 at any offset. For texts that people
+// read and the store keeps; what a model says in a reply is not touched (L16).
+
+/** Characters. A shorter one would also be found where it is no secret. */
+const LEAST = 6;
+
+const INSTEAD = '[redacted]';
+
+/** JSON within JSON doubles a backslash each time. Bounded: a run of them must not be looked at again from each. */
+const ESCAPE = String.raw`\\{1,8}`;
+
+export function hideTexts(secrets: readonly string[]): Redact {
+  const spellings = secrets
+    .filter((secret) => secret.length >= LEAST)
+    .flatMap((secret) => [secret, ...inBase64(secret)])
+    // The longer one of two that begin alike goes first.
+    .toSorted((one, other) => other.length - one.length);
+  if (spellings.length === 0) return (text) => text;
+  const any = new RegExp([...new Set(spellings)].map(inAnyEscape).join('|'), 'giu');
+  return (text) => text.replace(any, INSTEAD);
+}
+
+/** As a part of a longer text in base64 it looks different at each of three offsets; letters that hold bits of its neighbours are left out. */
+function inBase64(secret: string): readonly string[] {
+  const bytes = Buffer.from(secret);
+  return [0, 1, 2].map((offset) => {
+    const encoded = Buffer.concat([Buffer.alloc(offset), bytes])
+      .toString('base64')
+      .replaceAll('=', '');
+    const whole = (offset + bytes.length) % 3 === 0;
+    return encoded.slice(Math.ceil((offset * 8) / 6), whole ? undefined : -1);
+  });
+}
+
+/** A pattern for the text with any of its characters escaped, as a URL or JSON would. */
+function inAnyEscape(text: string): string {
+  return Array.from(text, anyEscape).join('');
+}
+
+function anyEscape(character: string): string {
+  const literal = character.replace(/[\\^$.*+?()[\]{}|/]/u, String.raw`\$&`);
+  const percent = [...Buffer.from(character)].map((byte) => `%(?:25)?${inHex(byte, 2)}`).join('');
+  const units = Array.from({ length: character.length }, (_, at) => inHex(character.charCodeAt(at), 4));
+  const unicode = units.map((unit) => `${ESCAPE}u${unit}`).join('');
+  return `(?:${[literal, percent, unicode, ...(others[character] ?? [])].join('|')})`;
+}
+
+/** Its other spellings: base64 for URLs, a blank in a query, JSON's short escapes. */
+const others: Readonly<Record<string, readonly string[]>> = {
+  '+': ['-'],
+  '/': ['_', `${ESCAPE}/`],
+  ' ': [String.raw`\+`],
+  '"': [`${ESCAPE}"`],
+  '\\': [String.raw`\\\\`],
+};
+
+function inHex(value: number, digits: number): string {
+  return value.toString(16).padStart(digits, '0');
+}
+
 // Returns the words for an error that is not ours.
 
 /** The first line of an error's message, for the end of a sentence. */

@@ -65,11 +65,11 @@ export function createClient(given: CreateClient): PerdureClient {
     start: (task, start = {}) => wait('start()', start, known.start, () => startSession(options, task, start)),
     send: (id, text, sent = {}) =>
       wait('send()', sent, known.send, async () => {
-        const { by, now, messageId, options: changed } = sent;
+        const { by, now, messageId: asId, options: changed, traceparent } = sent;
         const problem = by === undefined ? undefined : nameProblem(by);
         if (problem !== undefined) throw new ClientProblem('refused', problem);
         const session = await reach(id);
-        const message = await messageOf(store, text, messageId, changed);
+        const message = await messageOf(options, text, { id: asId, options: changed, traceparent });
         await signal(temporal, session, SIGNALS.message, [
           { ...message, ...(now ? { now } : {}), ...(by === undefined ? {} : { by }) },
         ]);

@@ -1,6 +1,9 @@
 // Looks at everything a session needs on this machine.
 import { existsSync } from 'node:fs';
 import { rgPath } from '@vscode/ripgrep';
+import { tryServer } from '../activities/mcp/open-servers.ts';
+import type { McpServer } from '../activities/mcp/servers.ts';
+import { findPlaces } from '../activities/process/places.ts';
 import { probeSandbox } from '../activities/tools/sandbox.ts';
 import { openLive } from '../activities/live/open-live.ts';
 import { shownAddress } from '../activities/live/redis-link.ts';
@@ -19,11 +22,15 @@ import { livingMembers } from '../worker/embedded/members.ts';
 import { NAMESPACE } from '../worker/embedded/server-args.ts';
 import { runningServer, type ServerRecord, wantedVersion } from '../worker/embedded/server-record.ts';
 import { workerPolls, describeNoWorker } from './sessions/worker-polls.ts';
+import { ConfigProblem } from '../worker/config/config.ts';
+import { loadConfig } from '../worker/config/load-config.ts';
+import { oneLine } from './paint.ts';
 import { forAnyWorker } from '../worker/config/queue.ts';
 
 const OLDEST_NODE = [20, 19] as const;
 
-export async function examine(env: Env): Promise<readonly Check[]> {
+/** `config`: the file of `--config`. */
+export async function examine(env: Env, config?: string): Promise<readonly Check[]> {
   const folder = folderOf(env);
   return [
     node(process.versions.node),
@@ -38,6 +45,7 @@ export async function examine(env: Env): Promise<readonly Check[]> {
     existsSync(bundlePath())
       ? ok('build', 'the workflow is bundled')
       : missing('build', 'the workflow is not bundled: npm run build'),
+    ...(await configChecks(env, 'check' in folder ? undefined : folder.root, config)),
   ];
 }
 
@@ -115,6 +123,38 @@ async function sandbox(): Promise<Check> {
     return kind === 'bwrap' ? ok('sandbox', describe) : note('sandbox', describe);
   } catch (error) {
     return missing('sandbox', reasonOf(error));
+  }
+}
+
+async function configChecks(env: Env, dataDir: string | undefined, file?: string): Promise<readonly Check[]> {
+  try {
+    const { path, config } = await loadConfig(file, env);
+    if (path === null) return [];
+    const { mcpServers = {} } = config;
+    const around = {
+      env,
+      sandbox: await probeSandbox({ places: findPlaces(env) }),
+      ...(dataDir !== undefined && { dataDir }),
+    };
+    const servers = Object.entries(mcpServers).map(([name, server]) => mcpCheck(name, server, around));
+    return [ok('configuration', path), ...(await Promise.all(servers))];
+  } catch (error) {
+    if (!(error instanceof ConfigProblem)) throw error;
+    return [missing('configuration', error.message)];
+  }
+}
+
+/** It is connected, asked for its list, and ended. */
+async function mcpCheck(name: string, server: McpServer, around: Parameters<typeof tryServer>[1]): Promise<Check> {
+  const title = `MCP ${name}`;
+  try {
+    const { tools, leftOut } = await tryServer(server, around);
+    const found = `${tools.length} ${tools.length === 1 ? 'tool' : 'tools'}`;
+    const [first] = leftOut;
+    if (first === undefined) return ok(title, found);
+    return note(title, `${found}, and ${leftOut.length} left out; the first: ${oneLine(first, 200)}`);
+  } catch (error) {
+    return missing(title, `it cannot be used: ${oneLine(reasonOf(error), 300)}`);
   }
 }
 

@@ -71,6 +71,7 @@ const clientKeys: KeysOf<CreateClient> = {
   profile: true,
   sealed: true,
   lookMs: true,
+  traceparent: true,
 };
 const startKeys: KeysOf<StartOptions> = {
   ...RUN_OPTIONS,
@@ -80,9 +81,17 @@ const startKeys: KeysOf<StartOptions> = {
   newId: true,
   workers: true,
   signal: true,
+  traceparent: true,
 };
 const onceKeys: KeysOf<OnceOptions> = { messageId: true, signal: true };
-const sendKeys: KeysOf<SendOptions> = { by: true, now: true, messageId: true, options: true, signal: true };
+const sendKeys: KeysOf<SendOptions> = {
+  by: true,
+  now: true,
+  messageId: true,
+  options: true,
+  signal: true,
+  traceparent: true,
+};
 const approveKeys: KeysOf<ApproveOptions> = { input: true, by: true, signal: true };
 const denyKeys: KeysOf<DenyOptions> = { interrupt: true, by: true, signal: true };
 const answerKeys: KeysOf<AnswerOptions> = { by: true, signal: true };

@@ -58,8 +58,8 @@ export type DepsSettings = {
   readonly log: Log;
   /** Absent: nobody watches. */
   readonly observe?: Observe | undefined;
-  /** Variables that tell commands of a run which it is. */
-  readonly runEnv?: ((queryId: string) => Readonly<Record<string, string>>) | undefined;
+  /** Runs are traced: tools are told which span they are a part of. */
+  readonly traced?: boolean;
 };
 
 export async function createDeps(
@@ -74,7 +74,7 @@ export async function createDeps(
   const sandbox = await probeSandbox({ places: findPlaces(env) });
   const chosen: RunDefaults = { ...runDefaults, ...defaults };
   const web = settings.webFetch ? { web: settings.webFetch } : {};
-  const own = builtinTools({ sandbox, dataDir, runEnv: settings.runEnv, agents: chosen.agents, ...web });
+  const own = builtinTools({ sandbox, dataDir, agents: chosen.agents, ...web });
   const { registry, servers } = withServers(await registryOf(own, tools, log), { ...settings, sandbox, log });
   const hooks = hookRunner(settings.hooks ?? {}, {
     env,
@@ -93,6 +93,7 @@ export async function createDeps(
     tools: callRunner(store, registry, hooks, {
       ofHost,
       observe,
+      traced: settings.traced ?? false,
       small: smallModelOfCalls({ model: access.model, observe, redact, now: Date.now }),
       ...(settings.toolEnv && { toolEnv: settings.toolEnv }),
     }),

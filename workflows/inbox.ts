@@ -1,6 +1,6 @@
 // The session's queue of user messages: each id once, in order of arrival (L61). Signal handlers push, nothing else.
 import { isName } from './contract/asked.ts';
-import { isHash } from './contract/ids.ts';
+import { isHash, isTraceparent } from './contract/ids.ts';
 import { sizeProblem } from './contract/options-problem.ts';
 import { LONGEST_ID, type RunOptions, type SignalOnce, type UserMessage } from './contract/session.ts';
 import { IMAGE_TYPES, MOST_IMAGES, type MessageBody } from './contract/message-body.ts';
@@ -125,12 +125,17 @@ export type Taken = { readonly message: UserMessage; readonly refused?: string }
  * that it was not taken, and the next run is refused for its options: either way whoever sent it can see it.
  */
 export function carriable(sent: UserMessage): Taken {
-  const { body, options, by, ...rest } = sent;
+  const { body, options, by, traceparent, ...rest } = sent;
   const tooLong = body.kind === 'text' && body.text.length > LONGEST_TEXT;
   const text = tooLong
     ? `(A message of ${body.text.length} characters stood here and was not taken: send at most ${LONGEST_TEXT} in a signal, and put a longer text into the store, as \`perdure send\` does.)`
     : '';
-  const message = { ...rest, body: tooLong ? ({ kind: 'text', text } as const) : body, ...(isName(by) ? { by } : {}) };
+  const message = {
+    ...rest,
+    body: tooLong ? ({ kind: 'text', text } as const) : body,
+    ...(isName(by) ? { by } : {}),
+    ...(isTraceparent(traceparent) ? { traceparent } : {}),
+  };
   const refused = options && sizeProblem(options as Partial<RunOptions>);
   if (refused !== undefined) return { message, refused };
   return { message: options ? { ...message, options } : message };

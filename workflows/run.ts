@@ -83,14 +83,14 @@ const idsOf = (messages: readonly UserMessage[]): readonly MessageId[] =>
  * opened with. Hooks that were stopped are asked by the next run.
  */
 async function open(session: Session, place: Place | null): Promise<RunOpened | Unopened> {
-  const { chain, runs, options, begun, refused, host = null } = session.facts.now;
+  const { chain, runs, options, begun, refused, traceparent, host = null } = session.facts.now;
   const tooLarge = refused ?? sizeProblem(options);
   if (tooLarge !== undefined) return { kind: 'refused', detail: tooLarge };
   const onHost = place !== null && host !== null;
-  const { agent } = session.input;
   const known = {
     ...(place === null ? {} : { place, ...(onHost ? { onHost: true as const } : {}) }),
-    ...(agent && { agent }),
+    ...(session.input.agent && { agent: session.input.agent }),
+    ...(traceparent && { traceparent }),
   };
   const input = (): OpenRun => ({ chain, run: runs, step: session.facts.nextStep(), options, ...known });
   try {

@@ -4,7 +4,6 @@ import { addSpend, nothingSpent, type RunSnapshot, type Spent } from './contract
 import { sizeProblem, withChanges } from './contract/options-problem.ts';
 import {
   MOST_SNIPS,
-  type PendingApproval,
   type Repair,
   type RunOptions,
   type RunSummary,
@@ -12,7 +11,7 @@ import {
   type SessionInput,
   type UserMessage,
 } from './contract/session.ts';
-import type { Answered } from './contract/asked.ts';
+import type { Answered, PendingApproval } from './contract/asked.ts';
 import type { AgentOrigin, AgentSpent } from './contract/delegation.ts';
 import type { AgentsCarry, OpenDelegation } from './delegated/delegations.ts';
 import type { InboxSnapshot } from './inbox.ts';
@@ -58,6 +57,7 @@ export type Carry = {
   readonly alertKinds?: readonly AlertKind[];
   /** Not told yet. */
   readonly alerts?: readonly Waking[];
+  readonly traceparent?: string | undefined;
   /** Who answered the newest questions (L81). */
   readonly answered?: readonly Answered[];
   /** Those that may still report, and what the run under way has not counted (L69). */
@@ -142,16 +142,17 @@ export class Facts {
   }
 
   nextStep(): number {
-    const step = this.carried.step + 1;
-    this.set({ step });
-    return step;
+    this.set({ step: this.carried.step + 1 });
+    return this.carried.step;
   }
 
   /** The next run is to open with these messages and the options they bring. */
   beginRun(messages: readonly UserMessage[]): void {
     const { runs, options, spent } = this.carried;
     const isAsked = spent !== undefined && messages.some(({ ended }) => ended === undefined);
-    this.set({ runs: runs + 1, options: withOptions(options, messages), ...(isAsked && { since: spent }) });
+    const traceparent = messages.find((message) => message.traceparent)?.traceparent;
+    const begun = { runs: runs + 1, options: withOptions(options, messages), traceparent };
+    this.set({ ...begun, ...(isAsked && { since: spent }) });
   }
 
   /** The hooks of the session's start were asked. */

@@ -11,6 +11,8 @@ type ObservedRun = {
   readonly run: number;
   readonly queryId: string;
   readonly depth: number;
+  /** Of the message that opened the run. */
+  readonly traceparent?: string;
 };
 
 export type ObservedAbout = ObservedRun & {
@@ -60,9 +62,14 @@ export type Observation =
 export type Observe = (observation: Observation) => void;
 
 export function aboutStep(
-  { session, chain, run, queryId, depth }: ObservedRun,
+  run: ObservedRun,
   { number: attempt }: { readonly number: number },
   { iteration, step }: { readonly iteration: number; readonly step: number },
 ): ObservedAbout {
-  return { session, chain, run, queryId, depth, iteration, step, attempt };
+  return { ...observedRun(run), iteration, step, attempt };
+}
+
+/** Of a run's configuration, what tells of it. */
+export function observedRun({ session, chain, run, queryId, depth, traceparent }: ObservedRun): ObservedRun {
+  return { session, chain, run, queryId, depth, ...(traceparent && { traceparent }) };
 }

@@ -1,22 +1,24 @@
 // What an MCP server at an address is asked with: the configuration's headers, and no answer, nor one event of a stream, beyond a bound.
 import type { FetchLike } from '@modelcontextprotocol/client';
-import { TOO_LARGE } from './long-lines.ts';
+import { answeredId, endsOf, type LongText, TOO_LARGE } from './long-lines.ts';
 import type { HttpServer, McpHeaders } from './servers.ts';
 
 type Bounded = Pick<HttpServer, 'headers'> & {
   /** Bytes. */
   readonly limit: number;
   readonly fetch?: FetchLike;
+  /** Is told the headers that requests go with from now on. */
+  readonly told?: (headers: McpHeaders) => void;
 };
 
 /** One for each connection: a function for headers is asked at its first request, and once more for each 401 that the last answer of it gets. */
-export function boundedFetch({ headers: source, limit, fetch: base = fetch }: Bounded): FetchLike {
+export function boundedFetch({ headers: source, limit, fetch: base = fetch, told }: Bounded): FetchLike {
   let current: Promise<McpHeaders> | null = null;
   const ask = (): Promise<McpHeaders> => {
     const asked = Promise.resolve().then(() => (typeof source === 'function' ? source() : (source ?? {})));
     current = asked;
     // Whoever needs them hears why there are none; the next request asks anew.
-    asked.catch(() => {
+    asked.then(told, () => {
       if (current === asked) current = null;
     });
     return asked;
@@ -43,8 +45,9 @@ function bounded(response: Response, limit: number, asked: unknown): Response {
   const { body, status, statusText, headers } = response;
   if (body === null) return response;
   const isStream = headers.get('content-type')?.startsWith('text/event-stream') === true;
-  const held = body.pipeThrough(boundedBytes(limit, isStream ? { answersTo: requestId(asked) } : null));
-  return new Response(held, { status, statusText, headers });
+  const answersTo = requestId(asked);
+  const bound = !isStream ? boundedBytes(limit) : boundedEvents(limit, answersTo);
+  return new Response(body.pipeThrough(bound), { status, statusText, headers });
 }
 
 /** Undefined for what is no request by itself. */
@@ -54,35 +57,79 @@ function requestId(asked: unknown): string | number | undefined {
   return typeof id === 'string' || typeof id === 'number' ? id : undefined;
 }
 
-type EventStream = { readonly answersTo: string | number | undefined };
+const tooLarge = (limit: number): string => `${TOO_LARGE}: a message is longer than ${limit} bytes`;
 
-/** Of a stream of events, each event by itself; after one that is too large the request is answered with an error, at once. */
-function boundedBytes(limit: number, stream: EventStream | null): TransformStream<Uint8Array, Uint8Array> {
+function boundedBytes(limit: number): TransformStream<Uint8Array, Uint8Array> {
   let size = 0;
-  let last = 0;
   return new TransformStream({
     transform(bytes, controller) {
-      const end = stream ? lastBlankLine(bytes, last) : -1;
-      size = end === -1 ? size + bytes.length : bytes.length - end;
-      last = bytes.at(-1) ?? last;
-      const message = `${TOO_LARGE}: a message is longer than ${limit} bytes`;
+      size += bytes.length;
       if (size <= limit) controller.enqueue(bytes);
-      else if (stream?.answersTo === undefined) controller.error(new Error(message));
-      else {
-        const answer = { jsonrpc: '2.0', id: stream.answersTo, error: { code: -32_603, message } };
-        controller.enqueue(Buffer.from(`\n\ndata: ${JSON.stringify(answer)}\n\n`));
-        controller.terminate();
-      }
+      else controller.error(new Error(tooLarge(limit)));
     },
   });
 }
 
+/**
+ * Bounds each event by itself. The request that one answers which is too large is answered with an error: where the stream is for one request
+ * alone, at once; where others' answers come over it too, when its end tells its id, and the stream goes on.
+ */
+function boundedEvents(limit: number, answersTo: string | number | undefined): TransformStream<Uint8Array, Uint8Array> {
+  let [size, last] = [0, 0];
+  let event = endsOf();
+  let isLong = false;
+  const answer = (id: string | number | undefined): Buffer => {
+    const error = { jsonrpc: '2.0', id, error: { code: -32_603, message: tooLarge(limit) } };
+    // What has been passed on of the event is no message by itself.
+    return Buffer.from(id === undefined ? '\n\n' : `\n\ndata: ${JSON.stringify(error)}\n\n`);
+  };
+  return new TransformStream({
+    transform(bytes, controller) {
+      let rest = bytes;
+      if (isLong) {
+        const end = firstBlankLine(bytes, last);
+        event.add(end === -1 ? bytes : bytes.subarray(0, end));
+        last = bytes.at(-1) ?? last;
+        if (end === -1) return;
+        controller.enqueue(answer(answeredId(dataOf(event))));
+        [isLong, rest, size, event] = [false, bytes.subarray(end), 0, endsOf()];
+      }
+      const end = lastBlankLine(rest, last);
+      if (end !== -1) event = endsOf();
+      event.add(end === -1 ? rest : rest.subarray(end));
+      size = end === -1 ? size + rest.length : rest.length - end;
+      last = rest.at(-1) ?? last;
+      if (size <= limit) return controller.enqueue(rest);
+      if (answersTo === undefined) return void (isLong = true);
+      controller.enqueue(answer(answersTo));
+      controller.terminate();
+    },
+  });
+}
+
+/** The ends of what an event says, without the lines about it. */
+function dataOf({ head, tail }: LongText): readonly [string, string] {
+  return [head().replace(/^[^]*?data: ?/, ''), tail()];
+}
+
+const BLANK = ['\n\n', '\r\n\r\n', '\r\r'];
+
 /** Where the last event ends; -1 where none does. `before`: the byte before these. */
 function lastBlankLine(bytes: Uint8Array, before: number): number {
   const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-  const found = Math.max(view.lastIndexOf('\n\n'), view.lastIndexOf('\r\n\r\n'), view.lastIndexOf('\r\r'));
-  if (found !== -1) return found;
-  // A line feed behind a carriage return ends the same line.
-  const ending = before === 10 ? [10, 13].includes(bytes[0] ?? 0) : before === 13 && bytes[0] === 13;
-  return ending ? 0 : -1;
+  const found = Math.max(...BLANK.map((blank) => view.lastIndexOf(blank)));
+  return found === -1 && endsAtStart(bytes, before) ? 0 : found;
+}
+
+function firstBlankLine(bytes: Uint8Array, before: number): number {
+  if (endsAtStart(bytes, before)) return 0;
+  const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const found = BLANK.map((blank) => view.indexOf(blank)).filter((at) => at !== -1);
+  return found.length === 0 ? -1 : Math.min(...found);
+}
+
+/** A line feed behind a carriage return ends the same line. */
+function endsAtStart([first = 0, second = 0]: Uint8Array, before: number): boolean {
+  if (before === 10) return first === 10 || first === 13;
+  return before === 13 && (first === 13 || (first === 10 && second === 13));
 }

@@ -2,10 +2,10 @@
 import type { Client, Progress } from '@modelcontextprotocol/client';
 import type { z } from 'zod';
 import { awaitInTime } from '../async.ts';
-import { reasonOf } from '../text.ts';
+import { clip, hideTexts, reasonOf, type Redact } from '../text.ts';
 import { boundedFetch } from './bounded-fetch.ts';
 import { TOO_LARGE } from './long-lines.ts';
-import type { McpBounds, McpServer } from './servers.ts';
+import type { McpBounds, McpHeaders, McpServer } from './servers.ts';
 import { type EndingTransport, type ServerProcesses, stdioTransport } from './stdio.ts';
 
 export type Link = {
@@ -22,6 +22,8 @@ export type Link = {
   readonly closed: Promise<string>;
   /** For the log alone. */
   readonly said: () => string;
+  /** Takes out what the server was given as `env` and `headers`: it may repeat that wherever it says what went wrong (L74). */
+  readonly redact: Redact;
   close(): Promise<void>;
 };
 
@@ -62,40 +64,81 @@ export function linkOpener(
   return async (signal, toolsChanged) => {
     // A worker without servers does not load it.
     const library = await import('@modelcontextprotocol/client');
-    return await connect(
-      library,
-      transport?.() ?? transportOf(library, server, processes, bounds),
-      signal,
-      toolsChanged,
-    );
+    const secrets = new Secrets(server);
+    const chosen = transport?.() ?? transportOf(library, server, processes, { bounds, secrets });
+    const { redact } = secrets;
+    // A server at an address may never have the stream open that it would tell of a change by.
+    return await connect(library, chosen, signal, { toolsChanged, redact, isHeard: server.type !== 'http' });
   };
 }
 
+const LONGEST_WORDS = 500;
+const MOST_SECRETS = 100;
+
+/** What a server has been given that others should not read: of headers by a function, the last ones. */
+class Secrets {
+  #values: readonly string[];
+  #hide: Redact | null = null;
+
+  constructor(server: McpServer) {
+    this.#values = 'url' in server ? [] : Object.values(server.env ?? {});
+  }
+
+  readonly add = (headers: McpHeaders): void => {
+    const values = Object.values(headers).map((value) => value.trim().replace(/^(bearer|basic) /i, ''));
+    this.#values = [...new Set([...values, ...this.#values])].slice(0, MOST_SECRETS);
+    this.#hide = null;
+  };
+
+  readonly redact: Redact = (text) => (this.#hide ??= hideTexts(this.#values))(text);
+}
+
+type Given = { readonly bounds: McpBounds; readonly secrets: Secrets };
+
 function transportOf(
-  { StreamableHTTPClientTransport, SSEClientTransport, deserializeMessage }: Library,
+  { StreamableHTTPClientTransport, SSEClientTransport, SseError, deserializeMessage }: Library,
   server: McpServer,
   processes: ServerProcesses,
-  bounds: McpBounds,
+  { bounds, secrets }: Given,
 ): EndingTransport {
   if (!('url' in server)) return stdioTransport(server, processes, bounds, deserializeMessage);
-  const options = { fetch: boundedFetch({ ...server, limit: bounds.message }) };
+  const options = { fetch: boundedFetch({ ...server, limit: bounds.message, told: secrets.add }) };
   const url = new URL(server.url);
-  return server.type === 'sse' ? new SSEClientTransport(url, options) : new StreamableHTTPClientTransport(url, options);
+  if (server.type === 'http') return new StreamableHTTPClientTransport(url, options);
+  // Its stream opens itself again and again, and the server knows nothing of whoever does: what was begun on the old one is over.
+  let why: string | undefined;
+  const transport: EndingTransport = Object.assign(new SSEClientTransport(url, options), {
+    why: () => why,
+    onerror: (error: Error) => {
+      if (!(error instanceof SseError)) return;
+      why ??= `its stream of events broke off: ${reasonOf(error)}`;
+      void transport.close();
+    },
+  });
+  return transport;
 }
+
+type Listening = {
+  readonly toolsChanged: () => void;
+  readonly redact: Redact;
+  /** Whatever it tells arrives. */
+  readonly isHeard: boolean;
+};
 
 async function connect(
   library: Library,
   transport: EndingTransport,
   signal: AbortSignal,
-  toolsChanged: () => void,
+  listening: Listening,
 ): Promise<Link> {
+  const { toolsChanged, redact } = listening;
   // No capability is declared: what asks for a person or a model in the middle of a call would hold the call's slot (L63).
   const client = new library.Client({ name: 'perdure', version: '0' }, { capabilities: {} });
   client.fallbackRequestHandler = ({ method }) =>
     Promise.reject(new Error(`${method} is refused: this client answers no requests of servers`));
   client.setNotificationHandler('notifications/tools/list_changed', toolsChanged);
   const closed = new Promise<string>((resolve) => {
-    Object.assign(client, { onclose: () => resolve(transport.why?.() ?? 'its connection was closed') });
+    Object.assign(client, { onclose: () => resolve(redact(transport.why?.() ?? 'its connection was closed')) });
   });
   const close = async (): Promise<void> => {
     await transport.close();
@@ -107,16 +150,16 @@ async function connect(
     await handshake;
   } catch (error) {
     await close();
-    throw new McpError('lost', transport.why?.() ?? wordsOf(error), error);
+    throw new McpError('lost', clip(redact(transport.why?.() ?? wordsOf(error)), LONGEST_WORDS), error);
   }
-  return linkOf(library, client, transport, { closed, close });
+  return linkOf(library, client, transport, { ...listening, closed, close });
 }
 
 function linkOf(
   library: Library,
   client: Client,
   transport: EndingTransport,
-  { closed, close }: Pick<Link, 'closed' | 'close'>,
+  { closed, close, redact, isHeard }: Listening & Pick<Link, 'closed' | 'close'>,
 ): Link {
   const { tools, resources } = client.getServerCapabilities() ?? {};
   return {
@@ -124,7 +167,7 @@ function linkOf(
     offers: {
       tools: tools !== undefined,
       resources: resources !== undefined,
-      tellsOfChanges: tools?.listChanged === true,
+      tellsOfChanges: isHeard && tools?.listChanged === true,
     },
     async request(method, params, schema, { signal, timeout, onProgress }) {
       try {
@@ -133,11 +176,13 @@ function linkOf(
       } catch (error) {
         // The server has been told.
         if (signal?.aborted === true) throw signal.reason;
-        throw readError(library, error, transport);
+        const { kind, message } = readError(library, error, transport);
+        throw new McpError(kind, clip(redact(message), LONGEST_WORDS), error);
       }
     },
     closed,
-    said: () => transport.said?.() ?? '',
+    said: () => redact(transport.said?.() ?? ''),
+    redact,
     async close() {
       // A courtesy: whatever comes of it, the connection ends.
       const terminated = transport.terminateSession?.().catch(() => undefined);
@@ -151,19 +196,19 @@ function readError(
   { ProtocolError, SdkError, SdkErrorCode, SdkHttpError }: Library,
   error: unknown,
   transport: EndingTransport,
-) {
+): Pick<McpError, 'kind' | 'message'> {
+  const message = wordsOf(error);
   // Ours, in the place of an answer that is too large: the call has run.
   const isOurs = error instanceof ProtocolError && error.message.includes(TOO_LARGE);
-  if (error instanceof ProtocolError) return new McpError(isOurs ? 'unreadable' : 'refused', wordsOf(error), error);
-  if (error instanceof SdkHttpError)
-    return new McpError(isOfConnection(error.status) ? 'lost' : 'refused', wordsOf(error), error);
+  if (error instanceof ProtocolError) return { kind: isOurs ? 'unreadable' : 'refused', message };
+  if (error instanceof SdkHttpError) return { kind: isOfConnection(error.status) ? 'lost' : 'refused', message };
   if (error instanceof SdkError) {
-    if (error.code === SdkErrorCode.RequestTimeout) return new McpError('late', 'it did not answer in time', error);
-    if (error.code === SdkErrorCode.InvalidResult) return new McpError('unreadable', wordsOf(error), error);
-    return new McpError('lost', transport.why?.() ?? wordsOf(error), error);
+    if (error.code === SdkErrorCode.RequestTimeout) return { kind: 'late', message: 'it did not answer in time' };
+    if (error.code === SdkErrorCode.InvalidResult) return { kind: 'unreadable', message };
+    return { kind: 'lost', message: transport.why?.() ?? message };
   }
   // An address that cannot be reached; an answer that is no JSON, or too long.
-  return new McpError(error instanceof TypeError ? 'lost' : 'unreadable', wordsOf(error), error);
+  return { kind: error instanceof TypeError ? 'lost' : 'unreadable', message };
 }
 
 /** Other statuses are about one request: the connection goes on with those of others. */
@@ -175,5 +220,5 @@ function isOfConnection(status: number | undefined): boolean {
 function wordsOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? `: ${reasonOf(error.cause)}` : '';
   const status = error instanceof Error && 'status' in error ? ` (HTTP status ${String(error.status)})` : '';
-  return `${reasonOf(error)}${cause}${status}`.slice(0, 500);
+  return `${reasonOf(error)}${cause}${status}`;
 }

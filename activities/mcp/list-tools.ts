@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { deeperThan } from '../json.ts';
 import type { StandardSchema } from '../schema/input-schema.ts';
 import { compileSchema, DEEPEST, errorParts, type JsonSchema, sayErrors } from '../schema/json-schema.ts';
-import { schemaCost, schemaLoop, subschemas } from '../schema/subschemas.ts';
+import { costsMore, schemaCost, schemaLoop, subschemas } from '../schema/subschemas.ts';
 import { clip, reasonOf } from '../text.ts';
 import type { Link } from './link.ts';
 import { MOST } from './servers.ts';
@@ -114,6 +114,9 @@ function sentSchema({ oneOf: _one, anyOf: _any, allOf: _all, ...schema }: JsonSc
 
 /** Schemas that one value is held to: more would keep the worker, which checks inputs of all its sessions, for long. */
 const MOST_FOR_ONE_VALUE = 10_000;
+/** The same, for an input and all that is in it. */
+const MOST_FOR_ONE_INPUT = 1_000_000;
+const TOO_MUCH = 'the schema holds it to itself too many times: give fewer or flatter values';
 
 /** A sentence for a schema that is none. Compiled when it is needed: that takes longer than all the rest of a list. */
 function checkedSchema(schema: JsonSchema): StandardSchema | string {
@@ -122,6 +125,7 @@ function checkedSchema(schema: JsonSchema): StandardSchema | string {
   if (schemaCost(schema) > MOST_FOR_ONE_VALUE) return 'it holds one value to too many schemas';
   // Which draft it names says little of strangers' schemas.
   const { $schema: _, ...plain } = schema;
+  const own = withoutPatterns(schema);
   if (!meta().validateSchema(plain)) return sayErrors(meta().errors, plain);
   let validate: ValidateFunction | undefined;
   return {
@@ -129,7 +133,8 @@ function checkedSchema(schema: JsonSchema): StandardSchema | string {
       version: 1,
       vendor: 'mcp',
       validate: (value) => {
-        validate ??= compileForeign(withoutPatterns(schema));
+        if (costsMore(own, value, MOST_FOR_ONE_INPUT)) return { issues: [{ message: TOO_MUCH, path: [] }] };
+        validate ??= compileForeign(own);
         return validate(value) ? { value } : { issues: errorParts(validate.errors, value).map(issueOf) };
       },
       jsonSchema: { input: () => sentSchema(schema) },
@@ -149,7 +154,9 @@ const meta = (): Ajv2020 => (shared ??= new Ajv2020(LAX));
 /** Held to as far as it is known: keywords that are not say nothing, and the server checks for itself. */
 function compileForeign(schema: JsonSchema): ValidateFunction {
   const { $schema: _, ...plain } = schema;
-  const ways = [() => compileSchema(schema), () => new Ajv2020(LAX).compile(plain)];
+  // References to names could lead anywhere: what checking costs is counted by those that are paths from its root.
+  const isNamed = /"\$(?:id|anchor|dynamicAnchor)":"/.test(JSON.stringify(schema));
+  const ways = isNamed ? [] : [() => compileSchema(schema), () => new Ajv2020(LAX).compile(plain)];
   for (const compile of ways) {
     try {
       return compile();
@@ -162,7 +169,8 @@ function compileForeign(schema: JsonSchema): ValidateFunction {
 
 /** A pattern of a stranger's can be made to hang the worker: the server looks at those itself. */
 function withoutPatterns(schema: JsonSchema): JsonSchema {
-  const own = structuredClone(schema);
+  // Its own name matters to others alone.
+  const { $id: _, ...own } = structuredClone(schema);
   for (const { node } of subschemas(own)) {
     const open = node as Record<string, unknown>;
     delete open['pattern'];

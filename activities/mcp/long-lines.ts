@@ -21,27 +21,43 @@ const NEWLINE = 10;
 /** Bytes of each end of a line that is dropped. */
 const END = 256;
 
+/** What is kept of a text that may be too long for memory. */
+export type LongText = {
+  add(bytes: Uint8Array): void;
+  readonly head: () => string;
+  readonly tail: () => string;
+};
+
+export function endsOf(): LongText {
+  let [head, tail] = [Buffer.alloc(0), Buffer.alloc(0)];
+  return {
+    add(bytes) {
+      if (head.length < END) head = Buffer.concat([head, bytes.subarray(0, END - head.length)]);
+      tail = Buffer.concat([tail, bytes.subarray(-END)]).subarray(-END);
+    },
+    head: () => head.toString('utf8'),
+    tail: () => tail.toString('utf8'),
+  };
+}
+
 export function lineReader({ limit, onLine, onLong }: Lines): LineReader {
   let parts: Buffer[] = [];
   let size = 0;
   /** Of a line that is being dropped. */
-  let long: { readonly head: string; tail: Buffer } | null = null;
+  let long: LongText | null = null;
   const add = (bytes: Buffer): void => {
-    if (long !== null) {
-      long.tail = Buffer.concat([long.tail, bytes.subarray(-END)]).subarray(-END);
-      return;
-    }
+    if (long !== null) return long.add(bytes);
     size += bytes.length;
     parts.push(bytes);
     if (size <= limit) return;
-    const line = Buffer.concat(parts);
-    long = { head: line.toString('utf8', 0, END), tail: Buffer.from(line.subarray(-END)) };
+    long = endsOf();
+    for (const part of parts) long.add(part);
     parts = [];
   };
   const end = (): void => {
     const [whole, dropped] = [parts, long];
     [parts, size, long] = [[], 0, null];
-    if (dropped !== null) onLong([dropped.head, dropped.tail.toString('utf8')]);
+    if (dropped !== null) onLong([dropped.head(), dropped.tail()]);
     else onLine(Buffer.concat(whole).toString('utf8'));
   };
   return {

@@ -1,4 +1,5 @@
 // The MCP servers of a worker, beside its other tools: one registry for all of them, which follows what servers offer (L44, L75).
+import { within } from '../async.ts';
 import type { Log } from '../log.ts';
 import { atExit } from '../process/at-exit.ts';
 import type { Environment } from '../process/environment.ts';
@@ -7,11 +8,21 @@ import { definitionOf, type ToolRegistry } from '../tools/registry.ts';
 import type { Sandbox } from '../tools/sandbox.ts';
 import type { Tool } from '../tools/tool.ts';
 import { KeptServer } from './keep-server.ts';
-import { linkOpener, type OpenLink } from './link.ts';
-import type { ListedTool } from './list-tools.ts';
+import { type Link, linkOpener, type OpenLink } from './link.ts';
+import { type ListedTool, listTools, type ToolList } from './list-tools.ts';
 import { resourcesTool } from './resources.ts';
 import { serverTool } from './server-tools.ts';
-import { type McpBounds, mcpBounds, type McpServer, type McpServers, MOST, toolName } from './servers.ts';
+import {
+  CONNECT_MS,
+  type McpBounds,
+  mcpBounds,
+  type McpServer,
+  type McpServers,
+  MOST,
+  RESOURCES,
+  toolName,
+} from './servers.ts';
+import type { ServerProcesses } from './stdio.ts';
 
 export type ToolServers = {
   readonly names: readonly string[];
@@ -22,11 +33,14 @@ export type ToolServers = {
   close(): Promise<void>;
 };
 
-type OpenServers = {
+type Around = {
   readonly env: Environment;
   readonly sandbox: Pick<Sandbox, 'kind' | 'hold'>;
   /** Hidden from servers that are processes. */
   readonly dataDir?: string;
+};
+
+type OpenServers = Around & {
   readonly log: Log;
   readonly bounds?: Partial<McpBounds>;
   /** Absent: as the configuration of each says. */
@@ -43,8 +57,7 @@ export function openServers(
   { env, sandbox, dataDir, log, bounds: given, open }: OpenServers,
 ): { readonly registry: ToolRegistry; readonly servers: ToolServers } {
   const bounds = { ...mcpBounds, ...given };
-  const hold = (argv: readonly string[]): readonly string[] => sandbox.hold(argv, dataDir);
-  const processes = { env, hold, spares: sandbox.kind !== 'group', atExit: atExit(process) };
+  const processes = serverProcesses({ env, sandbox, ...(dataDir !== undefined && { dataDir }) });
   const kept = Object.entries(servers).map(
     ([name, server]) =>
       new KeptServer(name, server, {
@@ -65,6 +78,26 @@ export function openServers(
       close: async () => void (await Promise.all(kept.map((server) => server.close()))),
     },
   };
+}
+
+function serverProcesses({ env, sandbox, dataDir }: Around): ServerProcesses {
+  const hold = (argv: readonly string[]): readonly string[] => sandbox.hold(argv, dataDir);
+  return { env, hold, spares: sandbox.kind !== 'group', atExit: atExit(process) };
+}
+
+/** Connects once and ends again. Throws an error whose message is the end of a sentence. */
+export async function tryServer(server: McpServer, around: Around): Promise<Pick<ToolList, 'tools' | 'leftOut'>> {
+  const open = linkOpener(server, serverProcesses(around), mcpBounds);
+  const never = new AbortController().signal;
+  let link: Link | undefined;
+  try {
+    await within(server.connectTimeoutMs ?? CONNECT_MS, never, async (signal) => {
+      link = await open(signal, () => undefined);
+    });
+    return link?.offers.tools === true ? await listTools(link, mcpBounds.slowListMs) : { tools: [], leftOut: [] };
+  } finally {
+    await link?.close();
+  }
 }
 
 function registryWith(base: ToolRegistry, kept: readonly KeptServer[], refresh: () => Promise<void>): ToolRegistry {
@@ -88,18 +121,28 @@ function registryWith(base: ToolRegistry, kept: readonly KeptServer[], refresh: 
     },
     refresh: async () => void (await Promise.all([base.refresh?.(), refresh()])),
     async arrive(name, signal) {
+      if (base.get(name) !== undefined) return;
+      const arriving = name === RESOURCES ? firstWithResources(kept, signal) : ofName(name)?.arrive(signal);
       // Why it did not come is told by `whyMissing`, and a stop by whoever is stopped.
-      if (base.get(name) === undefined)
-        await ofName(name)
-          ?.arrive(signal)
-          .catch(() => undefined);
+      await arriving?.catch(() => undefined);
     },
     whyMissing(name) {
+      if (name === RESOURCES && kept.some(({ tools }) => tools === null))
+        return 'Not run: no MCP server with resources is connected yet: make the call again later.';
       const server = ofName(name);
       if (server === undefined || server.tools !== null) return undefined;
       return `Not run: ${server.whyAway ?? `the MCP server ${server.name} is not connected yet: make the call again later.`}`;
     },
   };
+}
+
+/** Rejects when all are connected and none has any. */
+async function firstWithResources(kept: readonly KeptServer[], signal: AbortSignal): Promise<void> {
+  const arriving = kept.map(async (server) => {
+    await server.arrive(signal);
+    if (!server.hasResources) throw new Error('it has none');
+  });
+  await Promise.any(arriving);
 }
 
 /** By name, made anew only when a list has changed. */
@@ -110,10 +153,9 @@ function toolsOf(kept: readonly KeptServer[]): () => ReadonlyMap<string, Tool> {
     const now = kept.flatMap((server) => [server.tools, server.hasResources]);
     if (now.some((one, at) => one !== before[at])) {
       before = now;
-      const withResources = kept.filter((server) => server.hasResources);
       const all = [
         ...kept.flatMap((server) => (server.tools ?? []).map((listed) => serverTool(server, listed))),
-        ...(withResources.length === 0 ? [] : [resourcesTool(withResources)]),
+        ...(kept.some((server) => server.hasResources) ? [resourcesTool(kept)] : []),
       ];
       tools = new Map(all.map((tool) => [tool.name, tool]));
     }

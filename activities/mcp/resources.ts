@@ -28,11 +28,12 @@ const inputSchema = z.strictObject({
   cursor: z.string().optional().describe('Of a list: goes on where the one before ended'),
 });
 
+/** `servers`: all of them. One that has not been connected yet may have resources. */
 export function resourcesTool(servers: readonly KeptServer[]): Tool {
-  const names = servers.map(({ name }) => name);
+  const names = servers.filter(({ hasResources }) => hasResources).map(({ name }) => name);
   const find = (name: string): KeptServer => {
     const server = servers.find((one) => one.name === name);
-    if (server) return server;
+    if (server && (server.hasResources || server.tools === null)) return server;
     throw new ToolFailure(`No MCP server ${JSON.stringify(name.slice(0, 80))} has resources: ${names.join(', ')} may.`);
   };
   return defineTool({

@@ -1,5 +1,6 @@
 // The tools of an MCP server as tools of a run (L74, L76): a call goes over the server's connection, in its time, and whatever comes of it is
 // an outcome.
+import type { Progress } from '@modelcontextprotocol/client';
 import { type Recovery, type Risk, type Tool, type ToolContext, ToolFailure, type ToolOutput } from '../tools/tool.ts';
 import { throttled } from '../async.ts';
 import { clip } from '../text.ts';
@@ -32,21 +33,18 @@ export function serverTool(server: KeptServer, listed: ListedTool): Tool {
 }
 
 async function callServer(server: KeptServer, name: string, input: unknown, context: ToolContext): Promise<ToolOutput> {
-  const meta = { [IDEMPOTENCY_KEY]: context.idempotencyKey };
+  const { idempotencyKey, traceparent } = context;
+  const meta = { [IDEMPOTENCY_KEY]: idempotencyKey, ...(traceparent && { traceparent }) };
   const params = { name, arguments: input, _meta: meta };
-  return outputOf(
-    await askServer(server, context, (link, timeout) =>
-      link.request('tools/call', params, callResult, {
-        signal: context.signal,
-        timeout,
-        onProgress: throttled(PROGRESS_MS, ({ message, progress, total }) => {
-          context.progress(
-            clip(message ?? `${progress}${total === undefined ? '' : ` of ${total}`}`, LONGEST_PROGRESS),
-          );
-        }),
-      }),
-    ),
-  );
+  const onProgress = throttled(PROGRESS_MS, ({ message, progress, total }: Progress) => {
+    context.progress(clip(message ?? `${progress}${total === undefined ? '' : ` of ${total}`}`, LONGEST_PROGRESS));
+  });
+  return await askServer(server, context, async (link, timeout) => {
+    const { signal } = context;
+    const answer = await link.request('tools/call', params, callResult, { signal, timeout, onProgress });
+    const output = outputOf(answer);
+    return output.isError === true ? { ...output, content: link.redact(output.content) } : output;
+  });
 }
 
 /** `ask` gets the milliseconds that are left. Throws ToolFailure. */

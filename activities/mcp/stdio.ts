@@ -87,8 +87,14 @@ export function stdioTransport(
       const { child, end } = (started = await startServer(server, processes));
       const lines = lineReader({ limit, onLine: receive, onLong: dropped });
       child.stdout.on('data', (bytes: Buffer) => lines.read(bytes));
+      const read = new Promise<void>((resolve) => void child.stdout.once('close', resolve));
       said = lastWords(child);
-      child.once('exit', (code, signal) => void close(`its process ended with ${signal ?? `status ${code}`}`));
+      child.once('exit', (code, signal) => {
+        // What it said last may still be in the pipe, which something that it started may hold open.
+        void awaitInTime(read, undefined, graceMs).then(() =>
+          close(`its process ended with ${signal ?? `status ${code}`}`),
+        );
+      });
       // It was closed while it was started.
       if (closing !== null) await end(0);
     },

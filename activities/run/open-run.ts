@@ -104,7 +104,7 @@ function openWith(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise<Run
 function snapshot(
   deps: Deps,
   { session }: Attempt,
-  { chain, run, options, agent }: OpenRun,
+  { chain, run, options, agent, traceparent }: OpenRun,
   {
     folders,
     ...found
@@ -119,6 +119,7 @@ function snapshot(
     run,
     queryId: queryIdOf(chain, run),
     depth: agent?.depth ?? 0,
+    ...(traceparent && { traceparent }),
     ...(agent && { agent: { type: agent.type, parent: agent.parent, root: agent.root, depth: agent.depth } }),
     ...found,
     mode: options.permissionMode ?? defaults.permissionMode,

@@ -67,6 +67,57 @@ export function schemaCost(schema: unknown): number {
   return [...subschemas(schema)].reduce((most, { node }) => Math.max(most, cost(node)), 0);
 }
 
+/**
+ * Whether more than `most` schemas would be held to the value and what is in it, each as often as others lead to it: definitions that refer
+ * to themselves twice for the same field double with each level of a value. `value` must not be nested without end.
+ */
+export function costsMore(schema: unknown, value: unknown, most: number): boolean {
+  /** By schema, then by value: a value that has no parts is like any other. */
+  const known = new Map<unknown, Map<unknown, number>>();
+  let looked = 0;
+  const cost = (node: unknown, at: unknown): number => {
+    if (!isNode(node)) return 0;
+    const part = typeof at === 'object' && at !== null ? at : null;
+    const ofNode = known.get(node) ?? new Map<unknown, number>();
+    known.set(node, ofNode);
+    const before = ofNode.get(part);
+    if (before !== undefined) return before;
+    if ((looked += 1) > most) return Infinity;
+    // A loop leads back here.
+    ofNode.set(part, Infinity);
+    let sum = 1;
+    for (const next of sameValue(node, schema)) sum += cost(next, at);
+    for (const [next, child] of part === null ? [] : ofParts(node, part)) {
+      if (sum > most) break;
+      sum += cost(next, child);
+    }
+    ofNode.set(part, sum);
+    return sum;
+  };
+  return cost(schema, value) > most;
+}
+
+/** Schemas that are about the parts of a value, with the part. */
+function* ofParts(node: SchemaNode, value: object): Generator<readonly [unknown, unknown]> {
+  if (Array.isArray(value)) {
+    const { prefixItems, items } = node;
+    const first: readonly unknown[] = [prefixItems, items].find(Array.isArray) ?? [];
+    const others = Array.isArray(items) ? node['additionalItems'] : items;
+    for (const [index, item] of value.entries()) {
+      yield [index < first.length ? first[index] : others, item];
+      yield [node['contains'], item];
+      yield [node['unevaluatedItems'], item];
+    }
+    return;
+  }
+  const named = isNode(node['properties']) ? node['properties'] : {};
+  for (const [name, field] of Object.entries(value)) {
+    yield [Object.hasOwn(named, name) ? named[name] : node['additionalProperties'], field];
+    yield [node['propertyNames'], name];
+    yield [node['unevaluatedProperties'], field];
+  }
+}
+
 /** Schemas that are about the same value. */
 function sameValue(node: SchemaNode, root: unknown): readonly unknown[] {
   const listed = ['anyOf', 'oneOf', 'allOf'].flatMap((key) => node[key] ?? []);

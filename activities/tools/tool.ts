@@ -49,9 +49,10 @@ export type ToolContext = {
   readonly signal: AbortSignal;
   /** Unique to this call for ever, the same on every attempt: give it to services that deduplicate (L40). */
   readonly idempotencyKey: string;
-  /** The run's query id and depth, for logs and traces (L13). */
+  /** For logs and traces: the run's query id and depth (L13), and W3C's trace context of the iteration where runs are traced (O15). */
   readonly queryId: string;
   readonly depth: number;
+  readonly traceparent?: string;
   /** Whether this call may use what its path leads to now, by its real path, or its name leads to: a link may have changed since. */
   readonly mayUse?: (subject: string) => boolean;
   /** Asks the run's small model, where the tool's `asksModel` said so. What it costs counts in the run. */

@@ -9,6 +9,7 @@ import { resolveConnection } from '../../worker/embedded/resolve-connection.ts';
 import type { Store } from '../../activities/transcript/store/store.ts';
 import { SetupProblem } from '../../worker/setup-problem.ts';
 import { createClient } from '../client.ts';
+import { isTraceparent } from '../../workflows/contract/ids.ts';
 import { folderPorts } from '../sessions/folder-ports.ts';
 import type { PerdureClient } from '../perdure-client.ts';
 import { type KeysOf, refuseUnknown } from '../options.ts';
@@ -72,6 +73,8 @@ export async function openServer(open: OpenServer = {}): Promise<Opened> {
       profile: embedded === null ? 'fleet' : 'machine',
       sealed: target.keys !== undefined,
       ...(taskQueue === undefined ? {} : { taskQueue }),
+      // As tracing tools tell it to the programs that they start.
+      ...(isTraceparent(env.TRACEPARENT) && { traceparent: env.TRACEPARENT }),
     });
     let closed: Promise<void> | undefined;
     const close = async (): Promise<void> => {

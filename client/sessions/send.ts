@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import { defineSearchAttributeKey, type SearchAttributePair } from '@temporalio/common';
-import type { SessionId, MessageId } from '../../workflows/contract/ids.ts';
+import { traceparentProblem, type SessionId, type MessageId } from '../../workflows/contract/ids.ts';
 import type { ForWorkers } from '../../worker/config/queue.ts';
 import {
   CONFIGURATION_KEY,
@@ -211,17 +211,23 @@ export function titleOf(text: string): string {
   return Array.from(line).slice(0, TITLE).join('');
 }
 
+type MessageFacts = {
+  readonly id?: MessageId | undefined;
+  readonly options?: OptionChanges | undefined;
+  readonly traceparent?: string | undefined;
+};
+
+/** Throws ClientProblem `refused`, StoreError. */
 export async function messageOf(
-  store: Store,
+  client: { readonly store: Store; readonly traceparent?: string },
   prompt: Prompt,
-  id = newMessageId(),
-  options?: OptionChanges,
+  { id = newMessageId(), options, traceparent = client.traceparent }: MessageFacts,
 ): Promise<UserMessage> {
   const read = readPrompt(prompt);
-  const problem = messageIdProblem(id) ?? (options && findWrongOption(options));
+  const problem = messageIdProblem(id) ?? traceparentProblem(traceparent) ?? (options && findWrongOption(options));
   if (problem !== undefined) throw new ClientProblem('refused', problem);
   const changes = options && Object.keys(options).length > 0 ? { options } : {};
-  return { id, body: await messageBody(store, read), ...changes };
+  return { id, body: await messageBody(client.store, read), ...changes, ...(traceparent && { traceparent }) };
 }
 
 /** A sentence that says what is wrong with the options, or undefined. */

@@ -64,12 +64,13 @@ async function openedBefore(client: ClientOptions, session: SessionId): Promise<
 }
 
 export async function startSession(client: ClientOptions, task: Prompt, start: StartOptions): Promise<Sent> {
-  const { session: id, newId, messageId, ifNew = {}, workers, signal: _, ...given } = start;
+  const { session: id, newId, messageId, ifNew = {}, workers, signal: _, traceparent, ...given } = start;
   const session = checkedId(id ?? newId ?? newSessionId());
   // A new session has nothing that null could take back.
   const options: RunOptions = { cwd: process.cwd(), ...ifNew, ...withChanges<Partial<RunOptions>>({}, given) };
   // A session that is open already has options of its own: those given hold from its next run on.
-  const message = await messageOf(client.store, task, messageId, id === undefined ? undefined : given);
+  const facts = { id: messageId, options: id === undefined ? undefined : given, traceparent };
+  const message = await messageOf(client, task, facts);
   const problem = findWrongOption(options);
   if (problem !== undefined) throw new ClientProblem('refused', problem);
   const input: SessionInput = {
@@ -190,6 +191,8 @@ export type ClientOptions = {
   readonly profile?: Profile;
   /** Whether the payloads of sessions that are opened here are sealed. */
   readonly sealed?: boolean;
+  /** The span that what it sends is a part of, by its W3C trace context (O15), where a message names none. */
+  readonly traceparent?: string;
   /** Milliseconds between looks at a session that is followed. */
   readonly lookMs?: number;
 };
@@ -206,14 +209,17 @@ export type StartOptions = OptionChanges &
     readonly newId?: string;
     /** Which workers a session that is opened by this is for; absent: those of the client's task queue. */
     readonly workers?: ForWorkers;
+    /** The span that sends it, by its W3C trace context: the run it opens is a part of that trace (O15). Absent: the client's. */
+    readonly traceparent?: string;
   };
 
 /** `messageId`: the same on a retry asks once, so that no later run is stopped by it. */
 export type OnceOptions = Abortable & { readonly messageId?: MessageId };
 
-/** `by`: whoever sends it, by name, for the transcript; at most 200 characters. */
+/** `by`: whoever sends it, by name, for the transcript; at most 200 characters. `traceparent`: as in StartOptions. */
 export type SendOptions = Abortable & {
   readonly by?: string;
+  readonly traceparent?: string;
   readonly now?: boolean;
   readonly messageId?: MessageId;
   readonly options?: OptionChanges;

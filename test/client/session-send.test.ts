@@ -13,7 +13,9 @@ import type { UserMessage } from '../../workflows/contract/session.ts';
 
 type Call = (...args: unknown[]) => Promise<unknown>;
 
-function sessions({ signalWithStart, signal, describe }: { signalWithStart?: Call; signal?: Call; describe?: Call }) {
+type Calls = { signalWithStart?: Call; signal?: Call; describe?: Call };
+
+function sessions({ signalWithStart, signal, describe }: Calls, traceparent?: string) {
   const handle = { signal, describe };
   const workflow = { signalWithStart, getHandle: () => handle };
   const withDeadline = <T>(_deadline: unknown, call: () => Promise<T>): Promise<T> => call();
@@ -30,6 +32,7 @@ function sessions({ signalWithStart, signal, describe }: { signalWithStart?: Cal
       throw new Error('nothing is followed here');
     },
     visibility: () => Promise.resolve(true),
+    ...(traceparent && { traceparent }),
   });
   return { client, store };
 }
@@ -187,4 +190,18 @@ test('refuses an id that a session would pass over, before anything is sent (L61
   }
   await client.send('s-1', 'Hi.', { messageId: 'm'.repeat(200) as MessageId });
   expect(signal).toHaveBeenCalledTimes(1);
+});
+
+test('a message brings the trace of its caller, or else the client’s, and one that is none is refused (O15)', async () => {
+  const [own, named] = ['a', 'b'].map((digit) => `00-${digit.repeat(32)}-${'1'.repeat(16)}-01`);
+  const signal = vi.fn<Call>(() => Promise.resolve());
+  const describe = () =>
+    Promise.resolve({ workflowId: 's-1', status: { name: 'RUNNING' }, memo: {}, startTime: new Date() });
+  const { client } = sessions({ signal, describe }, own);
+  await client.send('s-1', 'x');
+  await client.send('s-1', 'x', { traceparent: named! });
+  expect(signal.mock.calls.map(([, message]) => (message as UserMessage).traceparent)).toEqual([own, named]);
+  await expect(client.send('s-1', 'x', { traceparent: 'abc' })).rejects.toThrow(
+    'traceparent is "abc", and no trace context as W3C writes it: give one such as',
+  );
 });

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { defaultHandover, UPDATES } from '../../workflows/contract/session.ts';
 import { harness } from '../support/harness.ts';
 import { effectsIn, oddServer } from '../support/mcp/servers.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -95,6 +96,28 @@ test('an agent calls the tools of a server that its type names (L66, L74)', asyn
   const session = await h.open('Have it called.');
   expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
   expect(JSON.stringify(h.bodies().at(-1)?.messages)).toContain('called, of mcp__odd__note');
+});
+
+test('a call that waits while its session is handed over is made once, when it is allowed (L4, L55, L74)', async () => {
+  const effects = join(tempDir(), 'effects');
+  const h = await harness({
+    script: (request) =>
+      JSON.stringify(request).includes('noted note') ? reply('Done.') : reply([toolUse('mcp__odd__note', {})]),
+    worker: { mcpServers: { odd: oddServer({ effects }) } },
+    handover: { ...defaultHandover, signals: 2 },
+  });
+  const session = await h.open('Call.', { permissionMode: 'default' });
+  const { call, inputHash } = await until(async () => (await session.memo())?.approvals?.[0] ?? null);
+  const { runId } = await session.handle.describe();
+  await until(async () => {
+    await session.send('Still there?');
+    return (await session.handle.describe()).runId !== runId;
+  });
+  await until(async () => (await session.memo())?.approvals?.[0]?.call === call);
+  expect(effectsIn(effects).filter((effect) => effect.call === 'note')).toEqual([]);
+  await session.handle.executeUpdate(UPDATES.approve, { args: [{ call, inputHash }] });
+  expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
+  expect(effectsIn(effects).filter((effect) => effect.call === 'note')).toHaveLength(1);
 });
 
 test('an interrupt is told to the server, and the call has an outcome that says so (L48, L77)', async () => {

@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { fault, reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { defaultHandover, UPDATES } from '../../workflows/contract/session.ts';
 import { openSpanExporter } from '../../worker/monitor/otlp.ts';
+import { agentCall, byPrompt } from '../support/by-prompt.ts';
 import { harness, type OpenSession } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
@@ -119,8 +120,46 @@ describe('a run', () => {
     );
     expect(inside).toBe(true);
     expect(traces).toContain(root.traceId);
-    expect(readFileSync(join(h.cwd, 'parent'), 'utf8')).toBe(`00-${root.traceId}-${root.spanId}-01\n`);
+    const first = collector.spans.find(({ name }) => name === 'iteration 1');
+    expect(readFileSync(join(h.cwd, 'parent'), 'utf8')).toBe(`00-${root.traceId}-${first?.spanId}-01\n`);
     expect(JSON.stringify(collector.spans)).not.toContain('SECRET');
+  });
+
+  test('joins its caller’s trace, over a handover, and so do its agents, each below the iteration that called it (O15 L66)', async () => {
+    const collector = await receiver();
+    const [traceId, spanId] = ['0af7651916cd43dd8448eb211c80319c', 'b7ad6b7169203331'];
+    const logged = new Set<string | undefined>();
+    const h = await harness({
+      script: byPrompt({
+        'Go.': [reply([toolUse('glob', { pattern: '*' })]), reply([agentCall('Count.')]), reply('Done.')],
+        'Count.': [reply([agentCall('Add.')]), reply('Three.')],
+        'Add.': [reply([toolUse('bash', { command: 'printenv TRACEPARENT > parent' })]), reply('Two.')],
+        'Again.': [reply('By itself.')],
+      }),
+      env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url },
+      worker: { logEvents: true, log: (_level, _message, fields) => void logged.add(fields?.trace) },
+      handover: { ...defaultHandover, iterations: 1 },
+    });
+    const session = await h.open('Go.', {}, { traceparent: `00-${traceId}-${spanId}-00` });
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
+    const runs = await until(() => {
+      const ended = collector.spans.filter(({ name }) => name === 'invoke_agent perdure');
+      return ended.length === 3 ? ended : null;
+    });
+    await until(() => collector.spans.filter(({ name }) => name.startsWith('iteration ')).length === 7);
+    expect(new Set(collector.spans.map((each) => each.traceId))).toEqual(new Set([traceId]));
+    const parents = runs.map(({ parentSpanId }) => {
+      const parent = collector.spans.find((each) => each.spanId === parentSpanId);
+      return parent ? `${parent.name} of ${attribute(parent, 'gen_ai.conversation.id') === session.id}` : parentSpanId;
+    });
+    expect(new Set(parents)).toEqual(new Set([spanId, 'iteration 1 of false', 'iteration 2 of true']));
+    expect(readFileSync(join(h.cwd, 'parent'), 'utf8')).toMatch(new RegExp(`^00-${traceId}-[0-9a-f]{16}-01\n$`));
+    expect(logged.has(traceId)).toBe(true);
+    // The next prompt was sent by nobody who is traced.
+    await session.send('Again.');
+    await session.ended(2);
+    const own = await until(() => collector.spans.find((each) => each.traceId !== traceId));
+    await until(() => collector.spans.some((each) => each.traceId === own.traceId && each.parentSpanId === undefined));
   });
 });
 

@@ -98,8 +98,8 @@ async function harnessOn(model: ScriptedModel, { worker: settings, handover, key
     requestedAt: (n: number): number => model.requests[n]?.at ?? Number.NaN,
     /** All live files of a session, as text. */
     liveText: (session: SessionId): string => liveText(join(folders.liveDir, session)),
-    open: (text: string, run: Partial<RunOptions> = {}) =>
-      openSession({ client, taskQueue, folders, handover, ...(keys && { keys }) }, text, run),
+    open: (text: string, run: Partial<RunOptions> = {}, message: Partial<UserMessage> = {}) =>
+      openSession({ client, taskQueue, folders, handover, ...(keys && { keys }) }, text, run, message),
   };
 }
 
@@ -127,6 +127,7 @@ export async function openSession(
   { client, taskQueue, folders, handover, keys }: Where,
   text: string,
   options: Partial<RunOptions>,
+  message: Partial<UserMessage> = {},
 ) {
   const id = `t-${randomUUID()}` as SessionId;
   const input: SessionInput = {
@@ -142,7 +143,7 @@ export async function openSession(
     taskQueue,
     args: [input],
     signal: SIGNALS.message,
-    signalArgs: [userMessage(text)],
+    signalArgs: [{ ...userMessage(text), ...message }],
     workflowTaskTimeout: '5s',
   });
   const handleOfChain: WorkflowHandle = client.workflow.getHandle(handle.workflowId);

@@ -1,35 +1,17 @@
-// One trace for each run (O15), in the words of OpenTelemetry's GenAI conventions. The ids of a run and of its iterations are made from
-// the run's own, so that spans of any worker on any host belong together without anything travelling between them: over crashes, handovers
-// and replays. Content is never in them.
-import { createHash, randomBytes } from 'node:crypto';
+// One trace for each run and the agents below it (O15), in the words of OpenTelemetry's GenAI conventions. Content is never in it.
+import { randomBytes } from 'node:crypto';
 import type { ModelCallSeen, Observation, Observe, ObservedAbout } from '../../activities/live/observe.ts';
+import { iterationSpanOf, runSpanOf, traceIdOf } from '../../activities/live/trace-context.ts';
 import type { Log } from '../../activities/log.ts';
-import { queryIdOf } from '../../workflows/contract/ids.ts';
+import { callingSpan, queryIdOf } from '../../workflows/contract/ids.ts';
 import type { Seen } from '../../workflows/contract/told.ts';
 import type { AttributeValue, Span } from './otlp.ts';
-
-/** 32 hexadecimal digits: every line and every span of a run has the same. */
-export function traceIdOf(queryId: string): string {
-  return digest(`trace ${queryId}`, 32);
-}
-
-const runSpanOf = (queryId: string): string => digest(`run ${queryId}`, 16);
-const iterationSpanOf = (queryId: string, iteration: number): string => digest(`iteration ${queryId} ${iteration}`, 16);
-
-function digest(text: string, digits: number): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, digits);
-}
-
-/** W3C's name for the run's own span: what a command traces is a part of the run. */
-export function traceEnv(queryId: string): Readonly<Record<string, string>> {
-  return { TRACEPARENT: `00-${traceIdOf(queryId)}-${runSpanOf(queryId)}-01` };
-}
 
 /** Each line about a run names its trace. */
 export function withTraces(log: Log): Log {
   return (level, message, fields = {}) => {
-    const { query } = fields;
-    log(level, message, query === undefined ? fields : { ...fields, trace: traceIdOf(query) });
+    const { query: queryId } = fields;
+    log(level, message, queryId === undefined ? fields : { trace: traceIdOf({ queryId }), ...fields });
   };
 }
 
@@ -75,11 +57,11 @@ function spanOf(seen: Observation): Span | null {
 type Times = { readonly at: number; readonly ms: number };
 
 /** Its id is nobody's parent. */
-function below({ queryId, iteration }: ObservedAbout, { at, ms }: Times) {
+function below(run: ObservedAbout, { at, ms }: Times) {
   return {
-    traceId: traceIdOf(queryId),
+    traceId: traceIdOf(run),
     spanId: randomBytes(8).toString('hex'),
-    parentSpanId: iterationSpanOf(queryId, iteration),
+    parentSpanId: iterationSpanOf(run, run.iteration),
     from: at,
     to: at + ms,
   };
@@ -117,20 +99,20 @@ function placeOf({ session, run, iteration, step, attempt }: ObservedAbout): Rec
 }
 
 function ofWorkflow(session: string, seen: Seen): Span {
-  const queryId = queryIdOf(seen.chain, seen.run);
-  const { from, to, run, iteration } = seen;
+  const { from, to, run, iteration, traceparent } = seen;
+  const traced = { queryId: queryIdOf(seen.chain, run), ...(traceparent && { traceparent }) };
   const place = { 'gen_ai.conversation.id': session, 'perdure.run': run, 'perdure.iteration': iteration };
-  const root = runSpanOf(queryId);
-  const own = { traceId: traceIdOf(queryId), from, to, kind: 'internal', isFailed: false } as const;
+  const root = runSpanOf(traced);
+  const own = { traceId: traceIdOf(traced), from, to, kind: 'internal', isFailed: false } as const;
   const inIteration = {
     ...own,
     spanId: randomBytes(8).toString('hex'),
-    parentSpanId: iterationSpanOf(queryId, iteration),
+    parentSpanId: iterationSpanOf(traced, iteration),
   };
   switch (seen.kind) {
     case 'iteration': {
       const attributes = { ...place, 'perdure.transition': seen.reason };
-      const spanId = iterationSpanOf(queryId, iteration);
+      const spanId = iterationSpanOf(traced, iteration);
       return { ...own, spanId, parentSpanId: root, name: `iteration ${iteration}`, attributes };
     }
     case 'waited': {
@@ -157,7 +139,8 @@ function ofWorkflow(session: string, seen: Seen): Span {
         'perdure.turns': seen.turns,
         'perdure.reason': seen.reason,
       };
-      return { ...own, spanId: root, parentSpanId: null, name: 'invoke_agent perdure', isFailed: seen.bad, attributes };
+      const parentSpanId = callingSpan(traceparent)?.spanId ?? null;
+      return { ...own, spanId: root, parentSpanId, name: 'invoke_agent perdure', isFailed: seen.bad, attributes };
     }
   }
 }

@@ -6,15 +6,15 @@ import { reasonOf } from '../../activities/text.ts';
 import { observeByLog } from './event-log.ts';
 import { observeByMetrics } from './metrics.ts';
 import { openSpanExporter } from './otlp.ts';
-import { observeByTraces, traceEnv, withTraces } from './traces.ts';
+import { observeByTraces, withTraces } from './traces.ts';
 import { SEEN_SINK, type Seen } from '../../workflows/contract/told.ts';
 
 export type Watchers = {
   readonly observe: Observe;
   /** The same; where runs are traced, each line about one names its trace. */
   readonly log: Log;
-  /** Variables that tell commands of a run which it is. */
-  readonly runEnv: ((queryId: string) => Readonly<Record<string, string>>) | undefined;
+  /** A collector is told of runs. */
+  readonly traced: boolean;
   /** What is to be sent is sent once more. */
   close(): Promise<void>;
 };
@@ -37,7 +37,7 @@ export function openWatchers({ env, log: given, logEvents = false }: Watched): W
   return {
     observe: observeAll(watchers, log),
     log,
-    runEnv: traces ? traceEnv : undefined,
+    traced: traces !== null,
     close: async () => traces?.close(),
   };
 }

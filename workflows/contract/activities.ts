@@ -71,6 +71,8 @@ export type OpenRun = {
   /** It is opened on the host that had the workspace: a folder that is not there is gone. Else another worker may have it. */
   readonly onHost?: true;
   readonly agent?: AgentOrigin;
+  /** Of the message that opens it. */
+  readonly traceparent?: string;
 };
 
 /**

@@ -98,12 +98,15 @@ export type AgentWork = {
   readonly depth: number;
   readonly background?: true;
   readonly tools?: readonly string[];
+  /** The iteration that calls it: its first run is a part of that trace. */
+  readonly traceparent?: string;
   readonly most: AgentCounts;
 };
 
 /** Asked of an agent in the background, known by the id that the call which began it gave (L71). */
 export type AgentDeed = { readonly agent: string } & (
-  { readonly kind: 'agent_output' | 'agent_stop' } | { readonly kind: 'agent_send'; readonly message: MessageBody }
+  | { readonly kind: 'agent_output' | 'agent_stop' }
+  | { readonly kind: 'agent_send'; readonly message: MessageBody; readonly traceparent?: string }
 );
 
 /** The end of an agent in the background, as its parent is told (L71): a notification for the model. */

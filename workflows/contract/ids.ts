@@ -21,6 +21,28 @@ export function queryIdOf(chain: string, run: number): string {
   return `${chain}.${run}`;
 }
 
+/** W3C's trace context, as a header of that name has it: whose span a run is below (O15). Also for what any client may send. */
+export function isTraceparent(value: unknown): value is string {
+  return (
+    typeof value === 'string' && /^(?!ff)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}$/.test(value)
+  );
+}
+
+/** Null without one. */
+export function callingSpan(
+  traceparent: string | undefined,
+): { readonly traceId: string; readonly spanId: string } | null {
+  if (traceparent === undefined) return null;
+  const [, traceId = '', spanId = ''] = traceparent.split('-');
+  return { traceId, spanId };
+}
+
+/** A sentence that says what is wrong with it, or undefined; absent is nothing wrong. */
+export function traceparentProblem(given: unknown): string | undefined {
+  if (given === undefined || isTraceparent(given)) return undefined;
+  return `traceparent is ${JSON.stringify(given)?.slice(0, 80)}, and no trace context as W3C writes it: give one such as 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01, or none`;
+}
+
 /** An agent as people and its parent's model know it: the end of its session's id. */
 export function agentName(session: string): string {
   return /\.(agent-[^.]*)$/.exec(session)?.[1] ?? session;

@@ -128,6 +128,8 @@ export type UserMessage = {
   readonly options?: OptionChanges;
   /** Whoever sent it, by name, for the transcript (O12); never told to the model. */
   readonly by?: string;
+  /** The span that sent it, by its W3C trace context: the run that it opens is a part of that trace (O15). */
+  readonly traceparent?: string;
   /** It is no message: the session itself put it there, when an agent in the background ended (L71). */
   readonly ended?: AgentNews;
 };

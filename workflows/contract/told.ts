@@ -9,8 +9,13 @@ import type { Spend, Terminal, TerminalReason, TransitionReason } from './loop.t
 /** Milliseconds since the epoch, by the workflow's clock. */
 type Span = { readonly from: number; readonly to: number };
 
-/** `run`: its number. `chain`: Temporal's id of the session's first run. */
-export type SeenAbout = { readonly chain: string; readonly run: number; readonly iteration: number };
+/** `run`: its number. `chain`: Temporal's id of the session's first run. `traceparent`: of the message that opened it. */
+export type SeenAbout = {
+  readonly chain: string;
+  readonly run: number;
+  readonly iteration: number;
+  readonly traceparent?: string;
+};
 
 export type Seen = SeenAbout &
   Span &

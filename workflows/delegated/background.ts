@@ -52,9 +52,9 @@ function describeWorking({ session, title, background = 0 }: Working): string {
 async function send(
   { session }: Working,
   key: CallKey,
-  { agent, message: body }: Extract<AgentDeed, { kind: 'agent_send' }>,
+  { agent, message: body, traceparent }: Extract<AgentDeed, { kind: 'agent_send' }>,
 ): Promise<DelegatedEnd> {
-  const message: UserMessage = { id: key as string as MessageId, body };
+  const message: UserMessage = { id: key as string as MessageId, body, ...(traceparent && { traceparent }) };
   try {
     await getExternalWorkflowHandle(session).signal(SIGNALS.message, message);
     return { kind: 'told', text: `Sent to agent ${agent}: it reads it before its next turn.` };

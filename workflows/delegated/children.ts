@@ -69,7 +69,7 @@ function startedAgent(session: Starting, key: CallKey, child: SessionId, work: A
 }
 
 function agentChild(parent: Parent, key: CallKey, work: AgentWork, config: Hash, grant: Grant) {
-  const { type, title, prompt, depth, tools } = work;
+  const { type, title, prompt, depth, tools, traceparent } = work;
   const { visibility, attributes, handover, profile, sealed, agent: own } = parent.input;
   const { cwd, tags } = parent.facts.now.options;
   const agent: AgentOrigin = {
@@ -90,7 +90,7 @@ function agentChild(parent: Parent, key: CallKey, work: AgentWork, config: Hash,
     ...(handover && { handover }),
     ...(profile && { profile }),
     ...(sealed && { sealed }),
-    first: { id: key as string as MessageId, body: prompt },
+    first: { id: key as string as MessageId, body: prompt, ...(traceparent && { traceparent }) },
     until: 'run',
     agent,
   };

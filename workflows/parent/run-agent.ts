@@ -1,7 +1,7 @@
 // The exports of `perdure/workflow`: an agent that a workflow of the user's own starts as a child, with its result (Q4).
 import { ApplicationFailure, patched, proxyActivities, startChild, uuid4, workflowInfo } from '@temporalio/workflow';
 import { activityType, type Answer, type Registered, type StoredText } from '../contract/activities.ts';
-import type { Hash, MessageId, SessionId } from '../contract/ids.ts';
+import { traceparentProblem, type Hash, type MessageId, type SessionId } from '../contract/ids.ts';
 import type { MessageBody } from '../contract/message-body.ts';
 import { optionsProblem } from '../contract/options-problem.ts';
 import {
@@ -30,6 +30,8 @@ export type AgentCall = {
   readonly taskQueue?: string;
   /** The session's id, which is its workflow's. Absent: a new one. */
   readonly session?: string;
+  /** The span that calls it, by its W3C trace context: the agent's run is a part of that trace (O15). */
+  readonly traceparent?: string;
 };
 
 /** A running agent: a child workflow, which people also see, steer and stop with `npx perdure`. */
@@ -67,13 +69,15 @@ export async function startAgent({
   options: given = {},
   taskQueue = own === null ? TASK_QUEUE : workflowInfo().taskQueue,
   session,
+  traceparent,
 }: AgentCall): Promise<RunningAgent> {
   const options = { ...(own?.cwd !== undefined && { cwd: own.cwd }), ...given } as RunOptions;
-  const problem = textProblem(prompt) ?? cwdProblem(options) ?? optionsProblem(options);
+  const problem =
+    textProblem(prompt) ?? cwdProblem(options) ?? optionsProblem(options) ?? traceparentProblem(traceparent);
   if (problem !== undefined) throw ApplicationFailure.nonRetryable(problem, 'BadAgentCall');
   const id = (session ?? `s-${uuid4()}`) as SessionId;
   const title = prompt.trim().slice(0, 120);
-  const first = await messageOf(prompt, taskQueue);
+  const first = { ...(await messageOf(prompt, taskQueue)), ...(traceparent && { traceparent }) };
   const input: SessionInput = { options, title, visibility: false, first, until: 'run' };
   const child = await startChild<(given: SessionInput) => Promise<RunReport>>(WORKFLOW_TYPE, {
     workflowId: id,

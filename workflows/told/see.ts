@@ -11,11 +11,12 @@ export function see(seen: Seen): void {
   if (!workflowInfo().unsafe.isReplaying) sinks[SEEN_SINK].see(seen);
 }
 
-type Place = { readonly facts: { readonly now: { readonly chain: string; readonly runs: number } } };
+type Now = { readonly chain: string; readonly runs: number; readonly traceparent?: string | undefined };
+type Place = { readonly facts: { readonly now: Now } };
 
 export function seenIn({ facts }: Place, iteration: number): SeenAbout {
-  const { chain, runs: run } = facts.now;
-  return { chain, run, iteration };
+  const { chain, runs: run, traceparent } = facts.now;
+  return { chain, run, iteration, ...(traceparent && { traceparent }) };
 }
 
 export function seeWait(place: Place, iteration: number, approval: PendingApproval, how: WaitEnd): void {

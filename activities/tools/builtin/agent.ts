@@ -36,12 +36,12 @@ export function agentTool({ types, limits }: AgentSettings): Tool {
       const deep = `Not run: this agent is ${depth} levels below the session, and no more than ${limits.depth} are allowed. Do it yourself.`;
       return Promise.resolve(depth < limits.depth ? undefined : deep);
     },
-    delegate: ({ description: title, prompt, type = GENERAL, background }, { depth }) => {
+    delegate: ({ description: title, prompt, type = GENERAL, background }, { depth, traceparent }) => {
       refuseNul(prompt, 'The prompt');
       const { open, perRun } = limits;
       const body = { kind: 'text', text: prompt } as const;
-      const apart = background ? { background } : {};
-      return { kind: 'agent', type, title, prompt: body, depth: depth + 1, ...apart, most: { open, perRun } };
+      const given = { ...(background && { background }), ...(traceparent && { traceparent }) };
+      return { kind: 'agent', type, title, prompt: body, depth: depth + 1, ...given, most: { open, perRun } };
     },
   });
 }

@@ -27,9 +27,10 @@ export function agentSendTool(): Tool {
     inputSchema: z.strictObject({ agent, message: z.string().trim().min(1).max(LONGEST_MESSAGE) }),
     risk: 'read',
     subject: () => null,
-    delegate: (input) => {
-      refuseNul(input.message, 'The message');
-      return { kind: 'agent_send', agent: input.agent, message: { kind: 'text', text: input.message } };
+    delegate: ({ agent: to, message: text }, { traceparent }) => {
+      refuseNul(text, 'The message');
+      const message = { kind: 'text', text } as const;
+      return { kind: 'agent_send', agent: to, message, ...(traceparent && { traceparent }) };
     },
   });
 }

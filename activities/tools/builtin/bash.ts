@@ -112,8 +112,8 @@ function withGone(result: ToolOutput, { folders = [] }: ToolContext): ToolOutput
 
 async function start(
   command: string,
-  { cwd, folders, dir, env: given, idempotencyKey, queryId, fence }: ToolContext,
-  { sandbox, dataDir, passEnv = [], runEnv = () => ({}) }: BuiltinOptions,
+  { cwd, folders, dir, env: given, idempotencyKey, traceparent, fence }: ToolContext,
+  { sandbox, dataDir, passEnv = [] }: BuiltinOptions,
   onOutput: (bytes: Uint8Array) => void,
 ): Promise<ProcessTree> {
   const { readOnly } = readOnlyShell(command, { cwd, folders }, dir);
@@ -127,7 +127,8 @@ async function start(
   const callId = callIdOf(idempotencyKey);
   // A command that was judged to only read names no variable, and runs unasked: none may make another of it.
   const set = readOnly ? {} : given;
-  const env = { ...childEnvironment(process.env, { cwd: dir, callId, pass: passEnv, set }), ...runEnv(queryId) };
+  const traced = traceparent === undefined ? {} : { TRACEPARENT: traceparent };
+  const env = { ...childEnvironment(process.env, { cwd: dir, callId, pass: passEnv, set }), ...traced };
   try {
     return await spawnTree(argv, {
       cwd: dir,

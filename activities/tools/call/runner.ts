@@ -9,7 +9,7 @@ import { thisHost, type Host } from '../../process/host.ts';
 import { toolEnd } from '../../live/tell.ts';
 import type { RunConfig } from '../../configuration.ts';
 import type { ToolEnv } from '../../../workflows/contract/facts.ts';
-import type { Observe, ToolCallSeen } from '../../live/observe.ts';
+import { observedRun, type Observe, type ToolCallSeen } from '../../live/observe.ts';
 import type { Store } from '../../transcript/store/store.ts';
 import { deeperThan, MAX_DEPTH } from '../../json.ts';
 import { executeCall, executeEarly, type Done } from './execute.ts';
@@ -25,6 +25,8 @@ type RunnerOptions = {
   readonly observe?: Observe;
   /** The worker's own variables for tools: nothing stores them. */
   readonly toolEnv?: ToolEnv;
+  /** Runs are traced: tools are told which span they are a part of. */
+  readonly traced?: boolean;
   /** Absent: no tool asks a model. */
   readonly small?: AsksSmall;
 };
@@ -40,12 +42,13 @@ export function callRunner(
   store: Store,
   registry: ToolRegistry,
   hooks: HookRunner,
-  { ofHost = store, host = thisHost(), observe = () => {}, toolEnv = {}, small }: RunnerOptions = {},
+  { ofHost = store, host = thisHost(), observe = () => {}, toolEnv = {}, traced = false, small }: RunnerOptions = {},
 ): CallRunner {
   const bench = (config: RunConfig, context: ToolContextState | undefined): Workbench => {
-    const { session, queryId, depth } = config;
+    const { session, queryId, depth, traceparent } = config;
     const env = { ...toolEnv, ...config.toolEnv };
-    return { ...settings(config, context), registry, hooks, store, ofHost, session, host, env, queryId, depth };
+    const run = { session, queryId, depth, traced, ...(traceparent && { traceparent }) };
+    return { ...settings(config, context), registry, hooks, store, ofHost, host, env, ...run };
   };
   const seer = (
     config: RunConfig,
@@ -53,9 +56,8 @@ export function callRunner(
     { iteration }: CallPort,
     attempt?: Attempt,
   ): Seer => {
-    const { session, chain, run, queryId, depth } = config;
     const number = attempt ? { attempt: attempt.number } : {};
-    const about = { session, chain, run, queryId, depth, iteration, ...number };
+    const about = { ...observedRun(config), iteration, ...number };
     const tool = registry.get(name) ? name : 'unknown';
     return (ended) => observe({ kind: 'tool_call', about, tool, callId, ...ended });
   };

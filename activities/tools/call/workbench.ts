@@ -6,6 +6,7 @@ import type { Spend } from '../../../workflows/contract/loop.ts';
 import { type CallKey, type SessionId, type Hash, keyHead } from '../../../workflows/contract/ids.ts';
 import type { HookRunner } from '../../hooks/hooks.ts';
 import type { LiveEvent } from '../../live/events.ts';
+import { traceparentIn } from '../../live/trace-context.ts';
 import type { Attempt } from '../../attempt.ts';
 import type { Host } from '../../process/host.ts';
 import { type Store, isDamage } from '../../transcript/store/store.ts';
@@ -30,6 +31,8 @@ export type Workbench = CallSettings & {
   /** L13. */
   readonly queryId: string;
   readonly depth: number;
+  readonly traceparent?: string;
+  readonly traced?: boolean;
 };
 
 /** A tool_use block of a reply. */
@@ -88,6 +91,7 @@ type ContextParts = {
   /** The claim that children are to be recorded with; null when there is none (L40). */
   readonly generation: number | null;
   readonly signal: AbortSignal;
+  readonly iteration: number;
   /** Absent for a call that may be dropped and made again at will. */
   readonly fence?: CallRun['fence'];
   readonly small?: CallsSmallModel;
@@ -105,11 +109,15 @@ export function toolContext(
     readonly env?: ToolEnv;
     readonly queryId: string;
     readonly depth: number;
+    readonly traceparent?: string;
+    readonly traced?: boolean;
   },
   parts: ContextParts,
 ): ToolContext {
   const { store, ofHost, session } = bench;
   const { generation, small } = parts;
+  // Where this worker sends no spans, its caller's is the nearest that there is.
+  const traceparent = bench.traced ? traceparentIn(bench, parts.iteration) : bench.traceparent;
   return {
     cwd: bench.cwd,
     dir: bench.dir ?? bench.cwd,
@@ -122,6 +130,7 @@ export function toolContext(
     idempotencyKey: parts.id,
     queryId: bench.queryId,
     depth: bench.depth,
+    ...(traceparent && { traceparent }),
     ...(small && { askModel: small.ask }),
     progress: (text) => parts.progress(text),
     readStored: (name) => readStored({ store, session, head: keyHead(parts.id) }, name),

@@ -1,7 +1,7 @@
 // The HTTP API: what the client offers, as JSON and server-sent events, for programs that have a token. It is part of the page's app.
 import { Hono, type Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
-import type { MessageId, SessionId } from '../../../workflows/contract/ids.ts';
+import { isTraceparent, type MessageId, type SessionId } from '../../../workflows/contract/ids.ts';
 import { LONGEST_ID } from '../../../workflows/contract/session.ts';
 import { ClientProblem } from '../../problem.ts';
 import { checkedId } from '../../sessions/info.ts';
@@ -117,6 +117,7 @@ async function carryOut(
     session: operation.path.includes('{session}') ? sessionOf(context) : '',
     call: context.req.param('call') ?? '',
     key: keyOf(context),
+    traceparent: traceOf(context),
     signal: context.req.raw.signal,
   };
   const body = operation.body && (await bodyOf(context));
@@ -126,6 +127,12 @@ async function carryOut(
 /** Throws ClientProblem `refused`. */
 function sessionOf(context: Context): SessionId {
   return checkedId(context.req.param('session') ?? '');
+}
+
+/** One that is none is passed over, as W3C has it. */
+function traceOf(context: Context): string | undefined {
+  const given = context.req.header('traceparent');
+  return isTraceparent(given) ? given : undefined;
 }
 
 /** As the draft has it, in quotes, or without. */

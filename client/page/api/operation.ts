@@ -19,6 +19,8 @@ export type Asking = {
   readonly call: string;
   /** Of the header Idempotency-Key: the same on a retry. */
   readonly key: MessageId | undefined;
+  /** Of the header of that name, when it is one. */
+  readonly traceparent: string | undefined;
   /** Aborted when nobody waits for the answer any more. */
   readonly signal: AbortSignal;
 };

@@ -34,8 +34,8 @@ export const steerings: readonly Operation[] = [
       answer: shapes.sent,
     },
     shapes.message,
-    ({ acting, session, key: messageId, signal }, { prompt, now, options = {} }) =>
-      acting.send(session, prompt, dropAbsent({ now, messageId, options: checked(options), signal })),
+    ({ acting, session, key: messageId, traceparent, signal }, { prompt, now, options = {} }) =>
+      acting.send(session, prompt, dropAbsent({ now, messageId, options: checked(options), traceparent, signal })),
   ),
   ...(['interrupt', 'resume'] as const).map((name) =>
     posting(
@@ -125,7 +125,7 @@ async function startOnce(
   asking: Asking,
   { prompt, session, options = {} }: z.infer<typeof shapes.start>,
 ): Promise<Sent> {
-  const { acting, by, key: messageId, signal } = asking;
+  const { acting, by, key: messageId, traceparent, signal } = asking;
   const run = checked(options);
   const newId =
     session === undefined && messageId !== undefined
@@ -135,7 +135,7 @@ async function startOnce(
           .slice(0, 20)}`
       : undefined;
   try {
-    return await acting.start(prompt, dropAbsent({ ...run, session, newId, messageId, signal }));
+    return await acting.start(prompt, dropAbsent({ ...run, session, newId, messageId, traceparent, signal }));
   } catch (error) {
     const wasBegun = newId !== undefined && error instanceof ClientProblem && error.kind === 'closed';
     if (!wasBegun || messageId === undefined) throw error;

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { boundedFetch } from '../../../activities/mcp/bounded-fetch.ts';
 import type { McpServers } from '../../../activities/mcp/servers.ts';
-import { everythingAt, noSandbox, oddAddress } from '../../support/mcp/addresses.ts';
+import { everythingAt, noSandbox, oddAddress, oddEvents } from '../../support/mcp/addresses.ts';
 import { openTestServers } from '../../support/mcp/servers.ts';
 import { until } from '../../support/until.ts';
 
@@ -60,7 +60,67 @@ describe('credentials (L74)', () => {
   });
 });
 
+test('headers that a server repeats are shown to nobody (L74)', async () => {
+  const secret = 'tok-0123456789';
+  const { settings } = await oddAddress({}, { headers: () => ({ authorization: `Bearer ${secret}` }) });
+  const { call } = await opened({ odd: settings });
+  const { content, isError } = await call('mcp__odd__fails', { text: `no ${secret}` });
+  expect([content, isError]).toEqual(['no [redacted]', true]);
+  await expect(call('mcp__odd__refuses', { text: `no ${secret}` })).rejects.toThrow('refused it: no [redacted]');
+});
+
+test('a list is asked for again of a server at an address, which may have no way to tell of a change (L75)', async () => {
+  const { settings } = await oddAddress();
+  const { registry, call, names } = await opened({ odd: settings }, { pollMs: 1 });
+  await call('mcp__odd__grow_quietly');
+  await until(async () => {
+    await registry.refresh?.();
+    return names().includes('mcp__odd__grown_1');
+  });
+});
+
+describe('a server over SSE, whose answers come over one stream', () => {
+  test('is connected anew when that has broken off, and its calls end at once (L75)', async () => {
+    const { settings, streams } = await oddEvents();
+    const { call } = await opened({ odd: settings });
+    await expect(call('mcp__odd__die')).rejects.toThrow(/was lost while it worked: its stream of events broke off/);
+    await until(async () => (await call('mcp__odd__note').catch(() => ({ content: '' }))).content === 'noted note');
+    expect(streams()).toBe(2);
+  });
+
+  test('fails the call of an answer that is too large, and no other (F11)', async () => {
+    const { settings, streams } = await oddEvents();
+    const { call } = await opened({ odd: settings });
+    const stop = new AbortController();
+    const other = call('mcp__odd__hang', {}, { signal: stop.signal });
+    other.catch(() => undefined);
+    await expect(call('mcp__odd__long')).rejects.toThrow(/is too large: a message is longer than 8388608 bytes/);
+    expect((await call('mcp__odd__note')).content).toBe('noted note');
+    stop.abort('interrupt');
+    await expect(other).rejects.toBe('interrupt');
+    expect(streams()).toBe(1);
+  });
+});
+
 describe('a server that misbehaves (F11)', () => {
+  test.each([
+    [400, 'refused it', 1],
+    [413, 'refused it', 1],
+    [422, 'refused it', 1],
+    [429, 'refused it', 1],
+    [403, 'was lost while it worked', 2],
+    [502, 'was lost while it worked', 2],
+  ])('one that answers a call with status %d: %s, and it is connected %d times (L75)', async (status, words, times) => {
+    let failing: number | undefined;
+    const { settings, connections } = await oddAddress({ status: () => failing });
+    const { call } = await opened({ odd: settings });
+    failing = status;
+    await expect(call('mcp__odd__note')).rejects.toThrow(words);
+    failing = undefined;
+    await until(async () => (await call('mcp__odd__note').catch(() => ({ content: '' }))).content === 'noted note');
+    expect(connections()).toBe(times);
+  });
+
   test.each([
     ['hangs', 'hang'],
     ['answers with a wrong id', 'wrong_id'],
@@ -104,7 +164,7 @@ describe('a server that misbehaves (F11)', () => {
 });
 
 describe('what comes from an address is bounded', () => {
-  const answered = (parts: readonly string[], type: string): Promise<Response> => {
+  const answered = (parts: readonly string[], type: string, limit = 10): Promise<Response> => {
     const body = new ReadableStream<Uint8Array>({
       start(controller) {
         for (const part of parts) controller.enqueue(Buffer.from(part));
@@ -112,7 +172,7 @@ describe('what comes from an address is bounded', () => {
       },
     });
     const response = new Response(body, { headers: { 'content-type': type } });
-    return boundedFetch({ limit: 10, fetch: () => Promise.resolve(response) })('http://x/');
+    return boundedFetch({ limit, fetch: () => Promise.resolve(response) })('http://x/');
   };
 
   test('an answer by all of it', async () => {
@@ -124,7 +184,18 @@ describe('what comes from an address is bounded', () => {
   test('a stream of events by each of them, wherever it is cut', async () => {
     const events = ['data: 1\n', '\ndata: 2\n\n', 'data: 3\r\n\r\n', 'data: 4\n\n'];
     expect(await (await answered(events, 'text/event-stream')).text()).toBe(events.join(''));
-    await expect((await answered(['data: 123', '45678\n'], 'text/event-stream')).text()).rejects.toThrow(/longer than/);
+    const long = ['data: 123', '45678\n', '\ndata: 2\n\n'];
+    expect(await (await answered(long, 'text/event-stream')).text()).toBe('data: 123\n\n\ndata: 2\n\n');
+  });
+
+  test('an answer that is too large is told apart from others of its stream by its id, at either end (F11)', async () => {
+    const long = `"result":{"text":"${'x'.repeat(400)}"}`;
+    for (const message of [`{"jsonrpc":"2.0","id":7,${long}}`, `{"jsonrpc":"2.0",${long},"id":7}`]) {
+      const events = `event: message\ndata: ${message}\n\ndata: next\n\n`;
+      const text = await (await answered(events.match(/[^]{1,40}/g) ?? [], 'text/event-stream', 200)).text();
+      expect(text).toMatch(/\n\ndata: \{"jsonrpc":"2.0","id":7,"error":.*too large.*\n\n/);
+      expect(text.endsWith('\n\ndata: next\n\n')).toBe(true);
+    }
   });
 });
 
@@ -156,5 +227,5 @@ test('an event whose bytes come with a carriage return and its line feed apart i
   });
   const response = new Response(body, { headers: { 'content-type': 'text/event-stream' } });
   const ask = boundedFetch({ limit: 200, fetch: () => Promise.resolve(response) });
-  await expect((await ask('http://127.0.0.1/')).text()).rejects.toThrow('the answer is too large');
+  expect((await (await ask('http://127.0.0.1/')).text()).length).toBeLessThan(250);
 });

@@ -22,6 +22,7 @@ function fakeLink(list: () => Promise<readonly string[]>, tellsOfChanges = true)
     },
     closed,
     said: () => '',
+    redact: (text) => text,
     close: () => Promise.resolve(void (link.isClosed = true)),
     end,
     isClosed: false,

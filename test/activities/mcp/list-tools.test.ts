@@ -52,6 +52,38 @@ test.each<[string, unknown, RegExp]>([
   expect(leftOut).toEqual([expect.stringMatching(sentence)]);
 });
 
+/** Two of its definitions hold each field `a` to the same again. */
+const doublingWithDepth = {
+  type: 'object',
+  $ref: '#/$defs/n',
+  $defs: { n: { allOf: [{ properties: { a: { $ref: '#/$defs/n' } } }, { properties: { a: { $ref: '#/$defs/n' } } }] } },
+};
+
+const nested = (levels: number): object => (levels === 0 ? {} : { a: nested(levels - 1) });
+
+test('an input that a schema doubles with each of its levels is refused, a flat one is checked (F11)', () => {
+  const { inputSchema } = only({ inputSchema: doublingWithDepth });
+  expect(checkInput(inputSchema, nested(3))).toMatchObject({ ok: true });
+  expect(checkInput(inputSchema, nested(150))).toMatchObject({
+    ok: false,
+    problems: [{ message: expect.stringContaining('too many times') as string }],
+  });
+});
+
+test('a tree is held to a schema that refers to itself for each field, however large (L74)', () => {
+  const tree = { type: 'object', properties: { a: { $ref: '#' }, b: { $ref: '#' }, n: { type: 'integer' } } };
+  const { inputSchema } = only({ inputSchema: { ...tree, $id: 'https://x.example/tree' } });
+  const full = (levels: number): object => (levels === 0 ? {} : { a: full(levels - 1), b: full(levels - 1), n: 1 });
+  expect(checkInput(inputSchema, full(10))).toMatchObject({ ok: true });
+  expect(checkInput(inputSchema, { a: { b: { n: 'x' } } })).toMatchObject({ ok: false });
+});
+
+test('what a schema refers to by a name is left to the server: it may lead back to itself (F11)', () => {
+  const loop = { $id: 'https://x.example/loop', $ref: 'https://x.example/loop' };
+  const { inputSchema } = only({ inputSchema: { type: 'object', properties: { a: loop }, required: ['b'] } });
+  expect(checkInput(inputSchema, { a: 1 })).toMatchObject({ ok: true });
+});
+
 test('a list has bounds: tools, characters, each name once', () => {
   const many = Array.from({ length: MOST.tools + 5 }, (_, n) => tool({ name: `t${n}` }));
   expect(readList(many).tools).toHaveLength(MOST.tools);

@@ -19,6 +19,19 @@ test('a server’s resources are listed and read, and a server without any is na
   );
 });
 
+test('a call in a worker whose servers are not connected yet waits for the one that it is about (L44, L77)', async () => {
+  let connect = (): void => undefined;
+  const slow = new Promise<void>((resolve) => (connect = resolve));
+  const every = { ...(await everythingAt('http')), headers: () => slow.then(() => ({})) };
+  const servers = { every, odd: (await oddAddress()).settings };
+  const { registry } = await openTestServers(servers, { sandbox: noSandbox });
+  expect(registry.whyMissing?.('mcp_resources')).toMatch(/no MCP server with resources is connected yet/);
+  const arriving = registry.arrive?.('mcp_resources', new AbortController().signal);
+  connect();
+  await arriving;
+  expect(registry.get('mcp_resources')).toBeDefined();
+});
+
 test('the tool is offered only while a server has resources, and reads unasked only of one that is trusted (L76, L77)', async () => {
   const { names, registry } = await openTestServers({ odd: (await oddAddress()).settings }, { sandbox: noSandbox });
   await registry.refresh?.();

@@ -3,21 +3,22 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { allProcesses, wasStartedWith } from '../../../activities/process/proc.ts';
+import { noSandbox } from '../../support/mcp/addresses.ts';
 import { effectsIn, oddServer, openTestServers, packagedServer } from '../../support/mcp/servers.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { until } from '../../support/until.ts';
 import { workingSandboxes } from '../tools/sandboxes.ts';
 
 describe('a call of a tool of a server', () => {
-  test('carries input and idempotency key, and its text is the output (L74, L76)', async () => {
+  test('carries input, idempotency key and trace, and its text is the output (L74, L76 O15)', async () => {
     const { registry, call, names } = await openTestServers({ odd: oddServer() });
     await registry.refresh?.();
     expect(names()).toContain('mcp__odd__echo');
-    const { content } = await call('mcp__odd__echo', { text: 'hello' });
+    const { content } = await call('mcp__odd__echo', { text: 'hello' }, { traceparent: '00-a-b-01' });
     expect(JSON.parse(content)).toMatchObject({
       name: 'echo',
       arguments: { text: 'hello' },
-      _meta: { 'perdure/idempotencyKey': 'key-1' },
+      _meta: { 'perdure/idempotencyKey': 'key-1', traceparent: '00-a-b-01' },
     });
   });
 
@@ -109,6 +110,13 @@ describe('a server that misbehaves (F11)', () => {
     expect(warnings).toEqual([expect.stringContaining('MCP server odd: its process ended with status 3')]);
   });
 
+  test('what one says last arrives, although its process has ended (L75)', async () => {
+    const bounds = { graceMs: 60_000 };
+    const { registry, call } = await openTestServers({ odd: oddServer() }, { sandbox: noSandbox, bounds });
+    await registry.refresh?.();
+    expect(await call('mcp__odd__last_words')).toMatchObject({ content: '' });
+  });
+
   test('one whose program is not there is away, and says so (L75)', async () => {
     const bounds = { backoffMs: 60_000, mostBackoffMs: 60_000 };
     const { registry, names } = await openTestServers({ none: { command: '/no/such/program' } }, { bounds });
@@ -151,6 +159,13 @@ describe('the process of a server', () => {
     expect(got).toMatchObject({ OWN: '1', HOME: home });
     expect(JSON.stringify(got)).not.toContain('secret');
     expect(cwd).toBe(home);
+  });
+
+  test('may repeat its variables, and nobody is shown them (L74)', async () => {
+    const secret = 'tok-0123456789';
+    const { registry, call } = await openTestServers({ odd: oddServer({}, { env: { OWN: secret } }) });
+    await registry.refresh?.();
+    await expect(call('mcp__odd__refuses', { text: `no ${secret}` })).rejects.toThrow('refused it: no [redacted]');
   });
 
   test('is gone with all it has started when the worker ends it, however it is held (L74)', async () => {

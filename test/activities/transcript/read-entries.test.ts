@@ -64,7 +64,7 @@ test('a call reads entries of the transcript that its key is of (L8)', async () 
   const { head } = await stored(store, entries);
   const bench = { cwd: '/work', store, ofHost: store, session, queryId: 'q', depth: 0 };
   const signal = new AbortController().signal;
-  const parts = { id: callKey('chain', head as Hash, 1), generation: null, signal, progress: () => {} };
+  const parts = { id: callKey('chain', head as Hash, 1), generation: null, iteration: 1, signal, progress: () => {} };
   const output = await readTool({ sandbox: {} as Sandbox }).call(
     { path: 'perdure:entry/0' },
     toolContext(bench, parts),

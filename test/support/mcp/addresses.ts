@@ -35,17 +35,19 @@ type OddAddress = Options & {
   readonly token?: () => string;
   /** Its sessions are forgotten, as by one that was started again. */
   readonly forgets?: () => boolean;
+  /** Of the answer to a call. */
+  readonly status?: () => number | undefined;
   /** Answers in JSON, not as a stream. */
   readonly json?: boolean;
 };
 
 /** Speaks as a streamable server does: each answer is a stream of its own. */
 export async function oddAddress(
-  { token, forgets, json = false, ...options }: OddAddress = {},
+  { token, forgets, status, json = false, ...options }: OddAddress = {},
   more: Partial<HttpServer> = {},
 ) {
   const seen: (string | undefined)[] = [];
-  let broken: (() => void) | undefined;
+  let [broken, connections]: [(() => void) | undefined, number] = [undefined, 0];
   const answer = oddServer({ ...options, die: () => broken?.() });
   const { server, origin } = await listen(async (request, response) => {
     if (request.method !== 'POST') return void response.writeHead(405).end();
@@ -53,6 +55,9 @@ export async function oddAddress(
     if (token && request.headers.authorization !== token()) return void response.writeHead(401).end('no');
     const message = JSON.parse(await bodyOf(request)) as { readonly id?: number; readonly method?: string };
     if (message.method !== 'initialize' && forgets?.()) return void response.writeHead(404).end('no such session');
+    if (message.method === 'initialize') connections += 1;
+    const failed = message.method === 'tools/call' ? status?.() : undefined;
+    if (failed !== undefined) return void response.writeHead(failed).end('no');
     if (message.id === undefined || message.method === undefined) response.writeHead(202).end();
     else if (!json) response.writeHead(200, { 'content-type': 'text/event-stream', 'mcp-session-id': 's-1' });
     broken = () => request.socket.destroy();
@@ -65,7 +70,27 @@ export async function oddAddress(
     });
   });
   const settings: HttpServer = { type: 'http', url: `${origin}/mcp`, ...more };
-  return { server, settings, seen };
+  return { server, settings, seen, connections: () => connections };
+}
+
+/** Speaks as an older server does: all its answers come over one stream. */
+export async function oddEvents(options: Options = {}) {
+  let [stream, streams]: [ServerResponse | undefined, number] = [undefined, 0];
+  const answer = oddServer({ ...options, die: () => stream?.destroy() });
+  const { origin } = await listen(async (request, response) => {
+    if (request.method === 'GET') {
+      [stream, streams] = [response, streams + 1];
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write('event: endpoint\ndata: /message\n\n');
+      return;
+    }
+    const message = JSON.parse(await bodyOf(request)) as { readonly id?: number; readonly method?: string };
+    response.writeHead(202).end();
+    await answer(message, (sent) => {
+      stream?.write(`event: message\ndata: ${typeof sent === 'string' ? sent : JSON.stringify(sent)}\n\n`);
+    });
+  });
+  const settings: HttpServer = { type: 'sse', url: `${origin}/sse` };
+  return { settings, streams: () => streams };
 }
 
 /** What its packages export; they have no types that resolve from here. */

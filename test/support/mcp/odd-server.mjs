@@ -26,6 +26,10 @@ const tools = [
   'child',
   'huge',
   'once',
+  'fails',
+  'refuses',
+  'grow_quietly',
+  'last_words',
 ];
 
 /** @param {string} name */
@@ -96,6 +100,20 @@ export function oddServer(options) {
         extra.push(`grown_${extra.length + 1}`);
         send({ jsonrpc: '2.0', method: 'notifications/tools/list_changed' });
         return say('grown');
+      case 'grow_quietly':
+        extra.push(`grown_${extra.length + 1}`);
+        return say('grown');
+      case 'fails':
+        return say(params.arguments.text, { isError: true });
+      case 'refuses':
+        return send({ jsonrpc: '2.0', id, error: { code: -32_000, message: params.arguments.text } });
+      case 'last_words':
+        // By something that outlives the server.
+        spawn('sh', ['-c', `printf '%s\\n' "$ANSWER"`], {
+          stdio: ['ignore', 'inherit', 'ignore'],
+          env: { ...process.env, ANSWER: JSON.stringify({ jsonrpc: '2.0', id, result: { content: [] } }) },
+        });
+        return process.exit(0);
       case 'ask': {
         const answers = [];
         for (const method of ['elicitation/create', 'sampling/createMessage'])

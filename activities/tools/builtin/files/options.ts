@@ -10,8 +10,6 @@ export type BuiltinOptions = {
   readonly dataDir?: string;
   /** Environment variables that shell commands get besides the ordinary ones. */
   readonly passEnv?: readonly string[];
-  /** Variables that tell commands of a run which it is. */
-  readonly runEnv?: ((queryId: string) => Readonly<Record<string, string>>) | undefined;
   /** Absent: the built-in types and limits. */
   readonly agents?: AgentSettings;
   /** Absent: pages of the public internet alone. */

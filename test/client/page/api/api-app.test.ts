@@ -92,7 +92,7 @@ const bodies: Readonly<Record<string, unknown>> = {
   setOptions: { model: null },
 };
 
-test('what is asked reaches the client as it is, under the key of the request (Q11)', async () => {
+test('what is asked reaches the client as it is, under the key of the request and in its trace (Q11 O15)', async () => {
   const sent = { session: 's-1', messageId: 'k-1' };
   const { calls, ports } = recording({
     start: sent,
@@ -103,19 +103,23 @@ test('what is asked reaches the client as it is, under the key of the request (Q
   });
   const names: unknown[] = [];
   const { ask } = await stagedApi({ ports: { ...ports, as: (...name) => (names.push(name), ports as PagePorts) } });
-  const headers = { 'idempotency-key': '"k-1"', authorization: `Bearer ${token('steer')}` };
+  const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
+  const headers = { 'idempotency-key': '"k-1"', authorization: `Bearer ${token('steer')}`, traceparent };
   const started = await ask('/sessions', {
     headers,
     body: { prompt: 'Go.', session: 's-9', options: { maxTurns: 3 } },
   });
   expect([started.status, await started.json()]).toEqual([201, sent]);
-  await ask('/sessions/s-1/messages', { headers, body: { prompt: 'On.', now: true } });
+  await ask('/sessions/s-1/messages', {
+    headers: { ...headers, traceparent: `00-${'0'.repeat(32)}-${'b'.repeat(16)}-01` },
+    body: { prompt: 'On.', now: true },
+  });
   await ask('/sessions/s-1/interrupt', { headers, body: '' });
   await ask('/sessions/s-1/calls/1.1.0%2B2/approve', { headers, body: { input: { a: 1 } } });
   await ask('/sessions/s-1/calls/1.1.0/answer', { headers, body: { text: 'yes' } });
   const key = { messageId: 'k-1', signal: undefined };
   expect(calls).toEqual([
-    ['start', 'Go.', { maxTurns: 3, session: 's-9', ...key }],
+    ['start', 'Go.', { maxTurns: 3, session: 's-9', traceparent, ...key }],
     ['send', 's-1', 'On.', { now: true, options: {}, ...key }],
     ['interrupt', 's-1', key],
     ['approve', 's-1', '1.1.0+2', { input: { a: 1 }, signal: undefined }],
