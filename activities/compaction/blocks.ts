@@ -3,7 +3,7 @@
 import type { Entry } from '../transcript/log/entries.ts';
 import { hasCalls, hasThinking, type Shown } from '../transcript/view/in-view.ts';
 import { type Bodies, wordsOf } from '../transcript/view/project.ts';
-import { isShrunk, markCleared } from '../transcript/view/microcompact.ts';
+import { isShrunk, markCleared, outcomeCharacters } from '../transcript/view/microcompact.ts';
 import type { ShrinkFirst, ShrunkResults } from '../../workflows/contract/activities.ts';
 import { IMAGE_CHARACTERS } from '../../workflows/contract/message-body.ts';
 import type { StepRecord } from '../step-record.ts';
@@ -100,10 +100,12 @@ function sizeOf({ shown, reply }: Item, { shrunkBefore, bodies }: Seen): number 
   if (shown.kind !== 'entry') return wordsOf(shown, bodies).length;
   const { entry, position } = shown;
   if (entry.kind === 'reply') return JSON.stringify(entry.message.content).length;
-  const images = entry.kind === 'user' && shown.cut === undefined ? (entry.body.images?.length ?? 0) : 0;
+  const images = entry.kind === 'user' && shown.cut === undefined && !shown.bare ? (entry.body.images?.length ?? 0) : 0;
   if (entry.kind !== 'outcomes') return wordsOf(shown, bodies).length + images * IMAGE_CHARACTERS;
   const sizes = entry.outcomes.map((outcome) =>
-    reply < shrunkBefore && isShrunk(outcome) ? markCleared(outcome, position).length : outcome.content.length,
+    reply < shrunkBefore && isShrunk(outcome)
+      ? markCleared(outcome, position).length
+      : outcomeCharacters(outcome, shown.bare),
   );
   return sizes.reduce((sum, size) => sum + size, 0);
 }

@@ -12,7 +12,8 @@ import { costOf, noUsage, type Spend } from '../../workflows/contract/loop.ts';
 import { CHARACTERS_PER_TOKEN, estimateTokens } from '../../workflows/contract/ids.ts';
 import type { Attempt } from '../attempt.ts';
 import { refuseScripted } from '../guards.ts';
-import { inView } from '../transcript/view/in-view.ts';
+import { mediaOf } from '../transcript/log/bodies.ts';
+import { inView, readMarks } from '../transcript/view/in-view.ts';
 import { taskListOf } from '../transcript/view/task-list.ts';
 import { entriesOf } from '../transcript/transcripts.ts';
 import { wellFormedText } from '../text.ts';
@@ -76,7 +77,9 @@ function strictlySmaller(work: Summarizing, summary: string): Summarized {
   const { from, prompts } = work.kept;
   const tasks = taskListOf(entries);
   const listed = tasks === null ? {} : { tasks };
-  const boundary = { kind: 'boundary', trigger, summary, prompts, from, before, ...listed } as const;
+  const bareBefore = trigger === 'reactive' ? entries.length : readMarks(entries).bareBefore;
+  const bare = bareBefore > 0 && entries.some((entry) => mediaOf(entry).length > 0) ? { bareBefore } : {};
+  const boundary = { kind: 'boundary', trigger, summary, prompts, from, before, ...listed, ...bare } as const;
   const after = scale.tokens([...entries, { ...boundary, after: 0 }], bodies);
   if (after < before) return { kind: 'made', boundary: { ...boundary, after } };
   return {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { clip } from '../text.ts';
 import { defineTool, type Tool, type ToolContext, ToolFailure, type ToolOutput } from '../tools/tool.ts';
 import type { KeptServer } from './keep-server.ts';
-import { resourceContents, resourceText } from './results.ts';
+import { resourceContents, resourcesOutput } from './results.ts';
 import { askServer } from './server-tools.ts';
 import { RESOURCES } from './servers.ts';
 
@@ -56,7 +56,7 @@ async function readResource(server: KeptServer, context: ToolContext, uri: strin
   const { contents } = await askServer(server, context, (link, timeout) =>
     link.request('resources/read', { uri }, read, { signal, timeout }),
   );
-  return { content: contents.map(resourceText).join('\n') };
+  return resourcesOutput(contents);
 }
 
 async function listResources(server: KeptServer, context: ToolContext, cursor?: string): Promise<ToolOutput> {

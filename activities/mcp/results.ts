@@ -1,5 +1,6 @@
-// What a server answers, in the words that the model reads. A tool's output is a text here: of anything else it says what was there.
+// What a server answers, as the model reads it: texts, images and documents. Of anything else it is said what was there.
 import { z } from 'zod';
+import { examineMedia } from '../transcript/media.ts';
 import type { ToolOutput } from '../tools/tool.ts';
 
 export const callResult = z.looseObject({
@@ -28,32 +29,59 @@ const blocks = z.discriminatedUnion('type', [
 ]);
 
 export function outputOf({ content = [], structuredContent, isError }: z.output<typeof callResult>): ToolOutput {
-  const texts = content.map(blockText);
+  const { texts, media } = partsOf(content.map(blockPart));
   const structured = structuredContent === undefined ? [] : structuredText(structuredContent, texts);
-  const all = [...texts, ...structured].join('\n');
-  return { content: all, ...(isError === true && { isError }) };
+  return { content: [...texts, ...structured].join('\n'), ...media, ...(isError === true && { isError }) };
 }
 
-function blockText(block: unknown): string {
+export function resourcesOutput(contents: readonly z.output<typeof resourceContents>[]): ToolOutput {
+  const { texts, media } = partsOf(contents.map(resourcePart));
+  return { content: texts.join('\n'), ...media };
+}
+
+/** Of a medium the text says where it comes from, if anything. */
+type Part = { readonly text: string; readonly medium?: Buffer };
+
+function partsOf(parts: readonly Part[]): {
+  readonly texts: readonly string[];
+  readonly media: Pick<ToolOutput, 'media'>;
+} {
+  const media = parts.flatMap(({ medium }) => medium ?? []);
+  const texts = parts.flatMap(({ text, medium }) => (text === '' && medium ? [] : [text]));
+  return { texts, media: media.length === 0 ? {} : { media } };
+}
+
+function blockPart(block: unknown): Part {
   const read = blocks.safeParse(block);
-  if (!read.success) return '(content of a kind that is not known here)';
+  if (!read.success) return { text: '(content of a kind that is not known here)' };
   const { data } = read;
   switch (data.type) {
     case 'text':
-      return data.text;
+      return { text: data.text };
     case 'resource':
-      return resourceText(data.resource);
+      return resourcePart(data.resource);
     case 'resource_link':
-      return `(a link to the resource ${data.uri}${data.description === undefined ? '' : `: ${data.description}`})`;
+      return {
+        text: `(a link to the resource ${data.uri}${data.description === undefined ? '' : `: ${data.description}`})`,
+      };
     default:
-      return `(${data.type}, ${data.mimeType}, ${bytesOf(data.data)} bytes: only texts reach the model here)`;
+      return mediumPart(data.data, '', `(${data.type}, ${data.mimeType}`);
   }
 }
 
-export function resourceText({ uri, mimeType, text, blob }: z.output<typeof resourceContents>): string {
+function resourcePart({ uri, mimeType, text, blob = '' }: z.output<typeof resourceContents>): Part {
   const kind = mimeType === undefined ? '' : `, ${mimeType}`;
-  if (text !== undefined) return `(resource ${uri}${kind})\n${text}`;
-  return `(resource ${uri}${kind}, ${bytesOf(blob ?? '')} bytes: only texts reach the model here)`;
+  if (text !== undefined) return { text: `(resource ${uri}${kind})\n${text}` };
+  return mediumPart(blob, `(resource ${uri}${kind})`, `(resource ${uri}${kind}`);
+}
+
+/** `otherwise`: the beginning of what is said of bytes that are neither an image nor a PDF; a server may say that they are. */
+function mediumPart(base64: string, text: string, otherwise: string): Part {
+  const bytes = Buffer.from(base64, 'base64');
+  const found = examineMedia(bytes);
+  if (found?.kind === 'medium') return { text, medium: bytes };
+  const why = found ? `it ${found.problem}` : 'only texts, images and PDF documents reach the model here';
+  return { text: `${otherwise}, ${bytes.length} bytes: ${why})` };
 }
 
 /** Servers are asked to say it as a text as well: as JSON, or where it is a text with a name, that text. */
@@ -72,8 +100,4 @@ function compact(text: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-function bytesOf(base64: string): number {
-  return Buffer.byteLength(base64, 'base64');
 }

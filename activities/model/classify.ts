@@ -41,7 +41,7 @@ function classifyApi(error: APIError, now: number, redact: Redact): Verdict {
   const detail = shortenDetail(`${status ?? 'stream error'}: ${error.apiMessage ?? error.message}`, redact);
   const known = status === undefined ? {} : { status };
   if (status === 413 || (isRefusal(status) && TOO_LONG.test(detail))) return { kind: 'too_long', detail };
-  if (status === 400 && /(image|document|pdf|media).*(exceeds|too large|maximum)/i.test(detail)) {
+  if (status === 400 && REFUSED_MEDIA.test(detail)) {
     return { kind: 'media_too_large', detail };
   }
   if (!retryable(status, error.headers?.get('x-should-retry'))) return { kind: 'failed', detail, ...known };
@@ -49,6 +49,16 @@ function classifyApi(error: APIError, now: number, redact: Redact): Verdict {
     retryAfterMs(error.headers?.get('retry-after-ms')) ?? retryAfter(error.headers?.get('retry-after') ?? null, now);
   return { kind: 'retry', detail, ...known, ...(afterMs === null ? {} : { afterMs }) };
 }
+
+/** Too large, too many, or broken: without them the request may do (L24). */
+const REFUSED_MEDIA = new RegExp(
+  [
+    '(image|document|pdf|media).*(exceeds?|too large|too many|maximum|not valid|password|encrypted)',
+    '(too many|maximum of \\d+) .*(image|document|pdf|media)',
+    'could not process (the )?(image|document|pdf)',
+  ].join('|'),
+  'i',
+);
 
 /** Other servers of this API have other words for it. */
 const TOO_LONG = new RegExp(

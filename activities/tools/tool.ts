@@ -59,7 +59,7 @@ export type ToolContext = {
   readonly askModel?: (question: ModelQuestion) => Promise<ModelAnswer>;
   /** Shown to watchers while the call runs; never stored. */
   progress(text: string): void;
-  /** A whole result that was stored because it was too large to send (L6), by the name the preview gave. Null when there is none. */
+  /** A whole result, or an image, that is stored and no longer sent, by the name that was given (L6). Null: there is none. */
   readStored(name: string): Promise<Uint8Array | null>;
   /**
    * Await it right before an effect: throws when this attempt was given up while its worker was frozen, for another may have run
@@ -82,6 +82,8 @@ export type AbortCause = 'interrupt' | 'sibling' | 'deploy' | 'timeout' | 'super
 export type ToolOutput = {
   /** The text that the model reads. */
   readonly content: string;
+  /** Files of images (png, jpeg, gif, webp) and PDF: shown to the model after the text, at most 20; none with an error. */
+  readonly media?: readonly Uint8Array[];
   readonly isError?: boolean;
   /** Set by a shell call that failed: siblings are cancelled (L36). */
   readonly cancelsSiblings?: boolean;
@@ -91,11 +93,10 @@ export type ToolOutput = {
   readonly seen?: readonly SeenFile[];
   /** Ends the run after this result: why (L41). */
   readonly stopRun?: string;
-  /** Holds for the calls after this one (L38). */
   readonly modify?: ContextModifier;
 };
 
-/** `cwd`: a folder in the workspace, relative to the working directory or absolute. `allowedTools`: at most 100 names. */
+/** For the calls after this one (L38). `cwd`: a folder in the workspace, relative to the working directory or absolute. `allowedTools`: at most 100 names. */
 export type ContextModifier = { readonly cwd?: string; readonly allowedTools?: readonly string[] };
 
 /** The known facts about the start of a call whose result was lost. */

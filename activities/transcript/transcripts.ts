@@ -6,7 +6,7 @@ import type { CallKey, Hash, SessionId } from '../../workflows/contract/ids.ts';
 import { prepareAppend } from './view/append.ts';
 import { bodyReader } from './log/bodies.ts';
 import type { Entry, Outcome } from './log/entries.ts';
-import { inView, type InView } from './view/in-view.ts';
+import { inView, type InView, type Shown } from './view/in-view.ts';
 import { microcompact } from './view/microcompact.ts';
 import { type Bodies, createMemo, projectView } from './view/project.ts';
 import { nextSegment, type NextSegment } from './view/next-segment.ts';
@@ -42,8 +42,7 @@ export function createTranscripts(
   const cache = createViewCache();
   const read = bodyReader(store);
   // Entries that are no longer seen need not be there either.
-  const bodies = ({ shown }: InView): Promise<Bodies> =>
-    read(shown.flatMap((each) => (each.kind === 'entry' ? [each.entry] : [])));
+  const bodies = ({ shown }: InView): Promise<Bodies> => read(shown.flatMap(neededOf));
   const memo = createMemo();
   const view = (session: SessionId, head: Hash | null): Promise<View> => loadWorkingView(store, session, head, cache);
   return {
@@ -69,6 +68,15 @@ export function createTranscripts(
     next: ({ view: base, added }, more) => nextSegment(base, [...added, ...more]),
     keep: (next) => cache.keep(next.view),
   };
+}
+
+function neededOf(shown: Shown): readonly Entry[] {
+  if (shown.kind !== 'entry') return [];
+  const { entry, bare } = shown;
+  if (!bare) return [entry];
+  if (entry.kind !== 'user') return [];
+  const { images: _, ...body } = entry.body;
+  return [{ ...entry, body }];
 }
 
 /** All entries, those to come among them. */

@@ -1,4 +1,5 @@
 // A session's id as an argument: checked before a server is opened for it.
+import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { sessionIdProblem } from '../sessions/info.ts';
@@ -8,8 +9,10 @@ import { ClientProblem } from '../problem.ts';
 import { UsageError } from './errors.ts';
 import { readNamedFile, whyUnread } from '../../worker/config/read-named-file.ts';
 import { codeOf } from '../../activities/text.ts';
-import { promptProblem } from '../sessions/prompt.ts';
+import { type Prompt, promptProblem, type PromptBlock } from '../sessions/prompt.ts';
+import { imageSize, LARGEST_IMAGE } from '../../activities/transcript/media.ts';
 import type { Cli } from './cli.ts';
+import { added } from './repeatable.ts';
 
 /** Throws UsageError. */
 export function sessionArgument(id: string): SessionId {
@@ -75,5 +78,46 @@ function fromFile(path: string): string {
   } catch (error) {
     const why = codeOf(error) === 'EISDIR' ? 'is a directory' : whyUnread(error);
     throw new UsageError(`the prompt file ${path} ${why}: name another, or write - and pipe the text in`);
+  }
+}
+
+// The images of a task or a message (L85).
+
+export type ImageFlags = { readonly image?: readonly string[] };
+
+export const IMAGE_OPTION = [
+  '--image <file>',
+  'an image (png, jpeg, gif, webp) that the model sees with the text; repeatable',
+  added,
+] as const;
+
+/** In the order given, before the text, as models look at them best. Throws UsageError. */
+export function imageBlocks(cli: Cli, { image = [] }: ImageFlags): readonly PromptBlock[] {
+  return image.map((file) => imageBlock(resolve(cli.cwd(), file)));
+}
+
+export function withImages(text: string, images: readonly PromptBlock[]): Prompt {
+  return images.length === 0 ? text : [...images, { type: 'text', text }];
+}
+
+function imageBlock(path: string): PromptBlock {
+  const refuse = (why: string): UsageError => new UsageError(`the image ${path} ${why}`);
+  const bytes = bytesOf(path, refuse);
+  const size = imageSize(bytes);
+  if (size === null) throw refuse('is no image of a kind that the model takes: give a png, jpeg, gif or webp');
+  return {
+    type: 'image',
+    source: { type: 'base64', media_type: size.mediaType, data: bytes.toString('base64') },
+  };
+}
+
+function bytesOf(path: string, refuse: (why: string) => UsageError): Buffer {
+  try {
+    const stats = statSync(path);
+    if (!stats.isFile()) throw refuse('is not a file');
+    if (stats.size > LARGEST_IMAGE) throw refuse(`has ${stats.size} bytes: make it smaller`);
+    return readFileSync(path);
+  } catch (error) {
+    throw error instanceof UsageError ? error : refuse(`${whyUnread(error)}: name another`);
   }
 }

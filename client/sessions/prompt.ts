@@ -1,5 +1,12 @@
 // A user's prompt: a text, or texts and images in the shape of the Messages API, checked against the API's limits before anything is
 // sent. A request with an image that the API refuses would end its run.
+import {
+  base64Length,
+  imageSize,
+  LARGEST_IMAGE,
+  LARGEST_MEDIA,
+  MOST_PIXELS,
+} from '../../activities/transcript/media.ts';
 import { IMAGE_TYPES, type ImageType, MOST_IMAGES } from '../../workflows/contract/message-body.ts';
 import { ClientProblem } from '../problem.ts';
 
@@ -21,12 +28,6 @@ export type ReadPrompt = {
 };
 
 const LARGEST = 64 * 1024 * 1024;
-/** Characters of base64. */
-const LARGEST_IMAGE = 5 * 1024 * 1024;
-/** Characters of base64 of all: a request may have 32 MB. */
-const LARGEST_IMAGES = 20 * 1024 * 1024;
-/** Pixels of width or height. */
-const MOST_PIXELS = 8_000;
 
 /** A sentence that says what is wrong with a prompt's text, or undefined. */
 export function promptProblem(text: string): string | undefined {
@@ -83,47 +84,8 @@ function readImage(block: PromptBlock, index: number): Omit<ReadPrompt['images']
 function imagesProblem(images: ReadPrompt['images']): string | undefined {
   if (images.length > MOST_IMAGES)
     return `the prompt has ${images.length} images: give at most ${MOST_IMAGES} in a message`;
-  const total = images.reduce((sum, { bytes }) => sum + Math.ceil(bytes.length / 3) * 4, 0);
-  return total > LARGEST_IMAGES
-    ? `the prompt's images have ${total} bytes in base64: give at most ${LARGEST_IMAGES} in a message`
+  const total = images.reduce((sum, { bytes }) => sum + base64Length(bytes.length), 0);
+  return total > LARGEST_MEDIA
+    ? `the prompt's images have ${total} bytes in base64: give at most ${LARGEST_MEDIA} in a message`
     : undefined;
-}
-
-// An image's kind, width and height, read from its first bytes.
-
-type ImageSize = { readonly mediaType: ImageType; readonly width: number; readonly height: number };
-
-/** Null for anything else, and for one whose size does not stand where it should. */
-export function imageSize(bytes: Buffer): ImageSize | null {
-  const starts = (text: string, at = 0): boolean => bytes.toString('latin1', at, at + text.length) === text;
-  try {
-    if (starts('\x89PNG\r\n\x1a\n'))
-      return { mediaType: 'image/png', width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) };
-    if (starts('GIF8')) return { mediaType: 'image/gif', width: bytes.readUInt16LE(6), height: bytes.readUInt16LE(8) };
-    if (starts('\xff\xd8\xff')) return jpeg(bytes);
-    return starts('RIFF') && starts('WEBP', 8) ? webp(bytes, bytes.toString('latin1', 12, 16)) : null;
-  } catch (error) {
-    if (error instanceof RangeError) return null;
-    throw error;
-  }
-}
-
-/** The size stands in the first frame header; the segments before it are passed over. */
-function jpeg(bytes: Buffer): ImageSize | null {
-  for (let at = 2; bytes.readUInt8(at) === 0xff; at += 2 + bytes.readUInt16BE(at + 2)) {
-    const marker = bytes.readUInt8(at + 1);
-    // C4, C8 and CC are tables.
-    if (marker < 0xc0 || marker > 0xcf || [0xc4, 0xc8, 0xcc].includes(marker)) continue;
-    return { mediaType: 'image/jpeg', width: bytes.readUInt16BE(at + 7), height: bytes.readUInt16BE(at + 5) };
-  }
-  return null;
-}
-
-function webp(bytes: Buffer, form: string): ImageSize | null {
-  const of = (width: number, height: number): ImageSize => ({ mediaType: 'image/webp', width, height });
-  if (form === 'VP8X') return of(bytes.readUIntLE(24, 3) + 1, bytes.readUIntLE(27, 3) + 1);
-  if (form === 'VP8 ') return of(bytes.readUInt16LE(26) & 0x3fff, bytes.readUInt16LE(28) & 0x3fff);
-  if (form !== 'VP8L') return null;
-  const bits = bytes.readUInt32LE(21);
-  return of((bits & 0x3fff) + 1, ((bits >>> 14) & 0x3fff) + 1);
 }

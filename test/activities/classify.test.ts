@@ -20,4 +20,21 @@ describe('a failure of the model API', () => {
   ])('a retry-after of %s is one that a timer can hold (L14)', (header, ms) => {
     expect(retryAfter(header, 0)).toBe(ms);
   });
+
+  test.each([
+    'messages.2.content.0.tool_result.content.1.image.source.base64.data: At least one of the image dimensions exceed max allowed size: 8000 pixels',
+    'messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 6 bytes > 5 bytes',
+    'Could not process image',
+    'A maximum of 100 PDF pages may be provided.',
+    'The PDF specified was not valid.',
+    'The PDF specified is password protected.',
+  ])('that is about an image or a document may do without it: %s (L24 L85)', (message) => {
+    const error = APIError.generate(
+      400,
+      { type: 'error', error: { type: 'invalid_request_error', message } },
+      message,
+      new Headers(),
+    );
+    expect(classify(error, 0, (text) => text)?.kind).toBe('media_too_large');
+  });
 });

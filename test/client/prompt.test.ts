@@ -1,6 +1,7 @@
 // Prompts with images: what is taken, and what is refused before anything is sent.
 import { expect, test } from 'vitest';
-import { imageSize, readPrompt, type Prompt, type PromptBlock } from '../../client/sessions/prompt.ts';
+import { imageSize } from '../../activities/transcript/media.ts';
+import { readPrompt, type Prompt, type PromptBlock } from '../../client/sessions/prompt.ts';
 import { jpegOf, pngOf, webpOf } from '../support/images.ts';
 
 const image = (bytes: Buffer, type = 'image/png'): PromptBlock =>

@@ -22,7 +22,7 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
   ['schemas', 'activities/schema/'],
   ['process', 'activities/process/'],
   ['store', 'activities/transcript/store/'],
-  ['log', 'activities/transcript/log/', 'activities/transcript/preview.ts'],
+  ['log', 'activities/transcript/log/', 'activities/transcript/{media,preview}.ts'],
   ['view', 'activities/transcript/'],
   ['live', 'activities/live/'],
   ['attempt', 'activities/{attempt,configuration,step-record}.ts'],

@@ -1,4 +1,4 @@
-// The smallest files that say they are images of a size.
+// The smallest files that say they are images of a size, or a document of so many pages.
 import { deflateSync } from 'node:zlib';
 
 /** A real one of one grey line for each row, but for its checksums. */
@@ -31,4 +31,10 @@ export function webpOf(width: number, height: number): Buffer {
   bytes.writeUIntLE(width - 1, 24, 3);
   bytes.writeUIntLE(height - 1, 27, 3);
   return bytes;
+}
+
+/** The least that says so: no viewer would show it. */
+export function pdfOf(pages: number): Buffer {
+  const page = '<< /Type /Page /Parent 1 0 R >>\n'.repeat(pages);
+  return Buffer.from(`%PDF-1.4\n<< /Type /Pages /Count ${pages} >>\n${page}startxref\n9\n%%EOF\n`);
 }

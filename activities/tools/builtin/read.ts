@@ -1,11 +1,14 @@
-// The read tool: numbered lines of a file, or of a stored result, a range at a time.
+// The read tool: numbered lines of a file, or of a stored result, a range at a time; images and PDF documents as they are (L85).
+import type { FileHandle } from 'node:fs/promises';
 import { z } from 'zod';
 import { entryRange } from '../../transcript/log/entries.ts';
+import { examineMedia, MEDIA_START, sizeProblem, startsAsMedia } from '../../transcript/media.ts';
 import { resultHash } from '../../transcript/preview.ts';
 import { defineTool, ToolFailure, type Tool, type ToolContext, type ToolOutput } from '../tool.ts';
-import type { BuiltinOptions } from './files/options.ts';
+import { type BuiltinOptions, shownName } from './files/options.ts';
 import { confine, fromRoot, quotePath, workspaceOf } from './files/confine.ts';
 import { factsIn, openFile } from './files/open-inside.ts';
+import { isNotebook, notebookText, LARGEST_NOTEBOOK } from './files/notebook.ts';
 import { fileChunks, readLines, type Line, type LineRange, type LinesEnd } from './files/lines.ts';
 
 const DEFAULT_LINES = 2_000;
@@ -30,7 +33,7 @@ export function readTool({ dataDir }: BuiltinOptions): Tool {
   return defineTool({
     name: 'read',
     description:
-      'Reads a text file in the workspace as numbered lines. Long files and lines are shown in part, with a note on how to read on. ' +
+      'Reads a text file in the workspace as numbered lines, an image (png, jpeg, gif, webp) or PDF as you can see it, a notebook as its cells. Long files and lines are shown in part, with a note on how to read on. ' +
       'Also reads what was stored and is no longer shown, by the name (perdure:…) given in its place.',
     inputSchema,
     risk: 'read',
@@ -53,8 +56,18 @@ async function readFile(input: ReadInput, context: ToolContext, dataDir: string 
       throw new ToolFailure(`${quotePath(input.path)} is too large to read that far into it.`);
   };
   try {
-    const output = await render(input, stats.size, fileChunks(handle, check));
-    return { ...output, seen: [factsIn(found.path, stats)] };
+    const seen = { seen: [factsIn(found.path, stats)] };
+    const start = Buffer.alloc(MEDIA_START);
+    const { bytesRead } = await handle.read(start, 0, MEDIA_START, 0);
+    const type = startsAsMedia(start.subarray(0, bytesRead));
+    const problem = type && sizeProblem(type, stats.size);
+    if (problem) throw new ToolFailure(`${quotePath(input.path)} ${problem}.`);
+    if (type) return { ...showMedia(input.path, await wholeFile(handle, check)), ...seen };
+    if (isNotebook(input.path) && stats.size <= LARGEST_NOTEBOOK) {
+      const text = notebookText(await wholeFile(handle, check));
+      if (text !== null) return { ...(await render(input, stats.size, [Buffer.from(text)])), ...seen };
+    }
+    return { ...(await render(input, stats.size, fileChunks(handle, check))), ...seen };
   } finally {
     await handle.close();
   }
@@ -66,7 +79,22 @@ async function readResult(input: ReadInput, context: ToolContext): Promise<ToolO
   }
   const bytes = await context.readStored(input.path);
   if (bytes === null) throw new ToolFailure(`There is no stored result ${input.path}.`);
+  const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (startsAsMedia(whole)) return showMedia(input.path, whole);
   return await render(input, bytes.length, [bytes]);
+}
+
+async function wholeFile(handle: FileHandle, check: () => void): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of fileChunks(handle, check)) chunks.push(Buffer.from(chunk));
+  return Buffer.concat(chunks);
+}
+
+/** The outcome gets a line that says what it is. */
+function showMedia(path: string, bytes: Buffer): ToolOutput {
+  const found = examineMedia(bytes);
+  if (found?.kind === 'refused') throw new ToolFailure(`${quotePath(path)} ${found.problem}.`);
+  return { content: shownName(path), media: [bytes] };
 }
 
 async function render(

@@ -12,10 +12,14 @@ import { type CallKey, estimateTokens } from '../../../workflows/contract/ids.ts
 import type { Store } from '../../transcript/store/store.ts';
 import type { RecordedOutcome } from './journal.ts';
 import { RESULT_LIMIT, PREVIEW_LIMIT, resultName, previewText } from '../../transcript/preview.ts';
+import { examineMedia, fitsMessage, type StoredMedium, TOO_MANY_MEDIA } from '../../transcript/media.ts';
+import { outcomeCharacters } from '../../transcript/view/microcompact.ts';
 
 export type Verdict = {
   readonly kind: 'verdict';
   readonly content: string;
+  /** Of a tool: not looked at yet. */
+  readonly media?: readonly Uint8Array[];
   readonly isError: boolean;
   readonly decision: CallLog['decision'];
   readonly outcome: CallLog['outcome'];
@@ -109,14 +113,15 @@ export function concludeCall(ran: Ran, safe: boolean): Verdict {
     const facts: OutcomeFacts = { error: true, ...(ran.fatal === true ? fatal : {}) };
     return { ...allowed, content: ran.text, isError: true, outcome: 'error', facts };
   }
-  const { content, isError = false, cancelsSiblings = false, stopRun, seen } = ran.output;
+  const { content, media, isError = false, cancelsSiblings = false, stopRun, seen } = ran.output;
   const facts: OutcomeFacts = {
     ...(isError ? { error: true } : {}),
     ...(cancelsSiblings ? { cancelsSiblings: true } : {}),
     ...(typeof stopRun === 'string' ? { stop: clip(stopRun) } : {}),
   };
   const files = seen === undefined ? {} : { seen: seen.slice(0, MOST_SEEN) };
-  return { ...allowed, content, isError, outcome: isError ? 'error' : 'ok', facts, ...files };
+  const shown = media === undefined ? {} : { media };
+  return { ...allowed, content, ...shown, isError, outcome: isError ? 'error' : 'ok', facts, ...files };
 }
 
 const reason: Readonly<Record<AbortCause, string>> = {
@@ -156,13 +161,16 @@ export async function formatOutcome(
   verdict: Verdict,
   duration: number,
 ): Promise<RecordedOutcome> {
-  const text = verdict.content.trim() === '' ? '(no output)' : toUSVString(verdict.content);
+  const { notes, media } = await keepMedia(store, verdict);
+  const said = [verdict.content, ...notes].filter((part) => part.trim() !== '').join('\n');
+  const text = said === '' ? '(no output)' : toUSVString(said);
   const { approved, deniedBy } = verdict;
   const outcome: Outcome = {
     index: call.index,
     toolUseId: call.toolUseId,
     isError: verdict.isError,
     ...(await bounded(store, text)),
+    ...(media.length === 0 ? {} : { media }),
     ...(verdict.seen === undefined ? {} : { seen: verdict.seen }),
     log: {
       key: call.key,
@@ -174,7 +182,7 @@ export async function formatOutcome(
       outcome: verdict.outcome,
     },
   };
-  const tokens = estimateTokens(outcome.content.length);
+  const tokens = estimateTokens(outcomeCharacters(outcome));
   return { outcome, facts: tokens < WORTH_SAYING ? verdict.facts : { ...verdict.facts, tokens } };
 }
 
@@ -183,4 +191,36 @@ async function bounded(store: Store, text: string): Promise<Pick<Outcome, 'conte
   const bytes = Buffer.from(text);
   const hash = await store.put(bytes);
   return { content: previewText(text, PREVIEW_LIMIT, resultName(hash)), whole: { hash, bytes: bytes.length } };
+}
+
+const NO_BYTES = Buffer.alloc(0);
+const NO_MEDIUM = {
+  kind: 'refused',
+  problem: 'is neither an image that the model takes (png, jpeg, gif, webp) nor a PDF',
+} as const;
+
+type KeptMedia = { readonly notes: readonly string[]; readonly media: readonly StoredMedium[] };
+
+/** L85. A line on each, and those that the API takes: with an error it takes none. What comes from a tool need not be what its type says. */
+async function keepMedia(store: Store, { media: given, isError }: Verdict): Promise<KeptMedia> {
+  if (!Array.isArray(given)) return { notes: [], media: [] };
+  const notes: string[] = [];
+  const media: StoredMedium[] = [];
+  for (const each of given as readonly unknown[]) {
+    const bytes = each instanceof Uint8Array ? Buffer.from(each.buffer, each.byteOffset, each.byteLength) : NO_BYTES;
+    const found = examineMedia(bytes) ?? NO_MEDIUM;
+    if (found.kind === 'refused') {
+      notes.push(`[something that is not shown: it ${found.problem}]`);
+      continue;
+    }
+    const { mediaType, characters, note } = found;
+    const medium = { bytes: bytes.length, mediaType, characters };
+    if (isError) notes.push(`${note} (not shown: the call failed)`);
+    else if (!fitsMessage([...media, medium])) notes.push(`${note} (not shown: ${TOO_MANY_MEDIA})`);
+    else {
+      media.push({ hash: await store.put(bytes), ...medium });
+      notes.push(note);
+    }
+  }
+  return { notes, media };
 }

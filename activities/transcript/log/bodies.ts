@@ -1,16 +1,16 @@
-// The parts of messages that do not travel through the workflow, long texts and images: read from the store once, kept while there
-// is room.
+// The parts of messages and results that do not travel through the workflow, long texts, images and documents: read from the store
+// once, kept while there is room.
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import type { Entry } from './entries.ts';
 import type { Store } from '../store/store.ts';
 import type { MessageBody } from '../../../workflows/contract/message-body.ts';
 
-/** Texts by their hash, images in base64 by their `imageKey`. */
+/** Texts by their hash, images and documents in base64 by their `mediaKey`. */
 export type BodyReader = (entries: readonly Entry[]) => Promise<ReadonlyMap<Hash, string>>;
 
 /** The same bytes may be a text of one message and an image of another. */
-export function imageKey(hash: Hash): Hash {
-  return `image ${hash}` as Hash;
+export function mediaKey(hash: Hash): Hash {
+  return `media ${hash}` as Hash;
 }
 
 /** `maxCharacters` kept from call to call; what one call needs is read whatever its size. Throws StoreError. */
@@ -49,12 +49,16 @@ const asBase64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('bas
 function storedParts(entries: readonly Entry[]): Map<Hash, StoredPart> {
   const parts = new Map<Hash, StoredPart>();
   for (const entry of entries) {
-    if (entry.kind !== 'user') continue;
-    const { body } = entry;
-    if (body.kind === 'stored') parts.set(body.hash, { hash: body.hash, decode: asText });
-    for (const { hash } of body.images ?? []) parts.set(imageKey(hash), { hash, decode: asBase64 });
+    if (entry.kind === 'user' && entry.body.kind === 'stored')
+      parts.set(entry.body.hash, { hash: entry.body.hash, decode: asText });
+    for (const { hash } of mediaOf(entry)) parts.set(mediaKey(hash), { hash, decode: asBase64 });
   }
   return parts;
+}
+
+export function mediaOf(entry: Entry): readonly { readonly hash: Hash }[] {
+  if (entry.kind === 'user') return entry.body.images ?? [];
+  return entry.kind === 'outcomes' ? entry.outcomes.flatMap(({ media }) => media ?? []) : [];
 }
 
 /**

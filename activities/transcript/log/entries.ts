@@ -5,6 +5,7 @@ import type { CallKey, Hash, MessageId, SessionId } from '../../../workflows/con
 import type { Notice, RunEnded, SeenFile } from '../../../workflows/contract/activities.ts';
 import type { Spend, TransitionReason } from '../../../workflows/contract/loop.ts';
 import type { MessageBody } from '../../../workflows/contract/message-body.ts';
+import type { StoredMedium } from '../media.ts';
 
 export type Segment = {
   readonly v: 1;
@@ -57,6 +58,8 @@ export type BoundaryEntry = {
   readonly from: number;
   /** The task list as it stood then, word by word (L83); absent without one. */
   readonly tasks?: string;
+  /** Images and documents before this position are named and no longer shown: a request with them was refused (L24). */
+  readonly bareBefore?: number;
   /** Estimated tokens in context before and after. */
   readonly before: number;
   readonly after: number;
@@ -84,6 +87,8 @@ export type Outcome = {
   readonly content: string;
   /** The whole result, when `content` is a preview of it. */
   readonly whole?: { readonly hash: Hash; readonly bytes: number };
+  /** Images and documents that the model is shown after `content`, which says in words what they are (L85). */
+  readonly media?: readonly StoredMedium[];
   /** Files that the call read or wrote, as they were then (L43). */
   readonly seen?: readonly SeenFile[];
   readonly log: CallLog;

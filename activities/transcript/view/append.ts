@@ -6,6 +6,7 @@ import type { Entry, Outcome, ReplyEntry } from '../log/entries.ts';
 import { type Store, StoreError } from '../store/store.ts';
 import { agentNotice } from './agent-end.ts';
 import { lastReply, type View } from './shared-view.ts';
+import { fitsMessage, type StoredMedium, TOO_MANY_MEDIA } from '../media.ts';
 import { previewText, PREVIEW_LIMIT, resultName } from '../preview.ts';
 
 export type AppendDeps = {
@@ -60,6 +61,7 @@ async function newOutcomes(
   const made = await Promise.all(inOrder.map((item) => outcomeOf(view, reply, item, deps)));
   return fitOutcomes(deps.store, made, {
     characters: characters(outcomes),
+    media: outcomes.flatMap(({ media = [] }) => media),
     calls: reply?.message.content.filter((block) => block.type === 'tool_use').length ?? 0,
   });
 }
@@ -99,15 +101,17 @@ const FRAME = 500;
 type Beside = {
   /** Characters of the outcomes of the same reply that are stored already. */
   readonly characters: number;
+  readonly media?: readonly StoredMedium[];
   /** Calls of the reply: with very many, previews get shorter. */
   readonly calls: number;
 };
 
 /**
- * Stores the largest of `outcomes` that are not previews yet whole and replaces them by a preview, until all fit or none is
+ * Stores the largest outcomes that are not previews yet whole and replaces them by a preview, until all fit or none is
  * left. Depends on its arguments alone, so that the choice is the same on every attempt; stored with the entry, it never changes.
  */
-export async function fitOutcomes(store: Store, outcomes: readonly Outcome[], beside: Beside): Promise<Outcome[]> {
+export async function fitOutcomes(store: Store, all: readonly Outcome[], beside: Beside): Promise<Outcome[]> {
+  const outcomes = withFittingMedia(all, beside.media ?? []);
   const limit = Math.max(0, Math.min(PREVIEW_LIMIT, Math.floor(MESSAGE_LIMIT / beside.calls) - FRAME));
   const fitted = [...outcomes];
   let total = beside.characters + characters(outcomes);
@@ -120,6 +124,19 @@ export async function fitOutcomes(store: Store, outcomes: readonly Outcome[], be
     fitted[position] = replaced;
   }
   return fitted;
+}
+
+/** L85: of the images and documents of one reply, as many as fit into one message, in order. What is left out is named. */
+function withFittingMedia(outcomes: readonly Outcome[], before: readonly StoredMedium[]): readonly Outcome[] {
+  const shown = [...before];
+  return outcomes.map((outcome) => {
+    const { media, ...rest } = outcome;
+    if (media === undefined) return outcome;
+    if (!fitsMessage([...shown, ...media]))
+      return { ...rest, content: `${rest.content}\n(not shown: ${TOO_MANY_MEDIA}; ask for fewer at once)` };
+    shown.push(...media);
+    return outcome;
+  });
 }
 
 function characters(outcomes: readonly Outcome[]): number {

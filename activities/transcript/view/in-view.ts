@@ -1,11 +1,18 @@
 // Which entries of a transcript the model sees, in order, and what stands for those it does not (L5, L7, L9, L10). Outcomes go
 // with their reply: hidden with it, shown with it.
 import type { Entry, ReplyEntry, BoundaryEntry } from '../log/entries.ts';
+import { mediaOf } from '../log/bodies.ts';
 import { taskListOf, withTaskList } from './task-list.ts';
 
 export type Shown =
-  /** `cut`: so many characters of a message that was too large for its run (L6). */
-  | { readonly kind: 'entry'; readonly position: number; readonly entry: ShownEntry; readonly cut?: number }
+  /** `cut`: so many characters of a message that was too large for its run (L6). `bare`: its images and documents are not shown. */
+  | {
+      readonly kind: 'entry';
+      readonly position: number;
+      readonly entry: ShownEntry;
+      readonly cut?: number;
+      readonly bare?: true;
+    }
   /** A boundary's summary: it stands for what was before `position`. */
   | { readonly kind: 'summary'; readonly position: number; readonly text: string }
   /** The short form of a committed stretch, which begins at `position` and ends before `to`. */
@@ -24,16 +31,24 @@ export function inView(entries: readonly Entry[]): InView {
     const { from, summary, prompts, tasks } = marks.boundary;
     shown.push({ kind: 'summary', position: from, text: withTaskList(summary, tasks) });
     for (const position of prompts) {
-      if (!snipped.has(position)) shown.push(entryAt(position, entries[position] as ShownEntry, marks));
+      if (!snipped.has(position)) shown.push(entryAt(position, entries[position] as ShownEntry, marks, -1));
     }
   }
   pushFrom(shown, entries, marks, snipped);
   return { shown, marks };
 }
 
-function entryAt(position: number, entry: ShownEntry, { cut }: Marks): Shown {
+/** `reply`: position of the reply that outcomes belong to. */
+function entryAt(position: number, entry: ShownEntry, { cut, bareBefore, shrunkBefore }: Marks, reply: number): Shown {
   const most = cut.get(position);
-  return { kind: 'entry', position, entry, ...(most === undefined ? {} : { cut: most }) };
+  const isHidden = position < bareBefore || (entry.kind === 'outcomes' && reply < shrunkBefore);
+  return {
+    kind: 'entry',
+    position,
+    entry,
+    ...(most === undefined ? {} : { cut: most }),
+    ...(isHidden && mediaOf(entry).length > 0 && { bare: true as const }),
+  };
 }
 
 function pushFrom(shown: Shown[], entries: readonly Entry[], marks: Marks, snipped: ReadonlySet<number>): void {
@@ -41,6 +56,7 @@ function pushFrom(shown: Shown[], entries: readonly Entry[], marks: Marks, snipp
   const from = marks.boundary?.from ?? 0;
   let next = 0;
   let withReply = false;
+  let reply = -1;
   for (let position = from; position < entries.length; position += 1) {
     const entry = entries[position] as Entry;
     while (next < stretches.length && position >= (stretches[next] as Stretch).to) next += 1;
@@ -51,9 +67,9 @@ function pushFrom(shown: Shown[], entries: readonly Entry[], marks: Marks, snipp
       shown.push({ kind: 'short', position, to: stretch.to, text: withTaskList(stretch.short, tasks) });
     }
     const visible = !collapsed && !snipped.has(position);
-    if (entry.kind === 'reply') withReply = visible;
+    if (entry.kind === 'reply') [withReply, reply] = [visible, position];
     const seen = entry.kind === 'outcomes' ? withReply : visible;
-    if (seen && isShown(entry)) shown.push(entryAt(position, entry, marks));
+    if (seen && isShown(entry)) shown.push(entryAt(position, entry, marks, reply));
   }
 }
 
@@ -110,6 +126,8 @@ type Marks = {
   readonly snipped: ReadonlySet<number>;
   /** Messages that were too large for their run, by position: so many characters of each are shown (L6). */
   readonly cut: ReadonlyMap<number, number>;
+  /** Images and documents before this position made a request too large (L24, L25). */
+  readonly bareBefore: number;
 };
 
 /** Characters of the messages of one run that were too large, together, and of one alone. */
@@ -124,9 +142,11 @@ export function readMarks(entries: readonly Entry[]): Marks {
   const snipped = new Set<number>();
   const cut = new Map<number, number>();
   let unanswered: number[] = [];
+  let bareBefore = 0;
   for (const [position, entry] of entries.entries()) {
     if (entry.kind === 'boundary') {
       boundary = bounded(entry, position, entries);
+      bareBefore = Math.max(bareBefore, within(entry.bareBefore ?? 0, position));
       staged = [];
     } else if (entry.kind === 'microcompact') {
       shrunkBefore = Math.max(shrunkBefore, within(entry.before, position));
@@ -140,12 +160,15 @@ export function readMarks(entries: readonly Entry[]): Marks {
       unanswered.push(position);
     } else if (entry.kind === 'reply') {
       unanswered = [];
+    } else if (entry.kind === 'run_ended' && entry.ended.terminal.reason === 'image_error') {
+      bareBefore = position;
     } else if (entry.kind === 'run_ended' && hasEndedTooLong(entry)) {
       const most = Math.min(CUT_ALONE, Math.floor(CUT_TOGETHER / unanswered.length));
       for (const each of unanswered) cut.set(each, most);
     }
   }
-  return { boundary, shrunkBefore, committed: separate(committed, boundary?.from ?? 0), staged, snipped, cut };
+  const shown = separate(committed, boundary?.from ?? 0);
+  return { boundary, shrunkBefore, committed: shown, staged, snipped, cut, bareBefore };
 }
 
 /** Entries that the model has not answered by then would make the next request too long as well. */

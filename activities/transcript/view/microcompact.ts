@@ -70,17 +70,25 @@ function lastReplyAt(shown: readonly Shown[]): number {
 /** Characters; a shorter result costs no more than its marker. */
 const SMALL = 200;
 
-export function isShrunk({ content }: Outcome): boolean {
-  return content.length >= SMALL;
+export function isShrunk({ content, media }: Outcome): boolean {
+  return content.length >= SMALL || media !== undefined;
 }
 
 /** `position` of the entry the outcome is in. */
-export function markCleared({ content, whole }: Outcome, position: number): string {
+export function markCleared({ content, whole, media }: Outcome, position: number): string {
   const name = whole ? resultName(whole.hash) : entryName({ from: position, to: position + 1 });
-  return shrunkResult(whole?.bytes ?? content.length, name);
+  const text = shrunkResult(whole?.bytes ?? content.length, name);
+  if (media === undefined) return text;
+  const names = media.map(({ hash, mediaType }) => `${mediaType} at "${resultName(hash)}"`);
+  return `${text} It came with ${names.join(', ')}.`;
+}
+
+/** The size of a result in a request, about. `bare`: without its images and documents. */
+export function outcomeCharacters({ content, media = [] }: Outcome, bare = false): number {
+  return bare ? content.length : media.reduce((sum, { characters }) => sum + characters, content.length);
 }
 
 /** Characters that shrinking it frees. */
 function freedBy(outcome: Outcome, position: number): number {
-  return isShrunk(outcome) ? Math.max(0, outcome.content.length - markCleared(outcome, position).length) : 0;
+  return isShrunk(outcome) ? Math.max(0, outcomeCharacters(outcome) - markCleared(outcome, position).length) : 0;
 }

@@ -26,6 +26,10 @@ export function shrunkResult(characters: number, name: string): string {
   return `[An older result, about ${characters} characters, is no longer shown here. It was kept: the read tool opens it at path "${name}".]`;
 }
 
+/** Said where images and documents stood that are no longer shown (L24, L25). */
+export const BARE =
+  '(The images and documents named here are no longer shown: a request with them was refused. A smaller one, or a part of one, may do.)';
+
 /** The text that stands for a stretch of the conversation (L9). */
 export function shortForm(range: EntryRange, text: string): string {
   return `[A part of this conversation in short. The read tool opens all of it at path "${entryName(range)}".]\n${text}`;

@@ -1,13 +1,21 @@
 // Projects the entries of a transcript onto the messages of a request. Pure. For any entries the request has a shape that the API
 // accepts (L58): roles alternate from user to user, and one outcome follows every call (L39).
-import type { ContentBlockParam, MessageParam, ToolResultBlockParam } from '@anthropic-ai/sdk/resources/messages';
+import type {
+  Base64ImageSource,
+  ContentBlockParam,
+  DocumentBlockParam,
+  ImageBlockParam,
+  MessageParam,
+  ToolResultBlockParam,
+} from '@anthropic-ai/sdk/resources/messages';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import { IMAGE_CHARACTERS, type MessageImage } from '../../../workflows/contract/message-body.ts';
 import { previewText } from '../preview.ts';
-import { imageKey } from '../log/bodies.ts';
+import { documentCharacters, type MediaType } from '../media.ts';
+import { imageNote, mediaKey } from '../log/bodies.ts';
 import { type Entry, type Outcome, type ReplyEntry, entryName } from '../log/entries.ts';
 import { inView, type InView, type Shown } from './in-view.ts';
-import { GO_ON, NO_OUTCOME, NO_OUTPUT, noticeText, shortForm, summaryText } from './notices.ts';
+import { BARE, GO_ON, NO_OUTCOME, NO_OUTPUT, noticeText, shortForm, summaryText } from './notices.ts';
 import { type ReplyMemo, sentReply, type SentReply } from './sent-reply.ts';
 import { isShrunk, markCleared } from './microcompact.ts';
 import { isBlank, wellFormedText } from '../../text.ts';
@@ -50,7 +58,8 @@ export function projectView({ shown, marks }: InView, bodies: Bodies, options: P
       if (messages.at(-1)?.role !== 'user') messages.push({ role: 'user', content: [text(GO_ON)] });
       messages.push({ role: 'assistant', content: [...sent.blocks] });
     }
-    say(messages, [...results(sent, round, round.position < marks.shrunkBefore, memo), ...round.texts]);
+    const shrink = round.position < marks.shrunkBefore;
+    say(messages, [...results(sent, round, { shrink, memo, bodies }), ...round.texts]);
   }
   if (messages.at(-1)?.role !== 'user') messages.push({ role: 'user', content: [text(GO_ON)] });
   return messages;
@@ -58,11 +67,13 @@ export function projectView({ shown, marks }: InView, bodies: Bodies, options: P
 
 type Draft = { readonly role: 'user' | 'assistant'; readonly content: ContentBlockParam[] };
 
+type FoundOutcome = { readonly outcome: Outcome; readonly position: number; readonly bare: boolean };
+
 /** A reply (none before the first) and what followed it. */
 type Round = {
   readonly reply: ReplyEntry | null;
   readonly position: number;
-  readonly outcomes: { readonly outcome: Outcome; readonly position: number }[];
+  readonly outcomes: FoundOutcome[];
   readonly texts: ContentBlockParam[];
 };
 
@@ -74,7 +85,7 @@ function rounds(shown: readonly Shown[], bodies: Bodies, memo: ProjectMemo): Rou
     if (each.kind === 'entry' && each.entry.kind === 'reply') {
       all.push((round = { reply: each.entry, position, outcomes: [], texts: [] }));
     } else if (each.kind === 'entry' && each.entry.kind === 'outcomes') {
-      for (const outcome of each.entry.outcomes) round.outcomes.push({ outcome, position });
+      for (const outcome of each.entry.outcomes) round.outcomes.push({ outcome, position, bare: each.bare ?? false });
     } else {
       round.texts.push(...spoken(each, bodies, memo));
     }
@@ -88,8 +99,10 @@ function spoken(shown: Shown, bodies: Bodies, memo: ProjectMemo): readonly Conte
   const known = texts.get(shown.entry);
   if (known) return known;
   const { entry } = shown;
-  const images = entry.kind === 'user' && shown.cut === undefined ? entry.body.images : undefined;
   const words = wordsOf(shown, bodies);
+  if (shown.bare && shown.cut === undefined)
+    return blocks(entry.kind === 'user' ? `${words}${imageNote(entry.body)}\n${BARE}` : words);
+  const images = entry.kind === 'user' && shown.cut === undefined ? entry.body.images : undefined;
   const made = images ? illustrated(words, images, bodies) : blocks(words);
   texts.set(shown.entry, made);
   return made;
@@ -119,20 +132,33 @@ function illustrated(words: string, images: readonly MessageImage[], bodies: Bod
   const parts = images.flatMap(({ hash, mediaType, at }): readonly ContentBlockParam[] => {
     const before = blocks(words.slice(said, at));
     said = Math.max(said, at);
-    const data = bodies.get(imageKey(hash));
-    if (data === undefined) throw new Error(`image ${hash} of a message was not resolved`);
-    return [...before, { type: 'image', source: { type: 'base64', media_type: mediaType, data } }];
+    return [...before, mediumBlock(hash, mediaType, bodies)];
   });
   return [...parts, ...blocks(words.slice(said))];
 }
 
-/** The size of a request's messages, as an estimate of tokens takes it: an image counts by its size on a screen, not by its bytes. */
+function mediumBlock(hash: Hash, mediaType: MediaType, bodies: Bodies): ImageBlockParam | DocumentBlockParam {
+  const data = bodies.get(mediaKey(hash));
+  if (data === undefined) throw new Error(`${mediaType} ${hash} was not resolved`);
+  if (mediaType === 'application/pdf')
+    return { type: 'document', source: { type: 'base64', media_type: mediaType, data } };
+  return { type: 'image', source: { type: 'base64', media_type: mediaType, data } };
+}
+
+/** The size of a request's messages, as an estimate of tokens takes it: an image counts by its size on a screen, a document by its pages. */
 export function requestCharacters(messages: readonly MessageParam[]): number {
-  const images = messages
-    .flatMap(({ content }) => (typeof content === 'string' ? [] : content))
-    .flatMap((block) => (block.type === 'image' && block.source.type === 'base64' ? [block.source.data.length] : []));
-  const bytes = images.reduce((sum, size) => sum + size, 0);
-  return JSON.stringify(messages).length - bytes + images.length * IMAGE_CHARACTERS;
+  const inMessages = messages.flatMap(({ content }) => (typeof content === 'string' ? [] : content));
+  const inResults = inMessages.flatMap((block) => {
+    const isList = block.type === 'tool_result' && typeof block.content === 'object';
+    return isList ? (block.content as readonly ContentBlockParam[]) : [];
+  });
+  const sizes = [...inMessages, ...inResults].map((block) => {
+    if ((block.type !== 'image' && block.type !== 'document') || block.source.type !== 'base64') return 0;
+    const { data } = block.source as Base64ImageSource;
+    const share = block.type === 'image' ? IMAGE_CHARACTERS : documentCharacters(Buffer.from(data, 'base64'));
+    return share - data.length;
+  });
+  return sizes.reduce((sum, size) => sum + size, JSON.stringify(messages).length);
 }
 
 /** The API refuses a text of white space only. */
@@ -145,25 +171,30 @@ function text(words: string): ContentBlockParam {
 }
 
 /** One for each call that is sent, in order; the first when there are several, a note when there is none. */
-function results(
-  { calls }: SentReply,
-  { outcomes }: Round,
-  shrink: boolean,
-  memo: ProjectMemo,
-): ToolResultBlockParam[] {
+function results({ calls }: SentReply, { outcomes }: Round, how: Resulting): ToolResultBlockParam[] {
   return calls.map(({ index, id }) => {
     const found = outcomes.find(({ outcome }) => outcome.index === index);
     const failed = found?.outcome.isError ?? true;
-    const content = found ? resultText(found.outcome, found.position, shrink, memo) : NO_OUTCOME;
+    const content = found ? resultContent(found, how) : NO_OUTCOME;
     return { type: 'tool_result', tool_use_id: id, content, ...(failed && { is_error: true }) };
   });
 }
 
-function resultText(outcome: Outcome, position: number, shrink: boolean, { results: known }: ProjectMemo): string {
+type Resulting = { readonly shrink: boolean; readonly memo: ProjectMemo; readonly bodies: Bodies };
+
+function resultContent(
+  { outcome, position, bare }: FoundOutcome,
+  { shrink, memo: { results: known }, bodies }: Resulting,
+): NonNullable<ToolResultBlockParam['content']> {
   if (shrink && isShrunk(outcome)) return markCleared(outcome, position);
   const content = known.get(outcome) ?? sendable(outcome.content);
   known.set(outcome, content);
-  return content;
+  if (outcome.media === undefined) return content;
+  if (bare) return `${content}\n${BARE}`;
+  return [
+    { type: 'text', text: content },
+    ...outcome.media.map(({ hash, mediaType }) => mediumBlock(hash, mediaType, bodies)),
+  ];
 }
 
 function sendable(content: string): string {

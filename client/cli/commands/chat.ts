@@ -6,17 +6,19 @@ import type { Opened } from '../../connect/open-server.ts';
 import { stayingWorkers } from '../../connect/session-workers.ts';
 import type { Workplace } from '../../connect/workplace.ts';
 import type { SessionDescription } from '../../sessions/info.ts';
+import type { PromptBlock } from '../../sessions/prompt.ts';
 import { converse, type Conversation } from '../chat/converse.ts';
 import { findSession, type Found, newestIn, type Wanted } from '../chat/find-session.ts';
 import { inputHistory } from '../chat/input-history.ts';
 import { showLately } from '../chat/show-lately.ts';
 import type { Cli } from '../cli.ts';
+import { IMAGE_OPTION, imageBlocks, type ImageFlags, withImages } from '../arguments.ts';
 import { UsageError } from '../errors.ts';
 import { addRunOptions, type RunFlags, runOptions, workspace } from '../run-options.ts';
 import { withinWorkplace } from '../with-server.ts';
 import { CONFIG_OPTION, type ConfigFlags, refuseToSpoil, refuseWithoutKey, workerConfig } from '../worker-config.ts';
 
-type Flags = RunFlags & ConfigFlags & { readonly continue?: boolean; readonly resume?: string | true };
+type Flags = RunFlags & ConfigFlags & ImageFlags & { readonly continue?: boolean; readonly resume?: string | true };
 
 export function chatCommand(program: Command, cli: Cli): void {
   const command = program
@@ -25,6 +27,7 @@ export function chatCommand(program: Command, cli: Cli): void {
     .argument('[message]', 'the first message')
     .option('-c, --continue', 'go on with the newest open session of this folder')
     .option('-r, --resume [id]', 'go on with this session, or with one of this folder that is chosen from a list')
+    .option(...IMAGE_OPTION)
     .option(...CONFIG_OPTION);
   addRunOptions(command).action(async (message: string | undefined, flags: Flags) => {
     cli.exit(await chat(cli, message, flags));
@@ -35,6 +38,8 @@ type Chat = {
   readonly options: ReturnType<typeof runOptions>;
   readonly cwd: string;
   readonly first: string | undefined;
+  /** They go with the first message that is sent. */
+  readonly images: readonly PromptBlock[];
 };
 
 async function chat(cli: Cli, first: string | undefined, flags: Flags): Promise<number> {
@@ -42,6 +47,7 @@ async function chat(cli: Cli, first: string | undefined, flags: Flags): Promise<
   const chosen = await workerConfig(cli, flags.config);
   const { session: _, ...options } = runOptions(flags, cli.cwd);
   const cwd = options.cwd ?? workspace('.', cli.cwd());
+  const images = imageBlocks(cli, flags);
   const found = await foundSession(cli, flags, cwd);
   const source = new EventEmitter();
   const forward = (name: NodeJS.Signals): void => void source.emit(name, name);
@@ -55,7 +61,7 @@ async function chat(cli: Cli, first: string | undefined, flags: Flags): Promise<
     const place = { anywhere: false, beforeWork, chosen, session: found?.session, signals };
     return await withinWorkplace(cli, place, async (workplace, told) => {
       await found?.close();
-      const talk = await conversation(cli, { options, cwd, first }, { workplace, found: found?.session });
+      const talk = await conversation(cli, { options, cwd, first, images }, { workplace, found: found?.session });
       const status = await converse(cli, { ...talk, terminate: told.terminate }, (press) => (keys.press = press));
       return told.terminate.aborted ? told.status() : status;
     });
@@ -83,7 +89,7 @@ type Place = { readonly workplace: Workplace; readonly found: SessionId | undefi
 
 async function conversation(
   cli: Cli,
-  { options, cwd, first }: Chat,
+  { options, cwd, first, images }: Chat,
   { workplace, found }: Place,
 ): Promise<Omit<Conversation, 'terminate'>> {
   const { sessions } = workplace;
@@ -91,18 +97,20 @@ async function conversation(
   const seen = found === undefined ? null : await sessions.describe(found);
   let begun = seen !== null;
   let given = options;
+  let seenWith = images;
   const send: Conversation['send'] = async (id, text, sent = {}) => {
+    const prompt = typeof text === 'string' ? withImages(text, seenWith) : text;
     const { messageId, now } = sent;
     const withId = messageId === undefined ? {} : { messageId };
     if (begun) {
       const changed = Object.keys(given).length > 0 ? { options: given } : {};
-      const done = await sessions.send(id, text, { ...withId, ...(now === undefined ? {} : { now }), ...changed });
-      given = {};
+      const done = await sessions.send(id, prompt, { ...withId, ...(now === undefined ? {} : { now }), ...changed });
+      [given, seenWith] = [{}, []];
       return done;
     }
     const { workers } = workplace;
-    const done = await sessions.start(text, { ...given, cwd, newId: session, workers, ...withId });
-    [begun, given] = [true, {}];
+    const done = await sessions.start(prompt, { ...given, cwd, newId: session, workers, ...withId });
+    [begun, given, seenWith] = [true, {}, []];
     return done;
   };
   const run = seen?.last?.run ?? 0;

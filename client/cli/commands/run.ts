@@ -13,13 +13,14 @@ import {
   workerConfig,
   workersOfNew,
 } from '../worker-config.ts';
-import { readPrompt } from '../arguments.ts';
+import { IMAGE_OPTION, imageBlocks, type ImageFlags, readPrompt, withImages } from '../arguments.ts';
 import { addRunOptions, type RunFlags, runOptions, workspace } from '../run-options.ts';
 import { newSessionId } from '../../sessions/info.ts';
 import { withinWorkplace } from '../with-server.ts';
 
 type Flags = RunFlags &
-  ConfigFlags & { readonly promptFile?: string; readonly json?: boolean; readonly wait?: boolean };
+  ConfigFlags &
+  ImageFlags & { readonly promptFile?: string; readonly json?: boolean; readonly wait?: boolean };
 
 export function runCommand(program: Command, cli: Cli): void {
   const command = program
@@ -27,6 +28,7 @@ export function runCommand(program: Command, cli: Cli): void {
     .description('start a task, follow it, print what it says and does')
     .argument('[task]', 'the task; - reads standard input')
     .option('--prompt-file <file>', 'read the task from a file')
+    .option(...IMAGE_OPTION)
     .option('--json', 'print one JSON object per event, the session first, the result last')
     .option('--wait', 'where nobody can be asked, wait for decisions made elsewhere (default: leave, with status 3)')
     .option(...CONFIG_OPTION);
@@ -35,14 +37,15 @@ export function runCommand(program: Command, cli: Cli): void {
   });
 }
 
-async function run(cli: Cli, task: string | undefined, flags: Flags): Promise<number> {
+async function run(cli: Cli, text: string | undefined, flags: Flags): Promise<number> {
   const chosen = await workerConfig(cli, flags.config);
   const options = runOptions(flags, cli.cwd);
   const cwd = options.cwd ?? workspace('.', cli.cwd());
-  const prompt = await readPrompt(cli, task, flags.promptFile);
+  const task = await readPrompt(cli, text, flags.promptFile);
+  const prompt = withImages(task, imageBlocks(cli, flags));
   const id = options.session ?? newSessionId();
   const { taskQueue } = await workersOfNew(cli, chosen, id);
-  if (stayingWorkers(cli.env, taskQueue) === 0) refuseWithoutKey(cli.env, prompt);
+  if (stayingWorkers(cli.env, taskQueue) === 0) refuseWithoutKey(cli.env, task);
   const beforeWork = ({ sessions }: Opened): Promise<void> => refuseToSpoil(cli.env, sessions);
   return withinWorkplace(
     cli,

@@ -5,10 +5,10 @@ import { optionsProblem, withChanges } from '../../../workflows/contract/options
 import type { RunOptions } from '../../../workflows/contract/session.ts';
 import { STATUS, UsageError } from '../errors.ts';
 import { added, tagsOf } from '../repeatable.ts';
-import { readPrompt } from '../arguments.ts';
+import { IMAGE_OPTION, imageBlocks, type ImageFlags, readPrompt, withImages } from '../arguments.ts';
 import { sayIfNobodyWorks, withSession } from '../with-server.ts';
 
-type Flags = { readonly now?: boolean; readonly promptFile?: string; readonly tag?: readonly string[] };
+type Flags = ImageFlags & { readonly now?: boolean; readonly promptFile?: string; readonly tag?: readonly string[] };
 
 export function sendCommand(program: Command, cli: Cli): void {
   program
@@ -18,6 +18,7 @@ export function sendCommand(program: Command, cli: Cli): void {
     .argument('[text]', 'the message; - reads standard input')
     .option('--now', 'interrupt the current run for it')
     .option('--prompt-file <file>', 'read the message from a file')
+    .option(...IMAGE_OPTION)
     .option(
       '--tag <name=value>',
       'the session’s labels from its next run on, in place of those it has; repeatable',
@@ -28,11 +29,12 @@ export function sendCommand(program: Command, cli: Cli): void {
     });
 }
 
-async function send(cli: Cli, id: string, text: string | undefined, { now, promptFile, tag }: Flags): Promise<number> {
+async function send(cli: Cli, id: string, text: string | undefined, flags: Flags): Promise<number> {
+  const { now, promptFile, tag } = flags;
   const options = tagsOf(tag);
   const problem = optionsProblem(withChanges<Partial<RunOptions>>({}, options));
   if (problem !== undefined) throw new UsageError(problem);
-  const prompt = await readPrompt(cli, text, promptFile);
+  const prompt = withImages(await readPrompt(cli, text, promptFile), imageBlocks(cli, flags));
   return withSession(cli, id, async (opened, session) => {
     const { messageId } = await opened.sessions.send(session, prompt, { now: now ?? false, options });
     cli.print(`${messageId}\n`);

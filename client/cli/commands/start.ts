@@ -2,13 +2,13 @@
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
-import { readPrompt } from '../arguments.ts';
+import { IMAGE_OPTION, imageBlocks, type ImageFlags, readPrompt, withImages } from '../arguments.ts';
 import { addRunOptions, type RunFlags, runOptions, workspace } from '../run-options.ts';
 import { newSessionId } from '../../sessions/info.ts';
 import { sayIfNobodyWorks, withServer } from '../with-server.ts';
 import { CONFIG_OPTION, type ConfigFlags, placeConfig, workerConfig, workersOfNew } from '../worker-config.ts';
 
-type Flags = RunFlags & ConfigFlags & { readonly promptFile?: string };
+type Flags = RunFlags & ConfigFlags & ImageFlags & { readonly promptFile?: string };
 
 export function startCommand(program: Command, cli: Cli): void {
   const command = program
@@ -16,6 +16,7 @@ export function startCommand(program: Command, cli: Cli): void {
     .description('start a task and print the session’s id')
     .argument('[task]', 'the task; - reads standard input')
     .option('--prompt-file <file>', 'read the task from a file')
+    .option(...IMAGE_OPTION)
     .option(...CONFIG_OPTION);
   addRunOptions(command).action(async (task: string | undefined, flags: Flags) => {
     cli.exit(await start(cli, task, flags));
@@ -25,7 +26,7 @@ export function startCommand(program: Command, cli: Cli): void {
 async function start(cli: Cli, task: string | undefined, flags: Flags): Promise<number> {
   const options = runOptions(flags, cli.cwd);
   const cwd = options.cwd ?? workspace('.', cli.cwd());
-  const prompt = await readPrompt(cli, task, flags.promptFile);
+  const prompt = withImages(await readPrompt(cli, task, flags.promptFile), imageBlocks(cli, flags));
   const chosen = await workerConfig(cli, flags.config);
   return withServer(cli, async (opened) => {
     const id = options.session ?? newSessionId();

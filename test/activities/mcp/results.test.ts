@@ -1,6 +1,7 @@
 // What a server answers, as the model reads it (L74).
 import { expect, test } from 'vitest';
-import { outputOf } from '../../../activities/mcp/results.ts';
+import { outputOf, resourcesOutput } from '../../../activities/mcp/results.ts';
+import { pdfOf, pngOf } from '../../support/images.ts';
 
 const png = { type: 'image', mimeType: 'image/png', data: Buffer.from('1234').toString('base64') };
 
@@ -15,7 +16,11 @@ test.each<[string, Parameters<typeof outputOf>[0], string]>([
     },
     'a\nb',
   ],
-  ['an image, by kind and size', { content: [png] }, '(image, image/png, 4 bytes: only texts reach the model here)'],
+  [
+    'what is no image, whatever it is said to be',
+    { content: [png] },
+    '(image, image/png, 4 bytes: only texts, images and PDF documents reach the model here)',
+  ],
   [
     'a resource, with its text',
     { content: [{ type: 'resource', resource: { uri: 'x://a', mimeType: 'text/plain', text: 'hi' } }] },
@@ -53,4 +58,24 @@ test('an error of the tool is one', () => {
     content: 'no',
     isError: true,
   });
+});
+
+test('images and documents reach the model as they are, of results and of resources (L74 L85)', () => {
+  const data = pngOf(3, 4).toString('base64');
+  const blob = pdfOf(2).toString('base64');
+  const text = { type: 'text', text: 'the screen' };
+  const resource = { uri: 'x://a', mimeType: 'application/pdf', blob };
+  expect(
+    outputOf({ content: [text, { type: 'image', mimeType: 'image/jpeg', data }, { type: 'resource', resource }] }),
+  ).toEqual({
+    content: 'the screen\n(resource x://a, application/pdf)',
+    media: [pngOf(3, 4), pdfOf(2)],
+  });
+  expect(resourcesOutput([resource])).toEqual({ content: '(resource x://a, application/pdf)', media: [pdfOf(2)] });
+});
+
+test('an image that the model does not take is named, with what is wrong (L85)', () => {
+  const data = pngOf(9_000, 4).toString('base64');
+  const { content, media } = outputOf({ content: [{ type: 'image', mimeType: 'image/png', data }] });
+  expect([content, media]).toEqual([expect.stringContaining('it is an image of 9000 × 4 pixels'), undefined]);
 });

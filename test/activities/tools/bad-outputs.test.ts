@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { executeCall } from '../../../activities/tools/call/execute.ts';
 import { readOutcome } from '../../../activities/tools/call/journal.ts';
 import { type ToolOutput, ToolFailure, FatalToolFailure } from '../../../activities/tools/tool.ts';
+import { pngOf } from '../../support/images.ts';
 import { bench, callRun, done, request, simpleTool } from './support.ts';
 
 async function outcomeOf(output: unknown) {
@@ -64,4 +65,21 @@ test('an outcome of 100 tokens or more says how many, by estimate (L10)', async 
   const failing = simpleTool({ call: () => Promise.reject(new ToolFailure('y'.repeat(4_000))) });
   const failed = done(await executeCall(bench([failing]), request('simple'), callRun()));
   expect(failed.facts).toEqual({ error: true, tokens: 1_000 });
+});
+
+test('images of an output are stored and named; what is none is said to be none, and an error shows none (L85)', async () => {
+  const media = [pngOf(3, 4), Buffer.from('no image'), 'text', pngOf(9_000, 1)] as const;
+  const shown = await outcomeOf({ content: 'seen', media });
+  expect(shown.media).toMatchObject([{ mediaType: 'image/png', bytes: pngOf(3, 4).length, characters: 6_400 }]);
+  expect(shown.facts.tokens).toBeGreaterThan(1_600);
+  expect(shown.content.split('\n')).toEqual([
+    'seen',
+    expect.stringContaining('[image/png, 3 × 4 pixels,'),
+    expect.stringContaining('neither an image that the model takes'),
+    expect.stringContaining('neither an image that the model takes'),
+    expect.stringContaining('9000 × 1 pixels'),
+  ]);
+  const failed = await outcomeOf({ content: 'no', media: [pngOf(3, 4)], isError: true });
+  expect(failed).toMatchObject({ content: expect.stringContaining('(not shown: the call failed)') as string });
+  expect(failed).not.toHaveProperty('media');
 });

@@ -113,3 +113,21 @@ test('a second attempt makes the same segment', async () => {
   };
   expect(await attempt((list) => list.toReversed())).toBe(await attempt((list) => list));
 });
+
+test('images of one reply come into one message as far as they fit, in order; those left out are named (L85)', async () => {
+  const store = memoryStore();
+  const medium = (n: number) =>
+    ({ hash: hashOf(Buffer.from(`${n}`)), bytes: 9, mediaType: 'image/png', characters: 6_400 }) as const;
+  const many = (count: number, from: number) => Array.from({ length: count }, (_, n) => medium(from + n));
+  const early = outcome(1, 'first', { toolUseId: 'id-1', media: many(15, 0) });
+  const view = await stored(store, [user('go')], [calling(3), outcomes(early)]);
+  const deps = recorded({
+    'key-2': outcome(2, 'six', { media: many(6, 20) }),
+    'key-3': outcome(3, 'five', { media: many(5, 40) }),
+  });
+  const made = outcomesOf(
+    await prepareAppend(view, [items({ index: 2, key: key(2) }, { index: 3, key: key(3) })], deps),
+  );
+  expect(made.map(({ media = [] }) => media.length)).toEqual([0, 5]);
+  expect(made[0]?.content).toMatch(/^six\n\(not shown: one message has 20 images/);
+});

@@ -11,7 +11,7 @@ import {
   NO_OUTCOME,
   NO_OUTPUT,
 } from '../../../activities/transcript/view/notices.ts';
-import { imageKey } from '../../../activities/transcript/log/bodies.ts';
+import { mediaKey } from '../../../activities/transcript/log/bodies.ts';
 import { project, requestCharacters } from '../../../activities/transcript/view/project.ts';
 import type { MessageId } from '../../../workflows/contract/ids.ts';
 import {
@@ -222,7 +222,7 @@ test('an image is shown where it stands in its message, and counts by its size o
     body: { kind: 'text', text: 'Look: what is it?', images },
   } as const;
   const data = 'A'.repeat(1_200_000);
-  const messages = project([entry], new Map([[imageKey(hash), data]]));
+  const messages = project([entry], new Map([[mediaKey(hash), data]]));
   const source = { type: 'base64', media_type: 'image/png', data };
   expect(messages).toEqual([
     { role: 'user', content: [said('Look:'), { type: 'image', source }, said(' what is it?')] },

@@ -1,8 +1,13 @@
 // The session that an id or the beginning of one means.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { sessionMeant } from '../../../client/cli/arguments.ts';
+import { imageBlocks, sessionMeant, withImages } from '../../../client/cli/arguments.ts';
+import type { Cli } from '../../../client/cli/cli.ts';
 import { ClientProblem } from '../../../client/problem.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
+import { jpegOf } from '../../support/images.ts';
+import { tempDir } from '../../support/temp-dir.ts';
 import { description } from '../support.ts';
 
 const there = ['s-aaaaaaaaa1', 's-aaaaaaaaa2', 's-bbbbbbbbb1', 'nightly', 'nightly-2'];
@@ -37,4 +42,22 @@ test('where several begin so, they are named (O20)', async () => {
   await expect(meant('s-a').session).rejects.toThrow(
     'several sessions begin with s-a: s-aaaaaaaaa1, s-aaaaaaaaa2; write more of it',
   );
+});
+
+test('--image gives files as the images that their bytes say they are, before the text (L85)', () => {
+  const cwd = tempDir();
+  const cli = { cwd: () => cwd } as Cli;
+  writeFileSync(join(cwd, 'a.png'), jpegOf(2, 3));
+  writeFileSync(join(cwd, 'b.png'), 'no image');
+  mkdirSync(join(cwd, 'c.png'));
+  const images = imageBlocks(cli, { image: ['a.png'] });
+  const source = { type: 'base64', media_type: 'image/jpeg', data: jpegOf(2, 3).toString('base64') };
+  expect(withImages('Look', images)).toEqual([
+    { type: 'image', source },
+    { type: 'text', text: 'Look' },
+  ]);
+  expect(withImages('Look', imageBlocks(cli, {}))).toBe('Look');
+  expect(() => imageBlocks(cli, { image: ['b.png'] })).toThrow('is no image of a kind that the model takes');
+  expect(() => imageBlocks(cli, { image: ['c.png'] })).toThrow('is not a file');
+  expect(() => imageBlocks(cli, { image: ['d.png'] })).toThrow('d.png does not exist: name another');
 });

@@ -41,6 +41,20 @@ export const contextScenarios: readonly Scenario[] = [
     requests: 7,
   },
   {
+    name: 'reactive_compact_retry after the picture that a tool showed was refused (L24 L85)',
+    replies: [
+      reply([toolUse('read', { path: 'picture.png' })]),
+      fault({ media_too_large: true }),
+      reply('A picture was looked at.'),
+      reply('Done.'),
+    ],
+    config: noCollapse,
+    transitions: ['next_turn', 'reactive_compact_retry'],
+    reason: 'completed',
+    turns: 2,
+    requests: 4,
+  },
+  {
     name: 'collapse_drain_retry (L9 L23)',
     replies: [
       large(),

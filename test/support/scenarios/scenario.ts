@@ -6,6 +6,7 @@ import { fault, reply, text, toolUse, type Reply } from '../../../worker/scripte
 import type { TerminalReason, TransitionReason } from '../../../workflows/contract/loop.ts';
 import type { RunOptions } from '../../../workflows/contract/session.ts';
 import type { PerdureConfig } from '../../../worker/config/config.ts';
+import { pngOf } from '../images.ts';
 
 export type Scenario = {
   readonly name: string;
@@ -32,8 +33,9 @@ export const cut = (words: string, times = 1): Reply =>
 export const dear = { usage: { input_tokens: 1_000_000, output_tokens: 0 } };
 
 /** What every scenario finds in its workspace. */
-const files: Readonly<Record<string, string>> = {
+const files: Readonly<Record<string, string | Buffer>> = {
   'a.txt': 'hello\n',
+  'picture.png': pngOf(20, 10),
   'large.txt': Array.from({ length: 200 }, (_, n) => `line ${n} of a file that is rather long, to fill a window`).join(
     '\n',
   ),
@@ -42,5 +44,5 @@ const files: Readonly<Record<string, string>> = {
 /** `heading`: begins the large file. */
 export function fillWorkspace(cwd: string, heading = ''): void {
   for (const [name, content] of Object.entries(files)) writeFileSync(join(cwd, name), content);
-  if (heading !== '') writeFileSync(join(cwd, 'large.txt'), `${heading}\n${files['large.txt']}`);
+  if (heading !== '') writeFileSync(join(cwd, 'large.txt'), `${heading}\n${String(files['large.txt'])}`);
 }

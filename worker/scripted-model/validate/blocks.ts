@@ -112,6 +112,8 @@ function toolResultProblem(block: Json, path: string): string | undefined {
     return `${at}.content: Input should be a valid string or a valid list`;
   }
   const isEmpty = content === undefined || (content as string | unknown[]).length === 0;
+  const hasMedia = isList && (content as unknown[]).some((part) => isObject(part) && part['type'] !== 'text');
+  if (isError === true && hasMedia) return `${at}: all content must be type \`text\` if \`is_error\` is true`;
   if (isError === true && isEmpty) return `${at}: content cannot be empty if \`is_error\` is true`;
   return isList
     ? firstProblem(content as unknown[], (part, index) => partProblem(part, `${at}.content.${index}`))

@@ -6,6 +6,7 @@ import { readTool } from '../../../../activities/tools/builtin/read.ts';
 import { probeSandbox } from '../../../../activities/tools/sandbox.ts';
 import { runTool } from '../../../../activities/tools/call/call-tool.ts';
 import type { ToolContext } from '../../../../activities/tools/tool.ts';
+import { pdfOf, pngOf } from '../../../support/images.ts';
 import { inputFor, tempFolder, toolContext } from '../support.ts';
 
 const sandbox = await probeSandbox({ kinds: ['group'] });
@@ -140,4 +141,57 @@ test.each([
   { path: 'x', encoding: 'latin1' },
 ])('%j is no input', (input) => {
   expect(() => inputFor(readTool({ sandbox }), input)).toThrow();
+});
+
+test('images and PDF documents are shown, whatever they are called; broken and large ones are errors (L85)', async () => {
+  const cwd = tempFolder();
+  writeFileSync(join(cwd, 'notes.txt'), pngOf(3, 4));
+  writeFileSync(join(cwd, 'paper'), pdfOf(2));
+  const tool = readTool({ sandbox });
+  const shown = async (path: string, more: Partial<ToolContext> = {}) =>
+    await runTool(tool, inputFor(tool, { path }), toolContext(cwd, more));
+  expect(await shown('notes.txt')).toMatchObject({
+    output: { content: 'notes.txt', media: [pngOf(3, 4)], seen: [{}] },
+  });
+  expect(await shown('paper')).toMatchObject({ output: { media: [pdfOf(2)] } });
+  const name = `perdure:result/${'a'.repeat(64)}`;
+  expect(await shown(name, { readStored: async () => await Promise.resolve(pngOf(3, 4)) })).toMatchObject({
+    output: { media: [pngOf(3, 4)] },
+  });
+  expect(await read(pngOf(3, 4).subarray(0, 14))).toContain('failed: "file" begins as image/png and is broken');
+  writeFileSync(join(cwd, 'huge'), '%PDF-1.7');
+  truncateSync(join(cwd, 'huge'), 100_000_000);
+  expect(await call({ path: 'huge' }, toolContext(cwd))).toContain('is application/pdf of 100,000,000 bytes');
+});
+
+test('a notebook is shown as its cells, a range at a time, and one that is none as its lines (L85)', async () => {
+  const cwd = tempFolder();
+  const outputs = [
+    { output_type: 'stream', text: ['1\n', '\u001b[31m2'] },
+    { output_type: 'display_data', data: { 'image/png': 'AAAA', 'text/plain': 'a plot', 'text/html': '<b>' } },
+    { output_type: 'error', ename: 'E', evalue: 'no', traceback: ['E: no'] },
+  ];
+  const cells = [
+    { cell_type: 'markdown', source: ['# A\n', 'text'] },
+    { cell_type: 'code', source: 'print(1)', outputs },
+  ];
+  writeFileSync(join(cwd, 'a.ipynb'), JSON.stringify({ nbformat: 4, cells }));
+  writeFileSync(join(cwd, 'b.ipynb'), '{"cells": 7}');
+  const text = await call({ path: 'a.ipynb' }, toolContext(cwd));
+  const lines = text.split('\n').map((line) => line.slice(7));
+  expect(lines.slice(0, 8)).toEqual([
+    '--- cell 1 (markdown) ---',
+    '# A',
+    'text',
+    '--- cell 2 (code) ---',
+    'print(1)',
+    '--- output of cell 2 ---',
+    '1',
+    '2',
+  ]);
+  expect(lines).toContain('[image/png, about 4 characters: not shown]');
+  expect(lines).toContain('E: no');
+  expect(text).not.toContain('<b>');
+  expect(await call({ path: 'a.ipynb', offset: 5, limit: 1 }, toolContext(cwd))).toContain('     5\tprint(1)');
+  expect(await call({ path: 'b.ipynb' }, toolContext(cwd))).toBe('     1\t{"cells": 7}');
 });
