@@ -6,6 +6,7 @@ import { queryIdOf } from '../../workflows/contract/ids.ts';
 import { type Attempt, forAnotherWorker, describeGivenUp, isGivenUp } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
 import type { HookContext, HookFailure } from '../hooks/hooks.ts';
+import type { ObservedAbout } from '../live/observe.ts';
 import { aboutRun } from '../log.ts';
 
 /** At once in one worker: when a pager hangs, what ends runs must find a slot. */
@@ -16,19 +17,15 @@ export function tellAlert(deps: Deps): (attempt: Attempt, input: TellAlert) => P
   let telling = 0;
   return async (attempt, input) => {
     const { alert } = input;
-    const context = await contextOf(deps, attempt, input);
+    const { context, about } = await contextOf(deps, attempt, input);
     if (!deps.hooks.has(alert.kind)) return;
     if (telling >= MOST_AT_ONCE) throw forAnotherWorker('Busy', `this worker tells ${telling} alerts already`, true);
     telling += 1;
     try {
       const { failed } = await tell(deps, attempt, context, input);
       if (isGivenUp(attempt)) throw describeGivenUp(attempt, 'the alert');
-      const { session } = attempt;
-      const { queryId, depth, iteration } = context;
-      const { chain } = input;
-      const about = { session, chain, run: alert.run, queryId, depth, iteration };
       deps.observe({ kind: 'alert', about, alert: alert.kind, failed: failed.length > 0 });
-      report(deps, attempt, context, alert, failed);
+      report(deps, attempt, about, alert, failed);
     } finally {
       telling -= 1;
     }
@@ -39,9 +36,12 @@ async function contextOf(
   deps: Deps,
   { session, signal }: Attempt,
   { alert: { run, iteration }, chain, config }: TellAlert,
-): Promise<HookContext> {
-  const { depth, cwd, folders } = config === null ? { depth: 0, cwd: null } : await deps.config(config);
-  return { session, queryId: queryIdOf(chain, run), depth, iteration, cwd, ...(folders && { folders }), signal };
+): Promise<{ readonly context: HookContext; readonly about: ObservedAbout }> {
+  const opened = config === null ? null : await deps.config(config);
+  const { depth = 0, cwd = null, folders, traceparent } = opened ?? {};
+  const queryId = queryIdOf(chain, run);
+  const context = { session, queryId, depth, iteration, cwd, ...(folders && { folders }), signal };
+  return { context, about: { session, chain, run, queryId, depth, iteration, ...(traceparent && { traceparent }) } };
 }
 
 function tell(
@@ -75,11 +75,11 @@ function tell(
 function report(
   { log }: Deps,
   { number }: Attempt,
-  context: HookContext,
-  { kind, run }: Alert,
+  run: ObservedAbout,
+  { kind }: Alert,
   failed: readonly HookFailure[],
 ): void {
-  const about = { ...aboutRun({ ...context, run }), attempt: number };
+  const about = { ...aboutRun(run), attempt: number };
   for (const { hook, detail } of failed) log('warn', `hook ${hook} of the alert "${kind}" failed: ${detail}`, about);
   const [first] = failed;
   if (!first) return;

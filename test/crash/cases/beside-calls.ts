@@ -13,9 +13,9 @@ import {
   type Reply,
   type ReplyUsage,
 } from '../../../worker/scripted-model/index.ts';
-import type { PendingApproval } from '../../../workflows/contract/session.ts';
+import type { PendingApproval, RunOptions } from '../../../workflows/contract/session.ts';
 import { decidePatiently } from '../../support/crash-harness.ts';
-import type { KilledCase } from '../../support/killed-together.ts';
+import type { KilledCase, KilledPlace } from '../../support/killed-together.ts';
 import { until } from '../../support/until.ts';
 
 const isSmall = ({ model }: ParsedRequest): boolean => model.startsWith('claude-haiku');
@@ -74,18 +74,24 @@ const stopHook: KilledCase = {
   },
 };
 
+/** In a run whose hook for `marker` hangs: `alive` are its processes. */
+async function hangingHook(h: KilledPlace, marker: string, run: Partial<RunOptions> = {}) {
+  writeFileSync(join(h.cwd, marker), '');
+  const session = await h.open(run);
+  const path = join(h.cwd, 'pids');
+  await until(() => existsSync(path));
+  const pids = readFileSync(path, 'utf8').trim().split(' ').map(Number);
+  const alive = (): readonly number[] => pids.filter((pid) => processInfo(pid) !== null);
+  onTestFinished(() => alive().forEach((pid) => process.kill(pid, 'SIGKILL')));
+  expect(alive()).toHaveLength(2);
+  return { session, alive };
+}
+
 const hookCommand = (name: string, marker: string): KilledCase => ({
   name,
   script: [reply('Done.')],
   play: async (h) => {
-    writeFileSync(join(h.cwd, marker), '');
-    const session = await h.open();
-    const path = join(h.cwd, 'pids');
-    await until(() => existsSync(path));
-    const pids = readFileSync(path, 'utf8').trim().split(' ').map(Number);
-    const alive = (): readonly number[] => pids.filter((pid) => processInfo(pid) !== null);
-    onTestFinished(() => alive().forEach((pid) => process.kill(pid, 'SIGKILL')));
-    expect(alive()).toHaveLength(2);
+    const { session, alive } = await hangingHook(h, marker);
     await h.died();
     expect(alive()).toHaveLength(2);
     await h.replaced();
@@ -107,6 +113,24 @@ const waitingCall: KilledCase = {
     expect(h.effects()).toEqual([]);
     await decidePatiently(h.client, session, 'approve', { call: name, inputHash });
     expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
+    expect(h.effects()).toEqual(['effect']);
+  },
+};
+
+const toldWait: KilledCase = {
+  name: 'while its wait is told to a hook: the hook is told again, nothing of it is left, and the call is decided once (O17 L55)',
+  script: [reply([toolUse('bash', { command: 'echo effect >> effects.log' })]), reply('Done.')],
+  play: async (h) => {
+    const hung = await hangingHook(h, 'hangs-at-wait', { permissionMode: 'default' });
+    const { session } = hung;
+    await h.died();
+    await h.replaced();
+    await until(() => hung.alive().length === 0);
+    const { call, inputHash } = await until(async () => (await session.memo())?.approvals?.[0] ?? null);
+    await until(() => h.lines('told.log').length === 2);
+    await decidePatiently(h.client, session, 'approve', { call, inputHash });
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
+    expect(h.lines('told.log')).toHaveLength(2);
     expect(h.effects()).toEqual(['effect']);
   },
 };
@@ -144,6 +168,7 @@ export const besideCallCases: readonly KilledCase[] = [
   }),
   stopHook,
   openQuestion,
+  toldWait,
   hookCommand('in a stop hook: the processes of its command do not outlive it for long (L21 L30)', 'hangs-at-stop'),
   hookCommand('in a postSampling hook: the processes of its command do not outlive it for long (L21 L30)', 'hangs'),
   waitingCall,

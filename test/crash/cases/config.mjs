@@ -6,7 +6,7 @@ const asksOnceMore =
 
 /** The second time it is asked, it finds `pids` and ends at once. */
 const hangs = (marker) =>
-  `test -e ${marker} || exit 0; test -e pids && exit 0; sleep 300 & echo $$ $! > pids.new; mv pids.new pids; wait`;
+  `test -e ${marker} || exit 0; echo told >> told.log; test -e pids && exit 0; sleep 300 & echo $$ $! > pids.new; mv pids.new pids; wait`;
 
 export default {
   ...delivers,
@@ -14,5 +14,6 @@ export default {
   hooks: {
     stop: [{ command: asksOnceMore }, { command: hangs('hangs-at-stop') }],
     postSampling: [{ command: hangs('hangs') }],
+    waiting: [{ command: hangs('hangs-at-wait') }],
   },
 };
