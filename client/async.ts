@@ -57,6 +57,8 @@ export type Mailbox<T> = AsyncIterable<T> & {
   push(item: T): void;
   /** The iteration ends after what is in it. */
   close(): void;
+  /** Where it was closed and has not ended, more may come. */
+  reopen(): void;
 };
 
 export function createMailbox<T>(): Mailbox<T> {
@@ -76,6 +78,7 @@ export function createMailbox<T>(): Mailbox<T> {
       closed = true;
       changed();
     },
+    reopen: () => void (closed = false),
     async *[Symbol.asyncIterator]() {
       for (;;) {
         const batch = items;

@@ -10,6 +10,7 @@ const BUILTIN: Readonly<Record<string, { readonly name: string; readonly fields:
   edit: { name: 'Edit', fields: { path: 'file_path' } },
   glob: { name: 'Glob', fields: {} },
   grep: { name: 'Grep', fields: { ignore_case: '-i', context: '-C', limit: 'head_limit' } },
+  agent: { name: 'Agent', fields: { type: 'subagent_type', background: 'run_in_background' } },
   web_fetch: { name: 'WebFetch', fields: { question: 'prompt' } },
 };
 
@@ -17,7 +18,9 @@ export function outwardName(tool: string): string {
   return BUILTIN[tool]?.name ?? tool;
 }
 
+/** `Task` is an older name of `Agent`. */
 export function inwardName(tool: string): string {
+  if (tool === 'Task') return 'agent';
   return Object.keys(BUILTIN).find((name) => BUILTIN[name]?.name === tool) ?? tool;
 }
 

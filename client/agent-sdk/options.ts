@@ -9,7 +9,7 @@ import { type ToolEnv, toolVariableProblem } from '../../workflows/contract/fact
 import { ClientProblem } from '../problem.ts';
 import { type Hooks, hooksOf, unknownEvents } from './callbacks.ts';
 import { inwardName, inwardRule } from './names.ts';
-import type { CanUseTool, PermissionMode } from './shapes.ts';
+import type { AgentDefinition, CanUseTool, PermissionMode } from './shapes.ts';
 import { type McpServerConfig, serversOf, toolsOf } from './tools.ts';
 
 export type Options = {
@@ -27,6 +27,8 @@ export type Options = {
   readonly hooks?: Hooks;
   /** Made with `createSdkMcpServer()`, processes, or at an address. None is trusted: every call of the last two asks. */
   readonly mcpServers?: Readonly<Record<string, McpServerConfig>>;
+  /** Types of agents by name, beside the built-in `general` and `explore`. */
+  readonly agents?: Readonly<Record<string, AgentDefinition>>;
   readonly maxTurns?: number;
   readonly maxBudgetUsd?: number;
   readonly maxThinkingTokens?: number;
@@ -51,7 +53,6 @@ export type Options = {
 
 /** Would guard, or do something else: without them the program is not the one that was written. */
 const REFUSED: Readonly<Record<string, string>> = {
-  agents: 'types of agents are the `agents` of a configuration',
   agent: 'a session is no agent of a type: give its systemPrompt, tools and model',
   enableFileCheckpointing: 'files are not rewound yet',
   forkSession: 'sessions are not forked yet: leave it out to go on with the same session',
@@ -97,6 +98,7 @@ const KNOWN: Readonly<Record<keyof Options, true>> = {
   canUseTool: true,
   hooks: true,
   mcpServers: true,
+  agents: true,
   maxTurns: true,
   maxBudgetUsd: true,
   maxThinkingTokens: true,
@@ -121,7 +123,7 @@ export function translateOptions(options: Options, say: (line: string) => void):
     const other = options.resume === undefined ? 'sessionId' : 'resume';
     throw new ClientProblem('refused', `the options "continue" and "${other}" each name a session: give one of them`);
   }
-  const { hooks, mcpServers = {} } = options;
+  const { hooks, mcpServers = {}, agents } = options;
   for (const event of hooks ? unknownEvents(hooks) : [])
     say(`hooks for ${event} are never called: there is no such event here`);
   const tools = toolsOf(mcpServers);
@@ -131,6 +133,7 @@ export function translateOptions(options: Options, say: (line: string) => void):
     ...(tools.length > 0 && { tools }),
     ...(Object.keys(servers).length > 0 && { mcpServers: servers }),
     ...(hooks && { hooks: hooksOf(hooks, say) }),
+    ...(agents && { agents: agentTypes(agents) }),
     ...(toolEnv && { toolEnv }),
   };
   const others = Object.keys(servers).map((name) => `${OF_SERVER}${name}`);
@@ -140,6 +143,29 @@ export function translateOptions(options: Options, say: (line: string) => void):
     config,
     run: { cwd, ...folderOptions(options, cwd), ...modelOptions(options), ...ruleOptions(options, names) },
   };
+}
+
+/** Throws ClientProblem `refused`: a part of one that is not there would have guarded, or made another agent of it. */
+function agentTypes(agents: Readonly<Record<string, AgentDefinition>>): NonNullable<PerdureConfig['agents']> {
+  const types = Object.entries(agents).map(([name, { description, prompt, tools, model, maxTurns, ...more }]) => {
+    const [other] = Object.keys(more);
+    const why = other !== undefined ? `has ${JSON.stringify(other)}, which is not known here` : aliasProblem(model);
+    if (why !== undefined) throw new ClientProblem('refused', `the agent ${JSON.stringify(name)} of query() ${why}`);
+    const type = {
+      description,
+      systemPrompt: prompt,
+      ...(tools && { tools: tools.map(inwardName) }),
+      ...(model !== undefined && model !== 'inherit' && { model }),
+      ...(maxTurns !== undefined && { limits: { maxTurns } }),
+    };
+    return [name, type] as const;
+  });
+  return Object.fromEntries(types);
+}
+
+function aliasProblem(model: string | undefined): string | undefined {
+  if (model === undefined || !/^(?:sonnet|opus|haiku)$/.test(model)) return undefined;
+  return `has the model "${model}": give the whole name of one, or "inherit"`;
 }
 
 /** Also none of them: the worker's own are not the program's. */

@@ -62,7 +62,11 @@ export function query({ prompt, options = {} }: QueryParams): Query {
       Promise.resolve(Object.keys(runDefaults.models).map((value) => ({ value, displayName: value }))),
     mcpServerStatus: () => Promise.resolve(servers),
     streamInput: async (stream: AsyncIterable<SDKUserMessage>) => {
-      if (steering.add === null) throw new ClientProblem('refused', 'nothing runs yet: ask for the first message');
+      if (steering.add === null)
+        throw new ClientProblem(
+          'refused',
+          'nothing runs yet, or no more: give messages while those of the query are read',
+        );
       await steering.add(stream);
     },
   });
@@ -146,6 +150,7 @@ async function* converse(running: Running, prompt: QueryPrompt): AsyncGenerator<
     }
   } finally {
     steering.interrupt = () => Promise.resolve();
+    steering.add = null;
     await stopped();
     for (const problem of await answers.stop()) say(problem);
   }

@@ -12,7 +12,7 @@ export type Steering = {
   /** Options for the next message. */
   changes: OptionChanges;
   interrupt: () => Promise<void>;
-  /** Null before the session is open. */
+  /** Null before the session is open, and when all is answered. */
   add: ((stream: AsyncIterable<SDKUserMessage>) => Promise<void>) | null;
 };
 
@@ -55,7 +55,11 @@ export function sendMessages(running: Running, prompt: QueryPrompt): Sender {
   const ended = (): void => {
     if (reading === 0) box.close();
   };
-  running.steering.add = (stream) => all(stream).finally(ended);
+  running.steering.add = (stream) => {
+    // The prompt's messages may all be sent, and the last of them not be answered yet.
+    box.reopen();
+    return all(stream).finally(ended);
+  };
   const first = typeof prompt === 'string' ? one(prompt) : all(prompt);
   first.catch((error: unknown) => box.push({ error })).finally(ended);
   return { messages: box, sent };

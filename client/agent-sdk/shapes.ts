@@ -145,6 +145,15 @@ export type PermissionResult =
     }
   | { readonly behavior: 'deny'; readonly message: string; readonly interrupt?: boolean };
 
+/** A type of agent. `model`: a whole name; `inherit`, or none: as the session has it. */
+export type AgentDefinition = {
+  readonly description: string;
+  readonly prompt: string;
+  readonly tools?: readonly string[];
+  readonly model?: string;
+  readonly maxTurns?: number;
+};
+
 export type CanUseTool = (
   toolName: string,
   input: Record<string, unknown>,

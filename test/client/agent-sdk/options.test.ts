@@ -1,9 +1,12 @@
 // Options of programs for in-process agents, and when such a program is over.
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
+import { z } from 'zod';
+import type { Tool, ToolContext } from '../../../activities/tools/tool.ts';
 import { findContinued } from '../../../client/agent-sdk/continue.ts';
 import { translateOptions } from '../../../client/agent-sdk/options.ts';
+import { inwardInput, outwardInput, outwardName } from '../../../client/agent-sdk/names.ts';
 import { isOver } from '../../../client/agent-sdk/program.ts';
-import { createSdkMcpServer, tool } from '../../../client/agent-sdk/tools.ts';
+import { createSdkMcpServer, tool, type ToolAnnotations } from '../../../client/agent-sdk/tools.ts';
 import { checkConfig } from '../../../worker/config/config.ts';
 
 test('an option that guards, or is not known, is refused by name, and one that nothing relies on is passed over aloud (Q7)', () => {
@@ -12,8 +15,11 @@ test('an option that guards, or is not known, is refused by name, and one that n
   expect(() => given({ sandbox: {} })).toThrow(/^the option "sandbox" of query\(\) is refused: commands are held/);
   expect(() => given({ continue: true, resume: 's-1' })).toThrow(/^the options "continue" and "resume" each name a/);
   expect(() => given({ continue: true, sessionId: 's-1' })).toThrow(/^the options "continue" and "sessionId" each/);
-  expect(() => given({ agents: { helper: {} } })).toThrow(
-    /"agents" .* types of agents are the `agents` of a configuration$/,
+  expect(() => given({ agents: { helper: { description: 'd', prompt: 'p', skills: ['x'] } } })).toThrow(
+    /^the agent "helper" of query\(\) has "skills", which is not known here$/,
+  );
+  expect(() => given({ agents: { helper: { description: 'd', prompt: 'p', model: 'opus' } } })).toThrow(
+    /^the agent "helper" of query\(\) has the model "opus": give the whole name of one, or "inherit"$/,
   );
   expect(() => given({ alowedTools: ['Bash'] })).toThrow(/"alowedTools" .* it is none that is known here/);
   expect(() => given({ permissionMode: 'ask' })).toThrow(/^permission mode "ask" is none of default/);
@@ -44,6 +50,34 @@ test('options become ours: names of built-in tools, rules, modes, limits (Q7)', 
     maxTurns: 3,
     permissionMode: 'dontAsk',
   });
+});
+
+test('types of agents become the configuration’s, and their tool goes by both its names (Q7 L66)', () => {
+  const agents = {
+    reviewer: { description: 'Reviews.', prompt: 'Be strict.', tools: ['Read', 'Task'], model: 'inherit', maxTurns: 5 },
+    writer: { description: 'Writes.', prompt: 'Be brief.', model: 'claude-haiku-4-5' },
+  };
+  const { config, run } = translateOptions(
+    { agents, tools: ['Agent'], disallowedTools: ['Task(writer)'] },
+    () => undefined,
+  );
+  expect(config.agents).toEqual({
+    reviewer: {
+      description: 'Reviews.',
+      systemPrompt: 'Be strict.',
+      tools: ['read', 'agent'],
+      limits: { maxTurns: 5 },
+    },
+    writer: { description: 'Writes.', systemPrompt: 'Be brief.', model: 'claude-haiku-4-5' },
+  });
+  expect(run).toMatchObject({ tools: ['agent'], permissions: { deny: ['agent(writer)'] } });
+  expect(() => checkConfig(config, 'f')).not.toThrow();
+  const shown = outwardInput('agent', { prompt: 'p', type: 'writer', background: true });
+  expect([outwardName('agent'), shown]).toEqual([
+    'Agent',
+    { prompt: 'p', subagent_type: 'writer', run_in_background: true },
+  ]);
+  expect(inwardInput('agent', shown)).toEqual({ prompt: 'p', type: 'writer', background: true });
 });
 
 test('MCP servers that are processes or addresses become the configuration’s, beside any list of tools (Q7 L74)', () => {
@@ -105,4 +139,39 @@ test('a killed program continues what it had found, its own session where it had
   };
   expect([await found('s-found'), await found('s-own')]).toEqual(['s-found', null]);
   expect([said, noted]).toEqual([[], []]);
+});
+
+test('a tool of the program runs unasked, and again, only where its author says so, and the model reads its texts (Q7 Q8)', async () => {
+  const handler = vi.fn(() =>
+    Promise.resolve({
+      content: [
+        { type: 'text', text: 'a' },
+        { type: 'image', data: '…' },
+      ],
+      isError: true,
+    }),
+  );
+  const made = (annotations?: ToolAnnotations) => {
+    const server = createSdkMcpServer({
+      name: 'own',
+      tools: [tool('t', 'T.', { n: z.number() }, handler, annotations && { annotations })],
+    });
+    return translateOptions({ mcpServers: { shop: server } }, () => undefined).config.tools as readonly Tool[];
+  };
+  const facts = ({ name, risk, recovery }: Tool) => [name, risk, recovery];
+  expect(
+    [made(), made({ readOnlyHint: true }), made({ idempotentHint: true })].map(([first]) => facts(first!)),
+  ).toEqual([
+    ['mcp__shop__t', 'external', 'report'],
+    ['mcp__shop__t', 'read', 'rerun'],
+    ['mcp__shop__t', 'external', 'rerun'],
+  ]);
+  expect(facts(made({ readOnlyHint: true, idempotentHint: false })[0]!)).toEqual(['mcp__shop__t', 'read', 'report']);
+  const { signal } = new AbortController();
+  const context = { signal, idempotencyKey: 'k' } as unknown as ToolContext;
+  expect(await made()[0]!.call({ n: 1 }, context)).toEqual({
+    content: 'a\n(image: only texts reach the model here)',
+    isError: true,
+  });
+  expect(handler).toHaveBeenCalledWith({ n: 1 }, { signal, idempotencyKey: 'k' });
 });
