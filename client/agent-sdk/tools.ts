@@ -1,11 +1,12 @@
 // Tools of the program: `tool()` and `createSdkMcpServer()` as such programs write them, and what they are in a worker's configuration.
 import { z } from 'zod';
+import { callResult, outputOf } from '../../activities/mcp/results.ts';
 import type { McpServer, McpServers } from '../../activities/mcp/servers.ts';
 import { defineTool, type Tool, type ToolContext } from '../../activities/tools/tool.ts';
 
 type Shape = Readonly<Record<string, z.ZodType>>;
 
-/** Texts are what the model reads. Of anything else it reads that it was there. */
+/** Texts, images and PDF documents reach the model, as an MCP server's do. Of anything else it reads that it was there. */
 export type CallToolResult = {
   readonly content: readonly { readonly type: string; readonly text?: string; readonly [key: string]: unknown }[];
   readonly isError?: boolean;
@@ -115,12 +116,7 @@ function workerTool(
     risk: readOnlyHint ? 'read' : 'external',
     recovery: idempotentHint ? 'rerun' : 'report',
     call: async (input, { signal, idempotencyKey }: ToolContext) => {
-      const { content, isError = false } = await handler(input as never, { signal, idempotencyKey });
-      return { content: content.map(textOf).join('\n'), isError };
+      return outputOf(callResult.parse(await handler(input as never, { signal, idempotencyKey })));
     },
   });
-}
-
-function textOf({ type, text }: CallToolResult['content'][number]): string {
-  return type === 'text' && text !== undefined ? text : `(${type}: only texts reach the model here)`;
 }

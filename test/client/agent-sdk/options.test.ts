@@ -7,6 +7,7 @@ import { translateOptions } from '../../../client/agent-sdk/options.ts';
 import { inwardInput, outwardInput, outwardName } from '../../../client/agent-sdk/names.ts';
 import { isOver } from '../../../client/agent-sdk/program.ts';
 import { createSdkMcpServer, tool, type ToolAnnotations } from '../../../client/agent-sdk/tools.ts';
+import { pngOf } from '../../support/images.ts';
 import { checkConfig } from '../../../worker/config/config.ts';
 
 test('an option that guards, or is not known, is refused by name, and one that nothing relies on is passed over aloud (Q7)', () => {
@@ -141,12 +142,13 @@ test('a killed program continues what it had found, its own session where it had
   expect([said, noted]).toEqual([[], []]);
 });
 
-test('a tool of the program runs unasked, and again, only where its author says so, and the model reads its texts (Q7 Q8)', async () => {
+test('a tool of the program runs unasked, and again, only where its author says so, and the model sees its texts and images (Q7 Q8 L85)', async () => {
   const handler = vi.fn(() =>
     Promise.resolve({
       content: [
         { type: 'text', text: 'a' },
-        { type: 'image', data: '…' },
+        { type: 'image', data: pngOf(1, 1).toString('base64'), mimeType: 'image/png' },
+        { type: 'video' },
       ],
       isError: true,
     }),
@@ -170,7 +172,8 @@ test('a tool of the program runs unasked, and again, only where its author says 
   const { signal } = new AbortController();
   const context = { signal, idempotencyKey: 'k' } as unknown as ToolContext;
   expect(await made()[0]!.call({ n: 1 }, context)).toEqual({
-    content: 'a\n(image: only texts reach the model here)',
+    content: 'a\n(content of a kind that is not known here)',
+    media: [pngOf(1, 1)],
     isError: true,
   });
   expect(handler).toHaveBeenCalledWith({ n: 1 }, { signal, idempotencyKey: 'k' });
