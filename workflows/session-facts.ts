@@ -1,6 +1,6 @@
 // A session as others see it: without a worker its memo, with the numbers over all its runs (O1), else its view.
 import type { AgentOrigin } from './contract/delegation.ts';
-import type { SessionFacts } from './contract/facts.ts';
+import { agentFacts, type SessionFacts } from './contract/facts.ts';
 import { addSpend, nothingSpent, type Spent, totalTokens } from './contract/loop.ts';
 import type { Hash, SessionId } from './contract/ids.ts';
 import {
@@ -39,7 +39,7 @@ function factsNow(
     cents: usd === null ? null : Math.round(usd * 100_000) / 1_000,
     ...(asked.length === 0 ? {} : { waitingSince: Math.min(...asked) }),
     ...(options.tags === undefined ? {} : { tags: options.tags }),
-    ...(agent && { agent: { type: agent.type, parent: agent.parent, root: agent.root, depth: agent.depth } }),
+    ...(agent && { agent: agentFacts(agent) }),
   };
 }
 

@@ -4,6 +4,7 @@ import type { AlertKind, OpenRun, RunOpened } from '../../workflows/contract/act
 import { nearName, optionsProblem } from '../../workflows/contract/options-problem.ts';
 import { parseRule } from '../../workflows/contract/permission-rules.ts';
 import type { PermissionRules, RunOptions } from '../../workflows/contract/session.ts';
+import { agentFacts } from '../../workflows/contract/facts.ts';
 import { queryIdOf } from '../../workflows/contract/ids.ts';
 import { forAnotherWorker, type Attempt } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
@@ -120,7 +121,7 @@ function snapshot(
     queryId: queryIdOf(chain, run),
     depth: agent?.depth ?? 0,
     ...(traceparent && { traceparent }),
-    ...(agent && { agent: { type: agent.type, parent: agent.parent, root: agent.root, depth: agent.depth } }),
+    ...(agent && { agent: agentFacts(agent) }),
     ...found,
     mode: options.permissionMode ?? defaults.permissionMode,
     ...(options.tools === undefined ? {} : { tools: options.tools }),

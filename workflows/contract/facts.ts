@@ -26,6 +26,11 @@ export type AgentFacts = {
   readonly depth: number;
 };
 
+/** Of what makes a session an agent's, the part that others are told. */
+export function agentFacts({ type, parent, root, depth }: AgentFacts): AgentFacts {
+  return { type, parent, root, depth };
+}
+
 /** Labels by name, by which lists find a session: at most 20, never sealed. Any of them may be seen by whoever reads the server. */
 export type Tags = Readonly<Record<string, string>>;
 

@@ -11,6 +11,7 @@ import {
   type Grant,
   type Question,
 } from '../contract/delegation.ts';
+import { agentFacts } from '../contract/facts.ts';
 import type { CallKey, Hash, MessageId, SessionId } from '../contract/ids.ts';
 import { profiles } from '../contract/profiles.ts';
 import { MEMO_KEY, WORKFLOW_TYPE, type RunOptions, type SessionInput, type SessionMemo } from '../contract/session.ts';
@@ -103,9 +104,9 @@ function agentChild(parent: Parent, key: CallKey, work: AgentWork, config: Hash,
   };
 }
 
-function memoOfChild({ options: { cwd }, title }: AgentInput, { type, parent, root, depth }: AgentOrigin) {
+function memoOfChild({ options: { cwd }, title }: AgentInput, agent: AgentOrigin) {
   const { [MEMO_KEY]: _own, [IMPORTED]: _file, ...inherited } = workflowInfo().memo ?? {};
-  const facts = { turns: 0, tokens: 0, cents: 0, agent: { type, parent, root, depth } };
+  const facts = { turns: 0, tokens: 0, cents: 0, agent: agentFacts(agent) };
   const memo: SessionMemo = { phase: 'running', head: null, cwd, title, runs: 0, last: null, facts };
   return { ...inherited, [STARTED]: Date.now(), [MEMO_KEY]: memo };
 }
