@@ -142,7 +142,7 @@ test('a killed program continues what it had found, its own session where it had
   expect([said, noted]).toEqual([[], []]);
 });
 
-test('a tool of the program runs unasked, and again, only where its author says so, and the model sees its texts and images (Q7 Q8 L85)', async () => {
+test('a tool runs unasked, and again, where its author says so; its texts and images reach the model (Q7 Q8 L85)', async () => {
   const handler = vi.fn(() =>
     Promise.resolve({
       content: [
