@@ -15,6 +15,7 @@ import type { Store } from './transcript/store/store.ts';
 import type { Transcripts } from './transcript/transcripts.ts';
 import type { Redact } from './text.ts';
 import type { ToolServers } from './mcp/open-servers.ts';
+import type { BackgroundCommands } from './process/background-files.ts';
 import type { AgentSettings } from './tools/agent-types.ts';
 import type { CallRunner } from './tools/call/call-port.ts';
 import type {
@@ -35,6 +36,8 @@ export type Deps = {
   readonly tools: CallRunner;
   /** MCP servers, some of whose tools may not be there yet. */
   readonly servers?: ToolServers;
+  /** Commands in the background, which end with the worker (L84). */
+  readonly background?: Pick<BackgroundCommands, 'close'>;
   readonly hooks: HookRunner;
   readonly attachments: Attachments;
   readonly afterStop: readonly AfterStopHandler[];

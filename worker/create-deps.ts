@@ -1,4 +1,5 @@
 // From what a worker is configured with to what its activities need.
+import { join } from 'node:path';
 import type { Log, LogFields } from '../activities/log.ts';
 import type { Observe } from '../activities/live/observe.ts';
 import type { Redact } from '../activities/text.ts';
@@ -14,6 +15,7 @@ import { openServers, type ToolServers } from '../activities/mcp/open-servers.ts
 import type { McpBounds, McpServers } from '../activities/mcp/servers.ts';
 import { configReader } from '../activities/configuration.ts';
 import type { WebSettings } from '../activities/tools/builtin/files/options.ts';
+import { createBackground } from '../activities/tools/builtin/shell/background.ts';
 import { builtinTools } from '../activities/tools/builtin/builtin-tools.ts';
 import { changingRegistry, createRegistry, type ToolRegistry } from '../activities/tools/registry.ts';
 import { callRunner } from '../activities/tools/call/runner.ts';
@@ -73,8 +75,9 @@ export async function createDeps(
   const ofHost = opened.ofHost === opened.store ? store : opened.ofHost;
   const sandbox = await probeSandbox({ places: findPlaces(env) });
   const chosen: RunDefaults = { ...runDefaults, ...defaults };
+  const background = createBackground({ folder: join(dataDir, 'background'), held: sandbox.kind !== 'group' });
   const web = settings.webFetch ? { web: settings.webFetch } : {};
-  const own = builtinTools({ sandbox, dataDir, agents: chosen.agents, ...web });
+  const own = builtinTools({ sandbox, dataDir, agents: chosen.agents, background, ...web });
   const { registry, servers } = withServers(await registryOf(own, tools, log), { ...settings, sandbox, log });
   const hooks = hookRunner(settings.hooks ?? {}, {
     env,
@@ -98,8 +101,9 @@ export async function createDeps(
       ...(settings.toolEnv && { toolEnv: settings.toolEnv }),
     }),
     ...(servers && { servers }),
+    background,
     hooks,
-    attachments: createAttachments(settings.attachments ?? [], log, dataDir),
+    attachments: createAttachments(settings.attachments ?? [], log, dataDir, background),
     afterStop: settings.afterStop ?? [],
     log,
     observe,

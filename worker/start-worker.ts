@@ -120,7 +120,9 @@ async function made(settings: StartWorker, opened: Close[]) {
   opened.push(watchers.close);
   const { observe } = watchers;
   const deps = await createDeps({ ...config, ...settings, ...watchers, defaults, access });
-  opened.push(async () => deps.servers?.close());
+  opened.push(async () => {
+    await Promise.all([deps.servers?.close(), deps.background?.close()]);
+  });
   const { drainMs, maxConcurrentActivities, profile = settings.profile } = config;
   noteNamespace(deps.store, client, deps.log);
   const activities = createActivities(deps, settings.stops);

@@ -11,6 +11,7 @@ import type { Extended } from '../transcript/transcripts.ts';
 import { lastReply, type View } from '../transcript/view/view.ts';
 import { instructionsFor } from './instructions.ts';
 import { prefetch, type Attachment, type AttachmentProvider } from './prefetch.ts';
+import type { BackgroundCommands } from '../process/background-files.ts';
 import { isInReach, isInside, type Reach } from '../process/places.ts';
 import { factsOf } from '../tools/builtin/files/open-inside.ts';
 import { type SeenFiles, seenFiles } from '../transcript/view/seen-files.ts';
@@ -25,15 +26,22 @@ export type Attachments = {
 /** Files in one notice. */
 const MOST_FILES = 50;
 
-/** `dataDir` is Perdure's own data, from which nothing is told. */
-export function createAttachments(providers: readonly AttachmentProvider[], log: Log, dataDir?: string): Attachments {
+/** `dataDir` is Perdure's own data, from which nothing is told. `background`: commands, whose end is told (L84). */
+export function createAttachments(
+  providers: readonly AttachmentProvider[],
+  log: Log,
+  dataDir?: string,
+  background?: Pick<BackgroundCommands, 'news'>,
+): Attachments {
   const ahead = prefetch(providers, { log });
   const seen = seenFiles();
   return {
     prefetch: ({ session, queryId, depth, run, cwd }) => ahead.start({ session, queryId, depth, run, cwd }),
     async collect(config, { view, added }) {
       const { session, cwd, folders } = config;
-      const settled = ahead.take(session, lastReply(view)?.position ?? -1).map(clipped);
+      const since = lastReply(view)?.position ?? -1;
+      const ended = background?.news(session, since) ?? [];
+      const settled = [...ahead.take(session, since), ...ended].map(clipped);
       const known = seen(view, added);
       const told = [...settled, ...(await instructionsFor(config, known, dataDir))].map(attachment);
       const fresh = told.filter((notice) => !isInView(view, notice));

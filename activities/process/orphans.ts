@@ -1,4 +1,4 @@
-// Processes that a worker starts for itself, hook commands and MCP servers, by name. The name says which worker started them: of a worker
+// Processes that belong to a worker, hook commands, MCP servers and commands in the background, by name. The name says which worker started them: of a worker
 // that was killed (SIGKILL leaves no time to end anything) they are found by it before its work goes on elsewhere.
 import { randomUUID } from 'node:crypto';
 import { CALL_VARIABLE } from './environment.ts';
@@ -6,9 +6,9 @@ import { formatIdentity, isAlive, parseIdentity, processIdentity } from './ident
 import { killTree } from './kill-tree.ts';
 import { allProcesses, readStartVariable } from './proc.ts';
 
-type Kind = 'hook' | 'mcp';
+type Kind = 'bash' | 'hook' | 'mcp';
 
-const PREFIX = /^(?:hook|mcp)\//;
+const PREFIX = /^(?:bash|hook|mcp)\//;
 
 /** For CALL_VARIABLE, of one process that this worker starts. */
 export function ownProcessId(kind: Kind): string {

@@ -15,8 +15,8 @@ export function meansTool(listed: string, tool: string): boolean {
   return server !== undefined && (listed === `${OF_SERVER}${server}` || listed === `${OF_SERVER}${server}__*`);
 }
 
-/** An absent list is one of all tools. The tools for agents in the background come with the one that begins these (L71). */
+/** An absent list is one of all tools. The tools for what is in the background come with the one that begins it (L71, L84). */
 export function isListed(list: readonly string[] | undefined, tool: string): boolean {
-  const wanted = /^agent_(?:output|send|stop)$/.test(tool) ? 'agent' : tool;
+  const wanted = /^(agent|bash)_(?:output|send|stop)$/.exec(tool)?.[1] ?? tool;
   return list === undefined || list.some((name) => meansTool(name, wanted));
 }

@@ -53,6 +53,9 @@ export type ToolContext = {
   readonly queryId: string;
   readonly depth: number;
   readonly traceparent?: string;
+  /** The session's id, and whether it is known to be over: for what goes on after the call. */
+  readonly session?: string;
+  readonly sessionIsOver?: () => Promise<boolean>;
   /** Whether this call may use what its path leads to now, by its real path, or its name leads to: a link may have changed since. */
   readonly mayUse?: (subject: string) => boolean;
   /** Asks the run's small model, where the tool's `asksModel` said so. What it costs counts in the run. */
@@ -99,9 +102,8 @@ export type ToolOutput = {
 /** For the calls after this one (L38). `cwd`: a folder in the workspace, relative to the working directory or absolute. `allowedTools`: at most 100 names. */
 export type ContextModifier = { readonly cwd?: string; readonly allowedTools?: readonly string[] };
 
-/** The known facts about the start of a call whose result was lost. */
+/** The known facts about the start of a call whose result was lost. `at`: milliseconds since the epoch. */
 export type StartedCall = {
-  /** Milliseconds since the epoch. */
   readonly at: number;
   readonly host: string;
   /** How often it was started, at least 1. */

@@ -4,7 +4,9 @@ type Fields = Readonly<Record<string, string>>;
 
 /** By our name; the fields that differ, ours first. */
 const BUILTIN: Readonly<Record<string, { readonly name: string; readonly fields: Fields }>> = {
-  bash: { name: 'Bash', fields: {} },
+  bash: { name: 'Bash', fields: { background: 'run_in_background' } },
+  bash_output: { name: 'BashOutput', fields: { id: 'bash_id' } },
+  bash_stop: { name: 'KillShell', fields: { id: 'shell_id' } },
   read: { name: 'Read', fields: { path: 'file_path' } },
   write: { name: 'Write', fields: { path: 'file_path' } },
   edit: { name: 'Edit', fields: { path: 'file_path' } },

@@ -62,6 +62,7 @@ export async function runInMemory({ prompt, script, config = {}, options }: InMe
   } finally {
     await deps.hooks.close();
     await deps.servers?.close();
+    await deps.background?.close();
     await access.close();
     await model.close();
     rmSync(root, { recursive: true, force: true });

@@ -88,6 +88,7 @@ export class PerdurePlugin implements WorkerPlugin {
     const close = async (): Promise<void> => {
       await deps.hooks.close();
       await deps.servers?.close();
+      await deps.background?.close();
       await deps.live.close();
       await access.close();
       await watchers.close();

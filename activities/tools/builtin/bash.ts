@@ -9,7 +9,15 @@ import { killTree } from '../../process/kill-tree.ts';
 import { realOf } from '../../process/places.ts';
 import { spawnTree, type ProcessTree } from '../../process/spawn-tree.ts';
 import { SPAWNER_GONE } from '../../process/spawner.ts';
-import { defineTool, ToolFailure, type Tool, type ToolContext, type ToolOutput } from '../tool.ts';
+import {
+  defineTool,
+  ToolFailure,
+  type JudgeContext,
+  type Risk,
+  type Tool,
+  type ToolContext,
+  type ToolOutput,
+} from '../tool.ts';
 import { bashResult, createBoundedOutput, cleanText } from './shell/output.ts';
 import { leavesWorkspace, sayGone } from './files/confine.ts';
 import type { BuiltinOptions } from './files/options.ts';
@@ -33,6 +41,10 @@ const inputSchema = z.strictObject({
     .max(MAX_TIMEOUT_MS)
     .optional()
     .describe(`Milliseconds until it is ended, ${DEFAULT_TIMEOUT_MS} if absent, at most ${MAX_TIMEOUT_MS}`),
+  background: z
+    .boolean()
+    .optional()
+    .describe('Whether it goes on beside you, without a time limit: the answer is its id'),
   description: z.string().optional().describe('What it is for, in a few words, for people who watch'),
 });
 
@@ -44,14 +56,14 @@ export function bashTool(options: BuiltinOptions): Tool {
     description:
       'Runs a bash command in the working directory and returns its output, errors included, in order. Each call is a new shell: ' +
       'cd and variables do not last until the next. There is no input to read from. Processes left in the background are ended ' +
-      'with the call. Prefer read, glob and grep for looking at files.',
+      'with the call: for a server or a long build give background, and bash_output and bash_stop its id. Prefer read, glob and grep for looking at files.',
     inputSchema,
-    risk: ({ command }, context) => {
-      const judged = readOnlyShell(command, context, context.dir);
-      return judged.readOnly && !judged.gitIn.some((folder) => gitMayDoMore(folder, context)) ? 'read' : 'execute';
-    },
+    risk: ({ command }, context) => riskOf(command, context),
+    // One in the background outlives an attempt that may be dropped.
+    safe: ({ command, background = false }, context) => !background && riskOf(command, context) === 'read',
     recovery: 'report',
-    validate: async ({ command }) => problemOf(command),
+    validate: async ({ command, background, timeout }) =>
+      background && timeout !== undefined ? 'A command in the background has no timeout.' : problemOf(command),
     canUse: ({ command }, context) => {
       const judged = readOnlyShell(command, context, context.dir);
       return judged.readOnly && leavesWorkspace(context, judged.paths, options.dataDir) ? { kind: 'ask' } : undefined;
@@ -66,8 +78,13 @@ export function bashTool(options: BuiltinOptions): Tool {
         return judged.readOnly && judged.gitIn.length === 0 && !leavesWorkspace(context, judged.paths, options.dataDir);
       },
     }),
-    call: (input, context) => run(input, context, options),
+    call: (input, context) => (input.background ? runBeside(input, context, options) : run(input, context, options)),
   });
+}
+
+function riskOf(command: string, context: JudgeContext): Risk {
+  const judged = readOnlyShell(command, context, context.dir);
+  return judged.readOnly && !judged.gitIn.some((folder) => gitMayDoMore(folder, context)) ? 'read' : 'execute';
 }
 
 function problemOf(command: string): string | undefined {
@@ -83,17 +100,11 @@ async function run(input: BashInput, context: ToolContext, options: BuiltinOptio
   const progress = throttled(PROGRESS_MS, (bytes: Uint8Array) =>
     context.progress(cleanText(Buffer.from(bytes.subarray(-PROGRESS_BYTES)))),
   );
-  const tree = await start(input.command, context, options, (bytes) => {
+  const tree = await start(input.command, id, context, options, (bytes) => {
     output.add(bytes);
     progress(bytes);
   });
-  try {
-    await context.spawned(tree.leader);
-  } catch (error) {
-    await killTree({ callId: id, leader: tree.leader, fresh: true }, { graceMs: 0 });
-    tree.stopReading();
-    throw error;
-  }
+  await announce(tree, id, context);
   const timeoutMs = input.timeout ?? DEFAULT_TIMEOUT_MS;
   const end = await supervise(tree, {
     callId: id,
@@ -110,9 +121,42 @@ function withGone(result: ToolOutput, { folders = [] }: ToolContext): ToolOutput
   return notes.length === 0 ? result : { ...result, content: [result.content, ...notes].join('\n').trimStart() };
 }
 
+/** What nobody could find again does not go on. */
+async function announce(tree: ProcessTree, mark: string, context: ToolContext): Promise<void> {
+  try {
+    await context.spawned(tree.leader);
+  } catch (error) {
+    await killTree({ callId: mark, leader: tree.leader, fresh: true }, { graceMs: 0 });
+    tree.stopReading();
+    throw error;
+  }
+}
+
+/** L84. */
+async function runBeside({ command }: BashInput, context: ToolContext, options: BuiltinOptions): Promise<ToolOutput> {
+  const { session, sessionIsOver: isOver } = context;
+  if (options.background === undefined || session === undefined)
+    throw new ToolFailure('No command can go on in the background here: call it without background.');
+  const { id } = await options.background.start({
+    session,
+    command,
+    isOver,
+    spawn: async (mark, onOutput) => {
+      const tree = await start(command, mark, context, options, onOutput);
+      await announce(tree, mark, context);
+      return tree;
+    },
+  });
+  return {
+    content: `It runs in the background as ${id}, until it ends, bash_stop ends it, or this session ends. You are told when it has ended.`,
+  };
+}
+
+/** `mark`: of its processes, in their environment. */
 async function start(
   command: string,
-  { cwd, folders, dir, env: given, idempotencyKey, traceparent, fence }: ToolContext,
+  mark: string,
+  { cwd, folders, dir, env: given, traceparent, fence }: ToolContext,
   { sandbox, dataDir, passEnv = [] }: BuiltinOptions,
   onOutput: (bytes: Uint8Array) => void,
 ): Promise<ProcessTree> {
@@ -124,11 +168,10 @@ async function start(
     dataDir,
     readOnly,
   });
-  const callId = callIdOf(idempotencyKey);
   // A command that was judged to only read names no variable, and runs unasked: none may make another of it.
   const set = readOnly ? {} : given;
   const traced = traceparent === undefined ? {} : { TRACEPARENT: traceparent };
-  const env = { ...childEnvironment(process.env, { cwd: dir, callId, pass: passEnv, set }), ...traced };
+  const env = { ...childEnvironment(process.env, { cwd: dir, callId: mark, pass: passEnv, set }), ...traced };
   try {
     return await spawnTree(argv, {
       cwd: dir,
@@ -140,7 +183,7 @@ async function start(
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;
-    if (code === SPAWNER_GONE) await killTree({ callId: callIdOf(idempotencyKey) }, { graceMs: 0 });
+    if (code === SPAWNER_GONE) await killTree({ callId: mark }, { graceMs: 0 });
     const why = existsSync(dir) ? (error as Error).message : `the folder ${dir} is not there`;
     throw new ToolFailure(`The command could not be started: ${why}.`, { cause: error });
   }

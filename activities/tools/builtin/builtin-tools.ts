@@ -5,6 +5,7 @@ import { agentTool } from './agent.ts';
 import { askUserTool } from './ask-user.ts';
 import { agentOutputTool, agentSendTool, agentStopTool } from './background-agents.ts';
 import { bashTool } from './bash.ts';
+import { bashOutputTool, bashStopTool } from './background-commands.ts';
 import { editTool } from './edit.ts';
 import { globTool } from './glob.ts';
 import { grepTool } from './grep.ts';
@@ -22,6 +23,8 @@ const makers: Readonly<Record<BuiltinName, (options: BuiltinOptions) => Tool>> =
   agent_stop: () => agentStopTool(),
   ask_user: () => askUserTool(),
   bash: bashTool,
+  bash_output: bashOutputTool,
+  bash_stop: bashStopTool,
   edit: editTool,
   glob: globTool,
   grep: grepTool,
@@ -45,6 +48,8 @@ export const builtinNames = [
   'agent_stop',
   'ask_user',
   'bash',
+  'bash_output',
+  'bash_stop',
   'edit',
   'glob',
   'grep',

@@ -1,5 +1,6 @@
 // The web_fetch tool (L86): a page as a text, or the small model's answer from it. What strangers wrote is marked as such.
 import { z } from 'zod';
+import { createLimit } from '../../async.ts';
 import { defineTool, ToolFailure, type Tool, type ToolContext } from '../tool.ts';
 import type { WebSettings } from './files/options.ts';
 import { hostOf } from './web/addresses.ts';
@@ -11,9 +12,13 @@ const LONGEST_QUESTION = 2_000;
 /** Characters of a page that came with an error status. */
 const ERROR_TEXT = 2_000;
 const ANSWER_TOKENS = 2_000;
+/** Pages that are turned into Markdown at a time. */
+const MOST_CONVERSIONS = 2;
 
 /** `lookup`: of names, for tests. */
 export function webFetchTool({ privateHosts = [] }: WebSettings, lookup?: FetchRules['lookup']): Tool {
+  // Each has a thread and memory of its own.
+  const inLine = createLimit(MOST_CONVERSIONS);
   return defineTool({
     name: 'web_fetch',
     description:
@@ -38,7 +43,7 @@ export function webFetchTool({ privateHosts = [] }: WebSettings, lookup?: FetchR
       const rules = { privateHosts, mayFollow: (host: string) => mayUse?.(host) === true, ...(lookup && { lookup }) };
       const fetched = await fetchPage(new URL(url), rules, signal);
       if (fetched.kind === 'elsewhere') return { content: leadsElsewhere(fetched) };
-      const text = await readPage(fetched, signal);
+      const text = await readPage(fetched, signal, inLine);
       if (fetched.status >= 400) {
         const said = `${fetched.url.href} answered with status ${fetched.status}.`;
         throw new ToolFailure(`${said}\n${asForeign(fetched.url, text.slice(0, ERROR_TEXT))}`);

@@ -92,12 +92,14 @@ export function callRunner(
       const own = { key, safe, fresh, fence: attempt.fence, mayHaveBegun, signal, ...(decision && { decision }) };
       const seen = seer(config, call, port, attempt);
       const { iteration } = port;
+      const { isOver } = attempt;
       const asks = asking && small ? { small: small(config, attempt, { ...asking, iteration }) } : {};
       const done = await watched(call, { ...port, seen }, false, (watching) =>
         executeCall(bench(config, context), request(call), {
           ...watching,
           ...own,
           ...asks,
+          ...(isOver && { isOver }),
           ...(delegated && { delegated }),
         }),
       );

@@ -66,6 +66,8 @@ export type CallRun = Omit<EarlyRun, 'id'> & {
   readonly delegated?: DelegatedEnd;
   /** Absent where no call may ask it. */
   readonly small?: CallsSmallModel;
+  /** Absent where there is no server to ask. */
+  readonly isOver?: Attempt['isOver'];
 };
 
 /** The small model as one call asks it (L86), and what that has cost in all attempts so far. */
@@ -95,6 +97,7 @@ type ContextParts = {
   /** Absent for a call that may be dropped and made again at will. */
   readonly fence?: CallRun['fence'];
   readonly small?: CallsSmallModel;
+  readonly isOver?: Attempt['isOver'];
   progress(text: string): void;
 };
 
@@ -115,7 +118,7 @@ export function toolContext(
   parts: ContextParts,
 ): ToolContext {
   const { store, ofHost, session } = bench;
-  const { generation, small } = parts;
+  const { generation, small, isOver } = parts;
   // Where this worker sends no spans, its caller's is the nearest that there is.
   const traceparent = bench.traced ? traceparentIn(bench, parts.iteration) : bench.traceparent;
   return {
@@ -132,6 +135,8 @@ export function toolContext(
     depth: bench.depth,
     ...(traceparent && { traceparent }),
     ...(small && { askModel: small.ask }),
+    session,
+    ...(isOver && { sessionIsOver: () => isOver(session) }),
     progress: (text) => parts.progress(text),
     readStored: (name) => readStored({ store, session, head: keyHead(parts.id) }, name),
     spawned: async (child) => {

@@ -22,6 +22,8 @@ test('definitions are the same whatever the order of registration (L22)', async 
     'agent_stop',
     'ask_user',
     'bash',
+    'bash_output',
+    'bash_stop',
     'edit',
     'glob',
     'grep',

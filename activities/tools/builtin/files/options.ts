@@ -1,5 +1,6 @@
 // The options of the built-in tools, given once per worker.
 import type { AgentSettings } from '../../agent-types.ts';
+import type { BackgroundCommands } from '../../../process/background-files.ts';
 import type { Sandbox } from '../../sandbox.ts';
 import { ToolFailure } from '../../tool.ts';
 import { quotePath } from './confine.ts';
@@ -12,6 +13,8 @@ export type BuiltinOptions = {
   readonly passEnv?: readonly string[];
   /** Absent: the built-in types and limits. */
   readonly agents?: AgentSettings;
+  /** Absent: no command goes on in the background. */
+  readonly background?: BackgroundCommands;
   /** Absent: pages of the public internet alone. */
   readonly web?: WebSettings;
 };

@@ -1,5 +1,6 @@
 // What is in a page, as a text (L86): HTML as Markdown, other texts as they are. Anything else is no text.
 import { Worker } from 'node:worker_threads';
+import type { createLimit } from '../../../async.ts';
 import { ToolFailure } from '../../tool.ts';
 
 type Body = { readonly url: URL; readonly contentType: string; readonly bytes: Buffer };
@@ -25,8 +26,12 @@ const TEXTS: ReadonlySet<string> = new Set([
   'application/yaml',
 ]);
 
-/** Throws a ToolFailure for what is no text. */
-export async function readPage({ url, contentType, bytes }: Body, signal: AbortSignal): Promise<string> {
+/** Throws a ToolFailure for what is no text. `inLine`: how many pages are turned into Markdown at a time. */
+export async function readPage(
+  { url, contentType, bytes }: Body,
+  signal: AbortSignal,
+  inLine: ReturnType<typeof createLimit>,
+): Promise<string> {
   const [given = ''] = contentType.split(';');
   const type = given.trim().toLowerCase();
   const isUntold = type === '' || type === 'application/octet-stream';
@@ -35,7 +40,7 @@ export async function readPage({ url, contentType, bytes }: Body, signal: AbortS
     throw new ToolFailure(`${url.href} is ${named}: web_fetch reads HTML, texts, JSON and XML.`);
   }
   const text = decode(bytes, contentType);
-  return isHtml(type) ? await htmlText(text, url, signal) : text;
+  return isHtml(type) ? await inLine(() => htmlText(text, url, signal)) : text;
 }
 
 function isText(type: string): boolean {
