@@ -93,6 +93,7 @@ async function close(session: Session): Promise<void> {
     await session.alerts.settled();
     await stopBackground(session);
     await agentsEnded(session);
+    session.billLate(true);
     await session.asks.settled();
     // The end of an agent that was just stopped is nobody's message.
   } while (session.inbox.waiting.some(({ ended }) => !ended));

@@ -20,8 +20,8 @@ export async function handOver(session: Session, run: RunCarry | null): Promise<
   const { open } = session.alerts;
   const { answered } = session.approvals;
   const told = { ...(open.length > 0 ? { alerts: open } : {}), ...(answered.length > 0 ? { answered } : {}) };
-  const { carry: agents } = session.delegations.agents;
-  const carry: Carry = { ...session.facts.now, inbox: session.inbox.snapshot(), ...told, ...agents, run };
+  const { carry: delegated } = session.delegations;
+  const carry: Carry = { ...session.facts.now, inbox: session.inbox.snapshot(), ...told, ...delegated, run };
   // The options travel in `carry`.
   const options = { cwd: carry.options.cwd };
   session.told.tell();

@@ -1,8 +1,9 @@
 // The session's queue of user messages: each id once, in order of arrival (L61). Signal handlers push, nothing else.
+import type { Place } from './contract/activities.ts';
 import { isName } from './contract/asked.ts';
-import { isHash, isTraceparent } from './contract/ids.ts';
-import { sizeProblem } from './contract/options-problem.ts';
-import { LONGEST_ID, type RunOptions, type SignalOnce, type UserMessage } from './contract/session.ts';
+import { isHash, isTraceparent, type MessageId } from './contract/ids.ts';
+import { sizeProblem, withChanges } from './contract/options-problem.ts';
+import { LISTED_MESSAGES, LONGEST_ID, type RunOptions, type SignalOnce, type UserMessage } from './contract/session.ts';
 import { IMAGE_TYPES, MOST_IMAGES, type MessageBody } from './contract/message-body.ts';
 
 /** How many ids are remembered against repeats; a repeat older than this would be taken as new. */
@@ -166,3 +167,22 @@ function isImage(value: unknown): boolean {
   const isKnown = IMAGE_TYPES.some((type) => type === mediaType);
   return isHash(hash) && typeof bytes === 'number' && isKnown && Number.isSafeInteger(at);
 }
+
+/** A message, or another that brings options. */
+export type Bringing = Pick<UserMessage, 'options'>;
+
+/** Options a message brings, or takes back, hold from the run it opens on. */
+export function withOptions(options: RunOptions, messages: readonly Bringing[]): RunOptions {
+  return messages.reduce((merged, { options: more }) => (more ? withChanges(merged, more) : merged), options);
+}
+
+/** A workspace that a caller gives, also the same again, is taken as it is now. */
+export function placeAfter(place: Place | null | undefined, messages: readonly Bringing[]): Place | null {
+  return messages.some((message) => typeof message.options?.cwd === 'string') ? null : (place ?? null);
+}
+
+export const listed = (messages: readonly MessageId[]): readonly MessageId[] => messages.slice(0, LISTED_MESSAGES);
+
+/** Those of people. */
+export const idsOf = (messages: readonly UserMessage[]): readonly MessageId[] =>
+  messages.filter(({ ended }) => !ended).map(({ id }) => id);

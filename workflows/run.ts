@@ -5,8 +5,8 @@ import type { Append, OpenRun, Place, RunEnded, RunOpened } from './contract/act
 import type { MessageId, Hash } from './contract/ids.ts';
 import { addSpend, type Rules, type StopCause, type TerminalReason, type TransitionReason } from './contract/loop.ts';
 import { sizeProblem } from './contract/options-problem.ts';
-import { LISTED_MESSAGES, type RunSummary, type UserMessage } from './contract/session.ts';
-import { restOfGrant, withinGrant, withinPrompt, withoutReserved } from './delegated/grant.ts';
+import type { RunSummary } from './contract/session.ts';
+import { bringPrompt, limitsOf, restOfGrant, withinGrant, withinPrompt, withoutReserved } from './delegated/grant.ts';
 import { handoverDue, handoverIfDue } from './handover.ts';
 import { absorbAgents } from './machine/absorb.ts';
 import { usedTokens } from './machine/context.ts';
@@ -21,7 +21,8 @@ import type { RunBench } from './run-bench.ts';
 import { RunClock, RunLimits } from './updates/run-limits.ts';
 import { see, seenIn } from './told/see.ts';
 import { isBadEnd } from './contract/visibility.ts';
-import { heldByNothing, placeAfter, type Held, type RunCarry } from './session-state.ts';
+import { idsOf, listed, placeAfter } from './inbox.ts';
+import { heldByNothing, type Held, type RunCarry } from './session-state.ts';
 import type { Session } from './session.ts';
 
 /** A new run for the messages that wait. */
@@ -33,7 +34,8 @@ export async function openAndRun(session: Session): Promise<void> {
   const { head, runs, context } = facts.now;
   const startedAt = Date.now();
   session.beginRun({ state: initialState(head, []), ...heldByNothing });
-  session.delegations.agents.beginRun();
+  const isOfNews = messages.every(({ ended }) => ended);
+  session.delegations.agents.beginRun(!isOfNews);
   if (interrupted) session.stop('interrupt');
   session.enter('running');
   const opened = await open(session, placeAfter(facts.now.place, messages));
@@ -53,14 +55,15 @@ export async function openAndRun(session: Session): Promise<void> {
   facts.openRun(opened.place ?? null, opened.host ?? null);
   if (opened.host) session.told.change();
   const { config, models } = opened;
-  const ofPrompt = messages.every(({ ended }) => ended) ? withinPrompt(opened.rules, session) : opened.rules;
+  const ofPrompt = isOfNews ? withinPrompt(opened.rules, session) : opened.rules;
   const rules = withinGrant(ofPrompt, restOfGrant(session));
   const begun = { kind: 'run_started', run: runs, config, at: startedAt } as const;
   const state = initialState(head, [...loss, begun, ...users], context);
   const deadline = rules.timeoutMs === null ? null : startedAt + rules.timeoutMs;
   const spentTurns = rules.maxTurns < 1 && limitEnd({ ...state, turn: opened.rules.maxTurns }, opened.rules, 'turns');
   if (spentTurns) return await finish(session, { ...spentTurns, state }, { messages: ids, startedAt, config });
-  const snapshot = { config, rules, ...(models === undefined ? {} : { models }) };
+  const whole = isOfNews ? { whole: limitsOf(opened.rules) } : {};
+  const snapshot = { config, rules, ...(models === undefined ? {} : { models }), ...whole };
   await run(session, { snapshot, state, messages: ids, startedAt, deadline, ...heldByNothing });
 }
 
@@ -72,11 +75,6 @@ function endUnopened(opened: Exclude<RunOpened | Unopened, { kind: 'opened' }>):
   if (opened.kind !== 'stopped') return showError({ reason: 'model_error', detail: opened.detail });
   return { terminal: { reason: 'aborted_streaming', by: opened.by }, append: stopNotice(opened.by) };
 }
-
-const listed = (messages: readonly MessageId[]): readonly MessageId[] => messages.slice(0, LISTED_MESSAGES);
-
-const idsOf = (messages: readonly UserMessage[]): readonly MessageId[] =>
-  messages.filter(({ ended }) => !ended).map(({ id }) => id);
 
 /**
  * A stop ends the hooks of the session's start (L47), never the opening: whatever becomes of the run, its transcript says what it was
@@ -142,15 +140,8 @@ export async function run(session: Session, carry: RunCarry): Promise<void> {
     see({ ...seenIn(session, iteration), kind: 'iteration', from, to, reason });
   };
   const carried = (state: RunState, held: Held): RunCarry => {
-    return {
-      iterationAt,
-      snapshot: limits.snapshot,
-      state: settled(state),
-      messages,
-      startedAt,
-      deadline: clock.deadline,
-      ...held,
-    };
+    const { snapshot } = limits;
+    return { iterationAt, snapshot, state: settled(state), messages, startedAt, deadline: clock.deadline, ...held };
   };
   const bench: RunBench = {
     session,
@@ -171,6 +162,7 @@ export async function run(session: Session, carry: RunCarry): Promise<void> {
         session.facts.dropSnips(transition.snips);
         session.facts.bringOptions(transition.messages);
         messages = listed([...messages, ...idsOf(transition.messages)]);
+        if (idsOf(transition.messages).length > 0) bringPrompt(session, limits, state);
       }
       return handoverDue(session) ? handoverIfDue(session, () => carried(state, heldByNothing)) : null;
     },

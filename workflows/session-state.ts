@@ -1,7 +1,7 @@
 // All a session is between two workflow tasks, and the part of it that travels through continue-as-new (L4).
 import type { Hash, MessageId } from './contract/ids.ts';
 import { addSpend, nothingSpent, type RunSnapshot, type Spent } from './contract/loop.ts';
-import { sizeProblem, withChanges } from './contract/options-problem.ts';
+import { sizeProblem } from './contract/options-problem.ts';
 import {
   MOST_SNIPS,
   type Repair,
@@ -12,9 +12,10 @@ import {
   type UserMessage,
 } from './contract/session.ts';
 import type { Answered, PendingApproval } from './contract/asked.ts';
-import type { AgentOrigin, AgentSpent } from './contract/delegation.ts';
+import type { AgentOrigin, DelegatedReport } from './contract/delegation.ts';
+import { billLate, type LateSpent, type RunTaken } from './delegated/grant.ts';
 import type { AgentsCarry, OpenDelegation } from './delegated/delegations.ts';
-import type { InboxSnapshot } from './inbox.ts';
+import { type Bringing, type InboxSnapshot, placeAfter, withOptions } from './inbox.ts';
 import type { Alert, AlertKind, Append, Call, Place } from './contract/activities.ts';
 import type { CallResult } from './machine/events.ts';
 import { noContext, type ContextFacts, type RunState } from './machine/state.ts';
@@ -62,6 +63,8 @@ export type Carry = {
   readonly answered?: readonly Answered[];
   /** Those that may still report, and what the run under way has not counted (L69). */
   readonly agents?: AgentsCarry;
+  /** Reports that came before the calls that a reset has to make again. */
+  readonly early?: readonly DelegatedReport[];
   readonly run: RunCarry | null;
 };
 
@@ -117,7 +120,7 @@ export function firstCarry(input: SessionInput, chain: string): Carry {
 }
 
 /** Everything a session carries besides its inbox, its alerts, its answers, its agents and its run. */
-export type CarriedFacts = Readonly<Omit<Carry, 'inbox' | 'alerts' | 'answered' | 'agents' | 'run'>>;
+export type CarriedFacts = Readonly<Omit<Carry, 'inbox' | 'alerts' | 'answered' | 'agents' | 'early' | 'run'>>;
 
 type AnsweredRun = Pick<CarriedFacts, 'head' | 'last' | 'context'> & { readonly spent: Spent };
 
@@ -184,9 +187,14 @@ export class Facts {
   }
 
   /** Agents that ended too late for the run that had started them (L69). */
-  bill(late: readonly AgentSpent[]): void {
+  bill(late: readonly LateSpent[]): void {
+    this.set(billLate(this.carried, late));
+  }
+
+  /** A person's message came to a run that ends of agents had opened: the prompt begins there (L71). */
+  beginPrompt({ turn, spend }: RunTaken): void {
     const { spent = nothingSpent } = this.carried;
-    this.set({ spent: { ...spent, spend: late.reduce((sum, { spend }) => addSpend(sum, spend), spent.spend) } });
+    this.set({ since: { ...spent, turns: spent.turns + turn, spend: addSpend(spent.spend, spend) } });
   }
 
   close(head: Hash | null): void {
@@ -234,17 +242,4 @@ export class Facts {
   private set(changes: Partial<CarriedFacts>): void {
     this.carried = { ...this.carried, ...changes };
   }
-}
-
-/** A message, or another that brings options. */
-type Bringing = Pick<UserMessage, 'options'>;
-
-/** Options a message brings, or takes back, hold from the run it opens on. */
-export function withOptions(options: RunOptions, messages: readonly Bringing[]): RunOptions {
-  return messages.reduce((merged, { options: more }) => (more ? withChanges(merged, more) : merged), options);
-}
-
-/** A workspace that a caller gives, also the same again, is taken as it is now. */
-export function placeAfter(place: Place | null | undefined, messages: readonly Bringing[]): Place | null {
-  return messages.some((message) => typeof message.options?.cwd === 'string') ? null : (place ?? null);
 }

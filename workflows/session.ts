@@ -73,15 +73,12 @@ export class Session {
     this.ports = createPorts(input.profile, () => this.facts.now.host ?? null);
     this.beside = new Beside(this.ports);
     this.inbox = new Inbox(carry.inbox);
-    const { inbox: _inbox, run: _run, alerts = [], answered = [], agents, ...facts } = carry;
+    const { inbox: _inbox, run: _run, alerts = [], answered = [], agents: _agents, early: _early, ...facts } = carry;
     this.facts = new Facts(facts);
     // Before the handler: a stop that arrived during the handover is delivered as soon as it is set.
-    if (carry.run) {
-      const { state, tools, parkedUntil } = carry.run;
-      this.beginRun({ state, tools, parkedUntil });
-    }
+    if (carry.run) this.beginRun({ ...carry.run });
     this.approvals = new Approvals(carry.run?.tools?.approvals ?? [], answered);
-    this.delegations = new Delegations(carry.run?.tools?.delegated ?? [], agents, {
+    this.delegations = new Delegations(carry, {
       ended: (key, news) => this.take(newsMessage(key, news)),
       lost: (agent) => this.asks.lost(agent),
     });
@@ -191,14 +188,16 @@ export class Session {
     this.live = null;
     this.limits = null;
     this.stopped = null;
-    this.billLate();
+    this.billLate(true);
   }
 
-  /** An agent may end long after the run that started it: then the session alone counts what it took. */
-  private billLate(): void {
-    const late = this.delegations.agents.takeLate(this.live === null);
-    if (late.length === 0) return;
-    this.facts.bill(late);
+  /** An agent may end long after the run that started it: then the session alone counts what it took. `over`: no call is made any more. */
+  billLate(over = false): void {
+    const { delegations } = this;
+    const late = delegations.agents.takeLate(this.live === null);
+    const all = [...late, ...(over ? delegations.takeUnclaimed() : [])];
+    if (all.length === 0) return;
+    this.facts.bill(all);
     this.told.change();
   }
 

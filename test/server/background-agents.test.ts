@@ -36,7 +36,7 @@ test('an agent in the background outlives its run, and its end opens one when it
   expect(await session.ended(2)).toMatchObject({ terminal: { reason: 'completed' }, messages: [] });
   expect(await told(session)).toEqual([
     expect.stringMatching(
-      new RegExp(`^agent ${id} \\("Title of A."\\).*: There are three.\\n\\n\\(agent session`, 's'),
+      new RegExp(`^agent ${id} \\("Title of A."\\).*: > There are three.\\n\\n\\(agent session`, 's'),
     ),
   ]);
   const [agent] = await agentsEnded(h, session.id, 1);
@@ -164,6 +164,33 @@ test('an agent whose own agents are in the background answers when these have en
   const all = [await session.entries(), ...(await Promise.all(agents.map((agent) => entriesOf(h, agent))))];
   const total = all.reduce((sum, entries) => sum + usageOf(entries), 0);
   expect((await session.memo())?.facts?.tokens).toBe(total);
+});
+
+test('a message to a run that the end of an agent opened brings all limits of a prompt (L45 L71)', async () => {
+  const [held, sent] = [gate(), gate()];
+  const look = (hold?: Promise<void>) => reply([toolUse('glob', { pattern: '*' })], hold ? { hold } : {});
+  const h = await harness({
+    script: byPrompt({
+      'Go.': [
+        reply([agentCall('A.', background)]),
+        reply('Begun.'),
+        look(sent.hold),
+        look(),
+        look(),
+        look(),
+        reply('Done.'),
+      ],
+      'A.': [reply('a', { hold: held.hold })],
+    }),
+  });
+  const session = await h.open('Go.', { maxTurns: 4 });
+  await session.ended(1);
+  held.release();
+  await until(() => h.bodies().length === 4);
+  await session.send('And then?');
+  sent.release();
+  expect(await session.ended(2)).toMatchObject({ terminal: { reason: 'completed' }, turns: 5 });
+  await keepHistory('a message to a run that the end of an agent opened (L71)', session.handle);
 });
 
 test('runs that ends of agents open share the limits of the prompt, so that agents do not begin each other for ever (L45 L71)', async () => {

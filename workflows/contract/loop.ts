@@ -173,4 +173,8 @@ export type RunSnapshot = {
   readonly rules: Rules;
   /** The names of `rules.models`. Absent in what an earlier release opened. */
   readonly models?: readonly string[];
+  /** Present while it was only ends of agents that the run was opened by: what a person's message to it brings (L71). */
+  readonly whole?: Limits;
 };
+
+export type Limits = Pick<Rules, 'maxTurns' | 'maxBudgetUsd' | 'maxTokens' | 'timeoutMs'>;

@@ -2,11 +2,18 @@
 // reports when it has ended, however long ago its call was answered.
 import type { AgentNews, AgentSpent, AgentWork, DelegatedReport, Grant } from '../contract/delegation.ts';
 import { agentName, type CallKey, type SessionId } from '../contract/ids.ts';
-import { addSpend, noSpend, totalTokens, type Left, type RunSnapshot } from '../contract/loop.ts';
-import { isNothing, shareOf, sumOf } from './grant.ts';
+import type { Left } from '../contract/loop.ts';
+import {
+  countProblem,
+  type Granting,
+  isNothing,
+  type LateSpent,
+  leftFor,
+  shareOf,
+  sumOf,
+  type Working,
+} from './grant.ts';
 import { AskList, type CarriedAsks } from './asks.ts';
-import { leftOf } from '../machine/limits.ts';
-import type { RunState } from '../machine/state.ts';
 
 /** The name of the tool whose calls start agents. */
 const AGENT_TOOL = 'agent';
@@ -14,22 +21,8 @@ const AGENT_TOOL = 'agent';
 /** Ended agents that have not reported, kept for what they took: beyond, the oldest are given up. */
 const MOST_PAST = 100;
 
-/** Agents in the background at a time, and those that have ended whose answers can still be asked for (L71). */
-const [MOST_BACKGROUND, MOST_ENDED] = [8, 20];
-
-/** An agent that has not reported its end. */
-export type Working = Omit<AgentSpent, 'spend'> & {
-  readonly key: CallKey;
-  /** What it is to do: an identical one is not started beside it (L68). */
-  readonly does: string;
-  readonly granted: Left;
-  /** `lost`: ended from outside; what it took is not known, so that nothing of its grant returns. `past`: of a run before. */
-  readonly state: 'open' | 'lost' | 'past';
-  /** Milliseconds since the epoch: in the background since then (L71). */
-  readonly background?: number;
-  /** Its end is told by the call that asked for it. */
-  readonly quiet?: boolean;
-};
+/** Those that have ended in the background whose answers can still be asked for (L71). */
+const MOST_ENDED = 20;
 
 /** Told of what happens to agents beside the calls that started them. */
 export type AgentListener = {
@@ -45,30 +38,26 @@ export type AgentsCarry = {
   readonly spent: readonly AgentSpent[];
   /** The grants of agents of runs before that were ended from outside: they never return. */
   readonly gone?: Left;
+  /** Those of them of earlier prompts. */
+  readonly goneEarlier?: Left;
   readonly ended?: readonly AgentNews[];
+  /** The newest that have reported. */
+  readonly counted?: readonly CallKey[];
   readonly asks?: CarriedAsks;
-};
-
-/** The run that starts an agent: of its state and its limits the grant is made. */
-export type Granting = {
-  readonly state: RunState;
-  readonly snapshot: RunSnapshot;
-  /** Of the runtime limit; null without one. */
-  readonly leftMs: number | null;
-  /** Milliseconds since the epoch. */
-  readonly now: number;
 };
 
 export class Agents {
   private readonly known: Map<CallKey, Working>;
-  private started: number;
+  started: number;
   /** What ended agents took, as long as no run has counted it. */
   private spent: readonly AgentSpent[];
   /** The same of agents of runs before. */
-  private late: readonly AgentSpent[] = [];
+  private late: readonly LateSpent[] = [];
   private gone: Left;
+  private goneEarlier: Left;
   /** In the background, newest last. */
   private ended: readonly AgentNews[];
+  private counted: readonly CallKey[];
   private readonly listener: AgentListener;
   readonly asks: AskList;
   /** Calls of the batch under way that may still start one: each is granted its share. */
@@ -78,9 +67,11 @@ export class Agents {
     carried: AgentsCarry = { working: [], started: 0, spent: [] },
     listener: AgentListener = { ended: () => {}, lost: () => {} },
   ) {
-    const { working, started, spent, gone = {}, ended = [], asks = [] } = carried;
+    const { working, started, spent, gone = {}, goneEarlier = {}, ended = [], counted = [], asks = [] } = carried;
     this.gone = gone;
+    this.goneEarlier = goneEarlier;
     this.ended = ended;
+    this.counted = counted;
     this.listener = listener;
     this.asks = new AskList(asks);
     this.known = new Map(working.map((each) => [each.key, each]));
@@ -90,11 +81,13 @@ export class Agents {
 
   /** Absent without any. */
   get carry(): { readonly agents?: AgentsCarry } {
-    const { started, spent, gone, ended, asks } = this;
+    const { started, spent, gone, goneEarlier, ended, counted, asks } = this;
     const working = [...this.known.values()];
     const more = {
       ...(isSome(gone) ? { gone } : {}),
+      ...(isSome(goneEarlier) ? { goneEarlier } : {}),
       ...(ended.length > 0 ? { ended } : {}),
+      ...(counted.length > 0 ? { counted } : {}),
       ...(asks.carry.length > 0 ? { asks: asks.carry } : {}),
     };
     if (started === 0 && spent.length === 0 && working.length === 0 && Object.keys(more).length === 0) return {};
@@ -124,11 +117,23 @@ export class Agents {
     if (each) this.known.set(key, { ...each, quiet });
   }
 
-  readonly knows = (key: CallKey): boolean => this.known.has(key);
+  /** Also one whose end has been counted. */
+  readonly knows = (key: CallKey): boolean => this.known.has(key) || this.counted.includes(key);
 
-  /** What agents of runs before took still counts when they report. */
-  beginRun(): void {
+  /** What agents of runs before took still counts when they report. `isAsked`: by a person's message. */
+  beginRun(isAsked = false): void {
     this.started = 0;
+    this.enterRun();
+    if (isAsked) this.beginPrompt();
+  }
+
+  /** A person's message: the limits that it brings are not divided with agents of prompts before. */
+  beginPrompt(): void {
+    this.goneEarlier = this.gone;
+    for (const [key, each] of this.known) if (each.state === 'past') this.known.set(key, { ...each, earlier: true });
+  }
+
+  private enterRun(): void {
     if (this.background.length === 0) this.asks.clear();
     for (const [key, each] of this.known) {
       if (each.state === 'lost') this.lose(each);
@@ -142,6 +147,13 @@ export class Agents {
     return sumOf([this.gone, ...this.granted(({ state }) => state === 'past')]);
   }
 
+  /** The same, by runs since the last message of a person. */
+  get reservedSince(): Left {
+    const { usd, tokens } = sumOf([this.gone, ...this.granted((each) => each.state === 'past' && !each.earlier)]);
+    const { usd: earlierUsd = 0, tokens: earlierTokens = 0 } = this.goneEarlier;
+    return { usd: usd - earlierUsd, tokens: tokens - earlierTokens };
+  }
+
   /** Granted by the run under way to those in the background, also to one that was lost: it works on beside them. */
   get reservedBeside(): Left {
     return sumOf(this.granted(({ state, background }) => state !== 'past' && background !== undefined));
@@ -152,9 +164,10 @@ export class Agents {
   }
 
   /** Of a run before: what it took will never be known. */
-  private lose({ key, granted }: Working): void {
+  private lose({ key, granted, earlier }: Working): void {
     this.known.delete(key);
     this.gone = sumOf([this.gone, granted]);
+    if (earlier) this.goneEarlier = sumOf([this.goneEarlier, granted]);
   }
 
   /** These calls are about to run. */
@@ -168,9 +181,9 @@ export class Agents {
     const does = JSON.stringify([type, prompt]);
     const shares = Math.max(1, this.expected) + 1;
     this.expected = Math.max(0, this.expected - 1);
-    const problem = this.countProblem(does, most, work.background === true);
+    const problem = countProblem(this, { does, most, background: work.background === true });
     if (problem !== null) return problem;
-    const left = this.leftOf(run);
+    const left = leftFor(run, this.spent, sumOf(this.granted((each) => each.state !== 'past')));
     const granted = shareOf(left, shares);
     if (isNothing(granted) || (run.leftMs !== null && run.leftMs <= 0))
       return 'Not run: nothing is left of the budget of this run that an agent could be given.';
@@ -191,10 +204,11 @@ export class Agents {
     this.asks.drop(each.session);
     this.tellEnd(each, end);
     if (end.kind === 'agent') {
-      const { session, type, title } = each;
+      const { session, type, title, earlier } = each;
       const ended = { session, type, title, spend: end.spend };
       this.known.delete(key);
-      if (each.state === 'past') this.late = [...this.late, ended];
+      this.counted = [...this.counted, key].slice(-MOST_PAST);
+      if (each.state === 'past') this.late = [...this.late, { ...ended, ...(earlier && { earlier }) }];
       else this.spent = [...this.spent, ended];
     } else if (each.state === 'past') this.lose(each);
     else this.known.set(key, { ...each, state: 'lost' });
@@ -209,7 +223,7 @@ export class Agents {
   }
 
   /** Those that no run counts: of runs before, and with no run under way all. Each once. */
-  takeLate(idle: boolean): readonly AgentSpent[] {
+  takeLate(idle: boolean): readonly LateSpent[] {
     const { late } = this;
     this.late = [];
     return [...late, ...((idle && this.take().agents) || [])];
@@ -220,29 +234,6 @@ export class Agents {
     const { spent } = this;
     this.spent = [];
     return spent.length === 0 ? {} : { agents: spent };
-  }
-
-  private countProblem(does: string, most: AgentWork['most'], background: boolean): string | null {
-    const open = this.working.filter((each) => each.state === 'open' || each.background !== undefined);
-    const same = open.find((each) => each.does === does);
-    if (same) return `Not run: an agent with the same prompt and type is at work already (session ${same.session}).`;
-    if (open.length >= most.open)
-      return `Not run: ${open.length} agents are at work, and no more than ${most.open} may be at a time.`;
-    if (background && this.background.length >= MOST_BACKGROUND)
-      return `Not run: ${this.background.length} agents are at work in the background, and no more than ${MOST_BACKGROUND} may be at a time.`;
-    if (this.started < most.perRun) return null;
-    return `Not run: this run has started ${this.started} agents, and no more than ${most.perRun} are allowed.`;
-  }
-
-  /** Without what is reserved for others, and what they took that the run has not counted. */
-  private leftOf({ state, snapshot: { rules } }: Granting): Left {
-    const { usd, tokens } = leftOf(state, rules) ?? {};
-    const spent = this.spent.reduce((sum, { spend }) => addSpend(sum, spend), noSpend);
-    const reserved = sumOf(this.granted((each) => each.state !== 'past'));
-    return {
-      ...(usd === undefined ? {} : { usd: usd - (spent.usd ?? 0) - reserved.usd }),
-      ...(tokens === undefined ? {} : { tokens: tokens - totalTokens(spent.usage) - reserved.tokens }),
-    };
   }
 }
 

@@ -4,7 +4,8 @@ import { CancellationScope, condition, getExternalWorkflowHandle, TemporalFailur
 import type { AgentDeed, AgentNews, DelegatedEnd } from '../contract/delegation.ts';
 import { agentName, type CallKey, type MessageId, type SessionId } from '../contract/ids.ts';
 import { SIGNALS, type UserMessage } from '../contract/session.ts';
-import type { Agents, Working } from './agents.ts';
+import type { Agents } from './agents.ts';
+import type { Working } from './grant.ts';
 import { askToStop, FIRST_LOOK_MS, isGone, LAST_LOOK_MS, LOST, REPORT_MS, STOP_MS } from './reports.ts';
 
 type Parent = { readonly delegations: { readonly agents: Agents } };

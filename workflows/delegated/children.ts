@@ -15,7 +15,8 @@ import { agentFacts } from '../contract/facts.ts';
 import type { CallKey, Hash, MessageId, SessionId } from '../contract/ids.ts';
 import { profiles } from '../contract/profiles.ts';
 import { MEMO_KEY, WORKFLOW_TYPE, type RunOptions, type SessionInput, type SessionMemo } from '../contract/session.ts';
-import type { Agents, Granting } from './agents.ts';
+import type { Agents } from './agents.ts';
+import type { Granting } from './grant.ts';
 
 /** A session that may be an agent's itself. */
 export type AgentInput = SessionInput & { readonly agent?: AgentOrigin };

@@ -2,7 +2,7 @@
 // time, or a stop. Held open they cost nothing: no activity, no slot.
 import { CancellationScope, condition, isCancellation, startChild, TemporalFailure } from '@temporalio/workflow';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
-import type { DelegatedEnd, DelegatedReport } from '../contract/delegation.ts';
+import type { AgentSpent, DelegatedEnd, DelegatedReport } from '../contract/delegation.ts';
 import type { CallKey } from '../contract/ids.ts';
 import { agentSessionId, childOf, type CarriedOut, type Child, type Starting } from './children.ts';
 import { Agents, type AgentListener, type AgentsCarry } from './agents.ts';
@@ -12,7 +12,8 @@ import { askToStop, FIRST_LOOK_MS, isGone, isReport, LAST_LOOK_MS, LOST, REPORT_
 /** Reports that came before their calls: those of agents that a reset has to begin again. */
 const MOST_EARLY = 100;
 
-export type { AgentsCarry, Granting } from './agents.ts';
+export type { AgentsCarry } from './agents.ts';
+export type { Granting } from './grant.ts';
 export type { CarriedOut } from './children.ts';
 
 /** A call that is open: a workflow of its own does the work, or it waits for a time. */
@@ -31,6 +32,12 @@ export type OpenDelegation = {
   readonly carried?: true;
 };
 
+type CarriedDelegations = {
+  readonly run?: { readonly tools: { readonly delegated?: readonly OpenDelegation[] } | null } | null;
+  readonly agents?: AgentsCarry;
+  readonly early?: readonly DelegatedReport[];
+};
+
 /** The parts of a session that an open call lives on. `resumed`: someone ended its waits. */
 type Holder = Starting & {
   readonly delegations: Delegations;
@@ -42,11 +49,13 @@ export class Delegations {
   readonly agents: Agents;
   private readonly waiting: Map<CallKey, OpenDelegation>;
   private readonly ends: Map<CallKey, DelegatedEnd>;
-  private readonly early = new Map<CallKey, DelegatedReport>();
+  private readonly early: Map<CallKey, DelegatedReport>;
 
-  constructor(carried: readonly OpenDelegation[], agents?: AgentsCarry, listener?: AgentListener) {
+  constructor({ run, agents, early = [] }: CarriedDelegations = {}, listener?: AgentListener) {
+    const open = run?.tools?.delegated ?? [];
     this.agents = new Agents(agents, listener);
-    this.waiting = new Map(carried.map((open) => [open.key, open]));
+    this.early = new Map(early.map((report) => [report.key, report]));
+    this.waiting = new Map(open.map((each) => [each.key, each]));
     this.ends = new Map();
   }
 
@@ -87,6 +96,20 @@ export class Delegations {
   private keepEarly(report: DelegatedReport): void {
     this.early.set(report.key, report);
     for (const oldest of [...this.early.keys()].slice(0, -MOST_EARLY)) this.early.delete(oldest);
+  }
+
+  /** For a handover. Absent without any. */
+  get carry(): { readonly agents?: AgentsCarry; readonly early?: readonly DelegatedReport[] } {
+    return { ...this.agents.carry, ...(this.early.size > 0 ? { early: [...this.early.values()] } : {}) };
+  }
+
+  /** What agents took whose calls a reset has undone, and that were not made again: the run that could have is over (L69). */
+  takeUnclaimed(): readonly AgentSpent[] {
+    const reports = [...this.early.values()];
+    this.early.clear();
+    return reports.flatMap(({ end }) =>
+      end.kind === 'agent' ? [{ session: end.session, type: '', title: '', spend: end.spend }] : [],
+    );
   }
 
   begun(key: CallKey): void {

@@ -1,15 +1,48 @@
 // An agent's share of its parent's limits (L69). It lies in what makes the session an agent, which nothing that is sent to it changes, and
 // holds for all its runs together.
-import type { AgentOrigin, Grant } from '../contract/delegation.ts';
-import { noSpend, nothingSpent, totalTokens, type Left, type Rules, type Spent } from '../contract/loop.ts';
+import type { CallKey } from '../contract/ids.ts';
+import type { AgentOrigin, AgentSpent, AgentWork, Grant } from '../contract/delegation.ts';
+import { patched } from '@temporalio/workflow';
+import type { RunState } from '../machine/state.ts';
+import { leftOf } from '../machine/limits.ts';
+import {
+  addSpend,
+  noSpend,
+  nothingSpent,
+  totalTokens,
+  type Left,
+  type Limits,
+  type Rules,
+  type RunSnapshot,
+  type Spend,
+  type Spent,
+} from '../contract/loop.ts';
 import type { TopUp } from '../contract/session.ts';
+
+/** Granted by runs before and not known to be left; by those since the last message of a person. */
+type Reserved = { readonly reservedBefore: Left; readonly reservedSince: Left };
+
+/** The limits of the run under way. */
+type LiveLimits = {
+  readonly snapshot: RunSnapshot;
+  readonly leftMs: number | null;
+  takeWhole(): Limits | null;
+  raise(more: TopUp): void;
+};
+
+type SpentSince = { readonly spent?: Spent; readonly since?: Spent };
+
+type Prompted = Granted & {
+  readonly facts: { beginPrompt(taken: RunTaken): void };
+  readonly delegations: { readonly agents: { beginPrompt(): void } };
+};
 
 /** A session that may be an agent's. */
 export type Granted = {
   readonly input: { readonly agent?: AgentOrigin };
   /** Of the runs that have ended. */
-  readonly facts: { readonly now: { readonly spent?: Spent; readonly since?: Spent } };
-  readonly delegations: { readonly agents: { readonly reservedBefore: Left } };
+  readonly facts: { readonly now: SpentSince };
+  readonly delegations: { readonly agents: Reserved };
 };
 
 const KEYS = ['maxBudgetUsd', 'maxTokens', 'timeoutMs'] as const;
@@ -52,11 +85,59 @@ export function withoutReserved(rules: Rules, { usd = 0, tokens = 0 }: Left): Ru
  */
 export function withinPrompt(rules: Rules, { facts, delegations }: Granted): Rules {
   const { spent = nothingSpent, since = nothingSpent } = facts.now;
-  const reserved = delegations.agents.reservedBefore;
+  const reserved = delegations.agents.reservedSince;
   const usd = (spent.spend.usd ?? 0) - (since.spend.usd ?? 0) + (reserved.usd ?? 0);
   const tokens = totalTokens(spent.spend.usage) - totalTokens(since.spend.usage) + (reserved.tokens ?? 0);
   const maxTurns = Math.max(0, rules.maxTurns - spent.turns + since.turns);
   return { ...withoutReserved(rules, { usd, tokens }), maxTurns };
+}
+
+/** The limits of such a run when a person's message has come to it: all that a prompt has, beside what the run has taken already. */
+export function withPrompt(whole: Limits, run: RunTaken, rest: Grant): TopUp {
+  const { turn, spend, ms } = run;
+  const { maxTurns, maxBudgetUsd, maxTokens, timeoutMs } = whole;
+  const all = {
+    maxTurns: maxTurns + turn,
+    maxBudgetUsd: maxBudgetUsd === null ? null : maxBudgetUsd + (spend.usd ?? 0),
+    maxTokens: maxTokens === null ? null : maxTokens + totalTokens(spend.usage),
+    timeoutMs: timeoutMs === null ? null : timeoutMs + ms,
+  };
+  const within = KEYS.flatMap((key) => {
+    const most = all[key];
+    return most === null ? [] : [[key, Math.min(most, rest[key] ?? most)] as const];
+  });
+  return { maxTurns: all.maxTurns, ...Object.fromEntries(within) };
+}
+
+/** What a run has taken until now. `ms`: of its runtime limit. */
+export type RunTaken = { readonly turn: number; readonly spend: Spend; readonly ms: number };
+
+export const limitsOf = ({ maxTurns, maxBudgetUsd, maxTokens, timeoutMs }: Rules): Limits => ({
+  maxTurns,
+  maxBudgetUsd,
+  maxTokens,
+  timeoutMs,
+});
+
+/** A person's message has come to a run that only ends of agents had opened, with what a prompt before had left (L71). */
+export function bringPrompt(session: Prompted, limits: LiveLimits, { turn, spend }: RunState): void {
+  const whole = limits.takeWhole();
+  if (!whole || !patched('perdure-whole-prompt')) return;
+  const { timeoutMs } = limits.snapshot.rules;
+  const taken = { turn: turn - 1, spend, ms: (timeoutMs ?? 0) - (limits.leftMs ?? 0) };
+  limits.raise(withPrompt(whole, taken, restOfGrant(session)));
+  session.facts.beginPrompt(taken);
+  session.delegations.agents.beginPrompt();
+}
+
+/** What late agents took counts in what the session has spent, and that of earlier prompts in none of the last one's. */
+export function billLate({ spent = nothingSpent, since }: SpentSince, late: readonly LateSpent[]): SpentSince {
+  const billed = (to: Spent, by: readonly LateSpent[]): Spent => ({
+    ...to,
+    spend: by.reduce((sum, one) => addSpend(sum, one.spend), to.spend),
+  });
+  const earlier = late.filter((each) => each.earlier);
+  return { spent: billed(spent, late), ...(since && earlier.length > 0 && { since: billed(since, earlier) }) };
 }
 
 /** Why a person cannot give a run of an agent this much, a sentence; undefined when its grant covers it. */
@@ -83,4 +164,70 @@ export function isNothing({ usd, tokens }: Left): boolean {
 export function sumOf(granted: readonly Left[]): Required<Left> {
   const sum = (key: keyof Left): number => granted.reduce((total, one) => total + (one[key] ?? 0), 0);
   return { usd: sum('usd'), tokens: sum('tokens') };
+}
+
+/** The run that starts an agent: of its state and its limits the grant is made. */
+export type Granting = {
+  readonly state: RunState;
+  readonly snapshot: RunSnapshot;
+  /** Of the runtime limit; null without one. */
+  readonly leftMs: number | null;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+};
+
+/** An agent that has not reported its end. */
+export type Working = Omit<AgentSpent, 'spend'> & {
+  readonly key: CallKey;
+  /** What it is to do: an identical one is not started beside it (L68). */
+  readonly does: string;
+  readonly granted: Left;
+  /** `lost`: ended from outside; what it took is not known, so that nothing of its grant returns. `past`: of a run before. */
+  readonly state: 'open' | 'lost' | 'past';
+  /** Milliseconds since the epoch: in the background since then (L71). */
+  readonly background?: number;
+  /** Its end is told by the call that asked for it. */
+  readonly quiet?: boolean;
+  /** It was begun before the last message of a person: what it has and takes is no part of that prompt's limits. */
+  readonly earlier?: true;
+};
+
+/** What one took that no run counts any longer. */
+export type LateSpent = AgentSpent & Pick<Working, 'earlier'>;
+
+/** Agents in the background at a time (L71). */
+const MOST_BACKGROUND = 8;
+
+type Counted = {
+  readonly working: readonly Working[];
+  readonly background: readonly Working[];
+  readonly started: number;
+};
+type Wanted = Pick<AgentWork, 'most'> & { readonly does: string; readonly background: boolean };
+
+/** A sentence that says why another is not started (L68). */
+export function countProblem(agents: Counted, { does, most, background }: Wanted): string | null {
+  const open = agents.working.filter((each) => each.state === 'open' || each.background !== undefined);
+  const same = open.find((each) => each.does === does);
+  if (same) return `Not run: an agent with the same prompt and type is at work already (session ${same.session}).`;
+  if (open.length >= most.open)
+    return `Not run: ${open.length} agents are at work, and no more than ${most.open} may be at a time.`;
+  if (background && agents.background.length >= MOST_BACKGROUND)
+    return `Not run: ${agents.background.length} agents are at work in the background, and no more than ${MOST_BACKGROUND} may be at a time.`;
+  if (agents.started < most.perRun) return null;
+  return `Not run: this run has started ${agents.started} agents, and no more than ${most.perRun} are allowed.`;
+}
+
+/** Of a run's limits, without what is reserved for others, and what agents took that the run has not counted. */
+export function leftFor(
+  { state, snapshot: { rules } }: Granting,
+  spent: readonly AgentSpent[],
+  reserved: Required<Left>,
+): Left {
+  const { usd, tokens } = leftOf(state, rules) ?? {};
+  const taken = spent.reduce((sum, { spend }) => addSpend(sum, spend), noSpend);
+  return {
+    ...(usd === undefined ? {} : { usd: usd - (taken.usd ?? 0) - reserved.usd }),
+    ...(tokens === undefined ? {} : { tokens: tokens - totalTokens(taken.usage) - reserved.tokens }),
+  };
 }

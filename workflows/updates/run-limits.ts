@@ -1,7 +1,7 @@
 // The limits of a run under way, which a person may raise. The runtime limit (L51) is an absolute deadline that stands still while the
 // run is parked and survives a handover.
 import { CancellationScope, isCancellation, sleep } from '@temporalio/workflow';
-import type { RunSnapshot } from '../contract/loop.ts';
+import type { Limits, RunSnapshot } from '../contract/loop.ts';
 import type { TopUp } from '../contract/session.ts';
 
 /** The snapshot of a run, with limits that may be raised while it runs: what it decides next counts with them (L45, L51). */
@@ -21,6 +21,13 @@ export class RunLimits {
   /** Of the runtime limit; null without one. */
   get leftMs(): number | null {
     return this.clock.leftMs;
+  }
+
+  /** A person's message has come: the limits that it brings are asked for once. */
+  takeWhole(): Limits | null {
+    const { whole, ...rest } = this.current;
+    this.current = rest;
+    return whole ?? null;
   }
 
   raise({ maxTurns, maxBudgetUsd, maxTokens, timeoutMs }: TopUp): void {

@@ -22,19 +22,24 @@ export async function lastRunOf(store: Store, { run, session }: AgentEnd): Promi
 }
 
 /** `said`: the last words of its last run. */
-export function describeEnd(end: AgentEnd, said: string): string {
+export function describeEnd(end: AgentEnd, said: string, quote = (words: string): string => words): string {
   const { run, session, spend } = end;
   const about = `(agent session ${session}: ${run?.turns ?? 0} turns, ${formatSpend(spend)})`;
-  if (run?.terminal.reason === 'completed') return joined(said, about);
+  if (run?.terminal.reason === 'completed') return joined(said === '' ? '' : quote(said), about);
   const why = run === null ? 'was stopped before it began' : `ended with ${formatEnd(run.terminal)}`;
-  const words = said === '' ? 'It had said nothing.' : `Its last words:\n${said}`;
+  const words = said === '' ? 'It had said nothing.' : `Its last words:\n${quote(said)}`;
   return joined(`The agent ${why}.`, words, about);
 }
 
 /** Throws StoreError, unless its transcript is damaged: that is no damage of its parent's. */
 export async function agentNotice(store: Store, { agent, title, end }: AgentNews): Promise<Notice> {
   const source = `agent ${agent} (${JSON.stringify(title)}), which worked in the background and has ended`;
-  const text = end.kind === 'failed' ? `It failed: ${end.detail}.` : describeEnd(end, await shortWords(store, end));
+  // They stand beside what the loop itself says: no line of them can be taken for that.
+  const quote = (words: string): string => words.replaceAll(/^/gm, '> ');
+  const text =
+    end.kind === 'failed'
+      ? `It failed: ${oneLine(end.detail)}.`
+      : describeEnd(end, await shortWords(store, end), quote);
   return { kind: 'attachment', source, text };
 }
 
@@ -51,8 +56,10 @@ async function shortWords(store: Store, end: AgentEnd): Promise<string> {
 
 function formatEnd(terminal: Terminal): string {
   const detail = 'detail' in terminal ? `: ${terminal.detail}` : '';
-  return `${terminal.reason}${detail}`.replace(/\.$/, '');
+  return oneLine(`${terminal.reason}${detail}`).replace(/\.$/, '');
 }
+
+const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ');
 
 function formatSpend({ usage, usd }: Spend): string {
   const cost = usd === null ? '' : `, $${usd.toFixed(4)}`;

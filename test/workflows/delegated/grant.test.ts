@@ -1,10 +1,14 @@
 // An agent's share of its parent's limits: what is left of it from run to run, and what no message makes of it.
 import { expect, test } from 'vitest';
 import { Agents, type AgentsCarry } from '../../../workflows/delegated/agents.ts';
+import { Delegations } from '../../../workflows/delegated/delegations.ts';
 import {
+  billLate,
   grantProblem,
   restOfGrant,
   withinGrant,
+  withinPrompt,
+  withPrompt,
   withoutReserved,
   type Granted,
 } from '../../../workflows/delegated/grant.ts';
@@ -121,4 +125,60 @@ test('what agents in the background were granted is not for the run that works o
   expect(withoutReserved({ ...rules, maxTokens: 800 }, agents.reservedBeside)).toMatchObject({ maxTokens: 400 });
   agents.report(ended(100));
   expect(withoutReserved(rules, agents.reservedBeside)).toBe(rules);
+});
+
+test('a run that ends of agents open shares no limit with what earlier prompts began (L71)', () => {
+  const opened = { ...rules, maxTokens: 800, maxTurns: 10 };
+  const agents = new Agents();
+  begin(agents, {}, { background: true });
+  const since = { turns: 4, spend: spendOf(200, 0) };
+  const session = (spent = since, from = since) => ({
+    ...agentSession(agents),
+    facts: { now: { spent, since: from } },
+  });
+  agents.beginRun();
+  expect(withinPrompt(opened, session())).toMatchObject({ maxTokens: 400, maxTurns: 10 });
+  agents.beginRun(true);
+  expect(withinPrompt(opened, session()).maxTokens).toBe(800);
+  const carried = new Agents(JSON.parse(JSON.stringify(agents.carry.agents)) as AgentsCarry);
+  for (const each of [agents, carried]) {
+    each.report(ended(100));
+    const late = each.takeLate(true);
+    const billed = billLate({ spent: since, since }, late);
+    expect(billed.spent?.spend.usage.input).toBe(300);
+    expect(withinPrompt(opened, session(billed.spent, billed.since)).maxTokens).toBe(800);
+  }
+});
+
+test('an agent of an earlier prompt that was ended from outside takes nothing from a later one (L69 L71)', () => {
+  const opened = { ...rules, maxTokens: 800 };
+  const agents = new Agents();
+  begin(agents);
+  agents.beginRun(true);
+  agents.report(lost);
+  agents.beginRun();
+  expect(withinPrompt(opened, agentSession(agents)).maxTokens).toBe(800);
+  expect(restOfGrant(agentSession(agents)).maxTokens).toBe(600);
+});
+
+test('a message to a run that ends of agents opened brings all limits of a prompt beside what the run has taken (L71)', () => {
+  const whole = { maxTurns: 10, maxBudgetUsd: null, maxTokens: 800, timeoutMs: 60_000 };
+  const taken = { turn: 2, spend: spendOf(150, 0), ms: 5_000 };
+  expect(withPrompt(whole, taken, {})).toEqual({ maxTurns: 12, maxTokens: 950, timeoutMs: 65_000 });
+  expect(withPrompt(whole, taken, { maxTokens: 900 }).maxTokens).toBe(900);
+});
+
+test('a report that comes before its call is carried over a handover, and counts where its call is not made again (L4 L69)', () => {
+  const before = new Delegations();
+  before.report(ended(100));
+  const { early = [] } = JSON.parse(JSON.stringify(before.carry)) as Delegations['carry'];
+  const after = new Delegations({ early });
+  expect(after.takeUnclaimed().map(({ spend }) => spend.usage.input)).toEqual([100]);
+  expect(after.takeUnclaimed()).toEqual([]);
+  const made = new Delegations({ early });
+  begin(made.agents);
+  made.begun(key);
+  made.report(ended(100));
+  expect(made.takeUnclaimed()).toEqual([]);
+  expect(made.agents.take().agents).toHaveLength(1);
 });
