@@ -16,6 +16,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { codeOf } from '../text.ts';
+import { entriesOf } from './places.ts';
 import { isAlive, type ChildRecord, type ProcessIdentity } from './identity.ts';
 import type { ProcessTree } from './spawn-tree.ts';
 import type { TreeExit } from './spawner.ts';
@@ -86,7 +87,22 @@ export type BackgroundFolder = ReturnType<typeof backgroundFolder>;
 
 /** Of one session. `root`: where no command of an agent reaches. */
 export function backgroundFolder(root: string, session: string) {
-  const folder = join(root, createHash('sha256').update(session).digest('hex').slice(0, 32));
+  return folderAt(join(root, createHash('sha256').update(session).digest('hex').slice(0, 32)));
+}
+
+/** Days after which what is left of a session is removed, where its worker died before it. */
+const KEPT_DAYS = 30;
+
+/** `now`: milliseconds since the epoch. What still runs is kept. */
+export function sweepBackground(root: string, now: number): void {
+  for (const folder of entriesOf(root).map(({ name }) => join(root, name))) {
+    const changed = statSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? now;
+    const left = folderAt(folder);
+    if (now - changed > KEPT_DAYS * 86_400_000 && left.list().every((record) => record.end)) left.remove();
+  }
+}
+
+function folderAt(folder: string) {
   const recordPath = (id: string): string => join(folder, `${id}.json`);
   const read = (id: string): BackgroundRecord | null => {
     try {

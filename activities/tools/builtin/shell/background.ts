@@ -11,6 +11,7 @@ import { ToolFailure } from '../../tool.ts';
 import { dropPartialEnd, dropPartialStart } from '../files/lines.ts';
 import {
   backgroundFolder,
+  sweepBackground,
   type BackgroundCommands,
   type BackgroundEnd,
   type BackgroundRecord,
@@ -52,6 +53,7 @@ const GRACE_MS = 1_500;
 const OWNER_MS = 5_000;
 
 export function createBackground({ folder: root, held, lookMs = LOOK_MS }: Options): BackgroundCommands {
+  sweepBackground(root, Date.now());
   const own = new Map<string, Own>();
   const exits = atExit(process);
   const folderOf = (session: string) => backgroundFolder(root, session);

@@ -1,7 +1,7 @@
 // Commands in the background, held each way that works here: what they write, how they end, who is told.
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { backgroundFolder } from '../../../../activities/process/background-files.ts';
+import { backgroundFolder, sweepBackground } from '../../../../activities/process/background-files.ts';
 import { processIdentity } from '../../../../activities/process/identity.ts';
 import { bashOutputTool, bashStopTool } from '../../../../activities/tools/builtin/background-commands.ts';
 import { bashTool } from '../../../../activities/tools/builtin/bash.ts';
@@ -143,6 +143,23 @@ test('of those that have ended sixteen are kept, the newest (L84)', async () => 
   await reads(await start('echo out'), 'exit status 0');
   expect(files.list().map(({ id }) => id)).toHaveLength(17);
   expect([files.read('bg-00000013'), files.readOutput('bg-00000013', 0, 1).total]).toEqual([null, 0]);
+});
+
+test('what a worker left that died before its session is removed after a month (L84)', () => {
+  const root = tempFolder();
+  const files = backgroundFolder(root, SESSION);
+  files.openOutput('bg-00000000').add(Buffer.from('x'));
+  const ended = { command: 'x', mark: 'x', leader: { pid: 1, startTime: '1', bootId: 'none' }, startedAt: 1 };
+  files.write({ id: 'bg-00000000', owner: processIdentity(), ...ended });
+  const later = Date.now() + 31 * 86_400_000;
+  sweepBackground(root, later);
+  expect(files.list()).toHaveLength(1);
+  files.write({ id: 'bg-00000000', owner: { ...processIdentity(), startTime: '1' }, ...ended });
+  sweepBackground(root, Date.now());
+  expect(files.list()).toHaveLength(1);
+  sweepBackground(root, later);
+  expect(files.list()).toEqual([]);
+  expect(() => sweepBackground(`${root}/none`, later)).not.toThrow();
 });
 
 test('of a flood the newest is kept, and a reader is told what is not (L84)', () => {
