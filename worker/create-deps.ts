@@ -14,6 +14,7 @@ import { smallModelOfCalls } from '../activities/compaction/small-model.ts';
 import { openServers, type ToolServers } from '../activities/mcp/open-servers.ts';
 import type { McpBounds, McpServers } from '../activities/mcp/servers.ts';
 import { configReader } from '../activities/configuration.ts';
+import { skillSettings } from '../activities/tools/builtin/files/skills.ts';
 import type { WebSettings } from '../activities/tools/builtin/files/options.ts';
 import { createBackground } from '../activities/tools/builtin/shell/background.ts';
 import { builtinTools } from '../activities/tools/builtin/builtin-tools.ts';
@@ -52,6 +53,8 @@ export type DepsSettings = {
   /** Variables for commands and other tools, kept in this process. */
   readonly toolEnv?: ToolEnv | undefined;
   readonly webFetch?: WebSettings | undefined;
+  readonly skills?: readonly string[] | undefined;
+  readonly workspaceSkills?: boolean | undefined;
   readonly hooks?: HookConfig | undefined;
   readonly afterStop?: readonly AfterStopHandler[] | undefined;
   readonly attachments?: readonly AttachmentProvider[] | undefined;
@@ -77,7 +80,8 @@ export async function createDeps(
   const chosen: RunDefaults = { ...runDefaults, ...defaults };
   const background = createBackground({ folder: join(dataDir, 'background'), held: sandbox.kind !== 'group' });
   const web = settings.webFetch ? { web: settings.webFetch } : {};
-  const own = builtinTools({ sandbox, dataDir, agents: chosen.agents, background, ...web });
+  const skills = skillSettings(settings);
+  const own = builtinTools({ sandbox, dataDir, agents: chosen.agents, background, ...web, ...(skills && { skills }) });
   const { registry, servers } = withServers(await registryOf(own, tools, log), { ...settings, sandbox, log });
   const hooks = hookRunner(settings.hooks ?? {}, {
     env,
@@ -103,7 +107,7 @@ export async function createDeps(
     ...(servers && { servers }),
     background,
     hooks,
-    attachments: createAttachments(settings.attachments ?? [], log, dataDir, background),
+    attachments: createAttachments(settings.attachments ?? [], log, { dataDir, background, ...(skills && { skills }) }),
     afterStop: settings.afterStop ?? [],
     log,
     observe,

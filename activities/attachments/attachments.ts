@@ -10,6 +10,8 @@ import type { Entry } from '../transcript/log/entries.ts';
 import type { Extended } from '../transcript/transcripts.ts';
 import { lastReply, type View } from '../transcript/view/view.ts';
 import { instructionsFor } from './instructions.ts';
+import { skillsFor, skillsTold } from './skills.ts';
+import type { SkillSettings } from '../tools/builtin/files/skills.ts';
 import { prefetch, type Attachment, type AttachmentProvider } from './prefetch.ts';
 import type { BackgroundCommands } from '../process/background-files.ts';
 import { isInReach, isInside, type Reach } from '../process/places.ts';
@@ -26,12 +28,19 @@ export type Attachments = {
 /** Files in one notice. */
 const MOST_FILES = 50;
 
-/** `dataDir` is Perdure's own data, from which nothing is told. `background`: commands, whose end is told (L84). */
+type AttachmentPlaces = {
+  /** Perdure's own data, from which nothing is told. */
+  readonly dataDir?: string;
+  /** Absent: none are told of (L79). */
+  readonly skills?: SkillSettings;
+  /** Commands, whose end is told (L84). */
+  readonly background?: Pick<BackgroundCommands, 'news'>;
+};
+
 export function createAttachments(
   providers: readonly AttachmentProvider[],
   log: Log,
-  dataDir?: string,
-  background?: Pick<BackgroundCommands, 'news'>,
+  { dataDir, skills, background }: AttachmentPlaces = {},
 ): Attachments {
   const ahead = prefetch(providers, { log });
   const seen = seenFiles();
@@ -43,7 +52,10 @@ export function createAttachments(
       const ended = background?.news(session, since) ?? [];
       const settled = [...ahead.take(session, since), ...ended].map(clipped);
       const known = seen(view, added);
-      const told = [...settled, ...(await instructionsFor(config, known, dataDir))].map(attachment);
+      const found = skills ? await skillsFor(skills, config, skillsTold(view), dataDir) : null;
+      const told = [...settled, ...(await instructionsFor(config, known, dataDir)), ...(found ? [found] : [])].map(
+        attachment,
+      );
       const fresh = told.filter((notice) => !isInView(view, notice));
       const files = await changedFiles(known, { cwd, folders }, MOST_FILES);
       const notices = [...fresh, ...(files.length === 0 ? [] : [filesChanged(files, cwd)])];

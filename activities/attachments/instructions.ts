@@ -6,7 +6,7 @@ import { isInside } from '../process/places.ts';
 import { clip } from '../text.ts';
 import { confine } from '../tools/builtin/files/confine.ts';
 import { openFile } from '../tools/builtin/files/open-inside.ts';
-import { touchingRule } from '../tools/rules/match-rules.ts';
+import { mayReadByRules } from '../tools/rules/match-rules.ts';
 import { ToolFailure } from '../tools/tool.ts';
 import type { SeenFiles } from '../transcript/view/seen-files.ts';
 import type { Attachment } from './prefetch.ts';
@@ -52,22 +52,16 @@ function foldersOnTheWay(root: string, seen: SeenFiles): readonly string[] {
 async function ofFolder(config: Of, folder: string, hidden: string | undefined): Promise<Attachment | null> {
   for (const name of NAMES) {
     const path = join(folder, name);
-    const text = mayRead(config, path) ? await textOf(config, path, hidden) : null;
+    const text = mayReadByRules(config, path) ? await textOf(config, path, hidden) : null;
     if (text === null || text.trim() === '') continue;
     return { source: `the workspace's file ${relative(config.cwd, path)}`, text: `${NOTE}\n\n${text}` };
   }
   return null;
 }
 
-/** What rules keep from the tool `read` is not shown by another way. */
-function mayRead({ cwd, permissions = {} }: Of, path: string): boolean {
-  const call = { tool: { name: 'read' }, cwd, subject: () => ({ kind: 'path', path }) as const };
-  return [permissions.deny, permissions.ask].every((list) => touchingRule(list, call) === undefined);
-}
-
 /** Null for what is not there, is no file, or leads out of the workspace. */
 async function textOf(config: Of, path: string, hidden: string | undefined): Promise<string | null> {
-  const workspace = { root: config.cwd, hidden, mayUse: (real: string) => mayRead(config, real) };
+  const workspace = { root: config.cwd, hidden, mayUse: (real: string) => mayReadByRules(config, real) };
   try {
     const { handle } = await openFile(workspace, await confine(workspace, path));
     try {

@@ -56,8 +56,9 @@ export type ToolContext = {
   /** The session's id, and whether it is known to be over: for what goes on after the call. */
   readonly session?: string;
   readonly sessionIsOver?: () => Promise<boolean>;
-  /** Whether this call may use what its path leads to now, by its real path, or its name leads to: a link may have changed since. */
+  /** Whether this call may use what its path leads to now, by its real path, or its name leads to: a link may have changed since. `mayRead`: the tool `read`. */
   readonly mayUse?: (subject: string) => boolean;
+  readonly mayRead?: (path: string) => boolean;
   /** Asks the run's small model, where the tool's `asksModel` said so. What it costs counts in the run. */
   readonly askModel?: (question: ModelQuestion) => Promise<ModelAnswer>;
   /** Shown to watchers while the call runs; never stored. */
@@ -102,11 +103,10 @@ export type ToolOutput = {
 /** For the calls after this one (L38). `cwd`: a folder in the workspace, relative to the working directory or absolute. `allowedTools`: at most 100 names. */
 export type ContextModifier = { readonly cwd?: string; readonly allowedTools?: readonly string[] };
 
-/** The known facts about the start of a call whose result was lost. `at`: milliseconds since the epoch. */
+/** The known facts about the start of a call whose result was lost. `at`: milliseconds since the epoch. `times`: it was started, at least 1. */
 export type StartedCall = {
   readonly at: number;
   readonly host: string;
-  /** How often it was started, at least 1. */
   readonly times: number;
 };
 

@@ -12,6 +12,7 @@ import { logsCommand } from './commands/logs.ts';
 import { pageCommand } from './commands/page.ts';
 import { repairCommand } from './commands/repair.ts';
 import { resumeCommand } from './commands/resume.ts';
+import { skillsCommand } from './commands/skills.ts';
 import { snipCommand } from './commands/snip.ts';
 import { topUpCommand } from './commands/top-up.ts';
 import { cancelCommand } from './commands/cancel.ts';
@@ -58,6 +59,7 @@ const commands = [
   listCommand,
   topCommand,
   showCommand,
+  skillsCommand,
   logsCommand,
   repairCommand,
   exportCommand,

@@ -8,6 +8,7 @@ import {
   differentlyNamed,
   dollars,
   share,
+  skillsSchema,
   webFetchSchema,
   wholeNumberSchema,
   toolsSchema,
@@ -82,6 +83,10 @@ export type PerdureConfig = {
   readonly mcpServers?: McpServers;
   /** What `web_fetch` may reach beside the public internet (L86). */
   readonly webFetch?: WebSettings;
+  /** Folders of skills, absolute, at most 20 (L79). */
+  readonly skills?: readonly string[];
+  /** Skills of a workspace count, too: whoever writes there then tells the model what it may load. */
+  readonly workspaceSkills?: boolean;
   readonly hooks?: HookConfig;
   readonly afterStop?: readonly AfterStopHandler[];
   readonly attachments?: readonly AttachmentProvider[];
@@ -161,6 +166,8 @@ const keys = z.strictObject({
   tools: z.union([run, toolsSchema]).optional(),
   mcpServers: mcpServersSchema.optional(),
   webFetch: webFetchSchema.optional(),
+  skills: skillsSchema.optional(),
+  workspaceSkills: z.boolean().optional(),
   hooks: hooksSchema.optional(),
   // A session closes only when they are over.
   afterStop: z.array(z.strictObject({ name: nameSchema, timeoutMs: upTo(30), run })).optional(),

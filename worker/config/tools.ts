@@ -1,4 +1,5 @@
 // Parts of the configuration's schema, each with the words for what would be right.
+import { isAbsolute, resolve } from 'node:path';
 import { z } from 'zod';
 import { builtinNames } from '../../activities/tools/builtin/builtin-tools.ts';
 import { definitionOf, VALID_NAME } from '../../activities/tools/registry.ts';
@@ -46,6 +47,12 @@ export function differentlyNamed<Item extends z.ZodType<{ readonly name: string 
 
 const hostRight =
   'give a host without scheme, port or path, such as docs.internal.example, *.corp.example or 127.0.0.1';
+
+const folderRight = 'give the absolute path of a folder, and not the root';
+
+export const skillsSchema = z
+  .array(z.string(folderRight).refine((path) => isAbsolute(path) && resolve(path) !== '/', folderRight))
+  .max(20);
 
 export const webFetchSchema = z.strictObject({
   privateHosts: z.array(z.string(hostRight).max(253, hostRight).regex(HOST_PATTERN, hostRight)).max(100).optional(),

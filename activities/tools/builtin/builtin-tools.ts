@@ -11,12 +11,14 @@ import { globTool } from './glob.ts';
 import { grepTool } from './grep.ts';
 import type { BuiltinOptions } from './files/options.ts';
 import { readTool } from './read.ts';
+import { skillTool } from './skill.ts';
 import { todoTool } from './todo.ts';
 import { waitTool } from './wait.ts';
 import { webFetchTool } from './web-fetch.ts';
 import { writeTool } from './write.ts';
 
-const makers: Readonly<Record<BuiltinName, (options: BuiltinOptions) => Tool>> = {
+/** Null: a run is not offered it by these options. */
+const makers: Readonly<Record<BuiltinName, (options: BuiltinOptions) => Tool | null>> = {
   agent: ({ agents = agentDefaults }) => agentTool(agents),
   agent_output: () => agentOutputTool(),
   agent_send: () => agentSendTool(),
@@ -29,6 +31,7 @@ const makers: Readonly<Record<BuiltinName, (options: BuiltinOptions) => Tool>> =
   glob: globTool,
   grep: grepTool,
   read: readTool,
+  skill: ({ skills, dataDir }) => (skills ? skillTool(skills, dataDir) : null),
   todo: () => todoTool(),
   wait: () => waitTool(),
   web_fetch: ({ web = {} }) => webFetchTool(web),
@@ -36,7 +39,7 @@ const makers: Readonly<Record<BuiltinName, (options: BuiltinOptions) => Tool>> =
 };
 
 export function builtinTools(options: BuiltinOptions): readonly Tool[] {
-  return builtinNames.map((name) => makers[name](options));
+  return builtinNames.map((name) => makers[name](options)).filter((tool) => tool !== null);
 }
 
 // The names of the built-in tools, apart from the tools: who only asks for a name need not load them.
@@ -54,6 +57,7 @@ export const builtinNames = [
   'glob',
   'grep',
   'read',
+  'skill',
   'todo',
   'wait',
   'web_fetch',

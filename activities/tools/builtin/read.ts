@@ -6,6 +6,7 @@ import { examineMedia, MEDIA_START, sizeProblem, startsAsMedia } from '../../tra
 import { resultHash } from '../../transcript/preview.ts';
 import { defineTool, ToolFailure, type Tool, type ToolContext, type ToolOutput } from '../tool.ts';
 import { type BuiltinOptions, shownName } from './files/options.ts';
+import { skillFolders } from './files/skills.ts';
 import { confine, fromRoot, quotePath, workspaceOf } from './files/confine.ts';
 import { factsIn, openFile } from './files/open-inside.ts';
 import { isNotebook, notebookText, LARGEST_NOTEBOOK } from './files/notebook.ts';
@@ -29,7 +30,7 @@ const inputSchema = z.strictObject({
 
 type ReadInput = z.infer<typeof inputSchema>;
 
-export function readTool({ dataDir }: BuiltinOptions): Tool {
+export function readTool(options: BuiltinOptions): Tool {
   return defineTool({
     name: 'read',
     description:
@@ -41,12 +42,19 @@ export function readTool({ dataDir }: BuiltinOptions): Tool {
     subject: ({ path }, context) =>
       path.startsWith('perdure:') ? null : { kind: 'path', path: fromRoot(path, context) },
     call: (input, context) =>
-      input.path.startsWith('perdure:') ? readResult(input, context) : readFile(input, context, dataDir),
+      input.path.startsWith('perdure:') ? readResult(input, context) : readFile(input, context, options),
   });
 }
 
-async function readFile(input: ReadInput, context: ToolContext, dataDir: string | undefined): Promise<ToolOutput> {
-  const workspace = workspaceOf(context, dataDir);
+async function readFile(
+  input: ReadInput,
+  context: ToolContext,
+  { dataDir, skills }: Pick<BuiltinOptions, 'dataDir' | 'skills'>,
+): Promise<ToolOutput> {
+  const own = workspaceOf(context, dataDir);
+  // Skills of the configuration are read where they are, and by this tool alone (L79).
+  const more = skills ? await skillFolders(skills) : [];
+  const workspace = { ...own, folders: [...(own.folders ?? []), ...more] };
   const found = await confine(workspace, input.path);
   const { handle, stats } = await openFile(workspace, found);
   const deadline = performance.now() + TIME_LIMIT_MS;

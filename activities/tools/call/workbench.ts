@@ -4,6 +4,8 @@ import type { DelegatedEnd, Delegation } from '../../../workflows/contract/deleg
 import type { ToolEnv } from '../../../workflows/contract/facts.ts';
 import type { Spend } from '../../../workflows/contract/loop.ts';
 import { type CallKey, type SessionId, type Hash, keyHead } from '../../../workflows/contract/ids.ts';
+import type { PermissionRules } from '../../../workflows/contract/session.ts';
+import { mayReadByRules } from '../rules/match-rules.ts';
 import type { HookRunner } from '../../hooks/hooks.ts';
 import type { LiveEvent } from '../../live/events.ts';
 import { traceparentIn } from '../../live/trace-context.ts';
@@ -105,6 +107,7 @@ export function toolContext(
   bench: {
     readonly cwd: string;
     readonly folders?: readonly string[];
+    readonly permissions?: PermissionRules;
     readonly dir?: string;
     readonly store: Store;
     readonly ofHost: Store;
@@ -138,6 +141,7 @@ export function toolContext(
     session,
     ...(isOver && { sessionIsOver: () => isOver(session) }),
     progress: (text) => parts.progress(text),
+    mayRead: (path) => mayReadByRules(bench, path),
     readStored: (name) => readStored({ store, session, head: keyHead(parts.id) }, name),
     spawned: async (child) => {
       if (generation !== null) await recordChild(ofHost, { session, key: parts.id as CallKey }, child, generation);

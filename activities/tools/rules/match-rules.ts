@@ -33,6 +33,15 @@ export function touchingRule(list: PermissionRules['deny'] = [], call: RuledCall
   });
 }
 
+/** What rules keep from the tool `read` is not shown by another way. */
+export function mayReadByRules(
+  { cwd, folders, permissions = {} }: { readonly permissions?: PermissionRules } & Pick<RuledCall, 'cwd' | 'folders'>,
+  path: string,
+): boolean {
+  const call = { tool: { name: 'read' }, cwd, folders, subject: () => ({ kind: 'path', path }) as const };
+  return [permissions.deny, permissions.ask].every((list) => touchingRule(list, call) === undefined);
+}
+
 function touchedBy({ subject: subjectOf, cwd, folders }: RuledCall): (pattern: string) => boolean {
   const subject = subjectOf();
   if (subject === undefined) return () => true;

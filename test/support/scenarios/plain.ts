@@ -61,6 +61,15 @@ export const plainScenarios: readonly Scenario[] = [
     requests: 3,
   },
   {
+    name: 'next_turn after a skill of the workspace was loaded (L46 L79)',
+    replies: [reply([toolUse('skill', { name: 'greet' })]), reply('Hello.')],
+    config: { workspaceSkills: true },
+    transitions: ['next_turn'],
+    reason: 'completed',
+    turns: 2,
+    requests: 2,
+  },
+  {
     name: 'next_turn after an agent and the call after it (L46 L66)',
     replies: [
       reply([

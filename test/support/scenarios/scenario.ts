@@ -1,7 +1,7 @@
 // One scenario for each transition and each way a run can end by itself: what the model says, and what the run must come to. They
 // run once in peace, once with the worker killed at a model call, and once handed over at every iteration.
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fault, reply, text, toolUse, type Reply } from '../../../worker/scripted-model/index.ts';
 import type { TerminalReason, TransitionReason } from '../../../workflows/contract/loop.ts';
 import type { RunOptions } from '../../../workflows/contract/session.ts';
@@ -36,6 +36,7 @@ export const dear = { usage: { input_tokens: 1_000_000, output_tokens: 0 } };
 const files: Readonly<Record<string, string | Buffer>> = {
   'a.txt': 'hello\n',
   'picture.png': pngOf(20, 10),
+  '.perdure/skills/greet/SKILL.md': '---\nname: greet\ndescription: Greets\n---\nSay hello.\n',
   'large.txt': Array.from({ length: 200 }, (_, n) => `line ${n} of a file that is rather long, to fill a window`).join(
     '\n',
   ),
@@ -43,6 +44,9 @@ const files: Readonly<Record<string, string | Buffer>> = {
 
 /** `heading`: begins the large file. */
 export function fillWorkspace(cwd: string, heading = ''): void {
-  for (const [name, content] of Object.entries(files)) writeFileSync(join(cwd, name), content);
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(cwd, name)), { recursive: true });
+    writeFileSync(join(cwd, name), content);
+  }
   if (heading !== '') writeFileSync(join(cwd, 'large.txt'), `${heading}\n${String(files['large.txt'])}`);
 }

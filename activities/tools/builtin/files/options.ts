@@ -4,6 +4,7 @@ import type { BackgroundCommands } from '../../../process/background-files.ts';
 import type { Sandbox } from '../../sandbox.ts';
 import { ToolFailure } from '../../tool.ts';
 import { quotePath } from './confine.ts';
+import type { SkillSettings } from './skills.ts';
 
 export type BuiltinOptions = {
   readonly sandbox: Sandbox;
@@ -15,6 +16,8 @@ export type BuiltinOptions = {
   readonly agents?: AgentSettings;
   /** Absent: no command goes on in the background. */
   readonly background?: BackgroundCommands;
+  /** Absent: there are none, and no tool for them. */
+  readonly skills?: SkillSettings;
   /** Absent: pages of the public internet alone. */
   readonly web?: WebSettings;
 };

@@ -1,0 +1,56 @@
+// Skills that a run may load are named to the model, each once (L79).
+import type { RunConfig } from '../configuration.ts';
+import { isListed } from '../tools/listed.ts';
+import { findSkills, type Skill, type SkillSettings } from '../tools/builtin/files/skills.ts';
+import { mayReadByRules, touchingRule } from '../tools/rules/match-rules.ts';
+import { CHARACTERS_PER_TOKEN } from '../../workflows/contract/ids.ts';
+import type { View } from '../transcript/view/view.ts';
+import type { Attachment } from './prefetch.ts';
+
+const SKILLS = 'skills';
+
+const HEAD = 'Skills for the tool `skill`. Load one when the task fits it:';
+/** Of the window, for all that are named between two summaries. */
+const SHARE = 0.02;
+
+type Of = Pick<RunConfig, 'cwd' | 'permissions' | 'tools' | 'models'>;
+
+/** `told`: texts that this has returned since the model's view began. Null: nothing is new. What does not fit is left out, from the end. */
+export async function skillsFor(
+  settings: SkillSettings,
+  config: Of,
+  told: readonly string[],
+  hidden: string | undefined,
+): Promise<Attachment | null> {
+  const { cwd, permissions = {}, tools, models } = config;
+  if (!isListed(tools, 'skill')) return null;
+  const { skills } = await findSkills(settings, { cwd, hidden, mayRead: (path) => mayReadByRules(config, path) });
+  const known = new Set(told.flatMap((text) => text.split('\n')));
+  const isDenied = ({ name }: Skill): boolean =>
+    touchingRule(permissions.deny, { tool: { name: 'skill' }, cwd, subject: () => ({ kind: 'name', name }) }) !==
+    undefined;
+  const lines = skills
+    .filter((skill) => !isDenied(skill))
+    .map(lineOf)
+    .filter((line) => !known.has(line));
+  let left =
+    models[0].window * CHARACTERS_PER_TOKEN * SHARE - told.reduce((sum, text) => sum + text.length, HEAD.length);
+  const fitting = lines.filter((line) => (left -= line.length + 1) >= 0);
+  return fitting.length === 0 ? null : { source: SKILLS, text: [HEAD, ...fitting].join('\n') };
+}
+
+/** The texts of `skillsFor` that the model still sees. */
+export function skillsTold(view: View): readonly string[] {
+  const texts: string[] = [];
+  for (let position = view.length - 1; position >= 0; position -= 1) {
+    const entry = view.at(position);
+    if (entry?.kind === 'boundary') break;
+    if (entry?.kind !== 'notice' || entry.notice.kind !== 'attachment') continue;
+    if (entry.notice.source === SKILLS) texts.push(entry.notice.text);
+  }
+  return texts;
+}
+
+function lineOf({ name, description, from }: Skill): string {
+  return `- ${name}${from === 'workspace' ? ' (of the workspace)' : ''}: ${description}`;
+}

@@ -1,0 +1,202 @@
+// Skills (L79): folders with a SKILL.md, which says in its front matter what it is called and when it helps. Those of the worker's
+// configuration are its operator's words; those of a workspace come from an untrusted place, and only where the configuration allows it.
+import type { FileHandle } from 'node:fs/promises';
+import { readdir, realpath } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { parseDocument } from 'yaml';
+import { z } from 'zod';
+import { wellFormedText } from '../../../text.ts';
+import { ToolFailure } from '../../tool.ts';
+import { confine, type Workspace } from './confine.ts';
+import { openFile } from './open-inside.ts';
+
+export type SkillSettings = {
+  /** Absolute paths: each is a folder of skills, or one itself. */
+  readonly folders: readonly string[];
+  /** Those of a workspace count, too. */
+  readonly workspace: boolean;
+};
+
+/** From a configuration; null where it wants none. */
+export function skillSettings({
+  skills: folders = [],
+  workspaceSkills: workspace = false,
+}: {
+  readonly skills?: readonly string[] | undefined;
+  readonly workspaceSkills?: boolean | undefined;
+}): SkillSettings | null {
+  return folders.length > 0 || workspace ? { folders, workspace } : null;
+}
+
+export type Skill = {
+  readonly name: string;
+  readonly description: string;
+  readonly from: 'configuration' | 'workspace';
+  /** The real path of its SKILL.md, and where it may be read. */
+  readonly file: string;
+  readonly place: Workspace;
+};
+
+/** `problem`: the end of a sentence about `file`. */
+export type NoSkill = { readonly file: string; readonly problem: string };
+
+export type FoundSkills = { readonly skills: readonly Skill[]; readonly problems: readonly NoSkill[] };
+
+/** `mayRead`: by the rules for the tool `read`, in a workspace. `hidden` is Perdure's own data. */
+export type Searched = {
+  readonly cwd: string;
+  readonly hidden?: string | undefined;
+  readonly mayRead: (path: string) => boolean;
+};
+
+const FILE = 'SKILL.md';
+const IN_WORKSPACE = ['.perdure/skills', '.claude/skills'] as const;
+/** Folders that are looked into of one folder of skills, and skills of all together. */
+const MOST_FOLDERS = 200;
+const MOST_SKILLS = 100;
+/** Bytes. */
+const LARGEST = 256 * 1024;
+const LONGEST_FRONT = 8 * 1024;
+const LONGEST_DESCRIPTION = 1_024;
+
+const front = z.looseObject({
+  name: z
+    .string('has no name')
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'has a name that is not 1 to 64 letters, digits, "-", "_" or "."'),
+  description: z.string('has no description').refine((text) => text.trim() !== '', 'has no description'),
+});
+
+/** Of two with one name the first counts: of the configuration in its order, then of the workspace. Throws nothing of the system's own. */
+export async function findSkills({ folders, workspace }: SkillSettings, at: Searched): Promise<FoundSkills> {
+  const places = [
+    ...folders.map((folder) => ({ folder, from: 'configuration' as const })),
+    ...(workspace ? IN_WORKSPACE.map((name) => ({ folder: join(at.cwd, name), from: 'workspace' as const })) : []),
+  ];
+  const found = (await Promise.all(places.map((place) => skillsIn(place, at)))).flat();
+  const skills = new Map<string, Skill>();
+  const problems: NoSkill[] = [];
+  for (const each of found) {
+    const first = 'problem' in each ? undefined : skills.get(each.name);
+    if ('problem' in each) problems.push(each);
+    else if (first) problems.push({ file: each.file, problem: `has the name of ${first.file}, which counts` });
+    else if (skills.size >= MOST_SKILLS)
+      problems.push({ file: each.file, problem: `is one too many: ${MOST_SKILLS} count` });
+    else skills.set(each.name, each);
+  }
+  return { skills: [...skills.values()], problems };
+}
+
+type Place = { readonly folder: string; readonly from: Skill['from'] };
+
+async function skillsIn(
+  { folder, from }: Place,
+  { cwd, hidden, mayRead }: Searched,
+): Promise<readonly (Skill | NoSkill)[]> {
+  const root = from === 'workspace' ? cwd : await realpath(folder).catch(() => null);
+  if (root === null) return [{ file: folder, problem: 'is not there' }];
+  const place: Workspace = { root, hidden, ...(from === 'workspace' && { mayUse: mayRead }) };
+  const files = await skillFiles(folder);
+  return (await Promise.all(files.map((file) => readSkill(file, place, from)))).filter((each) => each !== null);
+}
+
+/** In one order, however the system lists them. */
+async function skillFiles(folder: string): Promise<readonly string[]> {
+  try {
+    const names = (await readdir(folder)).toSorted();
+    if (names.includes(FILE)) return [join(folder, FILE)];
+    return names.slice(0, MOST_FOLDERS).map((name) => join(folder, name, FILE));
+  } catch {
+    return [];
+  }
+}
+
+/** Null where there is none. */
+async function readSkill(path: string, place: Workspace, from: Skill['from']): Promise<Skill | NoSkill | null> {
+  try {
+    const found = await confine(place, path);
+    if (found.missing.length > 0) return null;
+    const { handle, stats } = await openFile(place, found);
+    try {
+      if (stats.size > LARGEST) return { file: path, problem: `has ${stats.size} bytes: a skill has ${LARGEST}` };
+      const { text: _, ...said } = split(await textOf(handle, LONGEST_FRONT));
+      if ('problem' in said) return { file: path, problem: said.problem };
+      return { ...said, from, file: found.path, place };
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    if (!(error instanceof ToolFailure)) throw error;
+    return { file: path, problem: `cannot be read: ${error.message}` };
+  }
+}
+
+/** The text behind the front matter. Throws ToolFailure. */
+export async function readBody({ file, place }: Skill): Promise<string> {
+  const { handle } = await openFile(place, await confine(place, file));
+  try {
+    return split(await textOf(handle, LARGEST)).text;
+  } finally {
+    await handle.close();
+  }
+}
+
+async function textOf(handle: FileHandle, most: number): Promise<string> {
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(most), 0, most, 0);
+  return buffer.toString('utf8', 0, bytesRead);
+}
+
+type Front = Pick<Skill, 'name' | 'description'> | { readonly problem: string };
+
+function split(text: string): Front & { readonly text: string } {
+  const [whole, yaml] = /^\uFEFF?---[ \t]*\r?\n([^]*?)\r?\n---[ \t]*(?:\r?\n|$)/.exec(text) ?? [];
+  if (whole === undefined || yaml === undefined)
+    return { problem: 'does not begin with front matter between two lines "---"', text };
+  return { ...parsed(yaml), text: text.slice(whole.length) };
+}
+
+/** Aliases are not followed: a few lines of them can mean gigabytes. */
+function parsed(yaml: string): Front {
+  let value: unknown;
+  try {
+    const document = parseDocument(yaml, { logLevel: 'silent', schema: 'core' });
+    if (document.errors.length > 0)
+      return { problem: `has front matter that is no YAML: ${firstLine(document.errors[0]?.message)}` };
+    value = document.toJS({ maxAliasCount: 0 });
+  } catch (error) {
+    return { problem: `has front matter that cannot be read: ${firstLine(String(error))}` };
+  }
+  const checked = front.safeParse(value);
+  if (!checked.success) return { problem: checked.error.issues[0]?.message ?? 'has no name' };
+  const { name, description } = checked.data;
+  return { name, description: plain(description) };
+}
+
+const firstLine = (text = ''): string => plain(text.split('\n')[0] ?? '').slice(0, 200);
+
+/** One line without control characters: it is shown to people, and stands in a list. */
+function plain(text: string): string {
+  const line = stripVTControlCharacters(text)
+    .replaceAll(/[\p{Cc}\u2028\u2029\s]+/gu, ' ')
+    .trim();
+  return line.length <= LONGEST_DESCRIPTION ? line : `${wellFormedText(line.slice(0, LONGEST_DESCRIPTION - 1))}…`;
+}
+
+/** Where the tool `read` may read besides a run's folders: real paths. */
+export async function skillFolders({ folders }: SkillSettings): Promise<readonly string[]> {
+  const real = await Promise.all(folders.map((folder) => realpath(folder).catch(() => null)));
+  return real.filter((folder) => folder !== null);
+}
+
+/** Files of a skill, for whoever has loaded it. */
+export async function filesOf({ file, place }: Skill, most: number): Promise<readonly string[]> {
+  const folder = join(file, '..');
+  const names = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
+  const paths = names.filter((each) => each.isFile()).map((each) => join(each.parentPath, each.name));
+  const shown = (path: string): string => (place.mayUse ? relative(place.root, path) : path);
+  return paths
+    .filter((path) => path !== file)
+    .toSorted()
+    .slice(0, most)
+    .map(shown);
+}
