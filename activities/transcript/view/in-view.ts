@@ -126,7 +126,7 @@ type Marks = {
   readonly snipped: ReadonlySet<number>;
   /** Messages that were too large for their run, by position: so many characters of each are shown (L6). */
   readonly cut: ReadonlyMap<number, number>;
-  /** Images and documents before this position made a request too large (L24, L25). */
+  /** Images and documents before this position may have made a request too large (L12, L24, L25). */
   readonly bareBefore: number;
 };
 
@@ -165,6 +165,7 @@ export function readMarks(entries: readonly Entry[]): Marks {
     } else if (entry.kind === 'run_ended' && hasEndedTooLong(entry)) {
       const most = Math.min(CUT_ALONE, Math.floor(CUT_TOGETHER / unanswered.length));
       for (const each of unanswered) cut.set(each, most);
+      bareBefore = position;
     }
   }
   const shown = separate(committed, boundary?.from ?? 0);

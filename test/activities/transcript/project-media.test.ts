@@ -47,9 +47,11 @@ describe('what a tool shows', () => {
     expect(first).toContain(`image/png at "perdure:result/${medium.hash}"`);
   });
 
-  test('is named, and no longer shown, once a request with it was refused (L24 L25 L85)', () => {
-    const ended = runEnded(1, { reason: 'image_error', detail: 'x' });
-    expect(resultsIn(...round, ended)).toEqual([`[image/png]\n${BARE}`, `[pdf]\n${BARE}`]);
+  test('is named, and no longer shown, once a request with it was refused, or would be (L12 L24 L25 L85)', () => {
+    for (const reason of ['image_error', 'prompt_too_long', 'blocking_limit'] as const) {
+      const ended = runEnded(1, { reason, detail: 'x' });
+      expect(resultsIn(...round, ended)).toEqual([`[image/png]\n${BARE}`, `[pdf]\n${BARE}`]);
+    }
     const refused = { ...boundary('so far', 1, [0]), bareBefore: 3 } as Entry;
     expect(resultsIn(...round, refused)).toEqual([`[image/png]\n${BARE}`, `[pdf]\n${BARE}`]);
     expect(resultsIn(...round, boundary('so far', 1, [0]))[0]).toHaveLength(2);
