@@ -19,7 +19,7 @@ import {
   type SessionMemo,
 } from '../workflows/contract/session.ts';
 import { spawnModel, spawnWorker } from './processes.ts';
-import type { Subject } from './subjects.ts';
+import { type Floor, isFloor, type Subject } from './subjects.ts';
 import type { Usage } from './worker-process.ts';
 
 export type Load = {
@@ -27,6 +27,8 @@ export type Load = {
   /** At once, on one worker. */
   readonly sessions: number;
   readonly turns: number;
+  /** Calls a turn; 1 when absent. */
+  readonly width?: number;
   /** Sessions that are run before, so that what a young process takes is not measured. */
   readonly warmUp?: number;
 };
@@ -73,13 +75,13 @@ type Place = {
 };
 
 async function runLoad(client: Client, { root, address, folders }: Place, load: Load): Promise<Ran> {
-  const { subject, sessions, turns, warmUp = 0 } = load;
+  const { subject, sessions, turns, width = 1, warmUp = 0 } = load;
   const taskQueue = `bench-${randomUUID()}`;
-  const model = subject === 'floor' ? null : await spawnModel(subject, turns);
+  const model = isFloor(subject) ? null : await spawnModel(subject, turns, width);
   const worker = await spawnWorker({ address, taskQueue, model: model?.url ?? null, folders });
   const runAll = async (count: number): Promise<readonly string[]> => {
     const each = (): Promise<string> =>
-      subject === 'floor' ? startFloor(client, taskQueue, turns) : startSession(client, taskQueue, root);
+      isFloor(subject) ? startFloor(client, subject, { taskQueue, turns }) : startSession(client, taskQueue, root);
     const ids = await Promise.all(Array.from({ length: count }, each));
     for (const id of ids) await ended(client, id);
     return ids;
@@ -112,9 +114,13 @@ async function startSession(client: Client, taskQueue: string, root: string): Pr
   return workflowId;
 }
 
-async function startFloor(client: Client, taskQueue: string, turns: number): Promise<string> {
+async function startFloor(
+  client: Client,
+  floor: Floor,
+  { taskQueue, turns }: { readonly taskQueue: string; readonly turns: number },
+): Promise<string> {
   const workflowId = `floor-${randomUUID()}`;
-  await client.workflow.start('floor', { workflowId, taskQueue, args: [turns], workflowTaskTimeout: '5s' });
+  await client.workflow.start(floor, { workflowId, taskQueue, args: [turns], workflowTaskTimeout: '5s' });
   return workflowId;
 }
 

@@ -1,5 +1,5 @@
-// The engine's floor: what a turn costs when it is two activities that do nothing.
-import { proxyActivities } from '@temporalio/workflow';
+// The engine's floors: what a turn costs when it is two activities that do nothing, and what it takes to start a child that runs one.
+import { executeChild, proxyActivities } from '@temporalio/workflow';
 
 const { nothing } = proxyActivities<{ nothing(): Promise<void> }>({ startToCloseTimeout: '1 minute' });
 
@@ -8,4 +8,12 @@ export async function floor(turns: number): Promise<void> {
     await nothing();
     await nothing();
   }
+}
+
+export async function children(turns: number): Promise<void> {
+  for (let turn = 0; turn < turns; turn += 1) await executeChild(child);
+}
+
+export async function child(): Promise<void> {
+  await nothing();
 }

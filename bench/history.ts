@@ -30,6 +30,20 @@ export async function wallOf(client: Client, workflowIds: readonly string[]): Pr
   return times.reduce((a, b) => Math.max(a, b)) - times.reduce((a, b) => Math.min(a, b));
 }
 
+/** Milliseconds from a parent's decision to start each of its children to the first activity of type `first` that the child asks for. */
+export async function startsOf(client: Client, parent: string, first: string): Promise<readonly Started[]> {
+  const starts: Started[] = [];
+  for (const event of await chain(client, parent)) {
+    const child = event.startChildWorkflowExecutionInitiatedEventAttributes?.workflowId;
+    if (!child) continue;
+    const asked = (await chain(client, child)).find((each) => opened(each) === first);
+    starts.push({ child, ms: timeOf(asked) - timeOf(event) });
+  }
+  return starts;
+}
+
+export type Started = { readonly child: string; readonly ms: number };
+
 async function chain(client: Client, workflowId: string): Promise<Event[]> {
   const all: Event[] = [];
   let runId: string | undefined =

@@ -1,12 +1,13 @@
 // The cost of one durable one-tool turn, beside the engine's floor (two no-op activities a turn), on one server in one sitting, interleaved:
 // in a session alone, or with `density` in fifty at once. Names of subjects take those alone, beside the floor; `--rounds` how often
 // (2); `--json` prints one JSON object. `page` measures the ops page, with `--sessions` (10,000) and one of `--iterations` (5,000);
-// `agent-sdk` measures perdure/agent-sdk beside query(), three pairs a round.
+// `agent-sdk` measures perdure/agent-sdk beside query(), three pairs a round; `agents` what it takes to start agents, and their turns.
 import { parseArgs } from 'node:util';
+import { type AgentRow, measureAgents } from './agents.ts';
 import { measureSdk, type SdkRow } from './agent-sdk.ts';
 import { benchServer, type BenchServer } from './bench-server.ts';
 import { densityTable, measureDensity, type DensityRow } from './density.ts';
-import { measurePage, renderPage } from './page.ts';
+import { measurePage, renderPage } from './page/page.ts';
 import type { Subject } from './subjects.ts';
 import { renderTable } from './table.ts';
 import { measureTurns, turnTable, type TurnRow } from './turn.ts';
@@ -37,7 +38,7 @@ if (positionals[0] === 'agent-sdk') {
 }
 
 const density = positionals[0] === 'density';
-const named = positionals.slice(density ? 1 : 0);
+const named = positionals[0] === 'agents' ? [] : positionals.slice(density ? 1 : 0);
 const all: readonly Subject[] = density
   ? ['floor', 'safe', 'write', 'bash']
   : ['floor', 'safe', 'effectful', 'write', 'bash'];
@@ -47,7 +48,10 @@ const subjects = all.filter((subject) => named.length === 0 || subject === 'floo
 
 const bench = await benchServer(say);
 try {
-  if (density) {
+  if (positionals[0] === 'agents') {
+    const rows = await measureAgents(bench, Number(flags.rounds), say);
+    print(flags.json ? JSON.stringify({ agents: rows }) : renderAgents(rows));
+  } else if (density) {
     const rows = densityTable(await interleaved(bench, measureDensity));
     print(flags.json ? JSON.stringify({ density: rows }) : renderDensity(rows));
   } else {
@@ -99,6 +103,11 @@ function renderSdk(rows: readonly SdkRow[]): string {
     row.cpuRatio.toFixed(3),
   ]);
   return renderTable(head, lines);
+}
+
+function renderAgents(rows: readonly AgentRow[]): string {
+  const lines = rows.map(({ what, ms, ratio }) => [what, ms.toFixed(1), ratio === null ? '' : ratio.toFixed(2)]);
+  return renderTable(['', 'ms', '× floor'], lines);
 }
 
 function renderDensity(rows: readonly DensityRow[]): string {

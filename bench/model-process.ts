@@ -1,21 +1,27 @@
 // The model of the bench, in a process of its own as a real one would be, and as fast as one can be: it answers at once, and looks
 // at a request only to count the calls in it, for what is measured is the loop. Asks each session for one tool a turn, `turns`
-// times, then ends.
-// Arguments: tool name, input as JSON, turns. Prints its URL; ends with its standard input.
+// times, then ends. An agent that a session started reads a file a few times, and answers.
+// Arguments: tool name, input as JSON, turns, calls a turn. Prints its URL; ends with its standard input.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 const CALL = '"type":"tool_use"';
 
-const [tool = '', input = '{}', turns = '1'] = process.argv.slice(2);
+/** What a session is asked for, and no agent: its own prompt is another. */
+const SESSION = '"Begin."';
+
+const AGENT_TURNS = 3;
+
+const [tool = '', input = '{}', turns = '1', width = '1'] = process.argv.slice(2);
 
 const server = createServer((request, response) => {
   const chunks: Buffer[] = [];
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
   request.once('end', () => {
-    const asked = calls(Buffer.concat(chunks)) + 1;
+    const body = Buffer.concat(chunks);
+    const asked = calls(body) + 1;
     response.writeHead(200, { 'content-type': 'text/event-stream' });
-    response.end(sse(asked, asked <= Number(turns) ? turn(asked) : answer()));
+    response.end(sse(asked, body.includes(SESSION) ? turn(asked) : agentTurn(asked)));
   });
 });
 
@@ -33,13 +39,22 @@ process.stdin.resume().once('end', () => process.exit(0));
 
 type Block = { readonly start: object; readonly delta: object };
 
+/** `n`: of its first call. */
 function turn(n: number): readonly Block[] {
-  const call = { type: 'tool_use', id: `toolu_${n}`, name: tool, input: {} };
-  return [words('Next.'), { start: call, delta: { type: 'input_json_delta', partial_json: input } }];
+  if (n > Number(turns) * Number(width)) return [words('Done.')];
+  const calls = Array.from({ length: Number(width) }, (_, at) =>
+    call(n + at, tool, input.replaceAll('%', `${n + at}`)),
+  );
+  return [words('Next.'), ...calls];
 }
 
-function answer(): readonly Block[] {
-  return [words('Done.')];
+function agentTurn(n: number): readonly Block[] {
+  return n > AGENT_TURNS ? [words('Done.')] : [words('Next.'), call(n, 'read', '{"path":"small.txt"}')];
+}
+
+function call(n: number, name: string, json: string): Block {
+  const start = { type: 'tool_use', id: `toolu_${n}`, name, input: {} };
+  return { start, delta: { type: 'input_json_delta', partial_json: json } };
 }
 
 function words(text: string): Block {

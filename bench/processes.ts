@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { CALLS, type Subject } from './subjects.ts';
+import { CALLS, type Floor, type Subject } from './subjects.ts';
 import type { Usage, WorkerJob } from './worker-process.ts';
 
 export type BenchWorker = {
@@ -26,9 +26,9 @@ export async function spawnWorker(job: WorkerJob): Promise<BenchWorker> {
 
 export type BenchModel = { readonly url: string; stop(): Promise<void> };
 
-/** Asks each session for `turns` calls. */
-export async function spawnModel(subject: Exclude<Subject, 'floor'>, turns: number): Promise<BenchModel> {
-  const { child, next } = program('./model-process.js', [...CALLS[subject], String(turns)]);
+/** Asks each session for `turns` times `width` calls. */
+export async function spawnModel(subject: Exclude<Subject, Floor>, turns: number, width = 1): Promise<BenchModel> {
+  const { child, next } = program('./model-process.js', [...CALLS[subject], String(turns), String(width)]);
   return { url: await next(), stop: () => end(child) };
 }
 

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Worker } from '@temporalio/worker';
 import { z } from 'zod';
 import { defineTool } from '../activities/tools/tool.ts';
+import { agentSettings } from '../worker/config/agents.ts';
 import { installRuntime } from '../worker/install-runtime.ts';
 import { workerLog } from '../worker/log.ts';
 import { startWorker } from '../worker/start-worker.ts';
@@ -56,6 +57,9 @@ const note = defineTool({
   },
 });
 
+/** Agents at once, and in a run: the bench begins more than the product allows unless it is told to. */
+const MANY = { open: 100, perRun: 200 };
+
 type Running = { stop(): Promise<unknown> };
 
 function start(job: WorkerJob): Promise<Running> {
@@ -71,7 +75,7 @@ function start(job: WorkerJob): Promise<Running> {
     log,
     taskQueue,
     tools: [note],
-    defaults: { permissionMode: 'bypass', maxTurns: 1_000_000 },
+    defaults: { permissionMode: 'bypass', maxTurns: 1_000_000, agents: agentSettings({}, MANY) },
   });
 }
 

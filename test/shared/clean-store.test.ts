@@ -1,7 +1,7 @@
 // Cleaning a store of sessions on a real server, in a folder and in a bucket (W4).
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { hashOf, type Store } from '../../activities/transcript/store/store.ts';
 import { openStore } from '../../activities/transcript/store/open-store.ts';
@@ -191,12 +191,11 @@ test('a gc that is killed on its way has lost nothing, and the next one ends it 
   const { storePlace } = town.folder;
   const past = new Date(inDays(-3)());
   const orphans = Array.from({ length: 3_000 }, (_, n) => Buffer.from(`orphan ${n}`));
-  for (const orphan of orphans) {
-    const hash = hashOf(orphan);
-    const folder = join(storePlace, 'blobs', hash.slice(0, 1));
-    mkdirSync(folder, { recursive: true });
-    writeFileSync(join(folder, hash), orphan);
-    utimesSync(join(folder, hash), past, past);
+  const files = orphans.map(hashOf).map((hash) => join(storePlace, 'blobs', hash.slice(0, 1), hash));
+  for (const [at, file] of files.entries()) {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, orphans[at]!);
+    utimesSync(file, past, past);
   }
   const place = cliPlace(null);
   Object.assign(place.env, town.env);
@@ -206,7 +205,10 @@ test('a gc that is killed on its way has lost nothing, and the next one ends it 
   await until(() => asideNow() > 0);
   killed.signal('SIGKILL');
   await killed.status;
-  const left = orphans.length - asideNow();
+  const left = files.filter((file) => existsSync(file) && statSync(file).mtime <= past).length;
+  // One may have been made younger, and not set aside any more: the cleaning after its grace takes it.
+  const younger = orphans.length - asideNow() - left;
+  expect(younger).toBeLessThanOrEqual(1);
   const said = await place.run('gc', '--dry-run');
   expect(said).toMatchObject({
     status: 0,
@@ -216,13 +218,11 @@ test('a gc that is killed on its way has lost nothing, and the next one ends it 
     status: 0,
     out: expect.stringContaining(`${left} values that no session names set aside`) as string,
   });
-  expect(asideNow()).toBe(orphans.length);
+  expect(asideNow()).toBe(orphans.length - younger);
   for (const orphan of orphans.slice(0, 50)) expect(await town.store.get(hashOf(orphan))).toEqual(orphan);
   await sound(town, session);
-  expect(await place.run('gc', '--older-than', '23h')).toMatchObject({
-    status: 2,
-    err: 'perdure: --older-than 23h is too short: give 1d or more\n',
-  });
+  const tooShort = { status: 2, err: 'perdure: --older-than 23h is too short: give 1d or more\n' };
+  expect(await place.run('gc', '--older-than', '23h')).toMatchObject(tooShort);
 });
 
 test('a store that another namespace uses too is left alone until that one is said to be gone (W4)', async () => {

@@ -8,13 +8,13 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { createLimit } from '../activities/async.ts';
-import { fileLive } from '../activities/live/file-live.ts';
-import { openServer, type Opened } from '../client/connect/open-server.ts';
-import { installRuntime } from '../worker/install-runtime.ts';
+import { createLimit } from '../../activities/async.ts';
+import { fileLive } from '../../activities/live/file-live.ts';
+import { openServer, type Opened } from '../../client/connect/open-server.ts';
+import { installRuntime } from '../../worker/install-runtime.ts';
 import { LONG_SESSION, startLongSession } from './long-session.ts';
 import { enterPage, type Visitor } from './visitor.ts';
-import { median, renderTable } from './table.ts';
+import { median, renderTable } from '../table.ts';
 
 export type PageRow = { readonly what: string; readonly aim: string; readonly found: string };
 
