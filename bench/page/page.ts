@@ -12,7 +12,7 @@ import { createLimit } from '../../activities/async.ts';
 import { fileLive } from '../../activities/live/file-live.ts';
 import { openServer, type Opened } from '../../client/connect/open-server.ts';
 import { installRuntime } from '../../worker/install-runtime.ts';
-import { LONG_SESSION, startLongSession } from './long-session.ts';
+import { LONG_SESSION, startLongSession } from '../long-session.ts';
 import { enterPage, type Visitor } from './visitor.ts';
 import { median, renderTable } from '../table.ts';
 
