@@ -42,10 +42,10 @@ type Block = { readonly start: object; readonly delta: object };
 /** `n`: of its first call. */
 function turn(n: number): readonly Block[] {
   if (n > Number(turns) * Number(width)) return [words('Done.')];
-  const calls = Array.from({ length: Number(width) }, (_, at) =>
+  const asked = Array.from({ length: Number(width) }, (_, at) =>
     call(n + at, tool, input.replaceAll('%', `${n + at}`)),
   );
-  return [words('Next.'), ...calls];
+  return [words('Next.'), ...asked];
 }
 
 function agentTurn(n: number): readonly Block[] {
