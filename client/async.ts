@@ -51,10 +51,12 @@ export function actOnAbort(signal: AbortSignal | undefined, act: () => Promise<v
   };
 }
 
-// Joins several sources into one async iteration, in order of arrival. Unbounded: whoever fills it is slower than who reads.
+// Joins several sources into one async iteration, in order of arrival. Whoever fills it looks at how much waits.
 
 export type Mailbox<T> = AsyncIterable<T> & {
   push(item: T): void;
+  /** That nobody has read. */
+  readonly waiting: number;
   /** The iteration ends after what is in it. */
   close(): void;
   /** Where it was closed and has not ended, more may come. */
@@ -70,6 +72,9 @@ export function createMailbox<T>(): Mailbox<T> {
     wake = null;
   };
   return {
+    get waiting() {
+      return items.length;
+    },
     push: (item) => {
       items.push(item);
       changed();

@@ -46,6 +46,8 @@ export type FollowOptions = {
 /** Milliseconds. Its worker may have died with the last word. */
 const SETTLE_MS = 2_000;
 const SETTLE_LOOK_MS = 15;
+/** What waits in memory for one who reads slowly: the rest they are shown when it is stored. */
+const MOST_WAITING = 5_000;
 
 /** Throws ClientProblem when there is no such session or the run will never come, StoreError when its end cannot be read. */
 export async function* follow(
@@ -65,7 +67,7 @@ export async function* follow(
     options.onNotice?.(why === null ? LIVE_AGAIN : `each step is shown when it is stored, for now: ${why}`);
   };
   const sources = [
-    liveNews(ports.live(session, signal, onLive), news),
+    liveNews(ports.live(session, signal, onLive), news, () => onLive('it is read too slowly')),
     lookNews({
       look: () => ports.look(session),
       first,
@@ -152,9 +154,11 @@ type News =
   | { readonly kind: 'broken'; readonly error: unknown };
 
 /** The channel is best effort: when it breaks, looking goes on, and the store has what counts. */
-async function liveNews(events: AsyncIterable<Told>, news: Mailbox<News>): Promise<void> {
+async function liveNews(events: AsyncIterable<Told>, news: Mailbox<News>, leave: () => void): Promise<void> {
   try {
-    for await (const event of events) news.push({ kind: 'event', event });
+    for await (const event of events)
+      if (news.waiting < MOST_WAITING) news.push({ kind: 'event', event });
+      else return leave();
   } catch {
     // Whatever broke it.
   }
@@ -173,7 +177,7 @@ type LookNews = {
 async function lookNews({ look, first, everyMs, signal, onTrouble, onHost, news }: LookNews): Promise<void> {
   const push = (seen: SessionDescription): void => {
     onHost(seen);
-    news.push({ kind: 'look', seen });
+    if (news.waiting < 2 * MOST_WAITING) news.push({ kind: 'look', seen });
   };
   push(first);
   let trouble = false;

@@ -43,6 +43,14 @@ export function traceparentProblem(given: unknown): string | undefined {
   return `traceparent is ${JSON.stringify(given)?.slice(0, 80)}, and no trace context as W3C writes it: give one such as 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01, or none`;
 }
 
+/** Characters of a session's id that those of its agents begin with: an id has at most 100. */
+const OF_ROOT = 60;
+
+/** The session of an agent below a session that a person began, by its name. */
+export function agentSession(root: string, name: string): SessionId {
+  return `${root.slice(0, OF_ROOT)}.${name}` as SessionId;
+}
+
 /** An agent as people and its parent's model know it: the end of its session's id. */
 export function agentName(session: string): string {
   return /\.(agent-[^.]*)$/.exec(session)?.[1] ?? session;

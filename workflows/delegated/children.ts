@@ -12,7 +12,7 @@ import {
   type Question,
 } from '../contract/delegation.ts';
 import { agentFacts } from '../contract/facts.ts';
-import type { CallKey, Hash, MessageId, SessionId } from '../contract/ids.ts';
+import { agentSession, type CallKey, type Hash, type MessageId, type SessionId } from '../contract/ids.ts';
 import { profiles } from '../contract/profiles.ts';
 import { MEMO_KEY, WORKFLOW_TYPE, type RunOptions, type SessionInput, type SessionMemo } from '../contract/session.ts';
 import type { Agents } from './agents.ts';
@@ -38,13 +38,10 @@ export type Starting = Parent & {
 
 type Opened = { readonly key: CallKey; readonly child?: string };
 
-/** Characters of a session's id that those of its agents begin with: an id has at most 100. */
-const OF_ROOT = 60;
-
 /** The same for the same call, whoever starts it. */
 export function agentSessionId({ id, input: { agent } }: Parent, key: CallKey, index: number): SessionId {
   const [, head = ''] = key.split('.');
-  return `${(agent?.root ?? id).slice(0, OF_ROOT)}.agent-${head.slice(0, 16)}-${index}` as SessionId;
+  return agentSession(agent?.root ?? id, `agent-${head.slice(0, 16)}-${index}`);
 }
 
 /** A question waits with the approvals. */

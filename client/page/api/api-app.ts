@@ -1,4 +1,5 @@
 // The HTTP API: what the client offers, as JSON and server-sent events, for programs that have a token. It is part of the page's app.
+import { createHash } from 'node:crypto';
 import { Hono, type Context } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { isTraceparent, type MessageId, type SessionId } from '../../../workflows/contract/ids.ts';
@@ -19,8 +20,8 @@ export const API = '/api/v1';
 
 /** Bytes: an image in base64 and some text. */
 const LARGEST_BODY = 8 * 1024 * 1024;
-/** At once, of all listeners: each follows its session. */
-const MOST_STREAMS = 500;
+/** At once, of all listeners and of one person: each follows its session. */
+const [MOST_STREAMS, MOST_OF_ONE] = [500, 100];
 
 /** Of whoever has the page's own token. */
 const OWNER = 'the owner';
@@ -32,7 +33,7 @@ export type Api = { readonly app: Hono<Vars>; close(): void };
 export function apiApp(ports: PagePorts, access: Access): Api {
   const app = new Hono<Vars>();
   const closing = new AbortController();
-  let streams = 0;
+  const streams = streamCounts();
   app.onError((error, context) => answerProblem(context, error));
   app.use(async (context, next) => {
     context.set('person', admit(context, access));
@@ -48,12 +49,10 @@ export function apiApp(ports: PagePorts, access: Access): Api {
       return carryOut(context, operation, { ports, name: name ?? OWNER });
     });
   app.get('/sessions/:session/events', async (context) => {
-    person(context, 'look');
+    const listener = person(context, 'look');
     const { message, after } = readShape('the address', following, context.req.query());
     const last = context.req.header('last-event-id');
-    if (streams === MOST_STREAMS) throw new HttpProblem('busy', `${MOST_STREAMS} streams are open: close some`);
-    streams += 1;
-    const left = (): void => void (streams -= 1);
+    const left = streams.open(listener.name ?? OWNER);
     const asked = { session: sessionOf(context), message, after, last: last === '' ? undefined : last };
     const stream = await openEventStream(ports, { ...asked, closing: closing.signal, left });
     if (stream === null) return context.body(null, 204);
@@ -67,6 +66,25 @@ export function apiApp(ports: PagePorts, access: Access): Api {
     );
   });
   return { app, close: () => closing.abort() };
+}
+
+type StreamCounts = {
+  /** What is returned is called once, when it is closed. Throws HttpProblem. */
+  open(name: string): () => void;
+};
+
+function streamCounts(): StreamCounts {
+  const open = new Map<string, number>();
+  return {
+    open(name) {
+      const own = open.get(name) ?? 0;
+      const all = [...open.values()].reduce((sum, one) => sum + one, 0);
+      if (own >= MOST_OF_ONE) throw new HttpProblem('busy', `${own} streams of ${name} are open: close some`);
+      if (all >= MOST_STREAMS) throw new HttpProblem('busy', `${all} streams are open: close some`);
+      open.set(name, own + 1);
+      return () => void open.set(name, (open.get(name) ?? 1) - 1);
+    },
+  };
 }
 
 /** Cookies do not count here: a token in a header is sent by no site but on purpose. Throws HttpProblem. */
@@ -116,7 +134,7 @@ async function carryOut(
     by: identityOf(name, 'over HTTP'),
     session: operation.path.includes('{session}') ? sessionOf(context) : '',
     call: context.req.param('call') ?? '',
-    key: keyOf(context),
+    key: ownKey(name, keyOf(context)),
     traceparent: traceOf(context),
     signal: context.req.raw.signal,
   };
@@ -133,6 +151,15 @@ function sessionOf(context: Context): SessionId {
 function traceOf(context: Context): string | undefined {
   const given = context.req.header('traceparent');
   return isTraceparent(given) ? given : undefined;
+}
+
+/** The same key of another person is another one: the id of a message tells whose it is, but for the owner's. */
+function ownKey(name: string, key: MessageId | undefined): MessageId | undefined {
+  if (key === undefined || name === OWNER) return key;
+  const digest = createHash('sha256')
+    .update(JSON.stringify([name, key]))
+    .digest('hex');
+  return `${key.slice(0, LONGEST_ID - 17)}.${digest.slice(0, 16)}` as MessageId;
 }
 
 /** As the draft has it, in quotes, or without. */

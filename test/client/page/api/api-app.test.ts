@@ -6,7 +6,7 @@ import type { PagePorts } from '../../../../client/page/ports.ts';
 import { ClientProblem } from '../../../../client/problem.ts';
 import type { Asked } from '../../../../client/sessions/history/recent.ts';
 import { PAGE_HOST } from '../../../support/page-ports.ts';
-import { others, problemFrom, recording, stagedApi, token } from './staged-api.ts';
+import { access, others, problemFrom, recording, stagedApi, token } from './staged-api.ts';
 
 test.each([
   ['no token', { authorization: '' }, 401, 'no_token'],
@@ -117,7 +117,8 @@ test('what is asked reaches the client as it is, under the key of the request an
   await ask('/sessions/s-1/interrupt', { headers, body: '' });
   await ask('/sessions/s-1/calls/1.1.0%2B2/approve', { headers, body: { input: { a: 1 } } });
   await ask('/sessions/s-1/calls/1.1.0/answer', { headers, body: { text: 'yes' } });
-  const key = { messageId: 'k-1', signal: undefined };
+  // A person's own: the same of another is another one.
+  const key = { messageId: expect.stringMatching(/^k-1\.[0-9a-f]{16}$/) as string, signal: undefined };
   expect(calls).toEqual([
     ['start', 'Go.', { maxTurns: 3, session: 's-9', traceparent, ...key }],
     ['send', 's-1', 'On.', { now: true, options: {}, ...key }],
@@ -154,7 +155,12 @@ test('a decision that is sent again with its key is answered as taken, another o
     { kind: 'approve', call: '1.1.0', edited: false, ...at },
     { kind: 'topUp', limits: { maxTurns: 9 }, at: 1, by: 'steerer over HTTP' },
   ];
-  const recent = () => Promise.resolve({ messages: [], asked, raised: {}, next: {} });
+  const read: string[] = [];
+  const agent = 'agent-0123456789abcdef-0';
+  const recent = (session: string) => {
+    read.push(session);
+    return Promise.resolve({ messages: [], asked, raised: {}, next: {} });
+  };
   const { ask } = await stagedApi({ ports: { recent, as: () => ports as PagePorts } });
   const send = (path: string, body: unknown, role: string, key = 'k') =>
     ask(`/sessions/s-1/${path}`, {
@@ -163,6 +169,8 @@ test('a decision that is sent again with its key is answered as taken, another o
     });
   expect((await send('calls/1.1.0/approve', {}, 'decide')).status).toBe(200);
   expect((await send('top-up', { maxTurns: 9 }, 'steer')).status).toBe(200);
+  expect((await send(`calls/${agent}.1.1.0/approve`, {}, 'decide')).status).toBe(200);
+  expect(read).toEqual(['s-1', 's-1', `s-1.${agent}`]);
   for (const other of [
     send('calls/1.1.0/approve', {}, 'decide', ''),
     send('calls/1.1.0/approve', {}, 'steer'),
@@ -183,6 +191,18 @@ test.each([
 ])('%s is a problem with its status (Q11)', async (error, status, kind) => {
   const { ask } = await stagedApi({ ports: recording({ result: error }).ports });
   expect(await problemFrom(ask('/sessions/s-1/result'))).toMatchObject({ status, kind });
+});
+
+test('the same key of two people is the id of two messages (Q11)', async () => {
+  const { calls, ports } = recording({ send: {}, interrupt: undefined });
+  const { ask } = await stagedApi({ ports: { as: () => ports as PagePorts } }, access);
+  const own = { 'idempotency-key': 'k'.repeat(200) };
+  for (const headers of [own, { ...own, authorization: `Bearer ${token('steer')}` }])
+    for (const path of ['messages', 'interrupt'])
+      await ask(`/sessions/s-1/${path}`, { headers, body: path === 'messages' ? { prompt: 'On.' } : {} });
+  const ids = calls.map((args) => (args.at(-1) as { readonly messageId: string }).messageId);
+  expect(new Set(ids).size).toBe(2);
+  expect(ids.every((id) => id.length <= 200)).toBe(true);
 });
 
 test('a transcript comes a piece at a time (Q11)', async () => {

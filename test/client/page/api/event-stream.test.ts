@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { PagePorts } from '../../../../client/page/ports.ts';
 import { ClientProblem } from '../../../../client/problem.ts';
 import { runOf } from './staged-run.ts';
-import { stagedApi } from './staged-api.ts';
+import { problemFrom, stagedApi, token } from './staged-api.ts';
 
 const idle = { phase: 'idle', runs: 1, last: { run: 1, messages: ['m-1'] } as never } as const;
 
@@ -49,6 +49,22 @@ test('a stream that fails tells the problem, and whether to come again (Q11)', a
     );
     expect(text).toContain(error.message);
   }
+});
+
+test('one person has a hundred streams at most, which leaves room for others (Q11)', async () => {
+  const follow: PagePorts['follow'] = async function* (_, { signal } = {}) {
+    await new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve(), { once: true }));
+    yield* [];
+  };
+  const { ask, page } = await stagedApi({ ports: { follow } });
+  const open: Response[] = [];
+  for (let n = 0; n < 100; n += 1) open.push(await ask('/sessions/s-1/events'));
+  expect(await problemFrom(ask('/sessions/s-1/events'))).toMatchObject({ status: 503, kind: 'busy' });
+  const other = await ask('/sessions/s-1/events', { headers: { authorization: `Bearer ${token('look')}` } });
+  expect(other.status).toBe(200);
+  await open[0]?.body?.cancel();
+  expect((await ask('/sessions/s-1/events')).status).toBe(200);
+  page.close();
 });
 
 test('a listener that leaves ends what follows for it, and a server that closes ends all (Q11)', async () => {
