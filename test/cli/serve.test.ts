@@ -114,6 +114,7 @@ test('a stream goes on after its server was killed: nothing is missed, nothing s
 async function read(served: Served, session: string): Promise<void> {
   const { result } = await ask(served, 'result', `/sessions/${session}/result`);
   expect(result).toMatchObject({ reason: 'completed', run: 1 });
+  await until(async () => (await ask(served, 'describe', `/sessions/${session}`))['phase'] === 'idle');
   expect(await ask(served, 'describe', `/sessions/${session}`)).toMatchObject({ phase: 'idle', runs: 1 });
   const { entries } = (await ask(served, 'transcript', `/sessions/${session}/transcript`)) as {
     entries: { entry: { kind: string } }[];
@@ -121,10 +122,13 @@ async function read(served: Served, session: string): Promise<void> {
   expect(entries.map(({ entry }) => entry.kind)).toEqual(
     expect.arrayContaining(['user', 'reply', 'outcomes', 'run_ended']),
   );
-  const { sessions } = (await ask(served, 'list', '/sessions?filter=phase:idle')) as {
-    sessions: { session: string }[];
-  };
-  expect(sessions.map((one) => one.session)).toEqual([session]);
+  // The list lags behind.
+  await until(async () => {
+    const { sessions } = (await ask(served, 'list', '/sessions?filter=phase:idle')) as {
+      sessions: { session: string }[];
+    };
+    return sessions.length === 1 && sessions[0]?.session === session;
+  });
   expect(await ask(served, 'allApprovals', '/approvals')).toEqual({ approvals: [] });
 }
 
@@ -154,7 +158,7 @@ test('the examples of docs/http.md do what the page says (Q11)', async () => {
     };
     return last.run === 2;
   });
-  expect(await run(find)).toContain(`"title":"Say hello."`);
+  await until(async () => (await run(find)).includes(`"title":"Say hello."`));
   expect(examples).toHaveLength(5);
   command.signal('SIGTERM');
   expect(await command.status).toBe(0);

@@ -52,12 +52,15 @@ async function interruptOne(burning: Burning): Promise<boolean> {
   return true;
 }
 
-/** All of it has ended, and the root knows. */
+/** All of it has ended, and the root knows: the end of an agent may open a run there, and this another agent. */
 async function isOver({ h, session }: Burning): Promise<boolean> {
+  const before = await agentsOf(h, session.id);
+  if (before.some(({ status }) => status === 'RUNNING')) return false;
   const { memo, raw } = await session.handle.describe();
   const { phase, last } = (memo?.[MEMO_KEY] ?? {}) as Partial<SessionMemo>;
   if (phase !== 'idle' || !last || raw.pendingWorkflowTask) return false;
-  return (await agentsOf(h, session.id)).every(({ status }) => status !== 'RUNNING');
+  const after = await agentsOf(h, session.id);
+  return after.length === before.length && after.every(({ status }) => status !== 'RUNNING');
 }
 
 async function burn(burning: Burning): Promise<void> {
