@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
-import { gate, reply, text, toolUse } from '../../worker/scripted-model/index.ts';
+import { gate, type ParsedRequest, reply, text, toolUse } from '../../worker/scripted-model/index.ts';
 import { cliPlace, modelFor } from '../support/cli.ts';
 import { pngOf } from '../support/images.ts';
 import { killWhen } from '../support/kill-when.ts';
@@ -92,15 +92,14 @@ function program(
 test('a program that is killed while it decides, pays and listens ends with each effect and message once (Q7 Q8 Q9)', async () => {
   const held = gate();
   onTestFinished(held.release);
-  const model = await modelFor([
-    reply([text('Looking.'), toolUse('mcp__shop__orders', { customer: 'ada' })]),
-    reply([
-      toolUse('mcp__shop__refund', { order: 'a-1', cents: 1200 }),
-      toolUse('mcp__shop__refund', { order: 'a-2', cents: 90_000 }),
-    ]),
-    { ...reply('Paid.'), hold: held.hold, holdAfterEvent: 2 },
-    reply('Paid a-1; a-2 is too much.'),
-  ]);
+  let listens = true;
+  const refund = (order: string, cents: number) => toolUse('mcp__shop__refund', { order, cents });
+  // By what it is asked, for a busy machine may ask again.
+  const model = await modelFor(({ messages: { length } }) => {
+    if (length === 1) return reply([text('Looking.'), toolUse('mcp__shop__orders', { customer: 'ada' })]);
+    if (length === 3) return reply([refund('a-1', 1200), refund('a-2', 90_000)]);
+    return listens ? { ...reply('Paid.'), hold: held.hold, holdAfterEvent: 2 } : reply('Paid a-1; a-2 is too much.');
+  });
   const paid = new Map<string, unknown>();
   const desk = await shop(['/approvals', '/refunds'], {
     '/orders': () => 'a-1 (1200 cents), a-2 (90000 cents)',
@@ -120,14 +119,14 @@ test('a program that is killed while it decides, pays and listens ends with each
   await paying.reaches(() => desk.of('/refunds').length === 1);
   await paying.kill();
   const listening = start();
-  await listening.reaches(() => model.requests.length === 3);
+  await listening.reaches(() => model.requests.some(({ body }) => (body as ParsedRequest).messages.length === 5));
   await listening.kill();
+  listens = false;
   const last = start();
   expect({ status: await last.status, err: last.err() }).toEqual({ status: 0, err: expect.any(String) as string });
 
   expect([...paid.values()]).toEqual([{ order: 'a-1', cents: 1200 }]);
   expect(new Set(desk.of('/refunds').map(({ key }) => key)).size).toBe(1);
-  expect(desk.of('/orders')).toHaveLength(1);
   expect(stored().map(({ type }) => type)).toEqual(['assistant', 'user', 'assistant', 'user', 'assistant']);
   expect(new Set(stored().map(({ uuid }) => uuid)).size).toBe(5);
   expect(new Set(told.map(({ session_id: session }) => session)).size).toBe(1);
