@@ -36,13 +36,17 @@ export function watchFleet(
   monitor?.add(fleetMetrics(sessions, say));
 }
 
-type LivePage = { live(): { readonly sessions: number; readonly watchers: number } };
+type LivePage = { live(): Readonly<Record<'sessions' | 'watchers' | 'listeners', number>> };
 
 /** What a page of this process follows. */
 export function watchPage(monitor: Monitor | null, { live }: LivePage): void {
   monitor?.add(() => {
-    const { sessions, watchers } = live();
-    const followed = gauge('perdure_page_followed_sessions', 'Sessions that the page follows live.', sessions);
-    return Promise.resolve(followed + gauge('perdure_page_watchers', 'Browser tabs that watch a session.', watchers));
+    const { sessions, watchers, listeners } = live();
+    const gauges = [
+      gauge('perdure_page_followed_sessions', 'Sessions that the page follows live.', sessions),
+      gauge('perdure_page_watchers', 'Browser tabs that watch a session.', watchers),
+      gauge('perdure_api_listeners', 'Streams of events of the HTTP API.', listeners),
+    ];
+    return Promise.resolve(gauges.join(''));
   });
 }

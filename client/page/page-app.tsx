@@ -6,7 +6,7 @@ import { showUnseen, reasonOf } from '../../activities/text.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { ClientProblem } from '../problem.ts';
 import { sessionIdProblem } from '../sessions/info.ts';
-import { API, apiApp } from './api/api-app.ts';
+import { API, type Api, apiApp } from './api/api-app.ts';
 import { statusOf } from './api/problems.ts';
 import { type Access, guard, personIn } from './hosting/access.ts';
 import { addSignIn } from './hosting/sign-in.tsx';
@@ -26,7 +26,12 @@ import { fleetPage } from './fleet/fleet-page.tsx';
 
 type SessionFeeds = OpenFeeds<SessionId, SessionFeed>;
 
-export type OpsPage = { readonly app: Hono; readonly feeds: SessionFeeds; close(): void };
+export type OpsPage = {
+  readonly app: Hono;
+  readonly feeds: SessionFeeds;
+  readonly api: Pick<Api, 'listeners'>;
+  close(): void;
+};
 
 const LARGEST_BODY = 2 * 1024 * 1024;
 
@@ -77,7 +82,7 @@ export function opsPage(ports: PagePorts, access: Access): OpsPage {
     feeds.close();
     fleets.close();
   };
-  return { app, feeds, close };
+  return { app, feeds, api, close };
 }
 
 function readingRoutes(app: Hono, ports: PagePorts, feeds: SessionFeeds): void {

@@ -13,6 +13,9 @@ import { type OpsPage, opsPage } from './page-app.tsx';
 import { type KeptAddress, newAddress } from './page-address.ts';
 import type { PagePorts } from './ports.ts';
 
+/** Sessions that are followed for tabs, the tabs that watch one, and listeners of the HTTP API. */
+export type PageLoad = { readonly sessions: number; readonly watchers: number; readonly listeners: number };
+
 export type ServedPage = {
   /** With the token: whoever opens it once is known from then on. */
   readonly url: string;
@@ -20,8 +23,7 @@ export type ServedPage = {
   readonly api: string;
   /** Of whoever was given the page's address; null where people have their own alone. */
   readonly token: string | null;
-  /** Sessions that are followed for it, and how many watch them. */
-  live(): { readonly sessions: number; readonly watchers: number };
+  live(): PageLoad;
   close(): Promise<void>;
 };
 
@@ -108,7 +110,7 @@ const served = (
   url: string,
 ): Pick<ServedPage, 'url' | 'live' | 'close'> => ({
   url,
-  live: () => ({ sessions: page.feeds.size, watchers: page.feeds.watchers }),
+  live: () => ({ sessions: page.feeds.size, watchers: page.feeds.watchers, listeners: page.api.listeners }),
   close: async () => {
     page.close();
     await Promise.all(servers.map(closeServer));

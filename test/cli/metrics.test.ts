@@ -112,6 +112,7 @@ describe('an address for metrics', () => {
     const text = await textOf(`${url}/metrics`);
     expect(text).toContain('perdure_fleet_up 1\n');
     expect(text).toContain('perdure_page_watchers 0\n');
+    expect(text).toContain('perdure_api_listeners 0\n');
     expect(text).toMatch(/perdure_sessions\{phase="(idle|waiting_worker)"\} 1/);
     expect(promtool(['check', 'metrics'], text)).toBe('');
   });

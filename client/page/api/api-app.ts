@@ -28,7 +28,8 @@ const OWNER = 'the owner';
 
 type Vars = { readonly Variables: { person: Person } };
 
-export type Api = { readonly app: Hono<Vars>; close(): void };
+/** `listeners`: streams that are open. */
+export type Api = { readonly app: Hono<Vars>; readonly listeners: number; close(): void };
 
 export function apiApp(ports: PagePorts, access: Access): Api {
   const app = new Hono<Vars>();
@@ -65,20 +66,32 @@ export function apiApp(ports: PagePorts, access: Access): Api {
       `there is no ${context.req.method} ${context.req.path}: see ${API}/openapi.json`,
     );
   });
-  return { app, close: () => closing.abort() };
+  return {
+    app,
+    get listeners() {
+      return streams.count;
+    },
+    close: () => closing.abort(),
+  };
 }
 
 type StreamCounts = {
+  /** Of all. */
+  readonly count: number;
   /** What is returned is called once, when it is closed. Throws HttpProblem. */
   open(name: string): () => void;
 };
 
 function streamCounts(): StreamCounts {
   const open = new Map<string, number>();
+  const count = (): number => [...open.values()].reduce((sum, one) => sum + one, 0);
   return {
+    get count() {
+      return count();
+    },
     open(name) {
       const own = open.get(name) ?? 0;
-      const all = [...open.values()].reduce((sum, one) => sum + one, 0);
+      const all = count();
       if (own >= MOST_OF_ONE) throw new HttpProblem('busy', `${own} streams of ${name} are open: close some`);
       if (all >= MOST_STREAMS) throw new HttpProblem('busy', `${all} streams are open: close some`);
       open.set(name, own + 1);

@@ -51,7 +51,7 @@ test('a stream that fails tells the problem, and whether to come again (Q11)', a
   }
 });
 
-test('one person has a hundred streams at most, which leaves room for others (Q11)', async () => {
+test('one person has a hundred streams at most, which leaves room for others; metrics count them (Q11 O14)', async () => {
   const follow: PagePorts['follow'] = async function* (_, { signal } = {}) {
     await new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve(), { once: true }));
     yield* [];
@@ -62,7 +62,9 @@ test('one person has a hundred streams at most, which leaves room for others (Q1
   expect(await problemFrom(ask('/sessions/s-1/events'))).toMatchObject({ status: 503, kind: 'busy' });
   const other = await ask('/sessions/s-1/events', { headers: { authorization: `Bearer ${token('look')}` } });
   expect(other.status).toBe(200);
+  expect(page.api.listeners).toBe(101);
   await open[0]?.body?.cancel();
+  expect(page.api.listeners).toBe(100);
   expect((await ask('/sessions/s-1/events')).status).toBe(200);
   page.close();
 });
