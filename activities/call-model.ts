@@ -20,7 +20,7 @@ import type { RunConfig } from './configuration.ts';
 import { isForgotten, ownHeads, stepRecord } from './step-record.ts';
 import type { Entry } from './transcript/log/entries.ts';
 import type { Extended } from './transcript/transcripts.ts';
-import { noSpend } from '../workflows/contract/loop.ts';
+import { addSpend, noSpend, totalTokens } from '../workflows/contract/loop.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import { lastReply, type View } from './transcript/view/view.ts';
 
@@ -118,7 +118,18 @@ function triesSoFar({ remembered }: Attempt, { failures = 0, overloads = 0 }: Ca
   return { ...noTries, failures, overloads, ...(remembered as Partial<Tries> | undefined) };
 }
 
-async function reply(step: ModelStep): Promise<ModelResult> {
+/** What was asked beside the loop since the last call is billed with this one (L80). */
+function withPicks(step: ModelStep): ModelStep {
+  const { deps, attempt, tries } = step;
+  const picks = deps.memory?.takeSpend(attempt.session) ?? noSpend;
+  if (totalTokens(picks.usage) === 0) return step;
+  const all = { ...tries, spend: addSpend(tries.spend, picks) };
+  attempt.remember(all);
+  return { ...step, tries: all };
+}
+
+async function reply(given: ModelStep): Promise<ModelResult> {
+  const step = withPicks(given);
   const { deps, attempt, input, config, chosen, live, base } = step;
   const { name } = chosen.model;
   const [messages] = await Promise.all([deps.transcripts.messages(base, name), deps.tools.refresh()]);
@@ -130,6 +141,7 @@ async function reply(step: ModelStep): Promise<ModelResult> {
   }
   const result = await settle(step, attempted);
   if (!('head' in result)) return endWithout(step, result);
+  deps.memory?.prepare(step);
   deps.attachments.prefetch(config);
   return result;
 }

@@ -33,6 +33,8 @@ export type RunConfig = {
   readonly tools?: readonly string[];
   /** Those of the workspace are not told to the model (L78); absent: they are. */
   readonly instructions?: false;
+  /** Notes of the workspace are told and made (L80); absent: they are not. */
+  readonly memory?: true;
   /** The caller's variables for tools; those of the worker's configuration are in its process alone. */
   readonly toolEnv?: ToolEnv;
   /** Absolute real paths of the folders besides the workspace that tools may work in; absent: none. */

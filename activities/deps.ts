@@ -1,6 +1,8 @@
 // Everything the activities need of the world, given once by the worker (L54): nothing here is global.
 import type { Attachments } from './attachments/attachments.ts';
-import type { Backoff, ModelTable, ConfigReader } from './configuration.ts';
+import type { AttachmentProvider } from './attachments/prefetch.ts';
+import type { Attempt } from './attempt.ts';
+import type { Backoff, ModelTable, ConfigReader, RunConfig } from './configuration.ts';
 import type { HookRunner } from './hooks/hooks.ts';
 import type { Places } from './process/places.ts';
 import type { LiveChannel } from './live/events.ts';
@@ -9,10 +11,11 @@ import type { Observe } from './live/observe.ts';
 import type { ExtraFolders } from '../workflows/contract/facts.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import type { PermissionMode, PermissionRules, SessionHost } from '../workflows/contract/session.ts';
-import type { CompactionRules } from '../workflows/contract/loop.ts';
+import type { CallModel } from '../workflows/contract/activities.ts';
+import type { CompactionRules, Spend } from '../workflows/contract/loop.ts';
 import type { Entry } from './transcript/log/entries.ts';
 import type { Store } from './transcript/store/store.ts';
-import type { Transcripts } from './transcript/transcripts.ts';
+import type { Extended, Transcripts } from './transcript/transcripts.ts';
 import type { Redact } from './text.ts';
 import type { ToolServers } from './mcp/open-servers.ts';
 import type { BackgroundCommands } from './process/background-files.ts';
@@ -41,6 +44,8 @@ export type Deps = {
   readonly hooks: HookRunner;
   readonly attachments: Attachments;
   readonly afterStop: readonly AfterStopHandler[];
+  /** Absent: nothing is remembered, whatever a run is opened with (L80). */
+  readonly memory?: Memory;
   readonly defaults: RunDefaults;
   /** Perdure's own data, which no workspace may hold or lie in. */
   readonly dataDir?: string;
@@ -74,6 +79,28 @@ export type EndedRun = {
   readonly signal: AbortSignal;
 };
 
+/** Notes of workspaces, as runs use them (L80). */
+export type Memory = {
+  /** A reply was stored: once in a run, `provider` picks what matters to its prompts. Never throws. */
+  prepare(step: MemoryStep): void;
+  readonly provider: AttachmentProvider;
+  /** The bill of picks that nobody has counted; each once. */
+  takeSpend(session: SessionId): Spend;
+  /** Writes the note of a run that has ended, and resolves with what it cost. Throws only when the attempt is no longer ours. */
+  extract(
+    attempt: Attempt,
+    about: { readonly config: RunConfig; readonly step: number },
+    ended: Pick<EndedRun, 'entries'>,
+  ): Promise<Spend>;
+};
+
+export type MemoryStep = {
+  readonly attempt: Attempt;
+  readonly config: RunConfig;
+  readonly input: Pick<CallModel, 'iteration' | 'step' | 'left'>;
+  readonly base: Extended;
+};
+
 /** The options of a run whose caller did not choose (L57). */
 export type RunDefaults = {
   readonly model: string;
@@ -91,6 +118,8 @@ export type RunDefaults = {
   readonly systemPrompt: string;
   /** Those that a workspace holds are told to the model (L78). */
   readonly instructions: boolean;
+  /** Notes of the workspace are told and made (L80). */
+  readonly memory: boolean;
   readonly agents: AgentSettings;
   readonly maxTurns: number;
   readonly wrapUp: boolean;

@@ -1,5 +1,6 @@
 // Asks the stop hooks whether the run may end with its last reply (L30). Safe to attempt twice: hooks only answer.
-import type { RunStopHooks, StopHooksRan, AfterStop } from '../workflows/contract/activities.ts';
+import type { Activities, RunStopHooks, StopHooksRan, AfterStop } from '../workflows/contract/activities.ts';
+import { addSpend } from '../workflows/contract/loop.ts';
 import { type Attempt, describeGivenUp, isGivenUp } from './attempt.ts';
 import type { Deps, AfterStopHandler, EndedRun } from './deps.ts';
 import { hookContext } from './hooks/hooks.ts';
@@ -35,15 +36,21 @@ export function runStopHooks(deps: Deps): (attempt: Attempt, input: RunStopHooks
  * All handlers side by side, each once in an attempt; one whose attempt died with its worker is run again by the next. A handler
  * that throws or is out of time is logged; one that does not heed its signal is no longer waited for.
  */
-export function afterStop(deps: Deps): (attempt: Attempt, input: AfterStop) => Promise<void> {
-  return async (attempt, { head, config: hash, run }) => {
+export function afterStop(deps: Deps): (attempt: Attempt, input: AfterStop) => ReturnType<Activities['afterStop']> {
+  return async (attempt, { head, config: hash, run, step }) => {
     const { session } = attempt;
-    const { queryId, depth, cwd } = await deps.config(hash);
-    if (deps.afterStop.length === 0) return;
+    const config = await deps.config(hash);
+    const { queryId, depth, cwd } = config;
+    const memory = config.memory === true ? deps.memory : undefined;
+    if (deps.afterStop.length === 0 && !memory) return null;
     const { entries } = await deps.transcripts.whole(session, head);
     const ended = { session, queryId, depth, run, cwd, entries };
-    await Promise.all(deps.afterStop.map((handler) => runHandler(handler, ended, attempt, deps.log)));
+    const [spend] = await Promise.all([
+      memory?.extract(attempt, { config, step }, ended) ?? null,
+      ...deps.afterStop.map((handler) => runHandler(handler, ended, attempt, deps.log)),
+    ]);
     if (isGivenUp(attempt)) throw describeGivenUp(attempt);
+    return memory && spend ? { spend: addSpend(spend, memory.takeSpend(session)) } : null;
   };
 }
 

@@ -10,6 +10,7 @@ import type { HookConfig } from '../activities/hooks/hooks.ts';
 import { hookRunner } from '../activities/hooks/hook-runner.ts';
 import type { Live } from '../activities/live/follow.ts';
 import { openLive } from '../activities/live/open-live.ts';
+import { createMemory } from '../activities/memory/memory.ts';
 import { smallModelOfCalls } from '../activities/compaction/small-model.ts';
 import { openServers, type ToolServers } from '../activities/mcp/open-servers.ts';
 import type { McpBounds, McpServers } from '../activities/mcp/servers.ts';
@@ -87,13 +88,17 @@ export async function createDeps(
     env,
     hold: { spares: sandbox.kind !== 'group', wrap: (argv, reach) => sandbox.wrap(argv, { ...reach, dataDir }) },
   });
+  const transcripts = createTranscripts(
+    store,
+    async (session, key) => (await readOutcome(store, { session, key }))?.outcome ?? null,
+  );
+  const asking = { model: access.model, observe, redact, now: Date.now };
+  const memory = createMemory({ ...asking, log, transcripts, dataDir });
+  const providers = [...(settings.attachments ?? []), memory.provider];
   return {
     store,
     live: openLive(settings, log),
-    transcripts: createTranscripts(
-      store,
-      async (session, key) => (await readOutcome(store, { session, key }))?.outcome ?? null,
-    ),
+    transcripts,
     config: configReader(store),
     model: access.model,
     scripted: access.scripted,
@@ -101,14 +106,15 @@ export async function createDeps(
       ofHost,
       observe,
       traced: settings.traced ?? false,
-      small: smallModelOfCalls({ model: access.model, observe, redact, now: Date.now }),
+      small: smallModelOfCalls(asking),
       ...(settings.toolEnv && { toolEnv: settings.toolEnv }),
     }),
     ...(servers && { servers }),
     background,
     hooks,
-    attachments: createAttachments(settings.attachments ?? [], log, { dataDir, background, ...(skills && { skills }) }),
+    attachments: createAttachments(providers, log, { dataDir, background, ...(skills && { skills }) }),
     afterStop: settings.afterStop ?? [],
+    memory,
     log,
     observe,
     redact,

@@ -30,9 +30,12 @@ export class Beside {
   private billed: Spend | null = null;
   private handlers = 0;
   private readonly ports: Ports;
+  private readonly bill: (spend: Spend) => void;
 
-  constructor(ports: Ports) {
+  /** `bill` is told what handlers took: the run that they follow is over, and the session alone counts it (L80). */
+  constructor(ports: Ports, bill: (spend: Spend) => void) {
     this.ports = ports;
+    this.bill = bill;
   }
 
   /** Does nothing when the summary of that batch is being made already. */
@@ -80,7 +83,11 @@ export class Beside {
   afterStop(input: AfterStop): void {
     this.handlers += 1;
     const ended = CancellationScope.nonCancellable(() => this.ports.afterStop(input));
-    void ended.catch(onlyFailures).then(() => (this.handlers -= 1));
+    void ended.catch(onlyFailures).then((done) => {
+      // Before it counts as settled: a handover carries it.
+      if (done?.spend) this.bill(done.spend);
+      this.handlers -= 1;
+    });
   }
 
   /** No handler runs: the session may close or continue as new. */

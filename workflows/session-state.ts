@@ -13,7 +13,7 @@ import {
 } from './contract/session.ts';
 import type { Answered, PendingApproval } from './contract/asked.ts';
 import type { AgentOrigin, DelegatedReport } from './contract/delegation.ts';
-import { billLate, type LateSpent, type RunTaken } from './delegated/grant.ts';
+import { billLate, type Billed, type RunTaken } from './delegated/grant.ts';
 import type { AgentsCarry, OpenDelegation } from './delegated/delegations.ts';
 import { type Bringing, type InboxSnapshot, placeAfter, withOptions } from './inbox.ts';
 import type { Alert, AlertKind, Append, Call, Place } from './contract/activities.ts';
@@ -186,8 +186,8 @@ export class Facts {
     this.set({ ...answered, spent: { ...together, ...(model === undefined ? {} : { model }) } });
   }
 
-  /** Agents that ended too late for the run that had started them (L69). */
-  bill(late: readonly LateSpent[]): void {
+  /** Agents that ended too late for the run that had started them (L69), and what was done after one (L80). */
+  bill(late: readonly Billed[]): void {
     this.set(billLate(this.carried, late));
   }
 

@@ -24,7 +24,7 @@ import { listenForSteering } from './updates/steer.ts';
 import { Beside, Told } from './beside.ts';
 import { DELEGATED_SIGNAL } from './contract/delegation.ts';
 import { Delegations, type Granting } from './delegated/delegations.ts';
-import { grantProblem } from './delegated/grant.ts';
+import { type Billed, grantProblem } from './delegated/grant.ts';
 import { Asks } from './delegated/asks.ts';
 import { newsMessage } from './delegated/background.ts';
 import { createPorts } from './ports.ts';
@@ -71,7 +71,7 @@ export class Session {
   constructor(input: ResumedInput, carry: Carry) {
     this.input = input;
     this.ports = createPorts(input.profile, () => this.facts.now.host ?? null);
-    this.beside = new Beside(this.ports);
+    this.beside = new Beside(this.ports, (spend) => this.billLate(false, [{ spend, earlier: true }]));
     this.inbox = new Inbox(carry.inbox);
     const { inbox: _inbox, run: _run, alerts = [], answered = [], agents: _agents, early: _early, ...facts } = carry;
     this.facts = new Facts(facts);
@@ -191,11 +191,11 @@ export class Session {
     this.billLate(true);
   }
 
-  /** An agent may end long after the run that started it: then the session alone counts what it took. `over`: no call is made any more. */
-  billLate(over = false): void {
+  /** An agent may end long after the run that started it: then the session alone counts what it took, as with `beside`. `over`: no call is made any more. */
+  billLate(over = false, beside: readonly Billed[] = []): void {
     const { delegations } = this;
     const late = delegations.agents.takeLate(this.live === null);
-    const all = [...late, ...(over ? delegations.takeUnclaimed() : [])];
+    const all = [...beside, ...late, ...(over ? delegations.takeUnclaimed() : [])];
     if (all.length === 0) return;
     this.facts.bill(all);
     this.told.change();

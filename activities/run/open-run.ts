@@ -126,6 +126,7 @@ function snapshot(
     mode: options.permissionMode ?? defaults.permissionMode,
     ...(options.tools === undefined ? {} : { tools: options.tools }),
     ...((options.instructions ?? defaults.instructions) ? {} : { instructions: false as const }),
+    ...(!agent && deps.memory && (options.memory ?? defaults.memory) ? { memory: true as const } : {}),
     ...(options.toolEnv === undefined ? {} : { toolEnv: options.toolEnv }),
     ...(folders.length === 0 ? {} : { folders }),
     smallModel,

@@ -9,6 +9,7 @@ import { approveCommand } from './commands/approve.ts';
 import { chatCommand } from './commands/chat.ts';
 import { denyCommand } from './commands/deny.ts';
 import { logsCommand } from './commands/logs.ts';
+import { memoryCommand } from './commands/memory.ts';
 import { pageCommand } from './commands/page.ts';
 import { repairCommand } from './commands/repair.ts';
 import { resumeCommand } from './commands/resume.ts';
@@ -60,6 +61,7 @@ const commands = [
   topCommand,
   showCommand,
   skillsCommand,
+  memoryCommand,
   logsCommand,
   repairCommand,
   exportCommand,

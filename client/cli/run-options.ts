@@ -9,6 +9,7 @@ import { UsageError } from './errors.ts';
 import { type JsonSchema, schemaProblem } from '../../activities/schema/json-schema.ts';
 import { readNamedFile, whyUnread } from '../../worker/config/read-named-file.ts';
 import { oneLine } from '../paint.ts';
+import { parseDuration } from '../units.ts';
 import { added, foldersOf, isNone, NONE, tagsOf, toolEnvOf } from './repeatable.ts';
 
 export type RunFlags = {
@@ -34,6 +35,7 @@ export type RunFlags = {
   readonly approvalTimeout?: string;
   readonly wrapUp?: boolean;
   readonly instructions?: boolean;
+  readonly memory?: boolean;
   readonly toolEnv?: readonly string[];
   readonly addDir?: readonly string[];
   readonly tag?: readonly string[];
@@ -70,6 +72,8 @@ export function addRunOptions(command: Command): Command {
     .option('--append-system-prompt <text>', 'instructions to add to the system prompt')
     .option('--instructions', 'tell the model the AGENTS.md files of the workspace (the default)')
     .option('--no-instructions', 'do not tell the model the AGENTS.md files of the workspace')
+    .option('--memory', 'tell the model notes of earlier sessions in this workspace, and make one (the default)')
+    .option('--no-memory', 'neither tell the model notes of earlier sessions nor make one')
     .option('--tools <names>', 'the tools the model is offered, such as "read,grep"; "" for no tool at all')
     .addOption(new Option('--permission-mode <mode>', `what runs without asking: ${permissionModes.join(', ')}`))
     .option(
@@ -100,6 +104,7 @@ export function runOptions(flags: RunFlags, base: () => string): OptionChanges &
     ...(flags.cwd === undefined ? {} : { cwd: workspace(flags.cwd, base()) }),
     ...(flags.wrapUp === undefined ? {} : { wrapUp: flags.wrapUp }),
     ...(flags.instructions === undefined ? {} : { instructions: flags.instructions }),
+    ...(flags.memory === undefined ? {} : { memory: flags.memory }),
     ...change('model', flags.model, (text) => text),
     ...fallbacksOf(flags),
     ...change('systemPrompt', flags.systemPrompt, (text) => text),
@@ -192,16 +197,6 @@ export function duration(flag: string, text: string): number {
   if (value === null)
     throw new UsageError(`${flag} ${JSON.stringify(text)} is not a time: write 1500ms, 90s, 30m or 2h`);
   return value;
-}
-
-// Times as people write them on a command line: 1500ms, 90s, 30m, 2h, 1d.
-
-const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
-/** Milliseconds, or null for what is no time. */
-export function parseDuration(text: string): number | null {
-  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text.trim());
-  return match ? Number(match[1]) * (UNITS[match[2] ?? ''] ?? Number.NaN) : null;
 }
 
 // The JSON schema of --output-schema, from its file.

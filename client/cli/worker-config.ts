@@ -69,6 +69,11 @@ export async function placeConfig(
   return staffFor(opened, chosen, { ...about, env });
 }
 
+/** A session that a person begins is remembered, unless they or their configuration say otherwise (L80). */
+export function ofNewSession({ config }: Pick<ChosenConfig, 'config'>): { readonly memory: boolean } {
+  return { memory: config.memory ?? true };
+}
+
 // Without a key the scripted model answers, and it can do one task only: others are refused before they are begun, and those that
 // a real model has begun are not ended by it.
 

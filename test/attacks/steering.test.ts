@@ -90,7 +90,7 @@ const listed = async (place: Place, session: string) =>
 function drainsForLong(place: Place): { readonly XDG_CONFIG_HOME: string } {
   const folder = join(place.root, 'config', 'perdure');
   mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, 'perdure.config.mjs'), 'export default { drainMs: 600_000 };\n');
+  writeFileSync(join(folder, 'perdure.config.mjs'), 'export default { drainMs: 600_000, memory: false };\n');
   return { XDG_CONFIG_HOME: join(place.root, 'config') };
 }
 

@@ -68,7 +68,7 @@ describe('perdure run', () => {
     const model = await modelFor({ replies: [reply('Long.')], window: 10_000_000 });
     const place = cliPlace(model);
     const config = join(place.root, 'wide.mjs');
-    const wide = { models: { 'claude-sonnet-': { window: 10_000_000, maxOutput: 8_000, price: null } } };
+    const wide = { memory: false, models: { 'claude-sonnet-': { window: 10_000_000, maxOutput: 8_000, price: null } } };
     writeFileSync(config, `export default ${JSON.stringify(wide)};\n`);
     const command = place.start(['run', '--json', '--config', config, '-'], words);
     expect(await command.status).toBe(0);

@@ -52,7 +52,7 @@ test('a cancel does not hold up the handlers of another session, which then clos
   writeFileSync(
     config,
     `import { writeFileSync } from 'node:fs';
-export default { drainMs: 1, afterStop: [{ name: 'report', timeoutMs: 60_000, run: async ({ session, signal }) => {
+export default { memory: false, drainMs: 1, afterStop: [{ name: 'report', timeoutMs: 60_000, run: async ({ session, signal }) => {
   if (process.argv.includes('run'))
     await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('cut off'))));
   writeFileSync(${JSON.stringify(place.root)} + '/' + session, 'reported');

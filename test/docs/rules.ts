@@ -63,7 +63,6 @@ export const rules: readonly Rule[] = [
   {
     id: 'L43',
     rule: 'Attachments ride with the outcomes: queued messages each once and in order, memory, changed files',
-    later: 'Not there yet: discovered skills, a memory of its own.',
   },
   { id: 'L44', rule: 'The tool list is refreshed between iterations' },
   { id: 'L45', rule: 'maxTurns' },

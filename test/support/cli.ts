@@ -1,7 +1,7 @@
 // The CLI as a user runs it, on a data folder of its own, which is stopped and removed with the test. What works or follows is a process,
 // `node bin/perdure.mjs`; commands that only look or tell run in the test's own.
 import { spawn } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
@@ -44,11 +44,16 @@ export function cliPlace(model: ScriptedModel | null) {
   const data = join(root, 'data');
   const cwd = join(root, 'workspace');
   mkdirSync(cwd);
+  // Notes are another call after each run: tests that are about them ask for them (L80).
+  const settings = join(root, 'settings');
+  mkdirSync(join(settings, 'perdure'), { recursive: true });
+  writeFileSync(join(settings, 'perdure', 'perdure.config.mjs'), 'export default { memory: false };');
   const env: Record<string, string | undefined> = {
     PATH: process.env.PATH,
     HOME: process.env.HOME,
     XDG_CACHE_HOME: process.env.XDG_CACHE_HOME,
     PERDURE_DATA: data,
+    XDG_CONFIG_HOME: settings,
     ...(model ? { ANTHROPIC_API_KEY: 'test', ANTHROPIC_BASE_URL: model.url } : {}),
   };
   onTestFinished(() => stopEmbedded(data));

@@ -55,6 +55,8 @@ export type PerdureConfig = {
   readonly systemPrompt?: string;
   /** AGENTS.md files of the workspace are told to the model (L78). */
   readonly instructions?: boolean;
+  /** Notes of the workspace (L80). Absent: for sessions that the command line begins, and others that ask for it. */
+  readonly memory?: boolean;
   /** Variables for shell commands and other tools of this worker. They stay in its process: the place for those that are secret. */
   readonly toolEnv?: ToolEnv;
   /** Other folders that tools may work in, where a caller names none: absolute real paths, at most 20. */
@@ -138,6 +140,7 @@ const keys = z.strictObject({
   permissions: judgedBy(permissionsProblem),
   systemPrompt: z.string().max(100_000).optional(),
   instructions: z.boolean().optional(),
+  memory: z.boolean().optional(),
   toolEnv: judgedBy(toolEnvProblem),
   additionalDirectories: judgedBy(extraFoldersProblem),
   agents: agentsSchema.optional(),
@@ -200,8 +203,8 @@ export function checkConfig(value: unknown, source: string): PerdureConfig {
 export function configDefaults(config: PerdureConfig): Partial<RunDefaults> {
   const { maxOutputTokens, compaction, models, agents, agentLimits, ...rest } = config;
   const { model, fallbackModels, smallModel, permissionMode, permissions, additionalDirectories } = rest;
-  const { systemPrompt, instructions, maxTurns, wrapUp, batchSummaries, approvalTimeoutMs } = rest;
-  const context = { systemPrompt, instructions, additionalDirectories };
+  const { systemPrompt, instructions, memory, maxTurns, wrapUp, batchSummaries, approvalTimeoutMs } = rest;
+  const context = { systemPrompt, instructions, memory, additionalDirectories };
   const chosen = { model, fallbackModels, smallModel, permissionMode, permissions } as const;
   const limits = { maxTurns, wrapUp, batchSummaries, approvalTimeoutMs, outputCap: maxOutputTokens };
   return {

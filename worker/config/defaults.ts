@@ -18,6 +18,7 @@ export const runDefaults: RunDefaults = {
   systemPrompt: DEFAULT_SYSTEM_PROMPT,
   agents: agentDefaults,
   instructions: true,
+  memory: false,
   maxTurns: 500,
   wrapUp: false,
   outputCap: 8_000,

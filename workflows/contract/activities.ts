@@ -20,7 +20,7 @@ export type Activities = {
   collapse(input: Collapse): Promise<Collapsed>;
   runStopHooks(input: RunStopHooks): Promise<StopHooksRan>;
   summarizeBatch(input: SummarizeBatch): Promise<BatchSummary>;
-  afterStop(input: AfterStop): Promise<void>;
+  afterStop(input: AfterStop): Promise<{ readonly spend: Spend } | null>;
   tellAlert(input: TellAlert): Promise<void>;
   readResult(input: ReadResult): Promise<RunResultFacts>;
   storeText(input: StoreText): Promise<StoredText>;

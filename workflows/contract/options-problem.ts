@@ -41,6 +41,7 @@ export const RUN_OPTIONS: Readonly<Record<keyof RunOptions, true>> = {
   systemPrompt: true,
   appendSystemPrompt: true,
   instructions: true,
+  memory: true,
   tools: true,
   toolEnv: true,
   additionalDirectories: true,
@@ -90,6 +91,7 @@ export function optionsProblem(options: Partial<RunOptions>): string | undefined
     tokensProblem(options) ??
     yesOrNo('wrap up', options.wrapUp) ??
     yesOrNo('instructions', options.instructions) ??
+    yesOrNo('memory', options.memory) ??
     fallbacksProblem(options.fallbackModels, model) ??
     schemaProblem(options.outputSchema) ??
     positive('approval timeout', 'milliseconds', options.approvalTimeoutMs, MOST.timeoutMs) ??

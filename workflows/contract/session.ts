@@ -80,6 +80,8 @@ export type RunOptions = {
   readonly appendSystemPrompt?: string;
   /** False: AGENTS.md files of the workspace are not told to the model (L78). */
   readonly instructions?: boolean;
+  /** Notes of the workspace are told to the model, and each run makes one (L80). */
+  readonly memory?: boolean;
   /** The tools that the model is offered, by name, of those the worker has; none when the list is empty. Absent: all. */
   readonly tools?: readonly string[];
   readonly toolEnv?: ToolEnv;

@@ -131,8 +131,8 @@ export function bringPrompt(session: Prompted, limits: LiveLimits, { turn, spend
 }
 
 /** What late agents took counts in what the session has spent, and that of earlier prompts in none of the last one's. */
-export function billLate({ spent = nothingSpent, since }: SpentSince, late: readonly LateSpent[]): SpentSince {
-  const billed = (to: Spent, by: readonly LateSpent[]): Spent => ({
+export function billLate({ spent = nothingSpent, since }: SpentSince, late: readonly Billed[]): SpentSince {
+  const billed = (to: Spent, by: readonly Billed[]): Spent => ({
     ...to,
     spend: by.reduce((sum, one) => addSpend(sum, one.spend), to.spend),
   });
@@ -194,6 +194,8 @@ export type Working = Omit<AgentSpent, 'spend'> & {
 
 /** What one took that no run counts any longer. */
 export type LateSpent = AgentSpent & Pick<Working, 'earlier'>;
+
+export type Billed = Pick<LateSpent, 'spend' | 'earlier'>;
 
 /** Agents in the background at a time (L71). */
 const MOST_BACKGROUND = 8;

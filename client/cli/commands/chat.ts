@@ -16,7 +16,14 @@ import { IMAGE_OPTION, imageBlocks, type ImageFlags, withImages } from '../argum
 import { UsageError } from '../errors.ts';
 import { addRunOptions, type RunFlags, runOptions, workspace } from '../run-options.ts';
 import { withinWorkplace } from '../with-server.ts';
-import { CONFIG_OPTION, type ConfigFlags, refuseToSpoil, refuseWithoutKey, workerConfig } from '../worker-config.ts';
+import {
+  CONFIG_OPTION,
+  type ConfigFlags,
+  ofNewSession,
+  refuseToSpoil,
+  refuseWithoutKey,
+  workerConfig,
+} from '../worker-config.ts';
 
 type Flags = RunFlags & ConfigFlags & ImageFlags & { readonly continue?: boolean; readonly resume?: string | true };
 
@@ -36,6 +43,7 @@ export function chatCommand(program: Command, cli: Cli): void {
 
 type Chat = {
   readonly options: ReturnType<typeof runOptions>;
+  readonly ifNew: ReturnType<typeof ofNewSession>;
   readonly cwd: string;
   readonly first: string | undefined;
   /** They go with the first message that is sent. */
@@ -46,6 +54,7 @@ async function chat(cli: Cli, first: string | undefined, flags: Flags): Promise<
   if (cli.openInput === null) throw new UsageError('a chat needs a terminal: `perdure run "task"` needs none');
   const chosen = await workerConfig(cli, flags.config);
   const { session: _, ...options } = runOptions(flags, cli.cwd);
+  const ifNew = ofNewSession(chosen);
   const cwd = options.cwd ?? workspace('.', cli.cwd());
   const images = imageBlocks(cli, flags);
   const found = await foundSession(cli, flags, cwd);
@@ -61,7 +70,11 @@ async function chat(cli: Cli, first: string | undefined, flags: Flags): Promise<
     const place = { anywhere: false, beforeWork, chosen, session: found?.session, signals };
     return await withinWorkplace(cli, place, async (workplace, told) => {
       await found?.close();
-      const talk = await conversation(cli, { options, cwd, first, images }, { workplace, found: found?.session });
+      const talk = await conversation(
+        cli,
+        { options, ifNew, cwd, first, images },
+        { workplace, found: found?.session },
+      );
       const status = await converse(cli, { ...talk, terminate: told.terminate }, (press) => (keys.press = press));
       return told.terminate.aborted ? told.status() : status;
     });
@@ -89,7 +102,7 @@ type Place = { readonly workplace: Workplace; readonly found: SessionId | undefi
 
 async function conversation(
   cli: Cli,
-  { options, cwd, first, images }: Chat,
+  { options, ifNew, cwd, first, images }: Chat,
   { workplace, found }: Place,
 ): Promise<Omit<Conversation, 'terminate'>> {
   const { sessions } = workplace;
@@ -109,7 +122,7 @@ async function conversation(
       return done;
     }
     const { workers } = workplace;
-    const done = await sessions.start(prompt, { ...given, cwd, newId: session, workers, ...withId });
+    const done = await sessions.start(prompt, { ...given, cwd, newId: session, workers, ifNew, ...withId });
     [begun, given, seenWith] = [true, {}, []];
     return done;
   };

@@ -9,6 +9,7 @@ import {
   refuseToSpoil,
   refuseWithoutKey,
   CONFIG_OPTION,
+  ofNewSession,
   type ConfigFlags,
   workerConfig,
   workersOfNew,
@@ -40,6 +41,7 @@ export function runCommand(program: Command, cli: Cli): void {
 async function run(cli: Cli, text: string | undefined, flags: Flags): Promise<number> {
   const chosen = await workerConfig(cli, flags.config);
   const options = runOptions(flags, cli.cwd);
+  const ifNew = ofNewSession(chosen);
   const cwd = options.cwd ?? workspace('.', cli.cwd());
   const task = await readPrompt(cli, text, flags.promptFile);
   const prompt = withImages(task, imageBlocks(cli, flags));
@@ -54,7 +56,7 @@ async function run(cli: Cli, text: string | undefined, flags: Flags): Promise<nu
       const { session: begun, workers } = workplace;
       const { session, messageId } = await workplace.sessions.start(
         prompt,
-        options.session ? { ...options, workers } : { ...options, cwd, newId: begun, workers },
+        options.session ? { ...options, workers, ifNew } : { ...options, cwd, newId: begun, workers, ifNew },
       );
       cli.say(`session ${session}`);
       const json = flags.json ?? false;

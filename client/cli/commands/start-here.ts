@@ -8,6 +8,7 @@ import {
   refuseToSpoil,
   refuseWithoutKey,
   CONFIG_OPTION,
+  ofNewSession,
   type ConfigFlags,
   workerConfig,
   workersOfNew,
@@ -46,7 +47,12 @@ async function startHere(cli: Cli, task: string | undefined, flags: Flags): Prom
     { anywhere: true, beforeWork, chosen, session: options.session },
     async (workplace, signals) => {
       const { session: begun, workers } = workplace;
-      const { session, messageId } = await workplace.sessions.start(prompt, { ...options, newId: begun, workers });
+      const { session, messageId } = await workplace.sessions.start(prompt, {
+        ...options,
+        newId: begun,
+        workers,
+        ifNew: ofNewSession(chosen),
+      });
       const [{ servePage }, { pagePorts }] = await Promise.all([
         import('../../page/serve-page.ts'),
         import('../../page/ports.ts'),

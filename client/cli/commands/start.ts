@@ -6,7 +6,14 @@ import { IMAGE_OPTION, imageBlocks, type ImageFlags, readPrompt, withImages } fr
 import { addRunOptions, type RunFlags, runOptions, workspace } from '../run-options.ts';
 import { newSessionId } from '../../sessions/info.ts';
 import { sayIfNobodyWorks, withServer } from '../with-server.ts';
-import { CONFIG_OPTION, type ConfigFlags, placeConfig, workerConfig, workersOfNew } from '../worker-config.ts';
+import {
+  CONFIG_OPTION,
+  type ConfigFlags,
+  ofNewSession,
+  placeConfig,
+  workerConfig,
+  workersOfNew,
+} from '../worker-config.ts';
 
 type Flags = RunFlags & ConfigFlags & ImageFlags & { readonly promptFile?: string };
 
@@ -35,7 +42,7 @@ async function start(cli: Cli, task: string | undefined, flags: Flags): Promise<
       ? await placeConfig(cli, opened, chosen, { session: id, mine })
       : { workers: mine };
     const given = options.session ? options : { ...options, cwd, newId: id };
-    const { session } = await opened.sessions.start(prompt, { ...given, workers });
+    const { session } = await opened.sessions.start(prompt, { ...given, workers, ifNew: ofNewSession(chosen) });
     cli.print(`${session}\n`);
     await sayIfNobodyWorks(cli, opened, session);
     return STATUS.ok;

@@ -31,6 +31,10 @@ const examples: Readonly<Record<string, readonly (readonly [line: string, what: 
   cancel: [['perdure cancel s-4k2', 'closes it for good']],
   resume: [['perdure resume s-4k2', 'ends its wait for the provider']],
   skills: [['perdure skills', 'those that runs in this folder may load']],
+  memory: [
+    ['perdure memory', 'the notes of this folder'],
+    ['perdure memory edit s-4k2-1-3fa0c1', 'in your editor'],
+  ],
   snip: [['perdure snip s-4k2 12 13', 'the model no longer sees entries 12 and 13']],
   'top-up': [['perdure top-up s-4k2 --max-turns 80', '80 in all']],
   list: [

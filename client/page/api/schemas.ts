@@ -40,6 +40,7 @@ const optionFields = {
   systemPrompt: text.nullish(),
   appendSystemPrompt: text.nullish(),
   instructions: z.boolean().nullish(),
+  memory: z.boolean().nullish(),
   tools: list.nullish(),
   toolEnv: z.record(text, text).nullish(),
   additionalDirectories: list.nullish(),

@@ -2,7 +2,8 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { expect, test } from 'vitest';
-import { parseDuration, addRunOptions, type RunFlags, runOptions } from '../../../client/cli/run-options.ts';
+import { addRunOptions, type RunFlags, runOptions } from '../../../client/cli/run-options.ts';
+import { parseDuration } from '../../../client/units.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 
 test.each([

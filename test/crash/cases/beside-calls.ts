@@ -1,7 +1,8 @@
 // A worker is killed beside calls: while it makes the context smaller, in a hook, or while a call waits for approval.
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
+import { notesFolder, readNotes } from '../../../activities/memory/notes.ts';
 import { processInfo } from '../../../activities/process/proc.ts';
 import {
   fault,
@@ -155,6 +156,30 @@ const openQuestion: KilledCase = {
   },
 };
 
+function makingNote(): KilledCase {
+  const held = gate();
+  let asked = 0;
+  const dies = { ...reply('# This attempt dies'), hold: held.hold, holdAfterEvent: 2 };
+  return {
+    name: 'while a note is made of a run: another worker makes it, once (L56 L80)',
+    script: (request) => (isSmall(request) ? ((asked += 1) === 1 ? dies : reply('# Kept')) : reply('Done.')),
+    play: async (h) => {
+      const session = await h.open({ memory: true });
+      const folder = notesFolder(join(dirname(h.storePlace), 'data'), h.cwd);
+      await until(() => h.bodies().some(isSmall));
+      await h.died();
+      expect(existsSync(folder)).toBe(false);
+      await h.replaced();
+      await until(() => existsSync(folder) && readdirSync(folder).some((name) => name.endsWith('.md')));
+      held.release();
+      await session.handle.cancel();
+      await until(async () => (await session.handle.describe()).status.name === 'CANCELLED');
+      expect((await readNotes(folder)).map((note) => note.text)).toEqual(['# Kept']);
+      expect(h.bodies().filter(isSmall)).toHaveLength(2);
+    },
+  };
+}
+
 export const besideCallCases: readonly KilledCase[] = [
   makingSmaller('in a compaction: nothing of it is stored, and the next worker compacts once (L10)', {
     tokens: 26_000,
@@ -166,6 +191,7 @@ export const besideCallCases: readonly KilledCase[] = [
     kind: 'collapse_staged',
     count: 2,
   }),
+  makingNote(),
   stopHook,
   openQuestion,
   toldWait,

@@ -1,0 +1,136 @@
+// Notes of a workspace: markdown files in Perdure's data folder, which people read, edit and remove (L80). A run adds one file under a
+// name of its own and never writes to one that is there. No tool reaches the folder.
+import { createHash, randomUUID } from 'node:crypto';
+import { type FileHandle, link, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { codeOf, wellFormedText } from '../text.ts';
+
+/** `title`: its first line, without the marks of a heading. */
+export type Note = { readonly name: string; readonly title: string; readonly text: string };
+
+export const MOST_NOTES = 200;
+/** Bytes of one: what a file has beyond them is not read. */
+export const NOTE_BYTES = 8 * 1024;
+
+const NAME = /^[A-Za-z0-9_][\w.-]{0,120}\.md$/;
+const TITLE = 100;
+
+/** `cwd`: the absolute real path of the workspace. */
+export function notesFolder(dataDir: string, cwd: string): string {
+  return join(dataDir, 'memory', `${readable(basename(cwd), 40)}-${hash(cwd)}`);
+}
+
+/** Of the same run always the same, also when the id of its session was there before (`chain`). */
+export function noteName({ session, chain, run }: { session: string; chain: string; run: number }): string {
+  return `${readable(session, 60)}-${run}-${hash(`${session} ${chain}`).slice(0, 6)}.md`;
+}
+
+export const isNoteName = (name: string): boolean => NAME.test(name);
+
+/** Sorted by name; at most `MOST_NOTES`. Empty without a folder. Throws what the file system throws. */
+export async function readNotes(folder: string): Promise<readonly Note[]> {
+  const names = await readdir(folder).catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return [];
+    throw error;
+  });
+  const found = await Promise.all(
+    names
+      .filter(isNoteName)
+      .toSorted()
+      .slice(0, MOST_NOTES)
+      .map((name) => readNote(folder, name)),
+  );
+  return found.filter((note) => note !== null);
+}
+
+/** Null when it is not there. */
+export async function readNote(folder: string, name: string): Promise<Note | null> {
+  try {
+    const file = await open(join(folder, name));
+    try {
+      const { bytesRead, buffer } = await file.read(Buffer.alloc(NOTE_BYTES), 0, NOTE_BYTES, 0);
+      // A character that the limit has cut is left out.
+      const text = new TextDecoder().decode(buffer.subarray(0, bytesRead), { stream: true }).trim();
+      const title = (text.split('\n')[0] ?? '').replace(/^#+\s*/, '').slice(0, TITLE);
+      return { name, title: wellFormedText(title) || '(empty)', text };
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+export async function hasNote(folder: string, name: string): Promise<boolean> {
+  return stat(join(folder, name)).then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Whole or not at all, and durable. False when one of that name is there, which stays as it is. */
+export async function addNote(folder: string, name: string, text: string): Promise<boolean> {
+  return placeNote(folder, { name, text, place: link });
+}
+
+/** As a person left it. */
+export async function replaceNote(folder: string, name: string, text: string): Promise<void> {
+  await placeNote(folder, { name, text, place: rename });
+}
+
+/** Nothing happens when it is not there. */
+export async function removeNote(folder: string, name: string): Promise<void> {
+  await rm(join(folder, name), { force: true });
+}
+
+type Placing = {
+  readonly name: string;
+  readonly text: string;
+  readonly place: (draft: string, path: string) => Promise<void>;
+};
+
+async function placeNote(folder: string, { name, text, place }: Placing): Promise<boolean> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  // Those of attempts that died.
+  const left = (await readdir(folder)).filter((each) => each.startsWith(`.${name}.`));
+  await Promise.all(left.map((each) => rm(join(folder, each), { force: true })));
+  const draft = join(folder, `.${name}.${randomUUID()}`);
+  try {
+    const file = await open(draft, 'wx', 0o600);
+    await flushed(file, fitNote(text));
+    await place(draft, join(folder, name));
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST') return false;
+    throw error;
+  } finally {
+    await rm(draft, { force: true });
+  }
+  await flushed(await open(folder));
+  return true;
+}
+
+/** Durable, and closed in any case. */
+async function flushed(file: FileHandle, text = ''): Promise<void> {
+  try {
+    if (text !== '') await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** At most `NOTE_BYTES`. */
+function fitNote(text: string): string {
+  const whole = `${wellFormedText(text).trim()}\n`;
+  const bytes = Buffer.from(whole);
+  if (bytes.length <= NOTE_BYTES) return whole;
+  return `${new TextDecoder().decode(bytes.subarray(0, NOTE_BYTES - 1), { stream: true })}\n`;
+}
+
+const hash = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 12);
+
+/** What a path may hold, and a person can read. */
+function readable(text: string, most: number): string {
+  return text.replaceAll(/[^\w-]+/g, '_').slice(0, most) || '_';
+}
