@@ -11,6 +11,7 @@ import { headOf, transcriptReader } from './sessions/read.ts';
 import { folderPorts } from './sessions/folder-ports.ts';
 import { known, refuseUnknown } from './options.ts';
 import type { PerdureClient } from './perdure-client.ts';
+import { createSchedules, type Schedules } from './schedules/schedules.ts';
 import { ClientProblem } from './problem.ts';
 import {
   type ClientOptions,
@@ -141,6 +142,7 @@ export function createClient(given: CreateClient): PerdureClient {
         const { last } = await look(session);
         return last ? reader.outcome(session, last.head, run ?? last.run) : null;
       }),
+    schedules: guardedSchedules(createSchedules(options), { wait, each }),
     transcript: (id, read = {}) => {
       refuseUnknown('transcript()', read, known.transcript);
       const { from = 0 } = read;
@@ -152,6 +154,24 @@ export function createClient(given: CreateClient): PerdureClient {
         yield* entriesFrom(store, session, await headNow(session), from);
       });
     },
+  };
+}
+
+function guardedSchedules(schedules: Schedules, { wait, each }: Waits): Schedules {
+  const named = <T>(name: string, options: Abortable | undefined, work: () => Promise<T>): Promise<T> =>
+    wait(`schedules.${name}()`, options, known.wait, work);
+  return {
+    create: (cron, task, given = {}) =>
+      wait('schedules.create()', given, known.schedule, () => schedules.create(cron, task, given)),
+    list: (asked = {}) => {
+      refuseUnknown('schedules.list()', asked, known.wait);
+      return each(asked, () => schedules.list());
+    },
+    describe: (name, asked) => named('describe', asked, () => schedules.describe(name)),
+    pause: (name, asked) => named('pause', asked, () => schedules.pause(name)),
+    resume: (name, asked) => named('resume', asked, () => schedules.resume(name)),
+    delete: (name, asked) => named('delete', asked, () => schedules.delete(name)),
+    trigger: (name, asked) => named('trigger', asked, () => schedules.trigger(name, asked)),
   };
 }
 

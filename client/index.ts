@@ -41,6 +41,8 @@ export { SetupProblem } from '../worker/setup-problem.ts';
 export type { Damage } from './sessions/repair.ts';
 export type { Snipped } from './sessions/snip.ts';
 export type { RunOutcome } from './sessions/outcome.ts';
+export type { OverlapPolicy, ScheduleFacts, ScheduleOptions } from './schedules/plan.ts';
+export type { Firing, ScheduleInfo, Schedules, Triggered } from './schedules/schedules.ts';
 export type { ListOptions, PageOptions, SessionCounts, SessionPage } from './sessions/find/list-sessions.ts';
 export { FilterProblem } from './sessions/find/parse-filter.ts';
 export type { SeenPhase, SessionDescription, SessionInfo, SessionStatus } from './sessions/info.ts';

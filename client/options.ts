@@ -7,6 +7,7 @@ import type { TopUp } from '../workflows/contract/session.ts';
 import type { TranscriptOptions } from './perdure-client.ts';
 import { ClientProblem } from './problem.ts';
 import type { ListOptions, PageOptions } from './sessions/find/list-sessions.ts';
+import type { ScheduleOptions } from './schedules/plan.ts';
 import type { CreateClient, OnceOptions, StartOptions, SendOptions } from './sessions/start.ts';
 
 /** Every key of a type, and only those. */
@@ -83,6 +84,15 @@ const startKeys: KeysOf<StartOptions> = {
   signal: true,
   traceparent: true,
 };
+const scheduleKeys: KeysOf<ScheduleOptions> = {
+  ...RUN_OPTIONS,
+  name: true,
+  session: true,
+  timeZone: true,
+  overlap: true,
+  workers: true,
+  signal: true,
+};
 const onceKeys: KeysOf<OnceOptions> = { messageId: true, signal: true };
 const sendKeys: KeysOf<SendOptions> = {
   by: true,
@@ -113,6 +123,7 @@ const followKeys: KeysOf<FollowOptions> = {
 export const known = {
   client: clientKeys,
   start: startKeys,
+  schedule: scheduleKeys,
   send: sendKeys,
   once: onceKeys,
   approve: approveKeys,

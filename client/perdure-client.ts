@@ -11,6 +11,7 @@ import type { Prompt } from './sessions/prompt.ts';
 import type { RunOutcome } from './sessions/outcome.ts';
 import type { Damage } from './sessions/repair.ts';
 import type { Snipped } from './sessions/snip.ts';
+import type { Schedules } from './schedules/schedules.ts';
 import type { OnceOptions, SendOptions, Sent, StartOptions } from './sessions/start.ts';
 
 /** `from`: the position of the first entry that is wanted; absent: 0. */
@@ -62,6 +63,8 @@ export type PerdureClient = {
   follow(session: string, options?: FollowOptions): AsyncIterable<Followed>;
   /** The outcome of run `run`, or of the last that ended; null when none has. */
   result(session: string, run?: number, options?: Abortable): Promise<RunOutcome | null>;
+  /** Prompts at the times of a cron expression (L87). */
+  readonly schedules: Schedules;
   /** All that was ever said, oldest first, over compactions; as of now, read a piece at a time. */
   transcript(session: string, options?: TranscriptOptions): AsyncIterable<TranscriptEntry>;
 };

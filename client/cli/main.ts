@@ -41,7 +41,7 @@ function withoutCommand(args: readonly string[]): boolean {
  */
 export function textsLast(root: Command, args: readonly string[]): readonly string[] {
   const before = beforeDashes(args);
-  const command = root.commands.find((each) => each.name() === before.find((arg) => !arg.startsWith('-')));
+  const command = commandIn(root, before);
   const taking = new Set((command?.options ?? []).filter(({ required }) => required).map(({ long }) => long));
   const isText = (arg: string, at: number): boolean => /^-[^=]*\s/.test(arg) && !taking.has(before[at - 1]);
   const texts = before.filter(isText);
@@ -49,11 +49,19 @@ export function textsLast(root: Command, args: readonly string[]): readonly stri
   return [...before.filter((arg, at) => !isText(arg, at)), '--', ...texts, ...args.slice(before.length + 1)];
 }
 
+/** The one that is named, a command's own as well. */
+function commandIn(root: Command, args: readonly string[]): Command | undefined {
+  const [first, second] = args.filter((arg) => !arg.startsWith('-'));
+  const command = root.commands.find((each) => each.name() === first);
+  return command?.commands.find((each) => each.name() === second) ?? command;
+}
+
 /** Help and the version are asked for; everything else of commander's is a mistake in the arguments. */
 function usage({ exitCode, message }: CommanderError, { stderr }: Io): number {
   if (exitCode === 0) return STATUS.ok;
   const sentence = message
     .replace(/^error: /, '')
+    .replace('(outputHelp)', 'it lacks one of its own commands')
     .split('\n')
     .map((line) => line.trim())
     .join(' ');

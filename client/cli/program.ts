@@ -26,6 +26,7 @@ import { importCommand } from './commands/import.ts';
 import { interruptCommand } from './commands/interrupt.ts';
 import { listCommand } from './commands/list.ts';
 import { runCommand } from './commands/run.ts';
+import { scheduleCommand } from './commands/schedule.ts';
 import { scriptedModelCommand } from './commands/scripted-model.ts';
 import { sendCommand } from './commands/send.ts';
 import { serveCommand } from './commands/serve.ts';
@@ -46,6 +47,7 @@ const commands = [
   serveCommand,
   runCommand,
   startCommand,
+  scheduleCommand,
   watchCommand,
   sendCommand,
   answerCommand,
@@ -81,7 +83,7 @@ export function program(cli: Cli): Command {
     .version(VERSION)
     .option('--verbose', 'say more, with stack traces');
   for (const add of commands) add(root, cli);
-  for (const command of [root, ...root.commands]) {
+  for (const command of [root, ...root.commands.flatMap((each) => [each, ...each.commands])]) {
     command
       .exitOverride()
       .showSuggestionAfterError(true)

@@ -3,6 +3,7 @@ import { type Paint, oneLine } from '../paint.ts';
 import type { WaitingApproval } from '../sessions/decide.ts';
 import { approvalWhat, approvalWhy } from './approval-text.ts';
 import { formatMoment, formatMoney, shortAge } from '../units.ts';
+import type { ScheduleInfo } from '../schedules/schedules.ts';
 import { phaseText, type SessionInfo } from '../sessions/info.ts';
 import { reasonText } from './words.ts';
 
@@ -50,4 +51,30 @@ export function sessionTable(paint: Paint, sessions: readonly SessionInfo[], now
     oneLine(session.title, 60),
   ]);
   return table(paint, SESSION_HEADINGS, rows);
+}
+
+// Schedules as a table: name, times, when the next firing is due, the newest session, how it stands, title.
+
+const SCHEDULE_HEADINGS = ['SCHEDULE', 'CRON', 'NEXT', 'LAST SESSION', 'STANDING', 'TITLE'] as const;
+
+/** Ends with a line break. */
+export function scheduleTable(paint: Paint, schedules: readonly ScheduleInfo[]): string {
+  const rows = schedules.map((schedule) => [
+    oneLine(schedule.name, 60),
+    oneLine(`${schedule.cron} ${schedule.timeZone}`, 80),
+    schedule.next === null ? '-' : formatMoment(schedule.next),
+    oneLine(schedule.firings[0]?.session ?? schedule.session ?? '-', 100),
+    standingText(schedule),
+    oneLine(schedule.title, 60),
+  ]);
+  return table(paint, SCHEDULE_HEADINGS, rows);
+}
+
+function standingText({ paused, note, waitsForWorker, skipped }: ScheduleInfo): string {
+  if (paused)
+    return note === undefined
+      ? 'paused'
+      : oneLine(`paused: ${note.replace(/^paused by a person$/, 'by a person')}`, 200);
+  if (waitsForWorker) return 'waiting for a worker';
+  return skipped > 0 ? `active, ${skipped} skipped` : 'active';
 }

@@ -14,8 +14,13 @@ const made = /(?<=<!-- made from the help -->\n)[\s\S]*(?=<!-- end -->)/;
 
 const commands = (): readonly Command[] => {
   const { commands: all } = program(cliOf(process, false, () => undefined));
-  return all.filter((command) => command.name() !== 'start-here');
+  const shown = all.filter((command) => command.name() !== 'start-here');
+  return shown.flatMap((command) => (command.commands.length > 0 ? command.commands : [command]));
 };
+
+/** Of a command of another's: both. */
+const nameOf = (command: Command): string =>
+  command.parent?.parent ? `${command.parent.name()} ${command.name()}` : command.name();
 
 const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 const cell = (text: string): string => text.replaceAll('|', String.raw`\|`);
@@ -43,8 +48,8 @@ function section(command: Command, shared: ReadonlySet<string>): string {
   const takesShared = own.length < command.options.filter(({ long }) => !common.has(long ?? '')).length;
   const args = command.registeredArguments.map((argument): Row => [argument.name(), argument.description]);
   return [
-    `### ${command.name()}\n`,
-    `\`perdure ${command.name()} ${command.usage()}\`\n`,
+    `### ${nameOf(command)}\n`,
+    `\`perdure ${nameOf(command)} ${command.usage()}\`\n`,
     `${capitalised(command.description())}.\n`,
     table(['argument', 'meaning'], args).slice(1),
     table(
@@ -61,7 +66,7 @@ function reference(): string {
   const options = addRunOptions(program(cliOf(process, false, () => undefined)).createCommand('run')).options;
   const shared = new Set(options.map(({ flags }) => flags));
   const rows = options.map((option): Row => [option.flags, meaning(option)]);
-  const ofRun = `### Options of a run\n\n\`run\` and \`start\` take these.\n${table(['option', 'meaning'], rows)}`;
+  const ofRun = `### Options of a run\n\n\`run\`, \`start\` and \`schedule create\` take these.\n${table(['option', 'meaning'], rows)}`;
   return `\n${[...commands().map((command) => section(command, shared)), ofRun].join('\n')}\n`;
 }
 

@@ -49,6 +49,7 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
   ['worker', 'worker/'],
   ['client basics', 'client/{async,event-schema,paint,problem,units}.ts'],
   ['sessions', 'client/sessions/'],
+  ['schedules', 'client/schedules/'],
   ['store care', 'client/store-care/'],
   ['follow', 'client/follow/'],
   ['client', 'client/{client,options,perdure-client}.ts'],

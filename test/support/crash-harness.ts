@@ -59,6 +59,7 @@ export async function crashHarness(options: CrashOptions) {
     ...folders,
     model,
     client,
+    taskQueue,
     bodies: () => model.requests.map((request) => request.body as ParsedRequest),
     /** All live files of a session, as text. */
     liveText: (session: SessionId): string => liveText(join(folders.liveDir, session)),

@@ -15,6 +15,7 @@ import type { WorkerOptions } from '@temporalio/worker';
 import { builtFile } from '../bundle.ts';
 import type { KeyRing } from './key-ring.ts';
 import { reasonOf } from '../../activities/text.ts';
+import { firingOf } from '../../workflows/contract/schedules/firing.ts';
 import { markUndecodable, type Undecodable } from '../../workflows/contract/failures.ts';
 
 const codecs = (keys: KeyRing | undefined, log: Log) => [keys ? sealingCodec(keys, log) : readableCodec];
@@ -212,10 +213,11 @@ function open({ keys, missing }: Opening, payload: Payload, context: Serializati
   }
 }
 
-/** A payload that was captured opens nowhere else. */
+/** A payload that was captured opens nowhere else. Those of a schedule's firings are bound to the schedule: what they start with is sealed once. */
 function boundTo(context: SerializationContext | undefined): Buffer {
   if (!context) return Buffer.of();
   const { type, namespace, workflowId } = context;
   const activity = context.type === 'activity' ? (context.activityId ?? '') : '';
-  return Buffer.from(JSON.stringify([type, namespace, workflowId ?? '', activity]));
+  const place = firingOf(workflowId ?? '')?.schedule ?? workflowId ?? '';
+  return Buffer.from(JSON.stringify([type, namespace, place, activity]));
 }

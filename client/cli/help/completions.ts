@@ -6,6 +6,8 @@ export type Shell = (typeof SHELLS)[number];
 
 type Offered = { readonly name: string; readonly about: string };
 type Told = Offered & {
+  /** Of a command that has commands of its own. */
+  readonly commands: readonly Offered[];
   readonly options: readonly (Offered & {
     readonly takes: 'nothing' | 'text' | 'file' | 'folder';
     readonly values: readonly string[];
@@ -22,8 +24,16 @@ function toldCommands(root: Command): readonly Told[] {
   return shown.map((command) => ({
     name: command.name(),
     about: command.description(),
-    options: command.options.filter(({ hidden }) => !hidden).flatMap((option) => toldOptions(option)),
+    commands: command.commands.map((each) => ({ name: each.name(), about: each.description() })),
+    options: optionsOf(command),
   }));
+}
+
+/** With those of its own commands, each once. */
+function optionsOf(command: Command): Told['options'] {
+  const all = [command, ...command.commands].flatMap(({ options }) => options.filter(({ hidden }) => !hidden));
+  const told = new Map(all.flatMap((option) => toldOptions(option)).map((option) => [option.name, option]));
+  return [...told.values()];
 }
 
 function toldOptions(option: Option): Told['options'] {
@@ -39,7 +49,9 @@ function toldOptions(option: Option): Told['options'] {
 const words = (all: readonly Offered[]): string => all.map(({ name }) => name).join(' ');
 
 function bashScript(commands: readonly Told[]): string {
-  const cases = commands.map(({ name, options }) => `    ${name}) options='${words(options)}' ;;`);
+  const cases = commands.map(
+    ({ name, options, commands: own }) => `    ${name}) options='${words(options)}' own='${words(own)}' ;;`,
+  );
   const valued = commands.flatMap(({ name, options }) =>
     options.flatMap((option) => {
       const reply = bashReply(option);
@@ -49,7 +61,7 @@ function bashScript(commands: readonly Told[]): string {
   return [
     '# perdure completions bash, to be sourced',
     '_perdure() {',
-    '  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command= options= each',
+    '  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command= options= own= each',
     '  for each in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do',
     '    case $each in -*) ;; *) command=$each; break ;; esac',
     '  done',
@@ -60,7 +72,7 @@ function bashScript(commands: readonly Told[]): string {
     '  case $command in',
     ...cases,
     '  esac',
-    '  case $word in -*) COMPREPLY=($(compgen -W "$options --help" -- "$word")) ;; *) COMPREPLY=($(compgen -f -- "$word")) ;; esac',
+    '  case $word in -*) COMPREPLY=($(compgen -W "$options --help" -- "$word")) ;; *) COMPREPLY=($(compgen -W "$own" -- "$word") $(compgen -f -- "$word")) ;; esac',
     '}',
     'complete -o filenames -F _perdure perdure',
     '',
@@ -77,9 +89,9 @@ const zshQuoted = (text: string): string => text.replaceAll("'", "'\\''").replac
 
 function zshScript(commands: readonly Told[]): string {
   const named = commands.map(({ name, about }) => `    '${name}:${zshQuoted(about)}'`);
-  const cases = commands.map(({ name, options }) => {
+  const cases = commands.map(({ name, options, commands: own }) => {
     const specs = options.map((option) => `'*${option.name}[${zshQuoted(option.about)}]${zshValue(option)}'`);
-    return `    ${name}) _arguments ${[...specs, "'*:file:_files'"].join(' ')} ;;`;
+    return `    ${name}) _arguments ${[...specs, own.length > 0 ? `'1:command:(${words(own)})'` : "'*:file:_files'"].join(' ')} ;;`;
   });
   return [
     '#compdef perdure',
@@ -133,5 +145,11 @@ function fishScript(commands: readonly Told[]): string {
       return `complete -c perdure -n '__fish_seen_subcommand_from ${name}' ${spelt}${value} -d ${fishQuoted(about)}`;
     }),
   );
-  return ['# perdure completions fish | source', ...first, ...options, ''].join('\n');
+  const own = commands.flatMap(({ name, commands: all }) =>
+    all.map(
+      (each) =>
+        `complete -c perdure -n '__fish_seen_subcommand_from ${name}' -f -a ${each.name} -d ${fishQuoted(each.about)}`,
+    ),
+  );
+  return ['# perdure completions fish | source', ...first, ...own, ...options, ''].join('\n');
 }

@@ -18,6 +18,11 @@ const examples: Readonly<Record<string, readonly (readonly [line: string, what: 
     ['perdure run --json --prompt-file task.md', 'events for a program'],
   ],
   start: [['perdure start --max-budget-usd 2 "port it to Go"', 'prints the session’s id and leaves']],
+  schedule: [
+    ['perdure schedule create "0 6 * * 1" "update the dependencies" --name deps', 'a session each Monday at six'],
+    ['perdure schedule create @daily "what is new?" --session s-4k2', 'the next prompt of this session'],
+    ['perdure schedule list', 'when each is due next, and its newest session'],
+  ],
   watch: [['perdure watch s-4k2', 'follows it to the end of its run']],
   send: [
     ['perdure send s-4k2 "use tabs"', 'the model reads it before its next call'],

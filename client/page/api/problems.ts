@@ -9,6 +9,7 @@ type Status = 400 | 401 | 403 | 404 | 405 | 409 | 413 | 415 | 421 | 500 | 503;
 const statuses: Readonly<Record<ProblemKind, Status>> = {
   no_session: 404,
   no_call: 409,
+  no_schedule: 404,
   closed: 409,
   no_worker: 503,
   refused: 400,

@@ -23,7 +23,8 @@ function offered(...words: readonly string[]): readonly string[] {
 }
 
 test('bash completes commands, options, values, files and folders (O19)', () => {
-  expect(offered('perdure', 'sc')).toEqual(['scripted-model']);
+  expect(offered('perdure', 'sc')).toEqual(['schedule', 'scripted-model']);
+  expect(offered('perdure', 'schedule', 'tr')).toEqual(['trigger']);
   expect(offered('perdure', 'show', '--t')).toEqual(['--timeline']);
   expect(offered('perdure', '--verbose', 'show', '--f')).toEqual(['--full']);
   expect(offered('perdure', 'run', '--permission-mode', 'a')).toEqual(['acceptEdits']);
@@ -43,6 +44,6 @@ test.runIf(has('zsh'))('zsh reads them without an error (O19)', () => {
 test.runIf(has('fish'))('fish completes commands and values (O19)', () => {
   const asked = (line: string): string =>
     execFileSync('fish', ['--no-config', '-c', `${script('fish')}\ncomplete -C '${line}'`], { encoding: 'utf8' });
-  expect(asked('perdure sc')).toMatch(/^scripted-model\t/);
+  expect(asked('perdure scr')).toMatch(/^scripted-model\t/);
   expect(asked('perdure run --permission-mode a')).toMatch(/^acceptEdits\t/);
 });

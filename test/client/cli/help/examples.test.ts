@@ -21,7 +21,9 @@ test.each(shown)('%s has an example in its help, which it takes (O19)', async (n
     const args = commands.includes(first) ? words.slice(1) : ['chat', ...words.slice(1)];
     const parsing = root();
     const ran: string[] = [];
-    for (const command of parsing.commands) command.action(() => void ran.push(command.name()));
+    for (const command of parsing.commands)
+      for (const each of command.commands.length > 0 ? command.commands : [command])
+        each.action(() => void ran.push(command.name()));
     await parsing.parseAsync(args, { from: 'user' });
     expect(ran).toEqual([name]);
   }

@@ -1,0 +1,111 @@
+// Cron expressions of five fields, checked before the server is asked: its own answers are not for people. Pure.
+
+type FieldRules = {
+  readonly name: string;
+  readonly from: number;
+  readonly to: number;
+  readonly names?: readonly string[];
+};
+
+const MONTHS = 'jan feb mar apr may jun jul aug sep oct nov dec'.split(' ');
+const WEEKDAYS = 'sun mon tue wed thu fri sat'.split(' ');
+const DAYS_OF_MONTHS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const;
+
+const FIELDS: readonly FieldRules[] = [
+  { name: 'minute', from: 0, to: 59 },
+  { name: 'hour', from: 0, to: 23 },
+  { name: 'day of the month', from: 1, to: 31 },
+  { name: 'month', from: 1, to: 12, names: MONTHS },
+  // 7 is Sunday, too.
+  { name: 'day of the week', from: 0, to: 7, names: WEEKDAYS },
+];
+
+const SHORT: ReadonlySet<string> = new Set([
+  '@yearly',
+  '@annually',
+  '@monthly',
+  '@weekly',
+  '@daily',
+  '@midnight',
+  '@hourly',
+]);
+const EXAMPLE = 'give minute, hour, day of the month, month and day of the week, such as "0 6 * * 1"';
+
+/** A sentence that says what is wrong with it, or undefined. */
+export function cronProblem(cron: string): string | undefined {
+  const shown = `the cron expression ${JSON.stringify(cron.slice(0, 80))}`;
+  const text = cron.trim();
+  if (text.startsWith('@')) {
+    if (SHORT.has(text)) return undefined;
+    return `${shown} is not known: ${EXAMPLE}, or one of ${[...SHORT].join(', ')}`;
+  }
+  const parts = text === '' ? [] : text.split(/\s+/);
+  if (/^(?:CRON_)?TZ=/.test(text)) return `${shown} names a time zone: give it as the time zone of the schedule`;
+  if (parts.length !== FIELDS.length) return `${shown} has ${parts.length} fields: ${EXAMPLE}`;
+  const read = FIELDS.map((rules, at) => readField(rules, parts[at] ?? ''));
+  const wrong = read.find((values) => typeof values === 'string');
+  if (wrong !== undefined) return `${shown}: ${wrong}`;
+  const why = daysProblem(parts, read as readonly ReadonlySet<number>[]);
+  return why === undefined ? undefined : `${shown} ${why}`;
+}
+
+function daysProblem(parts: readonly string[], read: readonly ReadonlySet<number>[]): string | undefined {
+  const [, , monthDay = '', , weekDay = ''] = parts;
+  const [, , days = new Set<number>(), months = new Set<number>()] = read;
+  // Cron fires when either fits, Temporal when both do: neither is what everybody expects.
+  if (!monthDay.startsWith('*') && !weekDay.startsWith('*'))
+    return 'names days of the month and of the week: give one of them, and * for the other';
+  const isThere = [...months].some((month) => Math.min(...days) <= (DAYS_OF_MONTHS[month - 1] ?? 0));
+  return isThere ? undefined : 'names a day that none of its months has';
+}
+
+/** The values that fit, or what is wrong. */
+function readField(rules: FieldRules, field: string): ReadonlySet<number> | string {
+  const values = new Set<number>();
+  for (const part of field.split(',')) {
+    const range = readRange(rules, part);
+    if (typeof range === 'string') return range;
+    for (let value = range.from; value <= range.to; value += range.step) values.add(value);
+  }
+  return values;
+}
+
+type Range = { readonly from: number; readonly to: number; readonly step: number };
+
+function readRange(rules: FieldRules, part: string): Range | string {
+  const { name, from: least, to: most } = rules;
+  const shown = JSON.stringify(part.slice(0, 20));
+  const [, first = '', last, every] = /^(\*|\w+)(?:-(\w+))?(?:\/(\d{1,4}))?$/.exec(part) ?? [];
+  if (first === '' || (first === '*' && last !== undefined))
+    return `${shown} is no ${name}: give a number, a list 1,3, a range 1-5, *, or a step such as */10`;
+  const [from, to] = first === '*' ? [least, most] : [valueOf(rules, first), valueOf(rules, last ?? first)];
+  if ([from, to].some((value) => !(value >= least && value <= most)))
+    return `${shown} is no ${name}: give ${least} to ${most}${rules.names ? `, or names such as ${rules.names[1]}` : ''}`;
+  if (from > to) return `the range ${shown} of the ${name} is the wrong way round: give the lower one first`;
+  const step = every === undefined ? 1 : Number(every);
+  if (step < 1) return `the step of ${shown} is 0: give 1 or more`;
+  // 5/10 begins at 5 and goes on to the end.
+  return { from, to: every !== undefined && last === undefined && first !== '*' ? most : to, step };
+}
+
+function valueOf({ names = [] }: FieldRules, text: string): number {
+  if (/^\d{1,4}$/.test(text)) return Number(text);
+  const at = names.indexOf(text.toLowerCase());
+  if (at < 0) return Number.NaN;
+  return names === MONTHS ? at + 1 : at;
+}
+
+/** A sentence that says what is wrong with it, or undefined. */
+export function timeZoneProblem(zone: string): string | undefined {
+  // An offset such as +02:00 is one here and none at the server.
+  if (/^[A-Za-z]/.test(zone) && isKnownHere(zone)) return undefined;
+  return `${JSON.stringify(zone.slice(0, 60))} is no time zone: give a name such as Europe/Berlin or UTC`;
+}
+
+function isKnownHere(timeZone: string): boolean {
+  try {
+    return Intl.DateTimeFormat('en', { timeZone }).format(0) !== '';
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,157 @@
+// What a schedule is to be made of (L87): checked, and as its firings start with it. A schedule fires when nobody is there, so what no run could
+// open with is refused before it is made.
+import { schemaProblem } from '../../activities/schema/json-schema.ts';
+import { isScheduleName, type ScheduledInput } from '../../workflows/contract/schedules/firing.ts';
+import type { MessageBody } from '../../workflows/contract/message-body.ts';
+import { optionsProblem, withChanges } from '../../workflows/contract/options-problem.ts';
+import {
+  CONFIGURATION_KEY,
+  type Configuration,
+  type OptionChanges,
+  type RunOptions,
+  TASK_QUEUE,
+} from '../../workflows/contract/session.ts';
+import type { ForWorkers } from '../../worker/config/queue.ts';
+import type { Abortable } from '../async.ts';
+import { ClientProblem } from '../problem.ts';
+import { checkedId, newSessionId, STORE_KEY } from '../sessions/info.ts';
+import { promptProblem } from '../sessions/prompt.ts';
+import { closedProblem, findWrongOption, titleOf } from '../sessions/send.ts';
+import { type ClientOptions, describeHere } from '../sessions/start.ts';
+import { cronProblem, timeZoneProblem } from './cron.ts';
+
+export const overlapPolicies = ['skip', 'buffer-one', 'buffer-all', 'cancel-other', 'allow-all'] as const;
+
+/** Where a firing is due while the one before still runs. */
+export type OverlapPolicy = (typeof overlapPolicies)[number];
+
+/** The options of its runs. Without `session` each firing opens a session of its own, in mode `dontAsk` unless another is given. */
+export type ScheduleOptions = OptionChanges &
+  Abortable & {
+    /** Letters, digits, "-" and "_", at most 60. Absent: one is made. */
+    readonly name?: string;
+    /** An open session that gets the task as its next prompt at each firing. */
+    readonly session?: string;
+    /** A name such as Europe/Berlin. Absent: UTC. */
+    readonly timeZone?: string;
+    /** Absent: `skip`. Not with `session`, whose prompts wait for each other. */
+    readonly overlap?: OverlapPolicy;
+    /** Which workers the sessions are for; absent: those of the client's task queue. */
+    readonly workers?: ForWorkers;
+  };
+
+/** What lists tell of it. */
+export type ScheduleFacts = {
+  readonly cron: string;
+  readonly timeZone: string;
+  readonly title: string;
+  /** The session that it sends prompts to; null where each firing opens its own. */
+  readonly session: string | null;
+  /** Null where it sends prompts to a session. */
+  readonly overlap: OverlapPolicy | null;
+  readonly configuration: Configuration | null;
+};
+
+export type Plan = {
+  readonly name: string;
+  readonly input: ScheduledInput;
+  readonly facts: ScheduleFacts;
+  readonly taskQueue: string;
+};
+
+export type Asked = { readonly cron: string; readonly task: string; readonly given: ScheduleOptions };
+
+/** Bytes of JSON. The task is kept at the server with the schedule: no gc of a store can take it. */
+const LONGEST_TASK = 16 * 1024;
+
+/** The tag by which lists find its sessions. */
+const TAG = 'schedule';
+
+/** Throws ClientProblem for what will not do. */
+export async function planSchedule(client: ClientOptions, { cron, task, given }: Asked): Promise<Plan> {
+  const { name: asked, session, timeZone = 'UTC', overlap = 'skip', workers, signal: _, ...changes } = given;
+  const name = checkedName(asked ?? newSessionId().replace(/^s-/, 'sched-'));
+  refuse(cronProblem(cron) ?? timeZoneProblem(timeZone) ?? taskProblem(task));
+  const body: MessageBody = { kind: 'text', text: task };
+  const facts = { cron: cron.trim(), timeZone, title: titleOf(task) };
+  if (session !== undefined) {
+    refuse(given.overlap === undefined ? findWrongOption(changes) : withSession('an overlap policy'));
+    refuse(workers === undefined ? undefined : withSession('workers'));
+    const there = await describeHere(client, checkedId(session));
+    if (there.status !== 'open') throw closedProblem(there);
+    const { session: to, taskQueue, configuration } = there;
+    const options = Object.keys(changes).length > 0 ? { options: changes } : {};
+    const input = { kind: 'send', schedule: name, body, session: to, ...options } as const;
+    return { name, input, facts: { ...facts, session: to, overlap: null, configuration }, taskQueue };
+  }
+  refuse(
+    overlapPolicies.includes(overlap)
+      ? undefined
+      : `there is no overlap policy ${JSON.stringify(overlap)}: give ${overlapPolicies.join(', ')}`,
+  );
+  const { taskQueue, configuration } = workers ?? { taskQueue: client.taskQueue ?? TASK_QUEUE, configuration: null };
+  const options = runOptions(name, changes);
+  const input = await openInput(client, { name, body, title: facts.title, options, configuration });
+  return { name, input, facts: { ...facts, session: null, overlap, configuration }, taskQueue };
+}
+
+function runOptions(name: string, changes: OptionChanges): RunOptions {
+  const given = withChanges<Partial<RunOptions>>({}, { permissionMode: 'dontAsk', ...changes });
+  const { tags = {} } = given;
+  if (Object.hasOwn(tags, TAG)) refuse(`tag "${TAG}" is given by the schedule itself: leave it out`);
+  const options: RunOptions = { cwd: process.cwd(), ...given, tags: { ...tags, [TAG]: name } };
+  refuse(optionsProblem(options) ?? schemaProblem(options.outputSchema));
+  return options;
+}
+
+type Opening = {
+  readonly name: string;
+  readonly title: string;
+  readonly body: MessageBody;
+  readonly options: RunOptions;
+  readonly configuration: Configuration | null;
+};
+
+async function openInput(client: ClientOptions, { name, title, body, options, configuration }: Opening) {
+  const [visibility, store] = await Promise.all([client.visibility(), client.storeId?.()]);
+  const input: ScheduledInput = {
+    kind: 'open',
+    schedule: name,
+    body,
+    input: {
+      options,
+      title,
+      visibility,
+      ...(visibility && { attributes: true }),
+      ...(client.profile === undefined ? {} : { profile: client.profile }),
+      ...(client.sealed && { sealed: true }),
+    },
+    memo: {
+      ...(store === undefined ? {} : { [STORE_KEY]: store }),
+      ...(configuration && { [CONFIGURATION_KEY]: configuration }),
+    },
+  };
+  return input;
+}
+
+function refuse(problem: string | undefined): void {
+  if (problem !== undefined) throw new ClientProblem('refused', problem);
+}
+
+/** Throws ClientProblem. */
+export function checkedName(name: string): string {
+  const shown = JSON.stringify(name.slice(0, 80));
+  if (isScheduleName(name)) return name;
+  const rule = 'use letters, digits, "-" and "_", begin with a letter or digit, at most 60';
+  throw new ClientProblem('refused', `${shown} is no name of a schedule: ${rule}`);
+}
+
+function taskProblem(task: string): string | undefined {
+  const bytes = Buffer.byteLength(JSON.stringify(task));
+  if (bytes > LONGEST_TASK)
+    return `the task has ${bytes} bytes: give a schedule at most ${LONGEST_TASK}, and put the rest into a file of the workspace that the task names`;
+  return promptProblem(task);
+}
+
+const withSession = (what: string): string =>
+  `${what} and a session are given: its prompts wait for each other, and its workers are its own; leave one out`;

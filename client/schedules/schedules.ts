@@ -1,0 +1,250 @@
+// Schedules (L87): prompts that Temporal sends at the times of a cron expression, with no process of ours, and what is known of each from the
+// server alone.
+import { randomUUID } from 'node:crypto';
+import {
+  ScheduleAlreadyRunning,
+  ScheduleClient,
+  type ScheduleDescription,
+  type ScheduleHandle,
+  ScheduleNotFoundError,
+  ScheduleOverlapPolicy,
+  WorkflowFailedError,
+} from '@temporalio/client';
+import { z } from 'zod';
+import { firingOf, SCHEDULED_TYPE, scheduleId, scheduleName } from '../../workflows/contract/schedules/firing.ts';
+import type { SessionId } from '../../workflows/contract/ids.ts';
+import { profiles } from '../../workflows/contract/profiles.ts';
+import { pause } from '../../activities/async.ts';
+import type { Abortable } from '../async.ts';
+import { ClientProblem } from '../problem.ts';
+import { persist } from '../sessions/persist.ts';
+import type { ClientOptions } from '../sessions/start.ts';
+import { workerPolls } from '../sessions/worker-polls.ts';
+import {
+  checkedName,
+  type OverlapPolicy,
+  overlapPolicies,
+  type Plan,
+  planSchedule,
+  type ScheduleFacts,
+  type ScheduleOptions,
+} from './plan.ts';
+
+/** `at`: milliseconds since the epoch. */
+export type Firing = { readonly session: SessionId; readonly at: number };
+
+export type ScheduleInfo = ScheduleFacts & {
+  readonly name: string;
+  readonly paused: boolean;
+  /** Why it was paused or resumed, where that is known. */
+  readonly note?: string;
+  /** Milliseconds since the epoch; null while it is paused. */
+  readonly next: number | null;
+  /** The newest ten, newest first. */
+  readonly firings: readonly Firing[];
+  /** How many were dropped because the one before still ran. */
+  readonly skipped: number;
+  /** A firing has begun, and no worker polls for it. */
+  readonly waitsForWorker: boolean;
+  readonly taskQueue: string;
+};
+
+/** `started`: a session has it. `waiting`: it comes behind the firing that still runs. `skipped`: it is dropped for that one. */
+export type Triggered = { readonly outcome: 'started' | 'waiting' | 'skipped'; readonly session: SessionId | null };
+
+/** Throws ClientProblem as the client's other methods do. None of them needs a worker; what fires does. */
+export type Schedules = {
+  /** `cron`: five fields, such as `0 6 * * 1`, or `@daily`. */
+  create(cron: string, task: string, options?: ScheduleOptions): Promise<ScheduleInfo>;
+  list(options?: Abortable): AsyncIterable<ScheduleInfo>;
+  describe(name: string, options?: Abortable): Promise<ScheduleInfo>;
+  /** It fires no more until it is resumed; sessions that are under way go on. */
+  pause(name: string, options?: Abortable): Promise<void>;
+  resume(name: string, options?: Abortable): Promise<void>;
+  /** Its sessions stay, and go on. */
+  delete(name: string, options?: Abortable): Promise<void>;
+  /** Fires now, also while it is paused, by its overlap policy. */
+  trigger(name: string, options?: Abortable): Promise<Triggered>;
+};
+
+const OVERLAPS: Readonly<Record<OverlapPolicy, ScheduleOverlapPolicy>> = {
+  skip: ScheduleOverlapPolicy.SKIP,
+  'buffer-one': ScheduleOverlapPolicy.BUFFER_ONE,
+  'buffer-all': ScheduleOverlapPolicy.BUFFER_ALL,
+  'cancel-other': ScheduleOverlapPolicy.CANCEL_OTHER,
+  'allow-all': ScheduleOverlapPolicy.ALLOW_ALL,
+};
+
+/** What was due while no server ran is made up for within it. */
+const CATCHUP = '1 day';
+const FIRES_WITHIN = 10_000;
+const LOOK_MS = 100;
+
+const MEMO_KEY = 'perdureSchedule';
+const memoSchema = z.object({
+  cron: z.string(),
+  timeZone: z.string(),
+  title: z.string(),
+  session: z.string().nullable(),
+  overlap: z.enum(overlapPolicies).nullable(),
+  configuration: z.object({ name: z.string().optional(), file: z.string().optional() }).nullable(),
+});
+/** Any client can write a memo: one that is not ours shows nothing rather than fail. */
+const noFacts: ScheduleFacts = { cron: '', timeZone: '', title: '', session: null, overlap: null, configuration: null };
+
+export function createSchedules(client: ClientOptions): Schedules {
+  const { temporal } = client;
+  const server = (): ScheduleClient => {
+    const { namespace, identity, loadedDataConverter } = temporal.options;
+    return new ScheduleClient({
+      connection: temporal.connection,
+      namespace,
+      identity,
+      dataConverter: loadedDataConverter,
+    });
+  };
+  const reach = async <T>(name: string, call: (handle: ScheduleHandle) => Promise<T>): Promise<T> => {
+    const handle = server().getHandle(scheduleId(checkedName(name)));
+    try {
+      return await persist(temporal, `reach schedule ${name}`, () => call(handle));
+    } catch (error) {
+      throw error instanceof ScheduleNotFoundError ? noSchedule(name) : error;
+    }
+  };
+  const seen = (name: string): Promise<ScheduleDescription> => reach(name, (handle) => handle.describe());
+  const info = async (name: string): Promise<ScheduleInfo> => infoOf(client, name, await seen(name));
+  return {
+    create: async (cron, task, given = {}) => {
+      const plan = await planSchedule(client, { cron, task, given });
+      await createOnce(client, server(), plan);
+      return info(plan.name);
+    },
+    list: async function* () {
+      for await (const { scheduleId: id, action } of server().list()) {
+        const name = scheduleName(id);
+        if (name === null || action?.workflowType !== SCHEDULED_TYPE) continue;
+        const found = await infoUnlessGone(() => info(name));
+        if (found) yield found;
+      }
+    },
+    describe: info,
+    pause: (name) => reach(name, (handle) => handle.pause('paused by a person')),
+    resume: (name) => reach(name, (handle) => handle.unpause('resumed by a person')),
+    delete: (name) => reach(name, (handle) => handle.delete()),
+    trigger: async (name, { signal = new AbortController().signal } = {}) => {
+      const there = await seen(name);
+      const before = countsOf(there);
+      const { overlap } = there.policies;
+      const handle = server().getHandle(scheduleId(name));
+      // Asked once: again, it would fire again. Without its policy it would run beside what runs.
+      await temporal.withDeadline(Date.now() + FIRES_WITHIN, () => handle.trigger(overlap));
+      const deadline = Date.now() + FIRES_WITHIN;
+      while (Date.now() < deadline) {
+        const now = await seen(name);
+        const { fired, skipped, waiting } = countsOf(now);
+        if (fired > before.fired) return { outcome: 'started', session: firingsOf(now)[0]?.session ?? null };
+        if (skipped > before.skipped) return { outcome: 'skipped', session: null };
+        if (waiting > before.waiting) return { outcome: 'waiting', session: null };
+        await pause(LOOK_MS, signal);
+      }
+      throw new ClientProblem('unanswered', `schedule ${name} was told to fire, and has not yet: list the schedules`);
+    },
+  };
+}
+
+/** The server may have taken a try whose answer was lost. */
+async function createOnce({ temporal, profile }: ClientOptions, server: ScheduleClient, plan: Plan): Promise<void> {
+  const { name, input, facts, taskQueue } = plan;
+  const made = randomUUID();
+  const create = (): Promise<ScheduleHandle> =>
+    server.create({
+      scheduleId: scheduleId(name),
+      spec: { cronExpressions: [facts.cron], timezone: facts.timeZone },
+      action: {
+        type: 'startWorkflow',
+        workflowType: SCHEDULED_TYPE,
+        workflowId: scheduleId(name),
+        args: [input],
+        taskQueue,
+        staticSummary: facts.title,
+        workflowTaskTimeout: profiles[profile ?? 'machine'].workflowTask,
+      },
+      policies: {
+        // Of a policy that lets all run at once the server does not see which fail.
+        overlap: OVERLAPS[facts.overlap ?? 'buffer-one'],
+        catchupWindow: CATCHUP,
+        // The session is closed, and will not open again.
+        pauseOnFailure: facts.session !== null,
+      },
+      memo: { [MEMO_KEY]: { ...facts, made } },
+    });
+  try {
+    await persist(temporal, `create schedule ${name}`, create);
+  } catch (error) {
+    if (!(error instanceof ScheduleAlreadyRunning)) throw error;
+    const { memo } = await server.getHandle(scheduleId(name)).describe();
+    if ((memo?.[MEMO_KEY] as { readonly made?: unknown } | undefined)?.made === made) return;
+    throw new ClientProblem('refused', `schedule ${name} is here already: give another name, or delete it first`);
+  }
+}
+
+async function infoUnlessGone(look: () => Promise<ScheduleInfo>): Promise<ScheduleInfo | null> {
+  try {
+    return await look();
+  } catch (error) {
+    if (error instanceof ClientProblem && error.kind === 'no_schedule') return null;
+    throw error;
+  }
+}
+
+async function infoOf({ temporal }: ClientOptions, name: string, seen: ScheduleDescription): Promise<ScheduleInfo> {
+  const { memo, state, info, action } = seen;
+  const { paused } = state;
+  const note = await noteText(temporal, state.note ?? '');
+  const { taskQueue } = action;
+  const isWaiting = info.runningActions.length > 0 && !(await workerPolls({ temporal, taskQueue }).catch(() => true));
+  return {
+    ...((memoSchema.safeParse(memo?.[MEMO_KEY]).data ?? noFacts) as ScheduleFacts),
+    name,
+    paused,
+    ...(note === '' ? {} : { note }),
+    next: paused ? null : (info.nextActionTimes[0]?.getTime() ?? null),
+    firings: firingsOf(seen),
+    skipped: info.numActionsSkippedOverlap,
+    waitsForWorker: isWaiting,
+    taskQueue,
+  };
+}
+
+/** The server cannot read why a firing failed that paused it: the firing's own end says so, for as long as it is kept. */
+async function noteText(temporal: ClientOptions['temporal'], note: string): Promise<string> {
+  const [, id = ''] = /^paused due to workflow failure: (\S+): /.exec(note) ?? [];
+  if (firingOf(id) === null) return note;
+  try {
+    await temporal.workflow.getHandle(id).result();
+  } catch (error) {
+    if (error instanceof WorkflowFailedError && error.cause) return error.cause.message;
+  }
+  return 'its last firing failed';
+}
+
+/** Newest first. A firing that sent a prompt names the session that got it. */
+function firingsOf({ memo, info }: ScheduleDescription): readonly Firing[] {
+  const to = memoSchema.safeParse(memo?.[MEMO_KEY]).data?.session ?? null;
+  return info.recentActions.toReversed().flatMap(({ action, scheduledAt }) => {
+    const session = to ?? firingOf(action.workflow.workflowId)?.session;
+    return session === undefined ? [] : [{ session: session as SessionId, at: scheduledAt.getTime() }];
+  });
+}
+
+function countsOf({ info, raw }: ScheduleDescription) {
+  return {
+    fired: info.numActionsTaken,
+    skipped: info.numActionsSkippedOverlap,
+    waiting: Number(raw.info?.bufferSize ?? 0),
+  };
+}
+
+function noSchedule(name: string): ClientProblem {
+  return new ClientProblem('no_schedule', `no schedule ${name}: \`perdure schedule list\` shows those there are`);
+}

@@ -1,0 +1,98 @@
+// One firing of a schedule (L87), as a workflow: a session's id takes no colon, which Temporal puts into the id of what a schedule starts,
+// and a schedule's overlap policy asks whether this one still runs.
+import {
+  ApplicationFailure,
+  getExternalWorkflowHandle,
+  isCancellation,
+  startChild,
+  TemporalFailure,
+  workflowInfo,
+  type ChildWorkflowHandle,
+} from '@temporalio/workflow';
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import { firingOf, type Fired, type ScheduledInput } from '../contract/schedules/firing.ts';
+import { findUndecodable } from '../contract/failures.ts';
+import type { MessageId } from '../contract/ids.ts';
+import { profiles } from '../contract/profiles.ts';
+import {
+  MEMO_KEY,
+  SIGNALS,
+  WORKFLOW_TYPE,
+  type RunReport,
+  type SessionInput,
+  type SessionMemo,
+  type UserMessage,
+} from '../contract/session.ts';
+import { isMessage } from '../inbox.ts';
+
+/** Memo key of the client's: when the session began. */
+const STARTED = 'perdureStarted';
+
+/** Ends when the run of its own session has, or as soon as another session has the message. Fails with a sentence. */
+export async function scheduledPrompt(argument: ScheduledInput): Promise<Fired> {
+  const given = checkedArgument(argument);
+  // One for each firing, the same however often its task is tried (L61).
+  const id = workflowInfo().workflowId as MessageId;
+  const message: UserMessage = { id, body: given.body, by: `schedule ${given.schedule}` };
+  if (given.kind === 'open') return openSession(given, message);
+  const { session, options } = given;
+  try {
+    await getExternalWorkflowHandle(session).signal(SIGNALS.message, { ...message, ...(options && { options }) });
+  } catch (error) {
+    if (!(error instanceof TemporalFailure) || isCancellation(error)) throw error;
+    const remedy = `delete schedule ${given.schedule}, or make it anew for another session`;
+    throw ApplicationFailure.nonRetryable(
+      `session ${session} is closed and takes no more prompts: ${remedy}`,
+      'Closed',
+    );
+  }
+  return { session };
+}
+
+async function openSession({ input, memo }: Extract<ScheduledInput, { kind: 'open' }>, first: UserMessage) {
+  const firing = firingOf(workflowInfo().workflowId);
+  if (firing === null) throw ApplicationFailure.nonRetryable('no schedule has started this', 'NoFiring');
+  const { session } = firing;
+  const { reason } = await (await startSession(session, { ...input, first, until: 'run' }, memo)).result();
+  return { session, reason };
+}
+
+async function startSession(
+  session: string,
+  input: SessionInput,
+  memo: Readonly<Record<string, unknown>>,
+): Promise<ChildWorkflowHandle<(given: SessionInput) => Promise<RunReport>>> {
+  try {
+    return await startChild<(given: SessionInput) => Promise<RunReport>>(WORKFLOW_TYPE, {
+      workflowId: session,
+      args: [input],
+      memo: { ...memo, [STARTED]: Date.now(), [MEMO_KEY]: firstMemo(input) },
+      staticSummary: input.title,
+      workflowTaskTimeout: profiles[input.profile ?? 'machine'].workflowTask,
+      workflowIdReusePolicy: 'REJECT_DUPLICATE',
+      // A session cleans up before it ends: the next firing waits for that where it cancels this one.
+      cancellationType: 'WAIT_CANCELLATION_COMPLETED',
+      parentClosePolicy: 'REQUEST_CANCEL',
+    });
+  } catch (error) {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    throw ApplicationFailure.nonRetryable(`session ${session} is here already: nothing was started`, 'SessionExists');
+  }
+}
+
+function firstMemo({ options: { cwd, model, tags }, title }: SessionInput): SessionMemo {
+  const facts = { turns: 0, tokens: 0, cents: 0, ...(model !== undefined && { model }), ...(tags && { tags }) };
+  return { phase: 'running', head: null, cwd, title, runs: 0, last: null, facts };
+}
+
+/** Any client can start it, with anything: it fails with a sentence. What another worker can read waits for that one. */
+function checkedArgument(argument: unknown): ScheduledInput {
+  const unread = findUndecodable(argument);
+  if (unread?.elsewhere) throw new Error(`what the schedule says ${unread.why}`);
+  const { schedule, body, kind, input, session } = (argument ?? {}) as Readonly<Record<string, unknown>>;
+  const isOurs = typeof schedule === 'string' && isMessage({ id: schedule, body });
+  const target = kind === 'open' ? typeof input === 'object' && input !== null : typeof session === 'string';
+  if (!unread && isOurs && target) return argument as ScheduledInput;
+  const why = unread ? unread.why : 'is not what a schedule says';
+  throw ApplicationFailure.nonRetryable(`the argument ${why}`, 'UnreadableSchedule');
+}
