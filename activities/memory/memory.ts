@@ -112,7 +112,7 @@ export function pickQuestion(prompts: string, notes: readonly Note[]): string {
 
 /** In the order of the answer, each once. Names that are none of a note are passed over. */
 export function pickedNotes(answer: string, notes: readonly Note[]): readonly Note[] {
-  const words = answer.split('\n').map((line) => /[\w.-]+\.md/.exec(line)?.[0]);
+  const words = answer.split('\n').map((line) => line.split(/[^\w.-]/).find((word) => word.endsWith('.md')));
   return [...new Set(words)].flatMap((word) => notes.filter(({ name }) => name === word)).slice(0, MOST_PICKED);
 }
 

@@ -15,6 +15,8 @@ export type Piece = Place & {
   /** A call: drawn again as it goes on. */
   readonly call?: { readonly anchor: string; readonly name: string; readonly input: unknown };
   readonly html?: string;
+  /** The transcript shows it already. */
+  readonly hidden?: true;
 };
 
 export function drawPiece(piece: Piece, progress: (anchor: string) => Progress | undefined): string {

@@ -12,8 +12,8 @@ export const LIVE = 'live';
 export const ITEMS = 'items';
 
 export type LivePieces = {
-  /** `current`: the run that is going on. */
-  tell(event: Told, current: number): readonly Change[];
+  /** `current`: the run that is going on. `again`: what it says is in the transcript, and is not shown beside it. */
+  tell(event: Told, current: number, again?: boolean): readonly Change[];
   /** How far a call is whose outcome is not stored. */
   progress(anchor: string): Progress | undefined;
   /** Calls that wait for a decision now. */
@@ -38,9 +38,10 @@ export function livePieces(
   const progress = (anchor: string): Progress | undefined =>
     waiting.has(anchor) ? { kind: 'waiting' } : calls.get(anchor);
   const draw = (piece: Piece): string => drawPiece(piece, progress);
-  const put = (piece: Piece): Change => {
-    pieces.set(piece.id, piece);
-    return { do: 'put', id: piece.id, into: LIVE, html: draw(piece) };
+  let hiding = false;
+  const put = (piece: Piece): Change[] => {
+    pieces.set(piece.id, hiding ? { ...piece, hidden: true } : piece);
+    return hiding ? [] : [{ do: 'put', id: piece.id, into: LIVE, html: draw(piece) }];
   };
   const drop = (id: string): Change[] => (pieces.delete(id) ? [{ do: 'drop', id }] : []);
   const of = ({ step, attempt }: Place): Piece[] =>
@@ -49,19 +50,20 @@ export function livePieces(
   const stream = (event: Extract<Watched, { type: 'text_delta' | 'thinking_delta' }>): Change[] => {
     const kind = event.type === 'text_delta' ? 'text' : 'thinking';
     const id = nameOf(event, `${event.iteration}-${event.index}`);
-    const known = pieces.get(id)?.stream;
+    const piece = pieces.get(id);
+    const known = piece?.stream;
     if (!known) {
       const { step, attempt } = event;
       const text = event.text.slice(0, STREAMED);
-      return [...drop(nameOf(event, 'ask')), put({ id, step, attempt, stream: { id: `${id}-text`, kind, text } })];
+      return [...drop(nameOf(event, 'ask')), ...put({ id, step, attempt, stream: { id: `${id}-text`, kind, text } })];
     }
     const text = event.text.slice(0, Math.max(0, STREAMED - known.text.length));
     known.text += text;
-    return text === '' ? [] : [{ do: 'text', id: known.id, text: showUnseen(text) }];
+    return text === '' || piece?.hidden ? [] : [{ do: 'text', id: known.id, text: showUnseen(text) }];
   };
   const redraw = (anchor: string): Change[] => {
     const piece = pieces.get(`piece-${anchor}`);
-    if (piece) return [put(piece)];
+    if (piece && !piece.hidden) return put(piece);
     const stored = card(anchor);
     return stored ? [{ do: 'put', id: stored.id, into: ITEMS, html: stored.html }] : [];
   };
@@ -79,7 +81,7 @@ export function livePieces(
     return [...dropped, { do: 'put', id, into: ITEMS, html: wrapped(id, voidHtml(event, said.join(''))) }];
   };
 
-  const tell = (event: Told, current: number): readonly Change[] => {
+  const changesOf = (event: Told, current: number): readonly Change[] => {
     const anchorOf = ({ iteration, index }: { readonly iteration: number; readonly index: number }): string =>
       `${current}-${iteration}-${index}`;
     switch (event.type) {
@@ -87,11 +89,11 @@ export function livePieces(
       case 'thinking_delta':
         return stream(event);
       case 'request_start':
-        return [put({ ...place(event), id: nameOf(event, 'ask'), html: asking(event) })];
+        return put({ ...place(event), id: nameOf(event, 'ask'), html: asking(event) });
       case 'tool_use': {
         const anchor = anchorOf(event);
         const call = { anchor, name: event.name, input: event.input };
-        return [...drop(nameOf(event, 'ask')), put({ ...place(event), id: `piece-${anchor}`, call })];
+        return [...drop(nameOf(event, 'ask')), ...put({ ...place(event), id: `piece-${anchor}`, call })];
       }
       case 'tool_start':
         return goOn(anchorOf(event), { kind: 'running', said: '' });
@@ -120,12 +122,15 @@ export function livePieces(
         const html = lineHtml(event);
         const key = factKey(event);
         const id = key === null ? nameOf(event, `${event.type}-${pieces.size}`) : `${FACT}${key}`;
-        return [put({ ...place(event), id, html })];
+        return put({ ...place(event), id, html });
       }
     }
   };
   return {
-    tell,
+    tell: (event, current, again = false) => {
+      hiding = again;
+      return changesOf(event, current);
+    },
     progress,
     waits: (anchors) => {
       const before = waiting;
@@ -133,7 +138,10 @@ export function livePieces(
       return [...anchors, ...before].filter((one) => anchors.has(one) !== before.has(one)).flatMap(redraw);
     },
     get html() {
-      return [...pieces.values()].map(draw).join('');
+      return [...pieces.values()]
+        .filter(({ hidden }) => !hidden)
+        .map(draw)
+        .join('');
     },
   };
 }

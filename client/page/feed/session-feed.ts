@@ -13,7 +13,7 @@ import { ClientProblem } from '../../problem.ts';
 import { isUnderWay } from '../../sessions/info.ts';
 import type { PagePorts } from '../ports.ts';
 import type { ItemContext } from '../transcript/item-view.tsx';
-import { transcriptItems } from '../../sessions/history/items.ts';
+import { isReply, transcriptItems } from '../../sessions/history/items.ts';
 import { livePieces, type LivePieces } from './live-pieces.ts';
 import { changeRing, type Ring } from './ring.ts';
 import {
@@ -82,12 +82,16 @@ export async function openSessionFeed(ports: PagePorts, session: SessionId, fram
     run: seen.runs,
     heard: Date.now(),
     opened: false,
+    toldAgain: new Set(),
+    hearing: '',
   };
   await refresh(state, await ports.head(session).catch(() => seen.head));
   await readApprovals(state);
   await readLately(state);
   for (const { id, html } of frame(standingOf(state))) state.drawn.set(id, html);
   state.opened = true;
+  for (const item of items.all)
+    if (isReply(item) && item.run === seen.runs) state.toldAgain.add(`${item.run}.${item.entry.iteration}`);
   const stop = new AbortController();
   const waker = wakener();
   void listen(state, stop.signal);
@@ -127,11 +131,22 @@ async function hear(state: State, event: Told): Promise<void> {
   // First what is stored, then the pieces it replaces go.
   if (event.type === 'stored') await refresh(state, event.head);
   if (event.type === 'run_end') await refresh(state, event.head);
-  const changes = state.pieces.tell(event, state.run);
+  const changes = state.pieces.tell(event, state.run, isToldAgain(state, event));
   for (const change of changes) if (change.do === 'put' && change.id.startsWith('void-')) keepVoid(state, change.html);
   state.ring.push(...changes);
+  // What its iteration says from now on, a summing up of the run, is news.
+  if (event.type === 'stored') state.toldAgain.delete(state.hearing);
   if (event.type === 'user') taken(state, event.id);
   if (event.type === 'stored' || event.type === 'run_end' || event.type === 'user') redrawFrame(state);
+}
+
+const SAYING: ReadonlySet<string> = new Set(['request_start', 'text_delta', 'thinking_delta', 'tool_use']);
+
+/** The channel begins with what is stored already, of the steps that it still has. */
+function isToldAgain(state: State, event: Told): boolean {
+  if (!SAYING.has(event.type) || !('iteration' in event)) return false;
+  state.hearing = `${state.run}.${event.iteration}`;
+  return state.toldAgain.has(state.hearing);
 }
 
 type Waker = { wake(): void; wait(ms: number, signal: AbortSignal): Promise<boolean> };

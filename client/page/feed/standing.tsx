@@ -68,6 +68,10 @@ export type State = {
   heard: number;
   /** Somebody may watch it. */
   opened: boolean;
+  /** Replies, by `run.iteration`, that were stored when it was opened, and of which the channel may still tell. */
+  readonly toldAgain: Set<string>;
+  /** The reply that the channel tells of, by the same name. */
+  hearing: string;
 };
 
 export function standingOf({ seen, items, approvals, trouble, runConfig: config, pending, recent }: State): Standing {

@@ -7,7 +7,7 @@ import { ownAccess } from '../../../client/page/hosting/access.ts';
 import { opsPage } from '../../../client/page/page-app.tsx';
 import { ClientProblem } from '../../../client/problem.ts';
 import { PAGE_HOST, stagedPage } from '../../support/page-ports.ts';
-import { user } from '../../support/transcript.ts';
+import { reply, user } from '../../support/transcript.ts';
 import { until } from '../../support/until.ts';
 
 const delta = (text: string): Told => ({ type: 'text_delta', iteration: 1, index: 0, text, step: 3, attempt: 1 });
@@ -148,6 +148,29 @@ test('markup in what is said as it is said stays text (O12)', async () => {
   live.push({ type: 'user', id: '"><script>' as never, text: '<script>', step: 3, attempt: 1 });
   await until(() => feed.pieces.html.includes('&lt;script&gt;'));
   expect(feed.pieces.html).not.toMatch(/<(img|script)/);
+  leave();
+  page.close();
+});
+
+test('what the channel tells again of a reply that was stored when it began is shown once, and struck where it died (O5 O10)', async () => {
+  const said = reply([{ type: 'text', text: 'Stored words.', citations: null }], { iteration: 1 });
+  const { page, live, ports } = await stagedPage({ entries: [user('x'), said] });
+  const { feed, leave } = await page.feeds.enter('s-1' as never);
+  live.push(delta('Died words.'));
+  live.push({ type: 'tombstone', step: 3, attempt: 1, iteration: 1, why: 'it was cut' });
+  live.push({ ...delta('Stored words.'), attempt: 2 });
+  live.push({ ...delta(' More.'), attempt: 2 });
+  await until(() => feed.voided.length === 1);
+  expect(feed.voided[0]?.html).toContain('Died words.');
+  const news = { ...delta('A summing up.'), step: 5 } as Told;
+  live.push({ type: 'stored', step: 3, attempt: 2, head: (await ports.head('s-1' as never))! });
+  live.push(news);
+  await until(() => feed.pieces.html.includes('A summing up.'));
+  const shown = JSON.stringify(feed.ring.since(0)?.changes);
+  expect(shown).toContain('A summing up.');
+  expect(shown).not.toContain('Stored words.');
+  expect(shown).not.toContain('More.');
+  expect(feed.pieces.html).not.toContain('Stored words.');
   leave();
   page.close();
 });
