@@ -67,9 +67,9 @@ async function edit(cli: Cli, { folder, notes }: Place, names: readonly string[]
   const before = notes.find((note) => note.name === name)?.text ?? '';
   const after = await personsEditor(cli.env, cli.say)(before === '' ? '' : `${before}\n`);
   if (after === null) return STATUS.failed;
-  if (after.trim() === before) return (cli.say(`${name} is as it was`), STATUS.ok);
   if (after.trim() === '')
     throw new UsageError(`an empty note says nothing: \`perdure memory forget ${name}\` removes it`);
+  if (after.trim() === before) return (cli.say(`${name} is as it was`), STATUS.ok);
   if (Buffer.byteLength(after) > NOTE_BYTES)
     throw new UsageError(
       `the note has ${Buffer.byteLength(after)} bytes, and ${NOTE_BYTES} are allowed: nothing was changed`,
