@@ -32,6 +32,11 @@ export function isBlank(text: string): boolean {
   return true;
 }
 
+/** Each run of blanks and line ends as one blank. */
+export function onOneLine(text: string): string {
+  return text.replaceAll(/\s+/g, ' ');
+}
+
 // Cuts text that goes where there is little room: facts in the history, reasons, notes.
 
 /** At most `limit` characters, well-formed. */

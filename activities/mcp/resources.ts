@@ -1,6 +1,6 @@
 // Resources of MCP servers, listed and read by one tool, which runs are offered while a server has some (L77).
 import { z } from 'zod';
-import { clip } from '../text.ts';
+import { clip, onOneLine } from '../text.ts';
 import { defineTool, type Tool, type ToolContext, ToolFailure, type ToolOutput } from '../tools/tool.ts';
 import type { KeptServer } from './keep-server.ts';
 import { resourceContents, resourcesOutput } from './results.ts';
@@ -80,5 +80,5 @@ async function listResources(server: KeptServer, context: ToolContext, cursor?: 
 function lineOf({ uri, uriTemplate, name, mimeType, description }: z.output<typeof listed>): string {
   const about = [name, mimeType, description].filter((part) => part !== undefined && part !== '').join(', ');
   const what = uri ?? `${uriTemplate ?? ''} (a template)`;
-  return clip(`${what}${about === '' ? '' : `: ${about}`}`.replaceAll(/\s+/g, ' '), LONGEST_LINE);
+  return clip(onOneLine(`${what}${about === '' ? '' : `: ${about}`}`), LONGEST_LINE);
 }

@@ -8,7 +8,7 @@ import { smallModel, type SmallModel } from '../compaction/small-model.ts';
 import type { RunConfig } from '../configuration.ts';
 import { aboutRun } from '../log.ts';
 import { RecentMap } from '../recent-map.ts';
-import { clip, isBlank, reasonOf } from '../text.ts';
+import { clip, isBlank, onOneLine, reasonOf } from '../text.ts';
 import type { Entry } from '../transcript/log/entries.ts';
 import { CHARACTERS_PER_TOKEN, type SessionId } from '../../workflows/contract/ids.ts';
 import { addSpend, noSpend, totalTokens, type Left, type Spend } from '../../workflows/contract/loop.ts';
@@ -106,7 +106,7 @@ const PICK_SYSTEM =
   `names of the notes that help with the task, one a line, the most helpful first, at most ${MOST_PICKED}. Answer NONE when none does.`;
 
 export function pickQuestion(prompts: string, notes: readonly Note[]): string {
-  const lines = notes.map(({ name, text }) => `${name}: ${clip(text.replaceAll(/\s+/g, ' '), READ.note)}`);
+  const lines = notes.map(({ name, text }) => `${name}: ${clip(onOneLine(text), READ.note)}`);
   return `<task>\n${prompts}\n</task>\n\nThe notes:\n${lines.join('\n')}`;
 }
 
@@ -147,7 +147,7 @@ async function extract(deps: MemoryDeps, { config, ended, small }: Extracting): 
   const notes = await readNotes(folder);
   if (notes.length >= MOST_NOTES)
     throw new Error(`this workspace has ${MOST_NOTES} notes already: remove some with \`perdure memory forget\``);
-  const known = notes.map(({ text }) => `- ${clip(text.replaceAll(/\s+/g, ' '), READ.note)}`).join('\n');
+  const known = notes.map(({ text }) => `- ${clip(onOneLine(text), READ.note)}`).join('\n');
   // Within the material: what a stranger wrote may be in a note.
   const before = known === '' ? '' : `Notes that are there already:\n${known}\n\n`;
   const fixed = EXTRACT_SYSTEM.length + before.length + writeQuestion('', EXTRACT_TASK).length;

@@ -63,7 +63,7 @@ const REFUSED: Readonly<Record<string, string>> = {
   sandbox: 'commands are held by a sandbox of our own where the machine has one: see docs/security.md',
   sessionStore: 'a store is named by PERDURE_STORE',
   settings: 'give permission rules as allowedTools and disallowedTools, and hooks as hooks',
-  skills: 'there are no skills yet',
+  skills: 'skills are folders of a configuration',
   plugins: 'there are no plugins',
 };
 

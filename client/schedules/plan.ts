@@ -17,7 +17,7 @@ import { ClientProblem } from '../problem.ts';
 import { checkedId, newSessionId, STORE_KEY } from '../sessions/info.ts';
 import { promptProblem } from '../sessions/prompt.ts';
 import { closedProblem, findWrongOption, titleOf } from '../sessions/send.ts';
-import { type ClientOptions, describeHere } from '../sessions/start.ts';
+import { type ClientOptions, describeHere, sessionInput } from '../sessions/start.ts';
 import { cronProblem, timeZoneProblem } from './cron.ts';
 
 export const overlapPolicies = ['skip', 'buffer-one', 'buffer-all', 'cancel-other', 'allow-all'] as const;
@@ -113,19 +113,12 @@ type Opening = {
 };
 
 async function openInput(client: ClientOptions, { name, title, body, options, configuration }: Opening) {
-  const [visibility, store] = await Promise.all([client.visibility(), client.storeId?.()]);
+  const [own, store] = await Promise.all([sessionInput(client, options, title), client.storeId?.()]);
   const input: ScheduledInput = {
     kind: 'open',
     schedule: name,
     body,
-    input: {
-      options,
-      title,
-      visibility,
-      ...(visibility && { attributes: true }),
-      ...(client.profile === undefined ? {} : { profile: client.profile }),
-      ...(client.sealed && { sealed: true }),
-    },
+    input: own,
     memo: {
       ...(store === undefined ? {} : { [STORE_KEY]: store }),
       ...(configuration && { [CONFIGURATION_KEY]: configuration }),

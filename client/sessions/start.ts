@@ -73,18 +73,23 @@ export async function startSession(client: ClientOptions, task: Prompt, start: S
   const message = await messageOf(client, task, facts);
   const problem = findWrongOption(options);
   if (problem !== undefined) throw new ClientProblem('refused', problem);
-  const input: SessionInput = {
-    options,
-    title: titleOf(readPrompt(task).text),
-    ...((await client.visibility()) ? { visibility: true, attributes: true } : { visibility: false }),
-    ...(client.profile === undefined ? {} : { profile: client.profile }),
-    ...(client.sealed ? { sealed: true } : {}),
-  };
+  const input = await sessionInput(client, options, titleOf(readPrompt(task).text));
   const any = { taskQueue: client.taskQueue ?? TASK_QUEUE, configuration: null };
   if (id !== undefined && client.storeId) await openedBefore(client, session);
   const store = await client.storeId?.();
   await signalWithStart(client.temporal, { session, input, message, workers: workers ?? any, store, now: Date.now() });
   return { session, messageId: message.id };
+}
+
+/** Of a session that is opened by this client. */
+export async function sessionInput(client: ClientOptions, options: RunOptions, title: string): Promise<SessionInput> {
+  return {
+    options,
+    title,
+    ...((await client.visibility()) ? { visibility: true, attributes: true } : { visibility: false }),
+    ...(client.profile === undefined ? {} : { profile: client.profile }),
+    ...(client.sealed ? { sealed: true } : {}),
+  };
 }
 
 // Decisions reach a session as updates: a worker answers them, and may refuse them with a sentence (L55). Few at a time, and

@@ -1,5 +1,6 @@
 // The todo tool (L83): the run's task list. Each call replaces it, and its result is the list: an entry of the transcript as any other.
 import { z } from 'zod';
+import { onOneLine } from '../../text.ts';
 import { NO_TASKS } from '../../transcript/view/task-list.ts';
 import { defineTool, type Tool } from '../tool.ts';
 
@@ -34,5 +35,5 @@ export function todoTool(): Tool {
 }
 
 function listText(tasks: readonly { readonly text: string; readonly state: keyof typeof MARKS }[]): string {
-  return tasks.map(({ text, state }) => `${MARKS[state]} ${text.replaceAll(/\s+/g, ' ')}`).join('\n');
+  return tasks.map(({ text, state }) => `${MARKS[state]} ${onOneLine(text)}`).join('\n');
 }

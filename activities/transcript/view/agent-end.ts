@@ -3,7 +3,7 @@ import type { Notice } from '../../../workflows/contract/activities.ts';
 import type { AgentEnd, AgentNews } from '../../../workflows/contract/delegation.ts';
 import { totalTokens, type Spend, type Terminal } from '../../../workflows/contract/loop.ts';
 import type { Entry } from '../log/entries.ts';
-import { clip } from '../../text.ts';
+import { clip, onOneLine } from '../../text.ts';
 import { isDamage, type Store } from '../store/store.ts';
 import { finalText, resultOf } from './result.ts';
 import { loadRun } from './view.ts';
@@ -38,7 +38,7 @@ export async function agentNotice(store: Store, { agent, title, end }: AgentNews
   const quote = (words: string): string => words.replaceAll(/^/gm, '> ');
   const text =
     end.kind === 'failed'
-      ? `It failed: ${oneLine(end.detail)}.`
+      ? `It failed: ${onOneLine(end.detail)}.`
       : describeEnd(end, await shortWords(store, end), quote);
   return { kind: 'attachment', source, text };
 }
@@ -56,10 +56,8 @@ async function shortWords(store: Store, end: AgentEnd): Promise<string> {
 
 function formatEnd(terminal: Terminal): string {
   const detail = 'detail' in terminal ? `: ${terminal.detail}` : '';
-  return oneLine(`${terminal.reason}${detail}`).replace(/\.$/, '');
+  return onOneLine(`${terminal.reason}${detail}`).replace(/\.$/, '');
 }
-
-const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ');
 
 function formatSpend({ usage, usd }: Spend): string {
   const cost = usd === null ? '' : `, $${usd.toFixed(4)}`;

@@ -7,6 +7,7 @@ import { processIdentity } from '../../../process/identity.ts';
 import { killNow, killTree } from '../../../process/kill-tree.ts';
 import { ownProcessId } from '../../../process/orphans.ts';
 import type { ProcessTree } from '../../../process/spawn-tree.ts';
+import { onOneLine } from '../../../text.ts';
 import { ToolFailure } from '../../tool.ts';
 import { dropPartialEnd, dropPartialStart } from '../files/lines.ts';
 import {
@@ -184,7 +185,7 @@ function wordEnd(record: BackgroundRecord, how: BackgroundEnd, last: Buffer): st
 
 /** Its beginning, on one line. */
 export function describeCommand({ id, command }: BackgroundRecord): string {
-  const line = command.replaceAll(/\s+/g, ' ').trim();
+  const line = onOneLine(command).trim();
   return `${id} (${line.length > 100 ? `${line.slice(0, 100)}…` : line})`;
 }
 
