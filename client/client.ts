@@ -1,14 +1,15 @@
 // The typed client: everything a program or a person does with sessions. It needs a server, never a worker.
-import { type Client, WorkflowClient } from '@temporalio/client';
+import type { Client } from '@temporalio/client';
 import type { Hash, SessionId } from '../workflows/contract/ids.ts';
-import { SIGNALS, UPDATES, type SignalOnce } from '../workflows/contract/session.ts';
+import { SIGNALS, UPDATES } from '../workflows/contract/session.ts';
+import type { SignalOnce } from '../workflows/contract/steered.ts';
 import { createLimit } from '../activities/async.ts';
 import { type Abortable, untilAborted } from './async.ts';
-import { answer, approve, type DecidePorts, deny, nameProblem, type WaitingApproval } from './sessions/decide.ts';
+import { type ActOptions, answer, approve, type DecidePorts, deny, type WaitingApproval } from './sessions/decide.ts';
 import { follow } from './follow/follow.ts';
 import { entriesFrom } from './sessions/entries-from.ts';
 import { headOf, transcriptReader } from './sessions/read.ts';
-import { folderPorts } from './sessions/folder-ports.ts';
+import { withPorts } from './sessions/folder-ports.ts';
 import { known, refuseUnknown } from './options.ts';
 import type { PerdureClient } from './perdure-client.ts';
 import { createSchedules, type Schedules } from './schedules/schedules.ts';
@@ -22,15 +23,14 @@ import {
   type OnceOptions,
   update,
 } from './sessions/start.ts';
-import { messageOf, messageIdProblem, newMessageId, cancel, closedProblem, signal } from './sessions/send.ts';
+import { closedProblem, messageIdProblem, messageOf, nameProblem, newMessageId, signal } from './sessions/send.ts';
 import { patience, persist } from './sessions/persist.ts';
 import { examineDamage } from './sessions/repair.ts';
 import { checkedId } from './sessions/info.ts';
 import { countSessions, listSessions, pageOfSessions } from './sessions/find/list-sessions.ts';
 import { snip } from './sessions/snip.ts';
 import { seenHosts, seenPhases } from './sessions/worker-polls.ts';
-import { setOptions, topUp } from './sessions/steer.ts';
-import { readableConverter } from '../worker/payloads/data-converter.ts';
+import { cancel, setOptions, topUp } from './sessions/steer.ts';
 
 const LOOK_MS = 1_000;
 
@@ -52,11 +52,17 @@ export function createClient(given: CreateClient): PerdureClient {
   const headNow = (session: SessionId): Promise<Hash | null> =>
     persist(temporal, `read session ${session}`, () => headOf(temporal, session), impatient);
   const decisions = decidePorts(options, look);
+  const actor = ({ by }: ActOptions = {}): string => {
+    const problem = by === undefined ? undefined : nameProblem(by);
+    if (problem !== undefined) throw new ClientProblem('refused', problem);
+    return by ?? decisions.name;
+  };
   const once = async (id: string, name: SignalOnce['signal'], asked: OnceOptions = {}): Promise<void> => {
     const { messageId = newMessageId() } = asked;
     const problem = messageIdProblem(messageId);
     if (problem !== undefined) throw new ClientProblem('refused', problem);
-    await signal(temporal, await reach(id), SIGNALS[name], [{ signal: name, id: messageId }]);
+    const sent: SignalOnce = { signal: name, id: messageId, by: actor(asked) };
+    await signal(temporal, await reach(id), SIGNALS[name], [sent]);
   };
   const { wait, each } = waits(temporal);
   const seen = seenPhases(temporal);
@@ -67,27 +73,23 @@ export function createClient(given: CreateClient): PerdureClient {
     send: (id, text, sent = {}) =>
       wait('send()', sent, known.send, async () => {
         const { by, now, messageId: asId, options: changed, traceparent } = sent;
-        const problem = by === undefined ? undefined : nameProblem(by);
-        if (problem !== undefined) throw new ClientProblem('refused', problem);
         const session = await reach(id);
-        const message = await messageOf(options, text, { id: asId, options: changed, traceparent });
-        await signal(temporal, session, SIGNALS.message, [
-          { ...message, ...(now ? { now } : {}), ...(by === undefined ? {} : { by }) },
-        ]);
+        const message = await messageOf(options, text, { id: asId, options: changed, traceparent, by });
+        await signal(temporal, session, SIGNALS.message, [{ ...message, ...(now ? { now } : {}) }]);
         return { session, messageId: message.id };
       }),
     interrupt: (id, asked) => wait('interrupt()', asked, known.once, () => once(id, 'interrupt', asked)),
-    cancel: (id, waiting) => wait('cancel()', waiting, known.wait, () => cancel(temporal, checkedId(id))),
+    cancel: (id, asked) => wait('cancel()', asked, known.act, () => cancel(temporal, checkedId(id), actor(asked))),
     resume: (id, asked) => wait('resume()', asked, known.once, () => once(id, 'resume', asked)),
-    topUp: (id, limits, waiting) =>
-      wait('topUp()', waiting, known.wait, () => {
+    topUp: (id, limits, asked) =>
+      wait('topUp()', asked, known.act, () => {
         refuseUnknown('topUp()', limits, known.topUp);
-        return topUp(decisions, checkedId(id), limits);
+        return topUp(decisions, checkedId(id), limits, actor(asked));
       }),
-    setOptions: (id, changes, waiting) =>
-      wait('setOptions()', waiting, known.wait, () => {
+    setOptions: (id, changes, asked) =>
+      wait('setOptions()', asked, known.act, () => {
         refuseUnknown('setOptions()', changes, known.setOptions);
-        return setOptions(decisions, checkedId(id), changes);
+        return setOptions(decisions, checkedId(id), changes, actor(asked));
       }),
     approvals: (id, waiting) =>
       wait('approvals()', waiting, known.wait, async () => {
@@ -105,23 +107,24 @@ export function createClient(given: CreateClient): PerdureClient {
     deny: (id, call, reason, denied = {}) =>
       wait('deny()', denied, known.deny, () => deny(decisions, checkedId(id), call, reason, denied)),
     answer: (id, call, text, answered = {}) =>
-      wait('answer()', answered, known.answer, () => answer(decisions, checkedId(id), call, text, answered)),
-    snip: (id, entries, waiting) =>
-      wait('snip()', waiting, known.wait, () => {
-        const send = (session: SessionId) => signal(temporal, session, SIGNALS.snip, [{ entries }]);
+      wait('answer()', answered, known.act, () => answer(decisions, checkedId(id), call, text, answered)),
+    snip: (id, entries, asked) =>
+      wait('snip()', asked, known.act, () => {
+        const by = actor(asked);
+        const send = (session: SessionId) => signal(temporal, session, SIGNALS.snip, [{ entries, by }]);
         const now = async (session: SessionId) => reader.entries(session, await headNow(session));
         return snip({ look, entries: now, send }, checkedId(id), entries);
       }),
     damage: (id, waiting) =>
       wait('damage()', waiting, known.wait, async () => examineDamage({ temporal, store }, await look(checkedId(id)))),
-    repair: (id, waiting) =>
-      wait('repair()', waiting, known.wait, async () => {
+    repair: (id, asked) =>
+      wait('repair()', asked, known.act, async () => {
         const described = await look(checkedId(id));
         if (described.status !== 'open') throw closedProblem(described);
         const damage = await examineDamage({ temporal, store }, described);
         if (damage.kind !== 'repairable') return damage;
         const { from, to, lost } = damage;
-        await decisions.update(described.session, UPDATES.repair, { from, to, lost });
+        await decisions.update(described.session, UPDATES.repair, { from, to, lost }, { by: actor(asked) });
         return damage;
       }),
     list: (which = {}) => {
@@ -211,32 +214,12 @@ function decidePorts(options: ClientOptions, look: DecidePorts['look']): DecideP
   const few = createLimit(MOST_UPDATES);
   return {
     store,
-    name: temporal.options.identity,
+    name: options.by ?? temporal.options.identity,
     look,
-    update: (session, name, arg) =>
+    update: (session, name, arg, signed) =>
       few(async () => {
         const { taskQueue, configuration } = await look(session);
-        return update({ temporal, session, name, arg, taskQueue, configuration });
+        return update({ temporal, session, name, arg, signed, taskQueue, configuration });
       }),
   };
-}
-
-function withPorts({ env = process.env, ...all }: CreateClient): ClientOptions {
-  const given = { ...all, temporal: readableClient(all.temporal) };
-  const { store, live, visibility } = given;
-  if (store && live && visibility) return { ...given, store, live, visibility };
-  const ports = folderPorts(given.temporal, env);
-  // The identity is that of the folder's own store.
-  const { storeId: _, ...others } = ports;
-  return { ...(store ? others : ports), ...given };
-}
-
-/** One session that the user's codec does not know must not hide the others. */
-function readableClient(client: Client): Client {
-  const dataConverter = readableConverter(client.options.loadedDataConverter);
-  if (dataConverter === client.options.loadedDataConverter) return client;
-  const options = { ...client.options, loadedDataConverter: dataConverter };
-  const { connection } = client;
-  const workflow = new WorkflowClient({ ...client.workflow.options, connection, dataConverter });
-  return Object.assign(Object.create(client) as Client, { options, workflow });
 }

@@ -1,123 +1,7 @@
 // The schema of the events that `query()`, `follow` and `--json` give (Q12). docs/events.v1.schema.json is made from it, and every event that a
 // test collects is held to it. A change that takes something away, or gives it another meaning, is another version.
 import { z } from 'zod';
-
-const count = z.int().nonnegative();
-const usage = z.strictObject({ input: count, output: count, cacheRead: count, cacheWrite: count });
-const usd = z.number().nullable().describe('US dollars; null when a price is not known');
-const agents = z
-  .array(
-    z.strictObject({
-      session: z.string(),
-      type: z.string(),
-      title: z.string(),
-      spend: z.strictObject({ usage, usd }),
-    }),
-  )
-  .readonly()
-  .describe('agents of the run that have ended, with what each took, which is in the sums');
-
-const reasons = [
-  'next_turn',
-  'collapse_drain_retry',
-  'reactive_compact_retry',
-  'max_output_tokens_escalate',
-  'max_output_tokens_recovery',
-  'stop_hook_blocking',
-  'token_budget_continuation',
-  'model_fallback',
-  'structured_output_retry',
-] as const;
-const transition = z.strictObject({ iteration: count, reason: z.enum(reasons) });
-
-const detailed = [
-  'prompt_too_long',
-  'image_error',
-  'max_output_tokens',
-  'blocking_limit',
-  'stop_hook_prevented',
-  'hook_stopped',
-  'permission_denied',
-  'fatal_tool_error',
-  'structured_output_failed',
-] as const;
-const stop = z.enum(['interrupt', 'message', 'cancel', 'timeout']);
-const terminal = z.union([
-  z.strictObject({ reason: z.literal('completed') }),
-  z.strictObject({ reason: z.literal('max_turns'), limit: count, turnNotTaken: count }),
-  z.strictObject({ reason: z.enum(['aborted_streaming', 'aborted_tools']), by: stop }),
-  z.strictObject({ reason: z.enum(detailed), detail: z.string() }),
-  z.strictObject({ reason: z.literal('model_error'), detail: z.string(), status: z.int().optional() }),
-  z.strictObject({ reason: z.literal('budget_exceeded'), limitUsd: z.number(), spentUsd: z.number() }),
-  z.strictObject({ reason: z.literal('budget_exceeded'), limitTokens: count, spentTokens: count }),
-  z.strictObject({ reason: z.literal('timeout'), limitMs: count }),
-]);
-const ends = [
-  ...detailed,
-  'completed',
-  'max_turns',
-  'aborted_streaming',
-  'aborted_tools',
-  'model_error',
-  'budget_exceeded',
-  'timeout',
-] as const;
-
-const seenFile = z.strictObject({
-  path: z.string(),
-  mtimeMs: z.number(),
-  size: count,
-  gone: z.literal(true).optional(),
-});
-
-/** `kind`, and texts under these names. */
-const texts = <Kind extends string, Name extends string>(kind: Kind, names: readonly Name[]) =>
-  z.strictObject({
-    kind: z.literal(kind),
-    ...(Object.fromEntries(names.map((name) => [name, z.string()])) as Record<Name, z.ZodString>),
-  });
-
-const notice = z.discriminatedUnion('kind', [
-  texts('interrupted', []),
-  texts('continue', []),
-  texts('call_cut', []),
-  z.strictObject({ kind: z.literal('max_turns_reached'), limit: count, turnNotTaken: count }),
-  z.strictObject({ kind: z.literal('wrap_up'), limit: z.enum(['cost', 'tokens', 'time', 'turns']) }),
-  texts('error', ['text']),
-  z.strictObject({
-    kind: z.literal('model_switched'),
-    from: z.string(),
-    to: z.string(),
-    calls: z.array(z.string()).readonly(),
-    detail: z.string(),
-  }),
-  texts('stop_hook', ['text']),
-  z.strictObject({ kind: z.literal('token_budget'), spent: count, budget: count }),
-  texts('structured_output', ['problem']),
-  texts('hook_context', ['hook', 'text']),
-  z.strictObject({
-    kind: z.literal('files_changed'),
-    paths: z.array(z.string()).readonly(),
-    files: z.array(seenFile).readonly().optional(),
-  }),
-  texts('attachment', ['source', 'text']),
-  texts('batch_summary', ['text']),
-  z.strictObject({ kind: z.literal('compaction_failed'), detail: z.string(), spent: z.boolean() }),
-  texts('repaired', ['lost']),
-  texts('hook_failed', ['hook', 'detail']),
-]);
-
-const runEnded = z.strictObject({
-  run: count,
-  terminal,
-  turns: count,
-  iterations: count,
-  messages: z.array(z.string()).readonly(),
-  spend: z.strictObject({ usage, usd }),
-  agents: agents.optional(),
-  durationMs: z.number(),
-  at: z.number().describe('milliseconds since the epoch'),
-});
+import { agents, count, ends, notice, reasons, runEnded, steered, transition, usage, usd } from './event-parts.ts';
 
 /** Of an event that an attempt of a step tells. Step 0: it is told from the transcript. */
 const place = { step: count, attempt: count };
@@ -139,6 +23,7 @@ const watched = [
   told('user', { id: z.string(), text: z.string() }),
   told('transition', { iteration, reason: z.enum(reasons) }),
   told('notice', { notice }),
+  told('steered', { steered }),
   told('request_start', { iteration, model: z.string() }),
   told('text_delta', { iteration, index, text: z.string() }),
   told('thinking_delta', { iteration, index, text: z.string() }),

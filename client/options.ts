@@ -1,6 +1,6 @@
 // A program in JavaScript may misspell an option. Passed over in silence, a guard that was meant would not be there: it is refused.
 import { didYouMean, RUN_OPTIONS } from '../workflows/contract/options-problem.ts';
-import type { AnswerOptions, ApproveOptions, DenyOptions } from './sessions/decide.ts';
+import type { ActOptions, ApproveOptions, DenyOptions } from './sessions/decide.ts';
 import type { FollowOptions } from './follow/follow.ts';
 import type { Abortable } from './async.ts';
 import type { TopUp } from '../workflows/contract/session.ts';
@@ -73,6 +73,7 @@ const clientKeys: KeysOf<CreateClient> = {
   sealed: true,
   lookMs: true,
   traceparent: true,
+  by: true,
 };
 const startKeys: KeysOf<StartOptions> = {
   ...RUN_OPTIONS,
@@ -83,6 +84,7 @@ const startKeys: KeysOf<StartOptions> = {
   workers: true,
   signal: true,
   traceparent: true,
+  by: true,
 };
 const scheduleKeys: KeysOf<ScheduleOptions> = {
   ...RUN_OPTIONS,
@@ -93,7 +95,7 @@ const scheduleKeys: KeysOf<ScheduleOptions> = {
   workers: true,
   signal: true,
 };
-const onceKeys: KeysOf<OnceOptions> = { messageId: true, signal: true };
+const onceKeys: KeysOf<OnceOptions> = { messageId: true, by: true, signal: true };
 const sendKeys: KeysOf<SendOptions> = {
   by: true,
   now: true,
@@ -104,7 +106,7 @@ const sendKeys: KeysOf<SendOptions> = {
 };
 const approveKeys: KeysOf<ApproveOptions> = { input: true, by: true, signal: true };
 const denyKeys: KeysOf<DenyOptions> = { interrupt: true, by: true, signal: true };
-const answerKeys: KeysOf<AnswerOptions> = { by: true, signal: true };
+const actKeys: KeysOf<ActOptions> = { by: true, signal: true };
 const listKeys: KeysOf<ListOptions> = { open: true, filter: true, signal: true };
 const pageKeys: KeysOf<PageOptions> = { ...listKeys, size: true, after: true };
 const transcriptKeys: KeysOf<TranscriptOptions> = { from: true, signal: true };
@@ -128,7 +130,7 @@ export const known = {
   once: onceKeys,
   approve: approveKeys,
   deny: denyKeys,
-  answer: answerKeys,
+  act: actKeys,
   list: listKeys,
   page: pageKeys,
   transcript: transcriptKeys,

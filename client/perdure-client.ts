@@ -4,7 +4,7 @@ import type { OptionChanges, PendingApproval, TopUp } from '../workflows/contrac
 import type { Abortable } from './async.ts';
 import type { Followed } from './follow/cursor.ts';
 import type { FollowOptions } from './follow/follow.ts';
-import type { AnswerOptions, ApproveOptions, DenyOptions, WaitingApproval } from './sessions/decide.ts';
+import type { ActOptions, ApproveOptions, DenyOptions, WaitingApproval } from './sessions/decide.ts';
 import type { ListOptions, PageOptions, SessionCounts, SessionPage } from './sessions/find/list-sessions.ts';
 import type { SessionDescription, SessionInfo } from './sessions/info.ts';
 import type { Prompt } from './sessions/prompt.ts';
@@ -32,26 +32,26 @@ export type PerdureClient = {
   /** Ends the run, which returns with what it has; the session stays open. */
   interrupt(session: string, options?: OnceOptions): Promise<void>;
   /** Ends what runs, and the session with it (L49). */
-  cancel(session: string, options?: Abortable): Promise<void>;
+  cancel(session: string, options?: ActOptions): Promise<void>;
   /** Ends a parking early (L14). */
   resume(session: string, options?: OnceOptions): Promise<void>;
   /** Raises limits of the run under way: what it decides next counts with them. A worker has to run. */
-  topUp(session: string, limits: TopUp, options?: Abortable): Promise<void>;
+  topUp(session: string, limits: TopUp, options?: ActOptions): Promise<void>;
   /** Options from the next run on; the one under way keeps its own (L57). null takes one back. A worker has to run. */
-  setOptions(session: string, changes: OptionChanges, options?: Abortable): Promise<void>;
+  setOptions(session: string, changes: OptionChanges, options?: ActOptions): Promise<void>;
   /** Calls that wait for a decision or, with `question`, for an answer, of one session or of all that are open, with their inputs (L55). No worker is needed. */
   approvals(session?: string, options?: Abortable): Promise<readonly WaitingApproval[]>;
   /** Returns what was decided about. A worker has to run: it takes the decision, once. */
   approve(session: string, call: string, options?: ApproveOptions): Promise<PendingApproval>;
   deny(session: string, call: string, reason: string, options?: DenyOptions): Promise<PendingApproval>;
   /** Answers a question of the model (L81): with one of its options, where it has some. A worker has to run: it takes the answer, once. */
-  answer(session: string, call: string, text: string, options?: AnswerOptions): Promise<PendingApproval>;
+  answer(session: string, call: string, text: string, options?: ActOptions): Promise<PendingApproval>;
   /** From its next request on the model no longer sees these entries, by position. Each must be one a snip can mean, and stays (L7). */
-  snip(session: string, entries: readonly number[], options?: Abortable): Promise<Snipped>;
+  snip(session: string, entries: readonly number[], options?: ActOptions): Promise<Snipped>;
   /** Whether its transcript can be read to its end, and what is lost of one that cannot. No worker is needed. */
   damage(session: string, options?: Abortable): Promise<Damage>;
   /** It goes on from the last whole step; what is lost is told in its transcript. It must be idle, and a worker has to run. */
-  repair(session: string, options?: Abortable): Promise<Damage>;
+  repair(session: string, options?: ActOptions): Promise<Damage>;
   /** Newest first, or as the filter says (docs/finding.md). */
   list(which?: ListOptions): AsyncIterable<SessionInfo>;
   /** The same, a page at a time; `next` of one is `after` of the next. */

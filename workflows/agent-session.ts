@@ -85,9 +85,11 @@ async function reportOf(session: Session): Promise<RunReport | ApplicationFailur
 
 /** Records the messages that still wait, and those that arrive meanwhile, as not taken (L49, L61). */
 async function close(session: Session): Promise<void> {
+  if (session.stopCause === 'cancel') session.steered.noteCancel(session.input.agent !== undefined);
   do {
     const notTaken = session.inbox.takeAll().flatMap(({ id, ended }) => (ended ? [] : [id]));
-    const head = await commitEntries(session, session.facts.now.head, [{ kind: 'session_closed', notTaken }]);
+    const last = [...session.steered.take(), { kind: 'session_closed', notTaken } as const];
+    const head = await commitEntries(session, session.facts.now.head, last);
     session.facts.close(head);
     await session.beside.settled();
     await session.alerts.settled();

@@ -19,7 +19,12 @@ export async function handoverIfDue(session: Session, run: () => RunCarry | null
 export async function handOver(session: Session, run: RunCarry | null): Promise<never> {
   const { open } = session.alerts;
   const { answered } = session.approvals;
-  const told = { ...(open.length > 0 ? { alerts: open } : {}), ...(answered.length > 0 ? { answered } : {}) };
+  const { open: steered } = session.steered;
+  const told = {
+    ...(open.length > 0 ? { alerts: open } : {}),
+    ...(answered.length > 0 ? { answered } : {}),
+    ...(steered.length > 0 ? { steered } : {}),
+  };
   const { carry: delegated } = session.delegations;
   const carry: Carry = { ...session.facts.now, inbox: session.inbox.snapshot(), ...told, ...delegated, run };
   // The options travel in `carry`.

@@ -85,6 +85,7 @@ function toolsRan(
     stop: session.stopCause,
     queued: session.inbox.next(),
     snips: session.facts.now.snips,
+    steered: session.steered.take(),
     leftMs: clock.leftMs,
     ...session.beside.take(),
     ...session.delegations.agents.take(),

@@ -44,7 +44,7 @@ export async function openAndRun(session: Session): Promise<void> {
   const { snips } = facts.now;
   facts.dropSnips(snips);
   const loss = facts.takeLoss();
-  const users = [...snipAppend(snips), ...messages.map(userAppend)];
+  const users = [...session.steered.take(), ...snipAppend(snips), ...messages.map(userAppend)];
   if (opened.kind !== 'opened') {
     facts.failToOpen(opened.kind === 'refused' ? 'refused' : 'failed', before);
     const end = endUnopened(opened);
@@ -201,7 +201,7 @@ async function finish(
   const summary = { run: runs, terminal, turns: state.turn, iterations: state.iteration, messages };
   const { spend, agents } = state;
   const ended: RunEnded = { ...summary, spend, ...(agents && { agents }), durationMs: at - startedAt, at };
-  const all: readonly Append[] = [...state.pending, ...append, { kind: 'run_ended', ended }];
+  const all: readonly Append[] = [...state.pending, ...session.steered.take(), ...append, { kind: 'run_ended', ended }];
   const head = await commitEntries(session, state.head, all);
   const last: RunSummary = { ...summary, head };
   const model = session.run?.models?.[state.modelPosition];

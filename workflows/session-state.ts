@@ -12,6 +12,7 @@ import {
   type UserMessage,
 } from './contract/session.ts';
 import type { Answered, PendingApproval } from './contract/asked.ts';
+import type { Steered } from './contract/steered.ts';
 import type { AgentOrigin, DelegatedReport } from './contract/delegation.ts';
 import { billLate, type Billed, type RunTaken } from './delegated/grant.ts';
 import type { AgentsCarry, OpenDelegation } from './delegated/delegations.ts';
@@ -48,6 +49,8 @@ export type Carry = {
   readonly context: ContextFacts;
   /** Asked for and not in the transcript yet (L7). */
   readonly snips: readonly number[];
+  /** Not in the transcript yet (O12). */
+  readonly steered?: readonly Steered[];
   /** The loss that a repair left, told with the next run. */
   readonly lost?: string | null;
   /** Of the runs that have ended; absent where an earlier release carried it. */
@@ -119,8 +122,10 @@ export function firstCarry(input: SessionInput, chain: string): Carry {
   };
 }
 
-/** Everything a session carries besides its inbox, its alerts, its answers, its agents and its run. */
-export type CarriedFacts = Readonly<Omit<Carry, 'inbox' | 'alerts' | 'answered' | 'agents' | 'early' | 'run'>>;
+/** Everything a session carries besides its inbox, its alerts, its answers, its agents, its run and who steered it. */
+export type CarriedFacts = Readonly<
+  Omit<Carry, 'inbox' | 'alerts' | 'answered' | 'steered' | 'agents' | 'early' | 'run'>
+>;
 
 type AnsweredRun = Pick<CarriedFacts, 'head' | 'last' | 'context'> & { readonly spent: Spent };
 

@@ -9,26 +9,20 @@ import {
 import type { SessionActivities } from './contract/activities.ts';
 import type { SessionId } from './contract/ids.ts';
 import type { StopCause } from './contract/loop.ts';
-import {
-  QUERIES,
-  SIGNALS,
-  type Phase,
-  type SessionMemo,
-  type RunSummary,
-  type SessionView,
-  type UserMessage,
-} from './contract/session.ts';
+import { QUERIES, type Phase, type RunSummary, type SessionView, type UserMessage } from './contract/session.ts';
 import { Approvals } from './updates/approvals.ts';
 import type { RunLimits } from './updates/run-limits.ts';
 import { listenForSteering } from './updates/steer.ts';
+import { receiveSignal } from './updates/signals.ts';
+import { SteeredLog } from './updates/steered-log.ts';
+import { changesDeed } from './contract/steered.ts';
 import { Beside, Told } from './beside.ts';
-import { DELEGATED_SIGNAL } from './contract/delegation.ts';
 import { Delegations, type Granting } from './delegated/delegations.ts';
 import { type Billed, grantProblem } from './delegated/grant.ts';
 import { Asks } from './delegated/asks.ts';
 import { newsMessage } from './delegated/background.ts';
 import { createPorts } from './ports.ts';
-import { carriable, Inbox, isMessage, isSignalOnce, isSnip } from './inbox.ts';
+import { carriable, Inbox } from './inbox.ts';
 import type { RunState } from './machine/state.ts';
 import { Alerts } from './told/alerts.ts';
 import { memoOf, nowOf, viewOf } from './session-facts.ts';
@@ -49,6 +43,7 @@ export class Session {
   readonly told: Told;
   readonly alerts: Alerts;
   readonly facts: Facts;
+  readonly steered: SteeredLog;
   private live: LiveRun | null = null;
   private limits: RunLimits | null = null;
   /** Why the current run is being stopped; first cause wins. */
@@ -73,7 +68,17 @@ export class Session {
     this.ports = createPorts(input.profile, () => this.facts.now.host ?? null);
     this.beside = new Beside(this.ports, (spend) => this.billLate(false, [{ spend, earlier: true }]));
     this.inbox = new Inbox(carry.inbox);
-    const { inbox: _inbox, run: _run, alerts = [], answered = [], agents: _agents, early: _early, ...facts } = carry;
+    const {
+      inbox: _inbox,
+      run: _run,
+      alerts = [],
+      answered = [],
+      steered,
+      agents: _agents,
+      early: _early,
+      ...facts
+    } = carry;
+    this.steered = new SteeredLog(steered);
     this.facts = new Facts(facts);
     // Before the handler: a stop that arrived during the handover is delivered as soon as it is set.
     if (carry.run) this.beginRun({ ...carry.run });
@@ -82,17 +87,21 @@ export class Session {
       ended: (key, news) => this.take(newsMessage(key, news)),
       lost: (agent) => this.asks.lost(agent),
     });
-    this.told = new Told((withFacts) => this.memo(withFacts), input);
+    this.told = new Told((withFacts) => memoOf(this.facts.now, nowOf(this), withFacts), input);
     this.alerts = new Alerts(this, alerts);
     this.approvals.listen(() => this.asked());
     // One handler for all: with one each, signals that arrive together would be delivered by name instead of in order.
-    setDefaultSignalHandler((name, value) => this.receive(name, value));
-    setHandler(defineQuery<SessionView>(QUERIES.view), () => this.view());
+    setDefaultSignalHandler((name, value) => {
+      this.signals += 1;
+      receiveSignal(this, name, value);
+    });
+    setHandler(defineQuery<SessionView>(QUERIES.view), () => viewOf(this.facts.now, nowOf(this)));
     listenForSteering({
       facts: this.facts,
       busy: () => this.run !== null || this.inbox.count > 0,
       limits: () => (this.finishing || this.stopCause !== null ? null : this.limits),
       changed: () => this.told.change(),
+      note: (deed, signed) => this.steered.note(deed, signed),
       grantProblem: (more) => grantProblem(more, this),
     });
   }
@@ -122,13 +131,14 @@ export class Session {
     return this.facts.areCarriable && this.inbox.isCarriable;
   }
 
-  /** With no run to stop it holds for what waits to open one; an interrupt of an idle session changes nothing. */
-  stop(cause: StopCause): void {
+  /** False: it changes nothing. With no run to stop it holds for what waits to open one; an interrupt of an idle session does not. */
+  stop(cause: StopCause): boolean {
     const over = !this.run || this.finishing;
     if (over && cause === 'interrupt') this.interrupted = this.inbox.count;
-    if (over || this.stopped) return;
+    if (over || this.stopped) return over && this.interruptWaits;
     this.stopped = cause;
     this.scope.cancel();
+    return true;
   }
 
   /** Whether the waiting messages were interrupted before a run took them. */
@@ -215,35 +225,18 @@ export class Session {
     this.asks.change();
   }
 
-  private memo(withFacts: boolean): SessionMemo {
-    return memoOf(this.facts.now, nowOf(this), withFacts);
-  }
-
-  /** Any Temporal client can signal: what is no message of ours is passed over, for nobody could answer it. */
-  private receive(name: string, value: unknown): void {
-    this.signals += 1;
-    if (name === SIGNALS.interrupt || name === SIGNALS.resume) {
-      const isBare = value === undefined && this.input.sealed === undefined;
-      if (!isBare && !(isSignalOnce(value, name) && this.inbox.isNew(`${name} ${value.id}`))) return;
-      if (name === SIGNALS.interrupt) this.stop('interrupt');
-      else this.resumed = true;
-    } else if (name === SIGNALS.snip && isSnip(value)) {
-      this.facts.addSnips(value.entries);
-    } else if (name === DELEGATED_SIGNAL) {
-      this.delegations.report(value);
-      this.billLate();
-      if (this.delegations.agents.asks.hear(value)) this.told.change();
-    } else if (name === SIGNALS.message && isMessage(value)) this.take(value);
+  /** False: nothing runs that could wait. */
+  goOn(): boolean {
+    this.resumed = true;
+    return this.run !== null;
   }
 
   take(sent: UserMessage): void {
     const { message, refused } = carriable(sent);
     if (!this.inbox.push(message)) return;
     if (refused !== undefined) this.facts.refuseOptions(refused);
+    const deed = message.options ? changesDeed(message.options, this.facts.now.options) : null;
+    if (deed) this.steered.note(deed, message);
     if (message.now) this.stop('message');
-  }
-
-  private view(): SessionView {
-    return viewOf(this.facts.now, nowOf(this));
   }
 }

@@ -4,6 +4,7 @@
 import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import type { Notice, RunEnded } from '../../workflows/contract/activities.ts';
 import type { Spend, TransitionReason } from '../../workflows/contract/loop.ts';
+import type { Steered } from '../../workflows/contract/steered.ts';
 
 export type LiveHeader = {
   readonly type: 'header';
@@ -33,6 +34,8 @@ export type LiveEvent =
   | { readonly type: 'user'; readonly id: MessageId; readonly text: string }
   | { readonly type: 'transition'; readonly iteration: number; readonly reason: TransitionReason }
   | { readonly type: 'notice'; readonly notice: Notice }
+  /** O12. */
+  | { readonly type: 'steered'; readonly steered: Steered }
   /** L60. */
   | { readonly type: 'request_start'; readonly iteration: number; readonly attempt: number; readonly model: string }
   | { readonly type: 'text_delta'; readonly iteration: number; readonly index: number; readonly text: string }

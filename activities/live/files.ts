@@ -55,6 +55,7 @@ const types: Readonly<Record<LiveLine['type'], true>> = {
   user: true,
   transition: true,
   notice: true,
+  steered: true,
   request_start: true,
   text_delta: true,
   thinking_delta: true,

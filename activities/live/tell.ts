@@ -14,6 +14,8 @@ export function announce(live: LiveWriter, entries: readonly Entry[]): void {
       live.write({ type: 'transition', iteration: entry.iteration, reason: entry.reason });
     } else if (entry.kind === 'notice') {
       live.write({ type: 'notice', notice: entry.notice });
+    } else if (entry.kind === 'steered') {
+      live.write({ type: 'steered', steered: entry.steered });
     } else if (entry.kind === 'user') {
       const { body } = entry;
       const text = body.kind === 'text' ? body.text : `(a prompt of ${body.bytes} bytes)`;

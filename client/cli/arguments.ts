@@ -1,7 +1,8 @@
-// A session's id as an argument: checked before a server is opened for it.
+// A session's id as an argument: checked before a server is opened for it. And whoever gives it, by name.
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { SessionId } from '../../workflows/contract/ids.ts';
+import { isName } from '../../workflows/contract/asked.ts';
 import { sessionIdProblem } from '../sessions/info.ts';
 import { WORKFLOW_TYPE } from '../../workflows/contract/session.ts';
 import type { Opened } from '../connect/open-server.ts';
@@ -13,6 +14,12 @@ import { type Prompt, promptProblem, type PromptBlock } from '../sessions/prompt
 import { imageSize, LARGEST_IMAGE } from '../../activities/transcript/media.ts';
 import type { Cli } from './cli.ts';
 import { added } from './repeatable.ts';
+
+/** The name under which transcripts have what is done here, and by which whoever is second is told who was first (O12). */
+export function personAt({ env }: Pick<Cli, 'env'>): { readonly by?: string } {
+  const name = env['USER']?.trim();
+  return isName(name) ? { by: name } : {};
+}
 
 /** Throws UsageError. */
 export function sessionArgument(id: string): SessionId {

@@ -2,7 +2,7 @@
 import { type Log, logText } from '../../activities/log.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { Opened } from '../connect/open-server.ts';
-import { sessionArgument, sessionMeant } from './arguments.ts';
+import { personAt, sessionArgument, sessionMeant } from './arguments.ts';
 import type { Cli } from './cli.ts';
 import { listenForSignals, type Signals } from './signals.ts';
 import type { ChosenConfig } from '../connect/session-workers.ts';
@@ -17,7 +17,13 @@ const LONG_MS = 3_000;
 export async function withServer(cli: Cli, work: (opened: Opened) => Promise<number>): Promise<number> {
   const signals = listenForSignals(process, (status) => process.exit(status));
   const { openServer } = await import('../connect/open-server.ts');
-  const opening = openServer({ env: cli.env, role: 'command', worker: false, say: ifItTakesLong(cli) });
+  const opening = openServer({
+    env: cli.env,
+    role: 'command',
+    worker: false,
+    say: ifItTakesLong(cli),
+    ...personAt(cli),
+  });
   const opened = await openUnlessTold(signals, opening);
   if (opened === null) return signals.status();
   const told = waitForAbort(AbortSignal.any([signals.interrupt, signals.terminate]));
@@ -95,7 +101,7 @@ export async function withinWorkplace(
 ): Promise<number> {
   const signals = listenForSignals(source, (status) => process.exit(status));
   const { openWorkplace } = await import('../connect/workplace.ts');
-  const opening = openWorkplace({ ...open, env: cli.env, say: cli.say, log: saidLog(cli) });
+  const opening = openWorkplace({ ...open, env: cli.env, say: cli.say, log: saidLog(cli), ...personAt(cli) });
   const workplace = await openUnlessTold(signals, opening);
   if (workplace === null) return signals.status();
   try {

@@ -8,6 +8,7 @@ import { TASK_QUEUE } from '../../workflows/contract/session.ts';
 import { openServer, type Opened } from '../connect/open-server.ts';
 import { prepareWorker, sayWhoseWork, startOwnWorker } from '../connect/own-worker.ts';
 import { supervision } from '../connect/workplace.ts';
+import { personAt } from './arguments.ts';
 import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';
 import { type LogFlags, refuseToSpoil, workerConfig, workersOfNew } from './worker-config.ts';
@@ -70,7 +71,7 @@ async function staying(
   const queues = [TASK_QUEUE, ownQueue];
   const opened = await openUnlessTold(
     signals,
-    openServer({ env: cli.env, role, worker: true, queues, ui: flags.ui ?? false, say }),
+    openServer({ env: cli.env, role, worker: true, queues, ui: flags.ui ?? false, say, ...personAt(cli) }),
   );
   if (opened === null) return STATUS.ok;
   const endSupervision = opened.embedded && superviseServer(opened.embedded, supervision(say));

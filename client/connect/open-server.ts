@@ -27,6 +27,8 @@ export type OpenServer = {
   readonly taskQueue?: string;
   /** The embedded server is to have Temporal's own UI, which asks nobody who they are. Absent: as it runs, or without. */
   readonly ui?: boolean;
+  /** Whoever acts by its client, for transcripts (O12). */
+  readonly by?: string;
   /** Progress for a person, one line each. Absent: said to nobody. */
   readonly say?: (line: string) => void;
 };
@@ -50,6 +52,7 @@ const KEYS: KeysOf<OpenServer> = {
   queues: true,
   taskQueue: true,
   ui: true,
+  by: true,
   say: true,
 };
 
@@ -66,13 +69,14 @@ export async function openServer(open: OpenServer = {}): Promise<Opened> {
     const temporal = await connectClient(target);
     // The client's own: what it has read of a transcript is not read again by others of this process.
     const ports = folderPorts(temporal.client, env);
-    const { taskQueue } = open;
+    const { taskQueue, by } = open;
     const sessions = createClient({
       temporal: temporal.client,
       ...ports,
       profile: embedded === null ? 'fleet' : 'machine',
       sealed: target.keys !== undefined,
       ...(taskQueue === undefined ? {} : { taskQueue }),
+      ...(by === undefined ? {} : { by }),
       // As tracing tools tell it to the programs that they start.
       ...(isTraceparent(env.TRACEPARENT) && { traceparent: env.TRACEPARENT }),
     });

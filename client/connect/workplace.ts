@@ -29,6 +29,8 @@ export type OpenWorkplace = {
   readonly session?: string | undefined;
   /** Called before a worker of ours is started; what it throws is thrown, and none is. */
   readonly beforeWork?: (opened: Opened) => Promise<void>;
+  /** Whoever acts by its client, for transcripts. */
+  readonly by?: string;
   /** Progress for a person, one line each. */
   readonly say: (line: string) => void;
   /** Tells of failures in our worker that are tried again. */
@@ -61,14 +63,21 @@ const FINISHING = 'this process ends when its worker has finished what it runs; 
  * resolves: sessions can be sent to already.
  */
 export async function openWorkplace(open: OpenWorkplace): Promise<Workplace> {
-  const { env, chosen, say, log, session = newSessionId() } = open;
+  const { env, chosen, say, log, by, session = newSessionId() } = open;
   const mine = await workersFor(chosen, dataFolder(env), session);
   const first = isOurs(open, session, mine);
   // Before anything is started or sent: a session of a run that cannot begin would wait for the next worker.
   if (first) modelSettings(env);
   const loading = first ? prepareWorker({ log }) : undefined;
   loading?.catch(() => undefined);
-  const opened = await openServer({ env, role: 'command', worker: first, queues: [mine.taskQueue], say });
+  const opened = await openServer({
+    env,
+    role: 'command',
+    worker: first,
+    queues: [mine.taskQueue],
+    say,
+    ...(by && { by }),
+  });
   let letGo = (): void => undefined;
   try {
     await loading;

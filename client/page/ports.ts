@@ -92,7 +92,6 @@ export function pagePorts(opened: Opened, env: Env, { hosted = false }: { readon
   const named = namedUi(env);
   // The embedded server's may come and go with its starts.
   const uiNow = (): string | null => named ?? (hosted ? null : (embedded?.ui() ?? null));
-  const own = inNameOf(sessions, env['USER']?.trim() || undefined);
   const polls = holdAnswers(
     (taskQueue: string) => workerPolls({ temporal: client, taskQueue }),
     () => POLLS_HOLD_MS,
@@ -121,7 +120,7 @@ export function pagePorts(opened: Opened, env: Env, { hosted = false }: { readon
     },
     steps: (...asked) => steps(JSON.stringify(asked)),
     as: (name, place) => {
-      if (name === null) return own;
+      if (name === null) return sessions;
       const identity = identityOf(name, place);
       const known = people.get(identity) ?? clientOf(opened, env, identity);
       people.set(identity, known);
@@ -177,19 +176,7 @@ function clientOf({ temporal, target, embedded }: Opened, env: Env, identity: st
   const { connection } = temporal;
   const named = new Client({ connection, namespace, identity, dataConverter: clientConverter(keys) });
   const profile = embedded === null ? 'fleet' : 'machine';
-  return inNameOf(createClient({ temporal: named, env, profile, sealed: keys !== undefined }), identity);
-}
-
-/** What is said so stands in the transcript in this name (O12). */
-function inNameOf(client: Acting, by: string | undefined): Acting {
-  if (by === undefined) return client;
-  return {
-    ...client,
-    send: (session, prompt, options) => client.send(session, prompt, { ...options, by }),
-    approve: (session, call, options) => client.approve(session, call, { ...options, by }),
-    deny: (session, call, reason, options) => client.deny(session, call, reason, { ...options, by }),
-    answer: (session, call, text, options) => client.answer(session, call, text, { ...options, by }),
-  };
+  return createClient({ temporal: named, env, profile, sealed: keys !== undefined, by: identity });
 }
 
 /** Of an address, without a slash at its end. */

@@ -3,6 +3,7 @@ import type { Watched } from '../../activities/live/events.ts';
 import { SHOWN_OF_OUTCOME } from '../../activities/live/tell.ts';
 import { compactionText, describeStaged, noticeText, transitionText } from './words.ts';
 import { type Paint, oneLine } from '../paint.ts';
+import { steeredText } from './steered-words.ts';
 import { callLines, resultLines, callAgain } from './tool-lines.ts';
 import { shortTime } from '../units.ts';
 
@@ -35,6 +36,8 @@ export function eventLine(paint: Paint, event: LineEvent, full: string): string 
     }
     case 'transition':
       return paint.dim(`── ${transitionText(event.reason)}`);
+    case 'steered':
+      return paint.dim(`• ${steeredText(event.steered)}`);
     case 'notice':
       return paint.yellow(`! ${noticeText(event.notice)}`);
     case 'reply':

@@ -186,6 +186,8 @@ function factOf(event: Watched): string | null {
       return `user ${event.id}`;
     case 'transition':
       return `transition ${event.iteration}`;
+    case 'steered':
+      return `steered ${JSON.stringify(event.steered)}`;
     case 'notice':
       return `notice ${JSON.stringify(event.notice)}`;
     default:

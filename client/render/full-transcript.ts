@@ -4,6 +4,7 @@ import { imageNote } from '../../activities/transcript/log/bodies.ts';
 import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/log/entries.ts';
 import type { SessionReading } from '../sessions/read.ts';
 import { contextText, fullCommand, endingText, noticeText, transitionText } from './words.ts';
+import { steeredText } from './steered-words.ts';
 import { endWord } from './tool-lines.ts';
 import { oneLine, type Paint } from '../paint.ts';
 import { count } from '../units.ts';
@@ -59,6 +60,8 @@ async function* parts({ reading, whole }: Reading, entry: Entry, position: numbe
     case 'collapse_committed':
     case 'snip':
       return yield line(contextText(entry, 'here'));
+    case 'steered':
+      return yield line(steeredText(entry.steered));
     case 'notice':
       return yield { mark: `notice: ${entry.notice.kind}`, text: noticeWhole(entry.notice) };
     case 'transition':

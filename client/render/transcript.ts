@@ -5,10 +5,11 @@ import { imageNote } from '../../activities/transcript/log/bodies.ts';
 import { type Entry, type Outcome, type ReplyEntry, isRepeated } from '../../activities/transcript/log/entries.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import type { PendingApproval } from '../../workflows/contract/session.ts';
-import type { MessageBody } from '../../workflows/contract/message-body.ts';
+import type { MessageBody } from '../../workflows/contract/asked.ts';
 import { isUnderWay, phaseText } from '../sessions/info.ts';
 import type { SessionReading } from '../sessions/read.ts';
 import { contextText, fullCommand, endingText, noticeText, reasonText, transitionText } from './words.ts';
+import { steeredText } from './steered-words.ts';
 import { outcomeWords, type PairedOutcomes, pairedOutcomes, REPEATED, callLines, resultLines } from './tool-lines.ts';
 import { type Paint, oneLine } from '../paint.ts';
 import { taskListOf } from '../../activities/transcript/view/task-list.ts';
@@ -76,6 +77,8 @@ function entryLines(
     case 'collapse_committed':
     case 'snip':
       return [paint.dim(`⇣ ${contextText(entry, fullCommand(description.session))}`)];
+    case 'steered':
+      return [paint.dim(`• ${steeredText(entry.steered)}`)];
     case 'notice':
       return [paint.yellow(`! ${noticeText(entry.notice)}`)];
     case 'transition':

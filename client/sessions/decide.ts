@@ -11,20 +11,21 @@ import {
   type Repair,
   type TopUp,
 } from '../../workflows/contract/session.ts';
-import { isName, LARGEST_ANSWER, LONGEST_NAME, type Answer, type AskingAgent } from '../../workflows/contract/asked.ts';
+import { LARGEST_ANSWER, type Answer, type AskingAgent } from '../../workflows/contract/asked.ts';
+import type { Signed } from '../../workflows/contract/steered.ts';
 import { type Store, hashOf, StoreError } from '../../activities/transcript/store/store.ts';
 import type { Abortable } from '../async.ts';
 import { ClientProblem } from '../problem.ts';
 import { oneLine } from '../paint.ts';
 import { formatMoment } from '../units.ts';
-import { closedProblem } from './send.ts';
+import { closedProblem, nameProblem } from './send.ts';
 import { textBody } from '../../activities/transcript/log/bodies.ts';
 import type { SessionDescription } from './info.ts';
 import { lastReply, type View } from '../../activities/transcript/view/view.ts';
 
 export type DecidePorts = {
   readonly store: Store;
-  /** The client as it names itself. */
+  /** Whoever acts where a method names nobody: as the client was told, or as it names itself. */
   readonly name: string;
   readonly look: (session: SessionId) => Promise<SessionDescription>;
   /** Throws ClientProblem. */
@@ -32,15 +33,16 @@ export type DecidePorts = {
     session: SessionId,
     name: string,
     arg: Approval | Denial | Answer | Repair | OptionChanges | TopUp,
+    signed?: Signed,
   ) => Promise<void>;
 };
 
-/** `by`: who it is, for the transcript and for whoever is second; absent: the client as it names itself. At most 200 characters. */
-export type AnswerOptions = Abortable & { readonly by?: string };
+/** `by`: who it is, for the transcript and for whoever is second; absent: as the client was told, or as it names itself. At most 200 characters. */
+export type ActOptions = Abortable & { readonly by?: string };
 /** `input`: runs with this instead of what the model wrote; it is validated again. */
-export type ApproveOptions = AnswerOptions & { readonly input?: unknown };
+export type ApproveOptions = ActOptions & { readonly input?: unknown };
 /** `interrupt`: the run ends with the denial (L34). */
-export type DenyOptions = AnswerOptions & { readonly interrupt?: boolean };
+export type DenyOptions = ActOptions & { readonly interrupt?: boolean };
 
 /** Bytes of JSON. */
 const LARGEST_INPUT = 1024 * 1024;
@@ -86,7 +88,7 @@ export async function answer(
   session: SessionId,
   call: string,
   text: string,
-  { by = name }: AnswerOptions,
+  { by = name }: ActOptions,
 ): Promise<PendingApproval> {
   const problem = answerProblem(text) ?? nameProblem(by);
   if (problem !== undefined) throw refused(problem);
@@ -109,13 +111,6 @@ export function answerProblem(text: string): string | undefined {
   if (text.trim() === '') return 'the answer is empty';
   const bytes = Buffer.byteLength(text);
   return bytes <= LARGEST_ANSWER ? undefined : `the answer has ${bytes} bytes: give at most ${LARGEST_ANSWER}`;
-}
-
-/** A sentence that says what is wrong with the name of whoever acts, or undefined. */
-export function nameProblem(by: string): string | undefined {
-  const { length } = by;
-  if (isName(by)) return undefined;
-  return `the name of who acts has ${length} characters: give 1 to ${LONGEST_NAME}`;
 }
 
 /** A sentence that says what is wrong with it, or undefined. */

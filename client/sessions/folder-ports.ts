@@ -1,12 +1,13 @@
 // The ports of a client on the sessions of a data folder: the store and the live channel in it, and its server's search attributes.
-import { type Client, Connection } from '@temporalio/client';
+import { type Client, Connection, WorkflowClient } from '@temporalio/client';
 import type { Told } from '../../activities/live/events.ts';
 import type { LiveItem } from '../../activities/live/follow.ts';
 import { openLive } from '../../activities/live/open-live.ts';
 import { openStore } from '../../activities/transcript/store/open-store.ts';
 import { dataFolder, type Env } from '../../worker/embedded/data-folder.ts';
 import { attributesUsable } from './find/attributes.ts';
-import type { ClientOptions } from './start.ts';
+import { readableConverter } from '../../worker/payloads/data-converter.ts';
+import type { ClientOptions, CreateClient } from './start.ts';
 
 /** Throws SetupProblem for a data folder that cannot be used. */
 export function folderPorts(
@@ -29,4 +30,25 @@ export function folderPorts(
 /** A follower begins at the beginning of the run. */
 async function* withoutCursors(items: AsyncIterable<LiveItem>): AsyncIterable<Told> {
   for await (const { cursor: _, ...event } of items) yield event;
+}
+
+/** Of what is not given, the data folder's. */
+export function withPorts({ env = process.env, ...all }: CreateClient): ClientOptions {
+  const given = { ...all, temporal: readableClient(all.temporal) };
+  const { store, live, visibility } = given;
+  if (store && live && visibility) return { ...given, store, live, visibility };
+  const ports = folderPorts(given.temporal, env);
+  // The identity is that of the folder's own store.
+  const { storeId: _, ...others } = ports;
+  return { ...(store ? others : ports), ...given };
+}
+
+/** One session that the user's codec does not know must not hide the others. */
+function readableClient(client: Client): Client {
+  const dataConverter = readableConverter(client.options.loadedDataConverter);
+  if (dataConverter === client.options.loadedDataConverter) return client;
+  const options = { ...client.options, loadedDataConverter: dataConverter };
+  const { connection } = client;
+  const workflow = new WorkflowClient({ ...client.workflow.options, connection, dataConverter });
+  return Object.assign(Object.create(client) as Client, { options, workflow });
 }

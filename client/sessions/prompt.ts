@@ -7,7 +7,7 @@ import {
   LARGEST_MEDIA,
   MOST_PIXELS,
 } from '../../activities/transcript/media.ts';
-import { IMAGE_TYPES, type ImageType, MOST_IMAGES } from '../../workflows/contract/message-body.ts';
+import { IMAGE_TYPES, type ImageType, MOST_IMAGES } from '../../workflows/contract/asked.ts';
 import { ClientProblem } from '../problem.ts';
 
 export type PromptBlock =

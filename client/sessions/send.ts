@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import { defineSearchAttributeKey, type SearchAttributePair } from '@temporalio/common';
+import { isName, LONGEST_NAME, type MessageBody } from '../../workflows/contract/asked.ts';
 import { traceparentProblem, type SessionId, type MessageId } from '../../workflows/contract/ids.ts';
 import type { ForWorkers } from '../../worker/config/queue.ts';
 import {
@@ -16,7 +17,6 @@ import {
   type OptionChanges,
   type RunOptions,
 } from '../../workflows/contract/session.ts';
-import type { MessageBody } from '../../workflows/contract/message-body.ts';
 import { profiles } from '../../workflows/contract/profiles.ts';
 import { ATTRIBUTES, type AttributeKey, attributeValues } from '../../workflows/contract/visibility.ts';
 import { textBody } from '../../activities/transcript/log/bodies.ts';
@@ -130,10 +130,6 @@ export async function signal(client: Client, session: SessionId, name: string, a
   );
 }
 
-export async function cancel(client: Client, session: SessionId): Promise<void> {
-  await reach(client, session, `cancel session ${session}`, () => client.workflow.getHandle(session).cancel());
-}
-
 export async function describe(client: Client, session: SessionId): Promise<SessionDescription> {
   try {
     return sessionDescription(await client.workflow.getHandle(session).describe());
@@ -161,7 +157,12 @@ export function elsewhereProblem(
 }
 
 /** Throws ClientProblem `no_session` or `closed`. */
-async function reach(client: Client, session: SessionId, doing: string, call: () => Promise<unknown>): Promise<void> {
+export async function reach(
+  client: Client,
+  session: SessionId,
+  doing: string,
+  call: () => Promise<unknown>,
+): Promise<void> {
   try {
     await persist(client, doing, call);
   } catch (error) {
@@ -215,19 +216,30 @@ type MessageFacts = {
   readonly id?: MessageId | undefined;
   readonly options?: OptionChanges | undefined;
   readonly traceparent?: string | undefined;
+  readonly by?: string | undefined;
 };
 
 /** Throws ClientProblem `refused`, StoreError. */
 export async function messageOf(
-  client: { readonly store: Store; readonly traceparent?: string },
+  client: { readonly store: Store; readonly traceparent?: string; readonly by?: string },
   prompt: Prompt,
-  { id = newMessageId(), options, traceparent = client.traceparent }: MessageFacts,
+  { id = newMessageId(), options, traceparent = client.traceparent, by = client.by }: MessageFacts,
 ): Promise<UserMessage> {
   const read = readPrompt(prompt);
-  const problem = messageIdProblem(id) ?? traceparentProblem(traceparent) ?? (options && findWrongOption(options));
+  const unsigned = by === undefined ? undefined : nameProblem(by);
+  const problem =
+    unsigned ?? messageIdProblem(id) ?? traceparentProblem(traceparent) ?? (options && findWrongOption(options));
   if (problem !== undefined) throw new ClientProblem('refused', problem);
   const changes = options && Object.keys(options).length > 0 ? { options } : {};
-  return { id, body: await messageBody(client.store, read), ...changes, ...(traceparent && { traceparent }) };
+  const body = await messageBody(client.store, read);
+  return { id, body, ...changes, ...(traceparent && { traceparent }), ...(by && { by }) };
+}
+
+/** A sentence that says what is wrong with the name of whoever acts, or undefined. */
+export function nameProblem(by: string): string | undefined {
+  const { length } = by;
+  if (isName(by)) return undefined;
+  return `the name of who acts has ${length} characters: give 1 to ${LONGEST_NAME}`;
 }
 
 /** A sentence that says what is wrong with the options, or undefined. */

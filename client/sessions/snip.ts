@@ -70,6 +70,7 @@ const whats: Readonly<Record<Entry['kind'], string>> = {
   collapse_staged: 'the short form of a stretch',
   collapse_committed: 'the collapse of a stretch',
   snip: 'a snip',
+  steered: 'who steered the session',
   notice: 'a notice',
   transition: 'a transition',
   run_ended: 'the end of a run',

@@ -24,7 +24,9 @@ import {
   signalWithStart,
   closedProblem,
 } from './send.ts';
+import type { Signed } from '../../workflows/contract/steered.ts';
 import type { Abortable } from '../async.ts';
+import type { ActOptions } from './decide.ts';
 import { ClientProblem } from '../problem.ts';
 import { type Prompt, readPrompt } from './prompt.ts';
 import { checkedId, newSessionId, type SessionDescription } from './info.ts';
@@ -64,12 +66,12 @@ async function openedBefore(client: ClientOptions, session: SessionId): Promise<
 }
 
 export async function startSession(client: ClientOptions, task: Prompt, start: StartOptions): Promise<Sent> {
-  const { session: id, newId, messageId, ifNew = {}, workers, signal: _, traceparent, ...given } = start;
+  const { session: id, newId, messageId, ifNew = {}, workers, signal: _, traceparent, by, ...given } = start;
   const session = checkedId(id ?? newId ?? newSessionId());
   // A new session has nothing that null could take back.
   const options: RunOptions = { cwd: process.cwd(), ...ifNew, ...withChanges<Partial<RunOptions>>({}, given) };
   // A session that is open already has options of its own: those given hold from its next run on.
-  const facts = { id: messageId, options: id === undefined ? undefined : given, traceparent };
+  const facts = { id: messageId, options: id === undefined ? undefined : given, traceparent, by };
   const message = await messageOf(client, task, facts);
   const problem = findWrongOption(options);
   if (problem !== undefined) throw new ClientProblem('refused', problem);
@@ -106,6 +108,7 @@ type Update = {
   readonly session: SessionId;
   readonly name: string;
   readonly arg: unknown;
+  readonly signed?: Signed | undefined;
   readonly taskQueue: string;
   readonly configuration?: Configuration | null;
   readonly patience?: Patience;
@@ -113,14 +116,15 @@ type Update = {
 
 /** Throws ClientProblem: `no_session`, `closed`, `no_worker`, `unanswered`, or `refused` with what the session says. */
 export async function update(asked: Update): Promise<void> {
-  const { temporal, session, name, arg } = asked;
-  const options: { readonly args: [unknown]; readonly updateId: string } = { args: [arg], updateId: randomUUID() };
+  const { temporal, session, name, arg, signed } = asked;
+  const args: [unknown, ...unknown[]] = signed === undefined ? [arg] : [arg, signed];
+  const options = { args, updateId: randomUUID() };
   const asking: Asking = { ...asked, tries: 0, polled: null };
   const call = async (): Promise<void> => {
     asking.tries += 1;
     try {
       // Without a run id: the session may continue as new at any time.
-      await temporal.workflow.getHandle(session).executeUpdate<void, [unknown]>(name, options);
+      await temporal.workflow.getHandle(session).executeUpdate<void, [unknown, ...unknown[]]>(name, options);
     } catch (error) {
       throw await problemOf(asking, error);
     }
@@ -196,6 +200,8 @@ export type ClientOptions = {
   readonly profile?: Profile;
   /** Whether the payloads of sessions that are opened here are sealed. */
   readonly sealed?: boolean;
+  /** Whoever acts by it, for transcripts, where a method names nobody (O12). Absent: as the client of Temporal names itself, and its messages say nothing. */
+  readonly by?: string;
   /** The span that what it sends is a part of, by its W3C trace context (O15), where a message names none. */
   readonly traceparent?: string;
   /** Milliseconds between looks at a session that is followed. */
@@ -214,14 +220,16 @@ export type StartOptions = OptionChanges &
     readonly newId?: string;
     /** Which workers a session that is opened by this is for; absent: those of the client's task queue. */
     readonly workers?: ForWorkers;
+    /** Whoever sends it, by name, for the transcript; absent: the client's. */
+    readonly by?: string;
     /** The span that sends it, by its W3C trace context: the run it opens is a part of that trace (O15). Absent: the client's. */
     readonly traceparent?: string;
   };
 
 /** `messageId`: the same on a retry asks once, so that no later run is stopped by it. */
-export type OnceOptions = Abortable & { readonly messageId?: MessageId };
+export type OnceOptions = ActOptions & { readonly messageId?: MessageId };
 
-/** `by`: whoever sends it, by name, for the transcript; at most 200 characters. `traceparent`: as in StartOptions. */
+/** `by` and `traceparent`: as in StartOptions. */
 export type SendOptions = Abortable & {
   readonly by?: string;
   readonly traceparent?: string;

@@ -1,17 +1,20 @@
-// More for a run under way, and options for the next one (Q10): updates that a session takes or refuses with a sentence.
-import { UPDATES, type OptionChanges, type TopUp } from '../../workflows/contract/session.ts';
+// More for a run under way, and options for the next one (Q10): updates that a session takes or refuses with a sentence. And its end.
+import { SIGNALS, UPDATES, type OptionChanges, type TopUp } from '../../workflows/contract/session.ts';
+import type { Client } from '@temporalio/client';
+import { randomUUID } from 'node:crypto';
+import type { SignalOnce } from '../../workflows/contract/steered.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
 import { LIMITS, optionsProblem } from '../../workflows/contract/options-problem.ts';
 import { ClientProblem } from '../problem.ts';
 import type { DecidePorts } from './decide.ts';
-import { closedProblem, findWrongOption } from './send.ts';
+import { closedProblem, findWrongOption, reach, signal } from './send.ts';
 
-export async function topUp({ look, update }: DecidePorts, session: SessionId, more: TopUp): Promise<void> {
+export async function topUp({ look, update }: DecidePorts, session: SessionId, more: TopUp, by: string): Promise<void> {
   const problem = topUpProblem(more);
   if (problem !== undefined) throw new ClientProblem('refused', problem);
   const seen = await look(session);
   if (seen.status !== 'open') throw closedProblem(seen);
-  await update(session, UPDATES.topUp, more);
+  await update(session, UPDATES.topUp, more, { by });
 }
 
 /** A sentence that says what is wrong with it, whatever the run, or undefined. */
@@ -24,11 +27,19 @@ export async function setOptions(
   { look, update }: DecidePorts,
   session: SessionId,
   changes: OptionChanges,
+  by: string,
 ): Promise<void> {
   const problem =
     Object.keys(changes).length === 0 ? 'no option is given: name what is to change' : findWrongOption(changes);
   if (problem !== undefined) throw new ClientProblem('refused', problem);
   const seen = await look(session);
   if (seen.status !== 'open') throw closedProblem(seen);
-  await update(session, UPDATES.setOptions, changes);
+  await update(session, UPDATES.setOptions, changes, { by });
+}
+
+/** Temporal's cancel says nothing to the session about who asks for it, so that is told before. */
+export async function cancel(client: Client, session: SessionId, by: string): Promise<void> {
+  const told: SignalOnce = { signal: 'cancel', id: randomUUID(), by };
+  await signal(client, session, SIGNALS.cancel, [told]);
+  await reach(client, session, `cancel session ${session}`, () => client.workflow.getHandle(session).cancel());
 }

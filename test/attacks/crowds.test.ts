@@ -58,7 +58,11 @@ describe('while long calls of other sessions hold every slot', () => {
     await fill();
     await asking.handle.cancel();
     await until(async () => (await asking.memo())?.phase === 'closed');
-    expect((await asking.entries()).map(({ kind }) => kind).slice(-2)).toEqual(['run_ended', 'session_closed']);
+    expect((await asking.entries()).map(({ kind }) => kind).slice(-3)).toEqual([
+      'run_ended',
+      'steered',
+      'session_closed',
+    ]);
     release();
   });
 });

@@ -29,15 +29,18 @@ describe('a stop where no worker runs', () => {
     ['cancel', 'cancelled'],
     ['interrupt', 'interrupted'],
   ])(
-    '%s begins nothing: neither what was approved, nor the work of another session (L47 L49 L55)',
+    '%s begins nothing: neither what was approved, nor the work of another session; and says who did it (L47 L49 L55 O12)',
     async (stop, done) => {
       const place = cliPlace(await modelFor(made));
       const [first = '', second = ''] = await approvedSessions(place, ['one', 'two']);
       const files = () => readdirSync(place.cwd);
-      const stopped = await place.run(stop, first);
-      expect(stopped).toMatchObject({ status: 0, err: expect.stringContaining(`session ${first} is ${done}`) });
+      const stopped = place.start([stop, first], { env: { USER: 'ann' } });
+      expect(await stopped.status).toBe(0);
+      expect(stopped.err()).toContain(`session ${first} is ${done}`);
       expect(files()).toEqual([]);
-      expect((await place.run('show', first)).out).toContain('Not run');
+      const { out: shown } = await place.run('show', first);
+      expect(shown).toContain('Not run');
+      expect(shown).toContain(`• ${done} by ann, `);
       const watched = await place.run('watch', '--json', second);
       expect(jsonLines(watched.out).at(-1)).toMatchObject({ reason: 'completed', text: 'Done.' });
       expect(files()).toHaveLength(1);

@@ -47,7 +47,7 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
   ['worker configuration', 'worker/config/'],
   ['scripted model', 'worker/scripted-model/'],
   ['worker', 'worker/'],
-  ['client basics', 'client/{async,event-schema,paint,problem,units}.ts'],
+  ['client basics', 'client/{async,event-parts,event-schema,paint,problem,units}.ts'],
   ['sessions', 'client/sessions/'],
   ['schedules', 'client/schedules/'],
   ['store care', 'client/store-care/'],

@@ -80,7 +80,7 @@ describe('a cancel', () => {
     hold.release();
     const entries = await session.entries();
     expect(entries.some(({ kind }) => kind === 'boundary')).toBe(false);
-    expect(entries.at(-2)).toMatchObject({ kind: 'run_ended', ended: { terminal: { by: 'cancel' } } });
+    expect(entries.at(-3)).toMatchObject({ kind: 'run_ended', ended: { terminal: { by: 'cancel' } } });
     expect(entries.at(-1)).toMatchObject({ kind: 'session_closed', notTaken: [] });
   });
 

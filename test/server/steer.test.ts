@@ -71,6 +71,45 @@ test('options that are set hold from the next run on, and bad ones are refused a
   await keepHistory('options set for the next run', session.handle);
 });
 
+const steeredIn = (entries: readonly Entry[]) =>
+  entries.flatMap((entry) => (entry.kind === 'steered' ? [entry.steered] : []));
+
+test('the transcript has who did what to a session, over handovers and to its end, and no model reads it (O12 L4)', async () => {
+  const [first, second] = [gate(), gate()];
+  const h = await harness({
+    script: [reply([look], { hold: first.hold, holdAfterEvent: 1 }), reply('Done.', { hold: second.hold })],
+    handover: { events: 10_000, signals: 10_000, iterations: 1 },
+  });
+  const sessions = clientOf(h);
+  const session = await h.open('Look.', { maxTurns: 5 }, { by: 'eve@example' });
+  await until(() => h.bodies().length === 1);
+  await sessions.topUp(session.id, { maxTurns: 9 }, { by: 'ana@example' });
+  await sessions.setOptions(session.id, { permissionMode: 'plan', toolEnv: { A: 'secret' } }, { by: 'ben@example' });
+  first.release();
+  await until(() => h.bodies().length === 2);
+  await sessions.interrupt(session.id, { by: 'cyn@example' });
+  expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'aborted_streaming' } });
+  second.release();
+  // It changes nothing, and is not told.
+  await sessions.interrupt(session.id, { by: 'nobody' });
+  await sessions.cancel(session.id, { by: 'dee@example' });
+  await until(async () => (await session.memo())?.phase === 'closed');
+  const entries = await session.entries();
+  const at = expect.any(Number);
+  expect(steeredIn(entries)).toEqual([
+    { action: 'topUp', limits: { maxTurns: 9 }, by: 'ana@example', at },
+    { action: 'setOptions', changes: { permissionMode: 'plan' }, untold: ['toolEnv'], by: 'ben@example', at },
+    { action: 'interrupt', by: 'cyn@example', at },
+    { action: 'cancel', by: 'dee@example', at },
+  ]);
+  // The first two went with the results of the call, not with the end of the run.
+  const kinds = entries.map(({ kind }) => kind);
+  expect(kinds.indexOf('steered')).toBeLessThan(kinds.indexOf('transition'));
+  expect(kinds.slice(-2)).toEqual(['steered', 'session_closed']);
+  expect(JSON.stringify(h.bodies())).not.toMatch(/@example/);
+  await keepHistory('a session that was steered and cancelled by name', session.handle);
+});
+
 test('the transcript comes entry by entry, from any position, and a wait ends with its signal (Q10)', async () => {
   const h = await harness({ script: [reply([look]), reply('Done.')] });
   const sessions = clientOf(h);

@@ -57,6 +57,7 @@ export const plainEntries: fc.Arbitrary<Entry> = fc.oneof(
     transition(1, 'next_turn'),
     transition(1, 'max_output_tokens_recovery'),
     transition(1, 'reactive_compact_retry'),
+    { kind: 'steered', steered: { action: 'interrupt', at: 1 } } as const,
     runStarted(1),
     runStarted(2),
     runEnded(1),

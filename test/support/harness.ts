@@ -22,9 +22,9 @@ import {
   type RunSummary,
   type SessionInput,
   type SessionMemo,
-  type SignalOnce,
   type UserMessage,
 } from '../../workflows/contract/session.ts';
+import type { SignalOnce } from '../../workflows/contract/steered.ts';
 import { fileStore } from '../../activities/transcript/store/file-store.ts';
 import type { Entry } from '../../activities/transcript/log/entries.ts';
 import { loadView } from '../../activities/transcript/view/view.ts';

@@ -1,6 +1,5 @@
-// What people are asked and what they say: a call that waits for a decision (L55), a question of the model (L81).
+// What people say and are asked: a message, a call that waits for a decision (L55), a question of the model (L81).
 import type { Hash, SessionId } from './ids.ts';
-import type { MessageBody } from './message-body.ts';
 
 /** A call that waits for a decision (L55). `call` names it, once. `head` and `index` say where its input is stored. */
 export type PendingApproval = {
@@ -66,3 +65,34 @@ export function isName(by: unknown): by is string {
 
 /** A session remembers of so many questions, the newest, who answered them. */
 export const LISTED_ANSWERS = 5;
+
+// The body of a message: a text, short or by hash, and images by hash.
+
+/** `images` stand in the text. A version that does not know them shows the text alone. */
+export type MessageBody = (
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'stored'; readonly hash: Hash; readonly bytes: number }
+) & { readonly images?: readonly MessageImage[] };
+
+/** An image of a message, its bytes in the store. `at`: the characters of the text that come before it. */
+export type MessageImage = {
+  readonly hash: Hash;
+  readonly bytes: number;
+  readonly mediaType: ImageType;
+  readonly at: number;
+};
+
+export const IMAGE_TYPES = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'] as const;
+export type ImageType = (typeof IMAGE_TYPES)[number];
+
+/** Images in one message: with more, the API takes only small ones. */
+export const MOST_IMAGES = 20;
+
+/** An image's share of a window, as characters of text: the API counts 1,600 tokens for one of the largest that it does not shrink. */
+export const IMAGE_CHARACTERS = 6_400;
+
+/** The size of a message in a request, about. */
+export function bodyCharacters(body: MessageBody): number {
+  const text = body.kind === 'text' ? body.text.length : body.bytes;
+  return text + (body.images?.length ?? 0) * IMAGE_CHARACTERS;
+}

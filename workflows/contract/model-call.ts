@@ -3,7 +3,8 @@ import type { Hash, CallKey, MessageId } from './ids.ts';
 import type { AgentNews, AgentSpent } from './delegation.ts';
 import type { Left, Spend, RunLimit, TransitionReason } from './loop.ts';
 import type { RunSummary } from './session.ts';
-import type { MessageBody } from './message-body.ts';
+import type { MessageBody } from './asked.ts';
+import type { Steered } from './steered.ts';
 
 export type CallModel = AppendingStep & {
   /** max_tokens of this request. */
@@ -155,6 +156,8 @@ export type Append =
   | { readonly kind: 'collapse_committed'; readonly count: number }
   /** Positions of entries that the model no longer sees (L7). */
   | { readonly kind: 'snip'; readonly entries: readonly number[] }
+  /** Told to people alone (O12). */
+  | { readonly kind: 'steered'; readonly steered: Steered }
   | { readonly kind: 'transition'; readonly iteration: number; readonly reason: TransitionReason }
   | { readonly kind: 'run_ended'; readonly ended: RunEnded }
   | { readonly kind: 'session_closed'; readonly notTaken: readonly MessageId[] };

@@ -3,8 +3,7 @@ import type { ExtraFolders, SessionFacts, Tags, ToolEnv } from './facts.ts';
 import type { Profile } from './profiles.ts';
 import type { Hash, MessageId, SessionId } from './ids.ts';
 import type { AgentNews } from './delegation.ts';
-import type { MessageBody } from './message-body.ts';
-import type { Answered, PendingApproval } from './asked.ts';
+import type { MessageBody, Answered, PendingApproval } from './asked.ts';
 import type { Terminal, TerminalReason, TransitionReason, Usage } from './loop.ts';
 
 export type * from './asked.ts';
@@ -19,15 +18,19 @@ export const hostQueue = (taskQueue: string, { id }: SessionHost): string => `${
 /** A machine, or what is one to its workers: they share its disk. `name` is for people. */
 export type SessionHost = { readonly id: string; readonly name: string };
 /**
- * Signals: `message` takes a UserMessage, `snip` positions of entries (L7), `interrupt` and `resume` (end a parking early) a SignalOnce.
- * DELEGATED_SIGNAL is of a workflow that the session has started. Any other signal is passed over.
+ * Signals: `message` takes a UserMessage, `snip` positions of entries (L7), `interrupt` and `resume` (end a parking early) a SignalOnce,
+ * `cancel` one that says who is about to cancel. DELEGATED_SIGNAL is of a workflow that the session has started. Any other signal is passed over.
  */
-export const SIGNALS = { message: 'message', interrupt: 'interrupt', resume: 'resume', snip: 'snip' } as const;
-/** Sent again under the same id it counts once, for nobody may stop a run that he did not mean (L61). It says which signal it is of. */
-export type SignalOnce = { readonly signal: 'interrupt' | 'resume'; readonly id: string };
+export const SIGNALS = {
+  message: 'message',
+  interrupt: 'interrupt',
+  resume: 'resume',
+  snip: 'snip',
+  cancel: 'cancel',
+} as const;
 /**
  * Updates: `approve` takes an Approval, `deny` a Denial (L55), `answer` an Answer (L81), `repair` a Repair, `setOptions` OptionChanges for the next run, `topUp` a
- * TopUp for the one under way; each is refused with a sentence. At most a few in flight.
+ * TopUp for the one under way; each is refused with a sentence. The last three take a Signed besides. At most a few in flight.
  */
 export const UPDATES = {
   approve: 'approve',
@@ -174,13 +177,10 @@ export const LISTED_MESSAGES = 200;
 
 /** The memo lists at most this many of the calls that wait for a decision, the oldest. */
 export const LISTED_APPROVALS = 20;
-
 /** Characters of a message's id. */
 export const LONGEST_ID = 200;
-
 /** Characters of a person's reason for a denial. */
 export const LONGEST_REASON = 2_000;
-
 /** Entries that can wait to be snipped: one request names no more. */
 export const MOST_SNIPS = 1_000;
 

@@ -105,6 +105,7 @@ function absorbTools(state: RunState, event: ToolsRan): RunState {
       ...state.pending,
       ...(items.length > 0 ? ([{ kind: 'outcomes', items }] as const) : []),
       ...(event.cut ? ([{ kind: 'notice', notice: { kind: 'call_cut' } }] as const) : []),
+      ...(event.steered ?? []),
     ],
   };
 }

@@ -55,6 +55,8 @@ export type ToolsRan = {
   readonly queued: readonly UserMessage[];
   /** Entries that someone asked to take out of view (L7). */
   readonly snips: readonly number[];
+  /** By whom the session was steered meanwhile, and how (O12). */
+  readonly steered?: readonly Append[];
   /** Milliseconds left of the runtime limit; null without one (L51). */
   readonly leftMs: number | null;
   /** Summarises the batch before, if it was made while these ran (L42). */

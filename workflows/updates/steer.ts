@@ -12,6 +12,7 @@ import {
   type RunOptions,
   type TopUp,
 } from '../contract/session.ts';
+import { type Deed, optionsDeed, type Signed } from '../contract/steered.ts';
 import type { Facts } from '../session-state.ts';
 import type { RunLimits } from './run-limits.ts';
 import { refuse } from './approvals.ts';
@@ -25,28 +26,48 @@ export type Steered = {
   readonly limits: () => RunLimits | null;
   /** Others see it another way now. */
   readonly changed: () => void;
+  /** For the transcript (O12). */
+  readonly note: (deed: Deed, by: Signed | undefined) => void;
   /** Why the run of an agent cannot be given so much (L69). */
   readonly grantProblem: (more: TopUp) => string | undefined;
 };
 
-export function listenForSteering({ facts, busy, limits, changed, grantProblem }: Steered): void {
-  const repair = (asked: Repair): void => {
-    facts.repair(asked);
-    changed();
-  };
-  setHandler(defineUpdate<void, [Repair]>(UPDATES.repair), repair, {
-    validator: (asked) => refuse(repairProblem(asked, facts.now.head, busy())),
-  });
-  const setOptions = (changes: OptionChanges): void => {
-    facts.bringOptions([{ options: changes }]);
-    changed();
-  };
-  setHandler(defineUpdate<void, [OptionChanges]>(UPDATES.setOptions), setOptions, {
-    validator: (changes) => refuse(changesProblem(facts.now.options, changes)),
-  });
-  setHandler(defineUpdate<void, [TopUp]>(UPDATES.topUp), (more) => limits()?.raise(more), {
-    validator: (more) => refuse(topUpProblem(more, limits()?.snapshot.rules ?? null) ?? grantProblem(more)),
-  });
+export function listenForSteering({ facts, busy, limits, changed, note, grantProblem }: Steered): void {
+  takeUpdate<Repair>(
+    UPDATES.repair,
+    (asked) => repairProblem(asked, facts.now.head, busy()),
+    (asked, by) => {
+      facts.repair(asked);
+      note({ action: 'repair' }, by);
+      changed();
+    },
+  );
+  takeUpdate<OptionChanges>(
+    UPDATES.setOptions,
+    (changes) => changesProblem(facts.now.options, changes),
+    (changes, by) => {
+      facts.bringOptions([{ options: changes }]);
+      note(optionsDeed(changes), by);
+      changed();
+    },
+  );
+  takeUpdate<TopUp>(
+    UPDATES.topUp,
+    (more) => topUpProblem(more, limits()?.snapshot.rules ?? null) ?? grantProblem(more),
+    (more, by) => {
+      limits()?.raise(more);
+      note({ action: 'topUp', limits: more }, by);
+    },
+  );
+}
+
+function takeUpdate<Asked>(
+  name: string,
+  problem: (asked: Asked) => string | undefined,
+  act: (asked: Asked, by?: Signed) => void,
+): void {
+  const validator = (asked: Asked, _by?: Signed): void => refuse(problem(asked));
+  setHandler(defineUpdate<void, [Asked, Signed?]>(name), act, { validator });
 }
 
 function isObject(value: unknown): boolean {

@@ -4,7 +4,8 @@ import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { CallKey, Hash, MessageId, SessionId } from '../../../workflows/contract/ids.ts';
 import type { Notice, RunEnded, SeenFile } from '../../../workflows/contract/activities.ts';
 import type { Spend, TransitionReason } from '../../../workflows/contract/loop.ts';
-import type { MessageBody } from '../../../workflows/contract/message-body.ts';
+import type { MessageBody } from '../../../workflows/contract/asked.ts';
+import type { Steered } from '../../../workflows/contract/steered.ts';
 import type { StoredMedium } from '../media.ts';
 
 export type Segment = {
@@ -43,6 +44,8 @@ export type Entry =
   | { readonly kind: 'collapse_staged'; readonly from: number; readonly to: number; readonly short: string }
   | { readonly kind: 'collapse_committed'; readonly count: number }
   | { readonly kind: 'snip'; readonly entries: readonly number[] }
+  /** Somebody did something to the session, who and when; never shown to the model (O12). */
+  | { readonly kind: 'steered'; readonly steered: Steered }
   | { readonly kind: 'notice'; readonly notice: Notice }
   | { readonly kind: 'transition'; readonly iteration: number; readonly reason: TransitionReason }
   | { readonly kind: 'run_ended'; readonly ended: RunEnded }
@@ -141,6 +144,7 @@ const entryKinds: Readonly<Record<Entry['kind'], true>> = {
   collapse_staged: true,
   collapse_committed: true,
   snip: true,
+  steered: true,
   notice: true,
   transition: true,
   run_ended: true,

@@ -1,21 +1,19 @@
 // The answer to a question of the model, as a person gives it (L81).
-import { isName } from '../../../workflows/contract/asked.ts';
 import { answerProblem, type WaitingApproval } from '../../sessions/decide.ts';
 import type { PerdureClient } from '../../perdure-client.ts';
 import { oneLine } from '../../paint.ts';
 import { questionOf } from '../../render/approval-text.ts';
-import type { Cli } from '../cli.ts';
 import { UsageError } from '../errors.ts';
 
-type Person = { readonly cli: Pick<Cli, 'env'>; readonly sessions: Pick<PerdureClient, 'answer'> };
+type Person = { readonly sessions: Pick<PerdureClient, 'answer'> };
 
 /** Throws UsageError for what is no answer. */
-export async function answered({ cli, sessions }: Person, question: WaitingApproval, line: string): Promise<void> {
+export async function answered({ sessions }: Person, question: WaitingApproval, line: string): Promise<void> {
   const { session, call, input } = question;
   const text = chosenAnswer(input, line);
   const problem = answerProblem(text);
   if (problem !== undefined) throw new UsageError(problem);
-  await sessions.answer(session, call, text, personAt(cli));
+  await sessions.answer(session, call, text);
 }
 
 /** The number of an option means the option. Throws UsageError for what is none of them. */
@@ -27,10 +25,4 @@ export function chosenAnswer(input: unknown, given: string): string {
   if (option !== undefined) return option;
   const what = text === '' ? 'an empty answer' : oneLine(text, 80);
   throw new UsageError(`${what} is not offered: give a number from 1 to ${options.length}`);
-}
-
-/** The name by which whoever is second is told who was first. */
-export function personAt({ env }: Pick<Cli, 'env'>): { readonly by?: string } {
-  const name = env['USER']?.trim();
-  return isName(name) ? { by: name } : {};
 }

@@ -11,7 +11,7 @@ import type { Cli } from '../cli.ts';
 import type { Input } from '../typing/input.ts';
 import { UsageError } from '../errors.ts';
 import { type Always, createAlways, ruleFor } from './always-allow.ts';
-import { answered, personAt } from './answer-question.ts';
+import { answered } from './answer-question.ts';
 
 type AskApprovals = {
   hear(event: ApprovalEvent): void;
@@ -99,13 +99,13 @@ async function decided(
   switch (word.toLowerCase()) {
     case 'y':
     case 'yes':
-      await sessions.approve(session, call, personAt(cli));
+      await sessions.approve(session, call);
       return true;
     case 'a':
     case 'always': {
       const rule = await chosenRule(cli, approval, rest, gone);
       if (rule === null) return false;
-      await sessions.approve(session, call, personAt(cli));
+      await sessions.approve(session, call);
       always.add(rule);
       cli.say(
         `approved, and from here on ${rule} while this terminal follows; to keep it, start with --allow "${rule}"`,
@@ -116,12 +116,12 @@ async function decided(
     case 'no':
     case 'i':
     case 'interrupt':
-      return denied({ cli, sessions }, approval, { word, reason: rest === '' ? DENIED : rest });
+      return denied(sessions, approval, { word, reason: rest === '' ? DENIED : rest });
     case 'e':
     case 'edit': {
       const edited = await editedInput(cli, input, rest, gone);
       if (edited === null) return false;
-      await sessions.approve(session, call, { input: edited, ...personAt(cli) });
+      await sessions.approve(session, call, { input: edited });
       return true;
     }
     default:
@@ -131,13 +131,13 @@ async function decided(
 }
 
 async function denied(
-  { cli, sessions }: Pick<Person, 'cli' | 'sessions'>,
+  sessions: Sessions,
   { session, call }: WaitingApproval,
   { word, reason }: { readonly word: string; readonly reason: string },
 ): Promise<boolean> {
   const problem = reasonProblem(reason);
   if (problem !== undefined) throw new UsageError(problem);
-  await sessions.deny(session, call, reason, { interrupt: word.toLowerCase().startsWith('i'), ...personAt(cli) });
+  await sessions.deny(session, call, reason, { interrupt: word.toLowerCase().startsWith('i') });
   return true;
 }
 

@@ -4,7 +4,7 @@ import { openServer, type Opened } from '../../connect/open-server.ts';
 import { sessionTable } from '../../render/tables.ts';
 import { openSessionsIn } from '../../sessions/find/in-folder.ts';
 import type { SessionInfo } from '../../sessions/info.ts';
-import { isWholeId, sessionArgument, sessionMeant } from '../arguments.ts';
+import { isWholeId, personAt, sessionArgument, sessionMeant } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
 import { UsageError } from '../errors.ts';
 
@@ -22,7 +22,7 @@ const LOOKED_AT = 2_000;
 export async function findSession(cli: Cli, wanted: Wanted): Promise<Found> {
   const given = wanted.kind === 'id' ? sessionArgument(wanted.id) : null;
   if (given !== null && isWholeId(given)) return { session: given, close: () => Promise.resolve() };
-  const opened = await openServer({ env: cli.env, role: 'command', worker: false, say: cli.say });
+  const opened = await openServer({ env: cli.env, role: 'command', worker: false, say: cli.say, ...personAt(cli) });
   try {
     const session = given !== null ? await sessionMeant(opened, given) : await sessionOfFolder(cli, opened, wanted);
     return { session, close: () => opened.close() };

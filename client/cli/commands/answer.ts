@@ -1,7 +1,7 @@
 // perdure answer: answers a question of the model that waits for one (L81).
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
-import { chosenAnswer, personAt } from '../approving/answer-question.ts';
+import { chosenAnswer } from '../approving/answer-question.ts';
 import { decideSession } from '../decide-session.ts';
 
 export function answerCommand(program: Command, cli: Cli): void {
@@ -20,7 +20,7 @@ export function answerCommand(program: Command, cli: Cli): void {
           act: async (sessions, session) => {
             const waiting = (await sessions.approvals(session)).find((one) => one.call === call && one.question);
             const text = waiting ? chosenAnswer(waiting.input, given) : given;
-            return sessions.answer(session, call, text, personAt(cli));
+            return sessions.answer(session, call, text);
           },
         }),
       );

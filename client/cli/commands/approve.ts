@@ -3,7 +3,6 @@ import type { Command } from 'commander';
 import type { ApproveOptions } from '../../sessions/decide.ts';
 import type { Cli } from '../cli.ts';
 import { type DecideSession, decideSession } from '../decide-session.ts';
-import { personAt } from '../approving/answer-question.ts';
 import { parseInput } from '../approving/ask-approvals.ts';
 
 /** It is checked by the worker that runs the call, not here. */
@@ -19,7 +18,7 @@ export function approveCommand(program: Command, cli: Cli): void {
     .option('--input <json>', 'run the call with this input instead, after checking it')
     .action(async (id: string, call: string, flags: { readonly input?: string }) => {
       const input = flags.input === undefined ? {} : { input: parseInput(flags.input) };
-      const options: ApproveOptions = { ...input, ...personAt(cli) };
+      const options: ApproveOptions = input;
       const [done, after] = flags.input === undefined ? ['approved', ''] : ['approved with another input', ASKED_AGAIN];
       const act: DecideSession['act'] = (sessions, session) => sessions.approve(session, call, options);
       cli.exit(await decideSession(cli, { id, call, done, after, act }));

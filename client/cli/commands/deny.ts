@@ -2,7 +2,6 @@
 import type { Command } from 'commander';
 import { reasonProblem } from '../../sessions/decide.ts';
 import type { Cli } from '../cli.ts';
-import { personAt } from '../approving/answer-question.ts';
 import { decideSession } from '../decide-session.ts';
 import { UsageError } from '../errors.ts';
 
@@ -25,7 +24,7 @@ export function denyCommand(program: Command, cli: Cli): void {
           id,
           call,
           done,
-          act: (sessions, session) => sessions.deny(session, call, reason, { interrupt, ...personAt(cli) }),
+          act: (sessions, session) => sessions.deny(session, call, reason, { interrupt }),
         }),
       );
     });

@@ -1,5 +1,6 @@
 // perdure page: the ops page alone, where workers run elsewhere or not at all.
 import type { Command } from 'commander';
+import { personAt } from '../arguments.ts';
 import type { Cli } from '../cli.ts';
 import type { Monitor } from '../../../worker/monitor/serve-monitor.ts';
 import { METRICS_OPTION, type MonitorFlags, openMonitor, watchFleet, watchPage } from '../../connect/monitor.ts';
@@ -56,7 +57,10 @@ async function servePage(cli: Cli, { monitor, place, told }: Serving): Promise<n
     import('../../page/ports.ts'),
     import('../../../worker/monitor/health.ts'),
   ]);
-  const opened = await openUnlessTold(signals, openServer({ env: cli.env, role: 'command', say: cli.say }));
+  const opened = await openUnlessTold(
+    signals,
+    openServer({ env: cli.env, role: 'command', say: cli.say, ...personAt(cli) }),
+  );
   if (opened === null) return STATUS.ok;
   const endSupervision = opened.embedded && superviseServer(opened.embedded, supervision(cli.say));
   try {

@@ -2,6 +2,7 @@
 import { showUnseen } from '../../../activities/text.ts';
 import type { LiveEvent, Watched } from '../../../activities/live/events.ts';
 import { compactionText, noticeText, describeStaged, transitionText } from '../../render/words.ts';
+import { steeredText } from '../../render/steered-words.ts';
 import { count, shortTime } from '../../units.ts';
 import { htmlOf } from '../layout.tsx';
 import { CallCard, type Progress } from '../transcript/call-card.tsx';
@@ -105,6 +106,8 @@ export function lineHtml(event: Line): string {
 
 function lineText(event: Exclude<Line, { type: 'user' | 'transition' }>): string {
   switch (event.type) {
+    case 'steered':
+      return steeredText(event.steered);
     case 'notice':
       return noticeText(event.notice);
     case 'retry':

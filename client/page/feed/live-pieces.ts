@@ -153,8 +153,8 @@ function factKey(event: Watched): string | null {
   if (event.type === 'user') return event.id.replace(/[^\w-]/g, '_');
   if (event.type === 'transition') return `${event.iteration}-${event.reason}`;
   if (event.type === 'retry') return `retry-${event.step}-${event.attempt}`;
-  if (event.type !== 'notice') return null;
-  return hashOf(Buffer.from(JSON.stringify(event.notice))).slice(0, 16);
+  if (event.type !== 'notice' && event.type !== 'steered') return null;
+  return hashOf(Buffer.from(JSON.stringify(event.type === 'notice' ? event.notice : event.steered))).slice(0, 16);
 }
 
 const place = ({ step, attempt }: Place): Place => ({ step, attempt });

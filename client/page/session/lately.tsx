@@ -1,8 +1,7 @@
 // What people have asked of a session: who it was, and what waits for its next run.
 import { showUnseen } from '../../../activities/text.ts';
 import type { Asked, Recent } from '../../sessions/history/recent.ts';
-import type { OptionChanges, TopUp } from '../../../workflows/contract/session.ts';
-import { LIMITS } from '../../../workflows/contract/options-problem.ts';
+import { limitsText, optionsText } from '../../render/steered-words.ts';
 import { Moment } from '../layout.tsx';
 
 /** Of them, the newest. */
@@ -54,21 +53,4 @@ export function askedText(one: Asked): string {
     case 'repair':
       return 'repaired';
   }
-}
-
-function limitsText(limits: TopUp): string {
-  return Object.entries(limits)
-    .map(([key, value]) => `${value.toLocaleString('en')} ${LIMITS[key as keyof TopUp]}`)
-    .join(', ');
-}
-
-const LONGEST = 80;
-
-function optionsText(changes: OptionChanges): string {
-  return Object.entries(changes)
-    .map(([key, value]) => {
-      const text = value === null ? 'as the worker says' : typeof value === 'string' ? value : JSON.stringify(value);
-      return `${key} ${showUnseen(text.slice(0, LONGEST))}`;
-    })
-    .join(', ');
 }

@@ -6,6 +6,7 @@ import type { RunEnded } from '../../../workflows/contract/activities.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import { totalTokens } from '../../../workflows/contract/loop.ts';
 import { contextText, noticeText, outcomeText, transitionText } from '../../render/words.ts';
+import { steeredText } from '../../render/steered-words.ts';
 import { terminalDetail } from '../../sessions/outcome.ts';
 import { count, formatMoney, formatTokens } from '../../units.ts';
 import { SHOWN } from '../../render/diff-rows.ts';
@@ -62,6 +63,8 @@ function Plain({ item: { entry, run, position }, context }: { readonly item: Ite
     case 'collapse_committed':
     case 'snip':
       return <p class="mark">{contextText(entry, 'it is above')}</p>;
+    case 'steered':
+      return <p class="mark">{steeredText(entry.steered)}</p>;
     case 'notice':
       return <Notice entry={entry} />;
     case 'transition':

@@ -33,6 +33,21 @@ const show = (entries: readonly Entry[], changes: Partial<SessionReading> = {}):
     ...changes,
   });
 
+test('says who steered the session, how and when (O12)', () => {
+  const by = { by: 'ana\u001b', at: Date.UTC(2026, 0, 2, 3, 4, 5) };
+  const changes = { model: 'm', maxTurns: null, permissions: { deny: ['write'] } };
+  const text = show([
+    { kind: 'steered', steered: { action: 'interrupt', ...by, earlier: 3 } },
+    { kind: 'steered', steered: { action: 'topUp', limits: { maxTurns: 20 }, at: by.at } },
+    { kind: 'steered', steered: { action: 'setOptions', changes, untold: ['toolEnv'], ...by } },
+  ]);
+  expect(text.split('\n').slice(2, 5)).toEqual([
+    '• interrupted by ana\\x1b, 2026-01-02 03:04:05 UTC (3 earlier actions not listed)',
+    '• limits raised to 20 turns, 2026-01-02 03:04:05 UTC',
+    '• options for the next run set (model m, maxTurns as the worker says, permissions {"deny":["write"]}, toolEnv) by ana\\x1b, 2026-01-02 03:04:05 UTC',
+  ]);
+});
+
 test('tells a run from its prompt to its end, each call with its outcome', () => {
   const denied = { key: null, name: 'write', decision: 'denied', duration: 0, outcome: 'not_run' } as const;
   const text = show([

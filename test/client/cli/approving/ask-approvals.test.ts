@@ -23,11 +23,7 @@ const approval = (call: string): WaitingApproval => ({
 });
 
 /** A terminal at which these lines are typed, one for each question; null: there is no terminal. */
-function terminal(
-  lines: readonly string[] | null,
-  env: Env = { USER: 'ann' },
-  edit: Input['edit'] = () => Promise.resolve(null),
-) {
+function terminal(lines: readonly string[] | null, env: Env = {}, edit: Input['edit'] = () => Promise.resolve(null)) {
   const [said, questions]: [string[], string[]] = [[], []];
   const typed = [...(lines ?? [])];
   const readLine = (question: string, signal: AbortSignal): Promise<string | null> => {
@@ -59,15 +55,13 @@ test('without a terminal only says how to decide elsewhere (L55)', () => {
   expect([approve, deny].map((call) => call.mock.calls.length)).toEqual([0, 0]);
 });
 
-const ann = { by: 'ann' };
-
 test.each([
-  ['y', 'approve', [session, '1.1.0', ann]],
-  ['YES', 'approve', [session, '1.1.0', ann]],
-  ['n', 'deny', [session, '1.1.0', 'the user denied it', { interrupt: false, ...ann }]],
-  ['n use make clean', 'deny', [session, '1.1.0', 'use make clean', { interrupt: false, ...ann }]],
-  ['i enough', 'deny', [session, '1.1.0', 'enough', { interrupt: true, ...ann }]],
-  ['e {"command": "ls"}', 'approve', [session, '1.1.0', { input: { command: 'ls' }, ...ann }]],
+  ['y', 'approve', [session, '1.1.0']],
+  ['YES', 'approve', [session, '1.1.0']],
+  ['n', 'deny', [session, '1.1.0', 'the user denied it', { interrupt: false }]],
+  ['n use make clean', 'deny', [session, '1.1.0', 'use make clean', { interrupt: false }]],
+  ['i enough', 'deny', [session, '1.1.0', 'enough', { interrupt: true }]],
+  ['e {"command": "ls"}', 'approve', [session, '1.1.0', { input: { command: 'ls' } }]],
 ] as const)('takes "%s" at a terminal (L55)', async (line, act, args) => {
   const place = terminal([line]);
   place.asked.hear({ ...wait, ...approval('1.1.0') });
@@ -80,7 +74,7 @@ test('shows the input to be edited, and asks again for what is no JSON object (L
   const { asked, approve, said } = terminal(['what', 'e', '[1]', 'edit', '{"command":"ls"}']);
   asked.hear({ ...wait, ...approval('1.1.0') });
   await until(() => approve.mock.calls.length > 0);
-  expect(approve.mock.calls).toEqual([[session, '1.1.0', { input: { command: 'ls' }, by: 'ann' }]]);
+  expect(approve.mock.calls).toEqual([[session, '1.1.0', { input: { command: 'ls' } }]]);
   expect(said.slice(1)).toEqual([
     'answer y, a, n, e or i; a reason may follow n and i, a rule may follow a',
     'current input: {"command":"make"}',
@@ -149,8 +143,8 @@ test('"always" approves the call and those after it that its rule covers, and as
   await until(() => questions.length === 3);
   await asked.stop();
   expect(approve.mock.calls).toEqual([
-    [session, '1.1.0', { by: 'ann' }],
-    [session, '1.2.0', { by: 'ann' }],
+    [session, '1.1.0'],
+    [session, '1.2.0'],
   ]);
   expect(questions[1]).toBe('allow bash(make)? Enter, or another rule, or n: ');
   expect(said.slice(1, 3)).toEqual([
@@ -180,7 +174,7 @@ test.each([
   const { asked, answer, questions } = terminal([line]);
   asked.hear(question(options));
   await until(() => answer.mock.calls.length > 0);
-  expect(answer.mock.calls).toEqual([[session, '1.1.0', text, { by: 'ann' }]]);
+  expect(answer.mock.calls).toEqual([[session, '1.1.0', text]]);
   expect(questions).toEqual(['your answer: ']);
 });
 

@@ -1,0 +1,133 @@
+// The shapes that events are made of: how a run ended, notices, who steered the session.
+import { z } from 'zod';
+
+export const count = z.int().nonnegative();
+export const usage = z.strictObject({ input: count, output: count, cacheRead: count, cacheWrite: count });
+export const usd = z.number().nullable().describe('US dollars; null when a price is not known');
+export const agents = z
+  .array(
+    z.strictObject({
+      session: z.string(),
+      type: z.string(),
+      title: z.string(),
+      spend: z.strictObject({ usage, usd }),
+    }),
+  )
+  .readonly()
+  .describe('agents of the run that have ended, with what each took, which is in the sums');
+
+export const reasons = [
+  'next_turn',
+  'collapse_drain_retry',
+  'reactive_compact_retry',
+  'max_output_tokens_escalate',
+  'max_output_tokens_recovery',
+  'stop_hook_blocking',
+  'token_budget_continuation',
+  'model_fallback',
+  'structured_output_retry',
+] as const;
+export const transition = z.strictObject({ iteration: count, reason: z.enum(reasons) });
+
+const detailed = [
+  'prompt_too_long',
+  'image_error',
+  'max_output_tokens',
+  'blocking_limit',
+  'stop_hook_prevented',
+  'hook_stopped',
+  'permission_denied',
+  'fatal_tool_error',
+  'structured_output_failed',
+] as const;
+const stop = z.enum(['interrupt', 'message', 'cancel', 'timeout']);
+const terminal = z.union([
+  z.strictObject({ reason: z.literal('completed') }),
+  z.strictObject({ reason: z.literal('max_turns'), limit: count, turnNotTaken: count }),
+  z.strictObject({ reason: z.enum(['aborted_streaming', 'aborted_tools']), by: stop }),
+  z.strictObject({ reason: z.enum(detailed), detail: z.string() }),
+  z.strictObject({ reason: z.literal('model_error'), detail: z.string(), status: z.int().optional() }),
+  z.strictObject({ reason: z.literal('budget_exceeded'), limitUsd: z.number(), spentUsd: z.number() }),
+  z.strictObject({ reason: z.literal('budget_exceeded'), limitTokens: count, spentTokens: count }),
+  z.strictObject({ reason: z.literal('timeout'), limitMs: count }),
+]);
+export const ends = [
+  ...detailed,
+  'completed',
+  'max_turns',
+  'aborted_streaming',
+  'aborted_tools',
+  'model_error',
+  'budget_exceeded',
+  'timeout',
+] as const;
+
+const seenFile = z.strictObject({
+  path: z.string(),
+  mtimeMs: z.number(),
+  size: count,
+  gone: z.literal(true).optional(),
+});
+
+/** `kind`, and texts under these names. */
+const texts = <Kind extends string, Name extends string>(kind: Kind, names: readonly Name[]) =>
+  z.strictObject({
+    kind: z.literal(kind),
+    ...(Object.fromEntries(names.map((name) => [name, z.string()])) as Record<Name, z.ZodString>),
+  });
+
+export const notice = z.discriminatedUnion('kind', [
+  texts('interrupted', []),
+  texts('continue', []),
+  texts('call_cut', []),
+  z.strictObject({ kind: z.literal('max_turns_reached'), limit: count, turnNotTaken: count }),
+  z.strictObject({ kind: z.literal('wrap_up'), limit: z.enum(['cost', 'tokens', 'time', 'turns']) }),
+  texts('error', ['text']),
+  z.strictObject({
+    kind: z.literal('model_switched'),
+    from: z.string(),
+    to: z.string(),
+    calls: z.array(z.string()).readonly(),
+    detail: z.string(),
+  }),
+  texts('stop_hook', ['text']),
+  z.strictObject({ kind: z.literal('token_budget'), spent: count, budget: count }),
+  texts('structured_output', ['problem']),
+  texts('hook_context', ['hook', 'text']),
+  z.strictObject({
+    kind: z.literal('files_changed'),
+    paths: z.array(z.string()).readonly(),
+    files: z.array(seenFile).readonly().optional(),
+  }),
+  texts('attachment', ['source', 'text']),
+  texts('batch_summary', ['text']),
+  z.strictObject({ kind: z.literal('compaction_failed'), detail: z.string(), spent: z.boolean() }),
+  texts('repaired', ['lost']),
+  texts('hook_failed', ['hook', 'detail']),
+]);
+
+export const steered = z.strictObject({
+  action: z.enum(['interrupt', 'resume', 'cancel', 'topUp', 'setOptions', 'snip', 'repair']),
+  at: z.number().describe('milliseconds since the epoch'),
+  by: z.string().optional().describe('whoever did it; absent where nobody said it'),
+  limits: z.record(z.string(), z.number()).optional().describe('of the run under way, as raised'),
+  changes: z.record(z.string(), z.unknown()).optional().describe('options for the next run'),
+  untold: z
+    .array(z.string())
+    .readonly()
+    .optional()
+    .describe('options that were set as well, whose values are not told'),
+  earlier: count.optional().describe('so many older ones were not kept'),
+});
+
+export const runEnded = z.strictObject({
+  run: count,
+  terminal,
+  turns: count,
+  iterations: count,
+  messages: z.array(z.string()).readonly(),
+  spend: z.strictObject({ usage, usd }),
+  agents: agents.optional(),
+  durationMs: z.number(),
+  at: z.number().describe('milliseconds since the epoch'),
+});

@@ -1,0 +1,49 @@
+// Who steered a session and how, in words (O12).
+import type { OptionChanges, TopUp } from '../../workflows/contract/session.ts';
+import { LIMITS } from '../../workflows/contract/options-problem.ts';
+import type { Steered } from '../../workflows/contract/steered.ts';
+import { oneLine } from '../paint.ts';
+import { count, formatMoment } from '../units.ts';
+
+/** On one line: limits raised to 20 turns by ana, 2026-11-25 14:03:10 UTC */
+export function steeredText(steered: Steered): string {
+  const { at, by, earlier } = steered;
+  const before = earlier === undefined ? '' : ` (${count(earlier, 'earlier action')} not listed)`;
+  return `${deedText(steered)}${by === undefined ? '' : ` by ${oneLine(by, 100)}`}, ${formatMoment(at)}${before}`;
+}
+
+function deedText({ action, limits = {}, changes = {}, untold = [] }: Steered): string {
+  switch (action) {
+    case 'interrupt':
+      return 'interrupted';
+    case 'resume':
+      return 'asked to go on';
+    case 'cancel':
+      return 'cancelled';
+    case 'topUp':
+      return `limits raised to ${limitsText(limits)}`;
+    case 'setOptions':
+      return `options for the next run set (${[optionsText(changes), ...untold.map((name) => oneLine(name, 60))].filter((text) => text !== '').join(', ')})`;
+    case 'snip':
+      return 'entries taken out of the model’s view';
+    case 'repair':
+      return 'repaired';
+  }
+}
+
+export function limitsText(limits: TopUp): string {
+  return Object.entries(limits)
+    .map(([key, value]) => `${value.toLocaleString('en')} ${LIMITS[key as keyof TopUp]}`)
+    .join(', ');
+}
+
+const LONGEST = 80;
+
+export function optionsText(changes: OptionChanges): string {
+  return Object.entries(changes)
+    .map(([key, value]) => {
+      const text = value === null ? 'as the worker says' : typeof value === 'string' ? value : JSON.stringify(value);
+      return `${oneLine(key, 60)} ${oneLine(text, LONGEST)}`;
+    })
+    .join(', ');
+}

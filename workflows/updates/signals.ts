@@ -1,0 +1,42 @@
+// What the signals of a session do. Any Temporal client can send one: what is no message of ours is passed over, for nobody could answer it.
+import { DELEGATED_SIGNAL } from '../contract/delegation.ts';
+import { SIGNALS, type SessionInput, type UserMessage } from '../contract/session.ts';
+import type { StopCause } from '../contract/loop.ts';
+import type { Delegations } from '../delegated/delegations.ts';
+import { type Inbox, isMessage, isSignalOnce, isSnip } from '../inbox.ts';
+import type { Facts } from '../session-state.ts';
+import type { SteeredLog } from './steered-log.ts';
+
+/** A session, as its signals see it. */
+export type Signalled = {
+  readonly input: Pick<SessionInput, 'sealed'>;
+  readonly inbox: Pick<Inbox, 'isNew'>;
+  readonly facts: Pick<Facts, 'addSnips'>;
+  readonly steered: SteeredLog;
+  readonly delegations: Pick<Delegations, 'report' | 'agents'>;
+  /** Both are false when they change nothing. */
+  stop(cause: StopCause): boolean;
+  goOn(): boolean;
+  billLate(): void;
+  take(sent: UserMessage): void;
+  readonly told: { change(): void };
+};
+
+export function receiveSignal(session: Signalled, name: string, value: unknown): void {
+  const { inbox, steered, delegations } = session;
+  if (name === SIGNALS.interrupt || name === SIGNALS.resume) {
+    const isBare = value === undefined && session.input.sealed === undefined;
+    if (!isBare && !(isSignalOnce(value, name) && inbox.isNew(`${name} ${value.id}`))) return;
+    const changes = name === SIGNALS.interrupt ? session.stop('interrupt') : session.goOn();
+    if (changes) steered.note({ action: name }, value);
+  } else if (name === SIGNALS.cancel && isSignalOnce(value, name)) {
+    steered.announceCancel(value);
+  } else if (name === SIGNALS.snip && isSnip(value)) {
+    session.facts.addSnips(value.entries);
+    steered.note({ action: name }, value);
+  } else if (name === DELEGATED_SIGNAL) {
+    delegations.report(value);
+    session.billLate();
+    if (delegations.agents.asks.hear(value)) session.told.change();
+  } else if (name === SIGNALS.message && isMessage(value)) session.take(value);
+}
