@@ -75,6 +75,8 @@ export type EndedRun = {
   readonly depth: number;
   readonly run: number;
   readonly cwd: string;
+  /** Its caller's span, by its W3C trace context (O15). */
+  readonly traceparent?: string;
   readonly entries: readonly Entry[];
   readonly signal: AbortSignal;
 };

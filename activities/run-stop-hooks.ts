@@ -40,11 +40,11 @@ export function afterStop(deps: Deps): (attempt: Attempt, input: AfterStop) => R
   return async (attempt, { head, config: hash, run, step }) => {
     const { session } = attempt;
     const config = await deps.config(hash);
-    const { queryId, depth, cwd } = config;
+    const { queryId, depth, cwd, traceparent } = config;
     const memory = config.memory === true ? deps.memory : undefined;
     if (deps.afterStop.length === 0 && !memory) return null;
     const { entries } = await deps.transcripts.whole(session, head);
-    const ended = { session, queryId, depth, run, cwd, entries };
+    const ended = { session, queryId, depth, run, cwd, entries, ...(traceparent && { traceparent }) };
     const [spend] = await Promise.all([
       memory?.extract(attempt, { config, step }, ended) ?? null,
       ...deps.afterStop.map((handler) => runHandler(handler, ended, attempt, deps.log)),

@@ -45,7 +45,8 @@ export function createAttachments(
   const ahead = prefetch(providers, { log });
   const seen = seenFiles();
   return {
-    prefetch: ({ session, queryId, depth, run, cwd }) => ahead.start({ session, queryId, depth, run, cwd }),
+    prefetch: ({ session, queryId, depth, run, cwd, traceparent }) =>
+      ahead.start({ session, queryId, depth, run, cwd, ...(traceparent && { traceparent }) }),
     async collect(config, { view, added }) {
       const { session, cwd, folders } = config;
       const since = lastReply(view)?.position ?? -1;

@@ -21,6 +21,8 @@ export type AttachmentContext = {
   readonly depth: number;
   readonly run: number;
   readonly cwd: string;
+  /** Of the run's caller, by its W3C trace context (O15). */
+  readonly traceparent?: string;
   readonly signal: AbortSignal;
 };
 

@@ -3,6 +3,7 @@ import { mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createAttachments } from '../../../activities/attachments/attachments.ts';
+import { logText } from '../../../activities/log.ts';
 import { callModel } from '../../../activities/call-model.ts';
 import { builtinTools } from '../../../activities/tools/builtin/builtin-tools.ts';
 import { createRegistry } from '../../../activities/tools/registry.ts';
@@ -151,4 +152,24 @@ test('what a provider says is attached once until it says something else (L43)',
     return asked > 3;
   });
   expect(await turn()).toEqual([{ kind: 'attachment', source: 'memory', text: 'and the bread' }]);
+});
+
+test('a provider, and the line about one that failed, know the trace of the run’s caller (O15 L43)', async () => {
+  const { deps, opened } = await session({ script: [] });
+  const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
+  const told: (string | undefined)[] = [];
+  const lines: string[] = [];
+  const collect: AttachmentProvider['collect'] = (context) => {
+    told.push(context.traceparent);
+    throw new Error('boom');
+  };
+  const attachments = createAttachments([{ name: 'mail', collect }], (_level, message, fields) => {
+    lines.push(logText(message, fields));
+  });
+  attachments.prefetch({ ...(await deps.config(opened.config)), traceparent });
+  await until(() => lines.length > 0);
+  expect(told).toEqual([traceparent]);
+  expect(lines).toEqual([
+    expect.stringContaining(`boom (session s-test, query chain.1, depth 0, run 1, trace ${'a'.repeat(32)})`),
+  ]);
 });

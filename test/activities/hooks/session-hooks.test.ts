@@ -140,3 +140,20 @@ test('each after-stop handler runs once with the transcript; what fails or takes
     'after-stop handler slow: timed out after 20 ms (session s-test, query chain.1, depth 0, run 1, attempt 1)',
   ]);
 });
+
+test('a handler after a run, and the line about it, know the trace of the run’s caller (O15 L56)', async () => {
+  const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
+  const { deps, call, opened, warnings } = await benchDeps({ script: [reply('All done.')] });
+  const replied = await call();
+  const told: (string | undefined)[] = [];
+  const run: AfterStopHandler['run'] = (ended) => (told.push(ended.traceparent), Promise.reject(new Error('boom')));
+  const traced: Deps = {
+    ...deps,
+    config: async (hash) => ({ ...(await deps.config(hash)), traceparent }),
+    afterStop: [{ name: 'broken', timeoutMs: 1_000, run }],
+  };
+  const head = 'head' in replied ? replied.head : ('' as Hash);
+  await afterStop(traced)(fakeAttempt(), { head, config: opened.config, step: 9, run: 1 });
+  expect(told).toEqual([traceparent]);
+  expect(warnings).toEqual([expect.stringContaining(`trace ${'a'.repeat(32)}`)]);
+});
