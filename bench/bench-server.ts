@@ -46,7 +46,8 @@ export type BenchServer = {
   close(): Promise<void>;
 };
 
-export async function benchServer(say: (line: string) => void): Promise<BenchServer> {
+/** `bucket`: where sessions of the subject of that name keep their store; others keep it in a folder. */
+export async function benchServer(say: (line: string) => void, bucket?: string): Promise<BenchServer> {
   installRuntime((_, message, fields) => say(logText(message, fields)));
   const root = await mkdtemp(join(tmpdir(), 'perdure-bench-'));
   const folder = dataFolder({ PERDURE_DATA: join(root, 'data') });
@@ -56,7 +57,7 @@ export async function benchServer(say: (line: string) => void): Promise<BenchSer
   const { address } = embedded;
   const client = new Client({ connection: await Connection.connect({ address }) });
   const { storePlace, liveDir, root: dataDir } = folder;
-  const place = { root, address, folders: { storePlace, liveDir, dataDir } };
+  const place = { root, address, bucket, folders: { storePlace, liveDir, dataDir } };
   return {
     client,
     run: (load) => runLoad(client, place, load),
@@ -71,13 +72,16 @@ export async function benchServer(say: (line: string) => void): Promise<BenchSer
 type Place = {
   readonly root: string;
   readonly address: string;
+  readonly bucket: string | undefined;
   readonly folders: { readonly storePlace: string; readonly liveDir: string; readonly dataDir: string };
 };
 
-async function runLoad(client: Client, { root, address, folders }: Place, load: Load): Promise<Ran> {
+async function runLoad(client: Client, place: Place, load: Load): Promise<Ran> {
+  const { root, address } = place;
   const { subject, sessions, turns, width = 1, warmUp = 0 } = load;
   const taskQueue = `bench-${randomUUID()}`;
   const model = isFloor(subject) ? null : await spawnModel(subject, turns, width);
+  const folders = subject === 'bucket' && place.bucket ? { ...place.folders, storePlace: place.bucket } : place.folders;
   const worker = await spawnWorker({ address, taskQueue, model: model?.url ?? null, folders });
   const runAll = async (count: number): Promise<readonly string[]> => {
     const each = (): Promise<string> =>

@@ -1,11 +1,13 @@
 // The cost of one durable one-tool turn, beside the engine's floor (two no-op activities a turn), on one server in one sitting, interleaved:
 // in a session alone, or with `density` in fifty at once. Names of subjects take those alone, beside the floor; `--rounds` how often
 // (2); `--json` prints one JSON object. `page` measures the ops page, with `--sessions` (10,000) and one of `--iterations` (5,000);
-// `agent-sdk` measures perdure/agent-sdk beside query(), three pairs a round; `agents` what it takes to start agents, and their turns.
+// `agent-sdk` measures perdure/agent-sdk beside query(), three pairs a round; `agents` what it takes to start agents, and their turns;
+// `bucket` turns with their store in the bucket of PERDURE_STORE, each of whose requests takes `--delay` milliseconds (10) longer.
 import { parseArgs } from 'node:util';
 import { type AgentRow, measureAgents } from './agents.ts';
 import { measureSdk, type SdkRow } from './agent-sdk.ts';
 import { benchServer, type BenchServer } from './bench-server.ts';
+import { type BucketRow, measureBucket } from './bucket.ts';
 import { densityTable, measureDensity, type DensityRow } from './density.ts';
 import { measurePage, renderPage } from './page/page.ts';
 import type { Subject } from './subjects.ts';
@@ -19,52 +21,64 @@ const { values: flags, positionals } = parseArgs({
     rounds: { type: 'string', default: '2' },
     sessions: { type: 'string', default: '10000' },
     iterations: { type: 'string', default: '5000' },
+    delay: { type: 'string', default: '10' },
   },
 });
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
-const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
-if (positionals[0] === 'page') {
-  const load = { sessions: Number(flags.sessions), iterations: Number(flags.iterations) };
-  const rows = await measurePage(say, load);
-  print(flags.json ? JSON.stringify({ page: rows }) : renderPage(rows));
-  process.exit(0);
-}
+process.stdout.write(`${await measured(positionals[0] ?? 'turns')}\n`);
+// Temporal's runtime would keep the process.
+process.exit(0);
 
-if (positionals[0] === 'agent-sdk') {
-  const rows = await measureSdk(3 * Number(flags.rounds), say);
-  print(flags.json ? JSON.stringify({ agentSdk: rows }) : renderSdk(rows));
-  process.exit(0);
-}
-
-const density = positionals[0] === 'density';
-const named = positionals[0] === 'agents' ? [] : positionals.slice(density ? 1 : 0);
-const all: readonly Subject[] = density
-  ? ['floor', 'safe', 'write', 'bash']
-  : ['floor', 'safe', 'effectful', 'write', 'bash'];
-const unknown = named.find((name) => !all.some((subject) => subject === name));
-if (unknown !== undefined) throw new Error(`there is no subject ${unknown}: name some of ${all.join(', ')}`);
-const subjects = all.filter((subject) => named.length === 0 || subject === 'floor' || named.includes(subject));
-
-const bench = await benchServer(say);
-try {
-  if (positionals[0] === 'agents') {
-    const rows = await measureAgents(bench, Number(flags.rounds), say);
-    print(flags.json ? JSON.stringify({ agents: rows }) : renderAgents(rows));
-  } else if (density) {
-    const rows = densityTable(await interleaved(bench, measureDensity));
-    print(flags.json ? JSON.stringify({ density: rows }) : renderDensity(rows));
-  } else {
-    const rows = turnTable(await interleaved(bench, measureTurns));
-    print(flags.json ? JSON.stringify({ turns: rows }) : renderTurns(rows));
+/** The table, or its rows as JSON. */
+async function measured(subject: string): Promise<string> {
+  const rounds = Number(flags.rounds);
+  const shown = <Row>(name: string, rows: readonly Row[], render: (rows: readonly Row[]) => string): string =>
+    flags.json ? JSON.stringify({ [name]: rows }) : render(rows);
+  switch (subject) {
+    case 'page': {
+      const load = { sessions: Number(flags.sessions), iterations: Number(flags.iterations) };
+      return shown('page', await measurePage(say, load), renderPage);
+    }
+    case 'agent-sdk':
+      return shown('agentSdk', await measureSdk(3 * rounds, say), renderSdk);
+    case 'bucket':
+      return shown('bucket', await measureBucket(process.env, Number(flags.delay), rounds, say), renderBucket);
+    case 'agents':
+      return shown('agents', await withServer((bench) => measureAgents(bench, rounds, say)), renderAgents);
+    case 'density': {
+      const subjects = named(['floor', 'safe', 'write', 'bash'], positionals.slice(1));
+      const rows = await withServer((bench) => interleaved(bench, subjects, measureDensity));
+      return shown('density', densityTable(rows), renderDensity);
+    }
+    default: {
+      const subjects = named(['floor', 'safe', 'effectful', 'write', 'bash'], positionals);
+      const rows = await withServer((bench) => interleaved(bench, subjects, measureTurns));
+      return shown('turns', turnTable(rows), renderTurns);
+    }
   }
-} finally {
-  await bench.close();
+}
+
+/** The floor beside those that are asked for; all when none is. */
+function named(all: readonly Subject[], names: readonly string[]): readonly Subject[] {
+  const unknown = names.find((name) => !all.some((subject) => subject === name));
+  if (unknown !== undefined) throw new Error(`there is no subject ${unknown}: name some of ${all.join(', ')}`);
+  return all.filter((subject) => names.length === 0 || subject === 'floor' || names.includes(subject));
+}
+
+async function withServer<Rows>(measure: (bench: BenchServer) => Promise<Rows>): Promise<Rows> {
+  const bench = await benchServer(say);
+  try {
+    return await measure(bench);
+  } finally {
+    await bench.close();
+  }
 }
 
 /** So that a slow minute of the machine is everyone's. */
 async function interleaved<Row>(
   on: BenchServer,
+  subjects: readonly Subject[],
   measure: (bench: BenchServer, subject: Subject) => Promise<Row[]>,
 ): Promise<Row[]> {
   const rows: Row[] = [];
@@ -108,6 +122,13 @@ function renderSdk(rows: readonly SdkRow[]): string {
 function renderAgents(rows: readonly AgentRow[]): string {
   const lines = rows.map(({ what, ms, ratio }) => [what, ms.toFixed(1), ratio === null ? '' : ratio.toFixed(2)]);
   return renderTable(['', 'ms', '× floor'], lines);
+}
+
+function renderBucket(rows: readonly BucketRow[]): string {
+  return renderTable(
+    ['', 'ms'],
+    rows.map(({ what, ms }) => [what, ms.toFixed(1)]),
+  );
 }
 
 function renderDensity(rows: readonly DensityRow[]): string {

@@ -32,6 +32,14 @@ export async function spawnModel(subject: Exclude<Subject, Floor>, turns: number
   return { url: await next(), stop: () => end(child) };
 }
 
+export type SlowService = { readonly url: string; stop(): Promise<void> };
+
+/** A service that takes `delayMs` longer for each request than the one at `target`. */
+export async function spawnDelay(target: string, delayMs: number): Promise<SlowService> {
+  const { child, next } = program('./delay-process.js', [target, String(delayMs)]);
+  return { url: await next(), stop: () => end(child) };
+}
+
 function program(path: string, args: readonly string[]) {
   const file = fileURLToPath(new URL(path, import.meta.url));
   const child = spawn(process.execPath, [file, ...args], { stdio: ['pipe', 'pipe', 'inherit'] });

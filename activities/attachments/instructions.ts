@@ -1,5 +1,6 @@
 // Instructions that a workspace holds for whoever works in it (L78): AGENTS.md, else CLAUDE.md, of its root and of the folders on the way
 // to files that were read. They are context from an untrusted place: nothing that decides what may be done reads them.
+import { access } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import type { RunConfig } from '../configuration.ts';
 import { isInside } from '../process/places.ts';
@@ -50,14 +51,22 @@ function foldersOnTheWay(root: string, seen: SeenFiles): readonly string[] {
 }
 
 async function ofFolder(config: Of, folder: string, hidden: string | undefined): Promise<Attachment | null> {
-  for (const name of NAMES) {
-    const path = join(folder, name);
+  const paths = NAMES.map((name) => join(folder, name));
+  // Most folders have neither, and are looked into before each model call.
+  const there = await Promise.all(paths.map(isThere));
+  for (const path of paths.filter((_, at) => there[at])) {
     const text = mayReadByRules(config, path) ? await textOf(config, path, hidden) : null;
     if (text === null || text.trim() === '') continue;
     return { source: `the workspace's file ${relative(config.cwd, path)}`, text: `${NOTE}\n\n${text}` };
   }
   return null;
 }
+
+const isThere = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
 
 /** Null for what is not there, is no file, or leads out of the workspace. */
 async function textOf(config: Of, path: string, hidden: string | undefined): Promise<string | null> {

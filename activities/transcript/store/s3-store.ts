@@ -1,10 +1,11 @@
 // The store in a bucket, for workers and clients of many machines: blobs/<hash> and keys/<key>, each written once (W1, W2).
-// A step's values are durable before its record is: who finds the record can get them, and no record carries their bytes twice.
+// A step waits for one request: its record carries its values, which are written beside it under their own names. Whoever finds the record of
+// a writer that died in between writes them. Large ones are sent once, before the record.
 import { randomUUID } from 'node:crypto';
 import { type Hash, isHash } from '../../../workflows/contract/ids.ts';
 import { RecentMap } from '../../recent-map.ts';
 import type { BlobCache } from './blob-cache.ts';
-import { decodeRecord, encodeRecord } from './key-record.ts';
+import { decodeRecord, encodeRecord, type KeyRecord } from './key-record.ts';
 import type { Objects } from './s3-objects.ts';
 import { parseIdentity, type StoreIdentity } from './store-folder.ts';
 import { corruptRecord, corruptValue, hashOf, keyProblem, missingValue, StoreError } from './store.ts';
@@ -22,6 +23,8 @@ const KNOWN_FOR = 3_600_000;
 /** A record is never changed: what this process created or found is not asked for again (W2). */
 const RECORDS = 256;
 const MOST_OF_RECORD = 256 * 1024;
+/** Bytes of values that a record carries: beyond, sending them twice costs more than waiting once more. */
+const MOST_CARRIED = 64 * 1024;
 
 /** `cache`: of this machine, so that what was read once is not asked for again. */
 export function s3Store(objects: Objects, cache: BlobCache): S3Store {
@@ -31,10 +34,13 @@ export function s3Store(objects: Objects, cache: BlobCache): S3Store {
     if (bytes.length <= MOST_OF_RECORD) records.set(key, bytes.slice());
   };
 
+  const wasWritten = (hash: Hash): boolean => {
+    const written = known.get(hash);
+    return written !== undefined && isRecent(written);
+  };
   const put = async (bytes: Uint8Array): Promise<Hash> => {
     const hash = hashOf(bytes);
-    const written = known.get(hash);
-    if (written && isRecent(written)) return hash;
+    if (wasWritten(hash)) return hash;
     const own = bytes.slice();
     const begun = thisMoment();
     await objects.put(blobName(hash), own);
@@ -52,20 +58,39 @@ export function s3Store(objects: Objects, cache: BlobCache): S3Store {
     cache.put(hash, bytes);
     return bytes;
   };
-  const create = async (key: string, bytes: Uint8Array): Promise<Created> => {
+  const has = async (hash: Hash): Promise<boolean> =>
+    (await objects.writtenAt(blobName(hash))) !== null || (await objects.writtenAt(asideName(hash))) !== null;
+  const writeMissing = async (value: Uint8Array): Promise<void> => {
+    const hash = hashOf(value);
+    if (!wasWritten(hash) && !(await has(hash))) await put(value);
+  };
+  /** `values`: written beside the record. */
+  const create = async (key: string, given: Uint8Array, values: readonly Uint8Array[] = []): Promise<Created> => {
     const there = records.get(key);
     if (there) return { kind: 'existing', bytes: there.slice() };
-    const own = bytes.slice();
-    const created = await createRecord(objects, key, own);
-    remember(key, created.kind === 'created' ? own : created.bytes);
-    return created;
+    const bytes = given.slice();
+    const carried = sizeOf(values) <= MOST_CARRIED ? values : [];
+    const writing = allOf(recordName(key), values.map(put));
+    if (carried.length < values.length) await writing;
+    const [created, written] = await Promise.allSettled([
+      createRecord(objects, key, { bytes, blobs: carried }),
+      writing,
+    ]);
+    if (created.status === 'rejected') throw created.reason;
+    if (written.status === 'rejected') throw written.reason;
+    const existing = created.value;
+    if (existing) await Promise.all(existing.values.map(writeMissing));
+    remember(key, existing?.bytes ?? bytes);
+    return existing ? { kind: 'existing', bytes: existing.bytes } : { kind: 'created' };
   };
   const read = async (key: string): Promise<Uint8Array | null> => {
     const there = records.get(key);
     if (there) return there.slice();
     const record = await readRecord(objects, key);
-    if (record) remember(key, record.bytes);
-    return record?.bytes ?? null;
+    if (!record) return null;
+    await Promise.all(record.values.map(writeMissing));
+    remember(key, record.bytes);
+    return record.bytes;
   };
 
   let found: Promise<StoreIdentity> | undefined;
@@ -85,18 +110,10 @@ export function s3Store(objects: Objects, cache: BlobCache): S3Store {
     identity,
     put: open(put),
     get: open(get),
-    has: open(
-      async (hash) =>
-        (await objects.writtenAt(blobName(hash))) !== null || (await objects.writtenAt(asideName(hash))) !== null,
-    ),
+    has: open(has),
     create: open(create),
     read: open(read),
-    writeStep: open(async ({ key, bytes, blobs }) => {
-      const name = recordName(key);
-      const values = await Promise.allSettled(blobs.map(put));
-      for (const value of values) if (value.status === 'rejected') throw asStep(name, value.reason);
-      return create(key, bytes);
-    }),
+    writeStep: open(({ key, bytes, blobs }) => create(key, bytes, blobs)),
   };
 }
 
@@ -135,7 +152,8 @@ export function recordName(key: string): string {
   return `keys/${key}`;
 }
 
-type FoundRecord = { readonly bytes: Uint8Array; readonly nonce: string };
+/** `values`: that it carries. */
+type FoundRecord = { readonly bytes: Uint8Array; readonly nonce: string; readonly values: readonly Uint8Array[] };
 
 export async function readRecord(objects: Objects, key: string): Promise<FoundRecord | null> {
   const name = recordName(key);
@@ -143,18 +161,22 @@ export async function readRecord(objects: Objects, key: string): Promise<FoundRe
   if (!object) return null;
   const record = decodeRecord(key, object);
   if ('problem' in record) throw corruptRecord(key, objects.place(name), record.problem);
-  return { bytes: record.bytes, nonce: Buffer.from(record.blobs[0] ?? []).toString() };
+  const [nonce = new Uint8Array(), ...values] = record.blobs;
+  return { bytes: record.bytes, nonce: Buffer.from(nonce).toString(), values };
 }
 
-/** A create whose answer was lost is sent again by the SDK and then finds itself: the nonce in the record says whose it is. */
-async function createRecord(objects: Objects, key: string, bytes: Uint8Array): Promise<Created> {
+/**
+ * Returns the record that is there instead, if one is. A create whose answer was lost is sent again by the SDK and then finds itself: the nonce
+ * in the record says whose it is.
+ */
+async function createRecord(objects: Objects, key: string, { bytes, blobs }: KeyRecord): Promise<FoundRecord | null> {
   const name = recordName(key);
   const nonce = randomUUID();
-  const record = encodeRecord(key, { bytes, blobs: [Buffer.from(nonce)] });
-  if (await objects.putNew(name, record)) return { kind: 'created' };
+  const record = encodeRecord(key, { bytes, blobs: [Buffer.from(nonce), ...blobs] });
+  if (await objects.putNew(name, record)) return null;
   const existing = await readRecord(objects, key);
   if (!existing) throw corruptRecord(key, objects.place(name), 'vanished while it was read');
-  return existing.nonce === nonce ? { kind: 'created' } : { kind: 'existing', bytes: existing.bytes };
+  return existing.nonce === nonce ? null : existing;
 }
 
 const IDENTITY = 'store.json';
@@ -168,6 +190,17 @@ async function findIdentity(objects: Objects): Promise<StoreIdentity> {
   const bytes = await objects.get(IDENTITY);
   if (!bytes) throw new StoreError('unavailable', `${place} vanished while it was read: try again`);
   return parseIdentity(objects.place(''), place, bytes);
+}
+
+function sizeOf(values: readonly Uint8Array[]): number {
+  return values.reduce((sum, { length }) => sum + length, 0);
+}
+
+/** Resolves when all are written, none of them still under way when it rejects. */
+async function allOf(step: string, writing: readonly Promise<Hash>[]): Promise<void> {
+  for (const value of await Promise.allSettled(writing)) {
+    if (value.status === 'rejected') throw asStep(step, value.reason);
+  }
 }
 
 function asStep(name: string, reason: unknown): unknown {

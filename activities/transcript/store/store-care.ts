@@ -16,7 +16,7 @@ export type StoredObject = {
 
 export type RecordContents = {
   readonly bytes: Uint8Array;
-  /** Values that have no other copy than in the record. */
+  /** Values that it carries, perhaps their only copies. */
   readonly values: readonly Hash[];
 };
 

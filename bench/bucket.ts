@@ -1,0 +1,82 @@
+// A store in a bucket that is some way off: its turns beside those of a store in a folder and beside the engine's floor, on one server and in
+// turns (W2). The aim is the floor and the time of two requests.
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openStore } from '../activities/transcript/store/open-store.ts';
+import { benchServer, type BenchServer } from './bench-server.ts';
+import { turnsOf } from './history.ts';
+import { spawnDelay } from './processes.ts';
+import { opensTurn, type Subject } from './subjects.ts';
+import { median } from './table.ts';
+
+export type BucketRow = { readonly what: string; readonly ms: number };
+
+const TURNS = 40;
+/** What a young process takes is not measured. */
+const FIRST = 5;
+
+/** `env`: names the bucket (PERDURE_STORE), where it is (AWS_ENDPOINT_URL_S3) and its keys. */
+export async function measureBucket(
+  env: NodeJS.ProcessEnv,
+  delayMs: number,
+  rounds: number,
+  say: (line: string) => void,
+): Promise<readonly BucketRow[]> {
+  const { PERDURE_STORE: given, AWS_ENDPOINT_URL_S3: endpoint } = env;
+  if (!given?.startsWith('s3://') || !endpoint) {
+    throw new Error('the bench of a bucket wants PERDURE_STORE=s3://bucket/prefix and AWS_ENDPOINT_URL_S3');
+  }
+  const place = `${given.replace(/\/$/, '')}/${randomUUID()}`;
+  const service = await spawnDelay(endpoint, delayMs);
+  env['AWS_ENDPOINT_URL_S3'] = service.url;
+  const bench = await benchServer(say, place);
+  try {
+    return await measured(bench, place, rounds, say);
+  } finally {
+    await bench.close();
+    await service.stop();
+  }
+}
+
+async function measured(
+  bench: BenchServer,
+  place: string,
+  rounds: number,
+  say: (line: string) => void,
+): Promise<readonly BucketRow[]> {
+  const taken = { floor: [] as number[], safe: [] as number[], bucket: [] as number[], request: [] as number[] };
+  for (let round = 1; round <= rounds; round += 1) {
+    for (const subject of ['floor', 'safe', 'bucket'] as const) {
+      say(`round ${round} of ${rounds}: ${subject}`);
+      taken[subject].push(...(await turns(bench, subject)));
+    }
+    taken.request.push(...(await requests(place)));
+  }
+  return [
+    { what: 'the floor: two activities that do nothing', ms: median(taken.floor) },
+    { what: 'a safe turn with its store in a folder', ms: median(taken.safe) },
+    { what: 'a request to the bucket', ms: median(taken.request) },
+    { what: 'a safe turn with its store in the bucket', ms: median(taken.bucket) },
+  ];
+}
+
+async function turns(bench: BenchServer, subject: Subject): Promise<readonly number[]> {
+  const { workflowIds } = await bench.run({ subject, sessions: 1, turns: TURNS });
+  const all = await turnsOf(bench.client, workflowIds[0] ?? '', ...opensTurn(subject));
+  return all.slice(FIRST).map(({ from, to }) => to - from);
+}
+
+async function requests(place: string): Promise<readonly number[]> {
+  const cache = await mkdtemp(join(tmpdir(), 'perdure-bench-'));
+  const { store } = openStore(place, cache);
+  const taken: number[] = [];
+  for (let n = 0; n < TURNS; n += 1) {
+    const began = performance.now();
+    await store.put(Buffer.from(`a request: ${randomUUID()}`));
+    taken.push(performance.now() - began);
+  }
+  await rm(cache, { recursive: true, force: true });
+  return taken.slice(FIRST);
+}
