@@ -12,6 +12,7 @@ import type { ExtraFolders } from '../workflows/contract/facts.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import type { PermissionMode, PermissionRules, SessionHost } from '../workflows/contract/session.ts';
 import type { CallModel } from '../workflows/contract/activities.ts';
+import type { EndWorktree, WorktreeEnd } from '../workflows/contract/delegation.ts';
 import type { CompactionRules, Spend } from '../workflows/contract/loop.ts';
 import type { Entry } from './transcript/log/entries.ts';
 import type { Store } from './transcript/store/store.ts';
@@ -39,8 +40,10 @@ export type Deps = {
   readonly tools: CallRunner;
   /** MCP servers, some of whose tools may not be there yet. */
   readonly servers?: ToolServers;
-  /** Commands in the background, which end with the worker (L84). */
-  readonly background?: Pick<BackgroundCommands, 'close'>;
+  /** Commands in the background, which end with the worker and with their session (L84). */
+  readonly background?: Pick<BackgroundCommands, 'close' | 'endSession'>;
+  /** Absent: no agent gets a work tree of its own (L72). */
+  readonly worktrees?: Worktrees;
   readonly hooks: HookRunner;
   readonly attachments: Attachments;
   readonly afterStop: readonly AfterStopHandler[];
@@ -61,6 +64,19 @@ export type Deps = {
   /** In [0, 1), for jitter. */
   readonly random: () => number;
 };
+
+/** Git work trees of isolated agents (L72). */
+export type Worktrees = {
+  /** `workspace`: of the parent's run, an absolute real path. Throws StoreError. */
+  open(attempt: Attempt, workspace: string): Promise<OpenedWorktree>;
+  /** Null: none was begun. Throws StoreError. */
+  end(attempt: Attempt, about: Pick<EndWorktree, 'title' | 'reason'>): Promise<WorktreeEnd | null>;
+};
+
+/** `path`: where the agent works. `elsewhere`: another host has it. `problem`: a sentence's end, why there can be none. */
+export type OpenedWorktree =
+  | { readonly kind: 'opened' | 'elsewhere'; readonly path: string }
+  | { readonly kind: 'problem'; readonly detail: string };
 
 /** Runs once after a run's natural end; `timeoutMs` bounds it (L56). What it throws is logged. */
 export type AfterStopHandler = {

@@ -11,6 +11,7 @@ import { compact } from './compaction/compact.ts';
 import { summarizeBatch } from './compaction/summarize.ts';
 import type { Deps } from './deps.ts';
 import { openRun } from './run/open-run.ts';
+import { endWorktree } from './run/inherit.ts';
 import { readResult } from './run/read-result.ts';
 import { storeText } from './run/store-text.ts';
 import { tellAlert } from './run/tell-alert.ts';
@@ -32,6 +33,7 @@ export function createActivities(deps: Deps, stops: Stops | null = null): Schedu
     readResult: activity(readResult(deps)),
     storeText: activity(storeText(deps)),
     runTool: activity(work(runTool(deps), { unless: (_session, { stopped }) => stopped === true })),
+    endWorktree: activity(work(endWorktree(deps), { unless: isStopped })),
     commit: activity(commit(deps)),
     compact: activity(work(compact(deps))),
     collapse: activity(work(collapse(deps))),

@@ -24,6 +24,7 @@ import { callRunner } from '../activities/tools/call/runner.ts';
 import type { Tool } from '../activities/tools/tool.ts';
 import { findPlaces } from '../activities/process/places.ts';
 import { probeSandbox, type Sandbox } from '../activities/tools/sandbox.ts';
+import { createWorktrees } from '../activities/worktrees/worktrees.ts';
 import { openStore } from '../activities/transcript/store/open-store.ts';
 import { createTranscripts } from '../activities/transcript/transcripts.ts';
 import { readOutcome } from '../activities/tools/call/journal.ts';
@@ -95,6 +96,7 @@ export async function createDeps(
   const asking = { model: access.model, observe, redact, now: Date.now };
   const memory = createMemory({ ...asking, log, transcripts, dataDir });
   const providers = [...(settings.attachments ?? []), memory.provider];
+  const host = settings.host ?? sessionHost(env, storePlace, dataDir);
   return {
     store,
     live: openLive(settings, log),
@@ -111,6 +113,7 @@ export async function createDeps(
     }),
     ...(servers && { servers }),
     background,
+    worktrees: createWorktrees({ store, sandbox, dataDir, host }),
     hooks,
     attachments: createAttachments(providers, log, { dataDir, background, ...(skills && { skills }) }),
     afterStop: settings.afterStop ?? [],
@@ -120,7 +123,7 @@ export async function createDeps(
     redact,
     dataDir,
     places: sandbox.places,
-    host: settings.host ?? sessionHost(env, storePlace, dataDir),
+    host,
     defaults: chosen,
     now: Date.now,
     random: Math.random,

@@ -11,6 +11,7 @@ import {
 import { commitEntries, openAndRun, run } from './run.ts';
 import { findUndecodable } from './contract/failures.ts';
 import { noSpend } from './contract/loop.ts';
+import type { WorktreeEnd } from './contract/delegation.ts';
 import type { RunReport } from './contract/session.ts';
 import { stopBackground, watchBackground } from './delegated/background.ts';
 import { agentsEnded } from './delegated/delegations.ts';
@@ -54,10 +55,10 @@ export async function agentSession(argument: ResumedInput): Promise<RunReport> {
   } catch (error) {
     if (!isCancellation(error)) throw error;
   }
-  await close(session);
+  const worktree = await close(session);
   const { agent } = input;
   const { last, spent } = session.facts.now;
-  if (agent) await reportToParent(agent, session.id, last, spent?.spend);
+  if (agent) await reportToParent(agent, session.id, last, { spend: spent?.spend, worktree });
   if (session.stopCause === 'cancel' || !report) throw new CancelledFailure('session cancelled');
   if (report instanceof ApplicationFailure) throw report;
   return report;
@@ -84,8 +85,9 @@ async function reportOf(session: Session): Promise<RunReport | ApplicationFailur
 }
 
 /** Records the messages that still wait, and those that arrive meanwhile, as not taken (L49, L61). */
-async function close(session: Session): Promise<void> {
+async function close(session: Session): Promise<WorktreeEnd | null> {
   if (session.stopCause === 'cancel') session.steered.noteCancel(session.input.agent !== undefined);
+  let worktree: WorktreeEnd | null = null;
   do {
     const notTaken = session.inbox.takeAll().flatMap(({ id, ended }) => (ended ? [] : [id]));
     const last = [...session.steered.take(), { kind: 'session_closed', notTaken } as const];
@@ -97,10 +99,25 @@ async function close(session: Session): Promise<void> {
     await agentsEnded(session);
     session.billLate(true);
     await session.asks.settled();
+    worktree ??= await endWorktree(session);
     // The end of an agent that was just stopped is nobody's message.
   } while (session.inbox.waiting.some(({ ended }) => !ended));
   session.enter('closed');
   session.told.tell();
+  return worktree;
+}
+
+/** When nothing works in it any more: neither its agent nor those of this one. */
+async function endWorktree({ input: { agent, title }, facts, ports }: Session): Promise<WorktreeEnd | null> {
+  if (!agent?.isolation) return null;
+  const ended = { title, reason: facts.now.last?.terminal.reason ?? null, step: facts.nextStep() };
+  try {
+    return await CancellationScope.nonCancellable(() => ports.endWorktree(ended));
+  } catch (error) {
+    const problem = activityProblem(error);
+    if (problem === null) throw error;
+    return { kind: 'kept', detail: problem.detail };
+  }
 }
 
 /**

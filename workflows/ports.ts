@@ -40,6 +40,7 @@ export function createPorts(
   /** Beside the loop: what they cannot do in time, or in a few tries, is left undone (L42, L56). */
   const summary: ActivityOptions = { ...waited, startToCloseTimeout: '2 minutes' };
   const handlers: ActivityOptions = { ...waited, startToCloseTimeout: '1 hour' };
+  const worktree: ActivityOptions = { ...waited, startToCloseTimeout: '1 hour' };
   /** Never behind the calls of other sessions: whoever is to be told is told soon. */
   const alerts: ActivityOptions = { ...records, retry: { ...retry, initialInterval: '1s', backoffCoefficient: 3 } };
   /** Where the folder is. What ends or records needs none, and goes on while a host is away. */
@@ -57,6 +58,7 @@ export function createPorts(
     commit: port('commit', () => records),
     summarizeBatch: port('summarizeBatch', () => summary),
     afterStop: port('afterStop', () => there(handlers, { scheduleToStartTimeout: HANDLERS_WAIT })),
+    endWorktree: port('endWorktree', () => there(worktree, { scheduleToStartTimeout: HANDLERS_WAIT })),
     tellAlert: port('tellAlert', () => alerts),
     openRun: port('openRun', ({ begins, onHost }) => (onHost ? there(opening) : begins ? opening : records)),
     runTool: port('runTool', ({ stopped }) => (stopped ? records : there(long))),

@@ -71,6 +71,8 @@ export type BackgroundCommands = {
     id: string,
     since?: number,
   ): { readonly record: BackgroundRecord; readonly part: OutputPart } | null;
+  /** Ends all that this worker has started for it. */
+  endSession(session: string): Promise<void>;
   /** Ends all of its processes. Null for one that is not known here. */
   stop(session: string, id: string): Promise<BackgroundRecord | null>;
   /** Ends that the model has not been told of; those told after the same reply, again. */

@@ -14,6 +14,8 @@ export type Confinement = {
   readonly dataDir?: string | undefined;
   /** Nothing at all is writable and there is no network: for commands that were judged to only read (L55). */
   readonly readOnly?: boolean;
+  /** There is no network. */
+  readonly offline?: boolean;
 };
 
 type Kind = '--bind' | '--ro-bind' | '--tmpfs' | '--dev' | '--proc' | '--symlink';
@@ -37,7 +39,7 @@ export function bwrapArguments(confinement: Confinement, places: Places): string
     '--die-with-parent',
     '--unshare-pid',
     '--unshare-ipc',
-    ...(confinement.readOnly === true ? ['--unshare-net'] : []),
+    ...(confinement.readOnly === true || confinement.offline === true ? ['--unshare-net'] : []),
     ...(isRoot ? keepCapabilities() : []),
     ...shown.flatMap(({ kind, path, from = path }) => (isNew(kind) ? [kind, path] : [kind, from, path])),
     ...readOnly.flatMap((path) => ['--remount-ro', path]),

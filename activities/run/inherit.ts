@@ -1,21 +1,24 @@
 // The run of an agent inherits what its parent's may do, and nothing that its type, its parent's limits or a person says to it widens that
-// (L69, L70).
-import type { AgentOrigin } from '../../workflows/contract/delegation.ts';
+// (L69, L70). Where it is isolated it works in a git work tree of its own (L72).
+import type { AgentOrigin, EndWorktree, WorktreeEnd } from '../../workflows/contract/delegation.ts';
 import type { PermissionRules, RunOptions } from '../../workflows/contract/session.ts';
+import type { Attempt } from '../attempt.ts';
 import type { RunConfig } from '../configuration.ts';
 import type { Deps } from '../deps.ts';
 import { refuseScripted, refuseWithoutHooks } from '../guards.ts';
 import { lowestLimits, narrowedRules, narrowestMode, narrowestTools, type AgentType } from '../tools/agent-types.ts';
+import { asRelative } from '../tools/rules/match-rules.ts';
 
 export type Inherited = { readonly options: RunOptions; readonly permissions: PermissionRules };
 
 /**
- * `options`: those of its session. A sentence when this worker does not know its type. Throws StoreError, and what leaves the run to a worker
- * that has its parent's hooks and a model as real.
+ * `options`: those of its session. A sentence when this worker does not know its type, or there can be no work tree. Throws StoreError, and what
+ * leaves the run to a worker that has its parent's hooks and a model as real.
  */
 export async function inherit(
-  deps: Pick<Deps, 'config' | 'defaults' | 'hooks' | 'scripted'>,
-  { type: name, config: hash, grant }: AgentOrigin,
+  deps: Pick<Deps, 'config' | 'defaults' | 'hooks' | 'scripted' | 'worktrees'>,
+  attempt: Attempt,
+  { type: name, config: hash, grant, isolation }: AgentOrigin,
   options: RunOptions,
 ): Promise<Inherited | string> {
   const { config, defaults } = deps;
@@ -28,12 +31,16 @@ export async function inherit(
   const mode = narrowestMode([parent.mode, type.permissionMode, options.permissionMode]);
   const tools = narrowestTools([parent.tools, type.tools, options.tools]);
   const { permissions: added, ...given } = options;
+  const opened = isolation && (await openWorktree(deps, attempt, parent.cwd));
+  if (opened?.kind === 'problem') return opened.detail;
+  const permissions = narrowedRules(parent, mode, added);
   return {
     options: {
       ...ofParent(parent),
       ...ofType(type, defaults.smallModel),
       ...given,
-      cwd: parent.cwd,
+      ...(opened && { appendSystemPrompt: [options.appendSystemPrompt ?? [], OF_WORKTREE].flat().join('\n\n') }),
+      cwd: opened?.path ?? parent.cwd,
       ...lowestLimits([type.limits, options, grant]),
       permissionMode: mode,
       ...(tools && { tools }),
@@ -42,7 +49,40 @@ export async function inherit(
       toolEnv: parent.toolEnv ?? {},
       ...(parent.instructions === false && { instructions: false }),
     },
-    permissions: narrowedRules(parent, mode, added),
+    permissions: opened ? rulesThere(permissions, parent.cwd) : permissions,
+  };
+}
+
+// L72.
+
+const OF_WORKTREE =
+  'The workspace is a git worktree of your own, on a new branch, with the files of the last commit. All that you change and that git does not ignore is ' +
+  'committed to this branch when you have ended: you need not commit, and nothing outside the workspace is changed.';
+
+async function openWorktree({ worktrees }: Pick<Deps, 'worktrees'>, attempt: Attempt, workspace: string) {
+  if (!worktrees) return { kind: 'problem', detail: 'this worker makes no git work trees for agents' } as const;
+  const opened = await worktrees.open(attempt, workspace);
+  if (opened.kind !== 'problem') return opened;
+  return { ...opened, detail: `no git work tree of ${workspace} can be made for the agent: ${opened.detail}` };
+}
+
+/** What a rule keeps from the parent by its absolute path lies in the work tree as well. */
+function rulesThere({ deny = [], ask = [], ...rules }: PermissionRules, workspace: string): PermissionRules {
+  const both = (list: readonly string[]): readonly string[] => [
+    ...list,
+    ...list.flatMap((rule) => asRelative(rule, workspace)),
+  ];
+  return { ...rules, deny: both(deny), ask: both(ask) };
+}
+
+/** Commands that it has begun in the background would write on. */
+export function endWorktree({
+  worktrees,
+  background,
+}: Pick<Deps, 'worktrees' | 'background'>): (attempt: Attempt, input: EndWorktree) => Promise<WorktreeEnd | null> {
+  return async (attempt, input) => {
+    await background?.endSession(attempt.session);
+    return (await worktrees?.end(attempt, input)) ?? null;
   };
 }
 

@@ -39,7 +39,7 @@ function alertsOf({ hooks }: Deps): readonly AlertKind[] {
 
 function openWith(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise<RunOpened> {
   return async (attempt, given) => {
-    const inherited = given.agent ? await inherit(deps, given.agent, given.options) : null;
+    const inherited = given.agent ? await inherit(deps, attempt, given.agent, given.options) : null;
     if (typeof inherited === 'string') return { kind: 'refused', detail: inherited };
     const input = { ...given, options: inherited?.options ?? given.options };
     await deps.servers?.refresh();

@@ -1,6 +1,6 @@
 // The kinds of agents that a call of `agent` may start (L66), and how narrow each is: what a type says is added to what its parent may do,
 // and widens nothing of it (L70).
-import type { AgentCounts } from '../../workflows/contract/delegation.ts';
+import type { AgentCounts, Isolation } from '../../workflows/contract/delegation.ts';
 import type { PermissionMode, PermissionRules, RunOptions } from '../../workflows/contract/session.ts';
 import { isListed } from './listed.ts';
 
@@ -13,6 +13,8 @@ export type AgentType = {
   /** `small`: the worker's small model. Absent: that of its parent. */
   readonly model?: string;
   readonly permissionMode?: PermissionMode;
+  /** `worktree`: each agent of it works in a git work tree and on a branch of its own (L72). */
+  readonly isolation?: Isolation;
   /** Of each of its runs. What is left of its parent's limits goes before where it is less (L69). */
   readonly limits?: AgentTypeLimits;
   /** A JSON schema that its answer must satisfy (L53). */

@@ -20,8 +20,9 @@ async function family(parent: Partial<RunOptions> = {}) {
   const opened = await open(deps, { cwd, ...parent });
   if (opened.kind !== 'opened') throw new Error(opened.detail);
   const agent = { type: 'general', depth: 1, parent: 's-p', root: 's-p', key: 'k', config: opened.config, path: [] };
-  const child = async (worker: Deps, options: Partial<RunOptions> = {}) => {
-    const result = await open(worker, { cwd, ...options }, agent as unknown as AgentOrigin);
+  const child = async (worker: Deps, options: Partial<RunOptions> = {}, isolation?: 'worktree') => {
+    const origin = { ...agent, ...(isolation && { isolation }) } as unknown as AgentOrigin;
+    const result = await open(worker, { cwd, ...options }, origin);
     return result.kind === 'opened' ? await deps.config(result.config) : result.detail;
   };
   return { deps, lib, child };
@@ -55,4 +56,45 @@ test('a rule sent to an agent is judged as any caller’s: a mistaken name, and 
   const { deps, child } = await family({ permissionMode: 'bypass' });
   expect(await child(deps, { permissions: { deny: ['loook(*)'] } })).toMatch(/names no tool: did you mean look/);
   expect(await child(deps, { permissions: { ask: ['look'] } })).toMatch(/bypass/);
+});
+
+test('an isolated agent works in its work tree, where rules for paths of its parent’s workspace hold too (L70 L72)', async () => {
+  const { deps, child } = await family({ permissions: { deny: ['look', 'read(keys/**)'] } });
+  const tree = realpathSync(tempDir());
+  const asked: string[] = [];
+  const worktrees: NonNullable<Deps['worktrees']> = {
+    open: (_attempt, workspace) => {
+      asked.push(workspace);
+      return Promise.resolve({ kind: 'opened', path: tree });
+    },
+    end: () => Promise.resolve(null),
+  };
+  const reader: Deps['config'] = async (hash) => {
+    const config = await deps.config(hash);
+    const deny = config.permissions?.deny ?? [];
+    // As the parent's would have been opened with it.
+    return { ...config, permissions: { ...config.permissions, deny: [...deny, `read(/${config.cwd}/secrets/**)`] } };
+  };
+  const config = await child({ ...deps, worktrees, config: reader }, { appendSystemPrompt: 'Be brief.' }, 'worktree');
+  if (typeof config === 'string') throw new Error(config);
+  expect(config.cwd).toBe(tree);
+  expect(config.permissions?.deny).toEqual([
+    'look',
+    'read(keys/**)',
+    `read(/${asked[0]}/secrets/**)`,
+    'read(secrets/**)',
+  ]);
+  expect(config.system).toMatch(/Be brief\.\n\nThe workspace is a git worktree of your own/);
+});
+
+test('an agent that can have no work tree does not begin, and the reason is said (L72)', async () => {
+  const { deps, child } = await family();
+  expect(await child(deps, {}, 'worktree')).toBe('this worker makes no git work trees for agents');
+  const worktrees: NonNullable<Deps['worktrees']> = {
+    open: () => Promise.resolve({ kind: 'problem', detail: 'it has no commit yet' }),
+    end: () => Promise.resolve(null),
+  };
+  expect(await child({ ...deps, worktrees }, {}, 'worktree')).toMatch(
+    /^no git work tree of \/.*\/workspace can be made for the agent: it has no commit yet$/,
+  );
 });

@@ -1,9 +1,12 @@
 // Workers killed under a session and its agents: what was begun goes on once, and what it took is counted once.
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { reply, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
 import { agentsEnded, entriesOf, usageOf } from '../support/agents.ts';
 import { agentCall, byPrompt, promptOf } from '../support/by-prompt.ts';
 import { crashHarness, decidePatiently, replays } from '../support/crash-harness.ts';
+import { git, initRepository } from '../support/repository.ts';
 import { until } from '../support/until.ts';
 
 test('agents and their agents go on after a kill, are started once, and are counted once (L40 L63 L66 L69)', async () => {
@@ -91,4 +94,45 @@ test('an agent in the background goes on after kills, and its end opens one run 
   expect((await session.memo())?.last?.run).toBe(2);
   await replays(h.client, session);
   await third.kill();
+});
+
+test('an agent in a work tree goes on after kills, and what it changed is committed once (L40 L72)', async () => {
+  const scripts: Readonly<Record<string, readonly Reply[]>> = {
+    'Go.': [reply([agentCall('A.', { isolation: 'worktree' })]), reply('Done.')],
+    'A.': [
+      reply([toolUse('bash', { command: 'echo a >> a.txt' })]),
+      reply([toolUse('bash', { command: 'echo b >> b.txt' })]),
+      reply('A is done.'),
+    ],
+  };
+  // By what was said before, for a killed worker's request is made again.
+  const script = (request: ParsedRequest): Reply | undefined =>
+    scripts[promptOf(request)]?.[request.messages.filter(({ role }) => role === 'assistant').length];
+  const h = await crashHarness({ script });
+  initRepository(h.cwd, { 'first.txt': 'first\n' });
+  const trees = join(h.cwd, '..', 'data-worktrees');
+  const written = (name: string): boolean =>
+    existsSync(trees) && readdirSync(trees).some((agent) => existsSync(join(trees, agent, agent, name)));
+  const commits = (): number => Number(git(h.cwd, 'rev-list', '--count', '--branches=perdure/*', '--not', 'main'));
+  const first = await h.worker();
+  const session = await h.open('Go.');
+  await until(() => written('first.txt'));
+  await first.kill();
+  const second = await h.worker();
+  await until(() => written('b.txt'));
+  await second.kill();
+  const third = await h.worker();
+  await until(() => commits() > 0);
+  await third.kill();
+  const fourth = await h.worker();
+  expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
+  const outcomes = (await session.entries()).flatMap((entry) => (entry.kind === 'outcomes' ? entry.outcomes : []));
+  expect(outcomes[0]!.content).toMatch(
+    /^A is done\.\n\nIts changes are on branch (\S+), and are not merged: 2 files changed/,
+  );
+  expect(commits()).toBe(1);
+  expect(git(h.cwd, 'worktree', 'list').split('\n')).toHaveLength(1);
+  expect(readdirSync(trees)).toEqual([]);
+  await replays(h.client, session);
+  await fourth.kill();
 });

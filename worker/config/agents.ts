@@ -41,6 +41,7 @@ const type = z.strictObject({
   tools: z.array(nameSchema).max(MOST.tools).optional(),
   model: nameSchema.optional(),
   permissionMode: z.enum(permissionModes).optional(),
+  isolation: z.literal('worktree').optional(),
   limits: limitsSchema.optional(),
   outputSchema: z
     .record(z.string(), z.unknown())

@@ -1,7 +1,7 @@
 // The activity port: what the workflow asks of the world. activities/ implements it; content never crosses, only hashes and facts.
 import type { AlertKind, TellAlert } from './told.ts';
 import type { Append, AppendingStep, CallModel, ModelResult, OutcomeFacts, ToolContextState } from './model-call.ts';
-import type { AgentOrigin, DelegatedEnd, Delegation } from './delegation.ts';
+import type { AgentOrigin, DelegatedEnd, Delegation, EndWorktree, WorktreeEnd } from './delegation.ts';
 import type { Hash } from './ids.ts';
 import type { Left, RunSnapshot, Spend } from './loop.ts';
 import type { RunOptions, RunReport, RunSummary, SessionHost } from './session.ts';
@@ -23,6 +23,7 @@ export type Activities = {
   afterStop(input: AfterStop): Promise<{ readonly spend: Spend } | null>;
   tellAlert(input: TellAlert): Promise<void>;
   readResult(input: ReadResult): Promise<RunResultFacts>;
+  endWorktree(input: EndWorktree): Promise<WorktreeEnd | null>;
   storeText(input: StoreText): Promise<StoredText>;
 };
 

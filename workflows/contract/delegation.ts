@@ -97,11 +97,15 @@ export type AgentWork = {
   readonly prompt: MessageBody;
   readonly depth: number;
   readonly background?: true;
+  readonly isolation?: Isolation;
   readonly tools?: readonly string[];
   /** The iteration that calls it: its first run is a part of that trace. */
   readonly traceparent?: string;
   readonly most: AgentCounts;
 };
+
+/** It works in a git work tree of its own, on a branch of its own (L72). */
+export type Isolation = 'worktree';
 
 /** Asked of an agent in the background, known by the id that the call which began it gave (L71). */
 export type AgentDeed = { readonly agent: string } & (
@@ -120,7 +124,7 @@ export type AgentNews = {
 export type AgentCounts = { readonly open: number; readonly perRun: number };
 
 /** Makes a session an agent. `config`: the run of its parent, of which it inherits all that it may do (L70). `key`: of the call it reports to. */
-export type AgentOrigin = Pick<AgentWork, 'type' | 'depth'> & {
+export type AgentOrigin = Pick<AgentWork, 'type' | 'depth' | 'isolation'> & {
   readonly parent: SessionId;
   readonly root: SessionId;
   readonly key: CallKey;
@@ -140,7 +144,28 @@ export type AgentEnd = {
   readonly session: SessionId;
   readonly run: AgentRun | null;
   readonly spend: Spend;
+  readonly worktree?: WorktreeEnd;
 };
+
+/**
+ * What became of the work tree of an agent (L72). `committed`: on its branch. `kept`: with what it changed, for the reason in `detail`. `gone`: someone
+ * removed it. `left`: its folder could not be removed.
+ */
+export type WorktreeEnd =
+  | { readonly kind: 'unchanged'; readonly left?: string }
+  | {
+      readonly kind: 'committed';
+      readonly branch: string;
+      readonly files: number;
+      readonly insertions: number;
+      readonly deletions: number;
+      readonly left?: string;
+    }
+  | { readonly kind: 'kept'; readonly path?: string; readonly detail: string }
+  | { readonly kind: 'gone'; readonly path: string; readonly left?: string };
+
+/** Commit what an agent has changed in its work tree, and remove this (L72). `reason`: of its last run; null without one. */
+export type EndWorktree = { readonly step: number; readonly title: string; readonly reason: Terminal['reason'] | null };
 
 export type AgentRun = {
   readonly run: number;

@@ -68,7 +68,7 @@ function startedAgent(session: Starting, key: CallKey, child: SessionId, work: A
 }
 
 function agentChild(parent: Parent, key: CallKey, work: AgentWork, config: Hash, grant: Grant) {
-  const { type, title, prompt, depth, tools, traceparent } = work;
+  const { type, title, prompt, depth, tools, traceparent, isolation } = work;
   const { visibility, attributes, handover, profile, sealed, agent: own } = parent.input;
   const { cwd, tags } = parent.facts.now.options;
   const agent: AgentOrigin = {
@@ -80,6 +80,7 @@ function agentChild(parent: Parent, key: CallKey, work: AgentWork, config: Hash,
     config,
     grant,
     path: [...(own?.path ?? []), title],
+    ...(isolation && { isolation }),
   };
   const input: AgentInput = {
     options: { cwd, ...(tags && { tags }), ...(tools && { tools }) },

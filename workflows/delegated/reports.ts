@@ -7,6 +7,7 @@ import {
   type AgentRun,
   type DelegatedEnd,
   type DelegatedReport,
+  type WorktreeEnd,
 } from '../contract/delegation.ts';
 import type { AgentAsks } from '../contract/asked.ts';
 import { isHash, type SessionId } from '../contract/ids.ts';
@@ -29,6 +30,8 @@ export const LOST = {
 
 const KINDS: readonly string[] = ['done', 'failed', 'stopped', 'agent'] satisfies readonly DelegatedEnd['kind'][];
 
+const WORKTREE_KINDS: readonly string[] = ['unchanged', 'committed', 'gone'] satisfies readonly WorktreeEnd['kind'][];
+
 export function isReport(value: unknown): value is DelegatedReport {
   const { key, end } = (value ?? {}) as { readonly key?: unknown; readonly end?: { readonly kind?: unknown } };
   if (typeof key !== 'string' || typeof end?.kind !== 'string' || !KINDS.includes(end.kind)) return false;
@@ -37,7 +40,7 @@ export function isReport(value: unknown): value is DelegatedReport {
 
 /** Its numbers are added up, and its run is looked up. */
 function isAgentEnd(end: object): boolean {
-  const { session, run, spend } = end as { readonly [Key in keyof AgentEnd]?: unknown };
+  const { session, run, spend, worktree } = end as { readonly [Key in keyof AgentEnd]?: unknown };
   const { usage, usd } = (spend ?? {}) as { readonly usage?: object; readonly usd?: unknown };
   const {
     run: n,
@@ -54,8 +57,15 @@ function isAgentEnd(end: object): boolean {
     (usd === null || isCount(usd)) &&
     isCount(n) &&
     typeof reason === 'string' &&
-    (head === null || isHash(head))
+    (head === null || isHash(head)) &&
+    (worktree === undefined || isWorktreeEnd(worktree))
   );
+}
+
+/** The rest of it is only shown. */
+function isWorktreeEnd(value: unknown): boolean {
+  const { kind, detail } = (value ?? {}) as { readonly kind?: unknown; readonly detail?: unknown };
+  return kind === 'kept' ? typeof detail === 'string' : WORKTREE_KINDS.includes(kind as string);
 }
 
 /** An agent that is about to close tells its parent, once. */
@@ -63,9 +73,9 @@ export async function reportToParent(
   { key, parent }: AgentOrigin,
   session: SessionId,
   last: RunSummary | null,
-  spend: Spend = noSpend,
+  { spend = noSpend, worktree }: { readonly spend?: Spend | undefined; readonly worktree: WorktreeEnd | null },
 ): Promise<void> {
-  const end: AgentEnd = { kind: 'agent', session, run: last && runOf(last), spend };
+  const end: AgentEnd = { kind: 'agent', session, run: last && runOf(last), spend, ...(worktree && { worktree }) };
   const told: DelegatedReport = { key, end };
   await tell(parent, told);
 }

@@ -106,6 +106,30 @@ function touchedPath({ path, tree = false }: PathSubject, reach: Reach): (patter
   };
 }
 
+/**
+ * Rules about what lies in the folder at `root`, relative to it, as a rule with an absolute path is about it: for a copy of the folder elsewhere.
+ * In doubt they are about more.
+ */
+export function asRelative(text: string, root: string): readonly string[] {
+  const rule = parseRule(text);
+  if (rule === null || rule.pattern === null || rule.tool === 'bash' || !isAbsoluteGlob(rule.pattern)) return [];
+  const names = root.split(sep).slice(1);
+  return expandBraces(rule.pattern).flatMap((glob) =>
+    restsBelow(withContents(cleaned(glob)).split('/'), names).map((rest) => `${rule.tool}(${rest.join('/')})`),
+  );
+}
+
+/** The ends of a glob, by segments, that are about what lies below the folder whose names its beginning matches. */
+function restsBelow(globs: readonly string[], names: readonly string[]): readonly (readonly string[])[] {
+  const from = (at: number): readonly number[] => (globs[at] === '**' ? [at, ...from(at + 1)] : [at]);
+  const after = (at: number, name: string): readonly number[] => {
+    if (globs[at] === '**') return from(at);
+    return at < globs.length && globMatcher(globs[at]!, { dots: true })(name) ? from(at + 1) : [];
+  };
+  const reached = names.reduce((ats, name) => new Set([...ats].flatMap((at) => after(at, name))), new Set(from(0)));
+  return [...reached].filter((at) => at < globs.length).map((at) => globs.slice(at));
+}
+
 function isAbsoluteGlob(pattern: string): boolean {
   return pattern.startsWith('//');
 }

@@ -1,6 +1,6 @@
 // The end of an agent in words for the model of its parent: as the outcome of a call (L67), or as a notification (L71).
 import type { Notice } from '../../../workflows/contract/activities.ts';
-import type { AgentEnd, AgentNews } from '../../../workflows/contract/delegation.ts';
+import type { AgentEnd, AgentNews, WorktreeEnd } from '../../../workflows/contract/delegation.ts';
 import { totalTokens, type Spend, type Terminal } from '../../../workflows/contract/loop.ts';
 import type { Entry } from '../log/entries.ts';
 import { clip, onOneLine } from '../../text.ts';
@@ -25,10 +25,32 @@ export async function lastRunOf(store: Store, { run, session }: AgentEnd): Promi
 export function describeEnd(end: AgentEnd, said: string, quote = (words: string): string => words): string {
   const { run, session, spend } = end;
   const about = `(agent session ${session}: ${run?.turns ?? 0} turns, ${formatSpend(spend)})`;
-  if (run?.terminal.reason === 'completed') return joined(said === '' ? '' : quote(said), about);
+  const changes = describeWorktree(end.worktree);
+  if (run?.terminal.reason === 'completed') return joined(said === '' ? '' : quote(said), changes, about);
   const why = run === null ? 'was stopped before it began' : `ended with ${formatEnd(run.terminal)}`;
   const words = said === '' ? 'It had said nothing.' : `Its last words:\n${quote(said)}`;
-  return joined(`The agent ${why}.`, words, about);
+  return joined(`The agent ${why}.`, words, changes, about);
+}
+
+const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`;
+
+/** L72. */
+function describeWorktree(end: WorktreeEnd | undefined): string {
+  if (end === undefined) return '';
+  const left = 'left' in end && end.left !== undefined ? ` Its folder ${end.left} could not be removed.` : '';
+  switch (end.kind) {
+    case 'unchanged':
+      return `It changed no files: its branch is removed.${left}`;
+    case 'committed': {
+      const { branch, files, insertions, deletions } = end;
+      const changed = `${count(files, 'file')} changed, ${count(insertions, 'line')} added, ${deletions} removed`;
+      return `Its changes are on branch ${branch}, and are not merged: ${changed}.${left}`;
+    }
+    case 'kept':
+      return `Its changes are not committed${end.path === undefined ? '' : ` and stay in ${end.path}`}: ${onOneLine(end.detail)}.`;
+    case 'gone':
+      return `Its work tree ${end.path} is gone: someone removed it, with what was not committed.`;
+  }
 }
 
 /** Throws StoreError, unless its transcript is damaged: that is no damage of its parent's. */

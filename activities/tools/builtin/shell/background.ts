@@ -71,12 +71,16 @@ export function createBackground({ folder: root, held, lookMs = LOOK_MS }: Optio
   const endAll = async (which: readonly Own[], by: NonNullable<Own['by']>): Promise<void> => {
     await Promise.all(which.map((one) => end(one, by)));
   };
+  const endSession = async (session: string): Promise<void> => {
+    const those = [...own.values()].filter((one) => one.session === session);
+    if (those.length === 0) return;
+    await endAll(those, 'session');
+    folderOf(session).remove();
+  };
   const look = async (): Promise<void> => {
     for (const session of new Set([...own.values()].map((one) => one.session))) {
-      const those = [...own.values()].filter((one) => one.session === session);
-      if ((await those.at(-1)?.isOver?.()) !== true) continue;
-      await endAll(those, 'session');
-      folderOf(session).remove();
+      const last = [...own.values()].findLast((one) => one.session === session);
+      if ((await last?.isOver?.()) === true) await endSession(session);
     }
   };
   const watch = (): void => {
@@ -166,6 +170,7 @@ export function createBackground({ folder: root, held, lookMs = LOOK_MS }: Optio
         return [{ source: `command ${record.id} in the background`, text: wordEnd(record, how, bytes) }];
       });
     },
+    endSession,
     async close() {
       await endAll([...own.values()], 'worker');
     },

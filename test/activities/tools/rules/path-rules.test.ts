@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { builtinTools } from '../../../../activities/tools/builtin/builtin-tools.ts';
 import { prepareCall } from '../../../../activities/tools/call/prepare.ts';
+import { asRelative } from '../../../../activities/tools/rules/match-rules.ts';
 import { createRegistry } from '../../../../activities/tools/registry.ts';
 import { probeSandbox } from '../../../../activities/tools/sandbox.ts';
 import type { PermissionRules } from '../../../../workflows/contract/session.ts';
@@ -149,4 +150,22 @@ test('where a tool does not say what a pattern is about, it denies and allows no
   const web = (permissions: PermissionRules): string => judged(permissions, '/workspace', 'mcp__web', {});
   expect(web({ allow: ['mcp__web(example.com)'] })).toBe('ask');
   expect(web({ allow: ['*'], deny: ['mcp__web(example.com)'] })).toBe('deny');
+});
+
+test.each([
+  ['read(//home/me/repo/secrets/**)', ['secrets/**']],
+  ['write(//home/*/{repo,other}/.env)', ['.env/**']],
+  ['read(//home/me)', ['**']],
+  ['read(//home/me/repo)', ['**']],
+  ['read(//home/*)', []],
+  ['read(//home/me/repository/x)', []],
+  ['read(//**/secrets)', ['**/secrets/**', 'secrets/**']],
+  ['read(//home/**/repo/a)', ['**/repo/a/**', 'repo/a/**', 'a/**']],
+  ['read(//home/me/repo/**)', ['**']],
+  ['read(secrets/**)', []],
+  ['bash(//home/me/repo/run)', []],
+  ['write', []],
+])('the rule %s is about %j in a copy of /home/me/repo (L55 L72)', (rule, relative) => {
+  const tool = rule.split('(')[0];
+  expect(asRelative(rule, '/home/me/repo').toSorted()).toEqual(relative.map((glob) => `${tool}(${glob})`).toSorted());
 });

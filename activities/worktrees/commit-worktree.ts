@@ -1,0 +1,96 @@
+// What an agent has left in its work tree, as one commit on its branch (L72), and what both ends of a work tree go by.
+import { existsSync, lstatSync } from 'node:fs';
+import { join } from 'node:path';
+import type { EndWorktree, WorktreeEnd } from '../../workflows/contract/delegation.ts';
+import type { SessionId } from '../../workflows/contract/ids.ts';
+import { describeGivenUp, type Attempt } from '../attempt.ts';
+import { realOf } from '../process/places.ts';
+import { clip, codeOf, onOneLine, reasonOf } from '../text.ts';
+import { GitProblem, type HeldGit, type WorktreePlace } from './held-git.ts';
+
+/** As it is recorded before anything of it is made. */
+export type Begun = WorktreePlace & {
+  readonly v: 1;
+  readonly host: string | null;
+  /** The commit it began at. */
+  readonly base: string;
+  readonly branch: string;
+  /** The workspace in the work tree. */
+  readonly prefix: string;
+};
+
+export const refOf = ({ branch }: Begun): string => `refs/heads/${branch}`;
+
+/** Written when all of it is there. */
+export const readyIn = ({ holder }: Begun): string => join(holder, 'ready');
+
+export const keptAt = ({ tree }: Begun, detail: string): WorktreeEnd => ({ kind: 'kept', path: tree, detail });
+
+/** Throws when another attempt counts now. */
+export async function fence(attempt: Attempt): Promise<void> {
+  if (!(await attempt.fence())) throw describeGivenUp(attempt);
+}
+
+/** `kept` for what git will not commit. Made again, it finds its commit. */
+export async function commitWorktree(
+  { git, attempt }: { readonly git: HeldGit; readonly attempt: Attempt },
+  begun: Begun,
+  about: Pick<EndWorktree, 'title' | 'reason'>,
+): Promise<WorktreeEnd> {
+  // The agent has never begun.
+  if (!existsSync(readyIn(begun))) return { kind: 'unchanged' };
+  if (realOf(begun.tree) !== begun.tree) return { kind: 'gone', path: begun.tree };
+  try {
+    await git.run(begun, ['rm', '-f', '--', join(begun.holder, 'index.lock')]);
+    await git.files(begun, ['add', '--all']);
+    const nested = await nestedIn(git, begun);
+    if (nested !== null)
+      return keptAt(begun, `${nested} in it is a repository of its own, which no commit of this one holds`);
+    const made = await git.files(begun, ['write-tree']);
+    await fence(attempt);
+    return await commitTree(git, begun, made, messageOf(attempt.session, about));
+  } catch (error) {
+    return keptAt(begun, saidBy(error, attempt));
+  }
+}
+
+/** Without a second commit where an attempt before has made it. */
+async function commitTree(git: HeldGit, begun: Begun, made: string, message: readonly string[]): Promise<WorktreeEnd> {
+  const { base, branch } = begun;
+  const tip = await git.resolve(begun, refOf(begun));
+  const parent = tip ?? base;
+  if (made !== (await git.resolve(begun, `${parent}^{tree}`))) {
+    const said = message.flatMap((paragraph) => ['-m', paragraph]);
+    const commit = await git.files(begun, ['commit-tree', made, '-p', parent, ...said]);
+    await git.refs(begun, ['update-ref', refOf(begun), commit, tip ?? '0'.repeat(base.length)]);
+  } else if (parent === base) return { kind: 'unchanged' };
+  const stat = await git.files(begun, ['diff-tree', '-r', '--shortstat', base, made]);
+  // `2 files changed, 3 insertions(+), 1 deletion(-)`: what there is none of is left out.
+  const parts = stat.split(',').map((part) => part.trim().split(' '));
+  const count = (what: string): number => Number(parts.find(([, word]) => word?.startsWith(what))?.[0] ?? 0);
+  const [files, insertions, deletions] = [count('file'), count('insertion'), count('deletion')];
+  return { kind: 'committed', branch, files, insertions, deletions };
+}
+
+/** The first repository among its files: of what it holds, a commit would name the last commit at most. */
+async function nestedIn(git: HeldGit, begun: Begun): Promise<string | null> {
+  const listed = (await git.files(begun, ['ls-files', '--stage', '-z'])).split('\0');
+  const linked = listed
+    .filter((entry) => entry.startsWith('160000 '))
+    .map((entry) => entry.slice(entry.indexOf('\t') + 1));
+  const isThere = (path: string): boolean =>
+    lstatSync(join(begun.tree, path, '.git'), { throwIfNoEntry: false }) !== undefined;
+  return linked.find(isThere) ?? null;
+}
+
+function messageOf(session: SessionId, { title, reason }: Pick<EndWorktree, 'title' | 'reason'>): readonly string[] {
+  const subject = clip(onOneLine(title.replaceAll('\0', ' ')).trim(), 72);
+  const ended = reason === 'completed' ? '' : `\n\nThe agent did not complete its task (${reason ?? 'stopped'}).`;
+  return [subject || 'Work of an agent', `Made by an agent of Perdure, session ${session}.${ended}`];
+}
+
+/** Throws what is no answer of git's or of the file system. */
+export function saidBy(error: unknown, { signal }: Attempt): string {
+  if (signal.aborted || !(error instanceof GitProblem || codeOf(error) !== undefined)) throw error;
+  return reasonOf(error);
+}

@@ -1,0 +1,118 @@
+// Runs git for the worker on a repository that is not trusted: held as a command of an agent is, without a network, with none of the
+// repository's hooks, and with its configuration only where refs and work trees are made.
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { clip, onOneLine } from '../text.ts';
+import type { Sandbox } from '../tools/sandbox.ts';
+
+/** `holder`: the folder, out of its agent's reach, that holds a work tree and what is needed for it. */
+export type WorktreePlace = { readonly holder: string; readonly tree: string; readonly common: string };
+
+export type HeldGit = {
+  /** Makes and resolves refs and work trees: the repository's configuration is read for its format. */
+  refs(place: WorktreePlace, args: readonly string[], gitDir?: string): Promise<string>;
+  /** Null for what is not there. */
+  resolve(place: WorktreePlace, revision: string, gitDir?: string): Promise<string | null>;
+  /** Stores and checks out files: git reads no configuration but an empty one, so that no filter is defined. */
+  files(place: WorktreePlace, args: readonly string[]): Promise<string>;
+  /** A helper, on files of the place. */
+  run(place: WorktreePlace, argv: readonly string[]): Promise<string>;
+};
+
+/** One line: what git, or a helper, said. */
+export class GitProblem extends Error {
+  override readonly name = 'GitProblem';
+}
+
+/** Of one command: a large repository takes its time to check out. */
+const LONGEST_MS = 300_000;
+const MOST_OUTPUT = 64 * 1024 * 1024;
+
+const AUTHOR = { NAME: 'Perdure', EMAIL: 'perdure@localhost' };
+
+const SETTINGS = [
+  'core.hooksPath=/dev/null',
+  'core.fsmonitor=false',
+  'core.attributesFile=/dev/null',
+  'gc.auto=0',
+  'maintenance.auto=false',
+].flatMap((setting) => ['-c', setting]);
+
+export function heldGit(sandbox: Sandbox, dataDir: string, signal: AbortSignal): HeldGit {
+  const git = sandbox.programs.at('git');
+  const held = (
+    { holder }: WorktreePlace,
+    argv: readonly string[],
+    { folders, env = {} }: { readonly folders: readonly string[]; readonly env?: Readonly<Record<string, string>> },
+  ): Promise<string> => {
+    const [program = '', ...args] = sandbox.wrap(argv, { cwd: holder, folders, dataDir, offline: true });
+    return runProgram(program, args, { env: { ...sandbox.programs.environment(), ...env }, cwd: holder, signal });
+  };
+  const refs: HeldGit['refs'] = (place, args, gitDir = place.common) => {
+    if (!existsSync(git)) return Promise.reject(new GitProblem('git is not installed on this worker'));
+    return held(place, [git, `--git-dir=${gitDir}`, ...SETTINGS, ...args], {
+      folders: [place.common],
+      env: gitEnvironment(),
+    });
+  };
+  return {
+    refs,
+    resolve: async (place, revision, gitDir) => {
+      const found = await refs(place, ['rev-parse', '--verify', '--quiet', revision], gitDir).catch(
+        (error: unknown) => {
+          // Quiet about what is not there.
+          if (error instanceof GitProblem && (error.cause as { readonly code?: unknown } | undefined)?.code === 1)
+            return '';
+          throw error;
+        },
+      );
+      return found === '' ? null : found;
+    },
+    files: async (place, args) => {
+      const { holder, tree, common } = place;
+      const objects = join(common, 'objects');
+      const env = { ...gitEnvironment(), GIT_OBJECT_DIRECTORY: objects, GIT_INDEX_FILE: join(holder, 'index') };
+      const excludes = ['-c', `core.excludesFile=${join(common, 'info', 'exclude')}`, '-c', 'core.bare=false'];
+      const own = [`--git-dir=${join(holder, 'blank')}`, `--work-tree=${tree}`, ...SETTINGS, ...excludes];
+      return await held(place, [git, ...own, ...args], { folders: [objects], env });
+    },
+    run: (place, [name = '', ...args]) =>
+      held(place, [sandbox.programs.at(name), ...args], { folders: [place.common] }),
+  };
+}
+
+function gitEnvironment(): Record<string, string> {
+  const people = ['AUTHOR', 'COMMITTER'].flatMap((who) =>
+    Object.entries(AUTHOR).map(([what, value]) => [`GIT_${who}_${what}`, value] as const),
+  );
+  return {
+    ...Object.fromEntries(people),
+    GIT_CONFIG_NOSYSTEM: '1',
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_ATTR_NOSYSTEM: '1',
+    GIT_NO_LAZY_FETCH: '1',
+    GIT_ALLOW_PROTOCOL: 'none',
+    GIT_TERMINAL_PROMPT: '0',
+    LC_ALL: 'C.UTF-8',
+  };
+}
+
+type Running = {
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd: string;
+  readonly signal: AbortSignal;
+};
+
+/** Rejects with a GitProblem, or with the signal's AbortError. */
+function runProgram(program: string, args: readonly string[], running: Running): Promise<string> {
+  const limits = { timeout: LONGEST_MS, maxBuffer: MOST_OUTPUT, killSignal: 'SIGKILL' } as const;
+  return new Promise((resolve, reject) => {
+    execFile(program, args, { ...running, ...limits }, (error, stdout, stderr) => {
+      if (error === null) return resolve(stdout.trimEnd());
+      if (running.signal.aborted) return reject(error);
+      const why = error.killed === true ? `it took more than ${LONGEST_MS / 1000} s` : stderr.trim() || error.message;
+      reject(new GitProblem(clip(onOneLine(why), 300), { cause: error }));
+    });
+  });
+}

@@ -1,0 +1,69 @@
+// Finds the repository that a workspace belongs to, in its files: an agent may have written what git would be told by, and must not lead
+// what the worker does with git to another repository.
+import { lstatSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+
+export type Repository = {
+  /** Of the work tree that the workspace lies in: it holds its HEAD. */
+  readonly gitDir: string;
+  /** What all its work trees share: refs, objects, configuration. */
+  readonly common: string;
+  /** The workspace in its work tree; '' for all of it. */
+  readonly prefix: string;
+};
+
+/** Bytes of a file of git's that is looked into. */
+const MOST = 1024 * 1024;
+
+/** Sections of a configuration that could have git start a program, or read another configuration, when a ref or a work tree is made. */
+const STARTING = /\[\s*(?:hook|include|includeif)\b/i;
+
+/** `workspace`: an absolute real path. A sentence, without its subject, when there is none that can be used. */
+export function findRepository(workspace: string): Repository | string {
+  for (let at = workspace; ; at = dirname(at)) {
+    const found = repositoryAt(at);
+    if (typeof found === 'string') return found;
+    if (found) return problemOf(found) ?? { ...found, prefix: relative(at, workspace) };
+    if (dirname(at) === at) return 'it lies in no git repository';
+  }
+}
+
+function repositoryAt(folder: string): Omit<Repository, 'prefix'> | string | null {
+  const git = join(folder, '.git');
+  const stats = lstatSync(git, { throwIfNoEntry: false });
+  if (!stats) return null;
+  if (stats.isDirectory()) return { gitDir: git, common: git };
+  try {
+    if (stats.isFile()) return worktreeAt(git) ?? `its ${git} is not that of a work tree (submodules cannot be used)`;
+  } catch {
+    // Whatever cannot be read leads nowhere.
+  }
+  return `its ${git} leads to no repository that names it`;
+}
+
+/** A work tree's folder lies in the repository it belongs to, and names its `.git`: an agent cannot make another's do so. Null without one. */
+function worktreeAt(git: string): Omit<Repository, 'prefix'> | null {
+  const gitDir = realpathSync.native(resolve(dirname(git), textOf(git).replace(/^gitdir: /, '')));
+  const common = dirname(dirname(gitDir));
+  if (basename(dirname(gitDir)) !== 'worktrees') return null;
+  const shares = realpathSync.native(resolve(gitDir, textOf(join(gitDir, 'commondir')))) === common;
+  return shares && realpathSync.native(textOf(join(gitDir, 'gitdir'))) === realpathSync.native(git)
+    ? { gitDir, common }
+    : null;
+}
+
+function problemOf({ gitDir, common }: Omit<Repository, 'prefix'>): string | undefined {
+  if (lstatSync(join(common, 'commondir'), { throwIfNoEntry: false }))
+    return `its ${common} is a part of another repository`;
+  const configs = [join(common, 'config'), join(common, 'config.worktree'), join(gitDir, 'config.worktree')];
+  const starting = configs.find((path) => statSync(path, { throwIfNoEntry: false }) && STARTING.test(textOf(path)));
+  if (starting === undefined) return undefined;
+  return `its ${starting} has hooks or includes other files, which could start programs: take these sections out`;
+}
+
+/** Throws for what is no file, or too large. */
+function textOf(path: string): string {
+  const stats = statSync(path);
+  if (!stats.isFile() || stats.size > MOST) throw new Error(`${path} is no file of at most ${MOST} bytes`);
+  return readFileSync(path, 'utf8').replace(/\r?\n$/, '');
+}

@@ -1,0 +1,163 @@
+// A git work tree and branch of its own for an agent (L72): made before its first run, committed and removed when its session ends. Each may
+// be attempted again: the store holds what was begun and what came of it.
+import { existsSync } from 'node:fs';
+import { mkdir, realpath, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { WorktreeEnd } from '../../workflows/contract/delegation.ts';
+import { agentName, type SessionId } from '../../workflows/contract/ids.ts';
+import type { SessionHost } from '../../workflows/contract/session.ts';
+import type { Attempt } from '../attempt.ts';
+import type { Worktrees } from '../deps.ts';
+import { realOf } from '../process/places.ts';
+import type { Sandbox } from '../tools/sandbox.ts';
+import { keySegment, parseStored, type Store } from '../transcript/store/store.ts';
+import { commitWorktree, fence, keptAt, readyIn, refOf, saidBy, type Begun } from './commit-worktree.ts';
+import { GitProblem, heldGit, type HeldGit } from './held-git.ts';
+import { findRepository } from './repository.ts';
+
+type Options = {
+  readonly store: Store;
+  readonly sandbox: Sandbox;
+  /** Work trees lie in a folder beside it. */
+  readonly dataDir: string;
+  readonly host: SessionHost | undefined;
+};
+
+type Bench = Options & { readonly attempt: Attempt; readonly git: HeldGit };
+
+export function createWorktrees(options: Options): Worktrees {
+  const { store, sandbox, dataDir, host } = options;
+  const bench = (attempt: Attempt): Bench => ({ ...options, attempt, git: heldGit(sandbox, dataDir, attempt.signal) });
+  return {
+    async open(attempt, workspace) {
+      try {
+        const known = await read<Begun>(store, attempt.session, 'begun');
+        if (!known && realOf(workspace) === null) return { kind: 'elsewhere', path: workspace };
+        const begun = known ?? (await begin(bench(attempt), workspace));
+        if (typeof begun === 'string') return { kind: 'problem', detail: begun };
+        const path = join(begun.tree, begun.prefix);
+        if (begun.host !== (host?.id ?? null)) return { kind: 'elsewhere', path };
+        await prepare(bench(attempt), begun);
+        return { kind: 'opened', path };
+      } catch (error) {
+        return { kind: 'problem', detail: saidBy(error, attempt) };
+      }
+    },
+    async end(attempt, about) {
+      const begun = await read<Begun>(store, attempt.session, 'begun');
+      if (begun === null) return null;
+      if (begun.host !== (host?.id ?? null)) return keptAt(begun, 'the host that has it is away');
+      const known = await read<WorktreeEnd>(store, attempt.session, 'ended');
+      const end = known ?? (await recordEnd(bench(attempt), await commitWorktree(bench(attempt), begun, about)));
+      return end.kind === 'kept' ? end : await cleared(bench(attempt), begun, end);
+    },
+  };
+}
+
+const keyOf = (session: SessionId, what: 'begun' | 'ended'): string => `worktrees/${keySegment(session)}/${what}`;
+
+async function read<Value>(store: Store, session: SessionId, what: 'begun' | 'ended'): Promise<Value | null> {
+  const bytes = await store.read(keyOf(session, what));
+  return bytes && (parseStored(bytes) as Value);
+}
+
+/** Of all attempts ever, the first counts. */
+async function record<Value>(
+  { store, attempt: { session } }: Bench,
+  what: 'begun' | 'ended',
+  value: Value,
+): Promise<Value> {
+  const made = await store.create(keyOf(session, what), Buffer.from(JSON.stringify(value)));
+  return made.kind === 'created' ? value : (parseStored(made.bytes) as Value);
+}
+
+async function begin(bench: Bench, workspace: string): Promise<Begun | string> {
+  const { dataDir, host, attempt, git } = bench;
+  const repository = findRepository(workspace);
+  if (typeof repository === 'string') return repository;
+  const { gitDir, common, prefix } = repository;
+  const name = agentName(attempt.session);
+  const wanted = join(`${realOf(dataDir) ?? dataDir}-worktrees`, keySegment(name));
+  await mkdir(wanted, { recursive: true, mode: 0o700 });
+  const holder = await realpath(wanted);
+  const place = { holder, tree: join(holder, keySegment(name)), common };
+  const resolved = (revision: string): Promise<string | null> => git.resolve(place, revision, gitDir);
+  const base = await resolved('HEAD^{commit}');
+  const isThere = base !== null && (await resolved(`${base}:${prefix}`)) !== null;
+  if (!isThere) {
+    await rm(holder, { recursive: true });
+    return base === null
+      ? 'it has no commit yet, and a work tree begins at one'
+      : 'this folder is not in the last commit';
+  }
+  return await record<Begun>(bench, 'begun', {
+    v: 1,
+    ...place,
+    host: host?.id ?? null,
+    base,
+    branch: `perdure/${keySegment(name)}`,
+    prefix,
+  });
+}
+
+/** Also what an attempt before has left half done. */
+async function prepare({ git, attempt }: Bench, begun: Begun): Promise<void> {
+  if (existsSync(readyIn(begun))) return;
+  const { holder, tree, common, base, branch } = begun;
+  await mkdir(holder, { recursive: true, mode: 0o700 });
+  await fence(attempt);
+  const tip = await git.resolve(begun, refOf(begun));
+  if (tip !== null && tip !== base) throw new GitProblem(`its branch ${branch} is there already, at another commit`);
+  if (tip === null) await git.refs(begun, ['update-ref', refOf(begun), base, '0'.repeat(base.length)]);
+  await git.run(begun, [
+    'rm',
+    '-rf',
+    '--',
+    tree,
+    join(holder, 'blank'),
+    join(holder, 'index'),
+    join(holder, 'index.lock'),
+  ]);
+  await git.refs(begun, ['worktree', 'add', '--force', '--force', '--no-checkout', tree, branch]);
+  const own = findRepository(tree);
+  if (typeof own === 'string' || own.common !== common)
+    throw new GitProblem('git has made no work tree of this repository');
+  const format = base.length === 40 ? 'sha1' : 'sha256';
+  await git.files(begun, ['init', '--quiet', '--template=', `--object-format=${format}`]);
+  await git.files(begun, ['read-tree', '--reset', '-u', base]);
+  // For whoever looks at it in there: the worker's own stays out of reach.
+  await git.run(begun, ['cp', '--', join(holder, 'index'), join(own.gitDir, 'index')]);
+  await writeFile(readyIn(begun), '');
+}
+
+async function recordEnd(bench: Bench, end: WorktreeEnd): Promise<WorktreeEnd> {
+  await fence(bench.attempt);
+  return await record(bench, 'ended', end);
+}
+
+type Clearable = Exclude<WorktreeEnd, { kind: 'kept' }>;
+
+/** The branch stays where it holds something. What cannot be removed is left, and told. */
+async function cleared({ git, attempt }: Bench, begun: Begun, end: Clearable): Promise<WorktreeEnd> {
+  const { holder, tree, base } = begun;
+  try {
+    if (existsSync(holder)) {
+      // A folder that is not writable keeps what lies in it.
+      if (existsSync(tree)) await git.run(begun, ['chmod', '-R', 'u+rwX', '--', tree]);
+      await git.run(begun, ['rm', '-rf', '--', tree]);
+      await git.refs(begun, ['worktree', 'remove', '--force', '--force', tree]).catch(ignoreProblem);
+      if (end.kind !== 'committed')
+        await git.refs(begun, ['update-ref', '-d', refOf(begun), base]).catch(ignoreProblem);
+      await rm(holder, { recursive: true, force: true });
+    }
+    return end;
+  } catch (error) {
+    saidBy(error, attempt);
+    return { ...end, left: tree };
+  }
+}
+
+/** Someone removed it before, or has moved the branch: it is theirs. */
+function ignoreProblem(error: unknown): void {
+  if (!(error instanceof GitProblem)) throw error;
+}
