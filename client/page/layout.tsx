@@ -47,6 +47,7 @@ export function Layout({ title, feed, redrawn = false, scripts = [], children }:
             <a class="brand" href="/">
               Perdure
             </a>
+            <a href="/schedules">Schedules</a>
             <span id="connection" role="status" />
             <button type="button" class="plain" data-keys aria-haspopup="dialog">
               Keys <kbd>?</kbd>
@@ -67,6 +68,7 @@ const KEYS: readonly (readonly [keys: string, what: string])[] = [
   ['Enter or o', 'Open it'],
   ['/', 'Search, or write to the session'],
   ['g f', 'Go to all sessions'],
+  ['g s', 'Go to the schedules'],
   ['g a', 'Go to what waits for a decision'],
   ['g e', 'Go to the end'],
   ['i', 'Interrupt'],

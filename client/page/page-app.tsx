@@ -23,6 +23,8 @@ import { earlierThan, itemsPart, sessionPage, transcriptPart, windowOf } from '.
 import { openFleetFeed } from './fleet/fleet-feed.tsx';
 import { timelinePage } from './timeline/timeline-page.tsx';
 import { fleetPage } from './fleet/fleet-page.tsx';
+import { openSchedulesFeed, type SchedulesFeed } from './schedules/schedules-feed.tsx';
+import { actOnSchedule, isScheduleAction, schedulesPage } from './schedules/schedules-page.tsx';
 
 type SessionFeeds = OpenFeeds<SessionId, SessionFeed>;
 
@@ -63,6 +65,8 @@ export function opsPage(ports: PagePorts, access: Access): OpsPage {
     return context.text(said, ok ? 200 : 409);
   });
   readingRoutes(app, ports, feeds);
+  const plans = openFeeds((_all: 'all') => openSchedulesFeed(ports));
+  scheduleRoutes(app, plans, acting);
   app.post('/sessions/:id/:action', async (context) => {
     const session = idOf(context);
     const name = context.req.param('action');
@@ -81,6 +85,7 @@ export function opsPage(ports: PagePorts, access: Access): OpsPage {
     api.close();
     feeds.close();
     fleets.close();
+    plans.close();
   };
   return { app, feeds, api, close };
 }
@@ -129,6 +134,27 @@ function readingRoutes(app: Hono, ports: PagePorts, feeds: SessionFeeds): void {
     if (session === null) return context.notFound();
     const { feed, leave } = await feeds.enter(session);
     return streamed(context, eventStream(feed.ring, placeOf(context), leave));
+  });
+}
+
+function scheduleRoutes(
+  app: Hono,
+  plans: OpenFeeds<'all', SchedulesFeed>,
+  acting: (context: Context) => Pick<PagePorts, 'schedules'>,
+): void {
+  app.get('/schedules', (context) => withFeed(plans, 'all', (feed) => context.html(htmlOf(schedulesPage(feed)))));
+  app.get('/schedules/live', async (context) => {
+    const { feed, leave } = await plans.enter('all');
+    return streamed(context, eventStream(feed.ring, placeOf(context), leave));
+  });
+  app.post('/schedules/:name/:action', async (context) => {
+    const { name, action } = context.req.param();
+    if (!isScheduleAction(action)) return context.notFound();
+    return answer(context, async () => {
+      const said = await actOnSchedule(acting(context).schedules, name, action);
+      await withFeed(plans, 'all', (feed) => feed.look());
+      return said;
+    });
   });
 }
 

@@ -36,6 +36,7 @@ export type Acting = Pick<
   | 'topUp'
   | 'setOptions'
   | 'snip'
+  | 'schedules'
 >;
 
 /** Where somebody acts, behind their name in Temporal's history. */

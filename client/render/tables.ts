@@ -70,11 +70,9 @@ export function scheduleTable(paint: Paint, schedules: readonly ScheduleInfo[]):
   return table(paint, SCHEDULE_HEADINGS, rows);
 }
 
-function standingText({ paused, note, waitsForWorker, skipped }: ScheduleInfo): string {
-  if (paused)
-    return note === undefined
-      ? 'paused'
-      : oneLine(`paused: ${note.replace(/^paused by a person$/, 'by a person')}`, 200);
+/** On one line. */
+export function standingText({ paused, note, waitsForWorker, skipped }: ScheduleInfo): string {
+  if (paused) return note === undefined ? 'paused' : oneLine(`paused: ${note.replace(/^paused by /, 'by ')}`, 200);
   if (waitsForWorker) return 'waiting for a worker';
   return skipped > 0 ? `active, ${skipped} skipped` : 'active';
 }

@@ -12,13 +12,12 @@ import {
 } from '@temporalio/client';
 import { z } from 'zod';
 import { firingOf, SCHEDULED_TYPE, scheduleId, scheduleName } from '../../workflows/contract/schedules/firing.ts';
-import type { SessionId } from '../../workflows/contract/ids.ts';
 import { profiles } from '../../workflows/contract/profiles.ts';
-import { pause } from '../../activities/async.ts';
 import type { Abortable } from '../async.ts';
 import { ClientProblem } from '../problem.ts';
 import { persist } from '../sessions/persist.ts';
 import type { ClientOptions } from '../sessions/start.ts';
+import { type Firing, fireNow, firingsOf, type Triggered } from './firings.ts';
 import { workerPolls } from '../sessions/worker-polls.ts';
 import {
   checkedName,
@@ -29,9 +28,6 @@ import {
   type ScheduleFacts,
   type ScheduleOptions,
 } from './plan.ts';
-
-/** `at`: milliseconds since the epoch. */
-export type Firing = { readonly session: SessionId; readonly at: number };
 
 export type ScheduleInfo = ScheduleFacts & {
   readonly name: string;
@@ -48,9 +44,6 @@ export type ScheduleInfo = ScheduleFacts & {
   readonly waitsForWorker: boolean;
   readonly taskQueue: string;
 };
-
-/** `started`: a session has it. `waiting`: it comes behind the firing that still runs. `skipped`: it is dropped for that one. */
-export type Triggered = { readonly outcome: 'started' | 'waiting' | 'skipped'; readonly session: SessionId | null };
 
 /** Throws ClientProblem as the client's other methods do. None of them needs a worker; what fires does. */
 export type Schedules = {
@@ -77,8 +70,6 @@ const OVERLAPS: Readonly<Record<OverlapPolicy, ScheduleOverlapPolicy>> = {
 
 /** What was due while no server ran is made up for within it. */
 const CATCHUP = '1 day';
-const FIRES_WITHIN = 10_000;
-const LOOK_MS = 100;
 
 const MEMO_KEY = 'perdureSchedule';
 const memoSchema = z.object({
@@ -93,7 +84,7 @@ const memoSchema = z.object({
 const noFacts: ScheduleFacts = { cron: '', timeZone: '', title: '', session: null, overlap: null, configuration: null };
 
 export function createSchedules(client: ClientOptions): Schedules {
-  const { temporal } = client;
+  const { temporal, by: person = 'a person' } = client;
   const server = (): ScheduleClient => {
     const { namespace, identity, loadedDataConverter } = temporal.options;
     return new ScheduleClient({
@@ -112,6 +103,7 @@ export function createSchedules(client: ClientOptions): Schedules {
     }
   };
   const seen = (name: string): Promise<ScheduleDescription> => reach(name, (handle) => handle.describe());
+  const fire = fireNow(client, targetOf);
   const info = async (name: string): Promise<ScheduleInfo> => infoOf(client, name, await seen(name));
   return {
     create: async (cron, task, given = {}) => {
@@ -128,27 +120,10 @@ export function createSchedules(client: ClientOptions): Schedules {
       }
     },
     describe: info,
-    pause: (name) => reach(name, (handle) => handle.pause('paused by a person')),
-    resume: (name) => reach(name, (handle) => handle.unpause('resumed by a person')),
+    pause: (name) => reach(name, (handle) => handle.pause(`paused by ${person}`)),
+    resume: (name) => reach(name, (handle) => handle.unpause(`resumed by ${person}`)),
     delete: (name) => reach(name, (handle) => handle.delete()),
-    trigger: async (name, { signal = new AbortController().signal } = {}) => {
-      const there = await seen(name);
-      const before = countsOf(there);
-      const { overlap } = there.policies;
-      const handle = server().getHandle(scheduleId(name));
-      // Asked once: again, it would fire again. Without its policy it would run beside what runs.
-      await temporal.withDeadline(Date.now() + FIRES_WITHIN, () => handle.trigger(overlap));
-      const deadline = Date.now() + FIRES_WITHIN;
-      while (Date.now() < deadline) {
-        const now = await seen(name);
-        const { fired, skipped, waiting } = countsOf(now);
-        if (fired > before.fired) return { outcome: 'started', session: firingsOf(now)[0]?.session ?? null };
-        if (skipped > before.skipped) return { outcome: 'skipped', session: null };
-        if (waiting > before.waiting) return { outcome: 'waiting', session: null };
-        await pause(LOOK_MS, signal);
-      }
-      throw new ClientProblem('unanswered', `schedule ${name} was told to fire, and has not yet: list the schedules`);
-    },
+    trigger: (name, { signal = new AbortController().signal } = {}) => fire(name, () => seen(name), signal),
   };
 }
 
@@ -198,23 +173,30 @@ async function infoUnlessGone(look: () => Promise<ScheduleInfo>): Promise<Schedu
 }
 
 async function infoOf({ temporal }: ClientOptions, name: string, seen: ScheduleDescription): Promise<ScheduleInfo> {
-  const { memo, state, info, action } = seen;
+  const { state, info, action } = seen;
+  const facts = factsOf(seen);
   const { paused } = state;
   const note = await noteText(temporal, state.note ?? '');
   const { taskQueue } = action;
   const isWaiting = info.runningActions.length > 0 && !(await workerPolls({ temporal, taskQueue }).catch(() => true));
   return {
-    ...((memoSchema.safeParse(memo?.[MEMO_KEY]).data ?? noFacts) as ScheduleFacts),
+    ...facts,
     name,
     paused,
     ...(note === '' ? {} : { note }),
     next: paused ? null : (info.nextActionTimes[0]?.getTime() ?? null),
-    firings: firingsOf(seen),
+    firings: firingsOf(seen, facts.session),
     skipped: info.numActionsSkippedOverlap,
     waitsForWorker: isWaiting,
     taskQueue,
   };
 }
+
+function factsOf({ memo }: Pick<ScheduleDescription, 'memo'>): ScheduleFacts {
+  return (memoSchema.safeParse(memo?.[MEMO_KEY]).data ?? noFacts) as ScheduleFacts;
+}
+
+const targetOf = (seen: ScheduleDescription): string | null => factsOf(seen).session;
 
 /** The server cannot read why a firing failed that paused it: the firing's own end says so, for as long as it is kept. */
 async function noteText(temporal: ClientOptions['temporal'], note: string): Promise<string> {
@@ -226,23 +208,6 @@ async function noteText(temporal: ClientOptions['temporal'], note: string): Prom
     if (error instanceof WorkflowFailedError && error.cause) return error.cause.message;
   }
   return 'its last firing failed';
-}
-
-/** Newest first. A firing that sent a prompt names the session that got it. */
-function firingsOf({ memo, info }: ScheduleDescription): readonly Firing[] {
-  const to = memoSchema.safeParse(memo?.[MEMO_KEY]).data?.session ?? null;
-  return info.recentActions.toReversed().flatMap(({ action, scheduledAt }) => {
-    const session = to ?? firingOf(action.workflow.workflowId)?.session;
-    return session === undefined ? [] : [{ session: session as SessionId, at: scheduledAt.getTime() }];
-  });
-}
-
-function countsOf({ info, raw }: ScheduleDescription) {
-  return {
-    fired: info.numActionsTaken,
-    skipped: info.numActionsSkippedOverlap,
-    waiting: Number(raw.info?.bufferSize ?? 0),
-  };
 }
 
 function noSchedule(name: string): ClientProblem {

@@ -38,6 +38,28 @@ test('a row changes in place as its session does, and the one that has the focus
   await close();
 });
 
+test('schedules stand with their next firing, change in place, and are deleted when that is confirmed (L87 O11)', async () => {
+  const { schedules } = stage.opened.sessions;
+  await schedules.create('0 6 1 1 *', 'Look for news.', { name: 'yearly', cwd: stage.cwd, overlap: 'allow-all' });
+  await schedules.create('0 7 * * *', 'Sweep the yard.', { name: 'daily', cwd: stage.cwd, timeZone: 'Europe/Berlin' });
+  const { tab, problems, close } = await stage.visit('/schedules');
+  const row = tab.locator('#schedule-yearly');
+  await row.getByText('active').waitFor();
+  await row.getByRole('button', { name: 'Pause' }).click();
+  await row.getByText('paused').waitFor();
+  tab.on('dialog', (dialog) => void dialog.accept());
+  await row.getByRole('button', { name: 'Fire now' }).click();
+  await tab.locator('#said', { hasText: 'It has fired: session yearly-' }).waitFor();
+  await row.getByRole('link').first().waitFor();
+  await shoot(tab, 'schedules');
+  expect(await axeFindings(tab)).toEqual([]);
+  await row.getByRole('button', { name: 'Delete' }).click();
+  await row.waitFor({ state: 'detached' });
+  await schedules.delete('daily');
+  expect(problems).toEqual([]);
+  await close();
+});
+
 test('what waits for a person is on top of all sessions, and decided there (O4 O8)', async () => {
   const session = await stage.play(
     'Ask me first.',

@@ -21,6 +21,8 @@ test('a bundle that was made with the plugin runs agents; one without it is refu
   const ofFile = running(at, { workflowsPath: undefined as never, workflowBundle: { codePath } });
   await expect(ofFile).rejects.toThrow(/was made without perdure.agentSession/);
   const workflowBundle = await bundleWorkflowCode({ workflowsPath, logger, plugins: [at.plugin()] });
+  for (const ours of ['agentSession', 'delegatedWork', 'scheduledPrompt'])
+    expect(workflowBundle.code).toMatch(new RegExp(`"perdure\\.${ours}"`));
   await running(at, { workflowsPath: undefined as never, workflowBundle });
   expect(await (await execute(at, 'asked', ['Go.'])).result()).toMatchObject({ text: 'FROM A BUNDLE.' });
 });

@@ -150,6 +150,29 @@ test('with a session each firing is its next prompt; once that is closed the sch
   await expect(scheduled(h, sessions, { session: session.id })).rejects.toMatchObject({ kind: 'closed' });
 });
 
+test('a firing that was due is named after its time, and two that are asked for in one second are two (L87)', async () => {
+  const h = await harness({ script: { replies: [{ ...reply('Done.'), times: 'any' }] } });
+  const sessions = clientOf(h);
+  const { name } = await scheduled(h, sessions, { overlap: 'allow-all' });
+  // The server fires for a time that is past as for one that has come.
+  const due = { start: new Date('2026-01-01T05:59:00Z'), end: new Date('2026-01-01T06:01:00Z') };
+  await h.client.schedule.getHandle(scheduleId(name)).backfill({ ...due, overlap: 'ALLOW_ALL' });
+  const [first] = await until(async () => {
+    const { firings } = await sessions.schedules.describe(name);
+    return firings.length > 0 ? firings : null;
+  });
+  expect(first).toEqual({ session: `${name}-20260101T060000Z`, at: Date.UTC(2026, 0, 1, 6) });
+  await until(async () =>
+    (await sessions.describe(first?.session ?? '').catch(() => null))?.status === 'completed' ? true : null,
+  );
+  const fired = [await sessions.schedules.trigger(name), await sessions.schedules.trigger(name)];
+  fired.push(...(await Promise.all([sessions.schedules.trigger(name), sessions.schedules.trigger(name)])));
+  expect(fired.map(({ outcome }) => outcome)).toEqual(['started', 'started', 'started', 'started']);
+  expect(new Set(fired.map(({ session }) => session)).size).toBe(4);
+  const { firings } = await sessions.schedules.describe(name);
+  expect(new Set(firings.map(({ session }) => session)).size).toBe(5);
+});
+
 test('a firing without a worker waits for one, and says so; payloads may be sealed (L87)', async () => {
   const h = await harness({ script: [reply('Sealed.')], keys: newKeys() });
   const sessions = clientOf(h, true);

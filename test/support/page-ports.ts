@@ -7,6 +7,8 @@ import { opsPage } from '../../client/page/page-app.tsx';
 import type { PagePorts } from '../../client/page/ports.ts';
 import { nothingRecent } from '../../client/sessions/history/recent.ts';
 import { ClientProblem } from '../../client/problem.ts';
+import type { ScheduleInfo } from '../../client/schedules/schedules.ts';
+import type { SessionId } from '../../workflows/contract/ids.ts';
 import type { SessionDescription } from '../../client/sessions/info.ts';
 import { createMailbox } from '../../client/async.ts';
 import { description } from '../client/support.ts';
@@ -29,6 +31,35 @@ export type Staged = {
 const noSessions = { running: 0, waiting_worker: 0, waiting_approval: 0, parked: 0, idle: 0, closed: 0 };
 
 async function* noEvents(): AsyncGenerator<never> {}
+
+export const nightly: ScheduleInfo = {
+  name: 'nightly',
+  cron: '0 6 * * 1',
+  timeZone: 'UTC',
+  title: 'Look for news.',
+  session: null,
+  overlap: 'skip',
+  configuration: null,
+  paused: false,
+  next: 60_000,
+  firings: [{ session: 'nightly-19700101T000000Z' as SessionId, at: 0 }],
+  skipped: 0,
+  waitsForWorker: false,
+  taskQueue: 'perdure',
+};
+
+const noSchedules = (noted: (what: string) => () => Promise<never>): PagePorts['schedules'] => ({
+  list: () => noEvents(),
+  describe: (name) =>
+    name === 'nightly'
+      ? Promise.resolve(nightly)
+      : Promise.reject(new ClientProblem('no_schedule', `no schedule ${name}`)),
+  create: noted('schedules.create'),
+  pause: noted('schedules.pause'),
+  resume: noted('schedules.resume'),
+  delete: noted('schedules.delete'),
+  trigger: () => noted('schedules.trigger')().then(() => ({ outcome: 'started', session: 's-1' as SessionId })),
+});
 
 /** The session is `s-1`; there is no other. */
 export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Staged = {}) {
@@ -71,6 +102,7 @@ export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Stage
     deny: noted('deny'),
     topUp: noted('topUp'),
     setOptions: noted('setOptions'),
+    schedules: noSchedules(noted),
     store,
     ...ports,
   };

@@ -147,6 +147,7 @@ async function carryOut(
     by: identityOf(name, 'over HTTP'),
     session: operation.path.includes('{session}') ? sessionOf(context) : '',
     call: context.req.param('call') ?? '',
+    schedule: context.req.param('schedule') ?? '',
     key: ownKey(name, keyOf(context)),
     traceparent: traceOf(context),
     signal: context.req.raw.signal,

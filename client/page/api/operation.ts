@@ -9,7 +9,7 @@ import * as shapes from './schemas.ts';
 
 /** A request, as its operation gets it. */
 export type Asking = {
-  readonly ports: Pick<PagePorts, 'describe' | 'page' | 'recent' | 'result' | 'transcript'>;
+  readonly ports: Pick<PagePorts, 'describe' | 'page' | 'recent' | 'result' | 'schedules' | 'transcript'>;
   /** In the name of who asks. */
   readonly acting: Acting;
   /** As their client names itself. */
@@ -17,6 +17,7 @@ export type Asking = {
   /** Of the path: '' where it has none. */
   readonly session: string;
   readonly call: string;
+  readonly schedule: string;
   /** Of the header Idempotency-Key: the same on a retry. */
   readonly key: MessageId | undefined;
   /** Of the header of that name, when it is one. */

@@ -4,6 +4,7 @@ import type { Asked } from '../../sessions/history/recent.ts';
 import { dropAbsent } from '../../options.ts';
 import { type Asking, type Operation, posting, unlessDone } from './operation.ts';
 import { readings } from './reading.ts';
+import { scheduling } from './scheduling.ts';
 import * as shapes from './schemas.ts';
 import { steerings } from './steering.ts';
 
@@ -28,7 +29,7 @@ const decisions: readonly Operation[] = [
   }),
 ];
 
-export const operations: readonly Operation[] = [...steerings, ...readings, ...decisions];
+export const operations: readonly Operation[] = [...steerings, ...readings, ...decisions, ...scheduling];
 
 function deciding(name: 'approve' | 'deny' | 'answer', says: string) {
   return {

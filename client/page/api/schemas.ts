@@ -4,6 +4,7 @@ import { eventSchema, resultSchema } from '../../event-schema.ts';
 import { permissionModes } from '../../../workflows/contract/options-problem.ts';
 import type { OptionChanges, PermissionMode } from '../../../workflows/contract/session.ts';
 import { IMAGE_TYPES } from '../../../workflows/contract/asked.ts';
+import { overlapPolicies } from '../../schedules/plan.ts';
 import type { Prompt } from '../../sessions/prompt.ts';
 
 const count = z.int().nonnegative();
@@ -154,5 +155,44 @@ export const transcript = z.looseObject({
 });
 export const outcome = z.looseObject({ result: resultSchema.nullable() });
 
+export const schedule = z.strictObject({
+  cron: text.describe('five fields, such as 0 6 * * 1, or @daily and its like'),
+  task: text.describe('at most 16 KB'),
+  name: text.describe('with which the ids of its sessions begin; absent: one is made').optional(),
+  session: text.describe('an open session, which gets the task as its next prompt at each firing').optional(),
+  timeZone: text.describe('a name such as Europe/Berlin; absent: UTC').optional(),
+  overlap: z.enum(overlapPolicies).optional(),
+  options: options.optional(),
+});
+export const scheduled = z.looseObject({
+  name: text,
+  cron: text,
+  timeZone: text,
+  title: text,
+  session: text.nullable().describe('that it sends prompts to; null where each firing opens its own'),
+  overlap: z.enum(overlapPolicies).nullable(),
+  paused: z.boolean(),
+  note: text.optional().describe('why it was paused or resumed'),
+  next: moment.nullable().describe('milliseconds since the epoch; null while it is paused'),
+  firings: z.array(z.looseObject({ session: text, at: moment })).describe('the newest ten, newest first'),
+  skipped: count.describe('firings that were dropped because the one before still ran'),
+  waitsForWorker: z.boolean(),
+  taskQueue: text,
+});
+export const schedules = z.looseObject({
+  schedules: z.array(scheduled),
+  more: z.boolean().describe('there are others'),
+});
+export const triggered = z.looseObject({
+  outcome: z.enum(['started', 'waiting', 'skipped']),
+  session: text.nullable().describe('that it opened, or sent the task to'),
+});
+export const onSchedule = z.looseObject({ schedule: text });
+
 /** Those that several answers hold, by their names in the document. */
-export const named: Readonly<Record<string, z.ZodType>> = { Event: eventSchema, Problem: problem, Session: session };
+export const named: Readonly<Record<string, z.ZodType>> = {
+  Event: eventSchema,
+  Problem: problem,
+  Schedule: scheduled,
+  Session: session,
+};

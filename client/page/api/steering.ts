@@ -115,7 +115,7 @@ export const steerings: readonly Operation[] = [
 ];
 
 /** Other options of the client, whose workers a session is for, say, are none of a request. */
-function checked(options: z.infer<typeof shapes.options>): OptionChanges {
+export function checked(options: z.infer<typeof shapes.options>): OptionChanges {
   refuseUnknown('the options', options, RUN_OPTIONS);
   return options as OptionChanges;
 }

@@ -23,6 +23,7 @@ const press = (name) => document.querySelector(`[data-act="${name}"]:not([disabl
 
 const places = {
   f: () => location.assign('/'),
+  s: () => location.assign('/schedules'),
   a: () => {
     const first = document.querySelector('.approval textarea, .approval button');
     if (first) first.focus();

@@ -71,7 +71,7 @@ test.each(['look', 'decide', 'steer'] as const)('the role %s may do what its rol
   const { ask, done } = await stagedApi({ ports: { recent: () => Promise.reject(new Error('not asked')) } });
   const roles = ['look', 'decide', 'steer'];
   for (const { name, method, path, role: needed } of operations) {
-    const at = path.replace('{session}', 's-1').replace('{call}', '1.1.0');
+    const at = path.replace('{session}', 's-1').replace('{call}', '1.1.0').replace('{schedule}', 'nightly');
     const before = done.length;
     const headers = { authorization: `Bearer ${token(role)}` };
     const answer = await ask(at, { headers, method, ...(method === 'post' ? { body: bodies[name] ?? {} } : {}) });
@@ -90,6 +90,7 @@ const bodies: Readonly<Record<string, unknown>> = {
   answer: { text: 'yes' },
   topUp: { maxTurns: 9 },
   setOptions: { model: null },
+  createSchedule: { cron: '@daily', task: 'Go.' },
 };
 
 test('what is asked reaches the client as it is, under the key of the request and in its trace (Q11 O15)', async () => {

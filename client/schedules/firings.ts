@@ -1,0 +1,96 @@
+// Firings of a schedule: those there were, as the server tells them, and one that a person asks for.
+import { randomUUID } from 'node:crypto';
+import type { ScheduleDescription } from '@temporalio/client';
+import { msToTs } from '@temporalio/common/lib/time.js';
+import { firingOf, scheduleId } from '../../workflows/contract/schedules/firing.ts';
+import type { SessionId } from '../../workflows/contract/ids.ts';
+import { createLimit, pause } from '../../activities/async.ts';
+import { RecentMap } from '../../activities/recent-map.ts';
+import { ClientProblem } from '../problem.ts';
+import { persist } from '../sessions/persist.ts';
+import type { ClientOptions } from '../sessions/start.ts';
+
+/** `at`: milliseconds since the epoch. */
+export type Firing = { readonly session: SessionId; readonly at: number };
+
+/** `started`: a session has it. `waiting`: it comes behind the firing that still runs. `skipped`: it is dropped for that one. */
+export type Triggered = { readonly outcome: 'started' | 'waiting' | 'skipped'; readonly session: SessionId | null };
+
+/** Newest first. `to`: the session that its firings send prompts to; null where each opens its own. */
+export function firingsOf({ info }: Pick<ScheduleDescription, 'info'>, to: string | null): readonly Firing[] {
+  return info.recentActions.toReversed().flatMap(({ action, scheduledAt }) => {
+    const session = to ?? firingOf(action.workflow.workflowId)?.session;
+    return session === undefined ? [] : [{ session: session as SessionId, at: scheduledAt.getTime() }];
+  });
+}
+
+const FIRES_WITHIN = 10_000;
+const LOOK_MS = 100;
+/** Schedules that were asked to fire here, and are remembered. */
+const KEPT = 256;
+
+export type Fire = (name: string, look: () => Promise<ScheduleDescription>, signal: AbortSignal) => Promise<Triggered>;
+
+/** One after the other of each schedule. `target`: of a schedule, the session that it sends prompts to. */
+export function fireNow(
+  { temporal }: Pick<ClientOptions, 'temporal'>,
+  target: (seen: ScheduleDescription) => string | null,
+): Fire {
+  const kept = new RecentMap<string, Turns>(KEPT);
+  return (name, look, signal) => {
+    const turns = kept.get(name) ?? { newest: 0, one: createLimit(1) };
+    kept.set(name, turns);
+    return turns.one(() => fire({ temporal, target, turns }, name, look, signal));
+  };
+}
+
+/** `newest`: the name of the newest firing asked for here. Of two that reach a schedule in one moment the server loses one. */
+type Turns = { newest: number; readonly one: ReturnType<typeof createLimit> };
+
+type Firer = Pick<ClientOptions, 'temporal'> & {
+  readonly target: (seen: ScheduleDescription) => string | null;
+  readonly turns: Turns;
+};
+
+async function fire({ temporal, target, turns }: Firer, ...[name, look, signal]: Parameters<Fire>): Promise<Triggered> {
+  const there = await look();
+  const before = countsOf(there);
+  const due = nextName(there, turns.newest);
+  turns.newest = due;
+  const asked = {
+    namespace: temporal.options.namespace,
+    identity: temporal.options.identity,
+    scheduleId: scheduleId(name),
+    // The same on each try: the server takes it once.
+    requestId: randomUUID(),
+    // Without its policy it would run beside what runs.
+    patch: {
+      triggerImmediately: {
+        overlapPolicy: there.raw.schedule?.policies?.overlapPolicy ?? null,
+        scheduledTime: msToTs(due),
+      },
+    },
+  };
+  await persist(temporal, `fire schedule ${name}`, () => temporal.workflowService.patchSchedule(asked));
+  const deadline = Date.now() + FIRES_WITHIN;
+  while (Date.now() < deadline) {
+    const now = await look();
+    const own = firingsOf(now, target(now)).find(({ at }) => at === due);
+    if (own) return { outcome: 'started', session: own.session };
+    const { skipped, waiting } = countsOf(now);
+    if (skipped > before.skipped) return { outcome: 'skipped', session: null };
+    if (waiting > before.waiting) return { outcome: 'waiting', session: null };
+    await pause(LOOK_MS, signal);
+  }
+  throw new ClientProblem('unanswered', `schedule ${name} was told to fire, and has not yet: list the schedules`);
+}
+
+/** A firing is named after a second, and of two with one name the server starts the first: milliseconds since the epoch. */
+function nextName({ info }: ScheduleDescription, newest: number): number {
+  const named = info.recentActions.map(({ scheduledAt }) => scheduledAt.getTime());
+  return Math.max(Math.floor(Date.now() / 1_000) * 1_000, ...[newest, ...named].map((at) => at + 1_000));
+}
+
+function countsOf({ info, raw }: ScheduleDescription): { readonly skipped: number; readonly waiting: number } {
+  return { skipped: info.numActionsSkippedOverlap, waiting: Number(raw.info?.bufferSize ?? 0) };
+}
