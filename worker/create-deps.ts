@@ -1,5 +1,4 @@
 // From what a worker is configured with to what its activities need.
-import { join } from 'node:path';
 import type { Log, LogFields } from '../activities/log.ts';
 import type { Observe } from '../activities/live/observe.ts';
 import type { Redact } from '../activities/text.ts';
@@ -17,6 +16,7 @@ import type { McpBounds, McpServers } from '../activities/mcp/servers.ts';
 import { configReader } from '../activities/configuration.ts';
 import { skillSettings } from '../activities/tools/builtin/files/skills.ts';
 import type { WebSettings } from '../activities/tools/builtin/files/options.ts';
+import { backgroundRoot } from '../activities/process/background-files.ts';
 import { createBackground } from '../activities/tools/builtin/shell/background.ts';
 import { builtinTools } from '../activities/tools/builtin/builtin-tools.ts';
 import { changingRegistry, createRegistry, type ToolRegistry } from '../activities/tools/registry.ts';
@@ -80,7 +80,7 @@ export async function createDeps(
   const ofHost = opened.ofHost === opened.store ? store : opened.ofHost;
   const sandbox = await probeSandbox({ places: findPlaces(env) });
   const chosen: RunDefaults = { ...runDefaults, ...defaults };
-  const background = createBackground({ folder: join(dataDir, 'background'), held: sandbox.kind !== 'group' });
+  const background = createBackground({ folder: backgroundRoot(dataDir), held: sandbox.kind !== 'group' });
   const web = settings.webFetch ? { web: settings.webFetch } : {};
   const skills = skillSettings(settings);
   const own = builtinTools({ sandbox, dataDir, agents: chosen.agents, background, ...web, ...(skills && { skills }) });

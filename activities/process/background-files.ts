@@ -87,7 +87,10 @@ const MOST_PIECES = 8;
 
 export type BackgroundFolder = ReturnType<typeof backgroundFolder>;
 
-/** Of one session. `root`: where no command of an agent reaches. */
+/** In a data folder, where no command of an agent reaches. */
+export const backgroundRoot = (dataDir: string): string => join(dataDir, 'background');
+
+/** Of one session. */
 export function backgroundFolder(root: string, session: string) {
   return folderAt(join(root, createHash('sha256').update(session).digest('hex').slice(0, 32)));
 }

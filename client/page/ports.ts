@@ -10,6 +10,7 @@ import { createClient } from '../client.ts';
 import { SetupProblem } from '../../worker/setup-problem.ts';
 import type { PerdureClient } from '../perdure-client.ts';
 import type { Opened } from '../connect/open-server.ts';
+import { type BackgroundFolder, backgroundFolder, backgroundRoot } from '../../activities/process/background-files.ts';
 import { waitingApproval, type WaitingApproval } from '../sessions/decide.ts';
 import { folderPorts } from '../sessions/folder-ports.ts';
 import type { SessionDescription } from '../sessions/info.ts';
@@ -66,6 +67,8 @@ export type PagePorts = Acting &
     readonly steps: StepReader;
     /** All of a transcript, checked. */
     read(session: string): Promise<SessionReading>;
+    /** The commands that it has in the background, where they are on this machine (L84). */
+    background(session: SessionId): Pick<BackgroundFolder, 'read' | 'readOutput'>;
     readonly store: Store;
     /** The address of a session in Temporal's own UI; null where nobody has said where that is, and the server that Perdure started has none. */
     temporalUi(session: string): string | null;
@@ -87,7 +90,7 @@ const ALL: ListOptions = {};
 
 /** `hosted`: people of other machines open it, where the embedded server's UI is out of reach. */
 export function pagePorts(opened: Opened, env: Env, { hosted = false }: { readonly hosted?: boolean } = {}): PagePorts {
-  const { temporal, target, store, sessions, embedded } = opened;
+  const { temporal, target, folder, store, sessions, embedded } = opened;
   const { client } = temporal;
   const people = new RecentMap<string, Acting>(MOST_HELD);
   const named = namedUi(env);
@@ -127,6 +130,7 @@ export function pagePorts(opened: Opened, env: Env, { hosted = false }: { readon
       people.set(identity, known);
       return known;
     },
+    background: (session) => backgroundFolder(backgroundRoot(folder.root), session),
     counts: () => counts(ALL),
     inbox: () => inbox('all'),
     store,

@@ -14,7 +14,8 @@ import { outcomeWords, type PairedOutcomes, pairedOutcomes, REPEATED, callLines,
 import { type Paint, oneLine } from '../paint.ts';
 import { taskListOf } from '../../activities/transcript/view/task-list.ts';
 import { showUnseen } from '../../activities/text.ts';
-import { count } from '../units.ts';
+import type { BackgroundCommand } from '../sessions/history/background.ts';
+import { count, formatMoment } from '../units.ts';
 
 /** Characters of one message. */
 const SHOWN = 20_000;
@@ -40,6 +41,24 @@ function taskLines(paint: Paint, entries: readonly Entry[]): readonly string[] {
   const rows = showUnseen(tasks).split('\n');
   return ['', paint.bold('Tasks'), ...rows.map((row) => `  ${oneLine(row, 400)}`)];
 }
+
+/** Ends with a line break; empty without any (L84). */
+export function backgroundText(paint: Paint, commands: readonly BackgroundCommand[]): string {
+  if (commands.length === 0) return '';
+  const lines = commands.flatMap(({ id, command, run, startedAt, endedAt, state, last }) => {
+    const since = startedAt === null ? [] : [`since ${formatMoment(startedAt)}`];
+    const until = endedAt === null ? [] : [`ended ${formatMoment(endedAt)}`];
+    const facts = [`run ${run}`, ...since, ...until].join(', ');
+    const said = last === '' ? [] : showUnseen(last).split('\n').slice(-LAST_LINES);
+    return [
+      `  ${id} ${oneLine(state, 200)}: ${oneLine(command, 120)} ${paint.dim(`(${facts})`)}`,
+      ...said.map((line) => paint.dim(`    │ ${oneLine(line, 400)}`)),
+    ];
+  });
+  return `${['', paint.bold('In the background'), ...lines].join('\n')}\n`;
+}
+
+const LAST_LINES = 5;
 
 export function transcriptHeading(paint: Paint, { description }: SessionReading): string {
   const { session, title, cwd, runs, startedAt } = description;

@@ -1,10 +1,13 @@
 // Commands in the background of a session: started, read, ended, and told of, over handovers and to the end of the session.
 import { randomUUID } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { reply, toolUse, type ParsedRequest, type Reply } from '../../worker/scripted-model/index.ts';
 import { processesWith } from '../activities/tools/support.ts';
+import { backgroundFolder, backgroundRoot } from '../../activities/process/background-files.ts';
+import { backgroundCommands, startedCommands } from '../../client/sessions/history/background.ts';
+import { transcriptItems } from '../../client/sessions/history/items.ts';
 import { harness } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
@@ -39,7 +42,7 @@ test('one goes on beside the loop, over a handover, and its end is told once (L8
   expect(notices[0]).toMatch(/^bg-\w{8} \(echo .*\) has ended with exit status 4\. The end of its output:\nlistening$/);
 });
 
-test('it ends when its session is terminated (L84)', async () => {
+test('people see it run, with its last lines, and it ends when its session is terminated (L84)', async () => {
   const mark = randomUUID();
   const command = `echo up; sleep 1000; : ${mark}`;
   const script = (request: ParsedRequest): Reply =>
@@ -48,6 +51,12 @@ test('it ends when its session is terminated (L84)', async () => {
   const session = await h.open('Serve.');
   await session.ended(1);
   expect(await processesWith(mark)).not.toEqual([]);
+  const items = transcriptItems();
+  items.add(await session.entries());
+  const files = backgroundFolder(backgroundRoot(join(dirname(h.storePlace), 'data')), session.id);
+  const seen = () => backgroundCommands(startedCommands(items.all), files, false);
+  await until(() => seen()[0]?.last === 'up');
+  expect(seen()).toMatchObject([{ command, run: 1, running: true, state: 'is running', endedAt: null }]);
   await session.handle.terminate();
   await until(async () => ((await processesWith(mark)).length === 0 ? true : null));
 });

@@ -102,6 +102,10 @@ export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Stage
     deny: noted('deny'),
     topUp: noted('topUp'),
     setOptions: noted('setOptions'),
+    background: () => ({
+      read: () => null,
+      readOutput: () => ({ bytes: Buffer.alloc(0), from: 0, to: 0, total: 0, kept: 0 }),
+    }),
     schedules: noSchedules(noted),
     store,
     ...ports,

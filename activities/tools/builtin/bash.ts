@@ -19,6 +19,7 @@ import {
   type ToolOutput,
 } from '../tool.ts';
 import { bashResult, createBoundedOutput, cleanText } from './shell/output.ts';
+import { wordStart } from './shell/background.ts';
 import { leavesWorkspace, sayGone } from './files/confine.ts';
 import type { BuiltinOptions } from './files/options.ts';
 import { gitMayDoMore } from './shell/git.ts';
@@ -147,9 +148,7 @@ async function runBeside({ command }: BashInput, context: ToolContext, options: 
       return tree;
     },
   });
-  return {
-    content: `It runs in the background as ${id}, until it ends, bash_stop ends it, or this session ends. You are told when it has ended.`,
-  };
+  return { content: wordStart(id) };
 }
 
 /** `mark`: of its processes, in their environment. */

@@ -2,6 +2,7 @@
 import type { Command } from 'commander';
 import type { Opened } from '../../connect/open-server.ts';
 import { jsonLine, showUnseen } from '../../../activities/text.ts';
+import type { BackgroundCommand } from '../../sessions/history/background.ts';
 import type { SessionReading } from '../../sessions/read.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';
@@ -51,12 +52,13 @@ async function* jsonPieces({ store }: Opened, reading: SessionReading, full: boo
 
 async function* textPieces(
   { out, isTerminal }: Cli,
-  { store }: Opened,
+  { store, folder }: Opened,
   reading: SessionReading,
   full: boolean,
 ): AsyncIterable<string> {
-  const { transcriptHeading, transcriptText } = await import('../../render/transcript.ts');
-  if (!full) return yield transcriptText(out, reading);
+  const { backgroundText, transcriptHeading, transcriptText } = await import('../../render/transcript.ts');
+  const inBackground = backgroundText(out, await commandsOf(folder, reading));
+  if (!full) return yield `${transcriptText(out, reading)}${inBackground}`;
   const [{ fullTranscript }, { readWholeResult: wholeResult }] = await Promise.all([
     import('../../render/full-transcript.ts'),
     import('../../sessions/dump.ts'),
@@ -64,6 +66,24 @@ async function* textPieces(
   yield `${transcriptHeading(out, reading)}\n`;
   const exact = isTerminal ? showUnseen : (text: string): string => text;
   yield* fullTranscript({ paint: out, reading, whole: wholeResult(store), exact });
+  yield inBackground;
+}
+
+/** L84. */
+async function commandsOf(
+  { root }: Opened['folder'],
+  { description, entries, first }: SessionReading,
+): Promise<readonly BackgroundCommand[]> {
+  const [{ backgroundCommands, startedCommands }, { backgroundFolder, backgroundRoot }, { transcriptItems }] =
+    await Promise.all([
+      import('../../sessions/history/background.ts'),
+      import('../../../activities/process/background-files.ts'),
+      import('../../sessions/history/items.ts'),
+    ]);
+  const items = transcriptItems(first);
+  items.add(entries);
+  const files = backgroundFolder(backgroundRoot(root), description.session);
+  return backgroundCommands(startedCommands(items.all), files, description.status !== 'open');
 }
 
 async function* timelinePieces(

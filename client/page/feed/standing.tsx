@@ -10,6 +10,12 @@ import { reasonOf } from '../../../activities/text.ts';
 import type { Hash, MessageId, SessionId } from '../../../workflows/contract/ids.ts';
 import type { SessionDescription } from '../../sessions/info.ts';
 import type { Recent } from '../../sessions/history/recent.ts';
+import {
+  type BackgroundCommand,
+  backgroundCommands,
+  startedCommands,
+  type StartedCommand,
+} from '../../sessions/history/background.ts';
 import type { WaitingApproval } from '../../sessions/decide.ts';
 import { htmlOf } from '../layout.tsx';
 import type { PagePorts } from '../ports.ts';
@@ -30,6 +36,8 @@ export type Standing = {
   /** Sent, and not taken yet. */
   readonly pending: readonly PendingMessage[];
   readonly recent: Recent;
+  /** L84. */
+  readonly background: readonly BackgroundCommand[];
 };
 
 export type PendingMessage = { readonly id: MessageId; readonly text: string; readonly now: boolean };
@@ -60,6 +68,9 @@ export type State = {
   recentAt: number;
   /** Messages that the session has taken and the transcript may not have yet. */
   readonly tookUp: RecentMap<MessageId, true>;
+  background: readonly BackgroundCommand[];
+  /** Found in so many items. */
+  started: { readonly items: number; readonly commands: readonly StartedCommand[] };
   runConfig: RunConfig | null;
   seen: SessionDescription;
   approvals: readonly WaitingApproval[];
@@ -74,8 +85,9 @@ export type State = {
   hearing: string;
 };
 
-export function standingOf({ seen, items, approvals, trouble, runConfig: config, pending, recent }: State): Standing {
-  return { seen, items, approvals, troubles: trouble.list(), config, pending, recent };
+export function standingOf(state: State): Standing {
+  const { seen, items, approvals, trouble, runConfig: config, pending, recent, background } = state;
+  return { seen, items, approvals, troubles: trouble.list(), config, pending, recent, background };
 }
 
 export function storedCard(
@@ -177,6 +189,14 @@ export async function readApprovals(state: State): Promise<void> {
   }
   const anchors = new Set(pending.map(({ call }) => (call.split('+')[0] ?? '').replaceAll('.', '-')));
   state.ring.push(...pieces.waits(anchors));
+}
+
+export function lookAtBackground(state: State): void {
+  const { ports, session, items, seen } = state;
+  const { length } = items.all;
+  if (length !== state.started.items) state.started = { items: length, commands: startedCommands(items.all) };
+  const { commands } = state.started;
+  state.background = backgroundCommands(commands, ports.background(session), seen.status !== 'open');
 }
 
 export function redrawFrame(state: State): void {

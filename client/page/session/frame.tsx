@@ -8,6 +8,7 @@ import type { Frame, Standing } from '../feed/standing.tsx';
 import { Moment, Phase, htmlOf } from '../layout.tsx';
 import type { Trouble } from '../feed/troubles.ts';
 import { ApprovalForm, approvalId } from './approval-form.tsx';
+import { Background } from './background.tsx';
 import { Lately } from './lately.tsx';
 import { isReply } from '../../sessions/history/items.ts';
 import { taskListOf } from '../../../activities/transcript/view/task-list.ts';
@@ -22,12 +23,13 @@ export const PLACES = {
 } as const;
 
 export const sessionFrame: Frame = (standing) => {
-  const { troubles, approvals, pending } = standing;
+  const { troubles, approvals, pending, background } = standing;
   const part = (id: string, into: string, node: unknown) => ({ id, into, html: htmlOf(node) });
   return [
     ...troubles.map((trouble) => part(`trouble-${trouble.kind}`, PLACES.banners, <Banner trouble={trouble} />)),
     part('figures', PLACES.state, <Figures standing={standing} />),
     ...tasksOf(standing).map((tasks) => part('tasks', PLACES.state, <Tasks tasks={tasks} />)),
+    ...(background.length > 0 ? [part('background', PLACES.state, <Background commands={background} />)] : []),
     ...approvals.map((approval) => part(approvalId(approval), PLACES.approvals, <ApprovalForm approval={approval} />)),
     part('steering', PLACES.controls, <Steering standing={standing} />),
     part('lately', PLACES.controls, <Lately recent={standing.recent} />),

@@ -167,7 +167,7 @@ export function createBackground({ folder: root, held, lookMs = LOOK_MS }: Optio
         if (!how || (told !== undefined && told !== since)) return [];
         if (told === undefined) files.write({ ...record, told: since });
         const { bytes } = files.readOutput(record.id, undefined, TOLD_BYTES);
-        return [{ source: `command ${record.id} in the background`, text: wordEnd(record, how, bytes) }];
+        return [{ source: sourceOf(record.id), text: wordEnd(record, how, bytes) }];
       });
     },
     endSession,
@@ -176,6 +176,21 @@ export function createBackground({ folder: root, held, lookMs = LOOK_MS }: Optio
     },
   };
 }
+
+// The words that the model is given about a command, and what people are shown of them.
+
+export function wordStart(id: string): string {
+  return `It runs in the background as ${id}, until it ends, bash_stop ends it, or this session ends. You are told when it has ended.`;
+}
+
+/** The id of the command that the result of a call says was started; null in any other. */
+export function startedIn(result: string): string | null {
+  const id = /^It runs in the background as (bg-[0-9a-f]{8}),/.exec(result)?.[1];
+  return id !== undefined && result === wordStart(id) ? id : null;
+}
+
+/** The source that the end of a command is told by. */
+export const sourceOf = (id: string): string => `command ${id} in the background`;
 
 /** Cut where characters begin and end. */
 export function textOf(bytes: Buffer): string {
@@ -189,7 +204,7 @@ function wordEnd(record: BackgroundRecord, how: BackgroundEnd, last: Buffer): st
 }
 
 /** Its beginning, on one line. */
-export function describeCommand({ id, command }: BackgroundRecord): string {
+export function describeCommand({ id, command }: Pick<BackgroundRecord, 'id' | 'command'>): string {
   const line = onOneLine(command).trim();
   return `${id} (${line.length > 100 ? `${line.slice(0, 100)}…` : line})`;
 }

@@ -1,0 +1,101 @@
+// Commands in the background of a session (L84): those that its transcript tells of, and, on the machine that has them, how each stands now
+// and what it wrote last.
+import type { BackgroundFolder, BackgroundRecord } from '../../../activities/process/background-files.ts';
+import {
+  describeCommand,
+  describeEnd,
+  sourceOf,
+  startedIn,
+  textOf,
+} from '../../../activities/tools/builtin/shell/background.ts';
+import { isReply, type Item } from './items.ts';
+
+export type BackgroundCommand = {
+  readonly id: string;
+  readonly command: string;
+  /** In which it was started. */
+  readonly run: number;
+  /** Milliseconds since the epoch; null where its files are not on this machine. */
+  readonly startedAt: number | null;
+  readonly endedAt: number | null;
+  readonly running: boolean;
+  /** "is running", "has ended with exit status 4". */
+  readonly state: string;
+  /** The end of what it wrote; '' where nothing is known here. */
+  readonly last: string;
+};
+
+/** Of a session, the newest. */
+const MOST = 16;
+const LAST_BYTES = 2_000;
+
+/** `told`: what the model was told last of how it stands. */
+export type StartedCommand = Pick<BackgroundCommand, 'id' | 'command' | 'run'> & { readonly told: string | null };
+
+/** `closed`: the session is over, and with it whatever it had left running. */
+export function backgroundCommands(
+  started: readonly StartedCommand[],
+  files: Pick<BackgroundFolder, 'read' | 'readOutput'>,
+  closed: boolean,
+): readonly BackgroundCommand[] {
+  return started.map((one) => standing(one, files, closed));
+}
+
+/** Those that a transcript tells of, oldest first. */
+export function startedCommands(items: readonly Item[]): readonly StartedCommand[] {
+  const found = items.filter(isReply).flatMap(({ entry, run, outcomes }) =>
+    entry.message.content.flatMap((block, index) => {
+      const outcome = outcomes.get(index);
+      if (block.type !== 'tool_use' || block.name !== 'bash' || outcome === undefined) return [];
+      const id = startedIn(outcome.content);
+      const { command } = (block.input ?? {}) as { readonly command?: unknown };
+      return id === null || typeof command !== 'string' ? [] : [{ id, command, run }];
+    }),
+  );
+  return found.slice(-MOST).map((one) => ({ ...one, told: lastTold(items, one) }));
+}
+
+/** In the words of the tools. */
+function lastTold(items: readonly Item[], { id, command }: Pick<StartedCommand, 'id' | 'command'>): string | null {
+  const begins = `${describeCommand({ id, command })} `;
+  const stands = (text: string): string | null => {
+    if (!text.startsWith(begins)) return null;
+    const [line = ''] = text.slice(begins.length).split('\n', 1);
+    return line.replace(/\.(?: The end of its output:| It wrote nothing that is kept\.)?$/, '');
+  };
+  for (const { entry } of items.toReversed()) {
+    if (entry.kind === 'notice' && entry.notice.kind === 'attachment' && entry.notice.source === sourceOf(id))
+      return stands(entry.notice.text);
+    if (entry.kind !== 'outcomes') continue;
+    const told = entry.outcomes.findLast(
+      ({ log, content }) => log.name.startsWith('bash_') && content.startsWith(begins),
+    );
+    if (told) return stands(told.content);
+  }
+  return null;
+}
+
+function standing(
+  { told, ...started }: StartedCommand,
+  files: Pick<BackgroundFolder, 'read' | 'readOutput'>,
+  closed: boolean,
+): BackgroundCommand {
+  const record = files.read(started.id);
+  if (record === null) {
+    const ended = told !== null && !told.startsWith('is running') ? told : null;
+    const state = ended ?? (closed ? 'ended with its session, if not before' : 'is not known on this machine');
+    return { ...started, startedAt: null, endedAt: null, running: false, state, last: '' };
+  }
+  const { startedAt, endedAt = null, end } = record;
+  const state = end ? describeEnd(end) : 'is running';
+  return { ...started, startedAt, endedAt, running: !end, state, last: lastOf(files, record) };
+}
+
+function lastOf(files: Pick<BackgroundFolder, 'readOutput'>, { id }: BackgroundRecord): string {
+  try {
+    return textOf(files.readOutput(id, undefined, LAST_BYTES).bytes).trim();
+  } catch {
+    // Its session has ended meanwhile, and its files went with it.
+    return '';
+  }
+}
