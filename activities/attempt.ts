@@ -12,6 +12,7 @@ import {
 import type { SessionId } from '../workflows/contract/ids.ts';
 import type { Answer } from '../workflows/contract/activities.ts';
 import { STORE_CORRUPT, findUndecodable } from '../workflows/contract/failures.ts';
+import { peopleOf, type People } from './people/ask-people.ts';
 import { isDamage, StoreError } from './transcript/store/store.ts';
 
 /** Why an attempt's signal was aborted: someone stopped the run, the worker is going away, or the attempt is no longer ours (L50). */
@@ -32,6 +33,8 @@ export type Attempt = {
   fence(when?: 'now'): Promise<boolean>;
   /** Whether a session is known to be over; absent where there is no server to ask. */
   readonly isOver?: (session: SessionId) => Promise<boolean>;
+  /** Those who are asked by a call that runs; absent where there is no server. */
+  readonly people?: People;
   /** The value that an earlier attempt of this activity left with `remember`. */
   readonly remembered: unknown;
   /** For the next attempt, should this one fail or be lost. Sent with the next heartbeat, or at once when `now`. */
@@ -114,6 +117,7 @@ function temporalAttempt(context: Context): Attempt & { latest(): unknown } {
     abortedBy: () => (fence.isLost() ? 'lost' : abortedBy(context)),
     fence: fence.check,
     isOver: (session) => isOver(context.client, session),
+    people: peopleOf(() => context.client.workflow.getHandle(workflowId)),
     remembered,
     latest: () => latest,
     remember: (details, when) => {

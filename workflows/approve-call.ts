@@ -14,33 +14,13 @@ import {
   type OpenDelegation,
 } from './delegated/delegations.ts';
 import { handOver, handoverReady } from './handover.ts';
-import type { CallResult } from './machine/events.ts';
 import type { RunState } from './machine/state.ts';
 import { seeWait } from './told/see.ts';
 import type { Decided } from './updates/approvals.ts';
-import { approvalOf, endOfQuestion, questionOf, type AskedPlace } from './updates/asked.ts';
+import { approvalOf, elicitedOf, endOfQuestion, questionOf, type AskedPlace } from './updates/asked.ts';
 import { activityProblem } from './ports.ts';
-import type { RunBench } from './run-bench.ts';
+import { admitted, type Batch, countSettled, goOn, type RunBench } from './run-bench.ts';
 import { heldByNothing, type ToolsCarry } from './session-state.ts';
-
-/** Calls that run together, and what is known of all calls of the reply. */
-export type Batch = {
-  readonly calls: readonly Call[];
-  readonly cut: boolean;
-  readonly batch: readonly Call[];
-  readonly results: Map<number, CallResult>;
-  /** Asked before a handover, by the call's index. */
-  readonly asked: ReadonlyMap<number, PendingApproval>;
-  /** Delegated before a handover, by the call's index. */
-  readonly delegated: ReadonlyMap<number, OpenDelegation>;
-  /** How many of the batch have neither an outcome, nor wait for a decision, nor are delegated. */
-  running: number;
-  /** How many are delegated to something that works: the runtime limit goes on for them. */
-  working: number;
-  /** Activities of the batch that run now, and whether it is one that nothing may run beside. */
-  active: number;
-  alone: boolean;
-};
 
 type Run = (more: Pick<RunTool, 'decision' | 'delegated'>) => Promise<ToolResult>;
 
@@ -52,8 +32,9 @@ export async function awaitDecision(
   state: RunState,
   batch: Batch,
   call: Call,
-  run: Run,
+  begin: Run,
 ): Promise<Approved> {
+  const run: Run = (more) => asksAsItRuns(bench, state, batch, call, () => begin(more));
   const open = batch.delegated.get(call.index);
   if (open) return await carriedOut(bench, state, batch, open, run);
   let approval = batch.asked.get(call.index) ?? null;
@@ -77,26 +58,20 @@ export async function awaitDecision(
   }
 }
 
-/**
- * An edited input was never judged safe: it runs when nothing of the batch does, and nothing begins beside it (L35). Null when it
- * was cancelled before it began.
- */
-async function admitted(batch: Batch, alone: boolean, run: () => Promise<ToolResult>): Promise<ToolResult | null> {
-  const free = (): boolean => !batch.alone && (!alone || batch.active === 0);
-  try {
-    while (!free()) await condition(free);
-  } catch (error) {
-    if (!isCancellation(error)) throw error;
-    return null;
-  }
-  batch.active += 1;
-  batch.alone = alone;
-  try {
-    return await run();
-  } finally {
-    batch.active -= 1;
-    if (alone) batch.alone = false;
-  }
+/** While a person is asked for it, a call is one that waits (L77). */
+function asksAsItRuns(
+  bench: RunBench,
+  state: RunState,
+  batch: Batch,
+  call: Call,
+  run: () => Promise<ToolResult>,
+): Promise<ToolResult> {
+  const { session } = bench;
+  const place = placeOf(bench, state, call);
+  const key = callKey(session.facts.now.chain, place.head, call.index);
+  return session.elicitations.during(key, run, (asked, count) =>
+    decided(bench, state, batch, elicitedOf({ ...place, now: Date.now() }, asked, count)),
+  );
 }
 
 function placeOf({ session, snapshot }: RunBench, { head, iteration }: RunState, { index, name }: Call): AskedPlace {
@@ -146,9 +121,15 @@ async function waited(
   }
 }
 
-/** No activity of the batch runs, and nothing that has come for a call was left untaken. */
+/** No activity of the batch runs, not even one that waits for an answer, and nothing that has come for a call was left untaken. */
 function mayHandOver({ session }: RunBench, batch: Batch): boolean {
-  return batch.running === 0 && session.approvals.allTaken && session.delegations.allTaken && handoverReady(session);
+  return (
+    batch.running === 0 &&
+    batch.active === 0 &&
+    session.approvals.allTaken &&
+    session.delegations.allTaken &&
+    handoverReady(session)
+  );
 }
 
 function handOverCalls(bench: RunBench, state: RunState, { calls, cut, results }: Batch): Promise<never> {
@@ -162,28 +143,6 @@ function handOverCalls(bench: RunBench, state: RunState, { calls, cut, results }
     ...(delegated.length > 0 ? { delegated } : {}),
   };
   return handOver(bench.session, bench.carried(state, { ...heldByNothing, tools }));
-}
-
-/** One of the batch has its outcome, waits or is delegated; when all that is left waits, so does the run. */
-export function countSettled(bench: RunBench, batch: Batch): void {
-  batch.running -= 1;
-  waitOrWork(bench, batch);
-}
-
-function goOn(bench: RunBench, batch: Batch): void {
-  batch.running += 1;
-  waitOrWork(bench, batch);
-}
-
-/** Time spent waiting for a decision, or for a time that the model asked for, does not count (L51, L82). */
-function waitOrWork({ session, clock }: RunBench, { running, working }: Batch): void {
-  const until = session.delegations.longestWait;
-  const asks = session.approvals.pending.length > 0;
-  const waits = running === 0 && working === 0 && (asks || until !== null);
-  session.park(waits && !asks ? until : null);
-  if (waits) clock.pause();
-  else clock.resume();
-  session.enter(waits ? (asks ? 'waiting_approval' : 'parked') : 'running');
 }
 
 async function begun(

@@ -1,7 +1,7 @@
 // Runs the calls of one reply: batch after batch, results in the model's order (L35, L36, L39, L48).
 import { CancellationScope, isCancellation } from '@temporalio/workflow';
 import { activityProblem, type ActivityProblem } from './ports.ts';
-import { awaitDecision, countSettled, type Approved, type Batch } from './approve-call.ts';
+import { awaitDecision, type Approved } from './approve-call.ts';
 import type { Call, OutcomeItem, RunTool } from './contract/activities.ts';
 import { callKey, questionParts } from './contract/ids.ts';
 import type { DelegatedEnd } from './contract/delegation.ts';
@@ -12,7 +12,7 @@ import { groupCalls, contextAfter, withCallsSpend } from './machine/calls.ts';
 import type { CallResult, Move, ToolsRan } from './machine/events.ts';
 import { leftOf } from './machine/limits.ts';
 import type { RunState } from './machine/state.ts';
-import type { RunBench } from './run-bench.ts';
+import { type Batch, countSettled, type RunBench } from './run-bench.ts';
 import type { ToolsCarry } from './session-state.ts';
 import type { Session } from './session.ts';
 

@@ -7,6 +7,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { SessionActivities } from './contract/activities.ts';
+import type { ElicitationEnd } from './contract/asked.ts';
 import type { SessionId } from './contract/ids.ts';
 import type { StopCause } from './contract/loop.ts';
 import { QUERIES, type Phase, type RunSummary, type SessionView, type UserMessage } from './contract/session.ts';
@@ -14,6 +15,7 @@ import { Approvals } from './updates/approvals.ts';
 import type { RunLimits } from './updates/run-limits.ts';
 import { listenForSteering } from './updates/steer.ts';
 import { receiveSignal } from './updates/signals.ts';
+import { Elicitations } from './updates/elicitations.ts';
 import { SteeredLog } from './updates/steered-log.ts';
 import { changesDeed } from './contract/steered.ts';
 import { Beside, Told } from './beside.ts';
@@ -38,6 +40,7 @@ export class Session {
   readonly approvals: Approvals;
   readonly delegations: Delegations;
   readonly asks = new Asks(this);
+  readonly elicitations = new Elicitations();
   readonly ports: SessionActivities;
   readonly beside: Beside;
   readonly told: Told;
@@ -96,6 +99,7 @@ export class Session {
       receiveSignal(this, name, value);
     });
     setHandler(defineQuery<SessionView>(QUERIES.view), () => viewOf(this.facts.now, nowOf(this)));
+    setHandler(defineQuery<ElicitationEnd, [unknown]>(QUERIES.elicited), (id) => this.elicitations.endOf(id));
     listenForSteering({
       facts: this.facts,
       busy: () => this.run !== null || this.inbox.count > 0,

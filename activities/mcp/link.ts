@@ -1,5 +1,5 @@
 // One connection to an MCP server, from the handshake to its end, by the official client library (L74). Nothing here outlives it.
-import type { Client, Progress } from '@modelcontextprotocol/client';
+import type { Client, ElicitRequest, ElicitResult, Progress } from '@modelcontextprotocol/client';
 import type { z } from 'zod';
 import { awaitInTime } from '../async.ts';
 import { clip, hideTexts, reasonOf, type Redact } from '../text.ts';
@@ -32,7 +32,15 @@ export type Asking = {
   /** Milliseconds. */
   readonly timeout: number;
   readonly onProgress?: (progress: Progress) => void;
+  /** Answers what the server asks meanwhile (L77). Absent: it is refused. */
+  readonly asker?: Asker;
 };
+
+/** `session`: whose people are asked. */
+export type Asker = { readonly session: string; readonly answer: OnAsked };
+
+/** `signal`: the server no longer waits. */
+export type OnAsked = (asked: ElicitRequest['params'], signal: AbortSignal) => Promise<ElicitResult>;
 
 /** `refused`: the server answered that it will not. `lost`: the connection is of no use any longer. The message is the end of a sentence. */
 export class McpError extends Error {
@@ -47,7 +55,7 @@ export class McpError extends Error {
 export type OpenLink = (signal: AbortSignal, toolsChanged: () => void) => Promise<Link>;
 
 /** The signal says how long a handshake may take. */
-const FOR_EVER = 2 ** 31 - 1;
+export const FOR_EVER = 2 ** 31 - 1;
 
 /** Milliseconds. */
 const COURTESY_MS = 1_000;
@@ -68,7 +76,8 @@ export function linkOpener(
     const chosen = transport?.() ?? transportOf(library, server, processes, { bounds, secrets });
     const { redact } = secrets;
     // A server at an address may never have the stream open that it would tell of a change by.
-    return await connect(library, chosen, signal, { toolsChanged, redact, isHeard: server.type !== 'http' });
+    const asks = server.asksPeople === true;
+    return await connect(library, chosen, signal, { toolsChanged, redact, isHeard: server.type !== 'http', asks });
   };
 }
 
@@ -123,6 +132,8 @@ type Listening = {
   readonly redact: Redact;
   /** Whatever it tells arrives. */
   readonly isHeard: boolean;
+  /** It may ask people. */
+  readonly asks: boolean;
 };
 
 async function connect(
@@ -131,9 +142,19 @@ async function connect(
   signal: AbortSignal,
   listening: Listening,
 ): Promise<Link> {
-  const { toolsChanged, redact } = listening;
-  // No capability is declared: what asks for a person or a model in the middle of a call would hold the call's slot (L63).
-  const client = new library.Client({ name: 'perdure', version: '0' }, { capabilities: {} });
+  const { toolsChanged, redact, asks } = listening;
+  // What asks for a person in the middle of a call holds the call's slot (L63): it is declared where the configuration says so, and no model is.
+  const capabilities = asks ? { elicitation: { form: {} } } : {};
+  const client = new library.Client({ name: 'perdure', version: '0' }, { capabilities });
+  const askers = new Set<Asker>();
+  // It does not say in which call it asks: of one session in the last that began, and not where people of another could be asked.
+  const ask: OnAsked = (asked, gone) => {
+    const [last, ...others] = [...askers].toReversed();
+    const why = 'it is refused: it cannot be told which call asks';
+    if (!last || others.some(({ session }) => session !== last.session)) return Promise.reject(new Error(why));
+    return last.answer(asked, gone);
+  };
+  if (asks) client.setRequestHandler('elicitation/create', ({ params }, { mcpReq }) => ask(params, mcpReq.signal));
   client.fallbackRequestHandler = ({ method }) =>
     Promise.reject(new Error(`${method} is refused: this client answers no requests of servers`));
   client.setNotificationHandler('notifications/tools/list_changed', toolsChanged);
@@ -152,14 +173,16 @@ async function connect(
     await close();
     throw new McpError('lost', clip(redact(transport.why?.() ?? wordsOf(error)), LONGEST_WORDS), error);
   }
-  return linkOf(library, client, transport, { ...listening, closed, close });
+  return linkOf(library, client, transport, { ...listening, closed, close, askers });
 }
+
+type Linking = Listening & Pick<Link, 'closed' | 'close'> & { readonly askers: Set<Asker> };
 
 function linkOf(
   library: Library,
   client: Client,
   transport: EndingTransport,
-  { closed, close, redact, isHeard }: Listening & Pick<Link, 'closed' | 'close'>,
+  { closed, close, redact, isHeard, askers }: Linking,
 ): Link {
   const { tools, resources } = client.getServerCapabilities() ?? {};
   return {
@@ -169,7 +192,8 @@ function linkOf(
       resources: resources !== undefined,
       tellsOfChanges: isHeard && tools?.listChanged === true,
     },
-    async request(method, params, schema, { signal, timeout, onProgress }) {
+    async request(method, params, schema, { signal, timeout, onProgress, asker }) {
+      if (asker) askers.add(asker);
       try {
         const options = { timeout, ...(signal && { signal }), ...(onProgress && { onprogress: onProgress }) };
         return (await client.request({ method, params } as never, schema, options)) as never;
@@ -178,6 +202,8 @@ function linkOf(
         if (signal?.aborted === true) throw signal.reason;
         const { kind, message } = readError(library, error, transport);
         throw new McpError(kind, clip(redact(message), LONGEST_WORDS), error);
+      } finally {
+        if (asker) askers.delete(asker);
       }
     },
     closed,

@@ -1,11 +1,12 @@
 // The tools of an MCP server as tools of a run (L74, L76): a call goes over the server's connection, in its time, and whatever comes of it is
 // an outcome.
-import type { Progress } from '@modelcontextprotocol/client';
+import type { ElicitRequest, Progress } from '@modelcontextprotocol/client';
 import { type Recovery, type Risk, type Tool, type ToolContext, ToolFailure, type ToolOutput } from '../tools/tool.ts';
 import { throttled } from '../async.ts';
 import { clip } from '../text.ts';
 import { Away, type KeptServer } from './keep-server.ts';
-import { type Link, McpError } from './link.ts';
+import { answerServer, CallClock } from './elicit.ts';
+import { FOR_EVER, type Link, McpError } from './link.ts';
 import type { ListedTool } from './list-tools.ts';
 import { callResult, outputOf } from './results.ts';
 import { CALL_MS, toolName } from './servers.ts';
@@ -28,6 +29,7 @@ export function serverTool(server: KeptServer, listed: ListedTool): Tool {
     inputSchema,
     risk,
     recovery,
+    ...(server.settings.asksPeople === true && { asksPeople: true as const }),
     call: (input, context) => callServer(server, name, input, context),
   };
 }
@@ -40,8 +42,20 @@ async function callServer(server: KeptServer, name: string, input: unknown, cont
     context.progress(clip(message ?? `${progress}${total === undefined ? '' : ` of ${total}`}`, LONGEST_PROGRESS));
   });
   return await askServer(server, context, async (link, timeout) => {
-    const { signal } = context;
-    const answer = await link.request('tools/call', params, callResult, { signal, timeout, onProgress });
+    const { signal, askPeople, session = '' } = context;
+    const clock = askPeople ? new CallClock(timeout) : null;
+    const asking = clock &&
+      askPeople && {
+        signal: AbortSignal.any([signal, clock.signal]),
+        timeout: FOR_EVER,
+        asker: {
+          session,
+          answer: (asked: ElicitRequest['params'], gone: AbortSignal) =>
+            clock.pause(() => answerServer(server.name, asked, askPeople, AbortSignal.any([signal, gone]))),
+        },
+      };
+    const how = { signal, timeout, onProgress, ...asking };
+    const answer = await link.request('tools/call', params, callResult, how).finally(() => clock?.stop());
     const output = outputOf(answer);
     return output.isError === true ? { ...output, content: link.redact(output.content) } : output;
   });

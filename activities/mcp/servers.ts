@@ -11,7 +11,9 @@ export type McpServers = Readonly<Record<string, McpServer>>;
 type AnyServer = {
   /** Its annotations count: `readOnlyHint` runs unasked, `idempotentHint` runs again when its result was lost (L76). Absent: no. */
   readonly trusted?: boolean;
-  /** Milliseconds in which a call must be answered. Absent: 120,000. */
+  /** What it asks in the middle of a call (elicitation) is put to people, and the call waits for them (L77). Absent: it is refused. */
+  readonly asksPeople?: boolean;
+  /** Milliseconds in which a call must be answered, without the time that people take. Absent: 120,000. */
   readonly timeoutMs?: number;
   /** Milliseconds in which a connection must stand; the program may have to be installed first. Absent: 60,000. */
   readonly connectTimeoutMs?: number;

@@ -8,6 +8,7 @@ import type {
   Delegation,
   WorkflowChoices,
 } from '../../workflows/contract/delegation.ts';
+import type { AskPeople } from '../people/ask-people.ts';
 import type { ChildRecord } from '../process/identity.ts';
 import type { InputOf, InputSchema } from '../schema/input-schema.ts';
 import type { JsonSchema } from '../schema/json-schema.ts';
@@ -61,14 +62,13 @@ export type ToolContext = {
   readonly mayRead?: (path: string) => boolean;
   /** Asks the run's small model, where the tool's `asksModel` said so. What it costs counts in the run. */
   readonly askModel?: (question: ModelQuestion) => Promise<ModelAnswer>;
+  /** Asks people while the call runs and holds its slot, where the tool's `asksPeople` said so. */
+  readonly askPeople?: AskPeople;
   /** Shown to watchers while the call runs; never stored. */
   progress(text: string): void;
   /** A whole result, or an image, that is stored and no longer sent, by the name that was given (L6). Null: there is none. */
   readStored(name: string): Promise<Uint8Array | null>;
-  /**
-   * Await it right before an effect: throws when this attempt was given up while its worker was frozen, for another may have run
-   * the call since. Let what it throws pass. It is asked before `call`, so it matters to a tool that works for seconds.
-   */
+  /** Await it right before an effect, after seconds of work: throws, to be let pass, when another attempt may have run the call since. */
   fence(): Promise<void>;
   /** Announce the process group of a child, so that a later attempt can kill what is left of it (L40). */
   spawned(child: ChildRecord): Promise<void>;
@@ -104,11 +104,7 @@ export type ToolOutput = {
 export type ContextModifier = { readonly cwd?: string; readonly allowedTools?: readonly string[] };
 
 /** The known facts about the start of a call whose result was lost. `at`: milliseconds since the epoch. `times`: it was started, at least 1. */
-export type StartedCall = {
-  readonly at: number;
-  readonly host: string;
-  readonly times: number;
-};
+export type StartedCall = { readonly at: number; readonly host: string; readonly times: number };
 
 /** The finding of a read-only check about such a call (L40). `done`: the answer it would have given. */
 export type Verified =
@@ -135,8 +131,9 @@ export type ToolSpec<Schema extends InputSchema> = {
   /** L35. Absent: safe exactly when the risk is `read`. */
   readonly safe?: (input: InputOf<Schema>, context: JudgeContext) => boolean;
   readonly recovery: Recovery;
-  /** Whether the call may ask the small model (`askModel`). Absent: it may not. */
+  /** Whether the call may ask the small model (`askModel`), or people, who hold it up (`askPeople`). Absent: it may not. */
   readonly asksModel?: (input: InputOf<Schema>) => boolean;
+  readonly asksPeople?: true;
   /** The tool's own check; a sentence for the model when the input will not do. */
   readonly validate?: (input: InputOf<Schema>, context: ToolContext) => Promise<string | undefined>;
   /**
@@ -174,7 +171,7 @@ export class ToolFailure extends Error {
   override readonly name = 'ToolFailure';
 }
 
-/** Throw when the run cannot go on (L34): credentials are missing, a rule was broken. */
+/** Throw when the run cannot go on (L34). */
 export class FatalToolFailure extends Error {
   override readonly name = 'FatalToolFailure';
 }

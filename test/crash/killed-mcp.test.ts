@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { allProcesses, wasStartedWith } from '../../activities/process/proc.ts';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { UPDATES } from '../../workflows/contract/session.ts';
 import { crashHarness, replays } from '../support/crash-harness.ts';
 import { effectsIn, oddServer } from '../support/mcp/servers.ts';
 import { tempDir } from '../support/temp-dir.ts';
@@ -36,4 +37,23 @@ test.each([
   await replays(h.client, session);
   await second.drain();
   await until(() => processesOf(effects).length === 0);
+});
+
+test('a question of a server whose worker is killed is withdrawn, and its call’s outcome is unknown (L40 L77)', async () => {
+  const h = await crashHarness({
+    script: [reply([toolUse('mcp__odd__choose', {})]), reply('Done.')],
+    config: { mcpServers: { odd: oddServer({}, { asksPeople: true }) } },
+  });
+  const first = await h.worker();
+  const session = await h.open('Paint.');
+  const { call } = await until(async () => (await session.memo())?.approvals?.[0] ?? null);
+  await first.kill();
+  const second = await h.worker();
+  expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
+  expect(JSON.stringify(h.bodies().at(-1)?.messages.at(-1))).toContain('outcome unknown');
+  expect((await session.memo())?.approvals).toBeUndefined();
+  const late = { call, body: { kind: 'text', text: 'red' }, by: 'ann' };
+  await expect(session.handle.executeUpdate(UPDATES.answer, { args: [late] })).rejects.toThrow();
+  await replays(h.client, session);
+  await second.kill();
 });

@@ -25,6 +25,7 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
   ['log', 'activities/transcript/log/', 'activities/transcript/{media,preview}.ts'],
   ['view', 'activities/transcript/'],
   ['live', 'activities/live/'],
+  ['people', 'activities/people/'],
   ['attempt', 'activities/{attempt,configuration,step-record}.ts'],
   ['tool', 'activities/tools/{agent-types,listed,shell-command,tool,registry,sandbox}.ts'],
   ['mcp servers', 'activities/mcp/'],

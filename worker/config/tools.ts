@@ -80,6 +80,7 @@ const parts = {
   safe: run.optional(),
   recovery: z.enum(recoveries),
   asksModel: run.optional(),
+  asksPeople: z.literal(true).optional(),
   validate: run.optional(),
   canUse: run.optional(),
   subject: run.optional(),

@@ -1,5 +1,5 @@
 // What people say and are asked: a message, a call that waits for a decision (L55), a question of the model (L81).
-import type { Hash, SessionId } from './ids.ts';
+import type { CallKey, Hash, SessionId } from './ids.ts';
 
 /** A call that waits for a decision (L55). `call` names it, once. `head` and `index` say where its input is stored. */
 export type PendingApproval = {
@@ -52,6 +52,22 @@ export type Answer = { readonly call: string; readonly body: MessageBody; readon
 
 /** `at`: milliseconds since the epoch. */
 export type Answered = { readonly call: string; readonly by: string; readonly at: number };
+
+/** The signal by which a call that runs asks people (L77). Anyone can signal: what no call that runs asks is passed over. */
+export const ELICIT_SIGNAL = 'elicit';
+
+/** `id`: of this question alone. `inputHash`: of what is asked, `{ question, options? }`, in the store; absent: it asks no longer. */
+export type Elicitation = {
+  readonly key: CallKey;
+  readonly id: string;
+  readonly inputHash?: Hash;
+  readonly reason?: string;
+  readonly options?: readonly string[];
+};
+
+/** `declined`: by a person. `unanswered`: its time is over, or it was withdrawn. */
+export type ElicitationEnd =
+  { readonly kind: 'waiting' | 'declined' | 'unanswered' } | { readonly kind: 'answered'; readonly body: MessageBody };
 
 /** Bytes of an answer. */
 export const LARGEST_ANSWER = 100_000;

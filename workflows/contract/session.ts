@@ -41,7 +41,7 @@ export const UPDATES = {
   topUp: 'topUp',
 } as const;
 /** Query: returns a SessionView. */
-export const QUERIES = { view: 'view' } as const;
+export const QUERIES = { view: 'view', elicited: 'elicited' } as const;
 /** Memo key holding a Configuration: absent where any worker that stays may work on the session. Set at the start, kept. */
 export const CONFIGURATION_KEY = 'perdureConfiguration';
 /** The configuration a session was begun with, as people know it; without name and file it is a program's own. The task queue says which workers have it. */

@@ -1,6 +1,7 @@
 // A call as people are asked about it: for a decision (L55), or with a question of the model's own (L81).
 import type { Ask } from '../contract/activities.ts';
 import type { DelegatedEnd, Question } from '../contract/delegation.ts';
+import type { Elicitation } from '../contract/asked.ts';
 import type { Hash } from '../contract/ids.ts';
 import type { PendingApproval } from '../contract/session.ts';
 import type { Decided } from './approvals.ts';
@@ -51,6 +52,23 @@ export function questionOf(
     index,
     askedAt: now,
     deadline: now + (seconds === undefined ? approvalMs : seconds * 1_000),
+    question: options === undefined ? {} : { options },
+  };
+}
+
+/** `count`: how many the call has asked with this, while it runs (L77). */
+export function elicitedOf(place: AskedPlace, asked: Elicitation, count: number): PendingApproval {
+  const { tool, head, index, now, approvalMs } = place;
+  const { reason = '', inputHash = '', options } = asked;
+  return {
+    call: `${nameOf(place)}+q${count}`,
+    tool,
+    reason,
+    inputHash,
+    head,
+    index,
+    askedAt: now,
+    deadline: now + approvalMs,
     question: options === undefined ? {} : { options },
   };
 }

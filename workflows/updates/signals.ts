@@ -1,10 +1,12 @@
 // What the signals of a session do. Any Temporal client can send one: what is no message of ours is passed over, for nobody could answer it.
+import { ELICIT_SIGNAL } from '../contract/asked.ts';
 import { DELEGATED_SIGNAL } from '../contract/delegation.ts';
 import { SIGNALS, type SessionInput, type UserMessage } from '../contract/session.ts';
 import type { StopCause } from '../contract/loop.ts';
 import type { Delegations } from '../delegated/delegations.ts';
 import { type Inbox, isMessage, isSignalOnce, isSnip } from '../inbox.ts';
 import type { Facts } from '../session-state.ts';
+import type { Elicitations } from './elicitations.ts';
 import type { SteeredLog } from './steered-log.ts';
 
 /** A session, as its signals see it. */
@@ -13,6 +15,7 @@ export type Signalled = {
   readonly inbox: Pick<Inbox, 'isNew'>;
   readonly facts: Pick<Facts, 'addSnips'>;
   readonly steered: SteeredLog;
+  readonly elicitations: Pick<Elicitations, 'hear'>;
   readonly delegations: Pick<Delegations, 'report' | 'agents'>;
   /** Both are false when they change nothing. */
   stop(cause: StopCause): boolean;
@@ -38,5 +41,6 @@ export function receiveSignal(session: Signalled, name: string, value: unknown):
     delegations.report(value);
     session.billLate();
     if (delegations.agents.asks.hear(value)) session.told.change();
-  } else if (name === SIGNALS.message && isMessage(value)) session.take(value);
+  } else if (name === ELICIT_SIGNAL) session.elicitations.hear(value);
+  else if (name === SIGNALS.message && isMessage(value)) session.take(value);
 }

@@ -94,8 +94,8 @@ export function planCall(
 ): CallPlan {
   if (call.kind === 'ready' && call.tool.delegate) return 'delegated';
   if (call.kind !== 'ready' || call.permission.kind !== 'allow' || hooked) return 'regular';
-  // What the small model costs is remembered by the call's own activity.
-  if (call.asksModel) return 'regular';
+  // What the small model costs is remembered by the call's own activity, and people are asked while that runs.
+  if (call.asksModel || call.tool.asksPeople) return 'regular';
   if (call.safe) return 'early';
   return budgeted ? 'regular' : 'with_reply';
 }

@@ -22,8 +22,11 @@ export async function runReady(
   const { signal } = context;
   if (signal.aborted) return reportStopped(abortCause(signal));
   run.begins();
-  const { askModel, ...rest } = context;
-  const asks = ready.asksModel && askModel ? { askModel } : {};
+  const { askModel, askPeople, ...rest } = context;
+  const asks = {
+    ...(ready.asksModel && askModel ? { askModel } : {}),
+    ...(ready.tool.asksPeople && askPeople ? { askPeople } : {}),
+  };
   const ran = await runTool(ready.tool, ready.input, { ...rest, ...asks, mayUse: ready.mayUse });
   if (ran.kind === 'stopped' && !endsCall(ran.cause)) {
     const { cause, tool } = ran;

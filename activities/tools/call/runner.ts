@@ -2,6 +2,7 @@
 // what watchers see of each.
 import { createHash } from 'node:crypto';
 import type { ToolContextState } from '../../../workflows/contract/activities.ts';
+import type { CallKey } from '../../../workflows/contract/ids.ts';
 import { describeGivenUp, type AbortedBy, type Attempt } from '../../attempt.ts';
 import type { AskingStep, CallPort, CallRunner, CallBlock } from './call-port.ts';
 import type { HookRunner } from '../../hooks/hooks.ts';
@@ -10,6 +11,7 @@ import { toolEnd } from '../../live/tell.ts';
 import type { RunConfig } from '../../configuration.ts';
 import type { ToolEnv } from '../../../workflows/contract/facts.ts';
 import { observedRun, type Observe, type ToolCallSeen } from '../../live/observe.ts';
+import { askPeople, withdrawAsked } from '../../people/ask-people.ts';
 import type { Store } from '../../transcript/store/store.ts';
 import { deeperThan, MAX_DEPTH } from '../../json.ts';
 import { executeCall, executeEarly, type Done } from './execute.ts';
@@ -93,7 +95,10 @@ export function callRunner(
       const seen = seer(config, call, port, attempt);
       const { iteration } = port;
       const { isOver } = attempt;
-      const asks = asking && small ? { small: small(config, attempt, { ...asking, iteration }) } : {};
+      const asks = {
+        ...(asking && small ? { small: small(config, attempt, { ...asking, iteration }) } : {}),
+        ...(asking && registry.get(call.name)?.asksPeople && (await asksPeople(store, config, attempt, key))),
+      };
       const done = await watched(call, { ...port, seen }, false, (watching) =>
         executeCall(bench(config, context), request(call), {
           ...watching,
@@ -125,6 +130,13 @@ function settings(
     ...(dir === undefined ? {} : { dir }),
     ...(allowedTools === undefined ? {} : { allowedTools }),
   };
+}
+
+/** Nobody is asked in mode `dontAsk`. What an attempt before has asked is withdrawn: it would be answered in vain. */
+async function asksPeople(store: Store, { mode }: RunConfig, { people, number }: Attempt, key: CallKey) {
+  if (!people || mode === 'dontAsk') return {};
+  if (number > 1) await withdrawAsked(people, key);
+  return { askPeople: askPeople(people, store, key) };
 }
 
 const request = ({ index, id, name, input }: CallBlock): CallRequest => ({ index, toolUseId: id, name, input });

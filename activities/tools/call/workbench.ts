@@ -10,6 +10,7 @@ import type { HookRunner } from '../../hooks/hooks.ts';
 import type { LiveEvent } from '../../live/events.ts';
 import { traceparentIn } from '../../live/trace-context.ts';
 import type { Attempt } from '../../attempt.ts';
+import type { AskPeople } from '../../people/ask-people.ts';
 import type { Host } from '../../process/host.ts';
 import { type Store, isDamage } from '../../transcript/store/store.ts';
 import type { CallSettings, NamedInput } from './prepare.ts';
@@ -68,6 +69,7 @@ export type CallRun = Omit<EarlyRun, 'id'> & {
   readonly delegated?: DelegatedEnd;
   /** Absent where no call may ask it. */
   readonly small?: CallsSmallModel;
+  readonly askPeople?: AskPeople;
   /** Absent where there is no server to ask. */
   readonly isOver?: Attempt['isOver'];
 };
@@ -99,6 +101,7 @@ type ContextParts = {
   /** Absent for a call that may be dropped and made again at will. */
   readonly fence?: CallRun['fence'];
   readonly small?: CallsSmallModel;
+  readonly askPeople?: AskPeople;
   readonly isOver?: Attempt['isOver'];
   progress(text: string): void;
 };
@@ -138,6 +141,7 @@ export function toolContext(
     depth: bench.depth,
     ...(traceparent && { traceparent }),
     ...(small && { askModel: small.ask }),
+    ...(parts.askPeople && { askPeople: parts.askPeople }),
     session,
     ...(isOver && { sessionIsOver: () => isOver(session) }),
     progress: (text) => parts.progress(text),

@@ -22,6 +22,7 @@ const tools = [
   'progress',
   'grow',
   'ask',
+  'choose',
   'note',
   'child',
   'huge',
@@ -119,6 +120,12 @@ export function oddServer(options) {
         for (const method of ['elicitation/create', 'sampling/createMessage'])
           answers.push(await ask(method, { message: 'Who?', messages: [], maxTokens: 1 }));
         return say(JSON.stringify(answers));
+      }
+      case 'choose': {
+        const colour = { type: 'string', enum: ['red', 'green'], description: 'Of the door' };
+        const requestedSchema = { type: 'object', properties: { colour }, required: ['colour'] };
+        const form = { mode: 'form', message: 'Which colour?', requestedSchema };
+        return say(JSON.stringify(await ask('elicitation/create', form)));
       }
       case 'once':
         // Its first call is never answered, whoever makes it.

@@ -1,0 +1,181 @@
+// A server that asks people in the middle of a call (elicitation, L77): its form as one question, and the answer as the form wants it.
+import type { ElicitRequest, ElicitResult } from '@modelcontextprotocol/client';
+import { reasonOf, clip } from '../text.ts';
+import type { AskPeople, PeopleQuestion } from '../people/ask-people.ts';
+import { compileSchema, type JsonSchema } from '../schema/json-schema.ts';
+import { McpError } from './link.ts';
+
+/** Characters of the server's words, and of one of a field. */
+const [LONGEST_MESSAGE, LONGEST_FIELD] = [2_000, 300];
+const [MOST_OPTIONS, LONGEST_OPTION] = [20, 200];
+/** An answer that will not do is asked for again, so often. */
+const MOST_TRIES = 10;
+
+const [YES, NO] = ['yes', 'no'] as const;
+
+/** The time of a call, which stands still while people are asked. */
+export class CallClock {
+  readonly #late = new AbortController();
+  #left: number;
+  #since = performance.now();
+  #timer: NodeJS.Timeout | undefined;
+  #paused = 0;
+
+  constructor(ms: number) {
+    this.#left = ms;
+    this.#start();
+  }
+
+  /** Aborted with a McpError when the time is over. */
+  get signal(): AbortSignal {
+    return this.#late.signal;
+  }
+
+  async pause<Value>(work: () => Promise<Value>): Promise<Value> {
+    if (this.#paused === 0) {
+      this.stop();
+      this.#left -= performance.now() - this.#since;
+    }
+    this.#paused += 1;
+    try {
+      return await work();
+    } finally {
+      this.#paused -= 1;
+      if (this.#paused === 0) this.#start();
+    }
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #start(): void {
+    this.#since = performance.now();
+    const late = (): void => this.#late.abort(new McpError('late', 'its time is over', undefined));
+    this.#timer = setTimeout(late, Math.max(1, this.#left));
+  }
+}
+
+type Form = {
+  readonly question: string;
+  readonly options?: readonly string[];
+  /** The content that an answer means; null: the person declines. Throws a sentence for what is no answer. */
+  readonly read: (text: string) => ElicitResult['content'] | null;
+};
+
+/** `signal`: nobody waits for the answer any more. Never throws for what the server asks. */
+export async function answerServer(
+  server: string,
+  asked: ElicitRequest['params'],
+  askPeople: AskPeople,
+  signal: AbortSignal,
+): Promise<ElicitResult> {
+  if (!('requestedSchema' in asked)) return { action: 'decline' };
+  const form = formOf(asked.message, asked.requestedSchema);
+  const why = `the MCP server ${server} asks a question`;
+  let problem = '';
+  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+    const question = `${problem}The MCP server ${server} asks: ${form.question}`;
+    const put: PeopleQuestion = { why, question, ...(form.options && { options: form.options }) };
+    const answer = await askPeople(put, signal);
+    if (answer.kind !== 'answered') return { action: answer.kind === 'declined' ? 'decline' : 'cancel' };
+    try {
+      const content = form.read(answer.text.trim());
+      return content === null ? { action: 'decline' } : { action: 'accept', ...(content && { content }) };
+    } catch (error) {
+      problem = `(The answer ${JSON.stringify(clip(answer.text, 100))} will not do: ${reasonOf(error)}.) `;
+    }
+  }
+  return { action: 'cancel' };
+}
+
+type Schema = Extract<ElicitRequest['params'], { requestedSchema: unknown }>['requestedSchema'];
+
+type Field = {
+  readonly type?: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly enum?: readonly string[];
+  readonly enumNames?: readonly string[];
+  readonly oneOf?: readonly { readonly const: string; readonly title?: string }[];
+};
+
+export function formOf(message: string, requested: Schema): Form {
+  const words = clip(message, LONGEST_MESSAGE);
+  const fields = Object.entries(requested.properties) as readonly (readonly [string, Field])[];
+  const check = checkOf(requested);
+  const [first] = fields;
+  if (!first) return { question: words, options: [YES, NO], read: (text) => (text === YES ? {} : null) };
+  if (fields.length > 1) return ofMany(words, fields, requested.required ?? [], check);
+  const [name, field] = first;
+  const question = `${words}\n${described(name, field)}`;
+  const choices = choicesOf(field);
+  const read = (value: unknown): ElicitResult['content'] => check({ [name]: value });
+  if (choices) return { question, options: [...choices.keys()], read: (text) => read(choices.get(text)) };
+  return { question, read: (text) => read(isNumber(field) ? Number(text) : text) };
+}
+
+function ofMany(
+  message: string,
+  fields: readonly (readonly [string, Field])[],
+  required: readonly string[],
+  check: (content: unknown) => ElicitResult['content'],
+): Form {
+  const lines = fields.map(([name, field]) => {
+    const choices = field.enum ?? field.oneOf?.map((choice) => choice.const);
+    const what = choices
+      ? `one of ${choices.map((choice) => JSON.stringify(choice)).join(', ')}`
+      : (field.type ?? 'text');
+    const about = `${what}${required.includes(name) ? '' : ', may be left out'}`;
+    const words = [field.title, field.description].filter((text) => text).join(': ');
+    return clip(`- ${name} (${about})${words === '' ? '' : `: ${words}`}`, LONGEST_FIELD);
+  });
+  const example = JSON.stringify(Object.fromEntries(fields.map(([name]) => [name, '…'])));
+  return {
+    question: [message, `Answer with JSON, as ${clip(example, LONGEST_FIELD)}:`, ...lines].join('\n'),
+    read: (text) => check(parsed(text)),
+  };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error('it is no JSON');
+  }
+}
+
+const described = (name: string, { title, description }: Field): string =>
+  clip([title ?? name, ...(description ? [description] : [])].join(': '), LONGEST_FIELD);
+
+const isNumber = ({ type }: Field): boolean => type === 'number' || type === 'integer';
+
+/** By what people are shown. Undefined: they write. */
+function choicesOf(field: Field): ReadonlyMap<string, unknown> | undefined {
+  if (field.type === 'boolean')
+    return new Map([
+      [YES, true],
+      [NO, false],
+    ]);
+  const pairs = field.oneOf
+    ? field.oneOf.map((choice) => [choice.title ?? choice.const, choice.const] as const)
+    : (field.enum ?? []).map((value, at) => [field.enumNames?.[at] ?? value, value] as const);
+  const choices = new Map(pairs);
+  const fit = choices.size === pairs.length && pairs.length > 0 && pairs.length <= MOST_OPTIONS;
+  return fit && pairs.every(([shown]) => shown.trim() === shown && shown !== '' && shown.length <= LONGEST_OPTION)
+    ? choices
+    : undefined;
+}
+
+/** Throws a sentence for content that the form does not want. */
+function checkOf(requested: Schema): (content: unknown) => ElicitResult['content'] {
+  // Words for what is offered, which no schema knows.
+  const schema = JSON.stringify(requested, (key, value: unknown) => (key === 'enumNames' ? undefined : value));
+  let validate: ReturnType<typeof compileSchema> | null = null;
+  return (content) => {
+    validate ??= compileSchema(JSON.parse(schema) as JsonSchema);
+    if (validate(content)) return content as ElicitResult['content'];
+    const [error] = validate.errors ?? [];
+    throw new Error(`${error?.instancePath.slice(1) || 'it'} ${error?.message ?? 'is not what is asked for'}`);
+  };
+}

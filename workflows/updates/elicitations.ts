@@ -1,0 +1,84 @@
+// Questions of calls that run (L77): the activity of one tells the workflow what it asks, and looks for the answer; the workflow puts it to
+// people among the approvals. A call has one at a time, and none when it has ended.
+import { CancellationScope } from '@temporalio/workflow';
+import type { ToolResult } from '../contract/activities.ts';
+import type { Elicitation, ElicitationEnd } from '../contract/asked.ts';
+import { type CallKey, isHash } from '../contract/ids.ts';
+import type { Decided } from './approvals.ts';
+
+type Asker = (asked: Elicitation) => void;
+
+/** Ends that are kept: whoever asked looks for them soon. */
+const MOST_ENDS = 100;
+
+export class Elicitations {
+  private readonly askers = new Map<CallKey, Asker>();
+  private readonly ends = new Map<string, ElicitationEnd>();
+
+  /** Anyone can signal: what no call that runs asks is passed over. */
+  hear(value: unknown): void {
+    if (isElicitation(value)) this.askers.get(value.key)?.(value);
+  }
+
+  endOf(id: unknown): ElicitationEnd {
+    return this.ends.get(String(id)) ?? { kind: 'waiting' };
+  }
+
+  /**
+   * Runs a call. What it asks meanwhile is put by `ask`, which is cancelled when it asks anew, asks no longer, or has ended.
+   */
+  async during(
+    key: CallKey,
+    run: () => Promise<ToolResult>,
+    ask: (asked: Elicitation, count: number) => Promise<Decided | null>,
+  ): Promise<ToolResult> {
+    let scope: CancellationScope | null = null;
+    let asking: Promise<void> = Promise.resolve();
+    let count = 0;
+    this.askers.set(key, (asked) => {
+      scope?.cancel();
+      scope = null;
+      if (asked.inputHash === undefined) return;
+      count += 1;
+      const [own, nth] = [new CancellationScope(), count];
+      scope = own;
+      const before = asking;
+      asking = own.run(async () => {
+        await before;
+        this.settle(asked.id, endOf(own.consideredCancelled ? null : await ask(asked, nth)));
+      });
+    });
+    try {
+      return await run();
+    } finally {
+      this.askers.delete(key);
+      (scope as CancellationScope | null)?.cancel();
+      await asking;
+    }
+  }
+
+  private settle(id: string, end: ElicitationEnd): void {
+    this.ends.set(id, end);
+    for (const oldest of [...this.ends.keys()].slice(0, -MOST_ENDS)) this.ends.delete(oldest);
+  }
+}
+
+function endOf(decision: Decided | null): ElicitationEnd {
+  if (decision?.kind === 'answered') return { kind: 'answered', body: decision.body };
+  return { kind: decision?.kind === 'deny' && !decision.expired ? 'declined' : 'unanswered' };
+}
+
+const LONGEST_REASON = 500;
+const [MOST_OPTIONS, LONGEST_OPTION] = [20, 200];
+
+function isElicitation(value: unknown): value is Elicitation {
+  const { key, id, inputHash, reason, options } = (value ?? {}) as { readonly [Key in keyof Elicitation]?: unknown };
+  return (
+    typeof key === 'string' &&
+    typeof id === 'string' &&
+    (inputHash === undefined || (isHash(inputHash) && typeof reason === 'string' && reason.length <= LONGEST_REASON)) &&
+    (options === undefined || (Array.isArray(options) && options.length <= MOST_OPTIONS && options.every(isOption)))
+  );
+}
+
+const isOption = (option: unknown): boolean => typeof option === 'string' && option.length <= LONGEST_OPTION;
