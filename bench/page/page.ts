@@ -56,7 +56,7 @@ async function measured(
   env: NodeJS.ProcessEnv,
   say: (line: string) => void,
 ): Promise<readonly PageRow[]> {
-  const program = fileURLToPath(new URL('../../bin/perdure.mjs', import.meta.url));
+  const program = fileURLToPath(new URL('../../../bin/perdure.mjs', import.meta.url));
   const child = spawn(process.execPath, [program, 'page'], { env, stdio: ['ignore', 'pipe', 'inherit'] });
   try {
     const [line = ''] = (await once(createInterface(child.stdout), 'line')) as string[];
