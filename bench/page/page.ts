@@ -24,6 +24,8 @@ const VIEWERS = 100;
 const ASKED = 20;
 const WORDS = 100;
 const TOGETHER = 32;
+/** Beyond whatever the session has stored: what is said there is news. */
+const STEP = 1_000_000;
 
 export async function measurePage(say: (line: string) => void, load: PageLoad): Promise<readonly PageRow[]> {
   installRuntime(() => undefined);
@@ -111,13 +113,13 @@ async function watch(visitor: Visitor, { folder }: Opened, path: string): Promis
     Array.from({ length: VIEWERS }, () => visitor.listen(`${path}/live?from=${encodeURIComponent(place)}`)),
   );
   const live = fileLive({ dir: folder.liveDir });
-  const writer = live.open({ session: LONG_SESSION, step: 1_000_000, attempt: 1, activity: 'callModel' });
+  const writer = live.open({ session: LONG_SESSION, step: STEP, attempt: 1, activity: 'callModel' });
   const times: number[] = [];
   for (let n = 0; n < WORDS; n += 1) {
     const word = `word-${n}.`;
     const heard = Promise.all(viewers.map((viewer) => viewer.hear(word)));
     const from = performance.now();
-    writer.write({ type: 'text_delta', iteration: 1, index: 0, text: word });
+    writer.write({ type: 'text_delta', iteration: STEP, index: 0, text: word });
     await heard;
     times.push(performance.now() - from);
     await sleep(20);

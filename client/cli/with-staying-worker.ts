@@ -2,12 +2,11 @@
 import { resolve } from 'node:path';
 import type { Log } from '../../activities/log.ts';
 import { logFile, workerLog } from '../../worker/log.ts';
-import { superviseServer } from '../../worker/embedded/supervise-server.ts';
+import { supervision, superviseServer } from '../../worker/embedded/supervise-server.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
 import { TASK_QUEUE } from '../../workflows/contract/session.ts';
 import { openServer, type Opened } from '../connect/open-server.ts';
 import { prepareWorker, sayWhoseWork, startOwnWorker } from '../connect/own-worker.ts';
-import { supervision } from '../connect/workplace.ts';
 import { personAt } from './arguments.ts';
 import type { Cli } from './cli.ts';
 import { STATUS } from './errors.ts';

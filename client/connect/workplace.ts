@@ -10,7 +10,7 @@ import {
 } from './session-workers.ts';
 import { type Env, dataFolder } from '../../worker/embedded/data-folder.ts';
 import { modelSettings } from '../../worker/model-access.ts';
-import { superviseServer } from '../../worker/embedded/supervise-server.ts';
+import { supervision, superviseServer } from '../../worker/embedded/supervise-server.ts';
 import { isForItsProgram, type ForWorkers } from '../../worker/config/queue.ts';
 import type { RunningWorker } from '../../worker/start-worker.ts';
 import type { ClientProblem } from '../problem.ts';
@@ -187,14 +187,4 @@ function closing(opened: Opened, { end, leave }: Staff, letGo: () => void): Pick
     }
   };
   return { close: () => (closed ??= after(end)), leave: () => after(leave) };
-}
-
-/** Tells what happens to the embedded server while a process stays joined. */
-export function supervision(say: (line: string) => void) {
-  return {
-    onRestart: ({ here }: { readonly here: boolean }) => {
-      if (here) say('the Temporal server had ended: it was started again, nothing is lost');
-    },
-    onProblem: (why: string) => say(`the Temporal server has ended and cannot be started again: ${why}; trying on`),
-  };
 }

@@ -15,6 +15,16 @@ export type Supervise = {
   readonly onProblem: (why: string) => void;
 };
 
+/** Tells what happens to the embedded server while a process stays joined. */
+export function supervision(say: (line: string) => void): Supervise {
+  return {
+    onRestart: ({ here }) => {
+      if (here) say('the Temporal server had ended: it was started again, nothing is lost');
+    },
+    onProblem: (why) => say(`the Temporal server has ended and cannot be started again: ${why}; trying on`),
+  };
+}
+
 /** `ps` is run for each look where there is no /proc. */
 const LOOK_MS = process.platform === 'linux' ? 200 : 1_000;
 const FIRST_PAUSE_MS = 500;
