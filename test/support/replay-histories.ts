@@ -1,5 +1,7 @@
 // Replays histories with today's workflow, all on one replay worker. Several worlds of a tier's sessions are gathered while its tests
 // run and replayed at the end of each file: what a task did once, it does again.
+import { readdirSync, statSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { Worker } from '@temporalio/worker';
 import type { Client } from '@temporalio/client';
 import type { temporal } from '@temporalio/proto';
@@ -14,6 +16,7 @@ type Named = { readonly workflowId: string; readonly history: History };
 export async function replayProblems(histories: readonly Named[]): Promise<ReadonlyMap<string, string>> {
   const problems = new Map<string, string>();
   if (histories.length === 0) return problems;
+  refuseOldBundle();
   oneRuntime();
   const options = { workflowBundle: { codePath: bundlePath() } };
   const named = histories.map(({ workflowId: name, history }) => {
@@ -25,6 +28,16 @@ export async function replayProblems(histories: readonly Named[]): Promise<Reado
     if (error) problems.set(name, error.message);
   }
   return problems;
+}
+
+/** Else a change that is not built yet is said not to replay. */
+function refuseOldBundle(): void {
+  const folder = fileURLToPath(new URL('../../workflows/', import.meta.url));
+  const built = statSync(bundlePath()).mtimeMs;
+  const newer = readdirSync(folder, { recursive: true, encoding: 'utf8' }).find(
+    (name) => name.endsWith('.ts') && statSync(`${folder}${name}`).mtimeMs > built,
+  );
+  if (newer !== undefined) throw new Error(`workflows/${newer} is newer than ${bundlePath()}: npm run build`);
 }
 
 let gathered: Named[] = [];
