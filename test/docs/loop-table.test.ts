@@ -32,9 +32,9 @@ function findProofs(): ReadonlyMap<string, readonly Proof[]> {
 const proofs = findProofs();
 
 function table(found: typeof proofs): string {
-  const sections = all.map(({ id, rule, later }) => {
+  const sections = all.map(({ id, rule }) => {
     const tests = (found.get(id) ?? []).map(({ file, title }) => `- \`${file}\` ${title.replaceAll('|', '\\|')}`);
-    return [`### ${id} ${rule}`, later ?? '', ...new Set(tests)].filter((line) => line !== '').join('\n');
+    return [`### ${id} ${rule}`, ...new Set(tests)].join('\n');
   });
   const head = [
     '# The loop: rule → tests',

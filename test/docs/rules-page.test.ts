@@ -46,8 +46,3 @@ test('docs/rules.md says each of the rules L1 to L61, and of those after them th
   expect(sorted(said.map(({ id }) => id))).toEqual([...loop, ...REACH]);
   expect(rules.map(({ id }) => id)).toEqual(loop);
 });
-
-test('docs/rules.md marks the rules that wait for something, and only those', () => {
-  const marked = said.filter(({ text }) => text.includes('*Not there yet:*')).map(({ id }) => id);
-  expect(sorted(marked)).toEqual(rules.filter(({ later }) => later !== undefined).map(({ id }) => id));
-});

@@ -1,6 +1,6 @@
-// The rules of the loop by id, a line each. `later`: what of it does not work yet.
+// The rules of the loop by id, a line each.
 
-type Rule = { readonly id: string; readonly rule: string; readonly later?: string };
+type Rule = { readonly id: string; readonly rule: string };
 
 export const rules: readonly Rule[] = [
   { id: 'L1', rule: 'The state is one immutable value, replaced whole at each transition' },
@@ -79,7 +79,6 @@ export const rules: readonly Rule[] = [
   {
     id: 'L56',
     rule: 'After-stop handlers run once after a natural end and finish before the session closes',
-    later: 'Not there yet: extraction of memories.',
   },
   { id: 'L57', rule: 'A run works with the snapshot it started with' },
   { id: 'L58', rule: 'System prompt fixed per run; no request is a 400 by its shape' },
@@ -100,8 +99,6 @@ export const operatorRules: readonly Rule[] = [
   {
     id: 'O15',
     rule: 'One trace for each run, over crashes, handovers and hosts, without content',
-    later:
-      'Not there yet: agents of a run in its trace, tools of an MCP server, and a trace of the caller’s that a run joins.',
   },
   { id: 'O16', rule: 'One log, a line for each event of a run, with its place and without secrets' },
   {
