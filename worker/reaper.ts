@@ -10,6 +10,7 @@ import { ApplicationFailure, WorkflowNotFoundError } from '@temporalio/common';
 import { z } from 'zod';
 import { endOrphans } from '../activities/process/orphans.ts';
 import { isAlive, parseIdentity, processIdentity } from '../activities/process/identity.ts';
+import { isElicited } from '../workflows/contract/asked.ts';
 import { MEMO_KEY, WORKFLOW_TYPE, type SessionMemo } from '../workflows/contract/session.ts';
 import { LockHeld, withLock, identitySchema } from './embedded/file-lock.ts';
 import { GRPC, grpcFailure } from './embedded/connect-client.ts';
@@ -101,13 +102,13 @@ async function look(client: Client, taskQueues: readonly string[]): Promise<void
   await Promise.all(Array.from({ length: AT_ONCE }, next));
 }
 
-/** Sessions that are idle, parked or wait for a decision have nothing to take over. */
+/** Sessions that are idle, parked or wait for a decision have nothing to take over, but for those that a call asks while it runs. */
 async function runningSessions(client: Client, taskQueue: string): Promise<string[]> {
   const query = `WorkflowType = '${WORKFLOW_TYPE}' AND ExecutionStatus = 'Running' AND TaskQueue = '${taskQueue}'`;
   const running: string[] = [];
   for await (const { workflowId, memo } of client.workflow.list({ query })) {
-    const phase = (memo?.[MEMO_KEY] as SessionMemo | undefined)?.phase;
-    if (phase === undefined || phase === 'running') running.push(workflowId);
+    const { phase, approvals = [] } = (memo?.[MEMO_KEY] ?? {}) as Partial<SessionMemo>;
+    if (phase === undefined || phase === 'running' || approvals.some(isElicited)) running.push(workflowId);
   }
   return running;
 }

@@ -17,7 +17,7 @@ function server(
   sessions: Readonly<Record<string, readonly string[]>>,
   taken: readonly string[],
   onFail = (): void => undefined,
-  phases: Readonly<Record<string, string>> = {},
+  phases: Readonly<Record<string, string | object>> = {},
 ) {
   const failed: Failed[] = [];
   const pending = (session: string) =>
@@ -46,7 +46,19 @@ function server(
   return { client: client as unknown as Client, failed };
 }
 
-const memoOf = (phase: string | undefined) => (phase === undefined ? {} : { perdure: { phase } });
+const memoOf = (phase: string | object | undefined) =>
+  phase === undefined ? {} : { perdure: typeof phase === 'string' ? { phase } : phase };
+
+test('a session that waits for the answer to what a running call asks is looked at (L50 L77)', async () => {
+  const memo = { phase: 'waiting_approval', approvals: [{ call: '1.1.0+q1' }] };
+  const phases = { 's-1': memo, 's-2': { ...memo, approvals: [{ call: '1.1.0+2' }] } };
+  const { client, failed } = server({ 's-1': ['1'], 's-2': ['2'] }, [], undefined, phases);
+  const dirs = { lockDir: tempDir(), workersDir: tempDir() };
+  const reaper = startReaper({ client, taskQueues: ['own'], ...dirs, log: () => {} });
+  await reaper.first;
+  await reaper.stop();
+  expect(failed.map(({ activityId }) => activityId)).toEqual(['1']);
+});
 
 test('sessions that run are looked at, and no others (L50)', async () => {
   const phases = { 's-1': 'running', 's-2': 'waiting_approval', 's-3': 'parked', 's-4': 'idle' };

@@ -65,6 +65,14 @@ export type Elicitation = {
   readonly options?: readonly string[];
 };
 
+const BY_RUNNING_CALL = '+q';
+
+/** The name of such a question: the `count`th of the call. */
+export const elicitedName = (call: string, count: number): string => `${call}${BY_RUNNING_CALL}${count}`;
+
+/** Its call runs while it waits. */
+export const isElicited = ({ call }: Pick<PendingApproval, 'call'>): boolean => call.includes(BY_RUNNING_CALL);
+
 /** `declined`: by a person. `unanswered`: its time is over, or it was withdrawn. */
 export type ElicitationEnd =
   { readonly kind: 'waiting' | 'declined' | 'unanswered' } | { readonly kind: 'answered'; readonly body: MessageBody };
