@@ -94,3 +94,16 @@ export function createLimit(max: number): Limit {
     }
   };
 }
+
+/** `ask` is given the key. */
+export type Shared<Key, Value> = (key: Key, ask: (key: Key) => Promise<Value>) => Promise<Value>;
+
+/** Who asks for what is being asked for gets the same answer: many agents ask about one parent at the same time. */
+export function shared<Key, Value>(): Shared<Key, Value> {
+  const open = new Map<Key, Promise<Value>>();
+  return (key, ask) => {
+    const asked = open.get(key) ?? ask(key).finally(() => open.delete(key));
+    open.set(key, asked);
+    return asked;
+  };
+}

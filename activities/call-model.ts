@@ -2,6 +2,7 @@
 // needs to know of it. Safe to attempt twice: a step record returns what an earlier attempt stored (L16).
 import type { CallModel, ModelResult, FindReply } from '../workflows/contract/activities.ts';
 import { type Attempt, describeGivenUp } from './attempt.ts';
+import { shared, type Shared } from './async.ts';
 import type { Deps } from './deps.ts';
 import { promptHooks } from './run/around-runs.ts';
 import { announce, finish, tellIfDies, retell } from './live/tell.ts';
@@ -28,6 +29,7 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
   const checks = answerChecks();
   const prompts = promptHooks(deps);
   const heads = ownHeads();
+  const looks = shared<SessionId, boolean>();
   return async (attempt, input) => {
     const config = await deps.config(input.config);
     refuseScripted(deps, config);
@@ -45,7 +47,7 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
         return await finish(live, inDoubt(known));
       }
       const tries = triesSoFar(attempt, input);
-      const orphaned = await parentGone(attempt, config);
+      const orphaned = await parentGone(attempt, config, looks);
       if (orphaned !== null) {
         const gone = { kind: 'failed', detail: orphaned, spend: tries.spend } as const;
         return await finish(live, await endWithout({ attempt, record, live, tries }, gone));
@@ -71,8 +73,12 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
 }
 
 /** An agent whose parent was ended from outside finds out here, once an iteration, and ends. */
-async function parentGone({ isOver }: Attempt, { agent }: RunConfig): Promise<string | null> {
-  if (!agent || !isOver || !(await isOver(agent.parent))) return null;
+async function parentGone(
+  { isOver }: Attempt,
+  { agent }: RunConfig,
+  looks: Shared<SessionId, boolean>,
+): Promise<string | null> {
+  if (!agent || !isOver || !(await looks(agent.parent, isOver))) return null;
   return `session ${agent.parent}, which started this agent, is over`;
 }
 
