@@ -1,5 +1,5 @@
 // What an agent has left in its work tree, as one commit on its branch (L72), and what both ends of a work tree go by.
-import { existsSync, lstatSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EndWorktree, WorktreeEnd } from '../../workflows/contract/delegation.ts';
 import type { SessionId } from '../../workflows/contract/ids.ts';
@@ -45,7 +45,10 @@ export async function commitWorktree(
     await git.files(begun, ['add', '--all']);
     const nested = await nestedIn(git, begun);
     if (nested !== null)
-      return keptAt(begun, `${nested} in it is a repository of its own, which no commit of this one holds`);
+      return keptAt(
+        begun,
+        `${nested} in it is a repository of its own or a submodule, of whose files no commit holds any`,
+      );
     const made = await git.files(begun, ['write-tree']);
     await fence(attempt);
     return await commitTree(git, begun, made, messageOf(attempt.session, about));
@@ -72,15 +75,22 @@ async function commitTree(git: HeldGit, begun: Begun, made: string, message: rea
   return { kind: 'committed', branch, files, insertions, deletions };
 }
 
-/** The first repository among its files: of what it holds, a commit would name the last commit at most. */
+/** The first repository or submodule that has files: git adds none of them, and of a repository its last commit at most. */
 async function nestedIn(git: HeldGit, begun: Begun): Promise<string | null> {
   const listed = (await git.files(begun, ['ls-files', '--stage', '-z'])).split('\0');
   const linked = listed
     .filter((entry) => entry.startsWith('160000 '))
     .map((entry) => entry.slice(entry.indexOf('\t') + 1));
-  const isThere = (path: string): boolean =>
-    lstatSync(join(begun.tree, path, '.git'), { throwIfNoEntry: false }) !== undefined;
-  return linked.find(isThere) ?? null;
+  return linked.find((path) => holdsFiles(join(begun.tree, path))) ?? null;
+}
+
+function holdsFiles(folder: string): boolean {
+  try {
+    return readdirSync(folder).length > 0;
+  } catch (error) {
+    // One that cannot be looked into may hold some.
+    return codeOf(error) !== 'ENOENT' && codeOf(error) !== 'ENOTDIR';
+  }
 }
 
 function messageOf(session: SessionId, { title, reason }: Pick<EndWorktree, 'title' | 'reason'>): readonly string[] {

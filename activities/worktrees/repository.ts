@@ -1,6 +1,6 @@
 // Finds the repository that a workspace belongs to, in its files: an agent may have written what git would be told by, and must not lead
 // what the worker does with git to another repository.
-import { lstatSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { lstatSync, readdirSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 
 export type Repository = {
@@ -55,10 +55,45 @@ function worktreeAt(git: string): Omit<Repository, 'prefix'> | null {
 function problemOf({ gitDir, common }: Omit<Repository, 'prefix'>): string | undefined {
   if (lstatSync(join(common, 'commondir'), { throwIfNoEntry: false }))
     return `its ${common} is a part of another repository`;
+  const borrowed = findBorrowed(common);
+  if (borrowed !== undefined)
+    return `its ${borrowed} leads to another repository: have all objects and refs in this one`;
   const configs = [join(common, 'config'), join(common, 'config.worktree'), join(gitDir, 'config.worktree')];
-  const starting = configs.find((path) => statSync(path, { throwIfNoEntry: false }) && STARTING.test(textOf(path)));
+  const starting = configs.find((path) => statSync(path, { throwIfNoEntry: false }) && mayStart(path));
   if (starting === undefined) return undefined;
-  return `its ${starting} has hooks or includes other files, which could start programs: take these sections out`;
+  return `its ${starting} has hooks or includes other files, which could start programs, or is too large: take these sections out`;
+}
+
+function mayStart(path: string): boolean {
+  try {
+    return STARTING.test(textOf(path));
+  } catch {
+    // Nobody knows what is in it.
+    return true;
+  }
+}
+
+/** What is shared with a repository elsewhere: an agent would be shown the files of that, or have refs and objects written to it. */
+function findBorrowed(common: string): string | undefined {
+  const at = (...names: readonly string[]): string => join(common, ...names);
+  const alternates = ['alternates', 'http-alternates'].map((name) => at('objects', 'info', name));
+  const written = ['', 'heads', join('heads', 'perdure')].flatMap((name) => [
+    at('refs', name),
+    at('logs', 'refs', name),
+  ]);
+  const folders = [at('objects'), at('objects', 'info'), at('objects', 'pack')];
+  const own = [...folders, ...written, at('logs'), at('worktrees'), at('packed-refs')];
+  return (
+    alternates.find((path) => lstatSync(path, { throwIfNoEntry: false })) ??
+    own.find((path) => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) ??
+    folders.flatMap((folder) => linksIn(folder))[0]
+  );
+}
+
+function linksIn(folder: string): readonly string[] {
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return [];
+  const entries = readdirSync(folder, { withFileTypes: true });
+  return entries.filter((entry) => entry.isSymbolicLink()).map(({ name }) => join(folder, name));
 }
 
 /** Throws for what is no file, or too large. */

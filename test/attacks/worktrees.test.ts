@@ -109,6 +109,51 @@ test('a submodule that an agent fills with a repository of its own starts nothin
   expect(existsSync(p.ran)).toBe(false);
 });
 
+test('files in the folder of a submodule, which git adds nowhere, are kept (L72)', async () => {
+  const p = place();
+  initRepository(join(p.workspace, 'sub'), { 's.txt': 's\n' });
+  git(p.workspace, 'add', 'sub');
+  git(p.workspace, 'commit', '--quiet', '--message', 'With sub');
+  const tree = await opened(p);
+  writeFiles(tree, { 'sub/new.txt': 'work\n' });
+  expect(await p.worktrees.end(fakeAttempt(), about)).toMatchObject({ kind: 'kept', path: tree });
+  expect(existsSync(join(tree, 'sub', 'new.txt'))).toBe(true);
+});
+
+test.each<[string, (at: { git: string; other: string }) => void]>([
+  ['links of objects and refs', (at) => ['objects', 'refs'].forEach((name) => linkTo(at, name))],
+  ['a link of a folder of objects', (at) => linkTo(at, 'objects/pack')],
+  ['a link of its packed refs', (at) => linkTo(at, 'packed-refs')],
+  ['alternates', (at) => writeFiles(at.git, { 'objects/info/alternates': `${at.other}/objects\n` })],
+])(
+  '%s that lead to another repository: there is no work tree, and nothing is written there (L72)',
+  async (_name, lead) => {
+    const p = place();
+    const other = join(p.root, 'other');
+    initRepository(other, { 'secret.txt': 'secret\n' });
+    lead({ git: join(p.workspace, '.git'), other: join(other, '.git') });
+    expect(await p.worktrees.open(fakeAttempt(), p.workspace)).toMatchObject({
+      kind: 'problem',
+      detail: expect.stringContaining('leads to another repository') as string,
+    });
+    expect(git(other, 'for-each-ref').split('\n')).toHaveLength(1);
+  },
+);
+
+function linkTo(at: { readonly git: string; readonly other: string }, name: string): void {
+  rmSync(join(at.git, name), { recursive: true, force: true });
+  symlinkSync(join(at.other, name), join(at.git, name));
+}
+
+test('a configuration too large to be looked into is refused, in words (L72)', async () => {
+  const p = place();
+  writeFiles(p.workspace, { '.git/config': `[core]\n#${'x'.repeat(2 * 1024 * 1024)}\n` });
+  expect(await p.worktrees.open(fakeAttempt(), p.workspace)).toMatchObject({
+    kind: 'problem',
+    detail: expect.stringContaining('is too large') as string,
+  });
+});
+
 test('a link in a work tree is committed as a link, and what it leads to stays (L72)', async () => {
   const p = place();
   const tree = await opened(p);
