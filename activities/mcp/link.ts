@@ -32,12 +32,12 @@ export type Asking = {
   /** Milliseconds. */
   readonly timeout: number;
   readonly onProgress?: (progress: Progress) => void;
-  /** Answers what the server asks meanwhile (L77). Absent: it is refused. */
+  /** Who is asked what the server asks meanwhile (L77). Absent: for no session, which is asked nothing. */
   readonly asker?: Asker;
 };
 
-/** `session`: whose people are asked. */
-export type Asker = { readonly session: string; readonly answer: OnAsked };
+/** `session`: whose people are asked. Without `answer` they are not: but a server may ask for it all the same. */
+export type Asker = { readonly session: string; readonly answer?: OnAsked };
 
 /** `signal`: the server no longer waits. */
 export type OnAsked = (asked: ElicitRequest['params'], signal: AbortSignal) => Promise<ElicitResult>;
@@ -152,7 +152,7 @@ async function connect(
     const [last, ...others] = [...askers].toReversed();
     const why = 'it is refused: it cannot be told which call asks';
     if (!last || others.some(({ session }) => session !== last.session)) return Promise.reject(new Error(why));
-    return last.answer(asked, gone);
+    return last.answer?.(asked, gone) ?? Promise.resolve({ action: 'cancel' });
   };
   if (asks) client.setRequestHandler('elicitation/create', ({ params }, { mcpReq }) => ask(params, mcpReq.signal));
   client.fallbackRequestHandler = ({ method }) =>

@@ -52,18 +52,18 @@ export function resourcesTool(servers: readonly KeptServer[]): Tool {
 }
 
 async function readResource(server: KeptServer, context: ToolContext, uri: string): Promise<ToolOutput> {
-  const { signal } = context;
+  const { signal, session = '' } = context;
   const { contents } = await askServer(server, context, (link, timeout) =>
-    link.request('resources/read', { uri }, read, { signal, timeout }),
+    link.request('resources/read', { uri }, read, { signal, timeout, asker: { session } }),
   );
   return resourcesOutput(contents);
 }
 
 async function listResources(server: KeptServer, context: ToolContext, cursor?: string): Promise<ToolOutput> {
-  const { signal } = context;
+  const { signal, session = '' } = context;
   const from = cursor === undefined ? {} : { cursor };
   return await askServer(server, context, async (link, timeout) => {
-    const how = { signal, timeout };
+    const how = { signal, timeout, asker: { session } };
     const { resources, nextCursor } = await link.request('resources/list', from, resourcePage, how);
     // A server need not have them.
     const templates = cursor === undefined ? link.request('resources/templates/list', {}, templatePage, how) : null;

@@ -54,7 +54,7 @@ async function callServer(server: KeptServer, name: string, input: unknown, cont
             clock.pause(() => answerServer(server.name, asked, askPeople, AbortSignal.any([signal, gone]))),
         },
       };
-    const how = { signal, timeout, onProgress, ...asking };
+    const how = { signal, timeout, onProgress, asker: { session }, ...asking };
     const answer = await link.request('tools/call', params, callResult, how).finally(() => clock?.stop());
     const output = outputOf(answer);
     return output.isError === true ? { ...output, content: link.redact(output.content) } : output;
