@@ -7,7 +7,7 @@ import { McpError } from './link.ts';
 
 /** Characters of the server's words, and of one of a field. */
 const [LONGEST_MESSAGE, LONGEST_FIELD] = [2_000, 300];
-const [MOST_OPTIONS, LONGEST_OPTION] = [20, 200];
+const [MOST_OPTIONS, LONGEST_OPTION, MOST_FIELDS] = [20, 200, 30];
 /** An answer that will not do is asked for again, so often. */
 const MOST_TRIES = 10;
 
@@ -63,7 +63,7 @@ type Form = {
   readonly read: (text: string) => ElicitResult['content'] | null;
 };
 
-/** `signal`: nobody waits for the answer any more. Never throws for what the server asks. */
+/** `signal`: nobody waits for the answer any more. Throws a sentence for a form that nobody could look over. */
 export async function answerServer(
   server: string,
   asked: ElicitRequest['params'],
@@ -97,22 +97,29 @@ type Field = {
   readonly description?: string;
   readonly enum?: readonly string[];
   readonly enumNames?: readonly string[];
-  readonly oneOf?: readonly { readonly const: string; readonly title?: string }[];
+  readonly oneOf?: Named;
+  readonly items?: { readonly enum?: readonly string[]; readonly anyOf?: Named };
 };
+
+type Named = readonly { readonly const: string; readonly title?: string }[];
 
 export function formOf(message: string, requested: Schema): Form {
   const words = clip(message, LONGEST_MESSAGE);
   const fields = Object.entries(requested.properties) as readonly (readonly [string, Field])[];
+  if (fields.length > MOST_FIELDS)
+    throw new Error(
+      `it is refused: the form has ${fields.length} fields, and people are asked for ${MOST_FIELDS} at most`,
+    );
   const check = checkOf(requested);
   const [first] = fields;
   if (!first) return { question: words, options: [YES, NO], read: (text) => (text === YES ? {} : null) };
-  if (fields.length > 1) return ofMany(words, fields, requested.required ?? [], check);
+  if (fields.length > 1 || first[1].type === 'array') return ofMany(words, fields, requested.required ?? [], check);
   const [name, field] = first;
   const question = `${words}\n${described(name, field)}`;
   const choices = choicesOf(field);
   const read = (value: unknown): ElicitResult['content'] => check({ [name]: value });
   if (choices) return { question, options: [...choices.keys()], read: (text) => read(choices.get(text)) };
-  return { question, read: (text) => read(isNumber(field) ? Number(text) : text) };
+  return { question, read: (text) => read(isNumber(field) && text !== '' ? Number(text) : text) };
 }
 
 function ofMany(
@@ -122,9 +129,11 @@ function ofMany(
   check: (content: unknown) => ElicitResult['content'],
 ): Form {
   const lines = fields.map(([name, field]) => {
-    const choices = field.enum ?? field.oneOf?.map((choice) => choice.const);
+    const { items } = field;
+    const listed = items?.anyOf ?? field.oneOf;
+    const choices = items?.enum ?? field.enum ?? listed?.map((choice) => choice.const);
     const what = choices
-      ? `one of ${choices.map((choice) => JSON.stringify(choice)).join(', ')}`
+      ? `${items ? 'a list of some of' : 'one of'} ${choices.map((choice) => JSON.stringify(choice)).join(', ')}`
       : (field.type ?? 'text');
     const about = `${what}${required.includes(name) ? '' : ', may be left out'}`;
     const words = [field.title, field.description].filter((text) => text).join(': ');
@@ -167,10 +176,12 @@ function choicesOf(field: Field): ReadonlyMap<string, unknown> | undefined {
     : undefined;
 }
 
-/** Throws a sentence for content that the form does not want. */
-function checkOf(requested: Schema): (content: unknown) => ElicitResult['content'] {
+/** Throws a sentence for content that the form does not want. What a form has beside its fields could make a check endless, as a pattern can. */
+function checkOf({ type, properties, required = [] }: Schema): (content: unknown) => ElicitResult['content'] {
   // Words for what is offered, which no schema knows.
-  const schema = JSON.stringify(requested, (key, value: unknown) => (key === 'enumNames' ? undefined : value));
+  const schema = JSON.stringify({ type, properties, required }, (key, value: unknown) =>
+    key === 'enumNames' ? undefined : value,
+  );
   let validate: ReturnType<typeof compileSchema> | null = null;
   return (content) => {
     validate ??= compileSchema(JSON.parse(schema) as JsonSchema);

@@ -29,6 +29,8 @@ export type AskPeople = (question: PeopleQuestion, signal: AbortSignal) => Promi
 const [LOOK_MS, LAST_LOOK_MS] = [250, 2_000];
 
 const LONGEST_WHY = 200;
+/** Of a call: answers that would not do are asked for again, and count. */
+const MOST_QUESTIONS = 50;
 
 /** `handle`: of the workflow, when it is needed. */
 export function peopleOf(handle: () => Pick<WorkflowHandle, 'signal' | 'query'>): People {
@@ -38,23 +40,43 @@ export function peopleOf(handle: () => Pick<WorkflowHandle, 'signal' | 'query'>)
   };
 }
 
-/** One question at a time of a call. Throws StoreError, and what the server of the workflow says. */
+/**
+ * One question at a time of a call, and no more than a history bears: each is written there. Throws StoreError, and what the server of the
+ * workflow says.
+ */
 export function askPeople(people: People, store: Store, key: CallKey): AskPeople {
-  return async ({ why, question, options }, signal) => {
-    const input = { question, ...(options && { options }) };
-    const inputHash = await store.put(Buffer.from(JSON.stringify(input)));
-    const id = randomUUID();
-    const reason = clip(onOneLine(why), LONGEST_WHY);
-    await people.tell({ key, id, inputHash, reason, ...(options && { options }) });
-    for (let ms = LOOK_MS; await pause(ms, signal); ms = Math.min(LAST_LOOK_MS, ms + LOOK_MS)) {
-      // A server that does not answer is asked again.
-      const end = await people.endOf(id).catch((): ElicitationEnd => ({ kind: 'waiting' }));
-      if (end.kind === 'waiting') continue;
-      return end.kind === 'answered' ? { kind: 'answered', text: await textOf(store, end.body) } : { kind: end.kind };
-    }
-    await people.tell({ key, id });
-    return { kind: 'unanswered' };
+  let left = MOST_QUESTIONS;
+  let before: Promise<unknown> = Promise.resolve();
+  return async (question, signal) => {
+    if (left === 0) return { kind: 'unanswered' };
+    left -= 1;
+    const answer = before.then(() => askOne({ people, store, key }, question, signal));
+    before = answer.catch(() => undefined);
+    return await answer;
   };
+}
+
+type Asking = { readonly people: People; readonly store: Store; readonly key: CallKey };
+
+async function askOne(
+  { people, store, key }: Asking,
+  { why, question, options }: PeopleQuestion,
+  signal: AbortSignal,
+): Promise<PeopleAnswer> {
+  if (signal.aborted) return { kind: 'unanswered' };
+  const input = { question, ...(options && { options }) };
+  const inputHash = await store.put(Buffer.from(JSON.stringify(input)));
+  const id = randomUUID();
+  const reason = clip(onOneLine(why), LONGEST_WHY);
+  await people.tell({ key, id, inputHash, reason, ...(options && { options }) });
+  for (let ms = LOOK_MS; await pause(ms, signal); ms = Math.min(LAST_LOOK_MS, ms + LOOK_MS)) {
+    // A server that does not answer is asked again.
+    const end = await people.endOf(id).catch((): ElicitationEnd => ({ kind: 'waiting' }));
+    if (end.kind === 'waiting') continue;
+    return end.kind === 'answered' ? { kind: 'answered', text: await textOf(store, end.body) } : { kind: end.kind };
+  }
+  await people.tell({ key, id });
+  return { kind: 'unanswered' };
 }
 
 /** A later attempt asks nothing that one before it has asked: nobody would take the answer. */

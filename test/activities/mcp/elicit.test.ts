@@ -1,7 +1,9 @@
 // A server's form as a question to people, and their answer as the form wants it.
 import { expect, test } from 'vitest';
 import { answerServer, CallClock, formOf } from '../../../activities/mcp/elicit.ts';
-import type { PeopleAnswer, PeopleQuestion } from '../../../activities/people/ask-people.ts';
+import { askPeople, type PeopleAnswer, type PeopleQuestion } from '../../../activities/people/ask-people.ts';
+import { memoryStore } from '../../../activities/transcript/store/memory-store.ts';
+import { callKey, type Hash } from '../../../workflows/contract/ids.ts';
 import { until } from '../../support/until.ts';
 
 type Properties = Parameters<typeof formOf>[1]['properties'];
@@ -82,6 +84,45 @@ test('an answer that will not do is asked for again, with the reason; declined a
   const stubborn = people(...Array.from({ length: 50 }, () => 'x'));
   expect(await answerServer('shop', schema, stubborn.ask, never)).toEqual({ action: 'cancel' });
   expect(stubborn.questions).toHaveLength(10);
+});
+
+test('one field of several choices is answered with JSON, and no number is made of nothing (L77)', () => {
+  const some = form({ days: { type: 'array', items: { type: 'string', enum: ['mon', 'tue'] } } });
+  expect(some.question).toBe(
+    'Say.\nAnswer with JSON, as {"days":"…"}:\n- days (a list of some of "mon", "tue", may be left out)',
+  );
+  expect(some.read('{"days":["tue"]}')).toEqual({ days: ['tue'] });
+  expect(() => some.read('{"days":["wed"]}')).toThrow('must be equal to one of the allowed values');
+  expect(() => form({ n: { type: 'number' } }).read('')).toThrow('n must be number');
+});
+
+test('a giant form is refused, and what would make its check endless is no part of a form (L77)', async () => {
+  const fields = Object.fromEntries(Array.from({ length: 31 }, (_, n) => [`f${n}`, { type: 'string' as const }]));
+  const { ask, questions } = people('aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!');
+  await expect(answerServer('shop', asked(fields), ask, never)).rejects.toThrow('the form has 31 fields');
+  expect(questions).toEqual([]);
+  const slow = asked({ name: { type: 'string' } });
+  const requestedSchema = { ...slow.requestedSchema, allOf: [{ properties: { name: { pattern: '^(a+)+$' } } }] };
+  expect(await answerServer('shop', { ...slow, requestedSchema }, ask, never)).toMatchObject({ action: 'accept' });
+});
+
+test('a call has people asked one question at a time, and fifty at most (L77)', async () => {
+  const [told, open] = [[] as string[], new Set<string>()];
+  let most = 0;
+  const tell = ({ id }: { readonly id: string }): Promise<void> => {
+    told.push(id);
+    most = Math.max(most, open.add(id).size);
+    return Promise.resolve();
+  };
+  const endOf = (id: string) => Promise.resolve({ kind: open.delete(id) ? 'declined' : 'waiting' } as const);
+  const put = askPeople({ tell, endOf }, memoryStore(), callKey('c', 'h' as Hash, 0));
+  const gone = AbortSignal.abort();
+  const question = { why: 'it asks', question: 'Who?' };
+  const answers = await Promise.all([put(question, never), put(question, never), put(question, never)]);
+  expect([answers.map(({ kind }) => kind), most]).toEqual([['declined', 'declined', 'declined'], 1]);
+  for (let n = 3; n < 50; n += 1) await put(question, gone);
+  expect(await put(question, never)).toEqual({ kind: 'unanswered' });
+  expect(told).toHaveLength(3);
 });
 
 test('the time of a call stands still while people are asked, and goes on then (L77)', async () => {
