@@ -73,9 +73,12 @@ export type Worktrees = {
   end(attempt: Attempt, about: Pick<EndWorktree, 'title' | 'reason'>): Promise<WorktreeEnd | null>;
 };
 
-/** `path`: where the agent works. `elsewhere`: another host has it. `problem`: a sentence's end, why there can be none. */
+/**
+ * `path`: where the agent works, `prefix`: the end of it that the workspace has in its repository. `elsewhere`: another host has it. `problem`: a
+ * sentence's end, why there can be none.
+ */
 export type OpenedWorktree =
-  | { readonly kind: 'opened' | 'elsewhere'; readonly path: string }
+  | { readonly kind: 'opened' | 'elsewhere'; readonly path: string; readonly prefix?: string }
   | { readonly kind: 'problem'; readonly detail: string };
 
 /** Runs once after a run's natural end; `timeoutMs` bounds it (L56). What it throws is logged. */

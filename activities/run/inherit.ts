@@ -1,5 +1,6 @@
 // The run of an agent inherits what its parent's may do, and nothing that its type, its parent's limits or a person says to it widens that
 // (L69, L70). Where it is isolated it works in a git work tree of its own (L72).
+import { sep } from 'node:path';
 import type { AgentOrigin, EndWorktree, WorktreeEnd } from '../../workflows/contract/delegation.ts';
 import type { PermissionRules, RunOptions } from '../../workflows/contract/session.ts';
 import type { Attempt } from '../attempt.ts';
@@ -49,7 +50,7 @@ export async function inherit(
       toolEnv: parent.toolEnv ?? {},
       ...(parent.instructions === false && { instructions: false }),
     },
-    permissions: opened ? rulesThere(permissions, parent.cwd) : permissions,
+    permissions: opened ? rulesThere(permissions, parent.cwd, opened) : permissions,
   };
 }
 
@@ -66,12 +67,23 @@ async function openWorktree({ worktrees }: Pick<Deps, 'worktrees'>, attempt: Att
   return { ...opened, detail: `no git work tree of ${workspace} can be made for the agent: ${opened.detail}` };
 }
 
-/** What a rule keeps from the parent by its absolute path lies in the work tree as well. */
-function rulesThere({ deny = [], ask = [], ...rules }: PermissionRules, workspace: string): PermissionRules {
-  const both = (list: readonly string[]): readonly string[] => [
-    ...list,
-    ...list.flatMap((rule) => asRelative(rule, workspace)),
+/**
+ * What a rule keeps from the parent by its absolute path lies in the work tree as well, also where it lies in the repository beside the
+ * workspace.
+ */
+function rulesThere(
+  { deny = [], ask = [], ...rules }: PermissionRules,
+  workspace: string,
+  { path, prefix = '' }: { readonly path: string; readonly prefix?: string },
+): PermissionRules {
+  const above = (folder: string): string => folder.slice(0, -prefix.length - 1);
+  // Whatever a folder's name holds stands for itself, or for any character.
+  const tree = `/${above(path).replaceAll(/[^\p{L}\p{N}/._-]/gu, '?')}/`;
+  const there = (rule: string): readonly string[] => [
+    ...asRelative(rule, workspace),
+    ...(prefix === '' ? [] : asRelative(rule, above(workspace) || sep, tree)),
   ];
+  const both = (list: readonly string[]): readonly string[] => [...list, ...list.flatMap(there)];
   return { ...rules, deny: both(deny), ask: both(ask) };
 }
 

@@ -36,9 +36,9 @@ export function createWorktrees(options: Options): Worktrees {
         const begun = known ?? (await begin(bench(attempt), workspace));
         if (typeof begun === 'string') return { kind: 'problem', detail: begun };
         const path = join(begun.tree, begun.prefix);
-        if (begun.host !== (host?.id ?? null)) return { kind: 'elsewhere', path };
+        if (begun.host !== (host?.id ?? null)) return { kind: 'elsewhere', path, prefix: begun.prefix };
         await prepare(bench(attempt), begun);
-        return { kind: 'opened', path };
+        return { kind: 'opened', path, prefix: begun.prefix };
       } catch (error) {
         return { kind: 'problem', detail: saidBy(error, attempt) };
       }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Deps } from '../../activities/deps.ts';
 import { openRun } from '../../activities/run/open-run.ts';
+import { mayReadByRules } from '../../activities/tools/rules/match-rules.ts';
 import type { AgentOrigin } from '../../workflows/contract/delegation.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
 import { benchDeps, fakeAttempt } from '../support/bench-deps.ts';
@@ -85,6 +86,25 @@ test('an isolated agent works in its work tree, where rules for paths of its par
     'read(secrets/**)',
   ]);
   expect(config.system).toMatch(/Be brief\.\n\nThe workspace is a git worktree of your own/);
+});
+
+test('what an absolute rule keeps in a repository beside the workspace is kept in the work tree, too (L55 L72)', async () => {
+  const { deps, child } = await family();
+  const path = join(realpathSync(tempDir()), 'a tree', 'workspace');
+  mkdirSync(path, { recursive: true });
+  const worktrees: NonNullable<Deps['worktrees']> = {
+    open: () => Promise.resolve({ kind: 'opened', path, prefix: 'workspace' }),
+    end: () => Promise.resolve(null),
+  };
+  const reader: Deps['config'] = async (hash) => {
+    const config = await deps.config(hash);
+    return { ...config, permissions: { deny: [`read(/${join(config.cwd, '..', 'other')}/**)`] } };
+  };
+  const config = await child({ ...deps, worktrees, config: reader }, {}, 'worktree');
+  if (typeof config === 'string') throw new Error(config);
+  const { permissions = {}, cwd } = config;
+  const mayRead = (file: string): boolean => mayReadByRules({ cwd, permissions }, file);
+  expect([mayRead('../other/key'), mayRead('../third/key'), mayRead('key')]).toEqual([false, true, true]);
 });
 
 test('an agent that can have no work tree does not begin, and the reason is said (L72)', async () => {

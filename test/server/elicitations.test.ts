@@ -109,5 +109,5 @@ test('what a server asks in a call of an agent is asked at the root, and in mode
   expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
   const quiet = await h.open('Quietly.', { permissionMode: 'dontAsk', permissions: { allow: ['mcp__odd'] } });
   expect(await quiet.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
-  expect(told(h)).toContain('is refused');
+  expect(told(h)).toContain('cancel');
 });

@@ -108,14 +108,14 @@ function touchedPath({ path, tree = false }: PathSubject, reach: Reach): (patter
 
 /**
  * Rules about what lies in the folder at `root`, relative to it, as a rule with an absolute path is about it: for a copy of the folder elsewhere.
- * In doubt they are about more.
+ * In doubt they are about more. `below`: what they are relative to, as the beginning of a pattern.
  */
-export function asRelative(text: string, root: string): readonly string[] {
+export function asRelative(text: string, root: string, below = ''): readonly string[] {
   const rule = parseRule(text);
   if (rule === null || rule.pattern === null || rule.tool === 'bash' || !isAbsoluteGlob(rule.pattern)) return [];
   const names = root.split(sep).slice(1);
   return expandBraces(rule.pattern).flatMap((glob) =>
-    restsBelow(withContents(cleaned(glob)).split('/'), names).map((rest) => `${rule.tool}(${rest.join('/')})`),
+    restsBelow(withContents(cleaned(glob)).split('/'), names).map((rest) => `${rule.tool}(${below}${rest.join('/')})`),
   );
 }
 
