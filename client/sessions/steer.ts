@@ -7,7 +7,8 @@ import type { SessionId } from '../../workflows/contract/ids.ts';
 import { LIMITS, optionsProblem } from '../../workflows/contract/options-problem.ts';
 import { ClientProblem } from '../problem.ts';
 import type { DecidePorts } from './decide.ts';
-import { closedProblem, findWrongOption, reach, signal } from './send.ts';
+import { patience, persist } from './persist.ts';
+import { closedProblem, findWrongOption, reach } from './send.ts';
 
 export async function topUp({ look, update }: DecidePorts, session: SessionId, more: TopUp, by: string): Promise<void> {
   const problem = topUpProblem(more);
@@ -37,9 +38,17 @@ export async function setOptions(
   await update(session, UPDATES.setOptions, changes, { by });
 }
 
-/** Temporal's cancel says nothing to the session about who asks for it, so that is told before. */
+/** Milliseconds for which the server may refuse to pass on who cancels. */
+const TOLD_WITHIN = 5_000;
+
+/**
+ * Temporal's cancel says nothing to the session about who asks for it, so that is told before. A session that is flooded takes no more signals,
+ * and is to end all the same: then nobody is named.
+ */
 export async function cancel(client: Client, session: SessionId, by: string): Promise<void> {
   const told: SignalOnce = { signal: 'cancel', id: randomUUID(), by };
-  await signal(client, session, SIGNALS.cancel, [told]);
-  await reach(client, session, `cancel session ${session}`, () => client.workflow.getHandle(session).cancel());
+  const handle = client.workflow.getHandle(session);
+  const tell = () => handle.signal(SIGNALS.cancel, told);
+  await persist(client, `reach session ${session}`, tell, { ...patience, total: TOLD_WITHIN }).catch(() => undefined);
+  await reach(client, session, `cancel session ${session}`, () => handle.cancel());
 }

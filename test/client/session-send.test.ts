@@ -1,5 +1,5 @@
 // What reaches the server when a session is started or written to, and how often it is tried. The server is a fake.
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Client } from '@temporalio/client';
 import { WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/common';
 import { hashOf } from '../../activities/transcript/store/store.ts';
@@ -13,10 +13,10 @@ import type { UserMessage } from '../../workflows/contract/session.ts';
 
 type Call = (...args: unknown[]) => Promise<unknown>;
 
-type Calls = { signalWithStart?: Call; signal?: Call; describe?: Call };
+type Calls = { signalWithStart?: Call; signal?: Call; describe?: Call; cancel?: Call };
 
-function sessions({ signalWithStart, signal, describe }: Calls, traceparent?: string) {
-  const handle = { signal, describe };
+function sessions({ signalWithStart, signal, describe, cancel }: Calls, traceparent?: string) {
+  const handle = { signal, describe, cancel };
   const workflow = { signalWithStart, getHandle: () => handle };
   const withDeadline = <T>(_deadline: unknown, call: () => Promise<T>): Promise<T> => call();
   const temporal = {
@@ -160,6 +160,18 @@ test('says that there is no such session, or that it is closed', async () => {
   const closed = { workflowId: 's-1', status: { name: 'CANCELLED' }, startTime: new Date(0), raw: {} };
   const cancelled = sessions({ signal, describe: vi.fn<Call>().mockResolvedValue(closed) });
   await expect(cancelled.client.send('s-1', 'hi')).rejects.toThrow('session s-1 was cancelled and takes nothing more');
+});
+
+test('a session that takes no more signals is cancelled all the same, though nobody is named (O12)', async () => {
+  vi.useFakeTimers({ toFake: ['Date', 'setTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const signal = vi.fn<Call>(() => {
+    vi.setSystemTime(Date.now() + 10_000);
+    return Promise.reject(grpc(3, 'exceeded workflow execution limit for signal events'));
+  });
+  const cancel = vi.fn<Call>().mockResolvedValue(undefined);
+  await sessions({ signal, cancel }).client.cancel('s-1', { by: 'ana' });
+  expect([signal.mock.calls.length, cancel.mock.calls.length]).toEqual([1, 1]);
 });
 
 test('does not open a closed session again under its id', async () => {
