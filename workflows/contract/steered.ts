@@ -1,5 +1,6 @@
 // The things that people do to a session beside talking to it and deciding about its calls, for the transcript (O12).
 import { isName } from './asked.ts';
+import { RUN_OPTIONS } from './options-problem.ts';
 import type { OptionChanges, RunOptions, TopUp } from './session.ts';
 
 export type Steered = {
@@ -29,11 +30,14 @@ export type Deed = Omit<Steered, 'at' | 'by' | 'earlier'>;
 /** Characters of JSON of all values that one entry tells. */
 const LONGEST_CHANGES = 2_000;
 
-/** Null when a session with `options` has them so already: a client may send the same ones with each message. */
+/**
+ * Null when a session with `options` has them so already: a client may send the same ones with each message. A signal cannot be refused: what
+ * is no option is passed over, for its name can be as long as a message.
+ */
 export function changesDeed(given: OptionChanges, options: RunOptions): Deed | null {
   const before: Readonly<Record<string, unknown>> = options;
   const isNew = ([name, value]: readonly [string, unknown]): boolean =>
-    JSON.stringify(value ?? null) !== JSON.stringify(before[name] ?? null);
+    Object.hasOwn(RUN_OPTIONS, name) && JSON.stringify(value ?? null) !== JSON.stringify(before[name] ?? null);
   const changes = Object.entries(given).filter(isNew);
   return changes.length === 0 ? null : optionsDeed(Object.fromEntries(changes));
 }

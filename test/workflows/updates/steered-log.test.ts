@@ -59,3 +59,12 @@ test('options that come with a message are told where they change something (O12
   const changes = { model: null, maxTurns: 3 };
   expect(changesDeed({ cwd: '/work', ...changes }, now)).toEqual({ action: 'setOptions', changes });
 });
+
+test('what is no option is not told, for a flood of long names would be more than a step can carry (O12)', () => {
+  const flood = Object.fromEntries([['x'.repeat(190_000), 1]]);
+  expect(changesDeed(flood, { cwd: '/work' })).toBeNull();
+  expect(changesDeed({ ...flood, model: 'm' }, { cwd: '/work' })).toEqual({
+    action: 'setOptions',
+    changes: { model: 'm' },
+  });
+});
