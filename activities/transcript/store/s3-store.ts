@@ -60,9 +60,10 @@ export function s3Store(objects: Objects, cache: BlobCache): S3Store {
   };
   const has = async (hash: Hash): Promise<boolean> =>
     (await objects.writtenAt(blobName(hash))) !== null || (await objects.writtenAt(asideName(hash))) !== null;
+  /** Also what a cleaning has set aside: one that did not see the record yet may be about to remove it. */
   const writeMissing = async (value: Uint8Array): Promise<void> => {
     const hash = hashOf(value);
-    if (!wasWritten(hash) && !(await has(hash))) await put(value);
+    if (!wasWritten(hash) && (await objects.writtenAt(blobName(hash))) === null) await put(value);
   };
   /** `values`: written beside the record. */
   const create = async (key: string, given: Uint8Array, values: readonly Uint8Array[] = []): Promise<Created> => {
