@@ -3,7 +3,7 @@
 import { createLimit } from '../../activities/async.ts';
 import { decodeSegment, placeOf } from '../../activities/transcript/log/segments.ts';
 import type { StoreCare } from '../../activities/transcript/store/store-care.ts';
-import { StoreError } from '../../activities/transcript/store/store.ts';
+import { hashOf, StoreError } from '../../activities/transcript/store/store.ts';
 import type { Hash, SessionId } from '../../workflows/contract/ids.ts';
 import type { Roots } from './find-roots.ts';
 import { hashesIn } from './scan-hashes.ts';
@@ -27,11 +27,14 @@ export async function markReached(
   );
   await followAll(care, open, reached);
   let keys: string[] = [];
+  const readRecord = async (key: string): Promise<void> => {
+    const { bytes, values } = (await care.record(key)) ?? { bytes: '', values: [] };
+    // A value that its writer did not live to write is here alone: what it names is looked for here too.
+    for (const hash of [...values.map(hashOf), ...[bytes, ...values].flatMap(hashesIn)]) open.add(hash);
+  };
   const readRecords = async (): Promise<void> => {
-    const records = await Promise.all(keys.map((key) => limit(() => care.record(key))));
+    await Promise.all(keys.map((key) => limit(() => readRecord(key))));
     keys = [];
-    for (const record of records)
-      for (const hash of record ? [...record.values, ...hashesIn(record.bytes)] : []) open.add(hash);
     await followAll(care, open, reached);
   };
   for await (const { name } of care.list('record')) {

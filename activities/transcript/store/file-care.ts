@@ -6,7 +6,7 @@ import { decodeRecord, type FileLayout, fileLayout } from './key-record.ts';
 import { createFileReads } from './file-reads.ts';
 import { nodeFiles } from './file-io.ts';
 import type { StoreCare, StoredObject } from './store-care.ts';
-import { corruptRecord, hashOf, isErrno, keyProblem, StoreError, toStoreError } from './store.ts';
+import { corruptRecord, isErrno, keyProblem, StoreError, toStoreError } from './store.ts';
 
 export function fileCare(dir: string): StoreCare {
   const layout = fileLayout(dir);
@@ -21,7 +21,7 @@ export function fileCare(dir: string): StoreCare {
       if (!file) return null;
       const record = decodeRecord(key, file);
       if ('problem' in record) throw corruptRecord(key, path, record.problem);
-      return { bytes: record.bytes, values: record.blobs.map(hashOf) };
+      return { bytes: record.bytes, values: record.blobs };
     },
     setAside: async (hash, olderThan) => {
       const path = layout.blob(hash);

@@ -19,7 +19,7 @@ export function s3Care(objects: Objects): StoreCare {
     },
     record: async (key) => {
       const record = await readRecord(objects, key);
-      return record && { bytes: record.bytes, values: record.values.map(hashOf) };
+      return record && { bytes: record.bytes, values: record.values };
     },
     setAside: async (hash, olderThan) => {
       if (!(await objects.copy(blobName(hash), asideName(hash), olderThan))) return false;

@@ -17,7 +17,7 @@ export type StoredObject = {
 export type RecordContents = {
   readonly bytes: Uint8Array;
   /** Values that it carries, perhaps their only copies. */
-  readonly values: readonly Hash[];
+  readonly values: readonly Uint8Array[];
 };
 
 /** Every method throws StoreError. */
