@@ -39,9 +39,11 @@ export function limitsText(limits: TopUp): string {
 
 const LONGEST = 80;
 
+/** Values of variables for tools may be secret: not everybody who looks is to read them. */
 export function optionsText(changes: OptionChanges): string {
   return Object.entries(changes)
     .map(([key, value]) => {
+      if (key === 'toolEnv' && value !== null) return key;
       const text = value === null ? 'as the worker says' : typeof value === 'string' ? value : JSON.stringify(value);
       return `${oneLine(key, 60)} ${oneLine(text, LONGEST)}`;
     })
