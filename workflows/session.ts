@@ -82,6 +82,7 @@ export class Session {
       ...facts
     } = carry;
     this.steered = new SteeredLog(steered);
+    void this.root.cancelRequested.catch(() => this.steered.cancelled());
     this.facts = new Facts(facts);
     // Before the handler: a stop that arrived during the handover is delivered as soon as it is set.
     if (carry.run) this.beginRun({ ...carry.run });

@@ -4,11 +4,14 @@ import type { Append } from '../contract/activities.ts';
 import { type Deed, type Signed, signedBy, type Steered } from '../contract/steered.ts';
 
 const MOST_HELD = 20;
+/** Milliseconds after which a cancel is not that of whoever said that one comes: theirs never came. */
+const ANNOUNCED_FOR = 60_000;
 
 export class SteeredLog {
   private held: readonly Steered[];
   /** Of whoever is about to cancel the session: Temporal's own cancel says nothing to it. */
-  private canceller: Signed | null = null;
+  private canceller: (Signed & { readonly since: number }) | null = null;
+  private isCancelled = false;
 
   constructor(carried: readonly Steered[] = []) {
     this.held = carried;
@@ -26,9 +29,15 @@ export class SteeredLog {
     this.held = gone === 0 ? kept : kept.map((one, at) => (at === 0 ? { ...one, earlier: gone } : one));
   }
 
-  /** The cancel itself comes after, if it comes. */
+  /** The cancel itself comes after, if it comes. One that comes after another changes nothing. */
   announceCancel(signed: unknown): void {
-    this.canceller = signedBy(signed);
+    if (!this.isCancelled) this.canceller = { ...signedBy(signed), since: Date.now() };
+  }
+
+  /** The session is to end: what runs is stopped first. */
+  cancelled(): void {
+    this.isCancelled = true;
+    if (this.canceller && Date.now() - this.canceller.since > ANNOUNCED_FOR) this.canceller = null;
   }
 
   /** An agent is cancelled with the run that began it, by nobody. */

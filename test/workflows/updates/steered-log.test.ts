@@ -1,5 +1,5 @@
 // Who steered a session, from the signal or update to the entry in the transcript (O12).
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { changesDeed, optionsDeed } from '../../../workflows/contract/steered.ts';
 import { SteeredLog } from '../../../workflows/updates/steered-log.ts';
 
@@ -40,6 +40,25 @@ test('a cancel has the name that came before it; that of an agent is nobody’s,
   log.announceCancel({ by: 'dee' });
   log.noteCancel(true);
   expect(told(log)).toMatchObject([{ action: 'cancel', by: 'dee' }]);
+});
+
+test('a cancel is nobody’s where the one who announced theirs did not get it through, or came later (O12)', () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const log = new SteeredLog();
+  log.announceCancel({ by: 'ana' });
+  vi.setSystemTime(Date.now() + 61_000);
+  log.cancelled();
+  log.announceCancel({ by: 'ben' });
+  log.noteCancel(false);
+  expect(told(log)).toEqual([{ action: 'cancel', at: expect.any(Number) }]);
+  const other = new SteeredLog();
+  other.announceCancel({ by: 'ana' });
+  other.cancelled();
+  // It takes long to stop what runs.
+  vi.setSystemTime(Date.now() + 61_000);
+  other.noteCancel(false);
+  expect(told(other)).toMatchObject([{ action: 'cancel', by: 'ana' }]);
 });
 
 test('options are told with short values, never with variables of tools, and the others by name (O12)', () => {
