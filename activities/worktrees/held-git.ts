@@ -111,7 +111,9 @@ function runProgram(program: string, args: readonly string[], running: Running):
     execFile(program, args, { ...running, ...limits }, (error, stdout, stderr) => {
       if (error === null) return resolve(stdout.trimEnd());
       if (running.signal.aborted) return reject(error);
-      const why = error.killed === true ? `it took more than ${LONGEST_MS / 1000} s` : stderr.trim() || error.message;
+      const tooMuch = error.code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER' && `it printed more than ${MOST_OUTPUT} bytes`;
+      const tooLong = error.killed === true && `it took more than ${LONGEST_MS / 1000} s`;
+      const why = tooMuch || tooLong || stderr.trim() || error.message;
       reject(new GitProblem(clip(onOneLine(why), 300), { cause: error }));
     });
   });

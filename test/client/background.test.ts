@@ -27,7 +27,7 @@ const entries: readonly Entry[] = [
   user('Build.'),
   ...start(build, 'make'),
   reply([callBlock('c', { command: 'echo', background: false }, 'bash')]),
-  outcomes(outcome(0, 'It runs in the background as bg-0000000f, I say.', log('bash'))),
+  outcomes(outcome(0, wordStart('bg-0000000f'), log('bash'))),
 ];
 const nowhere = backgroundFolder('/nowhere', 's-1');
 

@@ -48,8 +48,12 @@ export function startedCommands(items: readonly Item[]): readonly StartedCommand
       const outcome = outcomes.get(index);
       if (block.type !== 'tool_use' || block.name !== 'bash' || outcome === undefined) return [];
       const id = startedIn(outcome.content);
-      const { command } = (block.input ?? {}) as { readonly command?: unknown };
-      return id === null || typeof command !== 'string' ? [] : [{ id, command, run }];
+      const { command, background } = (block.input ?? {}) as {
+        readonly command?: unknown;
+        readonly background?: unknown;
+      };
+      // Any other command may print the same words.
+      return id === null || background !== true || typeof command !== 'string' ? [] : [{ id, command, run }];
     }),
   );
   return found.slice(-MOST).map((one) => ({ ...one, told: lastTold(items, one) }));
