@@ -12,22 +12,23 @@ export function steeredText(steered: Steered): string {
   return `${deedText(steered)}${by === undefined ? '' : ` by ${oneLine(by, 100)}`}, ${formatMoment(at)}${before}`;
 }
 
+/** What is done without any more to say of it. */
+export const DEEDS = {
+  interrupt: 'interrupted',
+  resume: 'asked to go on',
+  cancel: 'cancelled',
+  repair: 'repaired',
+  snip: 'entries taken out of the model’s view',
+} as const;
+
 function deedText({ action, limits = {}, changes = {}, untold = [] }: Steered): string {
   switch (action) {
-    case 'interrupt':
-      return 'interrupted';
-    case 'resume':
-      return 'asked to go on';
-    case 'cancel':
-      return 'cancelled';
     case 'topUp':
       return `limits raised to ${limitsText(limits)}`;
     case 'setOptions':
       return `options for the next run set (${[optionsText(changes), ...untold.map((name) => oneLine(name, 60))].filter((text) => text !== '').join(', ')})`;
-    case 'snip':
-      return 'entries taken out of the model’s view';
-    case 'repair':
-      return 'repaired';
+    default:
+      return DEEDS[action];
   }
 }
 

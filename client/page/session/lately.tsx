@@ -1,7 +1,7 @@
 // What people have asked of a session: who it was, and what waits for its next run.
 import { showUnseen } from '../../../activities/text.ts';
 import type { Asked, Recent } from '../../sessions/history/recent.ts';
-import { limitsText, optionsText } from '../../render/steered-words.ts';
+import { DEEDS, limitsText, optionsText } from '../../render/steered-words.ts';
 import { Moment } from '../layout.tsx';
 
 /** Of them, the newest. */
@@ -44,13 +44,7 @@ export function askedText(one: Asked): string {
       return `limits raised to ${limitsText(one.limits)}`;
     case 'setOptions':
       return `options for the next run set: ${optionsText(one.changes)};`;
-    case 'interrupt':
-      return 'interrupted';
-    case 'resume':
-      return 'asked to go on';
-    case 'cancel':
-      return 'cancelled';
-    case 'repair':
-      return 'repaired';
+    default:
+      return DEEDS[one.kind];
   }
 }
