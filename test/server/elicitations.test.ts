@@ -1,24 +1,14 @@
 // Questions of MCP servers in the middle of a call (L77): people answer them as those of the model, while the call waits.
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createClient } from '../../client/client.ts';
-import { fileStore } from '../../activities/transcript/store/file-store.ts';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
 import type { PendingApproval } from '../../workflows/contract/session.ts';
 import { agentCall, byPrompt } from '../support/by-prompt.ts';
-import { harness, type Harness, type OpenSession } from '../support/harness.ts';
+import { clientOf, harness, type Harness, type OpenSession } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';
 import { effectsIn, oddServer, packagedServer } from '../support/mcp/servers.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
-
-const clientOf = ({ client, storePlace }: Harness) =>
-  createClient({
-    temporal: client,
-    store: fileStore({ dir: storePlace }),
-    live: async function* () {},
-    visibility: () => Promise.resolve(true),
-  });
 
 async function questionOf(session: OpenSession, before = ''): Promise<PendingApproval> {
   return until(async () => {

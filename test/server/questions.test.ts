@@ -1,10 +1,8 @@
 // Questions of the model on a real server (L81): each waits in the workflow, with nothing running, until it is answered.
 import { expect, test } from 'vitest';
-import { createClient } from '../../client/client.ts';
-import { fileStore } from '../../activities/transcript/store/file-store.ts';
 import { reply, toolUse, type Reply } from '../../worker/scripted-model/index.ts';
 import { defaultHandover, UPDATES, type PendingApproval } from '../../workflows/contract/session.ts';
-import { harness, type Harness, type HarnessOptions, type OpenSession } from '../support/harness.ts';
+import { clientOf, harness, type Harness, type HarnessOptions, type OpenSession } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';
 import { until } from '../support/until.ts';
 
@@ -12,14 +10,6 @@ const ask = (input: object) => toolUse('ask_user', { question: 'Which colour?', 
 
 const asking = (given: Reply, more: Partial<HarnessOptions> = {}) =>
   harness({ script: [given, reply('Done.')], ...more });
-
-const clientOf = ({ client, storePlace }: Harness) =>
-  createClient({
-    temporal: client,
-    store: fileStore({ dir: storePlace }),
-    live: async function* () {},
-    visibility: () => Promise.resolve(true),
-  });
 
 async function questionOf(session: OpenSession): Promise<PendingApproval> {
   return until(async () => {

@@ -1,22 +1,11 @@
 // A session steered by the client while it runs: more for the run under way, options for the next one, waits that end early (Q10).
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { fileStore } from '../../activities/transcript/store/file-store.ts';
-import { createClient } from '../../client/client.ts';
 import type { Entry } from '../../activities/transcript/log/entries.ts';
 import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
-import { harness, type Harness } from '../support/harness.ts';
+import { clientOf, harness } from '../support/harness.ts';
 import { keepHistory } from '../support/kept-history.ts';
 import { until } from '../support/until.ts';
-
-const clientOf = ({ client, storePlace }: Harness, taskQueue?: string) =>
-  createClient({
-    temporal: client,
-    ...(taskQueue === undefined ? {} : { taskQueue }),
-    store: fileStore({ dir: storePlace }),
-    live: async function* () {},
-    visibility: () => Promise.resolve(true),
-  });
 
 const look = toolUse('glob', { pattern: '*' });
 

@@ -25,6 +25,7 @@ import {
   type UserMessage,
 } from '../../workflows/contract/session.ts';
 import type { SignalOnce } from '../../workflows/contract/steered.ts';
+import { createClient } from '../../client/client.ts';
 import { fileStore } from '../../activities/transcript/store/file-store.ts';
 import type { Entry } from '../../activities/transcript/log/entries.ts';
 import { loadView } from '../../activities/transcript/view/view.ts';
@@ -201,3 +202,13 @@ export async function endSession(handle: WorkflowHandle): Promise<void> {
   const { status } = await handle.describe();
   if (status.name === 'RUNNING') await handle.terminate('the test is over');
 }
+
+/** A client on the harness's store; nothing is told live. `taskQueue`: it asks for the workers of this one. */
+export const clientOf = ({ client, storePlace }: Harness, taskQueue?: string) =>
+  createClient({
+    temporal: client,
+    ...(taskQueue === undefined ? {} : { taskQueue }),
+    store: fileStore({ dir: storePlace }),
+    live: async function* () {},
+    visibility: () => Promise.resolve(true),
+  });
