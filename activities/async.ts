@@ -75,6 +75,43 @@ export function throttled<Value>(ms: number, pass: (value: Value) => void): (val
   };
 }
 
+/** Text that is written together: soon when nothing was in the last `ms`, else when they are over, and at once when `size` characters wait. */
+export class TextBatch {
+  private readonly bounds: { readonly ms: number; readonly size: number };
+  private readonly write: (text: string) => void;
+  private text = '';
+  private timer: NodeJS.Timeout | null = null;
+  /** Of a batch that has begun just now, the first pieces come together. */
+  private wroteAt = performance.now();
+
+  constructor(bounds: { readonly ms: number; readonly size: number }, write: (text: string) => void) {
+    this.bounds = bounds;
+    this.write = write;
+  }
+
+  add(text: string): void {
+    const { ms, size } = this.bounds;
+    this.text += text;
+    if (this.text.length >= size) this.flush();
+    else this.timer ??= setTimeout(() => this.flush(), this.wroteAt + ms - performance.now()).unref();
+  }
+
+  flush(): void {
+    const text = this.takeAll();
+    this.wroteAt = performance.now();
+    if (text !== '') this.write(text);
+  }
+
+  /** What waits, which is not written then. */
+  takeAll(): string {
+    if (this.timer) clearTimeout(this.timer);
+    this.timer = null;
+    const { text } = this;
+    this.text = '';
+    return text;
+  }
+}
+
 // At most `max` of something at once; the rest wait in line.
 
 type Limit = <T>(run: () => Promise<T>) => Promise<T>;

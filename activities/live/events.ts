@@ -140,3 +140,6 @@ export type LiveChannel = {
   /** Forget live files of steps before `step`: their runs are over, the store has them. */
   forgetBefore(session: SessionId, step: number): Promise<void>;
 };
+
+/** A line waits for others only while one was written in the last `ms` milliseconds, or until `size` characters wait. */
+export const BATCH = { ms: 15, size: 16 * 1024 };

@@ -2,9 +2,10 @@
 // disk: lines go to the page cache, a few at a time, with calls that take microseconds.
 import { closeSync, mkdirSync, openSync, unlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { TextBatch } from '../async.ts';
 import type { Log } from '../log.ts';
 import { attemptReader } from './attempt-reader.ts';
-import type { LiveFate, LiveLine, LiveWriter } from './events.ts';
+import { BATCH, type LiveFate, type LiveLine, type LiveWriter } from './events.ts';
 import { attemptFile, isMissing, listAttempts, sessionFolder } from './files.ts';
 import { folderChanges } from './folder-changes.ts';
 import { followAttempts, type Live } from './follow.ts';
@@ -14,10 +15,6 @@ export type FileLiveOptions = {
   /** Told once when the channel goes quiet, and again only after it has worked in between. */
   readonly log?: Log;
 };
-
-/** A line waits for others this long (milliseconds), or until this much (characters) is waiting. */
-const BATCH_MS = 15;
-const BATCH_SIZE = 16 * 1024;
 
 export function fileLive({ dir, log = () => undefined }: FileLiveOptions): Live {
   let warned = false;
@@ -58,9 +55,6 @@ type Report = (error: unknown) => void;
 function openWriter(path: string, report: Report): { line(line: LiveLine): void; end: LiveWriter['end'] } {
   let state: 'open' | 'quiet' | 'ended' = 'open';
   let descriptor: number | null = null;
-  let waiting = '';
-  let timer: NodeJS.Timeout | null = null;
-
   const guarded = (work: () => void): void => {
     if (state !== 'open') return;
     try {
@@ -70,23 +64,17 @@ function openWriter(path: string, report: Report): { line(line: LiveLine): void;
       report(error);
     }
   };
-  const flush = (): void => {
-    if (timer) clearTimeout(timer);
-    timer = null;
-    descriptor ??= openFile(path);
-    writeFileSync(descriptor, waiting);
-    waiting = '';
-  };
-  const line = (value: LiveLine): void =>
+  const batch = new TextBatch(BATCH, (text) =>
     guarded(() => {
-      waiting += `${JSON.stringify(value)}\n`;
-      if (waiting.length >= BATCH_SIZE) flush();
-      else timer ??= setTimeout(() => guarded(flush), BATCH_MS).unref();
-    });
+      descriptor ??= openFile(path);
+      writeFileSync(descriptor, text);
+    }),
+  );
+  const line = (value: LiveLine): void => guarded(() => batch.add(`${JSON.stringify(value)}\n`));
   const end = async (fate: LiveFate): Promise<void> => {
     if (state === 'ended') return;
     line(fate);
-    guarded(flush);
+    batch.flush();
     closeQuietly(descriptor, report);
     if (state === 'open') report(null);
     state = 'ended';

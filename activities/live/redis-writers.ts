@@ -2,9 +2,9 @@
 // bound of them. What is not acknowledged when the connection is lost is sent again, each piece with its place, so that nobody reads it twice.
 import { randomUUID } from 'node:crypto';
 import type { ChainableCommander } from 'ioredis';
-import { awaitInTime } from '../async.ts';
+import { awaitInTime, TextBatch } from '../async.ts';
 import type { Log } from '../log.ts';
-import type { LiveFate, LiveHeader, LiveLine, LiveWriter } from './events.ts';
+import { BATCH, type LiveFate, type LiveHeader, type LiveLine, type LiveWriter } from './events.ts';
 import {
   type Chunk,
   chunkFields,
@@ -16,9 +16,6 @@ import {
 } from './redis-keys.ts';
 import { isRefusal, type RedisLink } from './redis-link.ts';
 
-/** A line waits for others this long (milliseconds), or until this much (characters) is waiting. */
-const BATCH_MS = 15;
-const BATCH_SIZE = 16 * 1024;
 /** Bytes that are held for the Redis, of one attempt and of all. */
 const MOST_OF_ATTEMPT = 1024 * 1024;
 const MOST_HELD = 8 * 1024 * 1024;
@@ -81,10 +78,9 @@ class AttemptWriter {
   /** `quiet`: lines were lost, and watchers must not see those after them; how it ended is told all the same. */
   private state: 'open' | 'quiet' | 'ended' = 'open';
   private isListed = false;
-  /** Bytes of all lines so far, lost ones as well, without those of `waiting`. */
+  /** Bytes of all lines so far, lost ones as well, without those of the batch. */
   private size = 0;
-  private waiting = '';
-  private timer: NodeJS.Timeout | null = null;
+  private readonly batch = new TextBatch(BATCH, (text) => this.pass(text));
   /** Oldest first. */
   private held: Held[] = [];
   private pieces = 0;
@@ -100,16 +96,14 @@ class AttemptWriter {
     if (this.state === 'ended') return;
     const text = lineOf(value);
     if (text === null || this.state === 'quiet') return this.lose(text ?? '');
-    this.waiting += text;
-    if (this.waiting.length >= BATCH_SIZE) this.flush();
-    else this.timer ??= setTimeout(() => this.flush(), BATCH_MS).unref();
+    this.batch.add(text);
   }
 
   end(fate: LiveFate): Promise<void> {
     if (this.state !== 'ended') {
       this.state = 'open';
       this.line(fate);
-      this.flush();
+      this.batch.flush();
       this.state = 'ended';
       this.letGo();
     }
@@ -127,17 +121,12 @@ class AttemptWriter {
   }
 
   drop(): void {
-    if (this.timer) clearTimeout(this.timer);
-    this.timer = null;
+    this.batch.takeAll();
     this.letGoOf(this.held);
   }
 
-  private flush(): void {
-    if (this.timer) clearTimeout(this.timer);
-    this.timer = null;
-    if (this.waiting === '') return;
-    this.hold(this.waiting);
-    this.waiting = '';
+  private pass(text: string): void {
+    this.hold(text);
     const own = this.held.reduce((sum, { bytes }) => sum + bytes, 0);
     // A piece may be larger than all that may wait: it goes when it can go at once.
     const waits = this.held.length > 1 || this.shared.link().ready() === null;
@@ -148,7 +137,7 @@ class AttemptWriter {
   private hold(text: string): void {
     const bytes = Buffer.byteLength(text);
     const last = this.held.at(-1);
-    if (last && !last.isSent && last.bytes < BATCH_SIZE) {
+    if (last && !last.isSent && last.bytes < BATCH.size) {
       last.text += text;
       last.bytes += bytes;
     } else this.held.push({ at: this.size, text, bytes, isSent: false });
@@ -159,8 +148,7 @@ class AttemptWriter {
   /** All that is held, and the text. */
   private lose(text: string): void {
     if (this.state === 'open') this.state = 'quiet';
-    this.size += Buffer.byteLength(this.waiting) + Buffer.byteLength(text);
-    this.waiting = '';
+    this.size += Buffer.byteLength(this.batch.takeAll()) + Buffer.byteLength(text);
     this.drop();
     if (this.shared.warned) return;
     this.shared.warned = true;

@@ -1,6 +1,6 @@
-// What several ask for at once is asked for once.
-import { expect, test } from 'vitest';
-import { shared } from '../../activities/async.ts';
+// What several ask for at once is asked for once, and what is written often is written together.
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { shared, TextBatch } from '../../activities/async.ts';
 
 test('who asks while the same is asked for shares its answer, and who asks later asks anew (L64)', async () => {
   const asked: string[] = [];
@@ -20,4 +20,35 @@ test('a failure is shared as well, and forgotten', async () => {
   const both = await Promise.allSettled([look('a', fail), look('a', () => Promise.resolve('never asked'))]);
   expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   expect(await look('a', () => Promise.resolve('here'))).toBe('here');
+});
+
+test('text is written at once when none was lately, together within its time, and early when it is much (O13)', () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const written: string[] = [];
+  const batch = new TextBatch({ ms: 15, size: 10 }, (text) => written.push(text));
+  // What begins is told together.
+  batch.add('a');
+  vi.advanceTimersByTime(14);
+  batch.add('b');
+  expect(written).toEqual([]);
+  vi.advanceTimersByTime(1);
+  expect(written).toEqual(['ab']);
+  vi.advanceTimersByTime(20);
+  batch.add('c');
+  vi.advanceTimersByTime(1);
+  expect(written).toEqual(['ab', 'c']);
+  batch.add('d');
+  batch.add('e');
+  vi.advanceTimersByTime(13);
+  expect(written).toEqual(['ab', 'c']);
+  vi.advanceTimersByTime(2);
+  expect(written).toEqual(['ab', 'c', 'de']);
+  batch.add('much and long');
+  expect(written.at(-1)).toBe('much and long');
+  batch.add('taken');
+  expect(batch.takeAll()).toBe('taken');
+  vi.advanceTimersByTime(100);
+  batch.flush();
+  expect(written).toHaveLength(4);
 });
