@@ -28,7 +28,7 @@ function project(manager: string) {
 }
 
 test('the tarball is at most 3 MB and holds no test, no benchmark and no build information (Q1)', async () => {
-  expect(statSync(tarball).size).toBeLessThan(3 * 1024 * 1024);
+  expect(statSync(tarball).size).toBeLessThan(3_000_000);
   const { out } = await runProgram('tar', ['tzf', tarball], { cwd: root });
   const files = out.trim().split('\n');
   expect(files).toEqual(expect.arrayContaining(['package/bin/perdure.mjs', 'package/dist/workflow-bundle.js']));
