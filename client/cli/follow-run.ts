@@ -80,6 +80,8 @@ async function followRuns(
       last === null ? { messageId } : next === null ? { after: last.run } : { messageId: next };
     let ended: RunOutcome | null = null;
     for await (const event of workplace.sessions.follow(session, { ...which, signal, onTrouble, onNotice: cli.say })) {
+      if (event.type === 'run_start' && which.after !== undefined)
+        cli.say('the session received another message: this process continues with it');
       show(event);
       if (event.type === 'result') ended = event;
     }
@@ -91,7 +93,6 @@ async function followRuns(
     const { run } = last;
     if (await workplace.mayEnd(() => isOver(workplace, session, run))) return last;
     if (signals.interrupt.aborted) return (cli.say(goesOnWith(cli, session)), last);
-    cli.say('the session received another message: this process continues with it');
   }
 }
 

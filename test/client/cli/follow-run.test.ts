@@ -11,6 +11,7 @@ import { ClientProblem } from '../../../client/problem.ts';
 import { createPaint } from '../../../client/paint.ts';
 import { runOutcome } from '../../../client/sessions/outcome.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
+import type { Phase } from '../../../workflows/contract/session.ts';
 import { noUsage, type Terminal } from '../../../workflows/contract/loop.ts';
 import { gate } from '../../../worker/scripted-model/index.ts';
 import { until } from '../../support/until.ts';
@@ -38,9 +39,13 @@ type Play = (signal: AbortSignal, interrupted: () => boolean) => AsyncIterable<F
 const toldToStop = (signal: AbortSignal) =>
   new Promise<void>((resolve) => (signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve())));
 
-type Ways = Partial<Pick<FollowRun, 'json' | 'onInterrupt' | 'unattended'>>;
+/** `phases`: as the session is described, look by look. */
+type Ways = Partial<Pick<FollowRun, 'json' | 'onInterrupt' | 'unattended'>> & { readonly phases?: readonly Phase[] };
 
-function following(play: Play, { json = false, onInterrupt = 'interrupt', unattended = 'wait' }: Ways = {}) {
+function following(
+  play: Play,
+  { json = false, onInterrupt = 'interrupt', unattended = 'wait', phases = [] }: Ways = {},
+) {
   const source = new EventEmitter();
   const signals = listenForSignals(source as unknown as Pick<NodeJS.Process, 'on' | 'off'>, vi.fn());
   const interrupt = vi.fn(() => Promise.resolve());
@@ -59,7 +64,8 @@ function following(play: Play, { json = false, onInterrupt = 'interrupt', unatte
     say: (line: string) => void said.push(line),
     unread: unread.signal,
   } as unknown as Cli;
-  const describe = () => Promise.resolve(description({ phase: 'idle' }));
+  const looks = phases.values();
+  const describe = () => Promise.resolve(description({ phase: looks.next().value ?? 'idle' }));
   const staff = { isOurs: () => true, mayEnd: (isOver: () => Promise<boolean>) => isOver() };
   const sessions = { follow, interrupt, describe };
   const workplace = { sessions, failed: failure.signal, ...staff } as unknown as Workplace;
@@ -84,6 +90,17 @@ test.each<[Terminal, number]>([
   const run = following(ends(result(terminal)));
   expect(await run.status).toBe(status);
   expect(run.said.at(-1)).toBe('details: perdure show s-1');
+});
+
+test('a session that is not yet at rest when its run has ended is not said to have received a message', async () => {
+  const plays = [[start, completed], []];
+  const run = following(() => ends(...(plays.shift() ?? []))(new AbortController().signal, () => false), {
+    phases: ['running'],
+  });
+  expect(await run.status).toBe(0);
+  expect(plays).toEqual([]);
+  expect(run.said.at(-1)).toBe('details: perdure show s-1');
+  expect(run.said.join('\n')).not.toContain('received another message');
 });
 
 test('with --json prints one object a line, the result last, and everything for people elsewhere', async () => {
