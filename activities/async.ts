@@ -93,7 +93,7 @@ export class TextBatch {
     const { ms, size } = this.bounds;
     this.text += text;
     if (this.text.length >= size) this.flush();
-    else this.timer ??= setTimeout(() => this.flush(), this.wroteAt + ms - performance.now()).unref();
+    else this.timer ??= setTimeout(() => this.flush(), Math.max(0, this.wroteAt + ms - performance.now())).unref();
   }
 
   flush(): void {
