@@ -1,9 +1,9 @@
 // docs/loop.md is made here from the titles of the tests: it cannot name a test that is not there. `npx vitest -u` rewrites it.
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { operatorRules, rules } from './rules.ts';
+import { fleetRules, libraryRules, operatorRules, rules } from './rules.ts';
 
-const all = [...rules, ...operatorRules];
+const all = [...rules, ...operatorRules, ...libraryRules, ...fleetRules];
 
 const root = new URL('../../', import.meta.url).pathname;
 
@@ -20,7 +20,7 @@ function findProofs(): ReadonlyMap<string, readonly Proof[]> {
   for (const file of files.sort().map((name) => `test/${name}`)) {
     const source = readFileSync(`${root}${file}`, 'utf8');
     for (const [, , title = ''] of source.matchAll(titles)) {
-      for (const [id] of title.matchAll(/(?<=[( ])[LO]\d+(?=[ )])/g)) {
+      for (const [id] of title.matchAll(/(?<=[( ])[LOQW]\d+(?=[ )])/g)) {
         const known = found.get(id) ?? [];
         found.set(id, [...known, { file, title }]);
       }
@@ -38,7 +38,7 @@ function table(found: typeof proofs): string {
   });
   const head = [
     '# The loop: rule → tests',
-    'Each rule of the loop, and after them those of its operation, with the tests whose titles name it. Made by `test/docs/loop-table.test.ts`; rewrite it with `npx vitest run --project fast test/docs -u`.',
+    'Each rule of the loop (L), of its operation (O), of the package (Q) and of what many machines share (W), with the tests whose titles name it. Made by `test/docs/loop-table.test.ts`; rewrite it with `npx vitest run --project fast test/docs -u`.',
   ];
   return `${[...head, ...sections].join('\n\n')}\n`;
 }

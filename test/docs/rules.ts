@@ -88,21 +88,91 @@ export const rules: readonly Rule[] = [
   },
   { id: 'L60', rule: 'Watchers see request starts, retries, hooks and compactions' },
   { id: 'L61', rule: 'A message is durable before it is acknowledged, then taken, then completed' },
+  {
+    id: 'L62',
+    rule: 'Calls that the workflow carries out: permission and hooks first, the end recorded under the key',
+  },
+  {
+    id: 'L63',
+    rule: 'While such a call is open nothing is held; it is carried over a handover and started at most once',
+  },
+  { id: 'L64', rule: 'What was delegated is asked to stop with its run, and waited for at most 5 s' },
+  { id: 'L65', rule: "A user's Temporal activity or workflow is a tool" },
+  { id: 'L66', rule: 'Agents: a child session with its own transcript, context and limits' },
+  { id: 'L67', rule: 'The outcome of an agent: its last text and what it took, or how it ended otherwise' },
+  { id: 'L68', rule: 'Depth, number and repetition of agents are bounded' },
+  { id: 'L69', rule: 'One budget over the tree of agents' },
+  { id: 'L70', rule: 'Permissions only narrow on the way down; people are asked at the root' },
+  { id: 'L71', rule: 'Agents in the background' },
+  { id: 'L72', rule: 'Agents in git worktrees' },
+  { id: 'L73', rule: 'What older rules mean for an agent' },
+  { id: 'L74', rule: 'MCP servers: their tools, schemas, contents and instructions' },
+  { id: 'L75', rule: 'Lists of a server are refreshed, and its death delays no iteration by more than 5 s' },
+  { id: 'L76', rule: 'What a server says of its tools counts only when it is trusted' },
+  { id: 'L77', rule: 'Progress, cancellation, questions and resources of servers' },
+  { id: 'L78', rule: 'Instructions of the workspace are context, given once' },
+  { id: 'L79', rule: 'Skills' },
+  { id: 'L80', rule: 'Notes of a workspace' },
+  { id: 'L81', rule: 'Questions to people' },
+  { id: 'L82', rule: 'Waiting for a time or a message' },
+  { id: 'L83', rule: 'The task list' },
+  { id: 'L84', rule: 'Commands in the background' },
+  { id: 'L85', rule: 'Images, documents and notebooks' },
+  { id: 'L86', rule: 'Pages of the web' },
+  { id: 'L87', rule: 'Schedules' },
 ];
 
-/** Rules of what an operator sees. */
+/** Rules of what an operator sees, and steers by. */
 export const operatorRules: readonly Rule[] = [
+  { id: 'O1', rule: 'What lists know of a session is told at a change of phase, never per turn' },
+  { id: 'O2', rule: "Temporal's own UI is readable" },
+  { id: 'O3', rule: 'One query language for lists, page and client' },
+  { id: 'O4', rule: 'The page of all sessions' },
+  { id: 'O5', rule: 'The page of a session, live' },
+  { id: 'O6', rule: 'The timeline' },
+  { id: 'O7', rule: 'Gauges and plots' },
+  { id: 'O8', rule: 'Steering from the page' },
+  { id: 'O9', rule: 'Deep links and downloads' },
+  { id: 'O10', rule: 'Honest when things are down' },
+  { id: 'O11', rule: 'Accessible and calm' },
+  { id: 'O12', rule: 'Safe; and who did what is in the transcript' },
+  { id: 'O13', rule: 'How soon pages and words come, and what watching costs' },
   {
     id: 'O14',
     rule: 'Metrics for Prometheus: what a process did, and what sessions there are, in bounded sets of labels',
   },
-  {
-    id: 'O15',
-    rule: 'One trace for each run, over crashes, handovers and hosts, without content',
-  },
+  { id: 'O15', rule: 'One trace for each run, over crashes, handovers and hosts, without content' },
   { id: 'O16', rule: 'One log, a line for each event of a run, with its place and without secrets' },
   {
     id: 'O17',
     rule: 'Health and readiness, alerts with what to do, hooks that tell someone, a dashboard that Prometheus can answer',
   },
+  { id: 'O18', rule: 'A run on a terminal' },
+  { id: 'O19', rule: 'Commands that look: lists, timelines, logs, help' },
+  { id: 'O20', rule: 'A chat with a durable session' },
+];
+
+/** Rules of the package, and of programs that use it. */
+export const libraryRules: readonly Rule[] = [
+  { id: 'Q1', rule: 'The package installs and works in an empty project' },
+  { id: 'Q2', rule: 'What it exports is documented and written down' },
+  { id: 'Q3', rule: 'A plugin gives a Temporal worker agents' },
+  { id: 'Q4', rule: 'A workflow, or any client, runs an agent and gets its result' },
+  { id: 'Q6', rule: 'An agent is tested in memory, and once for real' },
+  { id: 'Q7', rule: 'A program for an in-process agent becomes durable by its import' },
+  { id: 'Q8', rule: 'Its callbacks and tools run in it, and wait while it is gone' },
+  { id: 'Q9', rule: 'Started again it goes on, and gets what it missed once' },
+  { id: 'Q10', rule: 'The client' },
+  { id: 'Q11', rule: 'The HTTP API' },
+  { id: 'Q12', rule: 'One schema of events, which every event satisfies' },
+];
+
+/** Rules of what many machines share. */
+export const fleetRules: readonly Rule[] = [
+  { id: 'W1', rule: 'A bucket is a store as a folder is' },
+  { id: 'W2', rule: 'Few requests a step' },
+  { id: 'W3', rule: 'Faults of the bucket' },
+  { id: 'W4', rule: 'What nothing reaches is dropped; a session is moved between stores' },
+  { id: 'W5', rule: 'The live channel on Redis' },
+  { id: 'W7', rule: 'A session stays on the host that has its files' },
 ];
