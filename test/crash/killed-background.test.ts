@@ -6,7 +6,7 @@ import { processesWith } from '../activities/tools/support.ts';
 import { crashHarness, replays } from '../support/crash-harness.ts';
 import { until } from '../support/until.ts';
 
-test('a command in the background dies with its worker, and the next worker tells the model so (L84, L43)', async () => {
+test('a command in the background dies with its worker, and the next worker tells the model so (L84 L43)', async () => {
   const mark = randomUUID();
   const killed = gate();
   const command = `echo up; sleep 1000; : ${mark}`;

@@ -8,7 +8,7 @@ import { endSession } from '../support/harness.ts';
 import { crashHarness } from '../support/crash-harness.ts';
 import { until } from '../support/until.ts';
 
-test('a firing whose worker is killed goes on in the next one, and its effect is there once (L87, L40)', async () => {
+test('a firing whose worker is killed goes on in the next one, and its effect is there once (L87 L40)', async () => {
   const killed = gate();
   const script = async ({ messages }: ParsedRequest): Promise<Reply> => {
     if (messages.length === 1) return reply([toolUse('bash', { command: 'echo once >> effects.log' })]);

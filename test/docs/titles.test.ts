@@ -20,6 +20,13 @@ test('no title begins with a rule id', () => {
   expect(found).toEqual([]);
 });
 
+test('the ids that end a title stand apart by spaces, so that the index finds them', () => {
+  const found = sources.flatMap(({ file, source }) =>
+    titles(source).flatMap((title) => (/\([A-Z]\d+[^)]*,[^)]*\)$/.test(title) ? [`${file}: ${title}`] : [])),
+  );
+  expect(found).toEqual([]);
+});
+
 test('no title is longer than 120 characters', () => {
   const found = sources.flatMap(({ file, source }) =>
     titles(source).flatMap((title) => (title.length > 120 ? [`${file}: ${title}`] : [])),

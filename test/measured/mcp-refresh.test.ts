@@ -5,7 +5,7 @@ import { atBest } from '../support/at-best.ts';
 import { oddServer, openTestServers, packagedServer } from '../support/mcp/servers.ts';
 import { until } from '../support/until.ts';
 
-test('a refresh in which nothing changed takes at most 5 ms (L44, L75)', async () => {
+test('a refresh in which nothing changed takes at most 5 ms (L44 L75)', async () => {
   const servers = {
     odd: oddServer(),
     quiet: oddServer({ quiet: true }),

@@ -18,7 +18,7 @@ const serve = toolUse('bash', {
 const idIn = (request: ParsedRequest): string =>
   /as (bg-[0-9a-f]{8})/.exec(JSON.stringify(request.messages))?.[1] ?? '';
 
-test('one goes on beside the loop, over a handover, and its end is told once (L84, L43)', async () => {
+test('one goes on beside the loop, over a handover, and its end is told once (L84 L43)', async () => {
   const cwd: { path?: string } = {};
   const script = async (request: ParsedRequest): Promise<Reply> => {
     const turn = request.messages.filter(({ role }) => role === 'assistant').length;

@@ -28,7 +28,7 @@ async function found(client: PerdureClient, filter: string): Promise<readonly Se
   return sessions.toSorted();
 }
 
-test('a filter means the same sessions by attributes and by memos, in pages and at once (O1, O3)', async () => {
+test('a filter means the same sessions by attributes and by memos, in pages and at once (O1 O3)', async () => {
   const h = await harness({ script: [reply('Done.'), reply('Done.'), reply('Done.'), reply('Done.')] });
   const [fast, slow] = [clientOf(h, true), clientOf(h, false)];
   // The server cannot tell of it, the oldest, whether it is meant: the last page does not promise another for it.

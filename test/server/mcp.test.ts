@@ -24,7 +24,7 @@ test('a session calls the tools of a server, and the model reads what it says of
   expect(JSON.stringify(second?.messages.at(-1))).toContain('hello');
 });
 
-test('every call of a server that is not trusted asks, and its rules are by server (L55, L76)', async () => {
+test('every call of a server that is not trusted asks, and its rules are by server (L55 L76)', async () => {
   const h = await harness({
     script: [reply([toolUse('mcp__odd__echo', {})]), reply('No.')],
     worker: { mcpServers: { odd: oddServer() } },
@@ -34,7 +34,7 @@ test('every call of a server that is not trusted asks, and its rules are by serv
   expect(JSON.stringify(h.bodies()[1])).toContain('would ask is denied');
 });
 
-test('a rule for a server allows its tools, and a list names them by it (L55, L74)', async () => {
+test('a rule for a server allows its tools, and a list names them by it (L55 L74)', async () => {
   const h = await harness({
     script: [reply([toolUse('mcp__odd__echo', { text: 'hi' }), toolUse('mcp__other__echo', {})]), reply('Done.')],
     worker: { mcpServers: { odd: oddServer(), other: oddServer() } },
@@ -53,7 +53,7 @@ test('a rule for a server allows its tools, and a list names them by it (L55, L7
   ]);
 });
 
-test('a tool that came with list_changed is offered from the next iteration on (L44, L75)', async () => {
+test('a tool that came with list_changed is offered from the next iteration on (L44 L75)', async () => {
   const h = await harness({
     script: [reply([toolUse('mcp__odd__grow', {})]), reply([toolUse('mcp__odd__grown_1', {})]), reply('Done.')],
     worker: { mcpServers: { odd: oddServer() } },
@@ -66,7 +66,7 @@ test('a tool that came with list_changed is offered from the next iteration on (
   expect(JSON.stringify(third?.messages.at(-1))).toContain('noted grown_1');
 });
 
-test('a large result is stored whole and shown as a preview (L6, L74)', async () => {
+test('a large result is stored whole and shown as a preview (L6 L74)', async () => {
   const h = await harness({
     script: [reply([toolUse('mcp__odd__huge', {})]), reply('Done.')],
     worker: { mcpServers: { odd: oddServer() } },
@@ -76,7 +76,7 @@ test('a large result is stored whole and shown as a preview (L6, L74)', async ()
   expect(JSON.stringify(h.bodies()[1]?.messages.at(-1))).toMatch(/perdure:result\/[0-9a-f]{64}/);
 });
 
-test('an agent calls the tools of a server that its type names (L66, L74)', async () => {
+test('an agent calls the tools of a server that its type names (L66 L74)', async () => {
   const h = await harness({
     script: (request, n) => {
       if (n === 1) return reply([toolUse('agent', { description: 'Call', prompt: 'Call it.', type: 'caller' })]);
@@ -98,7 +98,7 @@ test('an agent calls the tools of a server that its type names (L66, L74)', asyn
   expect(JSON.stringify(h.bodies().at(-1)?.messages)).toContain('called, of mcp__odd__note');
 });
 
-test('a call that waits while its session is handed over is made once, when it is allowed (L4, L55, L74)', async () => {
+test('a call that waits while its session is handed over is made once, when it is allowed (L4 L55 L74)', async () => {
   const effects = join(tempDir(), 'effects');
   const h = await harness({
     script: (request) =>
@@ -120,7 +120,7 @@ test('a call that waits while its session is handed over is made once, when it i
   expect(effectsIn(effects).filter((effect) => effect.call === 'note')).toHaveLength(1);
 });
 
-test('an interrupt is told to the server, and the call has an outcome that says so (L48, L77)', async () => {
+test('an interrupt is told to the server, and the call has an outcome that says so (L48 L77)', async () => {
   const effects = join(tempDir(), 'effects');
   const h = await harness({
     script: [reply([toolUse('mcp__odd__hang', {})])],

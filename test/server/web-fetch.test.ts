@@ -21,7 +21,7 @@ async function page(): Promise<string> {
 
 const asking = (url: string) => toolUse('web_fetch', { url, question: 'How many?' });
 
-test('a question about a page is answered by the small model, once, and paid by the run (L86, L51)', async () => {
+test('a question about a page is answered by the small model, once, and paid by the run (L86 L51)', async () => {
   const url = await page();
   const script = (request: ParsedRequest): Reply => {
     if (isQuestion(request)) return answer;
@@ -41,7 +41,7 @@ test('a question about a page is answered by the small model, once, and paid by 
   expect(tokensOf(spentIn(await session.entries()))).toBe(others.reduce((a, b) => a + b, 100_007));
 });
 
-test('questions stop at the budget: the rest get the page, and the run ends (L86, L51)', async () => {
+test('questions stop at the budget: the rest get the page, and the run ends (L86 L51)', async () => {
   const url = await page();
   const script = (request: ParsedRequest): Reply => (isQuestion(request) ? answer : reply([asking(url), asking(url)]));
   const h = await harness({ script, worker });

@@ -19,7 +19,7 @@ test('a server’s resources are listed and read, and a server without any is na
   );
 });
 
-test('a call in a worker whose servers are not connected yet waits for the one that it is about (L44, L77)', async () => {
+test('a call in a worker whose servers are not connected yet waits for the one that it is about (L44 L77)', async () => {
   let connect = (): void => undefined;
   const slow = new Promise<void>((resolve) => (connect = resolve));
   const every = { ...(await everythingAt('http')), headers: () => slow.then(() => ({})) };
@@ -32,7 +32,7 @@ test('a call in a worker whose servers are not connected yet waits for the one t
   expect(registry.get('mcp_resources')).toBeDefined();
 });
 
-test('the tool is offered only while a server has resources, and reads unasked only of one that is trusted (L76, L77)', async () => {
+test('the tool is offered only while a server has resources, and reads unasked only of one that is trusted (L76 L77)', async () => {
   const { names, registry } = await openTestServers({ odd: (await oddAddress()).settings }, { sandbox: noSandbox });
   await registry.refresh?.();
   expect(names()).not.toContain('mcp_resources');

@@ -11,7 +11,7 @@ import { until } from '../../support/until.ts';
 import { workingSandboxes } from '../tools/sandboxes.ts';
 
 describe('a call of a tool of a server', () => {
-  test('carries input, idempotency key and trace, and its text is the output (L74, L76 O15)', async () => {
+  test('carries input, idempotency key and trace, and its text is the output (L74 L76 O15)', async () => {
     const { registry, call, names } = await openTestServers({ odd: oddServer() });
     await registry.refresh?.();
     expect(names()).toContain('mcp__odd__echo');

@@ -44,7 +44,7 @@ async function asked(answer: Reply, input = {}) {
 
 const billed = reply('Yes.', { usage: { input_tokens: 900, output_tokens: 100 } });
 
-test('it does not run with its reply, and what it was billed is among its facts, also when they are asked for again (L86, L51)', async () => {
+test('it does not run with its reply, and what it was billed is among its facts, also when they are asked for again (L86 L51)', async () => {
   const { calls, run, content } = await asked(billed);
   expect(calls[0]).not.toHaveProperty('ran');
   const facts = await run();
@@ -54,7 +54,7 @@ test('it does not run with its reply, and what it was billed is among its facts,
   expect(await run(fakeAttempt(2, { spend: facts.spend }))).toEqual(facts);
 });
 
-test('an attempt that died has left its bill to the next (L86, L51)', async () => {
+test('an attempt that died has left its bill to the next (L86 L51)', async () => {
   const { run } = await asked(billed);
   const before = { usage: { ...noUsage, input: 500 }, usd: 1 };
   const facts = await run(fakeAttempt(2, { spend: before }));
@@ -62,7 +62,7 @@ test('an attempt that died has left its bill to the next (L86, L51)', async () =
   expect(totalTokens(facts.spend.usage)).toBe(1_500);
 });
 
-test('it is not asked when the budget is spent, and a failure of it is an answer (L86, L51)', async () => {
+test('it is not asked when the budget is spent, and a failure of it is an answer (L86 L51)', async () => {
   const spent = await asked(billed);
   expect(await spent.run(fakeAttempt(), { left: { tokens: 0 } })).toEqual({});
   expect(await spent.content()).toBe('the budget of the run is spent');

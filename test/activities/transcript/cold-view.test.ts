@@ -37,7 +37,7 @@ async function bounded(before: number): Promise<{ store: Store; view: View; read
   return { store, view, reads };
 }
 
-test('a cold view reads as much of 5,000 turns as of 500 when a boundary lies at the same distance (L5, L10)', async () => {
+test('a cold view reads as much of 5,000 turns as of 500 when a boundary lies at the same distance (L5 L10)', async () => {
   const read = await Promise.all(
     [500, 5_000].map(async (before) => {
       const { store, view, reads } = await bounded(before - (before % 64));

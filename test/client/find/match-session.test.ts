@@ -98,14 +98,14 @@ test.each([
   });
 });
 
-test('without attributes the status, the id and the age alone are asked of the server (O1, O3)', () => {
+test('without attributes the status, the id and the age alone are asked of the server (O1 O3)', () => {
   const { query } = compileFilter(parseFilter('cost>1 status:open age<1h id=s-1'), { attributes: false, now: NOW });
   expect(query).toBe(
     `${SESSIONS} AND ExecutionStatus IN ('Running') AND StartTime >= '2026-11-23T23:00:00.000Z' AND WorkflowId IN ('s-1')`,
   );
 });
 
-test('only sessions in which something waits for a person are read for the inbox, where the server can tell (O4, O13)', () => {
+test('only sessions in which something waits for a person are read for the inbox, where the server can tell (O4 O13)', () => {
   const open = SESSIONS.replace("ExecutionStatus != 'ContinuedAsNew'", "ExecutionStatus = 'Running'");
   const asked = { open: true, waiting: true, now: NOW };
   const told = ' AND (PerdureWaitingSince IS NOT NULL OR PerdureTurns IS NULL)';

@@ -48,7 +48,7 @@ test('a reply that makes the same call six times counts once: the model has not 
   expect(absorb(once, rules, event).failing).toEqual({ signature: 'bash:x', times: 2 });
 });
 
-test('what a call took of the small model counts in its run, once (L86, L51)', () => {
+test('what a call took of the small model counts in its run, once (L86 L51)', () => {
   const event = toolsRan([call(0), call(1)], { facts: [{ spend: usd(0.02) }, {}] });
   expect(absorb(state({ spend: usd(1) }), rules, event).spend.usd).toBeCloseTo(1.02);
 });

@@ -61,7 +61,7 @@ test.each(sandboxes)(
   },
 );
 
-test('its end is told once, by one worker of the machine, and again until a reply is there (L84, L43)', async () => {
+test('its end is told once, by one worker of the machine, and again until a reply is there (L84 L43)', async () => {
   const { start, reads, background, root } = shells();
   const id = await start('echo out; exit 3');
   await reads(id, 'exit status 3');
@@ -174,7 +174,7 @@ test('of a flood the newest is kept, and a reader is told what is not (L84)', ()
   expect(files.readOutput('bg-00000000', 5, 10).from).toBe(kept);
 });
 
-test('rules judge it as any command; it never runs early, takes no timeout, and needs a session (L55, L84)', async () => {
+test('rules judge it as any command; it never runs early, takes no timeout, and needs a session (L55 L84)', async () => {
   const tool = bashTool({ sandbox: group });
   const settings = { mode: 'default', cwd: tempFolder(), permissions: { deny: ['bash(rm:*)'] } } as const;
   const prepared = (command: string, more: object = {}) =>

@@ -7,7 +7,7 @@ import { createRegistry } from '../../../../../activities/tools/registry.ts';
 import { ruleFor } from '../../../../../client/cli/approving/always-allow.ts';
 import { permissionsProblem } from '../../../../../workflows/contract/permission-rules.ts';
 
-test('rules name hosts; what leads elsewhere needs one of its own, whatever a hook or a person allowed (L55, L86)', () => {
+test('rules name hosts; what leads elsewhere needs one of its own, whatever a hook or a person allowed (L55 L86)', () => {
   const registry = createRegistry([webFetchTool({})]);
   const decided = (permissions: object, url: string) => {
     const made = prepareCall(
@@ -40,7 +40,7 @@ test('rules name hosts; what leads elsewhere needs one of its own, whatever a ho
   ]);
 });
 
-test('a rule that names no host is refused; to allow always proposes the host alone (L55, L86)', () => {
+test('a rule that names no host is refused; to allow always proposes the host alone (L55 L86)', () => {
   expect(permissionsProblem({ allow: ['web_fetch(https://docs.example.org/)'] })).toContain(
     'names no host: write one without scheme, port and path, such as docs.example.org or *.example.org',
   );
