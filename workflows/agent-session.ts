@@ -12,14 +12,15 @@ import { commitEntries, openAndRun, run } from './run.ts';
 import { findUndecodable } from './contract/failures.ts';
 import { noSpend } from './contract/loop.ts';
 import type { WorktreeEnd } from './contract/delegation.ts';
-import type { RunReport } from './contract/session.ts';
+import type { RunReport, SessionInput } from './contract/session.ts';
 import { stopBackground, watchBackground } from './delegated/background.ts';
 import { agentsEnded } from './delegated/delegations.ts';
 import { reportToParent } from './delegated/reports.ts';
 import { handoverIfDue, handoverReady } from './handover.ts';
 import { isMessage } from './inbox.ts';
 import { activityProblem } from './ports.ts';
-import { firstCarry, type ResumedInput } from './session-state.ts';
+import { noContext } from './machine/state.ts';
+import type { Carry, ResumedInput } from './session-state.ts';
 import { Session } from './session.ts';
 
 /** Returns the report of the last run where the session was opened for one (`until`); otherwise it ends as Cancelled. */
@@ -64,6 +65,12 @@ export async function agentSession(argument: ResumedInput): Promise<RunReport> {
   return report;
 }
 
+function firstCarry({ options }: SessionInput, chain: string): Carry {
+  const inbox = { queue: [], seen: [] };
+  const nothing = { step: 0, head: null, runs: 0, begun: false, last: null, snips: [], run: null };
+  return { chain, options, inbox, context: noContext, ...nothing };
+}
+
 /** Not even the first run could be stored: there is nothing to read. */
 const nothingRead = { text: '', usage: noSpend.usage, costUsd: noSpend.usd };
 
@@ -86,7 +93,7 @@ async function reportOf(session: Session): Promise<RunReport | ApplicationFailur
 
 /** Records the messages that still wait, and those that arrive meanwhile, as not taken (L49, L61). */
 async function close(session: Session): Promise<WorktreeEnd | null> {
-  if (session.stopCause === 'cancel') session.steered.noteCancel(session.input.agent !== undefined);
+  session.steered.close({ isCancelled: session.stopCause === 'cancel', isAgent: session.input.agent !== undefined });
   let worktree: WorktreeEnd | null = null;
   do {
     const notTaken = session.inbox.takeAll().flatMap(({ id, ended }) => (ended ? [] : [id]));

@@ -19,11 +19,14 @@ export async function handoverIfDue(session: Session, run: () => RunCarry | null
 export async function handOver(session: Session, run: RunCarry | null): Promise<never> {
   const { open } = session.alerts;
   const { answered } = session.approvals;
-  const { open: steered } = session.steered;
+  const { open: steered, announced: canceller } = session.steered;
+  const { asked: elicited } = session.elicitations;
   const told = {
     ...(open.length > 0 ? { alerts: open } : {}),
     ...(answered.length > 0 ? { answered } : {}),
     ...(steered.length > 0 ? { steered } : {}),
+    ...(canceller === null ? {} : { canceller }),
+    ...(elicited.length > 0 ? { elicited } : {}),
   };
   const { carry: delegated } = session.delegations;
   const carry: Carry = { ...session.facts.now, inbox: session.inbox.snapshot(), ...told, ...delegated, run };

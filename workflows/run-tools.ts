@@ -77,6 +77,7 @@ function toolsRan(
   results: ReadonlyMap<number, CallResult>,
 ): ToolsRan {
   session.approvals.withdraw();
+  session.elicitations.forget();
   return {
     kind: 'tools_ran',
     calls,

@@ -1,5 +1,5 @@
 // All a session is between two workflow tasks, and the part of it that travels through continue-as-new (L4).
-import type { Hash, MessageId } from './contract/ids.ts';
+import type { CallKey, Hash, MessageId } from './contract/ids.ts';
 import { addSpend, nothingSpent, type RunSnapshot, type Spent } from './contract/loop.ts';
 import { sizeProblem } from './contract/options-problem.ts';
 import {
@@ -12,14 +12,14 @@ import {
   type UserMessage,
 } from './contract/session.ts';
 import type { Answered, PendingApproval } from './contract/asked.ts';
-import type { Steered } from './contract/steered.ts';
+import type { Announced, Steered } from './contract/steered.ts';
 import type { AgentOrigin, DelegatedReport } from './contract/delegation.ts';
 import { billLate, type Billed, type RunTaken } from './delegated/grant.ts';
 import type { AgentsCarry, OpenDelegation } from './delegated/delegations.ts';
 import { type Bringing, type InboxSnapshot, placeAfter, withOptions } from './inbox.ts';
 import type { Alert, AlertKind, Append, Call, Place } from './contract/activities.ts';
 import type { CallResult } from './machine/events.ts';
-import { noContext, type ContextFacts, type RunState } from './machine/state.ts';
+import type { ContextFacts, RunState } from './machine/state.ts';
 
 /** `agent`: the session is an agent's, and reports to its parent (L66). `carry`: set by the handover only, where it is taken up again. */
 export type ResumedInput = SessionInput & { readonly agent?: AgentOrigin; readonly carry?: Carry };
@@ -51,6 +51,8 @@ export type Carry = {
   readonly snips: readonly number[];
   /** Not in the transcript yet (O12). */
   readonly steered?: readonly Steered[];
+  /** Whoever is about to cancel the session. */
+  readonly canceller?: Announced;
   /** The loss that a repair left, told with the next run. */
   readonly lost?: string | null;
   /** Of the runs that have ended; absent where an earlier release carried it. */
@@ -64,6 +66,8 @@ export type Carry = {
   readonly traceparent?: string | undefined;
   /** Who answered the newest questions (L81). */
   readonly answered?: readonly Answered[];
+  /** How many questions open calls have asked while they ran (L77). */
+  readonly elicited?: readonly (readonly [call: CallKey, count: number])[];
   /** Those that may still report, and what the run under way has not counted (L69). */
   readonly agents?: AgentsCarry;
   /** Reports that came before the calls that a reset has to make again. */
@@ -106,25 +110,9 @@ export type Held = Pick<RunCarry, 'tools' | 'parkedUntil'>;
 
 export const heldByNothing: Held = { tools: null, parkedUntil: null };
 
-export function firstCarry(input: SessionInput, chain: string): Carry {
-  return {
-    chain,
-    step: 0,
-    head: null,
-    options: input.options,
-    runs: 0,
-    begun: false,
-    inbox: { queue: [], seen: [] },
-    last: null,
-    context: noContext,
-    snips: [],
-    run: null,
-  };
-}
-
-/** Everything a session carries besides its inbox, its alerts, its answers, its agents, its run and who steered it. */
+/** Everything a session carries besides its inbox, its run, its agents, and what alerts, questions and steering leave. */
 export type CarriedFacts = Readonly<
-  Omit<Carry, 'inbox' | 'alerts' | 'answered' | 'steered' | 'agents' | 'early' | 'run'>
+  Omit<Carry, 'inbox' | 'alerts' | 'answered' | 'elicited' | 'steered' | 'canceller' | 'agents' | 'early' | 'run'>
 >;
 
 type AnsweredRun = Pick<CarriedFacts, 'head' | 'last' | 'context'> & { readonly spent: Spent };

@@ -40,7 +40,7 @@ export class Session {
   readonly approvals: Approvals;
   readonly delegations: Delegations;
   readonly asks = new Asks(this);
-  readonly elicitations = new Elicitations();
+  readonly elicitations: Elicitations;
   readonly ports: SessionActivities;
   readonly beside: Beside;
   readonly told: Told;
@@ -77,11 +77,14 @@ export class Session {
       alerts = [],
       answered = [],
       steered,
+      canceller,
+      elicited,
       agents: _agents,
       early: _early,
       ...facts
     } = carry;
-    this.steered = new SteeredLog(steered);
+    this.steered = new SteeredLog(steered, canceller);
+    this.elicitations = new Elicitations(elicited);
     void this.root.cancelRequested.catch(() => this.steered.cancelled());
     this.facts = new Facts(facts);
     // Before the handler: a stop that arrived during the handover is delivered as soon as it is set.
@@ -106,7 +109,7 @@ export class Session {
       busy: () => this.run !== null || this.inbox.count > 0,
       limits: () => (this.finishing || this.stopCause !== null ? null : this.limits),
       changed: () => this.told.change(),
-      note: (deed, signed) => this.steered.note(deed, signed),
+      log: this.steered,
       grantProblem: (more) => grantProblem(more, this),
     });
   }

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { allProcesses, wasStartedWith } from '../../activities/process/proc.ts';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
 import { UPDATES } from '../../workflows/contract/session.ts';
-import { crashHarness, replays } from '../support/crash-harness.ts';
+import { crashHarness, decidePatiently, replays } from '../support/crash-harness.ts';
 import { effectsIn, oddServer } from '../support/mcp/servers.ts';
 import { tempDir } from '../support/temp-dir.ts';
 import { until } from '../support/until.ts';
@@ -54,6 +54,36 @@ test('a question of a server whose worker is killed is withdrawn, and its callâ€
   expect((await session.memo())?.approvals).toBeUndefined();
   const late = { call, body: { kind: 'text', text: 'red' }, by: 'ann' };
   await expect(session.handle.executeUpdate(UPDATES.answer, { args: [late] })).rejects.toThrow();
+  await replays(h.client, session);
+  await second.kill();
+});
+
+test('a tool that ran again by someoneâ€™s leave asks under another name, also after a handover (L4 L40 L77)', async () => {
+  const h = await crashHarness({
+    script: [reply([toolUse('inquire', {})]), reply('Done.')],
+    configFile: new URL('../support/crash-config.mjs', import.meta.url).href,
+    handover: { events: 20, betweenRuns: 10_000, signals: 10_000 },
+  });
+  const first = await h.worker();
+  // Not `bypass`, under which nobody is asked whether it may run again.
+  const session = await h.open('Ask.', { permissionMode: 'default', permissions: { allow: ['inquire'] } });
+  const asked = await until(async () => (await session.memo())?.approvals?.find(({ question }) => question) ?? null);
+  const runNow = async (): Promise<string> => (await session.handle.describe()).runId;
+  const begun = await runNow();
+  await first.kill();
+  const second = await h.worker();
+  await until(async () => (await runNow()) !== begun);
+  const { call, inputHash } = await until(
+    async () => (await session.memo())?.approvals?.find(({ question }) => !question) ?? null,
+  );
+  await decidePatiently(h.client, session, 'approve', { call, inputHash });
+  const again = await until(async () => (await session.memo())?.approvals?.find(({ question }) => question) ?? null);
+  expect([asked.call, again.call]).toEqual(['1.1.0+q1', '1.1.0+q2']);
+  const answer = (name: string, text: string) => ({ call: name, body: { kind: 'text', text }, by: 'ann' });
+  await expect(session.handle.executeUpdate(UPDATES.answer, { args: [answer(asked.call, 'late')] })).rejects.toThrow();
+  await decidePatiently(h.client, session, 'answer', answer(again.call, 'red'));
+  expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
+  expect(JSON.stringify(h.bodies().at(-1)?.messages.at(-1))).toContain('They say red.');
   await replays(h.client, session);
   await second.kill();
 });

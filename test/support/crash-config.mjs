@@ -47,4 +47,18 @@ const errand = defineTool({
   activity: { name: 'deliver', taskQueue: 'users-errands', options: { startToCloseTimeout: '10 minutes' } },
 });
 
-export default { tools: [deliver('verify', { verify }), deliver('ask'), errand] };
+/** People say how it ends. */
+const inquire = defineTool({
+  name: 'inquire',
+  description: 'Inquires.',
+  inputSchema: z.strictObject({}),
+  risk: 'external',
+  recovery: 'ask',
+  asksPeople: true,
+  async call(_input, { askPeople, signal }) {
+    const answer = await askPeople({ why: 'it inquires', question: 'Which colour?' }, signal);
+    return { content: answer.kind === 'answered' ? `They say ${answer.text}.` : 'Nobody says.' };
+  },
+});
+
+export default { tools: [inquire, deliver('verify', { verify }), deliver('ask'), errand] };

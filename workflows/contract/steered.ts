@@ -21,6 +21,9 @@ export type Steered = {
 /** Whoever does it, by name: goes along with a signal or an update. */
 export type Signed = { readonly by?: string };
 
+/** Who has said, and when, that they cancel the session: Temporal's own cancel says nothing to it. */
+export type Announced = Signed & { readonly since: number };
+
 /** Sent again under the same id it counts once, for nobody may stop a run that he did not mean (L61). It says which signal it is of. */
 export type SignalOnce = Signed & { readonly signal: 'interrupt' | 'resume' | 'cancel'; readonly id: string };
 

@@ -8,12 +8,30 @@ import type { Decided } from './approvals.ts';
 
 type Asker = (asked: Elicitation) => void;
 
+type Counts = readonly (readonly [call: CallKey, count: number])[];
+
 /** Ends that are kept: whoever asked looks for them soon. */
 const MOST_ENDS = 100;
 
 export class Elicitations {
   private readonly askers = new Map<CallKey, Asker>();
   private readonly ends = new Map<string, ElicitationEnd>();
+  private readonly counts: Map<CallKey, number>;
+
+  /** `carried`: of calls that were open at a handover. */
+  constructor(carried: Counts = []) {
+    this.counts = new Map(carried);
+  }
+
+  /** How many each open call has asked: one whose activity runs again asks under other names. */
+  get asked(): Counts {
+    return [...this.counts];
+  }
+
+  /** The calls of the reply have all ended: none of them asks again. */
+  forget(): void {
+    this.counts.clear();
+  }
 
   /** Anyone can signal: what no call that runs asks is passed over. */
   hear(value: unknown): void {
@@ -34,13 +52,12 @@ export class Elicitations {
   ): Promise<ToolResult> {
     let scope: CancellationScope | null = null;
     let asking: Promise<void> = Promise.resolve();
-    let count = 0;
     this.askers.set(key, (asked) => {
       scope?.cancel();
       scope = null;
       if (asked.inputHash === undefined) return;
-      count += 1;
-      const [own, nth] = [new CancellationScope(), count];
+      const [own, nth] = [new CancellationScope(), (this.counts.get(key) ?? 0) + 1];
+      this.counts.set(key, nth);
       scope = own;
       const before = asking;
       asking = own.run(async () => {

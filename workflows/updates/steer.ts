@@ -12,10 +12,13 @@ import {
   type RunOptions,
   type TopUp,
 } from '../contract/session.ts';
-import { type Deed, optionsDeed, type Signed } from '../contract/steered.ts';
+import { optionsDeed, type Signed } from '../contract/steered.ts';
 import type { Facts } from '../session-state.ts';
 import type { RunLimits } from './run-limits.ts';
+import type { SteeredLog } from './steered-log.ts';
 import { refuse } from './approvals.ts';
+
+const CLOSING = 'the session is closing: nothing runs in it any more';
 
 /** A session, as its updates see it. */
 export type Steered = {
@@ -27,46 +30,50 @@ export type Steered = {
   /** Others see it another way now. */
   readonly changed: () => void;
   /** For the transcript (O12). */
-  readonly note: (deed: Deed, by: Signed | undefined) => void;
+  readonly log: Pick<SteeredLog, 'note' | 'isClosing'>;
   /** Why the run of an agent cannot be given so much (L69). */
   readonly grantProblem: (more: TopUp) => string | undefined;
 };
 
-export function listenForSteering({ facts, busy, limits, changed, note, grantProblem }: Steered): void {
+export function listenForSteering({ facts, busy, limits, changed, log, grantProblem }: Steered): void {
   takeUpdate<Repair>(
+    log,
     UPDATES.repair,
     (asked) => repairProblem(asked, facts.now.head, busy()),
     (asked, by) => {
       facts.repair(asked);
-      note({ action: 'repair' }, by);
+      log.note({ action: 'repair' }, by);
       changed();
     },
   );
   takeUpdate<OptionChanges>(
+    log,
     UPDATES.setOptions,
     (changes) => changesProblem(facts.now.options, changes),
     (changes, by) => {
       facts.bringOptions([{ options: changes }]);
-      note(optionsDeed(changes), by);
+      log.note(optionsDeed(changes), by);
       changed();
     },
   );
   takeUpdate<TopUp>(
+    log,
     UPDATES.topUp,
     (more) => topUpProblem(more, limits()?.snapshot.rules ?? null) ?? grantProblem(more),
     (more, by) => {
       limits()?.raise(more);
-      note({ action: 'topUp', limits: more }, by);
+      log.note({ action: 'topUp', limits: more }, by);
     },
   );
 }
 
 function takeUpdate<Asked>(
+  log: Steered['log'],
   name: string,
   problem: (asked: Asked) => string | undefined,
   act: (asked: Asked, by?: Signed) => void,
 ): void {
-  const validator = (asked: Asked, _by?: Signed): void => refuse(problem(asked));
+  const validator = (asked: Asked, _by?: Signed): void => refuse(log.isClosing ? CLOSING : problem(asked));
   setHandler(defineUpdate<void, [Asked, Signed?]>(name), act, { validator });
 }
 

@@ -33,13 +33,31 @@ test.each([7, '', 'x'.repeat(201), { name: 'ana' }])('a name that will not do is
 
 test('a cancel has the name that came before it; that of an agent is nobody’s, if none did (O12)', () => {
   const log = new SteeredLog();
-  log.noteCancel(true);
+  log.close({ isCancelled: true, isAgent: true });
+  log.close({ isCancelled: false, isAgent: false });
   expect(told(log)).toEqual([]);
-  log.noteCancel(false);
+  log.close({ isCancelled: true, isAgent: false });
   expect(told(log)).toEqual([{ action: 'cancel', at: expect.any(Number) }]);
   log.announceCancel({ by: 'dee' });
-  log.noteCancel(true);
+  log.close({ isCancelled: true, isAgent: true });
   expect(told(log)).toMatchObject([{ action: 'cancel', by: 'dee' }]);
+});
+
+test('a cancel has its name also where the session continues as new in between, and is told as of when it came (L4 O12)', () => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const before = new SteeredLog();
+  before.announceCancel({ by: 'ana' });
+  const { announced } = before;
+  const log = new SteeredLog([], announced);
+  log.cancelled();
+  const at = Date.now();
+  // It takes long to stop what runs.
+  vi.setSystemTime(at + 61_000);
+  expect(log.isClosing).toBe(false);
+  log.close({ isCancelled: true, isAgent: false });
+  expect(log.isClosing).toBe(true);
+  expect(told(log)).toEqual([{ action: 'cancel', by: 'ana', at }]);
 });
 
 test('a cancel is nobody’s where the one who announced theirs did not get it through, or came later (O12)', () => {
@@ -50,14 +68,14 @@ test('a cancel is nobody’s where the one who announced theirs did not get it t
   vi.setSystemTime(Date.now() + 61_000);
   log.cancelled();
   log.announceCancel({ by: 'ben' });
-  log.noteCancel(false);
+  log.close({ isCancelled: true, isAgent: false });
   expect(told(log)).toEqual([{ action: 'cancel', at: expect.any(Number) }]);
   const other = new SteeredLog();
   other.announceCancel({ by: 'ana' });
   other.cancelled();
   // It takes long to stop what runs.
   vi.setSystemTime(Date.now() + 61_000);
-  other.noteCancel(false);
+  other.close({ isCancelled: true, isAgent: false });
   expect(told(other)).toMatchObject([{ action: 'cancel', by: 'ana' }]);
 });
 
