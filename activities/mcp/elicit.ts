@@ -1,12 +1,13 @@
-// A server that asks people in the middle of a call (elicitation, L77): its form as one question, and the answer as the form wants it.
+// A server that asks people in the middle of a call (elicitation, L77): its form as one question, and the answer as the form wants it; or an
+// address that they are to open.
 import type { ElicitRequest, ElicitResult } from '@modelcontextprotocol/client';
 import { reasonOf, clip } from '../text.ts';
 import type { AskPeople, PeopleQuestion } from '../people/ask-people.ts';
 import { compileSchema, type JsonSchema } from '../schema/json-schema.ts';
 import { McpError } from './link.ts';
 
-/** Characters of the server's words, and of one of a field. */
-const [LONGEST_MESSAGE, LONGEST_FIELD] = [2_000, 300];
+/** Characters of the server's words, of one of a field, and of an address. */
+const [LONGEST_MESSAGE, LONGEST_FIELD, LONGEST_URL] = [2_000, 300, 2_000];
 const [MOST_OPTIONS, LONGEST_OPTION, MOST_FIELDS] = [20, 200, 30];
 /** An answer that will not do is asked for again, so often. */
 const MOST_TRIES = 10;
@@ -70,8 +71,7 @@ export async function answerServer(
   askPeople: AskPeople,
   signal: AbortSignal,
 ): Promise<ElicitResult> {
-  if (!('requestedSchema' in asked)) return { action: 'decline' };
-  const form = formOf(asked.message, asked.requestedSchema);
+  const form = 'requestedSchema' in asked ? formOf(asked.message, asked.requestedSchema) : visitOf(asked);
   const why = `the MCP server ${server} asks a question`;
   let problem = '';
   for (let tries = 0; tries < MOST_TRIES; tries += 1) {
@@ -120,6 +120,15 @@ export function formOf(message: string, requested: Schema): Form {
   const read = (value: unknown): ElicitResult['content'] => check({ [name]: value });
   if (choices) return { question, options: [...choices.keys()], read: (text) => read(choices.get(text)) };
   return { question, read: (text) => read(isNumber(field) && text !== '' ? Number(text) : text) };
+}
+
+/** Nobody opens it but whoever is asked. It stands there whole, and its host once more, for an address can be made to look like another. */
+function visitOf({ message, url }: { readonly message: string; readonly url: string }): Form {
+  const { protocol, host } = new URL(url);
+  if (!/^https?:$/.test(protocol) || url.length > LONGEST_URL)
+    throw new Error(`it is refused: people are shown web addresses of at most ${LONGEST_URL} characters`);
+  const lines = [clip(message, LONGEST_MESSAGE), `You are to open this page of ${host} yourself:`, url];
+  return { question: lines.join('\n'), options: [YES, NO], read: (text) => (text === YES ? undefined : null) };
 }
 
 function ofMany(

@@ -25,12 +25,10 @@ type Listed = { readonly tools: readonly ListedTool[]; readonly print: string };
 /** `late`: nobody waits for it. */
 type Pending = { readonly done: Promise<void>; late: boolean };
 
-/** Milliseconds: one that ended sooner counts as one more failure in a row. */
-const LIVED_MS = 10_000;
+/** Milliseconds: one that ended sooner counts as one more failure in a row; how long an end is waited for. */
+const [LIVED_MS, LONGEST_END_MS] = [10_000, 5_000];
 const MOST_WARNINGS = 100;
 const NO_TOOLS = { tools: [], print: '', leftOut: [] };
-/** Milliseconds. */
-const LONGEST_END_MS = 5_000;
 
 export class KeptServer {
   readonly name: string;
@@ -127,9 +125,11 @@ export class KeptServer {
     }
   }
 
-  /** It has shown to be of no use: the next call gets another. */
-  retire(link: Link, reason: string): void {
-    this.#lose(link, reason);
+  /** The next call gets another. `reason`: it is of no use. Null: what its server asks may be about a call that was given up (L77). */
+  retire(link: Link, reason: string | null): void {
+    if (reason !== null) this.#lose(link, reason);
+    else if (this.#current?.link === link) this.#current = null;
+    if (reason === null && this.#current === null && this.#opening === null) void this.#begin();
     if (!this.#uses.has(link)) void link.close();
   }
 

@@ -1,11 +1,12 @@
 // One connection to an MCP server, from the handshake to its end, by the official client library (L74). Nothing here outlives it.
-import type { Client, ElicitRequest, ElicitResult, Progress } from '@modelcontextprotocol/client';
+import type { Client, Progress } from '@modelcontextprotocol/client';
 import type { z } from 'zod';
 import { awaitInTime } from '../async.ts';
 import { clip, hideTexts, reasonOf, type Redact } from '../text.ts';
+import { type Asker, Askers } from './askers.ts';
 import { boundedFetch } from './bounded-fetch.ts';
 import { TOO_LARGE } from './long-lines.ts';
-import type { McpBounds, McpHeaders, McpServer } from './servers.ts';
+import { mayAsk, type McpBounds, type McpHeaders, type McpServer } from './servers.ts';
 import { type EndingTransport, type ServerProcesses, stdioTransport } from './stdio.ts';
 
 export type Link = {
@@ -35,12 +36,6 @@ export type Asking = {
   /** Who is asked what the server asks meanwhile (L77). Absent: for no session, which is asked nothing. */
   readonly asker?: Asker;
 };
-
-/** `session`: whose people are asked. Without `answer` they are not: but a server may ask for it all the same. */
-export type Asker = { readonly session: string; readonly answer?: OnAsked };
-
-/** `signal`: the server no longer waits. */
-export type OnAsked = (asked: ElicitRequest['params'], signal: AbortSignal) => Promise<ElicitResult>;
 
 /** `refused`: the server answered that it will not. `lost`: the connection is of no use any longer. The message is the end of a sentence. */
 export class McpError extends Error {
@@ -76,7 +71,7 @@ export function linkOpener(
     const chosen = transport?.() ?? transportOf(library, server, processes, { bounds, secrets });
     const { redact } = secrets;
     // A server at an address may never have the stream open that it would tell of a change by.
-    const asks = server.asksPeople === true;
+    const asks = mayAsk(server);
     return await connect(library, chosen, signal, { toolsChanged, redact, isHeard: server.type !== 'http', asks });
   };
 }
@@ -144,17 +139,11 @@ async function connect(
 ): Promise<Link> {
   const { toolsChanged, redact, asks } = listening;
   // What asks for a person in the middle of a call holds the call's slot (L63): it is declared where the configuration says so, and no model is.
-  const capabilities = asks ? { elicitation: { form: {} } } : {};
+  const capabilities = asks ? { elicitation: { form: {}, url: {} } } : {};
   const client = new library.Client({ name: 'perdure', version: '0' }, { capabilities });
-  const askers = new Set<Asker>();
-  // It does not say in which call it asks: of one session in the last that began, and not where people of another could be asked.
-  const ask: OnAsked = (asked, gone) => {
-    const [last, ...others] = [...askers].toReversed();
-    const why = 'it is refused: it cannot be told which call asks';
-    if (!last || others.some(({ session }) => session !== last.session)) return Promise.reject(new Error(why));
-    return last.answer?.(asked, gone) ?? Promise.resolve({ action: 'cancel' });
-  };
-  if (asks) client.setRequestHandler('elicitation/create', ({ params }, { mcpReq }) => ask(params, mcpReq.signal));
+  const askers = new Askers();
+  if (asks)
+    client.setRequestHandler('elicitation/create', ({ params }, { mcpReq }) => askers.ask(params, mcpReq.signal));
   client.fallbackRequestHandler = ({ method }) =>
     Promise.reject(new Error(`${method} is refused: this client answers no requests of servers`));
   client.setNotificationHandler('notifications/tools/list_changed', toolsChanged);
@@ -176,7 +165,7 @@ async function connect(
   return linkOf(library, client, transport, { ...listening, closed, close, askers });
 }
 
-type Linking = Listening & Pick<Link, 'closed' | 'close'> & { readonly askers: Set<Asker> };
+type Linking = Listening & Pick<Link, 'closed' | 'close'> & { readonly askers: Askers };
 
 function linkOf(
   library: Library,
@@ -193,17 +182,18 @@ function linkOf(
       tellsOfChanges: isHeard && tools?.listChanged === true,
     },
     async request(method, params, schema, { signal, timeout, onProgress, asker }) {
-      if (asker) askers.add(asker);
+      if (asker) askers.begin(asker);
       try {
         const options = { timeout, ...(signal && { signal }), ...(onProgress && { onprogress: onProgress }) };
         return (await client.request({ method, params } as never, schema, options)) as never;
       } catch (error) {
+        const { kind, message } = readError(library, error, transport);
+        if (asker && (signal?.aborted === true || kind === 'late')) askers.giveUp(asker);
         // The server has been told.
         if (signal?.aborted === true) throw signal.reason;
-        const { kind, message } = readError(library, error, transport);
         throw new McpError(kind, clip(redact(message), LONGEST_WORDS), error);
       } finally {
-        if (asker) askers.delete(asker);
+        if (asker) askers.end(asker);
       }
     },
     closed,

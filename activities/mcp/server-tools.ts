@@ -4,12 +4,13 @@ import type { ElicitRequest, Progress } from '@modelcontextprotocol/client';
 import { type Recovery, type Risk, type Tool, type ToolContext, ToolFailure, type ToolOutput } from '../tools/tool.ts';
 import { throttled } from '../async.ts';
 import { clip } from '../text.ts';
+import type { OnAsked } from './askers.ts';
 import { Away, type KeptServer } from './keep-server.ts';
 import { answerServer, CallClock } from './elicit.ts';
 import { FOR_EVER, type Link, McpError } from './link.ts';
 import type { ListedTool } from './list-tools.ts';
 import { callResult, outputOf } from './results.ts';
-import { CALL_MS, toolName } from './servers.ts';
+import { CALL_MS, mayAsk, type ServerQuestion, toolName } from './servers.ts';
 
 /** In `_meta` of a call: unique to it for ever, the same when it runs again (L40). */
 export const IDEMPOTENCY_KEY = 'perdure/idempotencyKey';
@@ -43,22 +44,38 @@ async function callServer(server: KeptServer, name: string, input: unknown, cont
   });
   return await askServer(server, context, async (link, timeout) => {
     const { signal, askPeople, session = '' } = context;
-    const clock = askPeople ? new CallClock(timeout) : null;
-    const asking = clock &&
-      askPeople && {
-        signal: AbortSignal.any([signal, clock.signal]),
-        timeout: FOR_EVER,
-        asker: {
-          session,
-          answer: (asked: ElicitRequest['params'], gone: AbortSignal) =>
-            clock.pause(() => answerServer(server.name, asked, askPeople, AbortSignal.any([signal, gone]))),
-        },
-      };
+    const clock = askPeople || server.settings.answers ? new CallClock(timeout) : null;
+    const asking = clock && {
+      signal: AbortSignal.any([signal, clock.signal]),
+      timeout: FOR_EVER,
+      asker: { session, answer: answerBy(server, context, clock) },
+    };
     const how = { signal, timeout, onProgress, asker: { session }, ...asking };
     const answer = await link.request('tools/call', params, callResult, how).finally(() => clock?.stop());
     const output = outputOf(answer);
     return output.isError === true ? { ...output, content: link.redact(output.content) } : output;
   });
+}
+
+/** By a function of the configuration, or by people. */
+function answerBy(
+  { name, settings: { answers, asksPeople } }: KeptServer,
+  { signal, askPeople }: ToolContext,
+  clock: CallClock,
+): OnAsked {
+  return (asked, gone) =>
+    clock.pause(async () => {
+      const ends = AbortSignal.any([signal, gone]);
+      const said = await answers?.(questionOf(name, asked), { signal: ends });
+      if (said) return said;
+      return askPeople && asksPeople ? await answerServer(name, asked, askPeople, ends) : { action: 'cancel' };
+    });
+}
+
+function questionOf(serverName: string, asked: ElicitRequest['params']): ServerQuestion {
+  const { message } = asked;
+  if ('requestedSchema' in asked) return { serverName, message, mode: 'form', requestedSchema: asked.requestedSchema };
+  return { serverName, message, mode: 'url', url: asked.url, elicitationId: asked.elicitationId };
 }
 
 /** `ask` gets the milliseconds that are left. Throws ToolFailure. */
@@ -79,6 +96,8 @@ export async function askServer<Answer>(
   try {
     return await server.using(link, () => ask(link, left));
   } catch (error) {
+    const isGivenUp = !(error instanceof McpError) || error.kind === 'late';
+    if (isGivenUp && mayAsk(server.settings)) server.retire(link, null);
     if (!(error instanceof McpError)) throw error;
     if (error.kind === 'lost') server.retire(link, error.message);
     throw new ToolFailure(inWords(server.name, error, timeoutMs), { cause: error });

@@ -13,11 +13,38 @@ type AnyServer = {
   readonly trusted?: boolean;
   /** What it asks in the middle of a call (elicitation) is put to people, and the call waits for them (L77). Absent: it is refused. */
   readonly asksPeople?: boolean;
+  /** Answers that instead of people, where the configuration is; null: people are asked where they may be. */
+  readonly answers?: AnswerServer;
   /** Milliseconds in which a call must be answered, without the time that people take. Absent: 120,000. */
   readonly timeoutMs?: number;
   /** Milliseconds in which a connection must stand; the program may have to be installed first. Absent: 60,000. */
   readonly connectTimeoutMs?: number;
 };
+
+/** What a server asks in the middle of a call: for the fields of a form (`requestedSchema`), or that a page is opened (`url`). */
+export type ServerQuestion = {
+  readonly serverName: string;
+  readonly message: string;
+  readonly mode: 'form' | 'url';
+  readonly requestedSchema?: Readonly<Record<string, unknown>>;
+  readonly url?: string;
+  readonly elicitationId?: string;
+};
+
+/** `content`: of the form's fields. */
+export type ServerAnswer = {
+  readonly action: 'accept' | 'decline' | 'cancel';
+  readonly content?: Record<string, string | number | boolean | string[]>;
+};
+
+/** `signal`: the server no longer waits. */
+export type AnswerServer = (
+  asked: ServerQuestion,
+  options: { readonly signal: AbortSignal },
+) => Promise<ServerAnswer | null>;
+
+/** Whether what it asks in the middle of a call is put to anybody (L77). */
+export const mayAsk = ({ asksPeople = false, answers }: McpServer): boolean => asksPeople || answers !== undefined;
 
 /** A program that speaks over its standard input and output. */
 export type StdioServer = AnyServer & {

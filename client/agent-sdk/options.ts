@@ -9,7 +9,7 @@ import { type ToolEnv, toolVariableProblem } from '../../workflows/contract/fact
 import { ClientProblem } from '../problem.ts';
 import { type Hooks, hooksOf, unknownEvents } from './callbacks.ts';
 import { inwardName, inwardRule } from './names.ts';
-import type { AgentDefinition, CanUseTool, PermissionMode } from './shapes.ts';
+import type { AgentDefinition, CanUseTool, OnElicitation, PermissionMode } from './shapes.ts';
 import { type McpServerConfig, serversOf, toolsOf } from './tools.ts';
 
 export type Options = {
@@ -25,6 +25,8 @@ export type Options = {
   readonly allowDangerouslySkipPermissions?: boolean;
   readonly canUseTool?: CanUseTool;
   readonly hooks?: Hooks;
+  /** Answers what MCP servers, processes or at an address, ask in the middle of a call. Absent: they may not. */
+  readonly onElicitation?: OnElicitation;
   /** Made with `createSdkMcpServer()`, processes, or at an address. None is trusted: every call of the last two asks. */
   readonly mcpServers?: Readonly<Record<string, McpServerConfig>>;
   /** Types of agents by name, beside the built-in `general` and `explore`. */
@@ -57,7 +59,6 @@ const REFUSED: Readonly<Record<string, string>> = {
   enableFileCheckpointing: 'files are not rewound yet',
   forkSession: 'sessions are not forked yet: leave it out to go on with the same session',
   managedSettings: 'give permission rules as allowedTools and disallowedTools',
-  onElicitation: 'what a server asks in the middle of a call is refused: see docs/mcp.md',
   permissionPromptToolName: 'give canUseTool',
   resumeSessionAt: 'sessions are not rewound yet',
   sandbox: 'commands are held by a sandbox of our own where the machine has one: see docs/security.md',
@@ -97,6 +98,7 @@ const KNOWN: Readonly<Record<keyof Options, true>> = {
   allowDangerouslySkipPermissions: true,
   canUseTool: true,
   hooks: true,
+  onElicitation: true,
   mcpServers: true,
   agents: true,
   maxTurns: true,
@@ -127,7 +129,7 @@ export function translateOptions(options: Options, say: (line: string) => void):
   for (const event of hooks ? unknownEvents(hooks) : [])
     say(`hooks for ${event} are never called: there is no such event here`);
   const tools = toolsOf(mcpServers);
-  const servers = serversOf(mcpServers);
+  const servers = serversOf(mcpServers, options.onElicitation);
   const toolEnv = toolEnvOf(options.env);
   const config: PerdureConfig = {
     ...(tools.length > 0 && { tools }),
@@ -148,7 +150,8 @@ export function translateOptions(options: Options, say: (line: string) => void):
 /** Throws ClientProblem `refused`: a part of one that is not there would have guarded, or made another agent of it. */
 function agentTypes(agents: Readonly<Record<string, AgentDefinition>>): NonNullable<PerdureConfig['agents']> {
   const types = Object.entries(agents).map(([name, { description, prompt, tools, model, maxTurns, ...more }]) => {
-    const [other] = Object.keys(more);
+    const { isolation, ...unknown } = more;
+    const [other] = Object.keys(isolation === undefined || isolation === 'worktree' ? unknown : more);
     const why = other !== undefined ? `has ${JSON.stringify(other)}, which is not known here` : aliasProblem(model);
     if (why !== undefined) throw new ClientProblem('refused', `the agent ${JSON.stringify(name)} of query() ${why}`);
     const type = {
@@ -157,6 +160,7 @@ function agentTypes(agents: Readonly<Record<string, AgentDefinition>>): NonNulla
       ...(tools && { tools: tools.map(inwardName) }),
       ...(model !== undefined && model !== 'inherit' && { model }),
       ...(maxTurns !== undefined && { limits: { maxTurns } }),
+      ...(isolation && { isolation }),
     };
     return [name, type] as const;
   });

@@ -152,7 +152,30 @@ export type AgentDefinition = {
   readonly tools?: readonly string[];
   readonly model?: string;
   readonly maxTurns?: number;
+  /** It works in a git worktree of its own, on a new branch. */
+  readonly isolation?: 'worktree';
 };
+
+/** What a server asks in the middle of a call: for the fields of a form, or that a page is opened. */
+export type ElicitationRequest = {
+  readonly serverName: string;
+  readonly message: string;
+  readonly mode?: 'form' | 'url';
+  readonly url?: string;
+  readonly elicitationId?: string;
+  readonly requestedSchema?: Readonly<Record<string, unknown>>;
+};
+
+export type ElicitationResult = {
+  readonly action: 'accept' | 'decline' | 'cancel';
+  readonly content?: Record<string, string | number | boolean | string[]>;
+};
+
+/** Null: nobody answers. */
+export type OnElicitation = (
+  request: ElicitationRequest,
+  options: { readonly signal: AbortSignal; readonly requestId: string },
+) => Promise<ElicitationResult | null>;
 
 export type CanUseTool = (
   toolName: string,

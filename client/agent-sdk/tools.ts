@@ -1,8 +1,10 @@
 // Tools of the program: `tool()` and `createSdkMcpServer()` as such programs write them, and what they are in a worker's configuration.
+import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { callResult, outputOf } from '../../activities/mcp/results.ts';
-import type { McpServer, McpServers } from '../../activities/mcp/servers.ts';
+import type { McpServer, McpServers, ServerQuestion } from '../../activities/mcp/servers.ts';
 import { defineTool, type Tool, type ToolContext } from '../../activities/tools/tool.ts';
+import type { OnElicitation } from './shapes.ts';
 
 type Shape = Readonly<Record<string, z.ZodType>>;
 
@@ -96,10 +98,17 @@ export function toolsOf(servers: Readonly<Record<string, McpServerConfig>>): rea
 }
 
 /** Those that are not of the program, as a configuration has them. */
-export function serversOf(servers: Readonly<Record<string, McpServerConfig>>): McpServers {
+export function serversOf(
+  servers: Readonly<Record<string, McpServerConfig>>,
+  onElicitation?: OnElicitation,
+): McpServers {
+  const asks = onElicitation && {
+    answers: (asked: ServerQuestion, { signal }: { readonly signal: AbortSignal }) =>
+      onElicitation(asked, { signal, requestId: randomUUID() }),
+  };
   const others = Object.entries(servers).flatMap(([name, server]): [string, McpServer][] => {
     if (isOfProgram(server)) return [];
-    return [[name, 'command' in server ? { cwd: process.cwd(), ...server } : server]];
+    return [[name, { ...('command' in server ? { cwd: process.cwd(), ...server } : server), ...asks }]];
   });
   return Object.fromEntries(others);
 }

@@ -15,6 +15,7 @@ const name = z.string(nameRight).regex(/^(?!_)(?!.*__)[A-Za-z0-9_-]{1,32}(?<!_)$
 const common = {
   trusted: z.boolean().optional(),
   asksPeople: z.boolean().optional(),
+  answers: run.optional(),
   timeoutMs: upTo(DAY).optional(),
   connectTimeoutMs: upTo(60).optional(),
 };

@@ -3,7 +3,6 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { allProcesses, wasStartedWith } from '../../../activities/process/proc.ts';
-import type { ToolContext } from '../../../activities/tools/tool.ts';
 import { noSandbox } from '../../support/mcp/addresses.ts';
 import { effectsIn, oddServer, openTestServers, packagedServer } from '../../support/mcp/servers.ts';
 import { tempDir } from '../../support/temp-dir.ts';
@@ -62,28 +61,6 @@ describe('a call of a tool of a server', () => {
       { message: expect.stringMatching(/sampling\/createMessage is refused|not found/i) },
     ]);
   });
-});
-
-test('what a server asks while calls of two sessions are under way is put to the people of neither (L77)', async () => {
-  const { registry, call } = await openTestServers({ odd: oddServer({}, { asksPeople: true }) });
-  await registry.refresh?.();
-  const asked: string[] = [];
-  const of = (session: string): Partial<ToolContext> => ({
-    session,
-    askPeople: () => {
-      asked.push(session);
-      return Promise.resolve({ kind: 'answered', text: 'red' });
-    },
-  });
-  const stop = new AbortController();
-  const hanging = expect(call('mcp__odd__hang', {}, { ...of('one'), signal: stop.signal })).rejects.toBe('interrupt');
-  for (const other of [of('two'), { session: 'two' }])
-    expect((await call('mcp__odd__choose', {}, other)).content).toContain('cannot be told which call asks');
-  expect((await call('mcp__odd__choose', {}, { session: 'one' })).content).toBe('{"action":"cancel"}');
-  expect((await call('mcp__odd__choose', {}, of('one'))).content).toContain('"red"');
-  expect(asked).toEqual(['one']);
-  stop.abort('interrupt');
-  await hanging;
 });
 
 describe('a server that misbehaves (F11)', () => {

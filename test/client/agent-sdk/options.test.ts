@@ -6,6 +6,7 @@ import { findContinued } from '../../../client/agent-sdk/continue.ts';
 import { translateOptions } from '../../../client/agent-sdk/options.ts';
 import { inwardInput, outwardInput, outwardName } from '../../../client/agent-sdk/names.ts';
 import { isOver } from '../../../client/agent-sdk/program.ts';
+import type { OnElicitation } from '../../../client/agent-sdk/shapes.ts';
 import { createSdkMcpServer, tool, type ToolAnnotations } from '../../../client/agent-sdk/tools.ts';
 import { pngOf } from '../../support/images.ts';
 import { checkConfig } from '../../../worker/config/config.ts';
@@ -56,7 +57,7 @@ test('options become ours: names of built-in tools, rules, modes, limits (Q7)', 
 test('types of agents become the configuration’s, and their tool goes by both its names (Q7 L66)', () => {
   const agents = {
     reviewer: { description: 'Reviews.', prompt: 'Be strict.', tools: ['Read', 'Task'], model: 'inherit', maxTurns: 5 },
-    writer: { description: 'Writes.', prompt: 'Be brief.', model: 'claude-haiku-4-5' },
+    writer: { description: 'Writes.', prompt: 'Be brief.', model: 'claude-haiku-4-5', isolation: 'worktree' as const },
   };
   const { config, run } = translateOptions(
     { agents, tools: ['Agent'], disallowedTools: ['Task(writer)'] },
@@ -69,9 +70,18 @@ test('types of agents become the configuration’s, and their tool goes by both 
       tools: ['read', 'agent'],
       limits: { maxTurns: 5 },
     },
-    writer: { description: 'Writes.', systemPrompt: 'Be brief.', model: 'claude-haiku-4-5' },
+    writer: {
+      description: 'Writes.',
+      systemPrompt: 'Be brief.',
+      model: 'claude-haiku-4-5',
+      isolation: 'worktree',
+    },
   });
   expect(run).toMatchObject({ tools: ['agent'], permissions: { deny: ['agent(writer)'] } });
+  const remote = { description: 'd', prompt: 'p', isolation: 'remote' };
+  expect(() => translateOptions({ agents: { remote } } as object, () => undefined)).toThrow(
+    /^the agent "remote" of query\(\) has "isolation", which is not known here$/,
+  );
   expect(() => checkConfig(config, 'f')).not.toThrow();
   const shown = outwardInput('agent', { prompt: 'p', type: 'writer', background: true });
   expect([outwardName('agent'), shown]).toEqual([
@@ -177,4 +187,22 @@ test('a tool runs unasked, and again, where its author says so; its texts and im
     isError: true,
   });
   expect(handler).toHaveBeenCalledWith({ n: 1 }, { signal, idempotencyKey: 'k' });
+});
+
+test('onElicitation answers for servers that are not of the program, and no others may ask (Q7 L77)', async () => {
+  const told: unknown[] = [];
+  const onElicitation: OnElicitation = (request, { requestId }) => {
+    told.push([request, typeof requestId]);
+    return Promise.resolve({ action: 'accept', content: { colour: 'red' } });
+  };
+  const shop = { type: 'http', url: 'https://shop.example' } as const;
+  const mcpServers = { own: createSdkMcpServer({ name: 'own' }), shop };
+  const { config } = translateOptions({ mcpServers, onElicitation }, () => undefined);
+  expect(() => checkConfig(config, 'f')).not.toThrow();
+  expect(Object.keys(config.mcpServers ?? {})).toEqual(['shop']);
+  const asked = { serverName: 'shop', message: 'Which colour?', mode: 'form', requestedSchema: {} } as const;
+  const { signal } = new AbortController();
+  expect(await config.mcpServers?.['shop']?.answers?.(asked, { signal })).toMatchObject({ action: 'accept' });
+  expect(told).toEqual([[asked, 'string']]);
+  expect(translateOptions({ mcpServers }, () => undefined).config.mcpServers?.['shop']).not.toHaveProperty('answers');
 });

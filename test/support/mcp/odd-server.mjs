@@ -23,6 +23,8 @@ const tools = [
   'grow',
   'ask',
   'choose',
+  'visit',
+  'ask_late',
   'note',
   'child',
   'huge',
@@ -50,6 +52,7 @@ async function until(file) {
 export function oddServer(options) {
   const extra = /** @type {string[]} */ ([]);
   const asked = new Map();
+  const cancelled = new Map();
   let lists = 0;
   /** @param {object} entry */
   const note = (entry) => options.effects && appendFileSync(options.effects, `${JSON.stringify(entry)}\n`);
@@ -127,6 +130,16 @@ export function oddServer(options) {
         const form = { mode: 'form', message: 'Which colour?', requestedSchema };
         return say(JSON.stringify(await ask('elicitation/create', form)));
       }
+      case 'visit': {
+        const visit = { mode: 'url', message: 'Sign in.', elicitationId: 'e-1', url: 'https://shop.example/in?x=1' };
+        return say(JSON.stringify(await ask('elicitation/create', visit)));
+      }
+      case 'ask_late': {
+        // Once it was cancelled.
+        await new Promise((resolve) => cancelled.set(id, resolve));
+        const requestedSchema = { type: 'object', properties: {} };
+        return note({ answered: await ask('elicitation/create', { message: 'Late?', requestedSchema }) });
+      }
       case 'once':
         // Its first call is never answered, whoever makes it.
         if (existsSync(`${options.effects}.once`)) return say('answered at last');
@@ -160,8 +173,10 @@ export function oddServer(options) {
       if (options.slowList) await until(options.slowList);
       send({ jsonrpc: '2.0', id, result: { tools: [...tools, ...extra].map(toolOf), lists } });
     } else if (method === 'tools/call') await call(message, send);
-    else if (method === 'notifications/cancelled') note({ cancelled: message.params.requestId });
-    else if (method === undefined && asked.has(id)) asked.get(id)(message.result ?? message.error);
+    else if (method === 'notifications/cancelled') {
+      note({ cancelled: message.params.requestId });
+      cancelled.get(message.params.requestId)?.();
+    } else if (method === undefined && asked.has(id)) asked.get(id)(message.result ?? message.error);
     else if (id !== undefined && method !== undefined) send({ jsonrpc: '2.0', id, result: {} });
   };
 }

@@ -75,6 +75,7 @@ type Effect = {
   readonly call?: string;
   readonly key?: string;
   readonly cancelled?: number;
+  readonly answered?: { readonly message?: string; readonly action?: string };
 };
 
 /** What the odd server noted, in order. */
