@@ -71,3 +71,8 @@ function cutLine(text: string, most: number): { readonly shown: string; readonly
   // Once more: a joiner whose second half was cut off joins nothing.
   return { shown: showUnseen(line.slice(0, most).join('')), left: Math.max(0, line.length - most) + beyond };
 }
+
+/** Whoever pastes it means the path, whatever it holds. */
+export function shellWord(text: string): string {
+  return /^[\w./@:+-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
+}

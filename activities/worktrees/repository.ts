@@ -8,9 +8,13 @@ export type Repository = {
   readonly gitDir: string;
   /** What all its work trees share: refs, objects, configuration. */
   readonly common: string;
+  /** The work tree's own folder. */
+  readonly top: string;
   /** The workspace in its work tree; '' for all of it. */
   readonly prefix: string;
 };
+
+type Located = Pick<Repository, 'gitDir' | 'common'>;
 
 /** Bytes of a file of git's that is looked into. */
 const MOST = 1024 * 1024;
@@ -23,12 +27,12 @@ export function findRepository(workspace: string): Repository | string {
   for (let at = workspace; ; at = dirname(at)) {
     const found = repositoryAt(at);
     if (typeof found === 'string') return found;
-    if (found) return problemOf(found) ?? { ...found, prefix: relative(at, workspace) };
+    if (found) return problemOf(found) ?? { ...found, top: at, prefix: relative(at, workspace) };
     if (dirname(at) === at) return 'it lies in no git repository';
   }
 }
 
-function repositoryAt(folder: string): Omit<Repository, 'prefix'> | string | null {
+function repositoryAt(folder: string): Located | string | null {
   const git = join(folder, '.git');
   const stats = lstatSync(git, { throwIfNoEntry: false });
   if (!stats) return null;
@@ -42,7 +46,7 @@ function repositoryAt(folder: string): Omit<Repository, 'prefix'> | string | nul
 }
 
 /** A work tree's folder lies in the repository it belongs to, and names its `.git`: an agent cannot make another's do so. Null without one. */
-function worktreeAt(git: string): Omit<Repository, 'prefix'> | null {
+function worktreeAt(git: string): Located | null {
   const gitDir = realpathSync.native(resolve(dirname(git), textOf(git).replace(/^gitdir: /, '')));
   const common = dirname(dirname(gitDir));
   if (basename(dirname(gitDir)) !== 'worktrees') return null;
@@ -52,7 +56,7 @@ function worktreeAt(git: string): Omit<Repository, 'prefix'> | null {
     : null;
 }
 
-function problemOf({ gitDir, common }: Omit<Repository, 'prefix'>): string | undefined {
+function problemOf({ gitDir, common }: Located): string | undefined {
   if (lstatSync(join(common, 'commondir'), { throwIfNoEntry: false }))
     return `its ${common} is a part of another repository`;
   const borrowed = findBorrowed(common);

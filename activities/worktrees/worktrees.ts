@@ -1,19 +1,19 @@
 // A git work tree and branch of its own for an agent (L72): made before its first run, committed and removed when its session ends. Each may
 // be attempted again: the store holds what was begun and what came of it.
-import { existsSync } from 'node:fs';
+import { existsSync, lstatSync } from 'node:fs';
 import { mkdir, realpath, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import type { WorktreeEnd } from '../../workflows/contract/delegation.ts';
 import { agentName, type SessionId } from '../../workflows/contract/ids.ts';
 import type { SessionHost } from '../../workflows/contract/session.ts';
 import type { Attempt } from '../attempt.ts';
 import type { Worktrees } from '../deps.ts';
-import { realOf } from '../process/places.ts';
+import { isInside, realOf } from '../process/places.ts';
 import type { Sandbox } from '../tools/sandbox.ts';
 import { keySegment, parseStored, type Store } from '../transcript/store/store.ts';
 import { commitWorktree, fence, keptAt, readyIn, refOf, saidBy, type Begun } from './commit-worktree.ts';
 import { GitProblem, heldGit, type HeldGit } from './held-git.ts';
-import { findRepository } from './repository.ts';
+import { findRepository, type Repository } from './repository.ts';
 
 type Options = {
   readonly store: Store;
@@ -77,7 +77,10 @@ async function begin(bench: Bench, workspace: string): Promise<Begun | string> {
   if (typeof repository === 'string') return repository;
   const { gitDir, common, prefix } = repository;
   const name = agentName(attempt.session);
-  const wanted = join(`${realOf(dataDir) ?? dataDir}-worktrees`, keySegment(name));
+  const beside = `${realOf(dataDir) ?? dataDir}-worktrees`;
+  if (holds(repository, realOf(beside) ?? beside))
+    return `${beside}, where its work trees would lie, is in it: ${ELSEWHERE}`;
+  const wanted = join(beside, keySegment(name));
   await mkdir(wanted, { recursive: true, mode: 0o700 });
   const holder = await realpath(wanted);
   const place = { holder, tree: join(holder, keySegment(name)), common };
@@ -99,6 +102,19 @@ async function begin(bench: Bench, workspace: string): Promise<Begun | string> {
     prefix,
   });
 }
+
+const ELSEWHERE = 'have the data folder of the worker (PERDURE_DATA) outside of the repository';
+
+/** Another work tree of the repository may hold it, too: the first one lies around what they share. */
+function holds({ top, common }: Repository, folder: string): boolean {
+  return [top, ...(basename(common) === '.git' ? [dirname(common)] : [common])].some((own) => isInside(own, folder));
+}
+
+/**
+ * Of what git does to files on their way between store and disk. An agent has them as they are stored, and what it has not changed is the same
+ * when it comes back: where attributes ask for other line ends, a file with CRLF would count as changed.
+ */
+const AS_STORED = '* -text -ident -filter !working-tree-encoding\n';
 
 /** Also what an attempt before has left half done. */
 async function prepare({ git, attempt }: Bench, begun: Begun): Promise<void> {
@@ -124,6 +140,8 @@ async function prepare({ git, attempt }: Bench, begun: Begun): Promise<void> {
     throw new GitProblem('git has made no work tree of this repository');
   const format = base.length === 40 ? 'sha1' : 'sha256';
   await git.files(begun, ['init', '--quiet', '--template=', `--object-format=${format}`]);
+  await mkdir(join(holder, 'blank', 'info'), { recursive: true });
+  await writeFile(join(holder, 'blank', 'info', 'attributes'), AS_STORED);
   await git.files(begun, ['read-tree', '--reset', '-u', base]);
   // For whoever looks at it in there: the worker's own stays out of reach.
   await git.run(begun, ['cp', '--', join(holder, 'index'), join(own.gitDir, 'index')]);
@@ -137,24 +155,35 @@ async function recordEnd(bench: Bench, end: WorktreeEnd): Promise<WorktreeEnd> {
 
 type Clearable = Exclude<WorktreeEnd, { kind: 'kept' }>;
 
-/** The branch stays where it holds something. What cannot be removed is left, and told. */
+/** The branch stays where it holds something, or somebody has moved it. What cannot be removed is left, and told. */
 async function cleared({ git, attempt }: Bench, begun: Begun, end: Clearable): Promise<WorktreeEnd> {
-  const { holder, tree, base } = begun;
+  const { holder, tree, branch } = begun;
   try {
     if (existsSync(holder)) {
       // A folder that is not writable keeps what lies in it.
-      if (existsSync(tree)) await git.run(begun, ['chmod', '-R', 'u+rwX', '--', tree]);
+      if (isFolder(tree)) await git.run(begun, ['chmod', '-R', 'u+rwX', '--', tree]);
       await git.run(begun, ['rm', '-rf', '--', tree]);
       await git.refs(begun, ['worktree', 'remove', '--force', '--force', tree]).catch(ignoreProblem);
-      if (end.kind !== 'committed')
-        await git.refs(begun, ['update-ref', '-d', refOf(begun), base]).catch(ignoreProblem);
+      const stays = end.kind !== 'committed' && (await branchStays(git, begun));
       await rm(holder, { recursive: true, force: true });
+      if (stays) return { ...end, branch };
     }
     return end;
   } catch (error) {
     saidBy(error, attempt);
     return { ...end, left: tree };
   }
+}
+
+/** It is removed where it is as it began. */
+async function branchStays(git: HeldGit, begun: Begun): Promise<boolean> {
+  await git.refs(begun, ['update-ref', '-d', refOf(begun), begun.base]).catch(ignoreProblem);
+  return typeof (await git.resolve(begun, refOf(begun)).catch(ignoreProblem)) === 'string';
+}
+
+/** Not what a link in its place leads to. */
+function isFolder(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }
 
 /** Someone removed it before, or has moved the branch: it is theirs. */

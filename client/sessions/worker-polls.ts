@@ -2,7 +2,7 @@
 import type { Client } from '@temporalio/client';
 import { isAlive, parseIdentity } from '../../activities/process/identity.ts';
 import { hostQueue, TASK_QUEUE, type Configuration } from '../../workflows/contract/session.ts';
-import { oneLine } from '../paint.ts';
+import { oneLine, shellWord } from '../paint.ts';
 import { pause } from '../../activities/async.ts';
 import { type ForWorkers, forAnyWorker } from '../../worker/config/queue.ts';
 import { ClientProblem } from '../problem.ts';
@@ -185,9 +185,4 @@ export function describeNoWorker({ taskQueue, configuration }: ForWorkers, sessi
   if (name === undefined && file === undefined)
     return `${waits}: start that program again for it, or give a configuration with \`perdure watch ${session ?? 'ID'} --config FILE\``;
   return `${waits}: start one with \`perdure worker --config ${file === undefined ? 'FILE' : shellWord(file)}\``;
-}
-
-/** Whoever pastes it means the path, whatever it holds. */
-function shellWord(text: string): string {
-  return /^[\w./@:+-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

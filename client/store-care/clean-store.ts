@@ -8,6 +8,7 @@ import { namespaceOf, userName, USERS } from '../../worker/config/store-users.ts
 import { oneLine } from '../paint.ts';
 import { ClientProblem } from '../problem.ts';
 import { findRoots } from './find-roots.ts';
+import { type KeptWorktree, keptWorktree, WORKTREES } from './kept-worktrees.ts';
 import { markReached } from './mark-reached.ts';
 
 export type CleanStore = {
@@ -41,10 +42,12 @@ export type Cleaned = {
   readonly freed: number;
   /** Values that were set aside, and that a session names. */
   readonly putBack: number;
+  /** Of sessions that are gone, and on this machine still: their records stay. */
+  readonly worktrees: readonly KeptWorktree[];
 };
 
 /** Kinds of records that belong to a session: `<kind>/<session>/…`. What else there is stays. */
-const OF_SESSIONS: ReadonlySet<string> = new Set(['steps', 'calls', 'waits', 'worktrees']);
+const OF_SESSIONS: ReadonlySet<string> = new Set(['steps', 'calls', 'waits', WORKTREES]);
 
 /** Throws StoreError or ClientProblem when anything of a session cannot be read: then nothing was changed. */
 export async function cleanStore(cleaning: CleanStore): Promise<Cleaned> {
@@ -89,6 +92,7 @@ async function sweep(
   const [aside, values, records] = [tally(), tally(), tally()];
   const free = freedBytes();
   const gone = new Set<string>();
+  const worktrees = new Map<string, KeptWorktree>();
   let putBack = 0;
   const remove = async (object: StoredObject, into: Tally): Promise<boolean> => {
     if (object.at >= olderThan || !(dryRun || (await care.remove(object, olderThan)))) return false;
@@ -105,14 +109,18 @@ async function sweep(
     }
   }
   for await (const object of care.list('record')) {
-    if (!isKept(object.name) && (await remove(object, records))) gone.add(object.name.split('/')[1] ?? '');
+    if (isKept(object.name)) continue;
+    const worktree = await keptWorktree(care, object.name);
+    if (worktree) worktrees.set(worktree.tree, worktree);
+    else if (await remove(object, records)) gone.add(object.name.split('/')[1] ?? '');
   }
   for await (const object of care.list('value')) {
     const hash = object.name as Hash;
     if (reached.has(hash) || object.at >= olderThan) continue;
     if (dryRun || (await care.setAside(hash, olderThan))) add(aside, object);
   }
-  return { aside, values, records: { ...records, sessions: gone.size }, freed: free.bytes(), putBack };
+  const all = { aside, values, records: { ...records, sessions: gone.size } };
+  return { ...all, freed: free.bytes(), putBack, worktrees: [...worktrees.values()] };
 }
 
 const tally = (): Tally => ({ objects: 0, bytes: 0 });

@@ -149,10 +149,10 @@ export type AgentEnd = {
 
 /**
  * What became of the work tree of an agent (L72). `committed`: on its branch. `kept`: with what it changed, for the reason in `detail`. `gone`: someone
- * removed it. `left`: its folder could not be removed.
+ * removed it. `left`: its folder could not be removed. `branch` where nothing was committed: it stays all the same.
  */
 export type WorktreeEnd =
-  | { readonly kind: 'unchanged'; readonly left?: string }
+  | { readonly kind: 'unchanged'; readonly branch?: string; readonly left?: string }
   | {
       readonly kind: 'committed';
       readonly branch: string;
@@ -162,7 +162,7 @@ export type WorktreeEnd =
       readonly left?: string;
     }
   | { readonly kind: 'kept'; readonly path?: string; readonly detail: string }
-  | { readonly kind: 'gone'; readonly path: string; readonly left?: string };
+  | { readonly kind: 'gone'; readonly path: string; readonly branch?: string; readonly left?: string };
 
 /** Commit what an agent has changed in its work tree, and remove this (L72). `reason`: of its last run; null without one. */
 export type EndWorktree = { readonly step: number; readonly title: string; readonly reason: Terminal['reason'] | null };

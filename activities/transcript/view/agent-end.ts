@@ -38,9 +38,11 @@ const count = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' :
 function describeWorktree(end: WorktreeEnd | undefined): string {
   if (end === undefined) return '';
   const left = 'left' in end && end.left !== undefined ? ` Its folder ${end.left} could not be removed.` : '';
+  const kept = end.kind === 'unchanged' || end.kind === 'gone' ? end.branch : undefined;
+  const stays = kept && ` Its branch ${kept} stays: it could not be removed, or somebody has moved it.`;
   switch (end.kind) {
     case 'unchanged':
-      return `It changed no files: its branch is removed.${left}`;
+      return `It changed no files${stays ? `.${stays}` : ': its branch is removed.'}${left}`;
     case 'committed': {
       const { branch, files, insertions, deletions } = end;
       const changed = `${count(files, 'file')} changed, ${count(insertions, 'line')} added, ${deletions} removed`;
@@ -49,7 +51,7 @@ function describeWorktree(end: WorktreeEnd | undefined): string {
     case 'kept':
       return `Its changes are not committed${end.path === undefined ? '' : ` and stay in ${end.path}`}: ${onOneLine(end.detail)}.`;
     case 'gone':
-      return `Its work tree ${end.path} is gone: someone removed it, with what was not committed.`;
+      return `Its work tree ${end.path} is gone: someone removed it, with what was not committed.${stays ?? ''}`;
   }
 }
 

@@ -1,7 +1,9 @@
 // perdure gc: drops what no session reaches from the store, or says what it would drop (W4).
 import type { Command } from 'commander';
+import { shellWord } from '../../paint.ts';
 import { count, size } from '../../units.ts';
 import type { Cleaned } from '../../store-care/clean-store.ts';
+import type { KeptWorktree } from '../../store-care/kept-worktrees.ts';
 import type { Cli } from '../cli.ts';
 import { STATUS, UsageError } from '../errors.ts';
 import { added } from '../repeatable.ts';
@@ -42,7 +44,7 @@ async function collect(cli: Cli, { dryRun = false, olderThan, goneNamespace = []
   });
 }
 
-function report({ sessions, aside, values, records, freed, putBack }: Cleaned, dryRun: boolean): string {
+function report({ sessions, aside, values, records, freed, putBack, worktrees }: Cleaned, dryRun: boolean): string {
   const would = dryRun ? 'would be ' : '';
   const lines = [
     `${count(values.objects, 'value')} that had been set aside ${would}removed, ${size(values.bytes)}`,
@@ -51,6 +53,19 @@ function report({ sessions, aside, values, records, freed, putBack }: Cleaned, d
     `${count(aside.objects, 'value')} that no session names ${would}set aside, ${size(aside.bytes)}`,
     ...(putBack > 0 ? [`${count(putBack, 'value')} that a session names again ${would}put back`] : []),
     `what ${count(sessions, 'session')} reach stays`,
+    ...keptLines(worktrees),
   ];
   return lines.map((line) => `${line}\n`).join('');
+}
+
+/** L72. */
+function keptLines(worktrees: readonly KeptWorktree[]): readonly string[] {
+  if (worktrees.length === 0) return [];
+  const removal = ({ tree, common, holder }: KeptWorktree): string =>
+    `  git --git-dir=${shellWord(common)} worktree remove --force --force ${shellWord(tree)}; rm -rf ${shellWord(holder)}`;
+  const stay = worktrees.length === 1 ? 'stays, for it' : 'stay, for they';
+  return [
+    `${count(worktrees.length, 'work tree')} of agents that are gone ${stay} may hold work that is on no branch; to remove:`,
+    ...worktrees.map(removal),
+  ];
 }

@@ -21,6 +21,10 @@ test.each<[WorktreeEnd, string]>([
     '2 files changed, 3 lines added, 0 removed. Its folder /t could not be removed.',
   ],
   [{ kind: 'unchanged' }, 'It changed no files: its branch is removed.'],
+  [
+    { kind: 'unchanged', branch: 'b' },
+    'It changed no files. Its branch b stays: it could not be removed, or somebody has moved it.',
+  ],
   [{ kind: 'kept', path: '/t', detail: 'a\nb' }, 'Its changes are not committed and stay in /t: a b.'],
   [{ kind: 'kept', detail: 'why' }, 'Its changes are not committed: why.'],
   [{ kind: 'gone', path: '/t' }, 'Its work tree /t is gone: someone removed it, with what was not committed.'],

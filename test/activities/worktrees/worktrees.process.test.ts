@@ -1,48 +1,17 @@
 // Work trees of agents (L72), with real git and each sandbox of this machine.
-import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import type { Sandbox } from '../../../activities/tools/sandbox.ts';
 import { memoryStore } from '../../../activities/transcript/store/memory-store.ts';
 import { StoreError, type Store } from '../../../activities/transcript/store/store.ts';
-import { createWorktrees } from '../../../activities/worktrees/worktrees.ts';
 import { fakeAttempt } from '../../support/bench-deps.ts';
 import { git, initRepository, writeFiles } from '../../support/repository.ts';
-import { tempDir } from '../../support/temp-dir.ts';
-import { workingSandboxes } from '../tools/sandboxes.ts';
-
-const sandboxes = await workingSandboxes();
-const [best] = sandboxes as [Sandbox, ...Sandbox[]];
-
-const files = { 'a.txt': 'one\ntwo\n', 'lib/b.txt': 'b\n', '.gitignore': 'built\n' };
-const about = { title: 'Fix  it\n', reason: 'completed' } as const;
-
-function place(sandbox: Sandbox = best, store: Store = memoryStore()) {
-  const root = realpathSync(tempDir());
-  const [workspace, dataDir] = [join(root, 'workspace'), join(root, 'data')];
-  for (const folder of [workspace, dataDir]) mkdirSync(folder);
-  const worktrees = createWorktrees({ store, sandbox, dataDir, host: undefined });
-  const attempt = fakeAttempt();
-  const open = async (at = workspace): Promise<string> => {
-    const opened = await worktrees.open(attempt, at);
-    return opened.kind === 'problem' ? opened.detail : opened.path;
-  };
-  return {
-    root,
-    workspace,
-    worktrees,
-    open,
-    end: (reason: typeof about.reason | 'max_turns' = 'completed') => worktrees.end(attempt, { ...about, reason }),
-    left: () => (existsSync(`${dataDir}-worktrees`) ? readdirSync(`${dataDir}-worktrees`) : []),
-  };
-}
-
-const BRANCH = 'perdure/s-test';
+import { BRANCH, files, place, sandboxes } from './workplace.ts';
 
 test.each(sandboxes)(
   '$kind: what is changed is one commit on a branch, and the work tree is removed (L72)',
   async (sandbox) => {
-    const p = place(sandbox);
+    const p = place({ sandbox });
     initRepository(p.workspace, files);
     writeFiles(p.workspace, { 'a.txt': 'not committed\n' });
     const before = [git(p.workspace, 'rev-parse', 'HEAD'), git(p.workspace, 'status', '--porcelain')];
@@ -95,7 +64,7 @@ test('an attempt goes on where one before it died: one work tree, one commit, on
         ? Promise.reject(new StoreError('unavailable', 'no space is left'))
         : memory.create(key, bytes),
   };
-  const p = place(best, store);
+  const p = place({ store });
   initRepository(p.workspace, files);
   const tree = await p.open();
   // As if it had died before all was there.
@@ -227,7 +196,7 @@ test('an agent in a work tree has agents in work trees of the same repository (L
   const p = place();
   initRepository(p.workspace, files);
   const tree = await p.open();
-  const inner = place(best);
+  const inner = place();
   const below = await inner.worktrees.open({ ...fakeAttempt(), session: 's-x.agent-1-0' as never }, tree);
   expect(below).toMatchObject({ kind: 'opened' });
   expect(git(p.workspace, 'branch', '--list', '--format=%(refname:short)').split('\n')).toEqual([
