@@ -85,10 +85,16 @@ async function fire({ temporal, target, turns }: Firer, ...[name, look, signal]:
   throw new ClientProblem('unanswered', `schedule ${name} was told to fire, and has not yet: list the schedules`);
 }
 
-/** A firing is named after a second, and of two with one name the server starts the first: milliseconds since the epoch. */
-function nextName({ info }: ScheduleDescription, newest: number): number {
+const [SECOND, MINUTE] = [1_000, 60_000];
+
+/**
+ * A firing is named after a second, and of two with one name the server starts the first. Whole minutes are for those that are due: one that took
+ * the name of the next would take its place. Milliseconds since the epoch.
+ */
+export function nextName({ info }: Pick<ScheduleDescription, 'info'>, newest: number, now = Date.now()): number {
   const named = info.recentActions.map(({ scheduledAt }) => scheduledAt.getTime());
-  return Math.max(Math.floor(Date.now() / 1_000) * 1_000, ...[newest, ...named].map((at) => at + 1_000));
+  const next = Math.max(Math.floor(now / SECOND) * SECOND, ...[newest, ...named].map((at) => at + SECOND));
+  return next % MINUTE === 0 ? next + SECOND : next;
 }
 
 function countsOf({ info, raw }: ScheduleDescription): { readonly skipped: number; readonly waiting: number } {
