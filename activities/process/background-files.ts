@@ -92,7 +92,11 @@ export const backgroundRoot = (dataDir: string): string => join(dataDir, 'backgr
 
 /** Of one session. */
 export function backgroundFolder(root: string, session: string) {
-  return folderAt(join(root, createHash('sha256').update(session).digest('hex').slice(0, 32)));
+  return folderAt(folderOf(root, session));
+}
+
+export function folderOf(root: string, session: string): string {
+  return join(root, createHash('sha256').update(session).digest('hex').slice(0, 32));
 }
 
 /** Days after which what is left of a session is removed, where its worker died before it. */
@@ -111,7 +115,7 @@ function folderAt(folder: string) {
   const recordPath = (id: string): string => join(folder, `${id}.json`);
   const read = (id: string): BackgroundRecord | null => {
     try {
-      return settled(JSON.parse(readFileSync(recordPath(id), 'utf8')) as BackgroundRecord);
+      return parseRecord(readFileSync(recordPath(id), 'utf8'));
     } catch {
       // Not there, or no longer what we wrote: there is no such command.
       return null;
@@ -154,12 +158,13 @@ function folderAt(folder: string) {
 }
 
 /** One whose owner is dead has ended: nothing of it outlives a worker. */
-function settled(record: BackgroundRecord): BackgroundRecord {
+export function parseRecord(text: string): BackgroundRecord {
+  const record = JSON.parse(text) as BackgroundRecord;
   if (record.end || isAlive(record.owner, 'here') !== 'dead') return record;
   return { ...record, end: { kind: 'lost' } };
 }
 
-function piecesOf(names: readonly string[], id: string): readonly number[] {
+export function piecesOf(names: readonly string[], id: string): readonly number[] {
   const pieces = names.filter((name) => name.startsWith(`${id}.`)).map((name) => Number(name.slice(id.length + 1)));
   return pieces.filter((piece) => Number.isSafeInteger(piece)).sort((one, other) => one - other);
 }

@@ -10,12 +10,13 @@ import { createClient } from '../client.ts';
 import { SetupProblem } from '../../worker/setup-problem.ts';
 import type { PerdureClient } from '../perdure-client.ts';
 import type { Opened } from '../connect/open-server.ts';
-import { type BackgroundFolder, backgroundFolder, backgroundRoot } from '../../activities/process/background-files.ts';
+import { backgroundRoot } from '../../activities/process/background-files.ts';
 import { waitingApproval, type WaitingApproval } from '../sessions/decide.ts';
 import { folderPorts } from '../sessions/folder-ports.ts';
 import type { SessionDescription } from '../sessions/info.ts';
 import { headOf, readSession, type SessionReading } from '../sessions/read.ts';
 import type { ListOptions, SessionCounts } from '../sessions/find/list-sessions.ts';
+import { backgroundReader, type BackgroundReader } from '../sessions/history/background-reader.ts';
 import { readRecent, type Recent } from '../sessions/history/recent.ts';
 import { stepReader, type StepReader } from '../sessions/history/steps.ts';
 import { describeNoWorker, workerPolls } from '../sessions/worker-polls.ts';
@@ -68,7 +69,7 @@ export type PagePorts = Acting &
     /** All of a transcript, checked. */
     read(session: string): Promise<SessionReading>;
     /** The commands that it has in the background, where they are on this machine (L84). */
-    background(session: SessionId): Pick<BackgroundFolder, 'read' | 'readOutput'>;
+    background(session: SessionId): BackgroundReader;
     readonly store: Store;
     /** The address of a session in Temporal's own UI; null where nobody has said where that is, and the server that Perdure started has none. */
     temporalUi(session: string): string | null;
@@ -130,7 +131,7 @@ export function pagePorts(opened: Opened, env: Env, { hosted = false }: { readon
       people.set(identity, known);
       return known;
     },
-    background: (session) => backgroundFolder(backgroundRoot(folder.root), session),
+    background: (session) => backgroundReader(backgroundRoot(folder.root), session),
     counts: () => counts(ALL),
     inbox: () => inbox('all'),
     store,

@@ -34,7 +34,11 @@ function deedText({ action, limits = {}, changes = {}, untold = [] }: Steered): 
 
 export function limitsText(limits: TopUp): string {
   return Object.entries(limits)
-    .map(([key, value]) => `${value.toLocaleString('en')} ${LIMITS[key as keyof TopUp]}`)
+    .map(([key, value]) => {
+      const what = LIMITS[key as keyof TopUp] ?? oneLine(key, 60);
+      // Whoever writes an update by hand may send a null, and the session passes it over.
+      return typeof value === 'number' ? `${value.toLocaleString('en')} ${what}` : `${what} as the worker says`;
+    })
     .join(', ');
 }
 

@@ -103,8 +103,8 @@ export async function stagedPorts({ entries = [], seen = {}, ports = {} }: Stage
     topUp: noted('topUp'),
     setOptions: noted('setOptions'),
     background: () => ({
-      read: () => null,
-      readOutput: () => ({ bytes: Buffer.alloc(0), from: 0, to: 0, total: 0, kept: 0 }),
+      read: () => Promise.resolve(null),
+      lastOf: () => Promise.resolve(Buffer.alloc(0)),
     }),
     schedules: noSchedules(noted),
     store,

@@ -18,10 +18,14 @@ function checksum(key: string, lengths: string, parts: readonly Uint8Array[]): s
   return sum.digest('hex');
 }
 
+/** Throws RangeError where there are so many values that their lengths would make a line that nobody reads. */
 export function encodeRecord(key: string, { bytes, blobs }: KeyRecord): Uint8Array {
   const parts = [bytes, ...blobs];
   const lengths = parts.map(({ length }) => length).join(' ');
-  return Buffer.concat([Buffer.from(`perdure-record 1 ${checksum(key, lengths, parts)} ${lengths}\n`), ...parts]);
+  const line = Buffer.from(`perdure-record 1 ${checksum(key, lengths, parts)} ${lengths}\n`);
+  if (line.length > HEADER_MAX)
+    throw new RangeError(`a record of ${parts.length} values is more than can be read again`);
+  return Buffer.concat([line, ...parts]);
 }
 
 /** The record, or what is wrong with it. */

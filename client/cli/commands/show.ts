@@ -74,15 +74,16 @@ async function commandsOf(
   { root }: Opened['folder'],
   { description, entries, first }: SessionReading,
 ): Promise<readonly BackgroundCommand[]> {
-  const [{ backgroundCommands, startedCommands }, { backgroundFolder, backgroundRoot }, { transcriptItems }] =
+  const [{ backgroundCommands, startedCommands }, { backgroundReader }, { backgroundRoot }, { transcriptItems }] =
     await Promise.all([
       import('../../sessions/history/background.ts'),
+      import('../../sessions/history/background-reader.ts'),
       import('../../../activities/process/background-files.ts'),
       import('../../sessions/history/items.ts'),
     ]);
   const items = transcriptItems(first);
   items.add(entries);
-  const files = backgroundFolder(backgroundRoot(root), description.session);
+  const files = backgroundReader(backgroundRoot(root), description.session);
   return backgroundCommands(startedCommands(items.all), files, description.status !== 'open');
 }
 

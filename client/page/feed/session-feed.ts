@@ -77,7 +77,7 @@ export async function openSessionFeed(ports: PagePorts, session: SessionId, fram
     recentAt: 0,
     tookUp: new RecentMap(MOST_TAKEN),
     background: [],
-    started: { items: 0, commands: [] },
+    started: { items: 0, closed: false, commands: [] },
     runConfig: null,
     seen,
     approvals: [],
@@ -91,7 +91,7 @@ export async function openSessionFeed(ports: PagePorts, session: SessionId, fram
   await refresh(state, await ports.head(session).catch(() => seen.head));
   await readApprovals(state);
   await readLately(state);
-  lookAtBackground(state);
+  await lookAtBackground(state);
   for (const { id, html } of frame(standingOf(state))) state.drawn.set(id, html);
   state.opened = true;
   for (const item of items.all)
@@ -189,7 +189,7 @@ async function look(state: State): Promise<void> {
   state.run = Math.max(state.run, state.seen.runs);
   await readApprovals(state);
   await readLately(state);
-  lookAtBackground(state);
+  await lookAtBackground(state);
   if (Date.now() - state.heard > QUIET_MS) {
     const head = await ports.head(session);
     const behind = head !== null && head !== state.view.head;

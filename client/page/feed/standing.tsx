@@ -70,7 +70,7 @@ export type State = {
   readonly tookUp: RecentMap<MessageId, true>;
   background: readonly BackgroundCommand[];
   /** Found in so many items. */
-  started: { readonly items: number; readonly commands: readonly StartedCommand[] };
+  started: { readonly items: number; readonly closed: boolean; readonly commands: readonly StartedCommand[] };
   runConfig: RunConfig | null;
   seen: SessionDescription;
   approvals: readonly WaitingApproval[];
@@ -191,12 +191,17 @@ export async function readApprovals(state: State): Promise<void> {
   state.ring.push(...pieces.waits(anchors));
 }
 
-export function lookAtBackground(state: State): void {
-  const { ports, session, items, seen } = state;
+/** Only where there is anything new: a transcript that has grown, the end of the session, a command that runs. */
+export async function lookAtBackground(state: State): Promise<void> {
+  const { ports, session, items, started, background } = state;
   const { length } = items.all;
-  if (length !== state.started.items) state.started = { items: length, commands: startedCommands(items.all) };
-  const { commands } = state.started;
-  state.background = backgroundCommands(commands, ports.background(session), seen.status !== 'open');
+  const closed = state.seen.status !== 'open';
+  const isKnown = length === started.items && closed === started.closed;
+  if (isKnown && !background.some(({ running }) => running)) return;
+  const commands = length === started.items ? started.commands : startedCommands(items.all);
+  state.started = { items: length, closed, commands };
+  if (commands.length === 0) return;
+  state.background = await backgroundCommands(commands, ports.background(session), closed, background);
 }
 
 export function redrawFrame(state: State): void {

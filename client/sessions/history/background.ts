@@ -1,6 +1,5 @@
 // Commands in the background of a session (L84): those that its transcript tells of, and, on the machine that has them, how each stands now
 // and what it wrote last.
-import type { BackgroundFolder, BackgroundRecord } from '../../../activities/process/background-files.ts';
 import {
   describeCommand,
   describeEnd,
@@ -8,6 +7,7 @@ import {
   startedIn,
   textOf,
 } from '../../../activities/tools/builtin/shell/background.ts';
+import type { BackgroundReader } from './background-reader.ts';
 import { isReply, type Item } from './items.ts';
 
 export type BackgroundCommand = {
@@ -32,13 +32,15 @@ const LAST_BYTES = 2_000;
 /** `told`: what the model was told last of how it stands. */
 export type StartedCommand = Pick<BackgroundCommand, 'id' | 'command' | 'run'> & { readonly told: string | null };
 
-/** `closed`: the session is over, and with it whatever it had left running. */
+/** `closed`: the session is over, and with it whatever it had left running. `seen`: as they stood before; one that had ended here is not read again. */
 export function backgroundCommands(
   started: readonly StartedCommand[],
-  files: Pick<BackgroundFolder, 'read' | 'readOutput'>,
+  files: BackgroundReader,
   closed: boolean,
-): readonly BackgroundCommand[] {
-  return started.map((one) => standing(one, files, closed));
+  seen: readonly BackgroundCommand[] = [],
+): Promise<readonly BackgroundCommand[]> {
+  const ended = new Map(seen.filter(({ endedAt }) => endedAt !== null).map((one) => [one.id, one]));
+  return Promise.all(started.map(async (one) => ended.get(one.id) ?? (await standing(one, files, closed))));
 }
 
 /** Those that a transcript tells of, oldest first. */
@@ -79,12 +81,12 @@ function lastTold(items: readonly Item[], { id, command }: Pick<StartedCommand, 
   return null;
 }
 
-function standing(
+async function standing(
   { told, ...started }: StartedCommand,
-  files: Pick<BackgroundFolder, 'read' | 'readOutput'>,
+  files: BackgroundReader,
   closed: boolean,
-): BackgroundCommand {
-  const record = files.read(started.id);
+): Promise<BackgroundCommand> {
+  const record = await files.read(started.id);
   if (record === null) {
     const ended = told !== null && !told.startsWith('is running') ? told : null;
     const state = ended ?? (closed ? 'ended with its session, if not before' : 'is not known on this machine');
@@ -92,14 +94,6 @@ function standing(
   }
   const { startedAt, endedAt = null, end } = record;
   const state = end ? describeEnd(end) : 'is running';
-  return { ...started, startedAt, endedAt, running: !end, state, last: lastOf(files, record) };
-}
-
-function lastOf(files: Pick<BackgroundFolder, 'readOutput'>, { id }: BackgroundRecord): string {
-  try {
-    return textOf(files.readOutput(id, undefined, LAST_BYTES).bytes).trim();
-  } catch {
-    // Its session has ended meanwhile, and its files went with it.
-    return '';
-  }
+  const last = textOf(await files.lastOf(started.id, LAST_BYTES)).trim();
+  return { ...started, startedAt, endedAt, running: !end, state, last };
 }

@@ -1,0 +1,53 @@
+// Looks at the files of commands in the background without holding up whoever looks (L84): the page does so again and again.
+import { open, readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  type BackgroundRecord,
+  folderOf,
+  parseRecord,
+  piecesOf,
+} from '../../../activities/process/background-files.ts';
+
+/** Of one session. */
+export type BackgroundReader = {
+  /** Null for one that is not known on this machine. */
+  read(id: string): Promise<BackgroundRecord | null>;
+  /** The last bytes that it wrote; none where they are gone. */
+  lastOf(id: string, most: number): Promise<Buffer>;
+};
+
+export function backgroundReader(root: string, session: string): BackgroundReader {
+  const folder = folderOf(root, session);
+  return {
+    async read(id) {
+      try {
+        return parseRecord(await readFile(join(folder, `${id}.json`), 'utf8'));
+      } catch {
+        // Not there, or no longer what we wrote: there is no such command.
+        return null;
+      }
+    },
+    async lastOf(id, most) {
+      try {
+        const pieces = piecesOf(await readdir(folder), id).slice(-2);
+        const parts = await Promise.all(pieces.map((piece) => endOf(join(folder, `${id}.${piece}`), most)));
+        return Buffer.concat(parts).subarray(-most);
+      } catch {
+        // Its session has ended meanwhile, and its files went with it.
+        return Buffer.alloc(0);
+      }
+    },
+  };
+}
+
+async function endOf(path: string, most: number): Promise<Buffer> {
+  const file = await open(path);
+  try {
+    const { size } = await file.stat();
+    const length = Math.min(size, most);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, size - length);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
