@@ -10,7 +10,7 @@ import { ApplicationFailure, WorkflowNotFoundError } from '@temporalio/common';
 import { z } from 'zod';
 import { endOrphans } from '../activities/process/orphans.ts';
 import { isAlive, parseIdentity, processIdentity } from '../activities/process/identity.ts';
-import { isElicited } from '../workflows/contract/asked.ts';
+import { isElicited } from '../workflows/contract/people.ts';
 import { MEMO_KEY, WORKFLOW_TYPE, type SessionMemo } from '../workflows/contract/session.ts';
 import { LockHeld, withLock, identitySchema } from './embedded/file-lock.ts';
 import { GRPC, grpcFailure } from './embedded/connect-client.ts';

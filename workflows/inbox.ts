@@ -1,6 +1,6 @@
 // The session's queue of user messages: each id once, in order of arrival (L61). Signal handlers push, nothing else.
 import type { Place } from './contract/activities.ts';
-import { isName, IMAGE_TYPES, MOST_IMAGES, type MessageBody } from './contract/asked.ts';
+import { isName, IMAGE_TYPES, MOST_IMAGES, type MessageBody } from './contract/people.ts';
 import { isHash, isTraceparent, type MessageId } from './contract/ids.ts';
 import { sizeProblem, withChanges } from './contract/options-problem.ts';
 import { LISTED_MESSAGES, LONGEST_ID, type RunOptions, type UserMessage } from './contract/session.ts';

@@ -14,7 +14,7 @@ import {
   type SessionView,
   type UserMessage,
 } from './contract/session.ts';
-import { type Answered } from './contract/asked.ts';
+import { type Answered } from './contract/people.ts';
 import type { RunState } from './machine/state.ts';
 
 type LiveRun = {

@@ -11,7 +11,7 @@ import {
   type SessionInput,
   type UserMessage,
 } from './contract/session.ts';
-import type { Answered, PendingApproval } from './contract/asked.ts';
+import type { Answered, PendingApproval } from './contract/people.ts';
 import type { Announced, Steered } from './contract/steered.ts';
 import type { AgentOrigin, DelegatedReport } from './contract/delegation.ts';
 import { billLate, type Billed, type RunTaken } from './delegated/grant.ts';

@@ -7,7 +7,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { SessionActivities } from './contract/activities.ts';
-import type { ElicitationEnd } from './contract/asked.ts';
+import type { ElicitationEnd } from './contract/people.ts';
 import type { SessionId } from './contract/ids.ts';
 import type { StopCause } from './contract/loop.ts';
 import { QUERIES, type Phase, type RunSummary, type SessionView, type UserMessage } from './contract/session.ts';

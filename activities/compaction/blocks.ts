@@ -5,7 +5,7 @@ import { hasCalls, hasThinking, type Shown } from '../transcript/view/in-view.ts
 import { type Bodies, wordsOf } from '../transcript/view/project.ts';
 import { isShrunk, markCleared, outcomeCharacters } from '../transcript/view/microcompact.ts';
 import type { ShrinkFirst, ShrunkResults } from '../../workflows/contract/activities.ts';
-import { IMAGE_CHARACTERS } from '../../workflows/contract/asked.ts';
+import { IMAGE_CHARACTERS } from '../../workflows/contract/people.ts';
 import type { StepRecord } from '../step-record.ts';
 import type { Extended } from '../transcript/transcripts.ts';
 import type { SummaryDeps } from './small-model.ts';

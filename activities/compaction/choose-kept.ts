@@ -6,7 +6,7 @@ import { type Bodies, project, requestCharacters } from '../transcript/view/proj
 import { type Block, blocksOf, type Item, runStartsOf } from './blocks.ts';
 import type { RunConfig, RunModel } from '../configuration.ts';
 import { totalTokens } from '../../workflows/contract/loop.ts';
-import { bodyCharacters } from '../../workflows/contract/asked.ts';
+import { bodyCharacters } from '../../workflows/contract/people.ts';
 import { CHARACTERS_PER_TOKEN, estimateTokens } from '../../workflows/contract/ids.ts';
 import { isDamage } from '../transcript/store/store.ts';
 import type { Transcripts } from '../transcript/transcripts.ts';

@@ -2,7 +2,7 @@
 // the answer until it comes, or nobody waits for it any more.
 import { randomUUID } from 'node:crypto';
 import type { WorkflowHandle } from '@temporalio/client';
-import { ELICIT_SIGNAL, type Elicitation, type ElicitationEnd } from '../../workflows/contract/asked.ts';
+import { ELICIT_SIGNAL, type Elicitation, type ElicitationEnd } from '../../workflows/contract/people.ts';
 import type { CallKey } from '../../workflows/contract/ids.ts';
 import { QUERIES } from '../../workflows/contract/session.ts';
 import { pause } from '../async.ts';

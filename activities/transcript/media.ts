@@ -1,7 +1,7 @@
 // Images and PDF documents: what bytes are, by their first ones and never by a name, and whether the Messages API takes them. A request
 // with one that it refuses fails as a whole.
 import { inflateSync } from 'node:zlib';
-import { IMAGE_CHARACTERS, type ImageType, MOST_IMAGES } from '../../workflows/contract/asked.ts';
+import { IMAGE_CHARACTERS, type ImageType, MOST_IMAGES } from '../../workflows/contract/people.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 
 export type MediaType = ImageType | 'application/pdf';

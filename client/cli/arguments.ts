@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { SessionId } from '../../workflows/contract/ids.ts';
-import { isName } from '../../workflows/contract/asked.ts';
+import { isName } from '../../workflows/contract/people.ts';
 import { sessionIdProblem } from '../sessions/info.ts';
 import { WORKFLOW_TYPE } from '../../workflows/contract/session.ts';
 import type { Opened } from '../connect/open-server.ts';

@@ -5,7 +5,7 @@ import { imageNote } from '../../activities/transcript/log/bodies.ts';
 import { type Entry, type Outcome, type ReplyEntry, isRepeated } from '../../activities/transcript/log/entries.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import type { PendingApproval } from '../../workflows/contract/session.ts';
-import type { MessageBody } from '../../workflows/contract/asked.ts';
+import type { MessageBody } from '../../workflows/contract/people.ts';
 import { isUnderWay, phaseText } from '../sessions/info.ts';
 import type { SessionReading } from '../sessions/read.ts';
 import { contextText, fullCommand, endingText, noticeText, reasonText, transitionText } from './words.ts';

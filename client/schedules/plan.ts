@@ -2,7 +2,7 @@
 // open with is refused before it is made.
 import { schemaProblem } from '../../activities/schema/json-schema.ts';
 import { isScheduleName, type ScheduledInput } from '../../workflows/contract/schedules/firing.ts';
-import type { MessageBody } from '../../workflows/contract/asked.ts';
+import type { MessageBody } from '../../workflows/contract/people.ts';
 import { optionsProblem, withChanges } from '../../workflows/contract/options-problem.ts';
 import {
   CONFIGURATION_KEY,

@@ -11,7 +11,7 @@ import {
   type Repair,
   type TopUp,
 } from '../../workflows/contract/session.ts';
-import { LARGEST_ANSWER, type Answer, type AskingAgent } from '../../workflows/contract/asked.ts';
+import { LARGEST_ANSWER, type Answer, type AskingAgent } from '../../workflows/contract/people.ts';
 import type { Signed } from '../../workflows/contract/steered.ts';
 import { type Store, hashOf, StoreError } from '../../activities/transcript/store/store.ts';
 import type { Abortable } from '../async.ts';

@@ -7,7 +7,7 @@ import {
   LARGEST_MEDIA,
   MOST_PIXELS,
 } from '../../activities/transcript/media.ts';
-import { IMAGE_TYPES, type ImageType, MOST_IMAGES } from '../../workflows/contract/asked.ts';
+import { IMAGE_TYPES, type ImageType, MOST_IMAGES } from '../../workflows/contract/people.ts';
 import { ClientProblem } from '../problem.ts';
 
 export type PromptBlock =

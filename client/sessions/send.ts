@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Client, WorkflowExecutionAlreadyStartedError, WorkflowNotFoundError } from '@temporalio/client';
 import { defineSearchAttributeKey, type SearchAttributePair } from '@temporalio/common';
-import { isName, LONGEST_NAME, type MessageBody } from '../../workflows/contract/asked.ts';
+import { isName, LONGEST_NAME, type MessageBody } from '../../workflows/contract/people.ts';
 import { traceparentProblem, type SessionId, type MessageId } from '../../workflows/contract/ids.ts';
 import type { ForWorkers } from '../../worker/config/queue.ts';
 import {

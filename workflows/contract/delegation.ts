@@ -2,7 +2,7 @@
 // nothing is held: no slot, no process.
 import type { CallKey, Hash, SessionId } from './ids.ts';
 import type { Spend, Terminal } from './loop.ts';
-import type { MessageBody } from './asked.ts';
+import type { MessageBody } from './people.ts';
 
 /** Runs the work of a call in a workflow of its own, which outlives the caller's continue-as-new and reports its end (L63). */
 export const DELEGATED_TYPE = 'perdure.delegatedWork';

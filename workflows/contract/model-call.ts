@@ -3,7 +3,7 @@ import type { Hash, CallKey, MessageId } from './ids.ts';
 import type { AgentNews, AgentSpent } from './delegation.ts';
 import type { Left, Spend, RunLimit, TransitionReason } from './loop.ts';
 import type { RunSummary } from './session.ts';
-import type { MessageBody } from './asked.ts';
+import type { MessageBody } from './people.ts';
 import type { Steered } from './steered.ts';
 
 export type CallModel = AppendingStep & {

@@ -3,10 +3,10 @@ import type { ExtraFolders, SessionFacts, Tags, ToolEnv } from './facts.ts';
 import type { Profile } from './profiles.ts';
 import type { Hash, MessageId, SessionId } from './ids.ts';
 import type { AgentNews } from './delegation.ts';
-import type { MessageBody, Answered, PendingApproval } from './asked.ts';
+import type { MessageBody, Answered, PendingApproval } from './people.ts';
 import type { Terminal, TerminalReason, TransitionReason, Usage } from './loop.ts';
 
-export type * from './asked.ts';
+export type * from './people.ts';
 
 /** The name under which workflows/index.ts exports it. */
 export const WORKFLOW_TYPE = 'perdure.agentSession';

@@ -1,5 +1,5 @@
 // The things that people do to a session beside talking to it and deciding about its calls, for the transcript (O12).
-import { isName } from './asked.ts';
+import { isName } from './people.ts';
 import { RUN_OPTIONS } from './options-problem.ts';
 import type { OptionChanges, RunOptions, TopUp } from './session.ts';
 

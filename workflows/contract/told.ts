@@ -1,5 +1,5 @@
 // What a session tells others beside its loop: events to its worker, for metrics, traces and the log, and alerts to the worker's hooks.
-import type { PendingApproval } from './asked.ts';
+import type { PendingApproval } from './people.ts';
 import type { Hash } from './ids.ts';
 import type { Spend, Terminal, TerminalReason, TransitionReason } from './loop.ts';
 

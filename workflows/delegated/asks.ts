@@ -1,6 +1,6 @@
 // What waits for people in the sessions of agents (L70): told by each to the root, and listed there, where people see it and decide.
 import { CancellationScope, condition, patched } from '@temporalio/workflow';
-import type { AgentAsks, AskingAgent, PendingApproval } from '../contract/asked.ts';
+import type { AgentAsks, AskingAgent, PendingApproval } from '../contract/people.ts';
 import type { AgentOrigin } from '../contract/delegation.ts';
 import { agentName, isHash, type SessionId } from '../contract/ids.ts';
 import { LISTED_APPROVALS } from '../contract/session.ts';

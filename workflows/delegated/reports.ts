@@ -9,7 +9,7 @@ import {
   type DelegatedReport,
   type WorktreeEnd,
 } from '../contract/delegation.ts';
-import type { AgentAsks } from '../contract/asked.ts';
+import type { AgentAsks } from '../contract/people.ts';
 import { isHash, type SessionId } from '../contract/ids.ts';
 import { noSpend, noUsage, type Spend } from '../contract/loop.ts';
 import { SIGNALS, type RunSummary } from '../contract/session.ts';

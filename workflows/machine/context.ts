@@ -1,7 +1,7 @@
 // How full the context is: what the API counted at the last reply, and an estimate of what is newer (L10).
 import type { Append, AppendingStep, CallModel, Collapse, Compact } from '../contract/activities.ts';
 import { estimateTokens } from '../contract/ids.ts';
-import { bodyCharacters } from '../contract/asked.ts';
+import { bodyCharacters } from '../contract/people.ts';
 import type { RunState } from './state.ts';
 import type { Rules } from '../contract/loop.ts';
 import { leftOf, modelLimits } from './limits.ts';

@@ -2,7 +2,7 @@
 import { ApplicationFailure, patched, proxyActivities, startChild, uuid4, workflowInfo } from '@temporalio/workflow';
 import { activityType, type Answer, type Registered, type StoredText } from '../contract/activities.ts';
 import { traceparentProblem, type Hash, type MessageId, type SessionId } from '../contract/ids.ts';
-import type { MessageBody } from '../contract/asked.ts';
+import type { MessageBody } from '../contract/people.ts';
 import { optionsProblem } from '../contract/options-problem.ts';
 import {
   recordsQueue,

@@ -5,7 +5,14 @@ import type { Decision } from '../contract/activities.ts';
 import type { DelegatedEnd } from '../contract/delegation.ts';
 import { isHash } from '../contract/ids.ts';
 import { LONGEST_REASON, UPDATES, type Approval, type Denial, type PendingApproval } from '../contract/session.ts';
-import { LARGEST_ANSWER, LISTED_ANSWERS, LONGEST_NAME, isName, type Answer, type Answered } from '../contract/asked.ts';
+import {
+  LARGEST_ANSWER,
+  LISTED_ANSWERS,
+  LONGEST_NAME,
+  isName,
+  type Answer,
+  type Answered,
+} from '../contract/people.ts';
 import { isBody } from '../inbox.ts';
 
 /** A decision, or the answer to a question. */

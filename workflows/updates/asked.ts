@@ -1,7 +1,7 @@
 // A call as people are asked about it: for a decision (L55), or with a question of the model's own (L81).
 import type { Ask } from '../contract/activities.ts';
 import type { DelegatedEnd, Question } from '../contract/delegation.ts';
-import { type Elicitation, elicitedName } from '../contract/asked.ts';
+import { type Elicitation, elicitedName } from '../contract/people.ts';
 import type { Hash } from '../contract/ids.ts';
 import type { PendingApproval } from '../contract/session.ts';
 import type { Decided } from './approvals.ts';

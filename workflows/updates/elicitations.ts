@@ -2,7 +2,7 @@
 // people among the approvals. A call has one at a time, and none when it has ended.
 import { CancellationScope } from '@temporalio/workflow';
 import type { ToolResult } from '../contract/activities.ts';
-import type { Elicitation, ElicitationEnd } from '../contract/asked.ts';
+import type { Elicitation, ElicitationEnd } from '../contract/people.ts';
 import { type CallKey, isHash } from '../contract/ids.ts';
 import type { Decided } from './approvals.ts';
 

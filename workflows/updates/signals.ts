@@ -1,5 +1,5 @@
 // What the signals of a session do. Any Temporal client can send one: what is no message of ours is passed over, for nobody could answer it.
-import { ELICIT_SIGNAL } from '../contract/asked.ts';
+import { ELICIT_SIGNAL } from '../contract/people.ts';
 import { DELEGATED_SIGNAL } from '../contract/delegation.ts';
 import { SIGNALS, type SessionInput, type UserMessage } from '../contract/session.ts';
 import type { StopCause } from '../contract/loop.ts';

@@ -6,7 +6,7 @@ import {
   type DelegatedEnd,
   type Delegation,
 } from '../../../workflows/contract/delegation.ts';
-import type { MessageBody } from '../../../workflows/contract/asked.ts';
+import type { MessageBody } from '../../../workflows/contract/people.ts';
 import { configReader } from '../../configuration.ts';
 import { storedInput, withApproval, type Chosen } from './approval.ts';
 import { abortCause, guardTool, type Ran } from './call-tool.ts';

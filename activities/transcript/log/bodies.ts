@@ -3,7 +3,7 @@
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import type { Entry } from './entries.ts';
 import type { Store } from '../store/store.ts';
-import type { MessageBody } from '../../../workflows/contract/asked.ts';
+import type { MessageBody } from '../../../workflows/contract/people.ts';
 
 /** Texts by their hash, images and documents in base64 by their `mediaKey`. */
 export type BodyReader = (entries: readonly Entry[]) => Promise<ReadonlyMap<Hash, string>>;

@@ -9,7 +9,7 @@ import type {
   ToolResultBlockParam,
 } from '@anthropic-ai/sdk/resources/messages';
 import type { Hash } from '../../../workflows/contract/ids.ts';
-import { IMAGE_CHARACTERS, type MessageImage } from '../../../workflows/contract/asked.ts';
+import { IMAGE_CHARACTERS, type MessageImage } from '../../../workflows/contract/people.ts';
 import { previewText } from '../preview.ts';
 import { documentCharacters, type MediaType } from '../media.ts';
 import { imageNote, mediaKey } from '../log/bodies.ts';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { eventSchema, resultSchema } from '../../event-schema.ts';
 import { permissionModes } from '../../../workflows/contract/options-problem.ts';
 import type { OptionChanges, PermissionMode } from '../../../workflows/contract/session.ts';
-import { IMAGE_TYPES } from '../../../workflows/contract/asked.ts';
+import { IMAGE_TYPES } from '../../../workflows/contract/people.ts';
 import { overlapPolicies } from '../../schedules/plan.ts';
 import type { Prompt } from '../../sessions/prompt.ts';
 

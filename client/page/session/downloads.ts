@@ -7,7 +7,7 @@ import { sessionJson, readWholeResult } from '../../sessions/dump.ts';
 import type { SessionReading } from '../../sessions/read.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import type { PagePorts } from '../ports.ts';
-import { IMAGE_TYPES, type ImageType } from '../../../workflows/contract/asked.ts';
+import { IMAGE_TYPES, type ImageType } from '../../../workflows/contract/people.ts';
 import { isReply, type Item } from '../../sessions/history/items.ts';
 
 export type Kind = 'jsonl' | 'md';

@@ -1,6 +1,6 @@
 // What somebody said, as text with whatever is unseen in it named; what opens to a text; the images of a prompt.
 import { showUnseen } from '../../../activities/text.ts';
-import type { MessageImage } from '../../../workflows/contract/asked.ts';
+import type { MessageImage } from '../../../workflows/contract/people.ts';
 import { count } from '../../units.ts';
 import { SHOWN } from '../../render/diff-rows.ts';
 

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { Entry } from '../../../activities/transcript/log/entries.ts';
 import { hashOf } from '../../../activities/transcript/store/store.ts';
 import type { MessageId } from '../../../workflows/contract/ids.ts';
-import type { ImageType, MessageBody } from '../../../workflows/contract/asked.ts';
+import type { ImageType, MessageBody } from '../../../workflows/contract/people.ts';
 import { pngOf } from '../../support/images.ts';
 import { stagedPage } from '../../support/page-ports.ts';
 import { callBlock, outcome, outcomes, reply, textBlock } from '../../support/transcript.ts';

@@ -1,7 +1,7 @@
 // A firing of a schedule (L87): a workflow that opens a session for it, or sends one that is there its next message.
 import type { SessionId } from '../ids.ts';
 import type { TerminalReason } from '../loop.ts';
-import type { MessageBody } from '../asked.ts';
+import type { MessageBody } from '../people.ts';
 import type { OptionChanges, SessionInput } from '../session.ts';
 
 export const SCHEDULED_TYPE = 'perdure.scheduledPrompt';
