@@ -1,6 +1,6 @@
 // One iteration's model call: append what came since, show the model its view, stream the reply, store it, say what the loop
 // needs to know of it. Safe to attempt twice: a step record returns what an earlier attempt stored (L16).
-import type { CallModel, ModelResult, FindReply } from '../workflows/contract/activities.ts';
+import type { CallModel, ModelAnswer, ModelResult, FindReply } from '../workflows/contract/activities.ts';
 import { type Attempt, describeGivenUp } from './attempt.ts';
 import { shared, type Shared } from './async.ts';
 import type { Deps } from './deps.ts';
@@ -25,7 +25,7 @@ import { addSpend, noSpend, totalTokens } from '../workflows/contract/loop.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import { lastReply, type View } from './transcript/view/view.ts';
 
-export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => Promise<ModelResult> {
+export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => Promise<ModelAnswer> {
   const checks = answerChecks();
   const prompts = promptHooks(deps);
   const heads = ownHeads();
@@ -134,7 +134,7 @@ function withPicks(step: ModelStep): ModelStep {
   return { ...step, tries: all };
 }
 
-async function reply(given: ModelStep): Promise<ModelResult> {
+async function reply(given: ModelStep): Promise<ModelAnswer> {
   const step = withPicks(given);
   const { deps, attempt, input, config, chosen, live, base } = step;
   const { name } = chosen.model;

@@ -38,7 +38,7 @@ export async function awaitDecision(
   const open = batch.delegated.get(call.index);
   if (open) return await carriedOut(bench, state, batch, open, run);
   let approval = batch.asked.get(call.index) ?? null;
-  let result: ToolResult | null = approval ? null : await admitted(batch, false, () => run({}));
+  let result: ToolResult | null = approval ? null : (handedOver(call) ?? (await admitted(batch, false, () => run({}))));
   for (;;) {
     if (result && 'delegate' in result) {
       const { delegate } = result;
@@ -56,6 +56,17 @@ export async function awaitDecision(
     result = await admitted(batch, edited, () => run({ decision }));
     if (!result) return { withdrawn: approval };
   }
+}
+
+/** With its reply: `runTool` would answer the same. */
+function handedOver({ delegate }: Call): ToolResult | null {
+  return delegate ? { delegate } : null;
+}
+
+/** All that was handed over has begun by the time of a handover: it is carried as what is open. */
+function asBegun(call: Call): Call {
+  const { delegate: _, ...rest } = call;
+  return rest;
 }
 
 /** While a person is asked for it, a call is one that waits (L77). */
@@ -136,7 +147,7 @@ function handOverCalls(bench: RunBench, state: RunState, { calls, cut, results }
   const { approvals, delegations } = bench.session;
   const delegated = delegations.open.map((open) => ({ ...open, carried: true as const }));
   const tools: ToolsCarry = {
-    calls,
+    calls: calls.map(asBegun),
     cut,
     results: [...results],
     approvals: approvals.pending,

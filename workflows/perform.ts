@@ -5,11 +5,13 @@ import { activityProblem, type ActivityProblem } from './ports.ts';
 import type {
   AppendingStep,
   CallModel,
+  ModelAnswer,
   Collapsed,
   Compacted,
   ModelResult,
   StopHooksRan,
 } from './contract/activities.ts';
+import { resultOf } from './contract/model-call.ts';
 import { noSpend } from './contract/loop.ts';
 import { collapseInput, compactInput, modelInput } from './machine/context.ts';
 import type { Event, Move } from './machine/events.ts';
@@ -52,11 +54,11 @@ function modelCall(bench: RunBench, state: RunState): Promise<Event> {
   if (state.pendingSummary) {
     session.beside.summarize(state.pendingSummary, snapshot.config, () => session.facts.nextStep());
   }
-  const ended = (result: ModelResult): Event => {
+  const ended = (answer: ModelAnswer): Event => {
     const taken = { ...session.beside.take(), ...session.delegations.agents.take() };
-    return { kind: 'model', result, step: input.step, stop: session.stopCause, ...taken };
+    return { kind: 'model', result: resultOf(answer), step: input.step, stop: session.stopCause, ...taken };
   };
-  const instead: Instead<ModelResult> = {
+  const instead: Instead<ModelAnswer> = {
     stopped: () => found(session, input),
     failed: async (problem) => {
       const result = problem.damaged ? noResult.stopped() : await found(session, input);

@@ -1,33 +1,41 @@
-// The effectful calls that a stored reply leaves open run at once, one after the other in the model's order, in the same activity: a
-// turn with effects costs one activity instead of one for each. If this attempt dies, the step record gives the reply without
-// them, and the regular way finds their outcomes or their claims (L40).
-import type { Call, ModelResult, OutcomeFacts } from '../../workflows/contract/activities.ts';
+// What a stored reply leaves open begins at once in the same activity, where nothing stands in its way: effectful calls run one after the
+// other in the model's order, and of the batch after them those that the workflow carries out are handed over to it (L62). A turn with them costs
+// one activity instead of one for each. If this attempt dies, the step record gives the reply without them, and the regular way
+// finds their outcomes, their claims (L40), or what was handed over.
+import type { Call, ModelAnswer, ModelResult, OutcomeFacts } from '../../workflows/contract/activities.ts';
 import { callKey } from '../../workflows/contract/ids.ts';
+import { LARGEST_BATCH } from '../../workflows/contract/model-call.ts';
+import { spentLimit } from '../../workflows/contract/loop.ts';
 import { isDamage } from '../transcript/store/store.ts';
 import type { CallBlock } from '../tools/call/call-port.ts';
+import type { CallPlan } from '../tools/call/prepare.ts';
 import type { ModelStep } from './step.ts';
+
+/** Characters of JSON of what one reply hands over: the answer of an activity is limited. What is more goes the regular way. */
+const MOST_HANDED_OVER = 128 * 1024;
+
+type Reply = Extract<ModelResult, { kind: 'message' }>;
+
+type Begun = Pick<Call, 'ran' | 'mayHaveBegun' | 'delegate'>;
+
+type Beginning = {
+  readonly step: ModelStep;
+  readonly reply: Reply;
+  readonly blocks: readonly CallBlock[];
+};
 
 /** Up to the first that must go the regular way, or decides how the others run, or whether (L34, L36, L38, L41). */
 export async function runOpenCalls(
   step: ModelStep,
   result: ModelResult,
   blocks: readonly CallBlock[],
-): Promise<ModelResult> {
+): Promise<ModelAnswer> {
   if (result.kind !== 'message' || step.input.wrapUp) return result;
-  const ran = new Map<Call, Ran>();
-  for (const call of result.calls) {
-    if (!leavesFree(call.outcome ?? {})) break;
-    if (call.outcome) continue;
-    const done = await runCall(
-      step,
-      result,
-      blocks.find(({ index }) => index === call.index),
-    );
-    if (!done) break;
-    ran.set(call, done);
-    if (!done.ran || !leavesFree(done.ran)) break;
-  }
-  return { ...result, calls: result.calls.map((call) => ({ ...call, ...ran.get(call) })) };
+  const open = { step, reply: result, blocks };
+  const effects = await runEffects(open);
+  const handed = await handOverBatch(open, nextBatch(result.calls, effects));
+  const calls = result.calls.map((call) => ({ ...call, ...(effects.get(call) ?? handed.get(call)) }));
+  return { ...result, calls, kind: calls.some(({ delegate }) => delegate) ? 'handed_over' : 'message' };
 }
 
 /** An attempt stored this reply and died: which of its open calls it had begun is not known here. */
@@ -39,32 +47,65 @@ export function inDoubt(found: ModelResult): ModelResult {
   };
 }
 
-type Ran = Pick<Call, 'ran' | 'mayHaveBegun'>;
+async function runEffects(open: Beginning): Promise<ReadonlyMap<Call, Begun>> {
+  const ran = new Map<Call, Begun>();
+  for (const call of open.reply.calls) {
+    if (!leavesFree(call.outcome ?? {})) break;
+    if (call.outcome) continue;
+    const done = await begin(open, call, 'with_reply');
+    if (!done) break;
+    ran.set(call, done);
+    if (!done.ran || !leavesFree(done.ran)) break;
+  }
+  return ran;
+}
 
-/** Null: the regular way. */
-async function runCall(
-  step: ModelStep,
-  { head }: Extract<ModelResult, { kind: 'message' }>,
-  block: CallBlock | undefined,
-): Promise<Ran | null> {
-  if (!block || !mayRun(step, block)) return null;
+/** The calls that would run next, together, as far as nothing before them says otherwise (L35). */
+function nextBatch(calls: readonly Call[], effects: ReadonlyMap<Call, Begun>): readonly Call[] {
+  const batch: Call[] = [];
+  for (const call of calls) {
+    const facts = call.outcome ?? effects.get(call)?.ran;
+    if (facts && !leavesFree(facts)) break;
+    if (facts) continue;
+    if (batch.length === LARGEST_BATCH || (batch.length > 0 && !call.safe)) break;
+    batch.push(call);
+    if (!call.safe) break;
+  }
+  return batch;
+}
+
+/** Nothing is done by it that the workflow, which knows more by then, could not leave undone (L48, L51). */
+async function handOverBatch(open: Beginning, batch: readonly Call[]): Promise<ReadonlyMap<Call, Begun>> {
+  const { step, reply } = open;
+  if (spentLimit(step.input.left ?? {}, reply.spend)) return new Map();
+  const made = await Promise.all(batch.map((call) => begin(open, call, 'delegated')));
+  const handed = new Map<Call, Begun>();
+  let room = MOST_HANDED_OVER;
+  made.forEach((begun, at) => {
+    if (begun?.delegate) room -= JSON.stringify(begun.delegate).length;
+    if (begun && room >= 0) handed.set(batch[at]!, begun);
+  });
+  return handed;
+}
+
+/** Null: the regular way, and so for every call that was not planned like this. */
+async function begin({ step, reply, blocks }: Beginning, { index, safe }: Call, plan: CallPlan): Promise<Begun | null> {
   const { deps, attempt, input, config, live } = step;
-  const key = callKey(config.chain, head, block.index);
+  const block = blocks.find((each) => each.index === index);
+  if (!block || attempt.signal.aborted || deps.tools.traits(config, block, input.context).plan !== plan) return null;
+  const key = callKey(config.chain, reply.head, index);
   const port = { iteration: input.iteration, say: live.write };
-  // Only calls that were judged to change something run at once, and only of a reply that this attempt was the first to store.
-  const given = { safe: false, fresh: true, context: input.context };
+  // Only calls of a reply that this attempt was the first to store.
+  const given = { safe: plan === 'delegated' && safe, fresh: true, context: input.context };
   try {
     const done = await deps.tools.claimed(config, block, key, attempt, port, given);
-    return 'ask' in done || 'delegate' in done ? null : { ran: done.facts };
+    if ('ask' in done) return null;
+    return 'delegate' in done ? done : { ran: done.facts };
   } catch (error) {
     // The damage is one call's, not the reply's: the regular way meets it again and says so.
     if (isDamage(error)) return { mayHaveBegun: true };
     throw error;
   }
-}
-
-function mayRun({ deps, attempt, config, input }: ModelStep, block: CallBlock): boolean {
-  return !attempt.signal.aborted && deps.tools.traits(config, block, input.context).plan === 'with_reply';
 }
 
 function leavesFree({ cancelsSiblings, modify, fatal, stop }: OutcomeFacts): boolean {

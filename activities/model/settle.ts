@@ -1,6 +1,6 @@
 // Settles an attempt at a reply: stores it, gives it up with a value, parks, or throws for another attempt (L14–L16, L19).
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
-import type { ModelResult } from '../../workflows/contract/activities.ts';
+import type { ModelAnswer } from '../../workflows/contract/activities.ts';
 import { addSpend, spentLimit } from '../../workflows/contract/loop.ts';
 import type { Attempted } from './attempt-reply.ts';
 import { shortenDetail, classify, maxOutputIn, type Verdict } from './classify.ts';
@@ -26,7 +26,7 @@ const MOST_CALLS = 20;
 /** Characters of a name that are searched for secrets: what lies beyond is not told. */
 const MOST_REDACTED = 2_000;
 
-export async function settle(step: ModelStep, attempted: Attempted): Promise<ModelResult> {
+export async function settle(step: ModelStep, attempted: Attempted): Promise<ModelAnswer> {
   try {
     return await settled(step, attempted);
   } catch (error) {
@@ -37,7 +37,7 @@ export async function settle(step: ModelStep, attempted: Attempted): Promise<Mod
   }
 }
 
-async function settled(step: ModelStep, attempted: Attempted): Promise<ModelResult> {
+async function settled(step: ModelStep, attempted: Attempted): Promise<ModelAnswer> {
   const { deps, config, tries, chosen } = step;
   const { message } = attempted;
   const spend = addSpend(tries.spend, spendOf(message?.usage, chosen.model.price));
@@ -72,7 +72,7 @@ async function judged(
   step: ModelStep,
   { judged: verdict, early, message }: Extract<Attempted, { kind: 'judged' }>,
   spend: Tries['spend'],
-): Promise<ModelResult> {
+): Promise<ModelAnswer> {
   const say = (detail: string): string => shortenDetail(detail, step.deps.redact);
   switch (verdict.kind) {
     case 'empty': {

@@ -13,6 +13,7 @@ import { runStopHooks } from '../../activities/run-stop-hooks.ts';
 import { runTool } from '../../activities/run-tool.ts';
 import type { Entry } from '../../activities/transcript/log/entries.ts';
 import type { Append } from '../../workflows/contract/activities.ts';
+import { resultOf } from '../../workflows/contract/model-call.ts';
 import { MODEL_ATTEMPT_DIED } from '../../workflows/contract/failures.ts';
 import { callKey, type MessageId, type SessionId } from '../../workflows/contract/ids.ts';
 import type { Terminal } from '../../workflows/contract/loop.ts';
@@ -82,7 +83,7 @@ export async function memoryLoop(
     switch (move.do) {
       case 'call_model': {
         const input = { ...common(state), ...modelInput(state, rules) };
-        return { kind: 'model', result: await run(callModel(deps), input), step: input.step, stop: null };
+        return { kind: 'model', result: resultOf(await run(callModel(deps), input)), step: input.step, stop: null };
       }
       case 'run_tools':
         return tools(state, move);

@@ -7,7 +7,7 @@ import { anthropicModel } from '../../activities/model/stream.ts';
 import type { Store } from '../../activities/transcript/store/store.ts';
 import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
 import { reply, startScriptedModel, text, thinking, toolUse } from '../../worker/scripted-model/index.ts';
-import type { ModelResult } from '../../workflows/contract/activities.ts';
+import type { ModelAnswer } from '../../workflows/contract/activities.ts';
 import { MODEL_ATTEMPT_DIED } from '../../workflows/contract/failures.ts';
 import { benchDeps, fakeAttempt } from '../support/bench-deps.ts';
 import { thrown } from '../support/thrown.ts';
@@ -36,7 +36,7 @@ async function byteBench() {
   return {
     ...bench,
     stored: () => stored,
-    served(bytes: Uint8Array, ending: Ending, step: number): Promise<ModelResult> {
+    served(bytes: Uint8Array, ending: Ending, step: number): Promise<ModelAnswer> {
       body = () => streamed(bytes, ending);
       return call(fakeAttempt(), bench.input({ step }));
     },
@@ -87,7 +87,7 @@ describe('a reply of 4 KB', () => {
     for (let cut = 0; cut <= whole.length; cut += 1) {
       const ending = ENDINGS[cut % ENDINGS.length] ?? 'end';
       const outcome = await bench.served(whole.subarray(0, cut), ending, 10 + cut).catch((error: unknown) => error);
-      if (cut > last && (outcome as ModelResult).kind === 'message') wholes += 1;
+      if (cut > last && (outcome as ModelAnswer).kind === 'message') wholes += 1;
       else expect([cut, outcome]).toMatchObject([cut, { type: MODEL_ATTEMPT_DIED }]);
     }
     expect(wholes).toBeGreaterThan(0);

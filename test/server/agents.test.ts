@@ -50,6 +50,35 @@ test('an agent is a session of its own, and answers with its last message and wh
   const memo = await session.memo();
   expect(memo?.facts?.tokens).toBe(total);
   await keepHistory('an agent of a session (L66)', h.client.workflow.getHandle(agents[0]!.id));
+  await keepHistory('agents that were handed over with their reply (L66)', session.handle);
+});
+
+test('the agents of one reply begin together, in its order, with no activity between (L62 L63 L66)', async () => {
+  const names = Array.from({ length: 40 }, (_, n) => `Agent ${n}.`);
+  const h = await harness({
+    script: byPrompt({
+      'Go.': [reply(names.map((name) => agentCall(name))), reply('Done.')],
+      ...Object.fromEntries(names.map((name) => [name, [reply(`${name} Done.`)]])),
+    }),
+    worker: { config: { agentLimits: { open: 40, perRun: 40 } } },
+  });
+  const session = await h.open('Go.', { maxTokens: 40_000_000 });
+  expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
+  expect((await outcomes(session)).map(({ content }) => content.split('\n')[0])).toEqual(
+    names.map((name) => `${name} Done.`),
+  );
+  const { firstRunId } = (await session.handle.describe()).raw.workflowExecutionInfo!;
+  const events = (await h.client.workflow.getHandle(session.id, firstRunId!).fetchHistory()).events ?? [];
+  const started = events.flatMap(({ startChildWorkflowExecutionInitiatedEventAttributes: child }) => child ?? []);
+  expect(new Set(started.map(({ workflowTaskCompletedEventId: task }) => Number(task))).size).toBe(1);
+  expect(started.map(({ workflowId }) => workflowId)).toEqual(
+    names.map((_, n) => expect.stringMatching(new RegExp(`-${n}$`)) as string),
+  );
+  const asked = events.flatMap(
+    ({ activityTaskScheduledEventAttributes: activity }) => activity?.activityType?.name ?? [],
+  );
+  expect(asked.slice(0, 3)).toEqual(['perdure.openRun', 'perdure.callModel', 'perdure.runTool']);
+  expect(asked.filter((name) => name === 'perdure.runTool')).toHaveLength(40);
 });
 
 test('a call that no agent can be started for is an error outcome that says why (L67 L68)', async () => {

@@ -2,8 +2,10 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineTool, type Tool } from '../../activities/tools/tool.ts';
-import { reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
+import { eventsOfCall } from '../support/events-of-call.ts';
 import { harness, type OpenSession } from '../support/harness.ts';
+import { keepHistory } from '../support/kept-history.ts';
 import { newKeys } from '../support/new-keys.ts';
 import { until } from '../support/until.ts';
 import { usersWorker } from '../support/users-worker.ts';
@@ -81,7 +83,7 @@ test('a workflow of the user is a tool (L65)', async () => {
 });
 
 test('a delegated call is carried over handovers, and started once (L4 L63)', async () => {
-  const { taskQueue, started, gate } = await usersWorker();
+  const { taskQueue, started, gate: shop } = await usersWorker();
   const h = await harness({
     script: [reply([toolUse('deliver', { article: 'x' })]), reply('Done.')],
     worker: { tools: [tool('deliver', taskQueue)] },
@@ -90,7 +92,7 @@ test('a delegated call is carried over handovers, and started once (L4 L63)', as
   const session = await h.open('Deliver.');
   await until(() => started.length > 0);
   await handsOver(session);
-  gate.open = true;
+  shop.open = true;
   expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
   expect(started).toEqual(['x']);
   expect(told(h.bodies())).toEqual(['"delivered: x"']);
@@ -148,6 +150,38 @@ test('sealed payloads reach a worker of the user that has the keys, and come bac
   expect(told(h.bodies())[0]).toContain('number');
 });
 
+test('a wait is handed over with its reply, and costs two tasks and one activity (L62 L82)', async () => {
+  const h = await harness({ script: [reply([toolUse('wait', { seconds: 0.2 })]), reply('Done.')] });
+  const session = await h.open('Wait.');
+  expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
+  expect(await eventsOfCall(session.handle)).toBeLessThanOrEqual(15);
+  await keepHistory('a wait that was handed over with its reply (L82)', session.handle);
+});
+
+test('an interrupt before it is handed over leaves it alone (L48 L62)', async () => {
+  const { taskQueue, started } = await usersWorker();
+  const [judged, held] = [gate(), gate()];
+  const slow = {
+    ...tool('deliver', taskQueue),
+    validate: async () => {
+      judged.release();
+      await held.hold;
+      return undefined;
+    },
+  };
+  const h = await harness({ script: [reply([toolUse('deliver', { article: 'x' })])], worker: { tools: [slow] } });
+  const session = await h.open('Deliver.');
+  await judged.hold;
+  await session.interrupt();
+  expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'aborted_tools' }, turns: 1 });
+  held.release();
+  const outcomes = (await session.entries()).flatMap((entry) => (entry.kind === 'outcomes' ? entry.outcomes : []));
+  expect(outcomes).toMatchObject([
+    { isError: true, content: expect.stringContaining('cancelled before it started') as string },
+  ]);
+  expect(started).toEqual([]);
+});
+
 test('wait parks the run, its time does not count, and a message, a resume or its time ends it (L51 L82)', async () => {
   const h = await harness({
     script: [
@@ -188,6 +222,12 @@ test('a wait is carried over a handover, and an interrupt ends it (L4 L47 L63 L8
   const parked = await until(async () => (await session.memo())?.parkedUntil ?? null);
   await handsOver(session);
   await until(async () => (await session.memo())?.parkedUntil === parked);
+  // What was handed over is carried once: as what is open.
+  const [begun] = (await h.client.workflow.getHandle(session.id).fetchHistory()).events ?? [];
+  const [carried] = begun?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
+  const text = Buffer.from(carried?.data ?? []).toString();
+  expect(text).toContain('"delegated":[');
+  expect(text).not.toContain('"delegate":');
   await session.interrupt();
   expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'aborted_tools' } });
   expect(await session.ended(2)).toMatchObject({ terminal: { reason: 'completed' } });

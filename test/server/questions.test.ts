@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { reply, toolUse, type Reply } from '../../worker/scripted-model/index.ts';
 import { defaultHandover, UPDATES, type PendingApproval } from '../../workflows/contract/session.ts';
 import { clientOf, harness, type Harness, type HarnessOptions, type OpenSession } from '../support/harness.ts';
+import { eventsOfCall } from '../support/events-of-call.ts';
 import { keepHistory } from '../support/kept-history.ts';
 import { until } from '../support/until.ts';
 
@@ -40,12 +41,9 @@ test('a question waits with nothing running, is listed with its options, and the
   expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
   expect(told(h)).toContain('The user answered: green');
   expect((await session.memo())?.answered).toMatchObject([{ call, by: 'ann' }]);
-  const events = (await session.handle.fetchHistory()).events!;
-  const isOfTool = (event: (typeof events)[number]) =>
-    event.activityTaskScheduledEventAttributes?.activityType?.name === 'perdure.runTool';
-  // From its activity to that of its end, with timer, update, and what lists show: 20, of which a call has 6 in any case.
-  expect(events.findLastIndex(isOfTool) - events.findIndex(isOfTool)).toBeLessThanOrEqual(15);
-  await keepHistory('a question that is answered (L81)', session.handle);
+  // With timer, update, and what lists show, from the task after its reply to the one after its outcome.
+  expect(await eventsOfCall(session.handle)).toBeLessThanOrEqual(17);
+  await keepHistory('a question that was handed over with its reply (L81)', session.handle);
 });
 
 test('an answer that is not offered, that answers nothing, or is too large is refused with a sentence (L81)', async () => {

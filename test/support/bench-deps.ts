@@ -24,6 +24,7 @@ import type { Store } from '../../activities/transcript/store/store.ts';
 import { runDefaults } from '../../worker/config/defaults.ts';
 import { startScriptedModel, type ScriptedModelOptions } from '../../worker/scripted-model/index.ts';
 import type { Append, CallModel } from '../../workflows/contract/activities.ts';
+import { resultOf } from '../../workflows/contract/model-call.ts';
 import type { Hash, MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import type { RunOptions } from '../../workflows/contract/session.ts';
 import { tempDir } from './temp-dir.ts';
@@ -176,7 +177,9 @@ export async function benchDeps({
     warnings,
     opened,
     input,
-    call: (attempt: Attempt = fakeAttempt(), more: Partial<CallModel> = {}) => callModel(deps)(attempt, input(more)),
+    /** As the loop takes its answer. */
+    call: async (attempt: Attempt = fakeAttempt(), more: Partial<CallModel> = {}) =>
+      resultOf(await callModel(deps)(attempt, input(more))),
     tool: (attempt: Attempt, head: Hash, index: number) =>
       runTool(deps)(attempt, { head, config: opened.config, step: 3, iteration: 1, index }),
     commit: (head: Hash | null, append: readonly Append[]) => commit(deps)(fakeAttempt(), { head, append, step: 4 }),

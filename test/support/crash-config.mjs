@@ -61,4 +61,23 @@ const inquire = defineTool({
   },
 });
 
-export default { tools: [inquire, deliver('verify', { verify }), deliver('ask'), errand] };
+/** As an errand, beside others. It is begun with a file `answer`, or waits for one `go`, before it is handed over. */
+const chore = defineTool({
+  name: 'chore',
+  description: 'Does a chore.',
+  inputSchema: z.strictObject({ article: z.string(), hangs: z.boolean().optional() }),
+  risk: 'read',
+  async validate({ article, hangs }, { cwd }) {
+    add(cwd, 'judged.log', article);
+    if (hangs && !existsSync(join(cwd, 'answer'))) await isThere(join(cwd, 'go'));
+    return undefined;
+  },
+  activity: {
+    name: 'deliver',
+    taskQueue: 'users-chores',
+    args: ({ article }) => [{ article }],
+    options: { startToCloseTimeout: '10 minutes' },
+  },
+});
+
+export default { tools: [inquire, deliver('verify', { verify }), deliver('ask'), errand, chore] };

@@ -1,6 +1,13 @@
 // The activity port: what the workflow asks of the world. activities/ implements it; content never crosses, only hashes and facts.
 import type { AlertKind, TellAlert } from './told.ts';
-import type { Append, AppendingStep, CallModel, ModelResult, OutcomeFacts, ToolContextState } from './model-call.ts';
+import type {
+  AppendingStep,
+  CallModel,
+  ModelAnswer,
+  ModelResult,
+  OutcomeFacts,
+  ToolContextState,
+} from './model-call.ts';
 import type { AgentOrigin, DelegatedEnd, Delegation, EndWorktree, WorktreeEnd } from './delegation.ts';
 import type { Hash } from './ids.ts';
 import type { Left, RunSnapshot, Spend } from './loop.ts';
@@ -12,7 +19,7 @@ export type * from './model-call.ts';
 /** Every activity is safe to attempt twice. */
 export type Activities = {
   openRun(input: OpenRun): Promise<RunOpened>;
-  callModel(input: CallModel): Promise<ModelResult>;
+  callModel(input: CallModel): Promise<ModelAnswer>;
   findReply(input: FindReply): Promise<ModelResult>;
   runTool(input: RunTool): Promise<ToolResult>;
   commit(input: Commit): Promise<Committed>;
@@ -139,11 +146,7 @@ export type Decision =
     };
 
 /** Store what no model call will carry: a run's end, a session's end (L39, L47–L49). */
-export type Commit = {
-  readonly head: Hash | null;
-  readonly append: readonly Append[];
-  readonly step: number;
-};
+export type Commit = Pick<AppendingStep, 'head' | 'append' | 'step'>;
 
 export type Committed = { readonly head: Hash };
 
@@ -235,13 +238,7 @@ export type StopHooksRan = {
 };
 
 /** L42. `append` holds the batch's outcomes, which are not stored yet. */
-export type SummarizeBatch = {
-  readonly head: Hash;
-  readonly append: readonly Append[];
-  readonly config: Hash;
-  readonly step: number;
-  readonly iteration: number;
-};
+export type SummarizeBatch = AppendingStep & { readonly head: Hash };
 
 /** `text` is null when no summary could be made. */
 export type BatchSummary = { readonly text: string | null; readonly spend: Spend };

@@ -1,6 +1,6 @@
 // One model call as the workflow asks for it, and what it can come to.
 import type { Hash, CallKey, MessageId } from './ids.ts';
-import type { AgentNews, AgentSpent } from './delegation.ts';
+import type { AgentNews, AgentSpent, Delegation } from './delegation.ts';
 import type { Left, Spend, RunLimit, TransitionReason } from './loop.ts';
 import type { RunSummary } from './session.ts';
 import type { MessageBody } from './people.ts';
@@ -88,6 +88,17 @@ export type ModelResult =
       readonly spend: Spend;
     };
 
+/**
+ * As `callModel` answers. A reply of which calls were handed over is a kind of its own: a worker of an earlier release, which would ask for
+ * them once more, does not know it, and leaves the session to a newer one.
+ */
+export type ModelAnswer =
+  ModelResult | (Omit<Extract<ModelResult, { kind: 'message' }>, 'kind'> & { readonly kind: 'handed_over' });
+
+export function resultOf(answer: ModelAnswer): ModelResult {
+  return answer.kind === 'handed_over' ? { ...answer, kind: 'message' } : answer;
+}
+
 type Stored = {
   readonly head: Hash;
   /** Tokens in context at this reply, all kinds, output included. */
@@ -95,6 +106,9 @@ type Stored = {
   /** All billed attempts of this call. */
   readonly spend: Spend;
 };
+
+/** A server takes 2,000 activities of a workflow at once and fails it for ever at one more; no worker runs that many anyway. */
+export const LARGEST_BATCH = 100;
 
 /** One complete tool_use of a stored reply. */
 export type Call = {
@@ -109,6 +123,8 @@ export type Call = {
   readonly outcome?: OutcomeFacts;
   /** Present when it ran after the reply was stored, in the same activity: its outcome is recorded under its key. */
   readonly ran?: OutcomeFacts;
+  /** Present when it was handed over in the same activity: what the workflow is to do (L62). */
+  readonly delegate?: Delegation;
   /** Open, and its reply was found by a later attempt: the one that died may have begun it. */
   readonly mayHaveBegun?: true;
 };

@@ -1,10 +1,8 @@
 // Which calls run together (L35): neighbouring safe calls in one batch, an unsafe call alone, in the model's order.
 import type { Call, ToolContextState } from '../contract/activities.ts';
+import { LARGEST_BATCH } from '../contract/model-call.ts';
 import { addSpend, type Spend } from '../contract/loop.ts';
 import type { CallResult } from './events.ts';
-
-/** A server takes 2,000 activities of a workflow at once and fails it for ever at one more; no worker runs that many anyway. */
-export const LARGEST_BATCH = 100;
 
 export function groupCalls(calls: readonly Call[]): readonly (readonly Call[])[] {
   const planned: Call[][] = [];

@@ -93,7 +93,7 @@ async function attemptCall(bench: Workbench, call: CallRequest, run: CallRun): P
   const { decision } = run;
   if (decision?.kind === 'deny') return deniedByPerson(call.name, decision);
   if (run.signal.aborted) return await neverBegun(bench, call, run);
-  const before = bench.registry.get(call.name)?.delegate ? await handOverCall(bench, run) : null;
+  const before = !run.fresh && bench.registry.get(call.name)?.delegate ? await handOverCall(bench, run) : null;
   if (before) return before;
   const chosen = await chooseInput(bench, call, { key: run.key, decision });
   if (typeof chosen === 'string') return refuseCall(chosen);

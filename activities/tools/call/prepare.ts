@@ -84,7 +84,7 @@ function judge(tool: Tool, input: unknown, context: JudgeContext): Traits {
   return { risk, safe: tool.safe?.(input, context) ?? risk === 'read', asksModel: tool.asksModel?.(input) ?? false };
 }
 
-/** Beside the stream (L37), right after its reply in the same activity, as an activity of its own (L33), or by the workflow (L62). */
+/** Beside the stream (L37), right after its reply in the same activity, as an activity of its own (L33), or handed to the workflow like the second (L62). */
 export type CallPlan = 'early' | 'with_reply' | 'regular' | 'delegated';
 
 /** `hooked`: a hook is asked before the call runs. `budgeted`: the loop looks at what is left before each effect (L51). */
@@ -92,10 +92,10 @@ export function planCall(
   call: PreparedCall,
   { hooked, budgeted }: { readonly hooked: boolean; readonly budgeted: boolean },
 ): CallPlan {
-  if (call.kind === 'ready' && call.tool.delegate) return 'delegated';
   if (call.kind !== 'ready' || call.permission.kind !== 'allow' || hooked) return 'regular';
   // What the small model costs is remembered by the call's own activity, and people are asked while that runs.
   if (call.asksModel || call.tool.asksPeople) return 'regular';
+  if (call.tool.delegate) return 'delegated';
   if (call.safe) return 'early';
   return budgeted ? 'regular' : 'with_reply';
 }

@@ -1,6 +1,7 @@
 // Joins the loop's calls to the executor: traits for the machine, early runs beside the stream, claimed runs as activities, and
 // what watchers see of each.
 import { createHash } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import type { ToolContextState } from '../../../workflows/contract/activities.ts';
 import type { CallKey } from '../../../workflows/contract/ids.ts';
 import { describeGivenUp, type AbortedBy, type Attempt } from '../../attempt.ts';
@@ -186,6 +187,8 @@ const causes: Readonly<Record<AbortedBy, AbortCause>> = { stop: 'interrupt', dep
 /** Aborted with an AbortCause when the attempt is. */
 export function attemptSignal(attempt: Attempt): AbortSignal {
   const abort = new AbortController();
+  // As many calls as a batch has may listen: Node takes more than ten for a leak.
+  setMaxListeners(0, attempt.signal);
   const pass = (): void => abort.abort(causes[attempt.abortedBy() ?? 'lost']);
   if (attempt.signal.aborted) pass();
   else attempt.signal.addEventListener('abort', pass, { once: true });

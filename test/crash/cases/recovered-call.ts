@@ -91,10 +91,36 @@ const carriedOut: KilledCase = {
   },
 };
 
+const handingOver: KilledCase = {
+  name: 'while calls are handed over with their reply: all are handed over and none is started twice (L62 L63)',
+  script: [
+    reply([toolUse('chore', { article: 'x' }), toolUse('chore', { article: 'y', hangs: true })]),
+    reply('Done.'),
+  ],
+  play: async (h) => {
+    const { started, gate } = await usersWorker({ taskQueue: 'users-chores' });
+    gate.open = true;
+    const session = await h.open({ permissionMode: 'bypass' });
+    await until(() => h.lines('judged.log').includes('y'));
+    await h.died();
+    expect(started).toEqual([]);
+    writeFileSync(join(h.cwd, 'answer'), '');
+    await h.replaced();
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
+    expect(started.toSorted()).toEqual(['x', 'y']);
+    expect(h.bodies()).toHaveLength(2);
+    // What was recorded is not judged anew.
+    expect(h.lines('judged.log').filter((article) => article === 'x')).toHaveLength(1);
+    const told = JSON.stringify(h.bodies()[1]?.messages.at(-1));
+    for (const article of ['x', 'y']) expect(told).toContain(`delivered: ${article}`);
+  },
+};
+
 export const recoveredCases: readonly KilledCase[] = [
   undone,
   done,
   askedAbout('in a call that a person is asked about: it runs again when they say so (L40 L55)', 'approve'),
   askedAbout('in a call that a person is asked about: it does not run again when they refuse (L40 L55)', 'deny'),
   carriedOut,
+  handingOver,
 ];

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { groupCalls, LARGEST_BATCH } from '../../../workflows/machine/calls.ts';
+import { LARGEST_BATCH } from '../../../workflows/contract/model-call.ts';
+import { groupCalls } from '../../../workflows/machine/calls.ts';
 import { call } from '../../support/machine.ts';
 
 const plan = (pattern: string): string[] =>
