@@ -1,6 +1,7 @@
 // Questions of MCP servers in the middle of a call (L77): people answer them as those of the model, while the call waits.
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { AnswerServer } from '../../activities/mcp/servers.ts';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
 import type { PendingApproval } from '../../workflows/contract/session.ts';
 import { agentCall, byPrompt } from '../support/by-prompt.ts';
@@ -100,4 +101,17 @@ test('what a server asks in a call of an agent is asked at the root, and in mode
   const quiet = await h.open('Quietly.', { permissionMode: 'dontAsk', permissions: { allow: ['mcp__odd'] } });
   expect(await quiet.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
   expect(told(h)).toContain('cancel');
+});
+
+test('a function of the configuration answers where nobody is asked, and no question waits (L77)', async () => {
+  const answers: AnswerServer = ({ serverName, message }) =>
+    Promise.resolve({ action: 'accept', content: { colour: `${serverName}: ${message}` } });
+  const h = await harness({
+    script: [reply([toolUse('mcp__odd__choose', {})]), reply('Done.')],
+    worker: { mcpServers: { odd: oddServer({}, { answers }) } },
+  });
+  const session = await h.open('Paint.', { permissionMode: 'dontAsk', permissions: { allow: ['mcp__odd'] } });
+  expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' } });
+  expect(told(h)).toContain('odd: Which colour?');
+  expect((await session.memo())?.answered).toBeUndefined();
 });

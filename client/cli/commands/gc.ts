@@ -39,12 +39,15 @@ async function collect(cli: Cli, { dryRun = false, olderThan, goneNamespace = []
     const store = await id();
     const cleaning = { temporal: temporal.client, care, store, graceMs, dryRun, goneNamespaces: goneNamespace };
     const cleaned = await cleanStore(cleaning);
-    cli.print(report(cleaned, dryRun));
+    cli.print(gcReport(cleaned, dryRun));
     return STATUS.ok;
   });
 }
 
-function report({ sessions, aside, values, records, freed, putBack, worktrees }: Cleaned, dryRun: boolean): string {
+export function gcReport(
+  { sessions, aside, values, records, freed, putBack, worktrees }: Cleaned,
+  dryRun: boolean,
+): string {
   const would = dryRun ? 'would be ' : '';
   const lines = [
     `${count(values.objects, 'value')} that had been set aside ${would}removed, ${size(values.bytes)}`,
@@ -63,9 +66,9 @@ function keptLines(worktrees: readonly KeptWorktree[]): readonly string[] {
   if (worktrees.length === 0) return [];
   const removal = ({ tree, common, holder }: KeptWorktree): string =>
     `  git --git-dir=${shellWord(common)} worktree remove --force --force ${shellWord(tree)}; rm -rf ${shellWord(holder)}`;
-  const stay = worktrees.length === 1 ? 'stays, for it' : 'stay, for they';
+  const stay = worktrees.length === 1 ? 'stays, and' : 'stay, and';
   return [
-    `${count(worktrees.length, 'work tree')} of agents that are gone ${stay} may hold work that is on no branch; to remove:`,
+    `${count(worktrees.length, 'work tree')} of sessions that are gone ${stay} may hold work that is on no branch; to remove:`,
     ...worktrees.map(removal),
   ];
 }

@@ -21,17 +21,8 @@ const facts = { run: 1, turns: 1, iterations: 1, transitions: [], text: 'Hi.', m
 const result = (terminal: Terminal) =>
   runOutcome(session, { ...facts, reason: terminal.reason, terminal, costUsd: 0, durationMs: 5 });
 const completed = result({ reason: 'completed' });
-const start: Followed = {
-  type: 'run_start',
-  run: 1,
-  queryId: 'c.1',
-  depth: 0,
-  cwd: '/w',
-  model: 'm',
-  scripted: true,
-  step: 1,
-  attempt: 1,
-};
+const place = { run: 1, queryId: 'c.1', depth: 0, cwd: '/w', step: 1, attempt: 1 };
+const start: Followed = { ...place, type: 'run_start', model: 'm', scripted: true };
 
 type Play = (signal: AbortSignal, interrupted: () => boolean) => AsyncIterable<Followed>;
 
