@@ -88,8 +88,16 @@ function partsOf({ shown, more }: Found, troubles: readonly Trouble[]): readonly
 }
 
 function HowMany({ count, more }: { readonly count: number; readonly more: boolean }) {
-  const none = 'No schedules yet: `perdure schedule create "0 6 * * 1" "your task"` makes one.';
-  const all = more ? `The first ${count}; \`perdure schedule list\` has all.` : '';
+  const none = (
+    <>
+      No schedules yet: <code>perdure schedule create "0 6 * * 1" "your task"</code> makes one.
+    </>
+  );
+  const all = more ? (
+    <>
+      The first {count}; <code>perdure schedule list</code> has all.
+    </>
+  ) : null;
   return (
     <p id="how-many" class="quiet">
       {count === 0 ? none : all}

@@ -104,7 +104,11 @@ function Figures({ standing }: { readonly standing: Standing }) {
     <dl class="figures" id="figures">
       <Figure name="Phase">
         <Phase session={seen} />
-        {seen.phase === 'parked' && seen.parkedUntil !== undefined ? <Moment at={seen.parkedUntil} /> : null}
+        {seen.phase === 'parked' && seen.parkedUntil !== undefined ? (
+          <small>
+            <Moment at={seen.parkedUntil} />
+          </small>
+        ) : null}
       </Figure>
       <Figure name="Model">{config ? showUnseen(config.models[0].name.slice(0, 60)) : '–'}</Figure>
       <Figure name="Replies">{`${turns}${rules ? ` of ${rules.maxTurns} turns` : ''}`}</Figure>
