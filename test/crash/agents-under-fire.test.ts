@@ -33,8 +33,10 @@ async function decideAll({ h, session }: Burning, decided: Set<string>): Promise
       : session;
     const mayHaveRun = inputHash.includes('.');
     const answer = { call: agent?.call ?? call, inputHash, ...(mayHaveRun ? { reason: 'it may have run' } : {}) };
-    // A run that was stopped meanwhile has withdrawn it.
-    await decidePatiently(h.client, asked, mayHaveRun ? 'deny' : 'approve', answer).catch(() => {});
+    // A run that was stopped meanwhile has withdrawn it; what is listed still is decided at the next look.
+    await decidePatiently(h.client, asked, mayHaveRun ? 'deny' : 'approve', answer).catch(() => {
+      decided.delete(`${call} ${inputHash}`);
+    });
   }
 }
 

@@ -2,8 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const TICK_MS = 10;
-/** A probe takes at most this share of the time: one that asks a server is made less often than one that looks at an array. */
-const SHARE = 0.1;
+/** A probe takes about this share of the time: one that asks a server is made less often than one that looks at an array. */
+const SHARE = 0.2;
+/** And no rest is longer: a probe that a busy machine held up would be followed by one that holds up the test. */
+const LONGEST_REST_MS = 400;
 
 const tick = (): Promise<void> => sleep(TICK_MS);
 
@@ -12,7 +14,7 @@ export async function until<T>(probe: () => T | Promise<T>): Promise<Exclude<T, 
     const began = performance.now();
     const found = await probe();
     if (found !== false && found !== null && found !== undefined) return found as Exclude<T, false | null | undefined>;
-    await sleep(Math.max(TICK_MS, (performance.now() - began) / SHARE));
+    await sleep(Math.min(LONGEST_REST_MS, Math.max(TICK_MS, (performance.now() - began) / SHARE)));
   }
 }
 
