@@ -110,7 +110,8 @@ async function sweep(
   }
   for await (const object of care.list('record')) {
     if (isKept(object.name)) continue;
-    const worktree = await keptWorktree(care, object.name);
+    // A session that began meanwhile is not known here: what is too young to be removed is not told to be of one that is gone.
+    const worktree = object.at < olderThan ? await keptWorktree(care, object.name) : null;
     if (worktree) worktrees.set(worktree.tree, worktree);
     else if (await remove(object, records)) gone.add(object.name.split('/')[1] ?? '');
   }

@@ -14,7 +14,7 @@ const emptyServer = {
   workflow: { list: async function* () {} },
 } as unknown as Client;
 
-test('gc keeps what is stored of a work tree that is still there, and says where it is (L72 W4)', async () => {
+async function withTree() {
   const root = tempDir();
   const { store, care, id } = openStore(join(root, 'store'), join(root, 'data'));
   const holder = join(root, 'data-worktrees', 'agent-1-0');
@@ -22,14 +22,26 @@ test('gc keeps what is stored of a work tree that is still there, and says where
   mkdirSync(tree, { recursive: true });
   const begun = { v: 1, host: null, holder, tree, common, base: 'b', branch: 'perdure/agent-1-0', prefix: '' };
   const write = (key: string, value: object) => store.create(key, Buffer.from(JSON.stringify(value)));
+  return { root, holder, tree, common, begun, write, care, store: await id() };
+}
+
+test('gc keeps what is stored of a work tree that is still there, and says where it is (L72 W4)', async () => {
+  const { root, holder, tree, common, begun, write, care, store } = await withTree();
   await write('worktrees/s-gone.agent-1-0/begun', begun);
   await write('worktrees/s-gone.agent-1-0/ended', { kind: 'kept', path: tree, detail: 'inner in it is a repository' });
   await write('worktrees/s-other.agent-2-0/begun', { ...begun, tree: join(root, 'removed'), holder: root });
   const now = (): number => Date.now() + 2 * GRACE_MS;
-  const cleaning = { temporal: emptyServer, care, store: await id(), graceMs: GRACE_MS, now };
+  const cleaning = { temporal: emptyServer, care, store, graceMs: GRACE_MS, now };
   const kept = [{ holder, tree, common }];
   expect(await cleanStore({ ...cleaning, dryRun: true })).toMatchObject({ records: { objects: 1 }, worktrees: kept });
   expect(await cleanStore({ ...cleaning, dryRun: false })).toMatchObject({ records: { objects: 1 }, worktrees: kept });
   rmSync(holder, { recursive: true });
   expect(await cleanStore({ ...cleaning, dryRun: false })).toMatchObject({ records: { objects: 2 }, worktrees: [] });
+});
+
+test('gc tells of no work tree of a session that began after it had looked which there are (L72 W4)', async () => {
+  const { begun, write, care, store } = await withTree();
+  await write('worktrees/s-new.agent-1-0/begun', begun);
+  const cleaning = { temporal: emptyServer, care, store, graceMs: GRACE_MS, dryRun: true };
+  expect(await cleanStore(cleaning)).toMatchObject({ records: { objects: 0 }, worktrees: [] });
 });
