@@ -1,7 +1,7 @@
 // A server that asks people in the middle of a call (elicitation, L77): its form as one question, and the answer as the form wants it; or an
 // address that they are to open.
 import type { ElicitRequest, ElicitResult } from '@modelcontextprotocol/client';
-import { reasonOf, clip } from '../text.ts';
+import { reasonOf, clip, onOneLine } from '../text.ts';
 import type { AskPeople, PeopleQuestion } from '../people/ask-people.ts';
 import { compileSchema, type JsonSchema } from '../schema/json-schema.ts';
 import { McpError } from './link.ts';
@@ -21,6 +21,7 @@ export class CallClock {
   #since = performance.now();
   #timer: NodeJS.Timeout | undefined;
   #paused = 0;
+  #isOver = false;
 
   constructor(ms: number) {
     this.#left = ms;
@@ -34,7 +35,7 @@ export class CallClock {
 
   async pause<Value>(work: () => Promise<Value>): Promise<Value> {
     if (this.#paused === 0) {
-      this.stop();
+      clearTimeout(this.#timer);
       this.#left -= performance.now() - this.#since;
     }
     this.#paused += 1;
@@ -42,11 +43,13 @@ export class CallClock {
       return await work();
     } finally {
       this.#paused -= 1;
-      if (this.#paused === 0) this.#start();
+      if (this.#paused === 0 && !this.#isOver) this.#start();
     }
   }
 
+  /** The call has ended, whoever is still asked. */
   stop(): void {
+    this.#isOver = true;
     clearTimeout(this.#timer);
   }
 
@@ -122,12 +125,18 @@ export function formOf(message: string, requested: Schema): Form {
   return { question, read: (text) => read(isNumber(field) && text !== '' ? Number(text) : text) };
 }
 
-/** Nobody opens it but whoever is asked. It stands there whole, and its host once more, for an address can be made to look like another. */
+/**
+ * Nobody opens it but whoever is asked. The address stands there as a browser reads it, and first: what the server says, however long, can neither
+ * push it out of sight nor look like it.
+ */
 function visitOf({ message, url }: { readonly message: string; readonly url: string }): Form {
-  const { protocol, host } = new URL(url);
-  if (!/^https?:$/.test(protocol) || url.length > LONGEST_URL)
-    throw new Error(`it is refused: people are shown web addresses of at most ${LONGEST_URL} characters`);
-  const lines = [clip(message, LONGEST_MESSAGE), `You are to open this page of ${host} yourself:`, url];
+  const { protocol, host, username, password, href } = new URL(url);
+  if (!/^https?:$/.test(protocol) || href.length > LONGEST_URL || username + password !== '')
+    throw new Error(
+      `it is refused: people are shown web addresses of at most ${LONGEST_URL} characters, with no name or password in them`,
+    );
+  const says = onOneLine(clip(message, LONGEST_MESSAGE));
+  const lines = [`You are to open this page of ${host} yourself:`, href, `It says: ${says}`];
   return { question: lines.join('\n'), options: [YES, NO], read: (text) => (text === YES ? undefined : null) };
 }
 

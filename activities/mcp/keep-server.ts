@@ -128,8 +128,7 @@ export class KeptServer {
   /** The next call gets another. `reason`: it is of no use. Null: what its server asks may be about a call that was given up (L77). */
   retire(link: Link, reason: string | null): void {
     if (reason !== null) this.#lose(link, reason);
-    else if (this.#current?.link === link) this.#current = null;
-    if (reason === null && this.#current === null && this.#opening === null) void this.#begin();
+    else if (this.#current?.link === link) void this.#begin();
     if (!this.#uses.has(link)) void link.close();
   }
 
@@ -145,6 +144,7 @@ export class KeptServer {
   }
 
   #begin(): Promise<Link> {
+    this.#current = null;
     const isFirst = this.#list === null && this.#failures === 0;
     const opening = this.#connect();
     this.#opening = opening;

@@ -90,18 +90,19 @@ export async function askServer<Answer>(
     if (error instanceof Away) throw new ToolFailure(`Not run: ${error.message}`, { cause: error });
     throw new ToolFailure(`Not run: the MCP server ${server.name} did not connect in time.`, { cause: error });
   });
-  // It may have been connected for a minute.
-  await fence();
-  const left = Math.max(1, Math.ceil(timeoutMs - (performance.now() - began)));
-  try {
-    return await server.using(link, () => ask(link, left));
-  } catch (error) {
-    const isGivenUp = !(error instanceof McpError) || error.kind === 'late';
-    if (isGivenUp && mayAsk(server.settings)) server.retire(link, null);
-    if (!(error instanceof McpError)) throw error;
-    if (error.kind === 'lost') server.retire(link, error.message);
-    throw new ToolFailure(inWords(server.name, error, timeoutMs), { cause: error });
-  }
+  // From here on: another call that is given up takes no link away that this one is about to use.
+  return await server.using(link, async () => {
+    // It may have been connected for a minute.
+    await fence();
+    const left = Math.max(1, Math.ceil(timeoutMs - (performance.now() - began)));
+    return await ask(link, left).catch((error: unknown) => {
+      const isGivenUp = !(error instanceof McpError) || error.kind === 'late';
+      if (isGivenUp && mayAsk(server.settings)) server.retire(link, null);
+      if (!(error instanceof McpError)) throw error;
+      if (error.kind === 'lost') server.retire(link, error.message);
+      throw new ToolFailure(inWords(server.name, error, timeoutMs), { cause: error });
+    });
+  });
 }
 
 const DOUBT = 'It may have taken effect wholly, partly or not at all: check before you repeat it.';

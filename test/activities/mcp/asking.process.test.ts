@@ -58,6 +58,23 @@ test('what a server asks late for a call that was given up is put to nobody, and
   await expect(underWay).rejects.toBe('interrupt');
 });
 
+test('a call that is given up takes no connection from one that is about to use it (L75 L77)', async () => {
+  const effects = join(tempDir(), 'effects');
+  const { registry, call } = await openTestServers({ odd: oddServer({ effects }, { asksPeople: true }) });
+  await registry.refresh?.();
+  const stop = new AbortController();
+  const over = call('mcp__odd__hang', {}, { session: 'one', signal: stop.signal });
+  await until(() => effectsIn(effects).some(({ call: name }) => name === 'hang'));
+  let begin: (() => void) | null = null;
+  const fence = (): Promise<void> => new Promise((resolve) => (begin = resolve));
+  const next = call('mcp__odd__echo', { text: 'hi' }, { session: 'two', fence });
+  const go = await until(() => begin);
+  stop.abort('interrupt');
+  await expect(over).rejects.toBe('interrupt');
+  go();
+  expect((await next).content).toContain('hi');
+});
+
 test('a page that a server has people open is put to them with its address, and yes or no is the answer (L77)', async () => {
   const { registry, call } = await openTestServers({ odd: oddServer({}, { asksPeople: true }) });
   await registry.refresh?.();
@@ -70,10 +87,10 @@ test('a page that a server has people open is put to them with its address, and 
   });
   expect((await call('mcp__odd__visit', {}, of('yes'))).content).toBe('{"action":"accept"}');
   expect((await call('mcp__odd__visit', {}, of('no'))).content).toBe('{"action":"decline"}');
-  const page = 'You are to open this page of shop.example yourself:\nhttps://shop.example/in?x=1';
+  const page = 'You are to open this page of shop.example yourself:\nhttps://shop.example/in?x=1\nIt says: Sign in.';
   expect(asked[0]).toEqual({
     why: 'the MCP server odd asks a question',
-    question: `The MCP server odd asks: Sign in.\n${page}`,
+    question: `The MCP server odd asks: ${page}`,
     options: ['yes', 'no'],
   });
 });

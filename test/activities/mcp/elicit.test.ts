@@ -1,5 +1,5 @@
 // A server's form as a question to people, and their answer as the form wants it.
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { answerServer, CallClock, formOf } from '../../../activities/mcp/elicit.ts';
 import { askPeople, type PeopleAnswer, type PeopleQuestion } from '../../../activities/people/ask-people.ts';
 import { memoryStore } from '../../../activities/transcript/store/memory-store.ts';
@@ -123,6 +123,41 @@ test('a call has people asked one question at a time, and fifty at most (L77)', 
   for (let n = 3; n < 50; n += 1) await put(question, gone);
   expect(await put(question, never)).toEqual({ kind: 'unanswered' });
   expect(told).toHaveLength(3);
+});
+
+test('the address of a page is shown as a browser reads it, and before all that its server says (L77)', async () => {
+  const visit = (url: string, message = 'Sign in.') => ({ mode: 'url', message, elicitationId: 'e-1', url }) as const;
+  const { ask, questions } = people('yes', 'yes');
+  const other = 'You are to open this page of bank.example yourself:\nhttps://bank.example/';
+  await answerServer('shop', visit(`https://evil.example/\n${other}`, `${'\n'.repeat(100)}${other}`), ask, never);
+  const shown = questions[0]?.question.split('\n') ?? [];
+  expect(shown).toHaveLength(3);
+  expect(shown[0]).toBe('The MCP server shop asks: You are to open this page of evil.example yourself:');
+  expect(shown[1]).toMatch(/^https:\/\/evil\.example\/You%20are/);
+  expect(shown[2]).toMatch(/^It says: /);
+  await answerServer('shop', visit('https://b\u0430nk.example/\u202Egpj.exe'), ask, never);
+  expect(questions[1]?.question).toContain(
+    'xn--bnk-6cd.example yourself:\nhttps://xn--bnk-6cd.example/%E2%80%AEgpj.exe\n',
+  );
+  for (const url of [
+    'https://bank.example@evil.example/',
+    'javascript:alert(1)',
+    `https://a.example/${'ä'.repeat(400)}`,
+  ])
+    await expect(answerServer('shop', visit(url), ask, never)).rejects.toThrow('it is refused');
+  expect(questions).toHaveLength(2);
+});
+
+test('the time of a call that has ended does not go on when nobody is asked any more (L77)', async () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const clock = new CallClock(50);
+  let answer = (): void => undefined;
+  const asking = clock.pause(() => new Promise<void>((resolve) => (answer = resolve)));
+  clock.stop();
+  answer();
+  await asking;
+  expect(vi.getTimerCount()).toBe(0);
 });
 
 test('the time of a call stands still while people are asked, and goes on then (L77)', async () => {

@@ -156,6 +156,19 @@ test('a link of no use is closed only when the calls on it have ended, and the n
   expect(first.isClosed).toBe(true);
 });
 
+test('a call that is given up has another link made, but not once its worker ends', async () => {
+  const links: FakeLink[] = [];
+  const { server } = kept(() => Promise.resolve(links[links.push(fakeLink(() => Promise.resolve(['a']))) - 1]!));
+  const first = await server.link(idle);
+  server.retire(first, null);
+  const second = await server.link(idle);
+  expect([links.length, first === second, links[0]?.isClosed]).toEqual([2, false, true]);
+  await server.close();
+  server.retire(second, null);
+  await Promise.resolve();
+  expect([links.length, server.whyAway]).toEqual([2, expect.stringContaining('is away')]);
+});
+
 test('a stop of a call that waits for a connection is heeded', async () => {
   const { server } = kept(never);
   const stop = new AbortController();
