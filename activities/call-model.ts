@@ -13,7 +13,7 @@ import { chosenModel, buildRequest } from './model/request.ts';
 import { afterWait, noTries, type Tries, leftOfWait } from './model/failed-attempt.ts';
 import { refuseWithoutHooks, refuseScripted } from './guards.ts';
 import { inDoubt } from './model/run-open-calls.ts';
-import { settleDeath, settle } from './model/settle.ts';
+import { notAgain, settleDeath, settle } from './model/settle.ts';
 import { isListed } from './tools/listed.ts';
 import { endWithout, observableMessage } from './model/store-reply.ts';
 import type { ModelStep } from './model/step.ts';
@@ -52,6 +52,8 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
         const gone = { kind: 'failed', detail: orphaned, spend: tries.spend } as const;
         return await finish(live, await endWithout({ attempt, record, live, tries }, gone));
       }
+      const spent = notAgain(input, tries, 'its worker ended while the model answered');
+      if (spent) return await finish(live, await endWithout({ attempt, record, live, tries }, spent));
       const waits = await stillWaiting({ deps, attempt, input, config, live, record }, tries);
       if (waits) return await finish(live, waits);
       const told = await prompts(attempt, input, config, given, live);

@@ -1,7 +1,7 @@
 // Settles an attempt at a reply: stores it, gives it up with a value, parks, or throws for another attempt (L14–L16, L19).
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { ModelAnswer } from '../../workflows/contract/activities.ts';
-import { addSpend, spentLimit } from '../../workflows/contract/loop.ts';
+import { addSpend, spentLimit, totalTokens } from '../../workflows/contract/loop.ts';
 import type { Attempted } from './attempt-reply.ts';
 import { shortenDetail, classify, maxOutputIn, type Verdict } from './classify.ts';
 import {
@@ -127,17 +127,18 @@ export async function settleDeath(dying: Dying, tries: Tries, after: AfterFailur
     return result;
   }
   const { message } = after.failure;
-  if (spentLimit(input.left ?? {}, tries.spend)) {
-    return {
-      kind: 'failed',
-      detail: `${message}; not tried again, for the budget of the run is spent`,
-      spend: tries.spend,
-    };
-  }
+  const spent = notAgain(input, tries, message);
+  if (spent) return spent;
   attempt.remember(tries, 'now');
   if (after.asked) await keepWait(dying, tries, { waitMs: after.delayMs, detail: message });
   announce(after.delayMs, message);
   throw after.failure;
+}
+
+/** Null where what attempts before were billed leaves something of the run's budget (L51 L69). `died`: how the last of them ended. */
+export function notAgain({ left = {} }: Dying['input'], { spend }: Tries, died: string): GivenUp | null {
+  if (totalTokens(spend.usage) === 0 || !spentLimit(left, spend)) return null;
+  return { kind: 'failed', detail: `${died}; not tried again, for the budget of the run is spent`, spend };
 }
 
 // What is thrown while a reply is taken or written, and is no failure of the model or the store, is a defect of ours. What the reply

@@ -206,4 +206,23 @@ describe('a failed attempt', () => {
       });
     },
   );
+
+  test('nor when a killed worker was billed what was left (L51 L69)', async () => {
+    const usage = { input_tokens: 2_000, output_tokens: 0, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 };
+    const bench = await benchDeps({
+      script: [reply('Never stored.', { usage, hold: new Promise(() => {}), holdAfterEvent: 2 }), reply('Once more.')],
+    });
+    const [dying, left] = [fakeAttempt(), { tokens: 1_500 }];
+    void bench.call(dying, { left }).catch(() => {});
+    await until(() => dying.left !== undefined);
+    expect(await bench.call(fakeAttempt(2, dying.left), { left })).toMatchObject({
+      kind: 'failed',
+      detail: 'its worker ended while the model answered; not tried again, for the budget of the run is spent',
+      spend: { usage: { input: 2_000 } },
+    });
+    expect(bench.model.requests).toHaveLength(1);
+    expect(await bench.call(fakeAttempt(2, dying.left), { left: { tokens: 2_500 } })).toMatchObject({
+      kind: 'message',
+    });
+  });
 });

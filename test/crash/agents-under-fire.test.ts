@@ -81,7 +81,7 @@ async function ownSpend(h: Harness, one: Seen) {
   const listed = entries.flatMap((entry) => (entry.kind === 'run_ended' ? (entry.ended.agents ?? []) : []));
   const replies = entries.flatMap((entry) => (entry.kind === 'reply' ? [tokensOf(entry.spend)] : []));
   const own = tokensOf(spentIn(entries)) - listed.reduce((sum, { spend }) => sum + tokensOf(spend), 0);
-  return { one, own, stored: replies.reduce((sum, tokens) => sum + tokens, 0), last: replies.at(-1) ?? 0 };
+  return { one, own, stored: replies.reduce((sum, tokens) => sum + tokens, 0) };
 }
 
 async function grantOf({ client }: Harness, id: SessionId): Promise<number> {
@@ -121,14 +121,22 @@ async function judge(burning: Burning) {
   return { agents: agents.length, own, over };
 }
 
+/** A reply that was lost with its worker counts as well, with the token of output that it begins with. */
+function largestCall({ nodes, prompt }: FireTree, { memo: { title, facts } }: Seen): number {
+  const steps = nodes.get(facts?.agent ? title.replace('Title of ', '') : prompt) ?? [];
+  return Math.max(...steps.map(({ tokens }) => tokens)) + 1;
+}
+
 /** Each session exceeds what it was granted by one model call of its own at most, beside what its agents exceed theirs by. */
 async function overLimits(h: Harness, tree: FireTree, spends: Awaited<ReturnType<typeof ownSpend>>[]): Promise<number> {
-  const over = async ({ one, last }: (typeof spends)[number]): Promise<number> => {
+  const over = async ({ one }: (typeof spends)[number]): Promise<number> => {
     const below = spends.filter((each) => each.one.memo.facts?.agent?.parent === one.id);
     const theirs = (await Promise.all(below.map(over))).reduce((sum, each) => sum + each, 0);
     const limit = one.memo.facts?.agent ? await grantOf(h, one.id) : (tree.maxTokens ?? Infinity);
     const exceeded = Math.max(0, one.memo.facts!.tokens - limit);
-    expect(exceeded, `tree ${tree.seed}: ${one.memo.title} of ${limit}`).toBeLessThanOrEqual(last + theirs);
+    expect(exceeded, `tree ${tree.seed}: ${one.memo.title} of ${limit}`).toBeLessThanOrEqual(
+      largestCall(tree, one) + theirs,
+    );
     return exceeded;
   };
   return await over(spends[0]!);
