@@ -3,6 +3,7 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { createLimit, pause } from '../async.ts';
 import { clip, onOneLine } from '../text.ts';
 import type { Sandbox } from '../tools/sandbox.ts';
 
@@ -117,4 +118,38 @@ function runProgram(program: string, args: readonly string[], running: Running):
       reject(new GitProblem(clip(onOneLine(why), 300), { cause: error }));
     });
   });
+}
+
+// `git worktree`, one at a time of a repository: it reads what there is of all its work trees, and fails at one that is half made or half removed.
+// The agents of one reply begin at once (L72).
+
+/** Another worker, or a person, may make one beside it all the same: then it is tried again, so often, after so many milliseconds more each time. */
+const [MOST_TRIES, REST_MS] = [8, 50];
+
+export type WorktreeCommand = (
+  git: HeldGit,
+  place: WorktreePlace,
+  args: readonly string[],
+  signal: AbortSignal,
+) => Promise<string>;
+
+export function worktreeCommands(): WorktreeCommand {
+  const turns = new Map<string, ReturnType<typeof createLimit>>();
+  return (git, place, args, signal) => {
+    const turn = turns.get(place.common) ?? createLimit(1);
+    turns.set(place.common, turn);
+    return turn(async () => {
+      for (let tries = 1; ; tries += 1) {
+        try {
+          return await git.refs(place, ['worktree', ...args]);
+        } catch (error) {
+          if (!isOfAnother(error) || tries === MOST_TRIES || !(await pause(tries * REST_MS, signal))) throw error;
+        }
+      }
+    });
+  };
+}
+
+function isOfAnother(error: unknown): boolean {
+  return error instanceof GitProblem && error.message.includes('failed to read');
 }

@@ -12,7 +12,7 @@ import { isInside, realOf } from '../process/places.ts';
 import type { Sandbox } from '../tools/sandbox.ts';
 import { keySegment, parseStored, type Store } from '../transcript/store/store.ts';
 import { commitWorktree, fence, keptAt, readyIn, refOf, saidBy, type Begun } from './commit-worktree.ts';
-import { GitProblem, heldGit, type HeldGit } from './held-git.ts';
+import { GitProblem, heldGit, type HeldGit, worktreeCommands } from './held-git.ts';
 import { findRepository, type Repository } from './repository.ts';
 
 type Options = {
@@ -23,11 +23,20 @@ type Options = {
   readonly host: SessionHost | undefined;
 };
 
-type Bench = Options & { readonly attempt: Attempt; readonly git: HeldGit };
+type Bench = Options & {
+  readonly attempt: Attempt;
+  readonly git: HeldGit;
+  readonly worktree: (begun: Begun, ...args: readonly string[]) => Promise<string>;
+};
 
 export function createWorktrees(options: Options): Worktrees {
   const { store, sandbox, dataDir, host } = options;
-  const bench = (attempt: Attempt): Bench => ({ ...options, attempt, git: heldGit(sandbox, dataDir, attempt.signal) });
+  const command = worktreeCommands();
+  const bench = (attempt: Attempt): Bench => {
+    const { signal } = attempt;
+    const git = heldGit(sandbox, dataDir, signal);
+    return { ...options, attempt, git, worktree: (begun, ...args) => command(git, begun, args, signal) };
+  };
   return {
     async open(attempt, workspace) {
       try {
@@ -117,7 +126,7 @@ function holds({ top, common }: Repository, folder: string): boolean {
 const AS_STORED = '* -text -ident -filter !working-tree-encoding\n';
 
 /** Also what an attempt before has left half done. */
-async function prepare({ git, attempt }: Bench, begun: Begun): Promise<void> {
+async function prepare({ git, attempt, worktree }: Bench, begun: Begun): Promise<void> {
   if (existsSync(readyIn(begun))) return;
   const { holder, tree, common, base, branch } = begun;
   await mkdir(holder, { recursive: true, mode: 0o700 });
@@ -134,7 +143,7 @@ async function prepare({ git, attempt }: Bench, begun: Begun): Promise<void> {
     join(holder, 'index'),
     join(holder, 'index.lock'),
   ]);
-  await git.refs(begun, ['worktree', 'add', '--force', '--force', '--no-checkout', tree, branch]);
+  await worktree(begun, 'add', '--force', '--force', '--no-checkout', tree, branch);
   const own = findRepository(tree);
   if (typeof own === 'string' || own.common !== common)
     throw new GitProblem('git has made no work tree of this repository');
@@ -156,14 +165,14 @@ async function recordEnd(bench: Bench, end: WorktreeEnd): Promise<WorktreeEnd> {
 type Clearable = Exclude<WorktreeEnd, { kind: 'kept' }>;
 
 /** The branch stays where it holds something, or somebody has moved it. What cannot be removed is left, and told. */
-async function cleared({ git, attempt }: Bench, begun: Begun, end: Clearable): Promise<WorktreeEnd> {
+async function cleared({ git, attempt, worktree }: Bench, begun: Begun, end: Clearable): Promise<WorktreeEnd> {
   const { holder, tree, branch } = begun;
   try {
     if (existsSync(holder)) {
       // A folder that is not writable keeps what lies in it.
       if (isFolder(tree)) await git.run(begun, ['chmod', '-R', 'u+rwX', '--', tree]);
       await git.run(begun, ['rm', '-rf', '--', tree]);
-      await git.refs(begun, ['worktree', 'remove', '--force', '--force', tree]).catch(ignoreProblem);
+      await worktree(begun, 'remove', '--force', '--force', tree).catch(ignoreProblem);
       const stays = end.kind !== 'committed' && (await branchStays(git, begun));
       await rm(holder, { recursive: true, force: true });
       if (stays) return { ...end, branch };
