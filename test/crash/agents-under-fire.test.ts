@@ -114,14 +114,15 @@ async function judge(burning: Burning) {
   for (const { one, own: counted, stored } of spends)
     expect(counted, `${about}: ${one.memo.title} counts every reply`).toBeGreaterThanOrEqual(stored);
   const bodies = h.bodies().filter((body) => tree.nodes.has(promptOf(body)));
-  const billed = bodies.reduce((sum, body) => sum + billOf(tree, body), 0);
+  // A reply that was lost with its worker counts with the token of output that it begins with.
+  const billed = bodies.reduce((sum, body) => sum + billOf(tree, body) + 1, 0);
   expect(own, `${about}: nothing is counted twice`).toBeLessThanOrEqual(billed);
   const over = await overLimits(h, tree, spends);
   expect(memo.approvals ?? [], `${about}: nothing waits at the root`).toEqual([]);
   return { agents: agents.length, own, over };
 }
 
-/** A reply that was lost with its worker counts as well, with the token of output that it begins with. */
+/** One that was lost with its worker counts as well. */
 function largestCall({ nodes, prompt }: FireTree, { memo: { title, facts } }: Seen): number {
   const steps = nodes.get(facts?.agent ? title.replace('Title of ', '') : prompt) ?? [];
   return Math.max(...steps.map(({ tokens }) => tokens)) + 1;
