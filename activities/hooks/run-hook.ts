@@ -22,6 +22,7 @@ type HookRun<Name extends HookName> = {
 
 const TIMEOUT_MS = 60_000;
 
+/** What they print or return is read by nobody: a pager says `ok`, in its own way. */
 const ALERTS: readonly HookName[] = ['waiting', 'failed'];
 
 /** Kinds of hooks that a command may answer by status 2 alone. */
@@ -54,7 +55,7 @@ async function byFunction<Name extends HookName>(
 ): Promise<HookEnd<Name>> {
   try {
     const answer = await within(timeoutMs, signal, (either) => run(structuredClone(input), { signal: either }));
-    return readAnswer(input.hook, answer);
+    return readAnswer(input.hook, ALERTS.includes(input.hook) ? undefined : answer);
   } catch (error) {
     if (error instanceof TimedOut) return failed(error.message);
     return failed(signal.aborted ? 'stopped' : thrownText(error));
@@ -98,7 +99,7 @@ function ofExit<Name extends HookName>(
     const status = code === null ? 'was killed' : `ended with status ${code}`;
     return failed(said === '' ? status : `${status}: ${said}`);
   }
-  if (stdout.trim() === '') return readAnswer(hook, undefined);
+  if (stdout.trim() === '' || ALERTS.includes(hook)) return readAnswer(hook, undefined);
   try {
     return readAnswer(hook, JSON.parse(stdout) as unknown);
   } catch (error) {

@@ -149,3 +149,20 @@ test('a command that is stopped dies at once (L47)', async () => {
   stopping.abort();
   expect(await running).toEqual({ instructions: [], failed: [{ hook: 'slow', detail: 'stopped' }] });
 });
+
+test('what an alert prints or returns is not read: a pager has words of its own (O17)', async () => {
+  const pagers = [
+    { name: 'prints', command: 'cat >/dev/null; echo Accepted.' },
+    { name: 'prints JSON', command: answering({ ok: true }) },
+    { name: 'returns', run: () => ({ status: 202 }) as never },
+    { name: 'fails', command: 'echo no such pager >&2; exit 22' },
+  ];
+  const told = { has: () => false, add: () => undefined };
+  const { failed } = await runner({ waiting: pagers }).alert(
+    'waiting',
+    hookContext(),
+    { title: 'Go.', calls: [] },
+    told,
+  );
+  expect(failed).toEqual([{ hook: 'fails', detail: 'ended with status 22: no such pager' }]);
+});
