@@ -1,5 +1,5 @@
 // A worker is killed in the middle of a call that may run again when a check, or a person, says that it did nothing (L40).
-import { writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { fileStore } from '../../../activities/transcript/store/file-store.ts';
@@ -101,7 +101,11 @@ const handingOver: KilledCase = {
     const { started, gate } = await usersWorker({ taskQueue: 'users-chores' });
     gate.open = true;
     const session = await h.open({ permissionMode: 'bypass' });
-    await until(() => h.lines('judged.log').includes('y'));
+    const recorded = (): readonly string[] =>
+      readdirSync(h.storePlace, { recursive: true, encoding: 'utf8' }).filter(
+        (path) => path.includes(session.id) && path.endsWith('delegated'),
+      );
+    await until(() => h.lines('judged.log').includes('y') && recorded().length === 1);
     await h.died();
     expect(started).toEqual([]);
     writeFileSync(join(h.cwd, 'answer'), '');
