@@ -124,7 +124,10 @@ test('`send` beside a `run` that only finishes a call of another session names a
   writeFileSync(join(place.cwd, 'go'), '');
   expect(await run.status).toBe(0);
   place.start(['worker']);
-  await until(async () => (await listed(place, session))?.['runs'] === 2);
+  await until(async () => {
+    const seen = await listed(place, session);
+    return seen?.['runs'] === 2 && seen['phase'] === 'idle';
+  });
   const sentToModel = model.requests.filter(({ body }) => JSON.stringify(body).includes('too late?'));
   expect(sentToModel).toHaveLength(1);
 });

@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const TICK_MS = 10;
-/** A probe takes about this share of the time: one that asks a server is made less often than one that looks at an array. */
-const SHARE = 0.2;
+/** A probe takes at most this share of the time: one that asks a server is made less often than one that looks at an array. */
+const SHARE = 0.1;
 /** And no rest is longer: a probe that a busy machine held up would be followed by one that holds up the test. */
 const LONGEST_REST_MS = 400;
 
