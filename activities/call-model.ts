@@ -4,6 +4,7 @@ import type { CallModel, ModelAnswer, ModelResult, FindReply } from '../workflow
 import { type Attempt, describeGivenUp } from './attempt.ts';
 import { shared, type Shared } from './async.ts';
 import type { Deps } from './deps.ts';
+import { extendStep } from './tools/call/extend-step.ts';
 import { promptHooks } from './run/around-runs.ts';
 import { announce, finish, tellIfDies, retell } from './live/tell.ts';
 import type { LiveWriter } from './live/events.ts';
@@ -39,7 +40,7 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
     const known = heads.isNew(attempt, input.head) ? null : await record.read(isForgotten(attempt));
     const live = opened(deps, attempt, input, known);
     return tellIfDies(live, async () => {
-      const given = await deps.transcripts.extend(attempt.session, input.head, input.append);
+      const given = await extendStep(deps, attempt, input, live.write);
       if (input.retells) retellLast(deps, live, given.view);
       announceGiven(live, input, given);
       if (known) {
@@ -177,7 +178,7 @@ export function findReply(deps: Deps): (attempt: Attempt, input: FindReply) => P
     const place = { session, step, attempt: number, activity: 'callModel', supersedes: call.step } as const;
     const live = deps.live.open({ ...place, retells: call.step });
     return tellIfDies(live, async () => {
-      const given = await deps.transcripts.extend(session, call.head, call.append);
+      const given = await extendStep(deps, attempt, call, live.write);
       announceGiven(live, call, given);
       await retellStored(deps, session, live, known, given);
       return finish(live, inDoubt(known));

@@ -4,10 +4,9 @@ import type { RunTool, ToolResult } from '../workflows/contract/activities.ts';
 import { callKey } from '../workflows/contract/ids.ts';
 import { type Attempt, stopAttempt } from './attempt.ts';
 import type { Deps } from './deps.ts';
+import { storedCall } from './tools/call/extend-step.ts';
 import { refuseWithoutHooks } from './guards.ts';
 import { tellIfDies } from './live/tell.ts';
-import type { CallBlock } from './tools/call/call-port.ts';
-import { lastReply, type View } from './transcript/view/view.ts';
 
 export function runTool(deps: Deps): (attempt: Attempt, input: RunTool) => Promise<ToolResult> {
   return async (
@@ -30,7 +29,7 @@ export function runTool(deps: Deps): (attempt: Attempt, input: RunTool) => Promi
     const { session, number } = attempt;
     const config = await deps.config(hash);
     if (!isStopped) refuseWithoutHooks(deps, config);
-    const call = storedCall(await deps.transcripts.view(session, head), index);
+    const { call } = storedCall(await deps.transcripts.view(session, head), index);
     const live = deps.live.open({ session, step, attempt: number, activity: 'runTool' });
     return tellIfDies(live, async () => {
       const key = callKey(config.chain, head, index);
@@ -49,16 +48,4 @@ export function runTool(deps: Deps): (attempt: Attempt, input: RunTool) => Promi
       return 'ask' in done || 'delegate' in done ? done : done.facts;
     });
   };
-}
-
-// Finds a call in the reply it was made in: the stored reply is the only source of a call's input.
-
-/** The tool_use at block `index` of the view's last reply. Throws when there is none: the loop asked for what it was not given. */
-function storedCall(view: View, index: number): CallBlock {
-  const block = lastReply(view)?.reply.message.content[index];
-  if (block?.type !== 'tool_use') {
-    throw new Error(`session ${view.session}: block ${index} of the last reply is no call`);
-  }
-  const { id, name, input } = block;
-  return { index, id, name, input };
 }

@@ -4,7 +4,7 @@ import type { Observe } from '../activities/live/observe.ts';
 import { Worker, type NativeConnection, type WorkerOptions } from '@temporalio/worker';
 import { formatIdentity, processIdentity } from '../activities/process/identity.ts';
 import { activityType, type Activities, type Registered, type Scheduled } from '../workflows/contract/activities.ts';
-import { profiles, type Profile } from '../workflows/contract/profiles.ts';
+import { profiles, type Profile } from '../workflows/contract/failures.ts';
 import { hostQueue, recordsQueue, TASK_QUEUE, type SessionHost } from '../workflows/contract/session.ts';
 import { bundlePath } from './bundle.ts';
 import { workerConverter } from './payloads/data-converter.ts';

@@ -17,7 +17,7 @@ import { noteNamespace } from './config/store-users.ts';
 import { openWatchers } from './monitor/watchers.ts';
 import { startReaper } from './reaper.ts';
 import type { Stops } from '../activities/guards.ts';
-import type { Profile } from '../workflows/contract/profiles.ts';
+import type { Profile } from '../workflows/contract/failures.ts';
 import { TASK_QUEUE, type SessionHost } from '../workflows/contract/session.ts';
 
 export type StartWorker = Target & {

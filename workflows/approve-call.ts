@@ -2,7 +2,7 @@
 // While nothing but decisions, answers and times is waited for, the runtime limit stands still; while no activity runs the session may continue as new (L4).
 import { condition, isCancellation } from '@temporalio/workflow';
 import type { Call, OutcomeFacts, RunTool, ToolResult } from './contract/activities.ts';
-import type { DelegatedEnd } from './contract/delegation.ts';
+import { endInWords, type DelegatedEnd, type PlainEnd } from './contract/delegation.ts';
 import { callKey } from './contract/ids.ts';
 import type { PendingApproval } from './contract/session.ts';
 import {
@@ -24,8 +24,15 @@ import { heldByNothing, type ToolsCarry } from './session-state.ts';
 
 type Run = (more: Pick<RunTool, 'decision' | 'delegated'>) => Promise<ToolResult>;
 
-/** The run was stopped, or a sibling failed, while it waited (`withdrawn`), or while the workflow carried it out (`stopped`). */
-export type Approved = OutcomeFacts | { readonly withdrawn: PendingApproval } | { readonly stopped: DelegatedEnd };
+/**
+ * The run was stopped, or a sibling failed, while it waited (`withdrawn`), or while the workflow carried it out (`stopped`). `end`: nothing is
+ * recorded of it yet.
+ */
+export type Approved =
+  | OutcomeFacts
+  | { readonly withdrawn: PendingApproval }
+  | { readonly stopped: DelegatedEnd }
+  | { readonly end: DelegatedEnd; readonly note: string };
 
 export async function awaitDecision(
   bench: RunBench,
@@ -50,7 +57,7 @@ export async function awaitDecision(
     if (!approval) throw new Error(`call ${call.index} has neither an outcome nor a question`);
     const decision = await decided(bench, state, batch, approval);
     const end = approval.question && decision ? endOfQuestion(decision) : null;
-    if (end) return await recorded(batch, end, run);
+    if (end) return await recorded(batch, approval.question ?? {}, end, run);
     if (decision === null || decision.kind === 'answered') return { withdrawn: approval };
     const edited = decision.kind === 'allow' && decision.edited !== undefined;
     result = await admitted(batch, edited, () => run({ decision }));
@@ -191,11 +198,16 @@ async function carriedOut(
   session.delegations.close(open.key);
   if (works) batch.working -= 1;
   goOn(bench, batch);
-  return stopped ? { stopped } : await recorded(batch, end!, run);
+  return stopped ? { stopped } : await recorded(batch, open, end!, run);
 }
 
-/** The end is recorded under the call's key; whoever keeps that from happening keeps the end from nobody. */
-async function recorded(batch: Batch, end: DelegatedEnd, run: Run): Promise<Approved> {
+/**
+ * The end is recorded under the call's key, by an activity of its own or, where nothing waits for what it comes to, by the next step that
+ * stores something; whoever keeps that from happening keeps the end from nobody.
+ */
+async function recorded(batch: Batch, { plain }: PlainEnd, end: DelegatedEnd, run: Run): Promise<Approved> {
+  const note = plain ? endInWords(end) : null;
+  if (note !== null) return { end, note };
   try {
     const result = await admitted(batch, false, () => run({ delegated: end }));
     if (result === null) return { stopped: end };

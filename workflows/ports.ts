@@ -7,7 +7,7 @@ import {
   type ActivityOptions,
 } from '@temporalio/workflow';
 import { activityType, type Answer, type Registered, type SessionActivities } from './contract/activities.ts';
-import { profiles, type Profile } from './contract/profiles.ts';
+import { profiles, type Profile } from './contract/failures.ts';
 import { hostQueue, recordsQueue, type SessionHost } from './contract/session.ts';
 import { findUndecodable, STORE_CORRUPT } from './contract/failures.ts';
 

@@ -8,7 +8,8 @@ import type { DelegatedEnd } from './contract/delegation.ts';
 import type { StopCause } from './contract/loop.ts';
 import { stopDelegation } from './delegated/delegations.ts';
 import type { PendingApproval } from './contract/session.ts';
-import { groupCalls, contextAfter, withCallsSpend } from './machine/calls.ts';
+import { groupCalls } from './contract/calls.ts';
+import { contextAfter, withCallsSpend } from './machine/calls.ts';
 import type { CallResult, Move, ToolsRan } from './machine/events.ts';
 import { leftOf } from './machine/limits.ts';
 import type { RunState } from './machine/state.ts';
@@ -136,7 +137,8 @@ async function runBatch(bench: RunBench, state: RunState, batch: Batch): Promise
       const result = await siblings
         .run(() => awaitDecision(bench, state, batch, call, run))
         .then(
-          (done) => ('stopped' in done ? settleCall(session, common, item, call, done.stopped) : resultOf(item, done)),
+          (done) =>
+            'stopped' in done ? settleCall(session, common, item, call, done.stopped) : resultOf(item, common, done),
           (error: unknown) => {
             const problem = activityProblem(error);
             if (problem?.damaged) return unknownCall(index, problem);
@@ -162,8 +164,13 @@ function whyNot(stop: StopCause | null, results: readonly CallResult[]): string 
   return results.some(({ facts }) => facts.cancelsSiblings) ? NOT_STARTED.sibling : null;
 }
 
-function resultOf(item: OutcomeItem, done: Exclude<Approved, { readonly stopped: unknown }>): CallResult {
-  return 'withdrawn' in done ? withdrawn(done.withdrawn) : { item, facts: done };
+function resultOf(
+  item: OutcomeItem,
+  { config }: CallsOf,
+  done: Exclude<Approved, { readonly stopped: unknown }>,
+): CallResult {
+  if ('withdrawn' in done) return withdrawn(done.withdrawn);
+  return 'end' in done ? { item: { ...item, ...done, config }, facts: {} } : { item, facts: done };
 }
 
 function withdrawn({ index, inputHash, question }: PendingApproval): CallResult {

@@ -2,6 +2,7 @@
 // segment, or nothing. Safe to attempt twice, as compaction is.
 import type { Collapse, Collapsed } from '../../workflows/contract/activities.ts';
 import type { Attempt } from '../attempt.ts';
+import { extendStep } from '../tools/call/extend-step.ts';
 import { announce, finish, tellIfDies } from '../live/tell.ts';
 import type { Asked } from '../model/ask-model.ts';
 import { chosenModel } from '../model/request.ts';
@@ -32,7 +33,7 @@ export function collapse(deps: SummaryDeps): (attempt: Attempt, input: Collapse)
     const known = await record.read(isForgotten(attempt));
     const live = deps.live.open({ session, step, attempt: number, activity: 'collapse' });
     return tellIfDies(live, async () => {
-      const given = await deps.transcripts.extend(session, input.head, input.append);
+      const given = await extendStep(deps, attempt, input, live.write);
       announce(live, given.added);
       const result = known ?? (await makeCollapse({ deps, attempt, input, config, given, record }));
       if (result.kind === 'staged') live.write({ type: 'collapse_staged', iteration, savings: result.savings });

@@ -4,7 +4,7 @@
 // finds their outcomes, their claims (L40), or what was handed over.
 import type { Call, ModelAnswer, ModelResult, OutcomeFacts } from '../../workflows/contract/activities.ts';
 import { callKey } from '../../workflows/contract/ids.ts';
-import { LARGEST_BATCH } from '../../workflows/contract/model-call.ts';
+import { groupCalls } from '../../workflows/contract/calls.ts';
 import { spentLimit } from '../../workflows/contract/loop.ts';
 import { isDamage } from '../transcript/store/store.ts';
 import type { CallBlock } from '../tools/call/call-port.ts';
@@ -33,8 +33,9 @@ export async function runOpenCalls(
   if (result.kind !== 'message' || step.input.wrapUp) return result;
   const open = { step, reply: result, blocks };
   const effects = await runEffects(open);
-  const handed = await handOverBatch(open, nextBatch(result.calls, effects));
-  const calls = result.calls.map((call) => ({ ...call, ...(effects.get(call) ?? handed.get(call)) }));
+  const ran = result.calls.map((call) => ({ ...call, ...effects.get(call) }));
+  const handed = await handOverBatch(open, nextBatch(ran));
+  const calls = ran.map((call) => ({ ...call, ...handed.get(call) }));
   return { ...result, calls, kind: calls.some(({ delegate }) => delegate) ? 'handed_over' : 'message' };
 }
 
@@ -60,17 +61,10 @@ async function runEffects(open: Beginning): Promise<ReadonlyMap<Call, Begun>> {
   return ran;
 }
 
-/** The calls that would run next, together, as far as nothing before them says otherwise (L35). */
-function nextBatch(calls: readonly Call[], effects: ReadonlyMap<Call, Begun>): readonly Call[] {
-  const batch: Call[] = [];
-  for (const call of calls) {
-    const facts = call.outcome ?? effects.get(call)?.ran;
-    if (facts && !leavesFree(facts)) break;
-    if (facts) continue;
-    if (batch.length === LARGEST_BATCH || (batch.length > 0 && !call.safe)) break;
-    batch.push(call);
-    if (!call.safe) break;
-  }
+/** The calls that would run next, together, as far as nothing before them says otherwise (L35). `calls`: what has run among them. */
+function nextBatch(calls: readonly Call[]): readonly Call[] {
+  const barred = calls.findIndex(({ outcome, ran }) => !leavesFree(outcome ?? ran ?? {}));
+  const [batch = []] = groupCalls(barred < 0 ? calls : calls.slice(0, barred));
   return batch;
 }
 

@@ -155,6 +155,8 @@ export type ToolSpec<Schema extends InputSchema> = {
     end: DelegatedEnd,
     context: ToolContext,
   ) => ToolOutput | Promise<ToolOutput>;
+  /** Of a wait or a question: `conclude` gives `content` alone. */
+  readonly plainEnd?: true;
   /**
    * Needed by recovery `verify`: looks, and changes nothing, whether a call that was started did its work (L40). What was left of it
    * on this host has been ended before. An attempt that froze on another host may still go on.

@@ -34,7 +34,7 @@ import { lastPoll, describeNoWorker } from './worker-polls.ts';
 import { NotYet, patience, persist, type Patience } from './persist.ts';
 import type { Store } from '../../activities/transcript/store/store.ts';
 import type { Told } from '../../activities/live/events.ts';
-import type { Profile } from '../../workflows/contract/profiles.ts';
+import type { Profile } from '../../workflows/contract/failures.ts';
 import type { ForWorkers } from '../../worker/config/queue.ts';
 import type { Env } from '../../worker/embedded/data-folder.ts';
 

@@ -6,7 +6,7 @@ import { callModel } from '../../activities/call-model.ts';
 import { defineTool, type Tool } from '../../activities/tools/tool.ts';
 import { reply, toolUse } from '../../worker/scripted-model/index.ts';
 import type { CallModel, ModelAnswer } from '../../workflows/contract/activities.ts';
-import { LARGEST_BATCH } from '../../workflows/contract/model-call.ts';
+import { LARGEST_BATCH } from '../../workflows/contract/calls.ts';
 import { benchDeps, fakeAttempt, look, touching, type BenchOptions } from '../support/bench-deps.ts';
 
 type Bench = Awaited<ReturnType<typeof benchDeps>>;

@@ -150,12 +150,12 @@ test('sealed payloads reach a worker of the user that has the keys, and come bac
   expect(told(h.bodies())[0]).toContain('number');
 });
 
-test('a wait is handed over with its reply, and costs two tasks and one activity (L62 L82)', async () => {
+test('a wait is handed over with its reply, and costs a timer and a task (L62 L82)', async () => {
   const h = await harness({ script: [reply([toolUse('wait', { seconds: 0.2 })]), reply('Done.')] });
   const session = await h.open('Wait.');
   expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
-  expect(await eventsOfCall(session.handle)).toBeLessThanOrEqual(15);
-  await keepHistory('a wait that was handed over with its reply (L82)', session.handle);
+  expect(await eventsOfCall(session.handle)).toBeLessThanOrEqual(9);
+  await keepHistory('a wait whose end goes into the next step (L82)', session.handle);
 });
 
 test('an interrupt before it is handed over leaves it alone (L48 L62)', async () => {

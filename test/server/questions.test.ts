@@ -42,8 +42,26 @@ test('a question waits with nothing running, is listed with its options, and the
   expect(told(h)).toContain('The user answered: green');
   expect((await session.memo())?.answered).toMatchObject([{ call, by: 'ann' }]);
   // With timer, update, and what lists show, from the task after its reply to the one after its outcome.
-  expect(await eventsOfCall(session.handle)).toBeLessThanOrEqual(17);
-  await keepHistory('a question that was handed over with its reply (L81)', session.handle);
+  expect(await eventsOfCall(session.handle)).toBeLessThanOrEqual(9);
+  await keepHistory('a question whose end goes into the next step (L81)', session.handle);
+});
+
+test('an answer is kept when the run ends with it, and when a hook looks at it first (L41 L45 L81)', async () => {
+  const seen: unknown[] = [];
+  const h = await asking(reply([ask({})]), { worker: { hooks: { postTool: [(call) => void seen.push(call)] } } });
+  const plain = await asking(reply([ask({})]));
+  for (const [place, options] of [
+    [h, {}],
+    [plain, { maxTurns: 1 }],
+  ] as const) {
+    const session = await place.open('Paint.', options);
+    const { call } = await questionOf(session);
+    await clientOf(place).answer(session.id, call, 'green');
+    await session.ended(1);
+    const outcomes = (await session.entries()).flatMap((entry) => (entry.kind === 'outcomes' ? entry.outcomes : []));
+    expect(outcomes).toMatchObject([{ isError: false, content: 'The user answered: green' }]);
+  }
+  expect(seen).toMatchObject([{ tool: 'ask_user', content: 'The user answered: green' }]);
 });
 
 test('an answer that is not offered, that answers nothing, or is too large is refused with a sentence (L81)', async () => {

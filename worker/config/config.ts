@@ -18,7 +18,7 @@ import type { AfterStopHandler, RunDefaults } from '../../activities/deps.ts';
 import type { ModelFacts } from '../../activities/configuration.ts';
 import type { Tool } from '../../activities/tools/tool.ts';
 import type { CompactionRules } from '../../workflows/contract/loop.ts';
-import type { Profile } from '../../workflows/contract/profiles.ts';
+import type { Profile } from '../../workflows/contract/failures.ts';
 import { optionsProblem, permissionModes } from '../../workflows/contract/options-problem.ts';
 import {
   type ExtraFolders,

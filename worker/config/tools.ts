@@ -87,6 +87,7 @@ const parts = {
   call: run,
   delegate: run.optional(),
   conclude: run.optional(),
+  plainEnd: z.literal(true).optional(),
   verify: run.optional(),
   backfillObservableInput: run.optional(),
 } satisfies Readonly<Record<keyof Tool, unknown>>;

@@ -9,7 +9,7 @@ import { createActivities } from '../../activities/index.ts';
 import type { Log } from '../../activities/log.ts';
 import { formatIdentity, processIdentity } from '../../activities/process/identity.ts';
 import type { Registered } from '../../workflows/contract/activities.ts';
-import type { Profile } from '../../workflows/contract/profiles.ts';
+import type { Profile } from '../../workflows/contract/failures.ts';
 import { hostQueue, recordsQueue, type SessionHost } from '../../workflows/contract/session.ts';
 import { checkConfig, configDefaults, ConfigProblem, type PerdureConfig } from '../config/config.ts';
 import type { Store } from '../../activities/transcript/store/store.ts';

@@ -1,19 +1,14 @@
 // The activity port: what the workflow asks of the world. activities/ implements it; content never crosses, only hashes and facts.
 import type { AlertKind, TellAlert } from './told.ts';
-import type {
-  AppendingStep,
-  CallModel,
-  ModelAnswer,
-  ModelResult,
-  OutcomeFacts,
-  ToolContextState,
-} from './model-call.ts';
+import type { OutcomeFacts, ToolContextState } from './calls.ts';
+import type { AppendingStep, CallModel, ModelAnswer, ModelResult } from './model-call.ts';
 import type { AgentOrigin, DelegatedEnd, Delegation, EndWorktree, WorktreeEnd } from './delegation.ts';
 import type { Hash } from './ids.ts';
 import type { Left, RunSnapshot, Spend } from './loop.ts';
 import type { RunOptions, RunReport, RunSummary, SessionHost } from './session.ts';
 
 export type { Alert, AlertKind, TellAlert, WaitingCall } from './told.ts';
+export type * from './calls.ts';
 export type * from './model-call.ts';
 
 /** Every activity is safe to attempt twice. */

@@ -45,7 +45,13 @@ export type DelegatedWork =
     };
 
 /** A durable timer (L82): over at `until`, milliseconds since the epoch, and with `message` when the session is sent one. */
-export type Wait = { readonly kind: 'wait'; readonly seconds: number; readonly message: boolean };
+export type Wait = { readonly kind: 'wait'; readonly seconds: number; readonly message: boolean } & PlainEnd;
+
+/**
+ * `plain`: its outcome is words alone, and nothing looks at it before the model does, so that the next step may record it. Set when it is
+ * handed over.
+ */
+export type PlainEnd = { readonly plain?: true };
 
 /**
  * A question to people (L81), who have `seconds` for it; absent: as long as for an approval. `options`: nothing else is an answer.
@@ -56,7 +62,7 @@ export type Question = {
   readonly seconds?: number;
   readonly options?: readonly string[];
   readonly inputHash?: string;
-};
+} & PlainEnd;
 
 export type Delegation = DelegatedWork | Wait | Question | AgentWork | AgentDeed;
 
@@ -75,6 +81,13 @@ export type DelegatedEnd =
   /** The workflow's own sentence: there is nothing to be waited for. */
   | { readonly kind: 'told'; readonly text: string }
   | { readonly kind: 'stopped'; readonly ended: boolean };
+
+/** Where no tool has better words for it. Null: its words are elsewhere. */
+export function endInWords(end: DelegatedEnd): string | null {
+  if (end.kind === 'told') return end.text;
+  if (end.kind === 'answered') return end.body.kind === 'text' ? end.body.text : null;
+  return end.kind === 'waited' ? `The wait is over (${end.by}).` : null;
+}
 
 /** The argument of DELEGATED_TYPE. */
 export type DelegatedInput = {

@@ -1,5 +1,6 @@
-// Types of ApplicationFailure that cross the boundary. Everything else thrown in an activity is a bug and is retried until it is fixed;
-// one that says it must not be retried ends its run, never its session.
+// What goes wrong on the way between workflow, workers and server, and after which time it counts as gone wrong. First the types of
+// ApplicationFailure that cross the boundary: everything else thrown in an activity is a bug and is retried until it is fixed; one that
+// says it must not be retried ends its run, never its session.
 /** The model call died and will be attempted again after `nextRetryDelay` (L14). */
 export const MODEL_ATTEMPT_DIED = 'ModelAttemptDied';
 
@@ -31,3 +32,27 @@ export function findUndecodable(value: unknown): Undecodable | null {
   const { why, elsewhere } = (value[MARK] ?? {}) as Partial<Record<keyof Undecodable, unknown>>;
   return { why: typeof why === 'string' ? why : 'cannot be read', elsewhere: elsewhere === true };
 }
+
+// The times after which one counts as lost, between sessions, workers and the server: those that were measured for one machine, where a call to the server costs little
+// and dead workers are seen to be dead, and those for a fleet, where each heartbeat is a write to a server that many share.
+
+export type Profile = 'machine' | 'fleet';
+
+export type Times = {
+  /** An attempt that says nothing for so long is lost. */
+  readonly heartbeatTimeout: '30s' | '15s';
+  /** The same, of a few writes that an interrupt or a run's end waits for. */
+  readonly recordsTimeout: '10s';
+  /** How long a workflow task may take before it is given to another worker. */
+  readonly workflowTask: '5s' | '10s';
+  /** How long a worker that holds a session in memory is waited for. */
+  readonly sticky: '1s' | '5s';
+  /** Between two heartbeats: also how late a cancel may arrive, and L48 leaves tools five seconds. */
+  readonly throttle: '500ms' | '2s';
+};
+
+/** On one machine a heartbeat timeout is the last resort: the next worker sees that the one before is dead. */
+export const profiles: Readonly<Record<Profile, Times>> = {
+  machine: { heartbeatTimeout: '30s', recordsTimeout: '10s', workflowTask: '5s', sticky: '1s', throttle: '500ms' },
+  fleet: { heartbeatTimeout: '15s', recordsTimeout: '10s', workflowTask: '10s', sticky: '5s', throttle: '2s' },
+};

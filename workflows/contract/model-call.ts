@@ -1,6 +1,7 @@
 // One model call as the workflow asks for it, and what it can come to.
-import type { Hash, CallKey, MessageId } from './ids.ts';
-import type { AgentNews, AgentSpent, Delegation } from './delegation.ts';
+import type { Hash, MessageId } from './ids.ts';
+import type { Call, OutcomeItem, ToolContextState } from './calls.ts';
+import type { AgentNews, AgentSpent } from './delegation.ts';
 import type { Left, Spend, RunLimit, TransitionReason } from './loop.ts';
 import type { RunSummary } from './session.ts';
 import type { MessageBody } from './people.ts';
@@ -27,14 +28,6 @@ export type CallModel = AppendingStep & {
   readonly wrapUp?: true;
   /** Absent without a limit. No further attempt is made when those before it have spent it (L51). */
   readonly left?: Left;
-};
-
-/** The changes that context modifiers left (L38). An absent field is as the run began. */
-export type ToolContextState = {
-  /** Absolute, inside the workspace. */
-  readonly cwd?: string;
-  /** The only tools that may still be called. */
-  readonly allowedTools?: readonly string[];
 };
 
 /** A value for everything the loop acts on; whatever Temporal should retry is thrown (L14). */
@@ -107,47 +100,6 @@ type Stored = {
   readonly spend: Spend;
 };
 
-/** A server takes 2,000 activities of a workflow at once and fails it for ever at one more; no worker runs that many anyway. */
-export const LARGEST_BATCH = 100;
-
-/** One complete tool_use of a stored reply. */
-export type Call = {
-  /** Position of its block in the reply. */
-  readonly index: number;
-  readonly name: string;
-  /** Running it beside others, or twice, changes nothing (L35). */
-  readonly safe: boolean;
-  /** A digest of name and input: tells the same call made again (L34). */
-  readonly signature: string;
-  /** Present when the outcome is stored with the reply already: it ran early (L37), or is a duplicate id (L39). */
-  readonly outcome?: OutcomeFacts;
-  /** Present when it ran after the reply was stored, in the same activity: its outcome is recorded under its key. */
-  readonly ran?: OutcomeFacts;
-  /** Present when it was handed over in the same activity: what the workflow is to do (L62). */
-  readonly delegate?: Delegation;
-  /** Open, and its reply was found by a later attempt: the one that died may have begun it. */
-  readonly mayHaveBegun?: true;
-};
-
-/** The facts of an outcome that the loop needs. Absent fields are false. */
-export type OutcomeFacts = {
-  readonly error?: true;
-  /** Stopped before it came to an end by itself: it neither failed nor succeeded (L34). */
-  readonly cancelled?: true;
-  /** A failing shell call: siblings are cancelled (L36). */
-  readonly cancelsSiblings?: true;
-  /** Ends the run (L34). */
-  readonly fatal?: { readonly reason: 'fatal_tool_error' | 'permission_denied'; readonly detail: string };
-  /** A hook or the tool ends the run after this result (L41). */
-  readonly stop?: string;
-  /** L38. */
-  readonly modify?: ToolContextState;
-  /** What it asked of the small model (L86): it counts as the run's own. */
-  readonly spend?: Spend;
-  /** Estimate of what it adds to the context; absent below 100 (L10). */
-  readonly tokens?: number;
-};
-
 // The entries that a step appends to the transcript, as the workflow names them: hashes, ids and the loop's own words.
 
 /** The input of every step that stores something: it appends to `head`, or stores nothing. `step` names its live file. */
@@ -177,18 +129,6 @@ export type Append =
   | { readonly kind: 'transition'; readonly iteration: number; readonly reason: TransitionReason }
   | { readonly kind: 'run_ended'; readonly ended: RunEnded }
   | { readonly kind: 'session_closed'; readonly notTaken: readonly MessageId[] };
-
-/**
- * The outcome of the call at block `index` of the last reply: what `runTool` recorded under `key`; without a record, or
- * without a key because it never ran, `note` as an error.
- */
-export type OutcomeItem = {
-  readonly index: number;
-  readonly key?: CallKey;
-  readonly note?: string;
-  /** The note says that it may have taken effect. */
-  readonly unknown?: true;
-};
 
 /** Things said by the loop itself. `toModel` text is sent to the model as user text; the others are for people. */
 export type Notice =

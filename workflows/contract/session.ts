@@ -1,6 +1,6 @@
 // The public face of a session: its input, its messages, its view from outside, its names.
 import type { ExtraFolders, SessionFacts, Tags, ToolEnv } from './facts.ts';
-import type { Profile } from './profiles.ts';
+import type { Profile } from './failures.ts';
 import type { Hash, MessageId, SessionId } from './ids.ts';
 import type { AgentNews } from './delegation.ts';
 import type { MessageBody, Answered, PendingApproval } from './people.ts';

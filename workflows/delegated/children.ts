@@ -13,7 +13,7 @@ import {
 } from '../contract/delegation.ts';
 import { agentFacts } from '../contract/facts.ts';
 import { agentSession, type CallKey, type Hash, type MessageId, type SessionId } from '../contract/ids.ts';
-import { profiles } from '../contract/profiles.ts';
+import { profiles } from '../contract/failures.ts';
 import { MEMO_KEY, WORKFLOW_TYPE, type RunOptions, type SessionInput, type SessionMemo } from '../contract/session.ts';
 import type { Agents } from './agents.ts';
 import type { Granting } from './grant.ts';

@@ -28,6 +28,7 @@ export type OpenDelegation = {
   readonly until?: number;
   /** A message to the session ends the wait. */
   readonly message?: true;
+  readonly plain?: true;
   /** It was begun before a handover: nothing tells this workflow run when its workflow is ended from outside. */
   readonly carried?: true;
 };
@@ -157,8 +158,9 @@ function openAs(
   delegation: CarriedOut,
 ): OpenDelegation {
   if (delegation.kind === 'wait') {
-    const { seconds, message } = delegation;
-    return { key, index, until: Date.now() + seconds * 1_000, ...(message ? { message } : {}) };
+    const { seconds, message, plain } = delegation;
+    const until = Date.now() + seconds * 1_000;
+    return { key, index, until, ...(message && { message }), ...(plain && { plain }) };
   }
   if (delegation.kind === 'agent') return { key, index, child: agentSessionId(session, key, index), agent: true };
   const [chain = '', head = ''] = key.split('.');

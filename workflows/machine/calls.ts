@@ -1,22 +1,7 @@
-// Which calls run together (L35): neighbouring safe calls in one batch, an unsafe call alone, in the model's order.
-import type { Call, ToolContextState } from '../contract/activities.ts';
-import { LARGEST_BATCH } from '../contract/model-call.ts';
+// What the calls of a reply leave to those after them, and to the run: what they spent, and what they changed.
+import type { ToolContextState } from '../contract/activities.ts';
 import { addSpend, type Spend } from '../contract/loop.ts';
 import type { CallResult } from './events.ts';
-
-export function groupCalls(calls: readonly Call[]): readonly (readonly Call[])[] {
-  const planned: Call[][] = [];
-  let open: Call[] | null = null;
-  for (const call of calls) {
-    if (call.outcome || call.ran) continue;
-    if (call.safe && open && open.length < LARGEST_BATCH) open.push(call);
-    else {
-      planned.push([call]);
-      open = call.safe ? planned[planned.length - 1]! : null;
-    }
-  }
-  return planned;
-}
 
 /** With what calls have asked of the small model (L86). */
 export function withCallsSpend(spend: Spend, results: readonly (CallResult | undefined)[]): Spend {

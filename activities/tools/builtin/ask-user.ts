@@ -43,6 +43,7 @@ export function askUserTool(now: () => number = Date.now): Tool {
         ...(seconds === undefined ? {} : { seconds }),
       };
     },
+    plainEnd: true,
     conclude: (_input, end) => wordEnd(end, now()),
   });
 }

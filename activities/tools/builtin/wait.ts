@@ -31,6 +31,7 @@ export function waitTool(now: () => number = Date.now): Tool {
       if (wanted > LONGEST_DAYS * DAY) throw new ToolFailure(`A wait lasts at most ${LONGEST_DAYS} days.`);
       return { kind: 'wait', seconds: Math.max(0, wanted), message };
     },
+    plainEnd: true,
     conclude: (_input, end) => ({ content: `${saidOf(end)} It is ${new Date(now()).toISOString()}.` }),
   });
 }

@@ -5,6 +5,7 @@ import {
   LARGEST_ARGS,
   type DelegatedEnd,
   type Delegation,
+  endInWords,
 } from '../../../workflows/contract/delegation.ts';
 import type { MessageBody } from '../../../workflows/contract/people.ts';
 import { configReader } from '../../configuration.ts';
@@ -49,7 +50,7 @@ export async function handOver(
   const changed = byHook ? await bench.store.put(Buffer.from(JSON.stringify(chosen.input))) : chosen.stored;
   const { approved } = chosen;
   const record: DelegatedRecord = {
-    delegation: await carriable(bench, made.value, chosen.input),
+    delegation: await carriable(bench, tool, made.value, chosen.input),
     at: Date.now(),
     ...(changed === undefined ? {} : { changed }),
     ...(approved === undefined ? {} : { approved }),
@@ -60,9 +61,11 @@ export async function handOver(
 }
 
 /** As the workflow carries it: with what only the call knows. */
-async function carriable(bench: Workbench, delegation: Delegation, input: unknown): Promise<Delegation> {
-  if (delegation.kind === 'question') return { ...delegation, inputHash: inputHash(input) };
+async function carriable(bench: Workbench, tool: Tool, delegation: Delegation, input: unknown): Promise<Delegation> {
   const { store, allowedTools } = bench;
+  const plain = tool.plainEnd && !bench.hooks.has('postTool', tool.name) ? { plain: true as const } : {};
+  if (delegation.kind === 'wait') return { ...delegation, ...plain };
+  if (delegation.kind === 'question') return { ...delegation, ...plain, inputHash: inputHash(input) };
   if (delegation.kind === 'agent_send') return { ...delegation, message: await carriedText(store, delegation.message) };
   if (delegation.kind !== 'agent') return delegation;
   const prompt = await carriedText(store, delegation.prompt);
@@ -140,9 +143,7 @@ async function conclude(ready: ReadyCall | null, end: Plain, context: ToolContex
 
 /** Texts as they are, everything else as JSON. */
 function plainOutput(end: Exclude<Plain, { kind: 'failed' | 'stopped' }>): ToolOutput {
-  if (end.kind === 'told') return { content: end.text };
-  if (end.kind === 'answered') return { content: end.body.kind === 'text' ? end.body.text : '' };
-  if (end.kind === 'waited') return { content: `The wait is over (${end.by}).` };
+  if (end.kind !== 'done') return { content: endInWords(end) ?? '' };
   const { result, cut } = end;
   if (cut !== undefined) return { content: `${cut}\n(the result is longer than this: its rest was not carried)` };
   if (result === undefined || result === null) return { content: 'Done.' };

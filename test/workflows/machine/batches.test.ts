@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { LARGEST_BATCH } from '../../../workflows/contract/model-call.ts';
-import { groupCalls } from '../../../workflows/machine/calls.ts';
+import { groupCalls, LARGEST_BATCH } from '../../../workflows/contract/calls.ts';
 import { call } from '../../support/machine.ts';
 
 const plan = (pattern: string): string[] =>
