@@ -1,5 +1,6 @@
 // Starts commands on behalf of a worker. Forking a process of a worker's size takes tens of milliseconds in which the worker stands
-// still; this one is small. It ends with its worker, and what a sandbox holds ends with it.
+// still; this one is small. It ends with its worker, and what it has started ends with it: a sandbox may not see that by itself while it
+// is being set up, and without one nothing does.
 import { spawn } from 'node:child_process';
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 
@@ -7,10 +8,13 @@ import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs
 
 const worker = Number(process.argv[2]);
 
-process.once('disconnect', () => process.exit());
+/** The groups of commands that run. */
+const running = new Set();
+
+process.once('disconnect', leave);
 process.on('message', (/** @type {ToSpawner} */ request) => {
   // What a worker had sent when it was killed arrives before its end does: others answer for that command by now.
-  if (process.ppid !== worker) process.exit();
+  if (process.ppid !== worker) leave();
   try {
     start(request);
   } catch (error) {
@@ -18,14 +22,33 @@ process.on('message', (/** @type {ToSpawner} */ request) => {
   }
 });
 
+function leave() {
+  for (const group of running) endGroup(group);
+  process.exit();
+}
+
+/** @param {number} group */
+function endGroup(group) {
+  try {
+    process.kill(-group, 'SIGKILL');
+  } catch {
+    // It has ended by itself.
+  }
+}
+
 /** @param {ToSpawner} request */
 function start({ id, argv, cwd, env, output }) {
   const write = output === undefined ? /** @type {const} */ ('ignore') : openOutput(output);
   try {
     const child = spawn(argv[0] ?? '', argv.slice(1), { cwd, env, detached: true, stdio: ['ignore', write, write] });
     child.once('error', (error) => refuse(id, error));
-    child.once('spawn', () => say({ id, kind: 'started', pid: child.pid ?? 0, startTime: startTime(child.pid) }));
-    child.once('exit', (code, signal) => say({ id, kind: 'ended', code, signal }));
+    const { pid } = child;
+    if (pid !== undefined) running.add(pid);
+    child.once('spawn', () => say({ id, kind: 'started', pid: pid ?? 0, startTime: startTime(pid) }));
+    child.once('exit', (code, signal) => {
+      if (pid !== undefined) running.delete(pid);
+      say({ id, kind: 'ended', code, signal });
+    });
   } finally {
     if (write !== 'ignore') closeSync(write);
   }

@@ -1,6 +1,7 @@
 // A call that waits for a person: why, until when, its input as JSON to look at and to change, and the two answers. A question of the
 // model: what it asks, and what may be answered.
 import { escapeUnseen, showUnseen } from '../../../activities/text.ts';
+import { isElicited } from '../../../workflows/contract/people.ts';
 import type { WaitingApproval } from '../../sessions/decide.ts';
 import { ofAgent, questionOf } from '../../render/approval-text.ts';
 import { Copy, Moment } from '../layout.tsx';
@@ -64,14 +65,15 @@ export function ApprovalForm({ approval, linked = false }: Waiting) {
 }
 
 function QuestionForm({ approval, linked = false }: Waiting) {
-  const { session, call, input, problem, deadline } = approval;
+  const { session, call, tool, input, problem, deadline } = approval;
+  const asker = isElicited(approval) ? showUnseen(tool.slice(0, 80)) : 'The model';
   const path = `/sessions/${session}`;
   const id = approvalId(approval);
   const key = linked ? `${session}-${id}` : id;
   const { question, options } = questionOf(input);
   const title = (
     <>
-      {`The model asks${showUnseen(ofAgent(approval))} `}
+      {`${asker} asks${showUnseen(ofAgent(approval))} `}
       {linked ? <a href={path}>{showUnseen(session)}</a> : null}
     </>
   );

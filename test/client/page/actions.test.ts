@@ -121,9 +121,9 @@ test('who asked what lately is shown, and options that wait for the next run; fi
 });
 
 test('a question is shown with its options as buttons, or a field, and nothing of it is markup (L81 O8)', async () => {
-  const pending = (index: number) => ({
-    call: `1.1.${index}`,
-    tool: 'ask_user',
+  const pending = (index: number, call = `1.1.${index}`, tool = 'ask_user') => ({
+    call,
+    tool,
     reason: 'it asks a question',
     inputHash: 'h',
     head: hashOf(Buffer.from('x')),
@@ -131,9 +131,13 @@ test('a question is shown with its options as buttons, or a field, and nothing o
     deadline: Date.UTC(2030, 0, 1),
     question: {},
   });
-  const inputs = [{ question: '<b>Which?</b>\u001b[2J', options: ['red', '<i>'] }, { question: 'Why?' }];
+  const inputs = [
+    { question: '<b>Which?</b>\u001b[2J', options: ['red', '<i>'] },
+    { question: 'Why?' },
+    { question: 'Sure?' },
+  ];
   const { text, post, done } = await stagedPage({
-    seen: { phase: 'waiting_approval', approvals: [pending(0), pending(1)] },
+    seen: { phase: 'waiting_approval', approvals: [pending(0), pending(1), pending(2, '1.1.2+q1', 'mcp__crm__book')] },
     ports: { waiting: (session, one) => Promise.resolve({ ...one, session, input: inputs[one.index] }) },
   });
   const page = await text('/sessions/s-1');
@@ -141,6 +145,11 @@ test('a question is shown with its options as buttons, or a field, and nothing o
   expect(page).not.toContain('\u001b');
   expect(page).toContain('<button name="answer" value="&lt;i&gt;">');
   expect(page).toContain('<textarea name="answer"');
+  expect(page.match(/(?:The model|mcp__crm__book) asks/g)).toEqual([
+    'The model asks',
+    'The model asks',
+    'mcp__crm__book asks',
+  ]);
   const answer = await post('/sessions/s-1/answer', { call: '1.1.0', answer: 'red' });
   expect([answer.status, await answer.text(), done]).toEqual([200, expect.stringContaining('Answered.'), ['answer']]);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { oneLine } from '../../../client/paint.ts';
+import { oneLine, shellWord } from '../../../client/paint.ts';
 import { jsonLine, showUnseen } from '../../../activities/text.ts';
 
 test.each([
@@ -43,4 +43,10 @@ test('writes JSON that reads back the same and that no terminal acts on', () => 
   const line = jsonLine(value);
   expect(line).toMatch(/^[\u0020-\u007e]*$/);
   expect(JSON.parse(line)).toEqual(value);
+});
+
+test('a path in a command is one word of a shell, and its control characters are shown as text', () => {
+  expect(shellWord('/work/a-b.txt')).toBe('/work/a-b.txt');
+  expect(shellWord("/work/it's")).toBe(String.raw`'/work/it'\''s'`);
+  expect(shellWord("a\u001b[31m'b\\\n\u009bc")).toBe(String.raw`$'a\u001b[31m\'b\\\u000a\u009bc'`);
 });

@@ -61,11 +61,11 @@ async function workerThat(then = '') {
   return { worker, command, spawner };
 }
 
-test('that process ends with its worker, however the worker ends', async () => {
+test('that process ends with its worker, however the worker ends, and with it what it has started', async () => {
   const { worker, command, spawner } = await workerThat();
   worker.kill('SIGKILL');
   await until(() => processInfo(spawner) === null);
-  process.kill(command, 'SIGKILL');
+  await until(() => processInfo(command) === null);
 });
 
 test('a command that a worker had sent when it was killed is not started, and nobody waits for its pipe to be read', async () => {
@@ -82,5 +82,5 @@ test('a command that a worker had sent when it was killed is not started, and no
   process.kill(spawner, 'SIGCONT');
   await until(() => processInfo(spawner) === null);
   expect(existsSync(made)).toBe(false);
-  process.kill(command, 'SIGKILL');
+  await until(() => processInfo(command) === null);
 });
