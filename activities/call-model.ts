@@ -4,7 +4,7 @@ import type { CallModel, ModelAnswer, ModelResult, FindReply } from '../workflow
 import { type Attempt, describeGivenUp } from './attempt.ts';
 import { shared, type Shared } from './async.ts';
 import type { Deps } from './deps.ts';
-import { extendStep } from './tools/call/extend-step.ts';
+import { recordEnds } from './tools/call/record-ends.ts';
 import { promptHooks } from './run/around-runs.ts';
 import { announce, finish, tellIfDies, retell } from './live/tell.ts';
 import type { LiveWriter } from './live/events.ts';
@@ -38,9 +38,10 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
     const record = stepRecord<ModelResult>(deps.store, attempt, config.chain, input);
     // Nobody has made the step after a head that this worker has just written: the create says so if someone has (W2).
     const known = heads.isNew(attempt, input.head) ? null : await record.read(isForgotten(attempt));
+    const { append } = await recordEnds(deps, attempt, input);
     const live = opened(deps, attempt, input, known);
     return tellIfDies(live, async () => {
-      const given = await extendStep(deps, attempt, input, live.write);
+      const given = await deps.transcripts.extend(attempt.session, input.head, append);
       if (input.retells) retellLast(deps, live, given.view);
       announceGiven(live, input, given);
       if (known) {
@@ -174,11 +175,12 @@ export function findReply(deps: Deps): (attempt: Attempt, input: FindReply) => P
     const record = stepRecord<ModelResult>(deps.store, attempt, chain, call);
     const known = (await record.read()) ?? (await record.record(nothing)).result;
     if (!('head' in known)) return known;
+    const { append } = await recordEnds(deps, attempt, call);
     // The events of the lost attempt are void, whatever it said last: they are told again here.
     const place = { session, step, attempt: number, activity: 'callModel', supersedes: call.step } as const;
     const live = deps.live.open({ ...place, retells: call.step });
     return tellIfDies(live, async () => {
-      const given = await extendStep(deps, attempt, call, live.write);
+      const given = await deps.transcripts.extend(session, call.head, append);
       announceGiven(live, call, given);
       await retellStored(deps, session, live, known, given);
       return finish(live, inDoubt(known));

@@ -3,17 +3,17 @@
 import type { Commit, Committed } from '../workflows/contract/activities.ts';
 import type { Attempt } from './attempt.ts';
 import type { Deps } from './deps.ts';
-import { extendStep } from './tools/call/extend-step.ts';
+import { recordEnds } from './tools/call/record-ends.ts';
 import { sessionEnd } from './run/around-runs.ts';
 import { announce, tellIfDies } from './live/tell.ts';
 
 export function commit(deps: Deps): (attempt: Attempt, input: Commit) => Promise<Committed> {
   return async (attempt, input) => {
     const { session, number } = attempt;
-    const { step } = input;
+    const { head, append, step } = await recordEnds(deps, attempt, input);
     const live = deps.live.open({ session, step, attempt: number, activity: 'commit' });
     return tellIfDies(live, async () => {
-      const base = await extendStep(deps, attempt, input, live.write);
+      const base = await deps.transcripts.extend(session, head, append);
       const next = deps.transcripts.next(base, []);
       const stored = await deps.store.put(next.bytes);
       deps.transcripts.keep(next);

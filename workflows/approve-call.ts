@@ -2,7 +2,7 @@
 // While nothing but decisions, answers and times is waited for, the runtime limit stands still; while no activity runs the session may continue as new (L4).
 import { condition, isCancellation } from '@temporalio/workflow';
 import type { Call, OutcomeFacts, RunTool, ToolResult } from './contract/activities.ts';
-import { endInWords, type DelegatedEnd, type PlainEnd } from './contract/delegation.ts';
+import { endInWords, LARGEST_PLAIN, type DelegatedEnd } from './contract/delegation.ts';
 import { callKey } from './contract/ids.ts';
 import type { PendingApproval } from './contract/session.ts';
 import {
@@ -43,21 +43,21 @@ export async function awaitDecision(
 ): Promise<Approved> {
   const run: Run = (more) => asksAsItRuns(bench, state, batch, call, () => begin(more));
   const open = batch.delegated.get(call.index);
-  if (open) return await carriedOut(bench, state, batch, open, run);
+  if (open) return await carriedOut(bench, state, batch, call, open, run);
   let approval = batch.asked.get(call.index) ?? null;
   let result: ToolResult | null = approval ? null : (handedOver(call) ?? (await admitted(batch, false, () => run({}))));
   for (;;) {
     if (result && 'delegate' in result) {
       const { delegate } = result;
       if (delegate.kind !== 'question')
-        return await carriedOut(bench, state, batch, await begun(bench, state, call, delegate), run);
+        return await carriedOut(bench, state, batch, call, await begun(bench, state, call, delegate), run);
       approval = questionOf(placeOf(bench, state, call), delegate, approval);
     } else if (result && !('ask' in result)) return result;
     else approval = result ? approvalOf(placeOf(bench, state, call), result.ask, approval) : approval;
     if (!approval) throw new Error(`call ${call.index} has neither an outcome nor a question`);
     const decision = await decided(bench, state, batch, approval);
     const end = approval.question && decision ? endOfQuestion(decision) : null;
-    if (end) return await recorded(batch, approval.question ?? {}, end, run);
+    if (end) return await recorded(batch, call, end, run);
     if (decision === null || decision.kind === 'answered') return { withdrawn: approval };
     const edited = decision.kind === 'allow' && decision.edited !== undefined;
     result = await admitted(batch, edited, () => run({ decision }));
@@ -180,6 +180,7 @@ async function carriedOut(
   bench: RunBench,
   state: RunState,
   batch: Batch,
+  call: Call,
   open: OpenDelegation,
   run: Run,
 ): Promise<Approved> {
@@ -198,15 +199,15 @@ async function carriedOut(
   session.delegations.close(open.key);
   if (works) batch.working -= 1;
   goOn(bench, batch);
-  return stopped ? { stopped } : await recorded(batch, open, end!, run);
+  return stopped ? { stopped } : await recorded(batch, call, end!, run);
 }
 
 /**
  * The end is recorded under the call's key, by an activity of its own or, where nothing waits for what it comes to, by the next step that
  * stores something; whoever keeps that from happening keeps the end from nobody.
  */
-async function recorded(batch: Batch, { plain }: PlainEnd, end: DelegatedEnd, run: Run): Promise<Approved> {
-  const note = plain ? endInWords(end) : null;
+async function recorded(batch: Batch, { plain }: Call, end: DelegatedEnd, run: Run): Promise<Approved> {
+  const note = plain && JSON.stringify(end).length <= LARGEST_PLAIN ? endInWords(end) : null;
   if (note !== null) return { end, note };
   try {
     const result = await admitted(batch, false, () => run({ delegated: end }));

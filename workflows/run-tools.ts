@@ -138,7 +138,9 @@ async function runBatch(bench: RunBench, state: RunState, batch: Batch): Promise
         .run(() => awaitDecision(bench, state, batch, call, run))
         .then(
           (done) =>
-            'stopped' in done ? settleCall(session, common, item, call, done.stopped) : resultOf(item, common, done),
+            'stopped' in done
+              ? settleCall(session, common, item, call, done.stopped)
+              : resultOf(session, item, common, done),
           (error: unknown) => {
             const problem = activityProblem(error);
             if (problem?.damaged) return unknownCall(index, problem);
@@ -165,12 +167,15 @@ function whyNot(stop: StopCause | null, results: readonly CallResult[]): string 
 }
 
 function resultOf(
+  { facts }: Session,
   item: OutcomeItem,
   { config }: CallsOf,
   done: Exclude<Approved, { readonly stopped: unknown }>,
 ): CallResult {
   if ('withdrawn' in done) return withdrawn(done.withdrawn);
-  return 'end' in done ? { item: { ...item, ...done, config }, facts: {} } : { item, facts: done };
+  if (!('end' in done)) return { item, facts: done };
+  const { end, note } = done;
+  return { item: { ...item, note, ended: { end, config, step: facts.nextStep() } }, facts: {} };
 }
 
 function withdrawn({ index, inputHash, question }: PendingApproval): CallResult {

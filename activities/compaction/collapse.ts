@@ -2,7 +2,7 @@
 // segment, or nothing. Safe to attempt twice, as compaction is.
 import type { Collapse, Collapsed } from '../../workflows/contract/activities.ts';
 import type { Attempt } from '../attempt.ts';
-import { extendStep } from '../tools/call/extend-step.ts';
+import { recordEnds } from '../tools/call/record-ends.ts';
 import { announce, finish, tellIfDies } from '../live/tell.ts';
 import type { Asked } from '../model/ask-model.ts';
 import { chosenModel } from '../model/request.ts';
@@ -31,9 +31,10 @@ export function collapse(deps: SummaryDeps): (attempt: Attempt, input: Collapse)
     const { step, iteration } = input;
     const record = stepRecord<Collapsed>(deps.store, attempt, config.chain, ['collapse', input]);
     const known = await record.read(isForgotten(attempt));
+    const { append } = await recordEnds(deps, attempt, input);
     const live = deps.live.open({ session, step, attempt: number, activity: 'collapse' });
     return tellIfDies(live, async () => {
-      const given = await extendStep(deps, attempt, input, live.write);
+      const given = await deps.transcripts.extend(session, input.head, append);
       announce(live, given.added);
       const result = known ?? (await makeCollapse({ deps, attempt, input, config, given, record }));
       if (result.kind === 'staged') live.write({ type: 'collapse_staged', iteration, savings: result.savings });

@@ -2,7 +2,7 @@
 // shrunk, and that is enough (L8). Safe to attempt twice: the step record returns what an earlier attempt stored.
 import type { Compact, Compacted } from '../../workflows/contract/activities.ts';
 import type { Attempt } from '../attempt.ts';
-import { extendStep } from '../tools/call/extend-step.ts';
+import { recordEnds } from '../tools/call/record-ends.ts';
 import { aboutStep, type ObservedAbout } from '../live/observe.ts';
 import { hookContext, hookFailed, type HookContext } from '../hooks/hooks.ts';
 import { announce, finish, tellIfDies } from '../live/tell.ts';
@@ -54,9 +54,10 @@ export function compact(deps: SummaryDeps): (attempt: Attempt, input: Compact) =
     const { step, iteration } = input;
     const record = stepRecord<Compacted>(deps.store, attempt, config.chain, ['compact', input]);
     const known = await record.read(isForgotten(attempt));
+    const { append } = await recordEnds(deps, attempt, input);
     const live = deps.live.open({ session, step, attempt: number, activity: 'compact' });
     return tellIfDies(live, async () => {
-      const given = await extendStep(deps, attempt, input, live.write);
+      const given = await deps.transcripts.extend(session, input.head, append);
       const instead = chosenModel(config, input.model).model;
       const small = smallModel(deps, attempt, config, { ...input, instead });
       if (!known) {

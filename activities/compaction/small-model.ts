@@ -3,7 +3,7 @@ import type { Compact } from '../../workflows/contract/activities.ts';
 import { addSpend, spentLimit, noSpend, type Spend } from '../../workflows/contract/loop.ts';
 import { type Attempt, describeGivenUp } from '../attempt.ts';
 import type { Deps } from '../deps.ts';
-import type { Extends } from '../tools/call/extend-step.ts';
+import type { RecordsEnds } from '../tools/call/record-ends.ts';
 import { askModel, type AskFailure, type Asked, type Question } from '../model/ask-model.ts';
 import { maxOutputIn } from '../model/classify.ts';
 import { noTries, type Tries } from '../model/failed-attempt.ts';
@@ -20,7 +20,7 @@ export type SummaryDeps = Pick<
   Deps,
   'store' | 'live' | 'transcripts' | 'config' | 'model' | 'observe' | 'redact' | 'scripted' | 'hooks' | 'now' | 'random'
 > &
-  Extends;
+  Pick<RecordsEnds, 'tools'>;
 
 export type SmallModel = {
   /** Once. `aborted`: a stop. Throws when the attempt is no longer ours (L50). */

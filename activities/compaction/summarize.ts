@@ -11,7 +11,6 @@ import type { BatchSummary, SummarizeBatch } from '../../workflows/contract/acti
 import { costOf, noUsage, type Spend } from '../../workflows/contract/loop.ts';
 import { CHARACTERS_PER_TOKEN, estimateTokens } from '../../workflows/contract/ids.ts';
 import type { Attempt } from '../attempt.ts';
-import { extendStep } from '../tools/call/extend-step.ts';
 import { refuseScripted } from '../guards.ts';
 import { mediaOf } from '../transcript/log/bodies.ts';
 import { inView, readMarks } from '../transcript/view/in-view.ts';
@@ -178,7 +177,7 @@ export function summarizeBatch(deps: SummaryDeps): (attempt: Attempt, input: Sum
     const config = await deps.config(input.config);
     refuseScripted(deps, config);
     const small = smallModel(deps, attempt, config, input);
-    const entries = entriesOf(await extendStep(deps, attempt, input));
+    const entries = entriesOf(await deps.transcripts.extend(attempt.session, input.head, input.append));
     const { shown } = inView(entries);
     const last = shown.findLastIndex((each) => each.kind === 'entry' && each.entry.kind === 'reply');
     if (last < 0) return { text: null, spend: small.spend() };

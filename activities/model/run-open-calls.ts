@@ -16,7 +16,7 @@ const MOST_HANDED_OVER = 128 * 1024;
 
 type Reply = Extract<ModelResult, { kind: 'message' }>;
 
-type Begun = Pick<Call, 'ran' | 'mayHaveBegun' | 'delegate'>;
+type Begun = Pick<Call, 'ran' | 'mayHaveBegun' | 'delegate' | 'plain'>;
 
 type Beginning = {
   readonly step: ModelStep;
@@ -86,7 +86,9 @@ async function handOverBatch(open: Beginning, batch: readonly Call[]): Promise<R
 async function begin({ step, reply, blocks }: Beginning, { index, safe }: Call, plan: CallPlan): Promise<Begun | null> {
   const { deps, attempt, input, config, live } = step;
   const block = blocks.find((each) => each.index === index);
-  if (!block || attempt.signal.aborted || deps.tools.traits(config, block, input.context).plan !== plan) return null;
+  if (!block || attempt.signal.aborted) return null;
+  const traits = deps.tools.traits(config, block, input.context);
+  if (traits.plan !== plan) return null;
   const key = callKey(config.chain, reply.head, index);
   const port = { iteration: input.iteration, say: live.write };
   // Only calls of a reply that this attempt was the first to store.
@@ -94,7 +96,9 @@ async function begin({ step, reply, blocks }: Beginning, { index, safe }: Call, 
   try {
     const done = await deps.tools.claimed(config, block, key, attempt, port, given);
     if ('ask' in done) return null;
-    return 'delegate' in done ? done : { ran: done.facts };
+    if (!('delegate' in done)) return { ran: done.facts };
+    const isLast = reply.calls.findLast(({ outcome }) => !outcome)?.index === index;
+    return traits.plainEnd && isLast ? { ...done, plain: true } : done;
   } catch (error) {
     // The damage is one call's, not the reply's: the regular way meets it again and says so.
     if (isDamage(error)) return { mayHaveBegun: true };

@@ -155,8 +155,6 @@ export type ToolSpec<Schema extends InputSchema> = {
     end: DelegatedEnd,
     context: ToolContext,
   ) => ToolOutput | Promise<ToolOutput>;
-  /** Of a wait or a question: `conclude` gives `content` alone. */
-  readonly plainEnd?: true;
   /**
    * Needed by recovery `verify`: looks, and changes nothing, whether a call that was started did its work (L40). What was left of it
    * on this host has been ended before. An attempt that froze on another host may still go on.
@@ -166,7 +164,8 @@ export type ToolSpec<Schema extends InputSchema> = {
   readonly backfillObservableInput?: (input: InputOf<Schema>) => unknown;
 };
 
-export type Tool = ToolSpec<InputSchema>;
+/** `plainEnd`: of a wait or a question, whose `conclude` gives `content` alone. */
+export type Tool = ToolSpec<InputSchema> & { readonly plainEnd?: true };
 
 /** Throw for a failure the model can read and react to; anything else thrown by a tool is reported the same way, as a defect of the tool. */
 export class ToolFailure extends Error {

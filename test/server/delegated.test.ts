@@ -1,5 +1,6 @@
 // Calls that the workflow carries out: activities and workflows of a user's own as tools, on a worker and a queue of the user's own.
 import { expect, test } from 'vitest';
+import { stepReader } from '../../client/sessions/history/steps.ts';
 import { z } from 'zod';
 import { defineTool, type Tool } from '../../activities/tools/tool.ts';
 import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
@@ -154,7 +155,15 @@ test('a wait is handed over with its reply, and costs a timer and a task (L62 L8
   const h = await harness({ script: [reply([toolUse('wait', { seconds: 0.2 })]), reply('Done.')] });
   const session = await h.open('Wait.');
   expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
-  expect(await eventsOfCall(session.handle)).toBeLessThanOrEqual(9);
+  expect(await eventsOfCall(session.handle)).toBeLessThanOrEqual(7);
+  // A history says with which step the call ended, for the bars of a timeline (O6).
+  const steps = await stepReader(h.client)(session.id, 0, null);
+  expect(steps.map(({ name, endsCalls }) => [name, endsCalls])).toEqual([
+    ['openRun', false],
+    ['callModel', false],
+    ['callModel', true],
+    ['commit', false],
+  ]);
   await keepHistory('a wait whose end goes into the next step (L82)', session.handle);
 });
 

@@ -64,6 +64,22 @@ test('an answer is kept when the run ends with it, and when a hook looks at it f
   expect(seen).toMatchObject([{ tool: 'ask_user', content: 'The user answered: green' }]);
 });
 
+test('long answers of one reply travel one by one: together they would be too much for a server (L61 L81)', async () => {
+  const h = await asking(reply([ask({}), ask({}), ask({})]));
+  const session = await h.open('Paint.');
+  const body = { kind: 'text', text: '\u0001'.repeat(64 * 1024) };
+  const answered: string[] = [];
+  for (let n = 0; n < 3; n += 1) {
+    const { call } = await until(async () => {
+      const question = await questionOf(session);
+      return answered.includes(question.call) ? null : question;
+    });
+    await session.handle.executeUpdate(UPDATES.answer, { args: [{ call, body, by: 'ann' }] });
+    answered.push(call);
+  }
+  expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
+});
+
 test('an answer that is not offered, that answers nothing, or is too large is refused with a sentence (L81)', async () => {
   const h = await asking(reply([ask({ options: ['red', 'green'] }), ask({})]));
   const session = await h.open('Paint.');

@@ -87,10 +87,9 @@ const parts = {
   call: run,
   delegate: run.optional(),
   conclude: run.optional(),
-  plainEnd: z.literal(true).optional(),
   verify: run.optional(),
   backfillObservableInput: run.optional(),
-} satisfies Readonly<Record<keyof Tool, unknown>>;
+} satisfies Readonly<Record<keyof Omit<Tool, 'plainEnd'>, unknown>>;
 
 const tool = z.looseObject(parts, 'give a tool made with defineTool').superRefine((given, context) => {
   // A tool may have more than we know; what has nearly a name that we know was meant to be heeded.

@@ -18,6 +18,11 @@ export type Call = {
   readonly ran?: OutcomeFacts;
   /** Present when it was handed over in the same activity: what the workflow is to do (L62). */
   readonly delegate?: Delegation;
+  /**
+   * With `delegate`, of the last open call of its reply: its outcome is words alone, and no hook is asked about them. Its end is recorded by the
+   * next step that appends, instead of an activity of its own.
+   */
+  readonly plain?: true;
   /** Open, and its reply was found by a later attempt: the one that died may have begun it. */
   readonly mayHaveBegun?: true;
 };
@@ -60,19 +65,20 @@ export type OutcomeFacts = {
 };
 
 /**
- * The outcome of the call at block `index` of the last reply: what is recorded under `key`, what `end` comes to when nothing is yet, or
- * without both, because it never ran, `note` as an error. With an `end`, `note` is for workers of earlier releases.
+ * The outcome of the call at block `index` of the last reply: what is recorded under `key`; without a record, or without a key because it
+ * never ran, `note` as an error. `ended`: whoever appends it records that first; then `note` is for workers of earlier releases.
  */
 export type OutcomeItem = {
   readonly index: number;
   readonly key?: CallKey;
   readonly note?: string;
-  /** The workflow has carried it out (L62), in a run of this configuration: whoever appends it records it first. */
-  readonly end?: DelegatedEnd;
-  readonly config?: Hash;
+  readonly ended?: EndedCall;
   /** The note says that it may have taken effect. */
   readonly unknown?: true;
 };
+
+/** The end of a call that the workflow carried out (L62), in a run of this configuration. `step`: under which watchers are told. */
+export type EndedCall = { readonly end: DelegatedEnd; readonly config: Hash; readonly step: number };
 
 /** The changes that context modifiers left (L38). An absent field is as the run began. */
 export type ToolContextState = {

@@ -45,13 +45,7 @@ export type DelegatedWork =
     };
 
 /** A durable timer (L82): over at `until`, milliseconds since the epoch, and with `message` when the session is sent one. */
-export type Wait = { readonly kind: 'wait'; readonly seconds: number; readonly message: boolean } & PlainEnd;
-
-/**
- * `plain`: its outcome is words alone, and nothing looks at it before the model does, so that the next step may record it. Set when it is
- * handed over.
- */
-export type PlainEnd = { readonly plain?: true };
+export type Wait = { readonly kind: 'wait'; readonly seconds: number; readonly message: boolean };
 
 /**
  * A question to people (L81), who have `seconds` for it; absent: as long as for an approval. `options`: nothing else is an answer.
@@ -62,7 +56,7 @@ export type Question = {
   readonly seconds?: number;
   readonly options?: readonly string[];
   readonly inputHash?: string;
-} & PlainEnd;
+};
 
 export type Delegation = DelegatedWork | Wait | Question | AgentWork | AgentDeed;
 
@@ -81,6 +75,9 @@ export type DelegatedEnd =
   /** The workflow's own sentence: there is nothing to be waited for. */
   | { readonly kind: 'told'; readonly text: string }
   | { readonly kind: 'stopped'; readonly ended: boolean };
+
+/** Characters of JSON of an end that travels with what the next step appends: an answer is short, or lies in the store. */
+export const LARGEST_PLAIN = 4_096;
 
 /** Where no tool has better words for it. Null: its words are elsewhere. */
 export function endInWords(end: DelegatedEnd): string | null {

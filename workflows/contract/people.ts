@@ -44,8 +44,8 @@ export type Denial = {
   readonly by?: string;
 };
 
-/** `options`: nothing else is an answer. The memo leaves all out: they stand in the call's input. */
-export type OpenQuestion = { readonly options?: readonly string[]; readonly plain?: true };
+/** `options`: nothing else is an answer. The memo leaves them out: they stand in the call's input. */
+export type OpenQuestion = { readonly options?: readonly string[] };
 
 /** `by`: whoever answers, by name. */
 export type Answer = { readonly call: string; readonly body: MessageBody; readonly by: string };

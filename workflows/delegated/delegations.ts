@@ -28,7 +28,6 @@ export type OpenDelegation = {
   readonly until?: number;
   /** A message to the session ends the wait. */
   readonly message?: true;
-  readonly plain?: true;
   /** It was begun before a handover: nothing tells this workflow run when its workflow is ended from outside. */
   readonly carried?: true;
 };
@@ -158,9 +157,8 @@ function openAs(
   delegation: CarriedOut,
 ): OpenDelegation {
   if (delegation.kind === 'wait') {
-    const { seconds, message, plain } = delegation;
-    const until = Date.now() + seconds * 1_000;
-    return { key, index, until, ...(message && { message }), ...(plain && { plain }) };
+    const { seconds, message } = delegation;
+    return { key, index, until: Date.now() + seconds * 1_000, ...(message ? { message } : {}) };
   }
   if (delegation.kind === 'agent') return { key, index, child: agentSessionId(session, key, index), agent: true };
   const [chain = '', head = ''] = key.split('.');

@@ -39,7 +39,7 @@ function nextQuestion(call: string): string {
 /** `before`: someone allowed that the question is put. */
 export function questionOf(
   place: AskedPlace,
-  { seconds, options, inputHash = '', plain }: Question,
+  { seconds, options, inputHash = '' }: Question,
   before: PendingApproval | null,
 ): PendingApproval {
   const { tool, head, index, now, approvalMs } = place;
@@ -52,7 +52,7 @@ export function questionOf(
     index,
     askedAt: now,
     deadline: now + (seconds === undefined ? approvalMs : seconds * 1_000),
-    question: { ...(options && { options }), ...(plain && { plain }) },
+    question: options === undefined ? {} : { options },
   };
 }
 

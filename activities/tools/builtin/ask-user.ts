@@ -9,7 +9,7 @@ const LONGEST_SECONDS = 366 * 24 * 60 * 60;
 
 /** `now`: milliseconds since the epoch. */
 export function askUserTool(now: () => number = Date.now): Tool {
-  return defineDelegatedTool({
+  const tool = defineDelegatedTool({
     name: 'ask_user',
     description:
       'Asks the user a question and waits for the answer, which may take days and costs nothing meanwhile. Use it when you cannot go on ' +
@@ -43,9 +43,9 @@ export function askUserTool(now: () => number = Date.now): Tool {
         ...(seconds === undefined ? {} : { seconds }),
       };
     },
-    plainEnd: true,
     conclude: (_input, end) => wordEnd(end, now()),
   });
+  return { ...tool, plainEnd: true };
 }
 
 function wordEnd(end: DelegatedEnd, now: number): ToolOutput {

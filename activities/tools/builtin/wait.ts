@@ -8,7 +8,7 @@ const LONGEST_DAYS = 366;
 
 /** `now`: milliseconds since the epoch. */
 export function waitTool(now: () => number = Date.now): Tool {
-  return defineDelegatedTool({
+  const tool = defineDelegatedTool({
     name: 'wait',
     description:
       'Waits, for a number of seconds or until a time, and costs nothing meanwhile: use it instead of sleep for more than a minute. ' +
@@ -31,9 +31,9 @@ export function waitTool(now: () => number = Date.now): Tool {
       if (wanted > LONGEST_DAYS * DAY) throw new ToolFailure(`A wait lasts at most ${LONGEST_DAYS} days.`);
       return { kind: 'wait', seconds: Math.max(0, wanted), message };
     },
-    plainEnd: true,
     conclude: (_input, end) => ({ content: `${saidOf(end)} It is ${new Date(now()).toISOString()}.` }),
   });
+  return { ...tool, plainEnd: true };
 }
 
 function saidOf(end: DelegatedEnd): string {

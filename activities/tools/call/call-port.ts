@@ -24,6 +24,8 @@ export type CallTraits = {
   readonly safe: boolean;
   readonly plan: CallPlan;
   readonly signature: string;
+  /** What comes of it is words alone, and no hook is asked about them. */
+  readonly plainEnd: boolean;
 };
 
 /** Runs one call with L33 in full. `context` is what earlier calls have modified (L38). */
@@ -69,6 +71,8 @@ export type CallGiven = {
   readonly mayHaveBegun?: boolean;
   /** What came of it when the workflow carried it out (L62). */
   readonly delegated?: DelegatedEnd | undefined;
+  /** No hook is asked about it: so it was handed over. */
+  readonly plain?: boolean;
   /** The step of its own activity, in which it may ask the small model. */
   readonly asking?: AskingStep | undefined;
 };

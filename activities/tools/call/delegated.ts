@@ -50,7 +50,7 @@ export async function handOver(
   const changed = byHook ? await bench.store.put(Buffer.from(JSON.stringify(chosen.input))) : chosen.stored;
   const { approved } = chosen;
   const record: DelegatedRecord = {
-    delegation: await carriable(bench, tool, made.value, chosen.input),
+    delegation: await carriable(bench, made.value, chosen.input),
     at: Date.now(),
     ...(changed === undefined ? {} : { changed }),
     ...(approved === undefined ? {} : { approved }),
@@ -61,11 +61,9 @@ export async function handOver(
 }
 
 /** As the workflow carries it: with what only the call knows. */
-async function carriable(bench: Workbench, tool: Tool, delegation: Delegation, input: unknown): Promise<Delegation> {
+async function carriable(bench: Workbench, delegation: Delegation, input: unknown): Promise<Delegation> {
+  if (delegation.kind === 'question') return { ...delegation, inputHash: inputHash(input) };
   const { store, allowedTools } = bench;
-  const plain = tool.plainEnd && !bench.hooks.has('postTool', tool.name) ? { plain: true as const } : {};
-  if (delegation.kind === 'wait') return { ...delegation, ...plain };
-  if (delegation.kind === 'question') return { ...delegation, ...plain, inputHash: inputHash(input) };
   if (delegation.kind === 'agent_send') return { ...delegation, message: await carriedText(store, delegation.message) };
   if (delegation.kind !== 'agent') return delegation;
   const prompt = await carriedText(store, delegation.prompt);
@@ -111,7 +109,8 @@ export async function concludeDelegated(
       : await conclude(prepared.kind === 'ready' ? prepared : null, await wholeEnd(bench.store, end), context);
   const safe = prepared.kind === 'ready' && prepared.safe;
   const verdict = concludeCall(ran, safe);
-  if (prepared.kind !== 'ready' || ran.kind === 'stopped') return { verdict: withApproval(verdict, chosen), began };
+  if (prepared.kind !== 'ready' || ran.kind === 'stopped' || run.plain)
+    return { verdict: withApproval(verdict, chosen), began };
   const told = await withPostTool(bench, run, { tool: prepared.tool, input }, verdict);
   return { verdict: withApproval(told, chosen), began };
 }

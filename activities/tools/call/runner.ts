@@ -77,7 +77,8 @@ export function callRunner(
       const { maxBudgetUsd, maxTokens } = config.rules;
       const budgeted = maxBudgetUsd !== null || maxTokens !== null;
       const plan = planCall(prepared, { hooked: hooks.has('preTool', call.name), budgeted });
-      return { safe, plan, signature: signature(call) };
+      const plainEnd = ready && prepared.tool.plainEnd === true && !hooks.has('postTool', call.name);
+      return { safe, plan, signature: signature(call), plainEnd };
     },
     observable: ({ name, input }) => copyForObservers(registry.get(name), input),
     async early(config, call, id, port, context) {
@@ -88,11 +89,20 @@ export function callRunner(
       return done.kind === 'done' ? { outcome: done.outcome, facts: done.facts } : null;
     },
     async claimed(config, call, key, attempt, port, given) {
-      const { safe, context, decision, delegated, asking, fresh = false } = given;
+      const { safe, context, decision, delegated, plain = false, asking, fresh = false } = given;
       const mayHaveBegun = given.mayHaveBegun === true || attempt.number > 1;
       const signal = attemptSignal(attempt);
       await registry.arrive?.(call.name, signal);
-      const own = { key, safe, fresh, fence: attempt.fence, mayHaveBegun, signal, ...(decision && { decision }) };
+      const own = {
+        key,
+        safe,
+        fresh,
+        plain,
+        fence: attempt.fence,
+        mayHaveBegun,
+        signal,
+        ...(decision && { decision }),
+      };
       const seen = seer(config, call, port, attempt);
       const { iteration } = port;
       const { isOver } = attempt;

@@ -67,6 +67,8 @@ export type CallRun = Omit<EarlyRun, 'id'> & {
   readonly decision?: Decision;
   /** The workflow has carried it out (L62). */
   readonly delegated?: DelegatedEnd;
+  /** As it was handed over: no hook is asked about its end. */
+  readonly plain?: boolean;
   /** Absent where no call may ask it. */
   readonly small?: CallsSmallModel;
   readonly askPeople?: AskPeople;

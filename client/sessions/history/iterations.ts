@@ -65,15 +65,29 @@ export const iterationName = ({ run, iteration }: Numbers): string => `${run}.${
 
 export type StepsByName = ReadonlyMap<string, readonly Step[]>;
 
-/** By the names of their iterations; what is of none, a run's opening and its end, is left out. */
+/**
+ * By the names of their iterations; what is of none, a run's opening and its end, is left out. Where calls ended without a step of their own,
+ * their iteration lasts until the step that records them.
+ */
 export function stepsByIteration(steps: readonly Step[]): StepsByName {
   const found = new Map<string, Step[]>();
+  const add = (name: string, step: Step): Map<string, Step[]> => found.set(name, [...(found.get(name) ?? []), step]);
+  let last: string | null = null;
+  let before: Step | null = null;
   for (const step of steps) {
+    if (step.endsCalls && before?.endsCalls === false && last !== null) add(last, callsEnd(step));
+    before = step;
     if (step.iteration === null) continue;
-    const name = iterationName({ run: step.run, iteration: step.iteration });
-    found.set(name, [...(found.get(name) ?? []), step]);
+    last = iterationName({ run: step.run, iteration: step.iteration });
+    add(last, step);
   }
   return found;
+}
+
+/** Takes no time itself. */
+function callsEnd({ run, iteration, askedAt }: Step): Step {
+  const none = { attempt: 1, worker: null, failure: null, decided: false, endsCalls: false } as const;
+  return { name: 'runTool', run, iteration, askedAt, beganAt: askedAt, endedAt: askedAt, delegated: true, ...none };
 }
 
 /** With the iterations between them that stored nothing: they failed, or go on. `newest`: with those after them too. */

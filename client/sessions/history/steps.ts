@@ -29,6 +29,8 @@ export type Step = {
   readonly decided: boolean;
   /** The workflow had carried the call out. */
   readonly delegated: boolean;
+  /** Calls of the iteration before were carried out by the workflow, and are recorded with this step. */
+  readonly endsCalls: boolean;
 };
 
 /** The steps between two moments, the oldest first. `to` null: until now. */
@@ -119,6 +121,9 @@ const asked = z.looseObject({
   iteration: z.number().optional(),
   decision: z.unknown().optional(),
   delegated: z.unknown().optional(),
+  append: z
+    .array(z.looseObject({ items: z.array(z.looseObject({ ended: z.unknown().optional() })).optional() }))
+    .optional(),
 });
 
 async function stepsOf(client: Client, session: SessionId, events: readonly HistoryEvent[]): Promise<readonly Known[]> {
@@ -156,7 +161,7 @@ async function stepsOf(client: Client, session: SessionId, events: readonly Hist
 
 function stepAsked(
   facts: Pick<Known, 'id' | 'name' | 'run' | 'askedAt'>,
-  { iteration, decision, delegated }: z.infer<typeof asked>,
+  { iteration, decision, delegated, append = [] }: z.infer<typeof asked>,
 ): Known {
   return {
     ...facts,
@@ -168,6 +173,7 @@ function stepAsked(
     failure: null,
     decided: decision !== undefined,
     delegated: delegated !== undefined,
+    endsCalls: append.some(({ items = [] }) => items.some(({ ended }) => ended !== undefined)),
   };
 }
 

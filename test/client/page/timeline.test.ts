@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { Entry } from '../../../activities/transcript/log/entries.ts';
 import { barOf } from '../../../client/sessions/history/bars.ts';
 import { columnsOf } from '../../../client/page/timeline/columns.ts';
-import { iterationsOf } from '../../../client/sessions/history/iterations.ts';
+import { iterationsOf, stepsByIteration } from '../../../client/sessions/history/iterations.ts';
 import { transcriptItems } from '../../../client/sessions/history/items.ts';
 import type { Step } from '../../../client/sessions/history/steps.ts';
 import { stagedPage } from '../../support/page-ports.ts';
@@ -31,6 +31,7 @@ const step = (changes: Partial<Step>): Step => ({
   failure: null,
   decided: false,
   delegated: false,
+  endsCalls: false,
   ...changes,
 });
 
@@ -94,6 +95,28 @@ test('a bar has the model, its tools, waits, parkings and what nobody worked on 
   expect([bar.died, bar.open, bar.workers]).toEqual([1, true, ['host-a/12345678/77/1', 'other']]);
   const parked = barOf(one!, [step({ endedAt: 100 }), step({ askedAt: 5_100, beganAt: 5_110, endedAt: 5_200 })], 0);
   expect(parked.segments.map(({ kind }) => kind)).toEqual(['model', 'parked', 'model']);
+});
+
+test('a call that the workflow carried out lasts until the step that records it, which may be of the next iteration (O6 L62)', () => {
+  const [one, two] = iterations(
+    runStarted(1),
+    reply([callBlock('wait')], { at: 600 }),
+    outcomes(outcome(0, 'over')),
+    reply([textBlock('done')], { iteration: 2, at: 61_900 }),
+  );
+  const steps = stepsByIteration([
+    step({}),
+    step({ name: 'compact', iteration: 2, askedAt: 61_000, beganAt: 61_001, endedAt: 61_400, endsCalls: true }),
+    step({ iteration: 2, askedAt: 61_500, beganAt: 61_501, endedAt: 62_000, endsCalls: true }),
+    step({ name: 'commit', iteration: null, askedAt: 62_100, beganAt: 62_101, endedAt: 62_200 }),
+  ]);
+  const segments = (of: typeof one, name: string) =>
+    barOf(of!, steps.get(name) ?? [], 0).segments.map(({ kind, from, to }) => [kind, from, to]);
+  expect(segments(one, '1.1').at(-1)).toEqual(['tools', 1_000, 61_000]);
+  expect(segments(two, '1.2')).toEqual([
+    ['context', 61_001, 61_400],
+    ['model', 61_501, 62_000],
+  ]);
 });
 
 test('without a history a bar shows how long the tools took, and says so (O6)', async () => {
