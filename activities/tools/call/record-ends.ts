@@ -1,7 +1,6 @@
 // The ends of calls that the workflow carried out, where no activity of their own has recorded them (L62): the next step that appends does
 // so before anything else. They are words alone, and no hook is asked about them.
-import type { Append, OutcomeItem } from '../../../workflows/contract/activities.ts';
-import type { AppendingStep } from '../../../workflows/contract/activities.ts';
+import type { Append, AppendingStep, OutcomeItem } from '../../../workflows/contract/activities.ts';
 import { type Attempt, stopAttempt } from '../../attempt.ts';
 import type { configReader } from '../../configuration.ts';
 import type { LiveChannel } from '../../live/events.ts';
