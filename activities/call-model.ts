@@ -175,12 +175,11 @@ export function findReply(deps: Deps): (attempt: Attempt, input: FindReply) => P
     const record = stepRecord<ModelResult>(deps.store, attempt, chain, call);
     const known = (await record.read()) ?? (await record.record(nothing)).result;
     if (!('head' in known)) return known;
-    const { append } = await recordEnds(deps, attempt, call);
     // The events of the lost attempt are void, whatever it said last: they are told again here.
     const place = { session, step, attempt: number, activity: 'callModel', supersedes: call.step } as const;
     const live = deps.live.open({ ...place, retells: call.step });
     return tellIfDies(live, async () => {
-      const given = await deps.transcripts.extend(session, call.head, append);
+      const given = await deps.transcripts.extend(session, call.head, call.append);
       announceGiven(live, call, given);
       await retellStored(deps, session, live, known, given);
       return finish(live, inDoubt(known));

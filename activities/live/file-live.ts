@@ -90,7 +90,10 @@ function closeQuietly(descriptor: number | null, report: Report): void {
   }
 }
 
-/** An attempt number can come again only after a reset of its workflow: then what the first one said is void. */
+/**
+ * An attempt number comes again after a reset of its workflow, and where the end of a call is left to another step (L62): then what the first one
+ * said is void.
+ */
 function openFile(path: string): number {
   try {
     return openSync(path, 'w', 0o600);

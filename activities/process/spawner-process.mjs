@@ -2,13 +2,13 @@
 // still; this one is small. It ends with its worker, and what it has started ends with it: a sandbox may not see that by itself while it
 // is being set up, and without one nothing does.
 import { spawn } from 'node:child_process';
-import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync } from 'node:fs';
 
 /** @import { FromSpawner, ToSpawner } from './spawner.ts' */
 
 const worker = Number(process.argv[2]);
 
-/** The groups of commands that run. */
+/** Leaders of the commands that run: each has a group and a session of its own. */
 const running = new Set();
 
 process.once('disconnect', leave);
@@ -23,18 +23,31 @@ process.on('message', (/** @type {ToSpawner} */ request) => {
 });
 
 function leave() {
-  for (const group of running) endGroup(group);
+  for (const leader of running) kill(-leader);
+  for (const pid of processes()) if (running.has(sessionOf(pid))) kill(pid);
   process.exit();
 }
 
-/** @param {number} group */
-function endGroup(group) {
+/** @param {number} pid negative: of a group */
+function kill(pid) {
   try {
-    process.kill(-group, 'SIGKILL');
+    process.kill(pid, 'SIGKILL');
   } catch {
     // It has ended by itself.
   }
 }
+
+/** None where there is no /proc. */
+function processes() {
+  try {
+    return readdirSync('/proc').map(Number).filter(Boolean);
+  } catch {
+    return [];
+  }
+}
+
+/** @param {number} pid */
+const sessionOf = (pid) => Number(statFields(pid)[3]);
 
 /** @param {ToSpawner} request */
 function start({ id, argv, cwd, env, output }) {
@@ -82,11 +95,19 @@ function openWriter(path, reader) {
  * @param {number | undefined} pid
  */
 function startTime(pid) {
+  return statFields(pid)[19] ?? '';
+}
+
+/**
+ * Behind pid and name: state, parent, group, session and so on. Empty when there is no such process.
+ * @param {number | undefined} pid
+ */
+function statFields(pid) {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   } catch {
-    return '';
+    return [];
   }
 }
 

@@ -164,8 +164,7 @@ export type ToolSpec<Schema extends InputSchema> = {
   readonly backfillObservableInput?: (input: InputOf<Schema>) => unknown;
 };
 
-/** `plainEnd`: of a wait or a question, whose `conclude` gives `content` alone. */
-export type Tool = ToolSpec<InputSchema> & { readonly plainEnd?: true };
+export type Tool = ToolSpec<InputSchema>;
 
 /** Throw for a failure the model can read and react to; anything else thrown by a tool is reported the same way, as a defect of the tool. */
 export class ToolFailure extends Error {

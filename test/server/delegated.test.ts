@@ -156,13 +156,20 @@ test('a wait is handed over with its reply, and costs a timer and a task (L62 L8
   const session = await h.open('Wait.');
   expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
   expect(await eventsOfCall(session.handle)).toBeLessThanOrEqual(7);
+  // Watchers are told under a step of its own, and nothing of it is taken back.
+  const live = h.liveText(session.id);
+  expect(live.match(/"type":"tool_end"/g)).toHaveLength(1);
+  expect(live).not.toContain('"fate":"died"');
+  expect(live.match(/"activity":"\w+"/g)).toEqual(
+    ['openRun', 'callModel', 'runTool', 'callModel', 'commit'].map((name) => `"activity":"${name}"`),
+  );
   // A history says with which step the call ended, for the bars of a timeline (O6).
   const steps = await stepReader(h.client)(session.id, 0, null);
   expect(steps.map(({ name, endsCalls }) => [name, endsCalls])).toEqual([
-    ['openRun', false],
-    ['callModel', false],
-    ['callModel', true],
-    ['commit', false],
+    ['openRun', []],
+    ['callModel', []],
+    ['callModel', [3]],
+    ['commit', []],
   ]);
   await keepHistory('a wait whose end goes into the next step (L82)', session.handle);
 });

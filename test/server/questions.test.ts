@@ -1,5 +1,6 @@
 // Questions of the model on a real server (L81): each waits in the workflow, with nothing running, until it is answered.
 import { expect, test } from 'vitest';
+import { stepReader } from '../../client/sessions/history/steps.ts';
 import { reply, toolUse, type Reply } from '../../worker/scripted-model/index.ts';
 import { defaultHandover, UPDATES, type PendingApproval } from '../../workflows/contract/session.ts';
 import { clientOf, harness, type Harness, type HarnessOptions, type OpenSession } from '../support/harness.ts';
@@ -78,6 +79,18 @@ test('long answers of one reply travel one by one: together they would be too mu
     answered.push(call);
   }
   expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
+});
+
+test('a long answer does not travel with the next step, but is recorded before (L81)', async () => {
+  const h = await asking(reply([ask({})]));
+  const session = await h.open('Paint.');
+  const { call } = await questionOf(session);
+  const body = { kind: 'text', text: 'x'.repeat(5_000) };
+  await session.handle.executeUpdate(UPDATES.answer, { args: [{ call, body, by: 'ann' }] });
+  await session.ended(1);
+  const names = (await stepReader(h.client)(session.id, 0, null)).map(({ name }) => name);
+  expect(names).toEqual(['openRun', 'callModel', 'runTool', 'callModel', 'commit']);
+  expect(told(h)).toContain('x'.repeat(5_000));
 });
 
 test('an answer that is not offered, that answers nothing, or is too large is refused with a sentence (L81)', async () => {

@@ -89,7 +89,7 @@ const parts = {
   conclude: run.optional(),
   verify: run.optional(),
   backfillObservableInput: run.optional(),
-} satisfies Readonly<Record<keyof Omit<Tool, 'plainEnd'>, unknown>>;
+} satisfies Readonly<Record<keyof Tool, unknown>>;
 
 const tool = z.looseObject(parts, 'give a tool made with defineTool').superRefine((given, context) => {
   // A tool may have more than we know; what has nearly a name that we know was meant to be heeded.

@@ -1,6 +1,7 @@
 // The wait tool (L82): the run is parked on a durable timer, with no slot and no process held, for seconds or for weeks.
 import { z } from 'zod';
 import type { DelegatedEnd } from '../../../workflows/contract/delegation.ts';
+import { withPlainEnd } from '../plain-end.ts';
 import { defineDelegatedTool, ToolFailure, type Tool } from '../tool.ts';
 
 const DAY = 24 * 60 * 60;
@@ -8,32 +9,33 @@ const LONGEST_DAYS = 366;
 
 /** `now`: milliseconds since the epoch. */
 export function waitTool(now: () => number = Date.now): Tool {
-  const tool = defineDelegatedTool({
-    name: 'wait',
-    description:
-      'Waits, for a number of seconds or until a time, and costs nothing meanwhile: use it instead of sleep for more than a minute. ' +
-      'With message: true it also ends when the user sends a message. The user can end it at any time.',
-    inputSchema: z.strictObject({
-      seconds: z
-        .number()
-        .positive()
-        .max(LONGEST_DAYS * DAY)
-        .optional(),
-      until: z.iso.datetime({ offset: true, local: true }).optional().describe('Such as 2027-01-31T09:00:00+01:00'),
-      message: z.boolean().optional().describe('Whether a message of the user ends the wait'),
+  return withPlainEnd(
+    defineDelegatedTool({
+      name: 'wait',
+      description:
+        'Waits, for a number of seconds or until a time, and costs nothing meanwhile: use it instead of sleep for more than a minute. ' +
+        'With message: true it also ends when the user sends a message. The user can end it at any time.',
+      inputSchema: z.strictObject({
+        seconds: z
+          .number()
+          .positive()
+          .max(LONGEST_DAYS * DAY)
+          .optional(),
+        until: z.iso.datetime({ offset: true, local: true }).optional().describe('Such as 2027-01-31T09:00:00+01:00'),
+        message: z.boolean().optional().describe('Whether a message of the user ends the wait'),
+      }),
+      risk: 'read',
+      // Nothing runs beside it: the calls after it are meant for later.
+      safe: () => false,
+      delegate: ({ seconds, until, message = false }) => {
+        if ((seconds === undefined) === (until === undefined)) throw new ToolFailure('Give either seconds or until.');
+        const wanted = seconds ?? (Date.parse(until!) - now()) / 1_000;
+        if (wanted > LONGEST_DAYS * DAY) throw new ToolFailure(`A wait lasts at most ${LONGEST_DAYS} days.`);
+        return { kind: 'wait', seconds: Math.max(0, wanted), message };
+      },
+      conclude: (_input, end) => ({ content: `${saidOf(end)} It is ${new Date(now()).toISOString()}.` }),
     }),
-    risk: 'read',
-    // Nothing runs beside it: the calls after it are meant for later.
-    safe: () => false,
-    delegate: ({ seconds, until, message = false }) => {
-      if ((seconds === undefined) === (until === undefined)) throw new ToolFailure('Give either seconds or until.');
-      const wanted = seconds ?? (Date.parse(until!) - now()) / 1_000;
-      if (wanted > LONGEST_DAYS * DAY) throw new ToolFailure(`A wait lasts at most ${LONGEST_DAYS} days.`);
-      return { kind: 'wait', seconds: Math.max(0, wanted), message };
-    },
-    conclude: (_input, end) => ({ content: `${saidOf(end)} It is ${new Date(now()).toISOString()}.` }),
-  });
-  return { ...tool, plainEnd: true };
+  );
 }
 
 function saidOf(end: DelegatedEnd): string {

@@ -18,6 +18,7 @@ import { deeperThan, MAX_DEPTH } from '../../json.ts';
 import { executeCall, executeEarly, type Done } from './execute.ts';
 import { copyForObservers } from './check-call.ts';
 import { planCall, prepareCall, type CallSettings } from './prepare.ts';
+import { hasPlainEnd } from '../plain-end.ts';
 import type { ToolRegistry } from '../registry.ts';
 import type { Asked, CallRequest, CallsSmallModel, EarlyRun, HandedOver, Void, Workbench } from './workbench.ts';
 import type { AbortCause } from '../tool.ts';
@@ -77,7 +78,7 @@ export function callRunner(
       const { maxBudgetUsd, maxTokens } = config.rules;
       const budgeted = maxBudgetUsd !== null || maxTokens !== null;
       const plan = planCall(prepared, { hooked: hooks.has('preTool', call.name), budgeted });
-      const plainEnd = ready && prepared.tool.plainEnd === true && !hooks.has('postTool', call.name);
+      const plainEnd = ready && hasPlainEnd(prepared.tool) && !hooks.has('postTool', call.name);
       return { safe, plan, signature: signature(call), plainEnd };
     },
     observable: ({ name, input }) => copyForObservers(registry.get(name), input),

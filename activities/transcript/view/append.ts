@@ -86,10 +86,16 @@ async function outcomeOf(
     const what = `the outcome of ${call.name} (block ${index} of the last reply) is not recorded under ${key ?? 'no key'}`;
     throw new StoreError('missing', `session ${view.session}: ${what}: restore the store from a backup`);
   }
+  const known = { key: key ?? null, name: call.name, duration: 0 };
+  // Shown before it is recorded, by who records nothing: a line about the batch.
+  if (item.ended) return outcomeSaid(call.id, index, note, { ...known, decision: 'allowed', outcome: 'ok' });
   const outcome = item.unknown ? 'unknown' : 'not_run';
-  const log = { key: key ?? null, name: call.name, decision: 'not_run', duration: 0, outcome } as const;
-  return { index, toolUseId: call.id, isError: true, content: note, log };
+  return outcomeSaid(call.id, index, note, { ...known, decision: 'not_run', outcome });
 }
+
+const outcomeSaid = (toolUseId: string, index: number, content: string, log: Outcome['log']): Outcome => {
+  return { index, toolUseId, isError: log.outcome !== 'ok', content, log };
+};
 
 // L6, per message: the outcomes of one reply go back in one message, and together they must not crowd out everything else.
 

@@ -73,10 +73,12 @@ export function stepsByIteration(steps: readonly Step[]): StepsByName {
   const found = new Map<string, Step[]>();
   const add = (name: string, step: Step): Map<string, Step[]> => found.set(name, [...(found.get(name) ?? []), step]);
   let last: string | null = null;
-  let before: Step | null = null;
+  // A step that comes to nothing leaves what it would have recorded to the next one.
+  const known = new Set<number>();
   for (const step of steps) {
-    if (step.endsCalls && before?.endsCalls === false && last !== null) add(last, callsEnd(step));
-    before = step;
+    const ends = step.endsCalls.some((each) => !known.has(each));
+    for (const each of step.endsCalls) known.add(each);
+    if (ends && last !== null) add(last, callsEnd(step));
     if (step.iteration === null) continue;
     last = iterationName({ run: step.run, iteration: step.iteration });
     add(last, step);
@@ -86,7 +88,7 @@ export function stepsByIteration(steps: readonly Step[]): StepsByName {
 
 /** Takes no time itself. */
 function callsEnd({ run, iteration, askedAt }: Step): Step {
-  const none = { attempt: 1, worker: null, failure: null, decided: false, endsCalls: false } as const;
+  const none = { attempt: 1, worker: null, failure: null, decided: false, endsCalls: [] } as const;
   return { name: 'runTool', run, iteration, askedAt, beganAt: askedAt, endedAt: askedAt, delegated: true, ...none };
 }
 

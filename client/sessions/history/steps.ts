@@ -29,8 +29,8 @@ export type Step = {
   readonly decided: boolean;
   /** The workflow had carried the call out. */
   readonly delegated: boolean;
-  /** Calls of the iteration before were carried out by the workflow, and are recorded with this step. */
-  readonly endsCalls: boolean;
+  /** Calls of the iteration before that the workflow carried out and that this step records, each by a number of its own. */
+  readonly endsCalls: readonly number[];
 };
 
 /** The steps between two moments, the oldest first. `to` null: until now. */
@@ -116,14 +116,13 @@ export type HistoryEvent = NonNullable<
 >[number];
 
 const carried = z.object({ carry: z.object({ runs: z.number() }).optional() });
+const ending = z.looseObject({ ended: z.looseObject({ step: z.number() }).optional() });
 const asked = z.looseObject({
   run: z.number().optional(),
   iteration: z.number().optional(),
   decision: z.unknown().optional(),
   delegated: z.unknown().optional(),
-  append: z
-    .array(z.looseObject({ items: z.array(z.looseObject({ ended: z.unknown().optional() })).optional() }))
-    .optional(),
+  append: z.array(z.looseObject({ items: z.array(ending).optional() })).optional(),
 });
 
 async function stepsOf(client: Client, session: SessionId, events: readonly HistoryEvent[]): Promise<readonly Known[]> {
@@ -173,7 +172,7 @@ function stepAsked(
     failure: null,
     decided: decision !== undefined,
     delegated: delegated !== undefined,
-    endsCalls: append.some(({ items = [] }) => items.some(({ ended }) => ended !== undefined)),
+    endsCalls: append.flatMap(({ items = [] }) => items.flatMap(({ ended }) => ended?.step ?? [])),
   };
 }
 

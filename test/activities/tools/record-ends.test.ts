@@ -1,6 +1,9 @@
 // The end of a question or a wait goes into the transcript with the next step, which records it first.
 import { describe, expect, test } from 'vitest';
 import { callModel, findReply } from '../../../activities/call-model.ts';
+import { collapse } from '../../../activities/compaction/collapse.ts';
+import { compact } from '../../../activities/compaction/compact.ts';
+import type { Deps } from '../../../activities/deps.ts';
 import { recordEnds } from '../../../activities/tools/call/record-ends.ts';
 import { askUserTool } from '../../../activities/tools/builtin/ask-user.ts';
 import { waitTool } from '../../../activities/tools/builtin/wait.ts';
@@ -8,7 +11,7 @@ import { readOutcome } from '../../../activities/tools/call/journal.ts';
 import { corruptRecord, type Store } from '../../../activities/transcript/store/store.ts';
 import { memoryStore } from '../../../activities/transcript/store/memory-store.ts';
 import { reply, toolUse } from '../../../worker/scripted-model/index.ts';
-import type { Append } from '../../../workflows/contract/activities.ts';
+import type { Append, AppendingStep } from '../../../workflows/contract/activities.ts';
 import type { DelegatedEnd } from '../../../workflows/contract/delegation.ts';
 import { callKey } from '../../../workflows/contract/ids.ts';
 import { benchDeps, fakeAttempt, SESSION, type BenchOptions } from '../../support/bench-deps.ts';
@@ -125,6 +128,23 @@ describe('the end of a question or a wait', () => {
     const { head } = await gone.bench.commit(gone.head, gone.ended(said('red')));
     const stored = (await gone.bench.entries(head)).findLast(({ kind }) => kind === 'outcomes');
     expect(stored).toMatchObject({ outcomes: [{ isError: false, content: 'The user answered: red' }] });
+  });
+
+  test.each([
+    ['compact', (deps: Deps, step: AppendingStep) => compact(deps)(fakeAttempt(), { ...step, trigger: 'auto' })],
+    ['collapse', (deps: Deps, step: AppendingStep) => collapse(deps)(fakeAttempt(), step)],
+  ] as const)('is recorded by %s, where the context is made smaller first (L9 L10 L62)', async (_name, make) => {
+    const { bench, next, outcome } = await handed([asks]);
+    const { head, append, config, step, iteration } = next(said('red'));
+    await make(bench.deps, { head, append, config, step, iteration });
+    expect(await outcome()).toMatchObject({ isError: false, content: 'The user answered: red' });
+  });
+
+  test('is no failed call to who reads it before it is recorded (L42)', async () => {
+    const { bench, head, ended, outcome } = await handed([asks]);
+    const { added } = await bench.deps.transcripts.extend(SESSION, head, ended(said('red')));
+    expect(added).toMatchObject([{ outcomes: [{ isError: false, content: 'for an earlier release' }] }]);
+    expect(await outcome()).toBeUndefined();
   });
 
   test('that is damaged in the store is unknown to the model, and the run goes on (L40)', async () => {

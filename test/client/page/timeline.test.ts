@@ -31,7 +31,7 @@ const step = (changes: Partial<Step>): Step => ({
   failure: null,
   decided: false,
   delegated: false,
-  endsCalls: false,
+  endsCalls: [],
   ...changes,
 });
 
@@ -106,9 +106,11 @@ test('a call that the workflow carried out lasts until the step that records it,
   );
   const steps = stepsByIteration([
     step({}),
-    step({ name: 'compact', iteration: 2, askedAt: 61_000, beganAt: 61_001, endedAt: 61_400, endsCalls: true }),
-    step({ iteration: 2, askedAt: 61_500, beganAt: 61_501, endedAt: 62_000, endsCalls: true }),
-    step({ name: 'commit', iteration: null, askedAt: 62_100, beganAt: 62_101, endedAt: 62_200 }),
+    step({ name: 'compact', iteration: 2, askedAt: 61_000, beganAt: 61_001, endedAt: 61_400, endsCalls: [4] }),
+    step({ iteration: 2, askedAt: 61_500, beganAt: 61_501, endedAt: 62_000, endsCalls: [4] }),
+    step({ iteration: 3, askedAt: 92_000, beganAt: 92_001, endedAt: 93_000, endsCalls: [9] }),
+    step({ name: 'findReply', iteration: null, askedAt: 93_001, beganAt: 93_002, endedAt: 93_500 }),
+    step({ name: 'commit', iteration: null, askedAt: 93_600, beganAt: 93_601, endedAt: 93_700, endsCalls: [9] }),
   ]);
   const segments = (of: typeof one, name: string) =>
     barOf(of!, steps.get(name) ?? [], 0).segments.map(({ kind, from, to }) => [kind, from, to]);
@@ -116,7 +118,9 @@ test('a call that the workflow carried out lasts until the step that records it,
   expect(segments(two, '1.2')).toEqual([
     ['context', 61_001, 61_400],
     ['model', 61_501, 62_000],
+    ['tools', 62_000, 92_000],
   ]);
+  expect(steps.get('1.3')?.map(({ name }) => name)).toEqual(['callModel']);
 });
 
 test('without a history a bar shows how long the tools took, and says so (O6)', async () => {

@@ -91,7 +91,7 @@ test('a step is a line: when, of which iteration, how long, by whom, and why an 
     failure: 'heartbeat timeout',
     decided: false,
     delegated: false,
-    endsCalls: false,
+    endsCalls: [],
   };
   expect(stepLine(plain, step)).toBe(
     '2026-01-02 03:04:08 UTC  run 2 #7    callModel       2.0 s  after 3.0 s  attempt 2: heartbeat timeout  by box/1/2/3',

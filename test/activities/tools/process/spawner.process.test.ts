@@ -1,7 +1,7 @@
 // The process that starts commands on behalf of a worker: what becomes of them when one of the two is gone.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
@@ -43,22 +43,22 @@ test('when that process is killed what it had started counts as killed, and the 
 });
 
 /** A worker of its own, whose spawner has started a command; `then` runs in it with `spawner` and says more on its output. */
-async function workerThat(then = '') {
+async function workerThat(then = '', command = sleeping) {
   const script = fileURLToPath(new URL('../../../../activities/process/spawner-process.mjs', import.meta.url));
   const program = `
     import { fork } from 'node:child_process';
     const stdio = ['ignore', 'ignore', 'inherit', 'ipc'];
     const spawner = fork(${JSON.stringify(script)}, [String(process.pid)], { detached: true, execArgv: [], stdio });
     spawner.on('message', ({ pid }) => { ${then} console.log(pid); });
-    spawner.send(${JSON.stringify({ ...sleeping, id: 1 })});`;
+    spawner.send(${JSON.stringify({ ...command, id: 1 })});`;
   const worker = spawn(process.execPath, ['--input-type=module', '-e', program], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const [line] = (await once(worker.stdout, 'data')) as [Buffer];
-  const command = Number(line.toString());
-  const spawner = spawnerOf(command);
+  const started = Number(line.toString());
+  const spawner = spawnerOf(started);
   expect(procStat(spawner)?.parent).toBe(worker.pid);
-  return { worker, command, spawner };
+  return { worker, command: started, spawner };
 }
 
 test('that process ends with its worker, however the worker ends, and with it what it has started', async () => {
@@ -66,6 +66,20 @@ test('that process ends with its worker, however the worker ends, and with it wh
   worker.kill('SIGKILL');
   await until(() => processInfo(spawner) === null);
   await until(() => processInfo(command) === null);
+});
+
+test('so does what has left the group of its command, as coreutils timeout does', async () => {
+  const argv = ['bash', '-c', 'timeout 1000 sleep 1000; true'];
+  const { worker, command } = await workerThat('', { ...sleeping, argv });
+  const hasLeft = (pid: number): boolean => procStat(pid)?.session === command && procStat(pid)?.group !== command;
+  const own = await until(
+    () =>
+      readdirSync('/proc')
+        .map(Number)
+        .find((pid) => pid > 0 && hasLeft(pid)) ?? null,
+  );
+  worker.kill('SIGKILL');
+  await until(() => processInfo(own) === null && processInfo(command) === null);
 });
 
 test('a command that a worker had sent when it was killed is not started, and nobody waits for its pipe to be read', async () => {

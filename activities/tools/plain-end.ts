@@ -1,0 +1,12 @@
+// Tools of ours whose outcome, when the workflow has carried out a call, is words alone (L62): a wait, a question.
+import type { Tool } from './tool.ts';
+
+const tools = new WeakSet<Tool>();
+
+/** Its `conclude` gives `content` and nothing else, and does not throw. */
+export function withPlainEnd(tool: Tool): Tool {
+  tools.add(tool);
+  return tool;
+}
+
+export const hasPlainEnd = (tool: Tool): boolean => tools.has(tool);
