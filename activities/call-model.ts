@@ -38,7 +38,7 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
     const record = stepRecord<ModelResult>(deps.store, attempt, config.chain, input);
     // Nobody has made the step after a head that this worker has just written: the create says so if someone has (W2).
     const known = heads.isNew(attempt, input.head) ? null : await record.read(isForgotten(attempt));
-    const { append } = await recordEnds(deps, attempt, input);
+    const append = await recordEnds(deps, attempt, input);
     const live = opened(deps, attempt, input, known);
     return tellIfDies(live, async () => {
       const given = await deps.transcripts.extend(attempt.session, input.head, append);

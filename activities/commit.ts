@@ -10,7 +10,8 @@ import { announce, tellIfDies } from './live/tell.ts';
 export function commit(deps: Deps): (attempt: Attempt, input: Commit) => Promise<Committed> {
   return async (attempt, input) => {
     const { session, number } = attempt;
-    const { head, append, step } = await recordEnds(deps, attempt, input);
+    const { head, step } = input;
+    const append = await recordEnds(deps, attempt, input);
     const live = deps.live.open({ session, step, attempt: number, activity: 'commit' });
     return tellIfDies(live, async () => {
       const base = await deps.transcripts.extend(session, head, append);

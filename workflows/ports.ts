@@ -7,9 +7,8 @@ import {
   type ActivityOptions,
 } from '@temporalio/workflow';
 import { activityType, type Answer, type Registered, type SessionActivities } from './contract/activities.ts';
-import { profiles, type Profile } from './contract/failures.ts';
 import { hostQueue, recordsQueue, type SessionHost } from './contract/session.ts';
-import { findUndecodable, STORE_CORRUPT } from './contract/failures.ts';
+import { findUndecodable, profiles, STORE_CORRUPT, type Profile } from './contract/failures.ts';
 
 /** No maximumAttempts: an activity decides itself when to give up, by returning a value or a non-retryable failure. */
 const retry = { initialInterval: '100ms', backoffCoefficient: 2, maximumInterval: '30s' } as const;

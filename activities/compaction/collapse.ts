@@ -31,7 +31,7 @@ export function collapse(deps: SummaryDeps): (attempt: Attempt, input: Collapse)
     const { step, iteration } = input;
     const record = stepRecord<Collapsed>(deps.store, attempt, config.chain, ['collapse', input]);
     const known = await record.read(isForgotten(attempt));
-    const { append } = await recordEnds(deps, attempt, input);
+    const append = await recordEnds(deps, attempt, input);
     const live = deps.live.open({ session, step, attempt: number, activity: 'collapse' });
     return tellIfDies(live, async () => {
       const given = await deps.transcripts.extend(session, input.head, append);

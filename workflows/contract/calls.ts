@@ -66,7 +66,8 @@ export type OutcomeFacts = {
 
 /**
  * The outcome of the call at block `index` of the last reply: what is recorded under `key`; without a record, or without a key because it
- * never ran, `note` as an error. `ended`: whoever appends it records that first; then `note` is for workers of earlier releases.
+ * never ran, `note` as an error. `ended`: whoever appends it records that first; then `note` is for who reads it before, and for workers of earlier
+ * releases.
  */
 export type OutcomeItem = {
   readonly index: number;

@@ -33,8 +33,9 @@ export function findUndecodable(value: unknown): Undecodable | null {
   return { why: typeof why === 'string' ? why : 'cannot be read', elsewhere: elsewhere === true };
 }
 
-// The times after which one counts as lost, between sessions, workers and the server: those that were measured for one machine, where a call to the server costs little
-// and dead workers are seen to be dead, and those for a fleet, where each heartbeat is a write to a server that many share.
+// The times after which one counts as lost, between sessions, workers and the server: those that were measured for one machine, where a
+// call to the server costs little and dead workers are seen to be dead, and those for a fleet, where each heartbeat is a write to a server
+// that many share.
 
 export type Profile = 'machine' | 'fleet';
 

@@ -11,9 +11,8 @@ import {
 } from '@temporalio/workflow';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { firingOf, type Fired, type ScheduledInput } from '../contract/schedules/firing.ts';
-import { findUndecodable } from '../contract/failures.ts';
+import { findUndecodable, profiles } from '../contract/failures.ts';
 import type { MessageId } from '../contract/ids.ts';
-import { profiles } from '../contract/failures.ts';
 import {
   MEMO_KEY,
   SIGNALS,

@@ -61,7 +61,7 @@ export type CallRunner = {
 
 /**
  * `safe`: as it was judged with its reply. `mayHaveBegun`: an earlier activity may have. `fresh`: this attempt has just stored the reply,
- * as the first, so that nothing is recorded of its calls.
+ * as the first, so that nothing is recorded of its calls; or it has looked, and no outcome is.
  */
 export type CallGiven = {
   readonly safe: boolean;

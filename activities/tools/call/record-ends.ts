@@ -21,30 +21,30 @@ export type RecordsEnds = {
 
 type Step = Pick<AppendingStep, 'head' | 'append'>;
 
-/** Returns the step as it is to be made. Throws StoreError. */
-export async function recordEnds<Given extends Step>(deps: RecordsEnds, attempt: Attempt, step: Given): Promise<Given> {
-  const isEnded = step.append.some((each) => each.kind === 'outcomes' && each.items.some(({ ended }) => ended));
-  if (!isEnded) return step;
-  const append = await Promise.all(
-    step.append.map(async (each): Promise<Append> => {
-      if (each.kind !== 'outcomes') return each;
-      return { ...each, items: await Promise.all(each.items.map((item) => recorded(deps, attempt, step, item))) };
-    }),
+/** Returns what is to be appended: of a call whose record is damaged, that this is so. Throws StoreError. */
+export async function recordEnds(
+  deps: RecordsEnds,
+  attempt: Attempt,
+  { head, append }: Step,
+): Promise<readonly Append[]> {
+  const recorded = async (item: OutcomeItem): Promise<OutcomeItem> => {
+    const { index, key, ended } = item;
+    if (!key || !ended) return item;
+    try {
+      const stored = storedCall(await deps.transcripts.view(attempt.session, head), index);
+      await recordEnd(deps, attempt, stored, { key, ended });
+      return item;
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      const note = `Outcome unknown: what is stored of this call is damaged. ${error.message}`;
+      return { index, note, unknown: true };
+    }
+  };
+  return await Promise.all(
+    append.map(async (each) =>
+      each.kind === 'outcomes' ? { ...each, items: await Promise.all(each.items.map(recorded)) } : each,
+    ),
   );
-  return { ...step, append };
-}
-
-/** Of a call whose record is damaged, the model is told so. */
-async function recorded(deps: RecordsEnds, attempt: Attempt, { head }: Step, item: OutcomeItem): Promise<OutcomeItem> {
-  if (!item.ended || !item.key) return item;
-  try {
-    await recordEnd(deps, attempt, storedCall(await deps.transcripts.view(attempt.session, head), item.index), item);
-    return item;
-  } catch (error) {
-    if (!isDamage(error)) throw error;
-    const note = `Outcome unknown: what is stored of this call is damaged. ${error.message}`;
-    return { index: item.index, note, unknown: true };
-  }
 }
 
 /** Watchers are told once, by whoever records it, as of a call that ran by itself. A stop ends nothing here: it has ended. */
@@ -52,14 +52,14 @@ async function recordEnd(
   { store, live, config, tools }: RecordsEnds,
   attempt: Attempt,
   { call, iteration }: StoredCall,
-  { key, ended }: OutcomeItem,
+  { key, ended }: Required<Pick<OutcomeItem, 'key' | 'ended'>>,
 ): Promise<void> {
   const { session, number } = attempt;
-  if (!key || !ended || (await readOutcome(store, { session, key }))) return;
+  if (await readOutcome(store, { session, key })) return;
   const run = await config(ended.config);
   const own = live.open({ session, step: ended.step, attempt: number, activity: 'runTool' });
   await tellIfDies(own, async () => {
-    const given = { safe: false, delegated: ended.end, plain: true };
+    const given = { safe: false, fresh: true, delegated: ended.end, plain: true };
     await tools.claimed(run, call, key, stopAttempt(attempt), { iteration, say: own.write }, given);
     await own.end({ type: 'fate', fate: 'done' });
   });

@@ -57,7 +57,7 @@ export type CallRun = Omit<EarlyRun, 'id'> & {
   readonly key: CallKey;
   /** As the call was judged with its reply: beside what it runs, and that it needs no claim, was decided by it (L35). */
   readonly safe: boolean;
-  /** Nobody can have begun it: its reply was stored just now, by this attempt. */
+  /** Nobody can have begun it: its reply was stored just now, by this attempt. Or it is known to have no outcome yet. */
   readonly fresh?: boolean;
   /** Whether this attempt is still the one that counts: asked right before an effect. */
   readonly fence: Attempt['fence'];

@@ -86,16 +86,13 @@ async function outcomeOf(
     const what = `the outcome of ${call.name} (block ${index} of the last reply) is not recorded under ${key ?? 'no key'}`;
     throw new StoreError('missing', `session ${view.session}: ${what}: restore the store from a backup`);
   }
-  const known = { key: key ?? null, name: call.name, duration: 0 };
-  // Shown before it is recorded, by who records nothing: a line about the batch.
-  if (item.ended) return outcomeSaid(call.id, index, note, { ...known, decision: 'allowed', outcome: 'ok' });
-  const outcome = item.unknown ? 'unknown' : 'not_run';
-  return outcomeSaid(call.id, index, note, { ...known, decision: 'not_run', outcome });
+  // Before its end is recorded it is read by who records nothing: a line about the batch.
+  const fate = item.ended
+    ? ({ decision: 'allowed', outcome: 'ok' } as const)
+    : ({ decision: 'not_run', outcome: item.unknown ? 'unknown' : 'not_run' } as const);
+  const log = { key: key ?? null, name: call.name, duration: 0, ...fate };
+  return { index, toolUseId: call.id, isError: !item.ended, content: note, log };
 }
-
-const outcomeSaid = (toolUseId: string, index: number, content: string, log: Outcome['log']): Outcome => {
-  return { index, toolUseId, isError: log.outcome !== 'ok', content, log };
-};
 
 // L6, per message: the outcomes of one reply go back in one message, and together they must not crowd out everything else.
 

@@ -152,7 +152,7 @@ describe('the end of a question or a wait', () => {
     const { bench, head, ended } = await handed([asks], { store });
     const broken = await benchDeps({ script: [], store: damaging(store, 'delegated'), tools: [askUserTool()] });
     const step = { head, append: ended(said('red')) };
-    const { append } = await recordEnds({ ...broken.deps, config: bench.deps.config }, fakeAttempt(), step);
+    const append = await recordEnds({ ...broken.deps, config: bench.deps.config }, fakeAttempt(), step);
     expect(append).toMatchObject([{ items: [{ index: 0, unknown: true }] }]);
     expect(append[0]).not.toHaveProperty('items.0.key');
     expect(JSON.stringify(append)).toContain('damaged');
