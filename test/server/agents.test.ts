@@ -61,14 +61,15 @@ test('the agents of one reply begin together, in its order, with no activity bet
       ...Object.fromEntries(names.map((name) => [name, [reply(`${name} Done.`)]])),
     }),
     worker: { config: { agentLimits: { open: 40, perRun: 40 } } },
+    // One history: slow agents would see the session handed over while they work.
+    handover: { events: 10_000, signals: 5_000 },
   });
   const session = await h.open('Go.', { maxTokens: 40_000_000 });
   expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
   expect((await outcomes(session)).map(({ content }) => content.split('\n')[0])).toEqual(
     names.map((name) => `${name} Done.`),
   );
-  const { firstRunId } = (await session.handle.describe()).raw.workflowExecutionInfo!;
-  const events = (await h.client.workflow.getHandle(session.id, firstRunId!).fetchHistory()).events ?? [];
+  const events = (await session.handle.fetchHistory()).events ?? [];
   const started = events.flatMap(({ startChildWorkflowExecutionInitiatedEventAttributes: child }) => child ?? []);
   expect(new Set(started.map(({ workflowTaskCompletedEventId: task }) => Number(task))).size).toBe(1);
   expect(started.map(({ workflowId }) => workflowId)).toEqual(
