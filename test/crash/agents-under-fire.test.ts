@@ -2,8 +2,7 @@
 // one seed; `npm run agents-under-fire -- --seed 7 --trees 200` does as many as are wanted, and a seed does the same again.
 import { expect, test } from 'vitest';
 import { MEMO_KEY, SIGNALS, type PendingApproval, type SessionMemo } from '../../workflows/contract/session.ts';
-import type { SessionId } from '../../workflows/contract/ids.ts';
-import { agentsOf, entriesOf, spentIn, tokensOf, type Seen } from '../support/agents.ts';
+import { agentsOf, entriesOf, grantOf, spentIn, tokensOf, type Seen } from '../support/agents.ts';
 import { promptOf } from '../support/by-prompt.ts';
 import { crashHarness, decidePatiently } from '../support/crash-harness.ts';
 import { billOf, fireScript, growTree, type FireTree } from '../support/fire-trees.ts';
@@ -82,17 +81,6 @@ async function ownSpend(h: Harness, one: Seen) {
   const replies = entries.flatMap((entry) => (entry.kind === 'reply' ? [tokensOf(entry.spend)] : []));
   const own = tokensOf(spentIn(entries)) - listed.reduce((sum, { spend }) => sum + tokensOf(spend), 0);
   return { one, own, stored: replies.reduce((sum, tokens) => sum + tokens, 0) };
-}
-
-async function grantOf({ client }: Harness, id: SessionId): Promise<number> {
-  const { firstExecutionRunId } = (await client.workflow.getHandle(id).describe()).raw.workflowExecutionInfo as {
-    readonly firstExecutionRunId?: string;
-  };
-  const { events } = await client.workflow.getHandle(id, firstExecutionRunId).fetchHistory();
-  const [input] = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
-  type Input = { readonly agent: { readonly grant: { readonly maxTokens?: number } } };
-  const { agent } = client.options.loadedDataConverter.payloadConverter.fromPayload<Input>(input!);
-  return agent.grant.maxTokens ?? Infinity;
 }
 
 /** The invariants of L66 to L70; returns the numbers. */

@@ -2,24 +2,13 @@
 import proto from '@temporalio/proto';
 import { expect, test } from 'vitest';
 import { gate, reply, toolUse } from '../../worker/scripted-model/index.ts';
-import type { SessionId } from '../../workflows/contract/ids.ts';
 import { SIGNALS, UPDATES, type TopUp } from '../../workflows/contract/session.ts';
-import { agentsEnded, agentsOf, entriesOf, outcomes } from '../support/agents.ts';
+import { agentsEnded, agentsOf, entriesOf, grantOf, outcomes } from '../support/agents.ts';
 import { agentCall, byPrompt, promptOf } from '../support/by-prompt.ts';
-import { harness, once, userMessage, type Harness } from '../support/harness.ts';
+import { harness, once, userMessage } from '../support/harness.ts';
 import { until } from '../support/until.ts';
 
 const { HistoryEvent } = proto.temporal.api.history.v1;
-
-/** Tokens. */
-async function grantOf(h: Harness, id: SessionId): Promise<number> {
-  const { events } = await h.client.workflow.getHandle(id).fetchHistory();
-  const [input] = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
-  const { agent } = h.client.options.loadedDataConverter.payloadConverter.fromPayload<{
-    readonly agent: { readonly grant: { readonly maxTokens?: number } };
-  }>(input!);
-  return agent.grant.maxTokens ?? Infinity;
-}
 
 test('an agent whose session is ended from outside fails, and its grant does not return (L64 L69)', async () => {
   const h = await harness({

@@ -55,3 +55,12 @@ export function usageOf(entries: readonly Entry[]): number {
 }
 
 export const tokensOf = ({ usage }: Spend): number => Object.values(usage).reduce((a, b) => a + b, 0);
+
+/** Tokens that its parent granted an agent. */
+export async function grantOf({ client }: AgentsHome, id: SessionId): Promise<number> {
+  const { events } = await client.workflow.getHandle(id).fetchHistory();
+  const [input] = events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads ?? [];
+  type Input = { readonly agent: { readonly grant: { readonly maxTokens?: number } } };
+  const { agent } = client.options.loadedDataConverter.payloadConverter.fromPayload<Input>(input!);
+  return agent.grant.maxTokens ?? Infinity;
+}
