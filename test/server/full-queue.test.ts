@@ -12,6 +12,7 @@ test('takes more messages than one payload holds, each once and in order (L4 L43
       replies: [reply([toolUse('glob', { pattern: '*' })]), { ...reply('Seen.'), times: 'any' }],
     },
     handover: { events: 100, signals: 5_000 },
+    workflowTask: '1 minute',
   });
   // With no worker alive they all wait together.
   await h.worker.stop();
@@ -29,7 +30,8 @@ const waits: readonly (readonly [Phase, Reply, (session: OpenSession, h: Harness
 ];
 
 test.each(waits)('takes thousands that arrive together while it is %s (L4 L14 L55 L61)', async (phase, first, goOn) => {
-  const h = await harness({ script: { replies: [first, { ...reply('Seen.'), times: 'any' }] } });
+  const script = { replies: [first, { ...reply('Seen.'), times: 'any' as const }] };
+  const h = await harness({ script, workflowTask: '1 minute' });
   const session = await h.open('0', { permissionMode: 'default' });
   await until(async () => (await session.memo())?.phase === phase);
   // The next worker gets all of them in one task, after all that was before.
@@ -43,7 +45,7 @@ test.each(waits)('takes thousands that arrive together while it is %s (L4 L14 L5
   expect(await taken(session)).toEqual(['0', ...arrived]);
 });
 
-/** In one task they take the SDK more than a second; a handover would be due, and cannot carry them. */
+/** In one task they take the SDK more than a second, of a busy machine many; a handover would be due, and cannot carry them. */
 const BURST = 3_000;
 
 async function approve(session: OpenSession, { client: temporal, taskQueue }: Harness): Promise<void> {

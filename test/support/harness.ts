@@ -40,6 +40,8 @@ export type HarnessOptions = {
   readonly script: ScriptedModelOptions['script'];
   readonly worker?: Partial<StartWorker>;
   readonly handover?: HandoverLimits;
+  /** How long a task of its sessions may take before it is done again. */
+  readonly workflowTask?: '5s' | '1 minute';
   /** Beside what its workers need. */
   readonly env?: Readonly<Record<string, string>>;
   /** Payloads are sealed with these, as on the embedded server of a data folder; plain without, so that histories can be kept. */
@@ -54,7 +56,10 @@ export async function harness(options: HarnessOptions) {
 
 export type Harness = Awaited<ReturnType<typeof harnessOn>>;
 
-async function harnessOn(model: ScriptedModel, { worker: settings, handover, keys, env: more }: HarnessOptions) {
+async function harnessOn(
+  model: ScriptedModel,
+  { worker: settings, handover, keys, env: more, workflowTask }: HarnessOptions,
+) {
   oneRuntime();
   const root = tempDir();
   const folders = { cwd: join(root, 'workspace'), storePlace: join(root, 'store'), liveDir: join(root, 'live') };
@@ -100,7 +105,7 @@ async function harnessOn(model: ScriptedModel, { worker: settings, handover, key
     /** All live files of a session, as text. */
     liveText: (session: SessionId): string => liveText(join(folders.liveDir, session)),
     open: (text: string, run: Partial<RunOptions> = {}, message: Partial<UserMessage> = {}) =>
-      openSession({ client, taskQueue, folders, handover, ...(keys && { keys }) }, text, run, message),
+      openSession({ client, taskQueue, folders, handover, workflowTask, ...(keys && { keys }) }, text, run, message),
   };
 }
 
@@ -119,13 +124,14 @@ export type Where = {
   readonly taskQueue: string;
   readonly folders: { readonly cwd: string; readonly storePlace: string };
   readonly handover: HandoverLimits | undefined;
+  readonly workflowTask?: HarnessOptions['workflowTask'] | undefined;
   readonly keys?: KeyRing;
 };
 
 export type OpenSession = Awaited<ReturnType<typeof openSession>>;
 
 export async function openSession(
-  { client, taskQueue, folders, handover, keys }: Where,
+  { client, taskQueue, folders, handover, workflowTask, keys }: Where,
   text: string,
   options: Partial<RunOptions>,
   message: Partial<UserMessage> = {},
@@ -145,7 +151,7 @@ export async function openSession(
     args: [input],
     signal: SIGNALS.message,
     signalArgs: [{ ...userMessage(text), ...message }],
-    workflowTaskTimeout: '5s',
+    workflowTaskTimeout: workflowTask ?? '5s',
   });
   const handleOfChain: WorkflowHandle = client.workflow.getHandle(handle.workflowId);
   onTestFinished(async () => {
