@@ -17,7 +17,7 @@ import type { Prompt } from './sessions/prompt.ts';
 import type { RunOutcome } from './sessions/outcome.ts';
 
 export type Query = {
-  /** A text, or texts and images in the shape of the Messages API. */
+  /** A text, or texts, images and PDF documents in the shape of the Messages API. */
   readonly prompt: Prompt;
   readonly options?: OptionChanges & {
     /** An open session: the prompt is its next message, and the options given hold from then on. Absent: a new one. */

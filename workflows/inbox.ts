@@ -1,6 +1,6 @@
 // The session's queue of user messages: each id once, in order of arrival (L61). Signal handlers push, nothing else.
 import type { Place } from './contract/activities.ts';
-import { isName, IMAGE_TYPES, MOST_IMAGES, type MessageBody } from './contract/people.ts';
+import { isName, MEDIA_TYPES, MOST_MEDIA, type MessageBody } from './contract/people.ts';
 import { isHash, isTraceparent, type MessageId } from './contract/ids.ts';
 import { sizeProblem, withChanges } from './contract/options-problem.ts';
 import { LISTED_MESSAGES, LONGEST_ID, type RunOptions, type UserMessage } from './contract/session.ts';
@@ -156,16 +156,17 @@ export function isSnip(value: unknown): value is { readonly entries: readonly nu
 
 /** Shape only. */
 export function isBody(value: unknown): value is MessageBody {
-  const { kind, text, hash, bytes, images = [] } = (value ?? {}) as Readonly<Record<string, unknown>>;
-  if (!Array.isArray(images) || images.length > MOST_IMAGES || !images.every(isImage)) return false;
+  const { kind, text, hash, bytes, media = [] } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  if (!Array.isArray(media) || media.length > MOST_MEDIA || !media.every(isMedium)) return false;
   if (kind === 'text') return typeof text === 'string';
   return kind === 'stored' && isHash(hash) && typeof bytes === 'number';
 }
 
-function isImage(value: unknown): boolean {
-  const { hash, bytes, mediaType, at } = (value ?? {}) as Readonly<Record<string, unknown>>;
-  const isKnown = IMAGE_TYPES.some((type) => type === mediaType);
-  return isHash(hash) && typeof bytes === 'number' && isKnown && Number.isSafeInteger(at);
+function isMedium(value: unknown): boolean {
+  const { hash, mediaType, ...sizes } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  const isSize = (size: unknown): boolean => Number.isSafeInteger(size) && Number(size) >= 0;
+  const isKnown = MEDIA_TYPES.some((type) => type === mediaType);
+  return isHash(hash) && isKnown && [sizes['bytes'], sizes['characters'], sizes['at']].every(isSize);
 }
 
 /** A message, or another that brings options. */

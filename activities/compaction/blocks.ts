@@ -5,7 +5,6 @@ import { hasCalls, hasThinking, type Shown } from '../transcript/view/in-view.ts
 import { type Bodies, wordsOf } from '../transcript/view/project.ts';
 import { isShrunk, markCleared, outcomeCharacters } from '../transcript/view/microcompact.ts';
 import type { ShrinkFirst, ShrunkResults } from '../../workflows/contract/activities.ts';
-import { IMAGE_CHARACTERS } from '../../workflows/contract/people.ts';
 import type { StepRecord } from '../step-record.ts';
 import type { Extended } from '../transcript/transcripts.ts';
 import type { SummaryDeps } from './small-model.ts';
@@ -100,8 +99,9 @@ function sizeOf({ shown, reply }: Item, { shrunkBefore, bodies }: Seen): number 
   if (shown.kind !== 'entry') return wordsOf(shown, bodies).length;
   const { entry, position } = shown;
   if (entry.kind === 'reply') return JSON.stringify(entry.message.content).length;
-  const images = entry.kind === 'user' && shown.cut === undefined && !shown.bare ? (entry.body.images?.length ?? 0) : 0;
-  if (entry.kind !== 'outcomes') return wordsOf(shown, bodies).length + images * IMAGE_CHARACTERS;
+  const media = entry.kind === 'user' && shown.cut === undefined && !shown.bare ? (entry.body.media ?? []) : [];
+  if (entry.kind !== 'outcomes')
+    return media.reduce((sum, { characters }) => sum + characters, wordsOf(shown, bodies).length);
   const sizes = entry.outcomes.map((outcome) =>
     reply < shrunkBefore && isShrunk(outcome)
       ? markCleared(outcome, position).length

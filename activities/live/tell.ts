@@ -1,6 +1,6 @@
 // Shows watchers what a step appends to the transcript before it does anything else.
 import type { Entry, CallLog, Outcome, ReplyEntry } from '../transcript/log/entries.ts';
-import { imageNote } from '../transcript/log/bodies.ts';
+import { mediaNote } from '../transcript/log/bodies.ts';
 import { reasonOf } from '../text.ts';
 import type { LiveWriter, LiveEvent } from './events.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
@@ -19,7 +19,7 @@ export function announce(live: LiveWriter, entries: readonly Entry[]): void {
     } else if (entry.kind === 'user') {
       const { body } = entry;
       const text = body.kind === 'text' ? body.text : `(a prompt of ${body.bytes} bytes)`;
-      live.write({ type: 'user', id: entry.id, text: text.slice(0, SHOWN) + imageNote(body) });
+      live.write({ type: 'user', id: entry.id, text: text.slice(0, SHOWN) + mediaNote(body) });
     }
   }
 }

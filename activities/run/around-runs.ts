@@ -7,7 +7,7 @@ import type { Deps } from '../deps.ts';
 import type { LiveWriter } from '../live/events.ts';
 import type { RunConfig } from '../configuration.ts';
 import { aboutRun } from '../log.ts';
-import { imageNote } from '../transcript/log/bodies.ts';
+import { mediaNote } from '../transcript/log/bodies.ts';
 import type { Entry } from '../transcript/log/entries.ts';
 import type { Extended } from '../transcript/transcripts.ts';
 import { type PromptVerdict, type HookFailure, type HookText, hookContext, hookFailed } from '../hooks/hooks.ts';
@@ -60,7 +60,7 @@ function newPrompts({ view, added }: Extended): readonly Prompt[] {
 
 async function textOf({ store }: Pick<Deps, 'store'>, { body }: Prompt): Promise<string> {
   const text = body.kind === 'text' ? body.text : new TextDecoder().decode(await store.get(body.hash));
-  return text + imageNote(body);
+  return text + mediaNote(body);
 }
 
 function entriesOf({ context, failed }: PromptVerdict): Entry[] {

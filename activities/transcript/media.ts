@@ -1,18 +1,7 @@
 // Images and PDF documents: what bytes are, by their first ones and never by a name, and whether the Messages API takes them. A request
 // with one that it refuses fails as a whole.
 import { inflateSync } from 'node:zlib';
-import { IMAGE_CHARACTERS, type ImageType, MOST_IMAGES } from '../../workflows/contract/people.ts';
-import type { Hash } from '../../workflows/contract/ids.ts';
-
-export type MediaType = ImageType | 'application/pdf';
-
-/** One of an outcome, its bytes in the store. `characters`: its share of a window, as characters of text. */
-export type StoredMedium = {
-  readonly hash: Hash;
-  readonly bytes: number;
-  readonly mediaType: MediaType;
-  readonly characters: number;
-};
+import { type ImageType, type MediaType, MOST_MEDIA } from '../../workflows/contract/people.ts';
 
 /** `problem`: why the API does not take it, as the end of a sentence. `note` says in words what it is. */
 export type Examined =
@@ -26,6 +15,8 @@ export const LARGEST_MEDIA = 20 * 1024 * 1024;
 /** Pixels of width or height. */
 export const MOST_PIXELS = 8_000;
 export const MOST_PAGES = 100;
+/** An image's share of a window: the API counts 1,600 tokens for one of the largest that it does not shrink. */
+export const IMAGE_CHARACTERS = 6_400;
 /** A page is sent as its text and as an image of it. */
 const PAGE_CHARACTERS = 10_000;
 /** Bytes of a page, where pages cannot be counted. */
@@ -37,10 +28,10 @@ export function base64Length(bytes: number): number {
 
 /** Whether one message may have them all. */
 export function fitsMessage(media: readonly { readonly bytes: number }[]): boolean {
-  return media.length <= MOST_IMAGES && media.reduce((sum, { bytes }) => sum + base64Length(bytes), 0) <= LARGEST_MEDIA;
+  return media.length <= MOST_MEDIA && media.reduce((sum, { bytes }) => sum + base64Length(bytes), 0) <= LARGEST_MEDIA;
 }
 
-export const TOO_MANY_MEDIA = `one message has ${MOST_IMAGES} images and documents and ${LARGEST_MEDIA / 1024 / 1024} MB of them at most`;
+export const TOO_MANY_MEDIA = `one message has ${MOST_MEDIA} images and documents and ${LARGEST_MEDIA / 1024 / 1024} MB of them at most`;
 
 /** Bytes that are enough for `startsAsMedia`. */
 export const MEDIA_START = 12;
@@ -100,48 +91,55 @@ function examineDocument(bytes: Buffer): Examined {
   }
   const counted = pages === null ? '' : `${pages} ${pages === 1 ? 'page' : 'pages'}, `;
   const note = `[${mediaType}, ${counted}${group(bytes.length)} bytes]`;
-  return { kind: 'medium', mediaType, characters: documentCharacters(bytes), note };
-}
-
-export function documentCharacters(bytes: Buffer): number {
-  return (pdfPages(bytes) ?? Math.min(MOST_PAGES, Math.ceil(bytes.length / PAGE_BYTES))) * PAGE_CHARACTERS;
+  const characters = (pages ?? Math.min(MOST_PAGES, Math.ceil(bytes.length / PAGE_BYTES))) * PAGE_CHARACTERS;
+  return { kind: 'medium', mediaType, characters, note };
 }
 
 // Pages of a PDF are counted without reading it: by the objects that say they are one, and by the largest count of a list. A file that
-// was changed keeps old pages, and other lists have counts, so the smaller of the two is taken.
+// was changed keeps old pages, and other lists have counts, so the smaller of the two is taken. Whatever is in the file, that takes a
+// second at most: each part of it is looked at once, and what its object streams unpack to is bounded.
 
 /** Bytes of object streams that are looked into. */
-const MOST_INFLATED = 64 * 1024 * 1024;
+const MOST_INFLATED = 16 * 1024 * 1024;
 /** Characters between the type of a stream and its beginning. */
 const DICTIONARY = 2_000;
 
-/** Null when none is found. */
+/** Null when none is found, or they cannot be counted. */
 export function pdfPages(bytes: Buffer): number | null {
   const text = bytes.toString('latin1');
-  const all = [text, ...objectStreams(bytes, text)];
+  const streams = objectStreams(bytes, text);
+  if (streams === null) return null;
+  const all = [text, ...streams];
   const objects = all.reduce((sum, each) => sum + [...each.matchAll(/\/Type\s*\/Page(?![A-Za-z])/g)].length, 0);
-  const counts = all.flatMap((each) => [...each.matchAll(/\/Count\s+(\d{1,7})/g)].map(([, count]) => Number(count)));
   if (objects === 0) return null;
-  const listed = counts.reduce((most, count) => Math.max(most, count), 0);
+  let listed = 0;
+  for (const each of all)
+    for (const [, count] of each.matchAll(/\/Count\s+(\d{1,7})/g)) listed = Math.max(listed, Number(count));
   return listed === 0 ? objects : Math.min(objects, listed);
 }
 
-function objectStreams(bytes: Buffer, text: string): string[] {
+/** Null: one is broken, packed another way, or they are too large together. */
+function objectStreams(bytes: Buffer, text: string): readonly string[] | null {
   const streams: string[] = [];
+  const opening = /(?<!end)stream\r?\n/g;
   let left = MOST_INFLATED;
-  for (let at = text.indexOf('/ObjStm'); at >= 0 && left > 0; at = text.indexOf('/ObjStm', at + 1)) {
-    const begin = text.indexOf('stream', at);
-    if (begin < 0 || begin - at > DICTIONARY) continue;
-    const from = begin + (text.startsWith('\r\n', begin + 6) ? 8 : 7);
-    const end = text.indexOf('endstream', from);
-    if (end < 0) break;
+  let end = 0;
+  for (let begin = opening.exec(text); begin !== null; begin = opening.exec(text)) {
+    const from = opening.lastIndex;
+    const isOfObjects = text.slice(Math.max(end, begin.index - DICTIONARY), begin.index).includes('/ObjStm');
+    const close = text.indexOf('endstream', from);
+    if (close < 0) break;
+    end = close + 'endstream'.length;
+    opening.lastIndex = end;
+    if (!isOfObjects) continue;
     try {
-      const inflated = inflateSync(bytes.subarray(from, end), { maxOutputLength: left });
+      const inflated = inflateSync(bytes.subarray(from, close), { maxOutputLength: left });
       left -= inflated.length;
       streams.push(inflated.toString('latin1'));
     } catch {
-      // Broken, too large, or packed another way: its pages are not counted.
+      return null;
     }
+    if (left <= 0) return null;
   }
   return streams;
 }

@@ -75,7 +75,7 @@ function neededOf(shown: Shown): readonly Entry[] {
   const { entry, bare } = shown;
   if (!bare) return [entry];
   if (entry.kind !== 'user') return [];
-  const { images: _, ...body } = entry.body;
+  const { media: _, ...body } = entry.body;
   return [{ ...entry, body }];
 }
 

@@ -34,7 +34,7 @@ export type SDKToolResultMessage = Common & {
   readonly tool_use_result: string;
 };
 
-/** What a program sends: texts and images. With a `uuid` it is the same message whenever it is sent again. */
+/** What a program sends: texts, images and PDF documents. With a `uuid` it is the same message whenever it is sent again. */
 export type SDKUserMessage = {
   readonly type: 'user';
   readonly message: MessageParam;

@@ -11,7 +11,7 @@ import { UsageError } from './errors.ts';
 import { readNamedFile, whyUnread } from '../../worker/config/read-named-file.ts';
 import { codeOf } from '../../activities/text.ts';
 import { type Prompt, promptProblem, type PromptBlock } from '../sessions/prompt.ts';
-import { imageSize, LARGEST_IMAGE } from '../../activities/transcript/media.ts';
+import { examineMedia, largestOf } from '../../activities/transcript/media.ts';
 import type { Cli } from './cli.ts';
 import { added } from './repeatable.ts';
 
@@ -88,41 +88,43 @@ function fromFile(path: string): string {
   }
 }
 
-// The images of a task or a message (L85).
+// The images and documents of a task or a message (L85).
 
-export type ImageFlags = { readonly image?: readonly string[] };
+export type MediaFlags = { readonly image?: readonly string[] };
 
-export const IMAGE_OPTION = [
+export const MEDIA_OPTION = [
   '--image <file>',
-  'an image (png, jpeg, gif, webp) that the model sees with the text; repeatable',
+  'an image (png, jpeg, gif, webp) or a PDF that the model sees with the text; repeatable',
   added,
 ] as const;
 
 /** In the order given, before the text, as models look at them best. Throws UsageError. */
-export function imageBlocks(cli: Cli, { image = [] }: ImageFlags): readonly PromptBlock[] {
-  return image.map((file) => imageBlock(resolve(cli.cwd(), file)));
+export function mediaBlocks(cli: Cli, { image = [] }: MediaFlags): readonly PromptBlock[] {
+  return image.map((file) => mediumBlock(resolve(cli.cwd(), file)));
 }
 
-export function withImages(text: string, images: readonly PromptBlock[]): Prompt {
-  return images.length === 0 ? text : [...images, { type: 'text', text }];
+export function withMedia(text: string, media: readonly PromptBlock[]): Prompt {
+  return media.length === 0 ? text : [...media, { type: 'text', text }];
 }
 
-function imageBlock(path: string): PromptBlock {
-  const refuse = (why: string): UsageError => new UsageError(`the image ${path} ${why}`);
+function mediumBlock(path: string): PromptBlock {
+  const refuse = (why: string): UsageError => new UsageError(`the file ${path} ${why}`);
   const bytes = bytesOf(path, refuse);
-  const size = imageSize(bytes);
-  if (size === null) throw refuse('is no image of a kind that the model takes: give a png, jpeg, gif or webp');
-  return {
-    type: 'image',
-    source: { type: 'base64', media_type: size.mediaType, data: bytes.toString('base64') },
-  };
+  const found = examineMedia(bytes);
+  if (found === null) throw refuse('is nothing that the model is shown: give a png, jpeg, gif, webp or PDF');
+  if (found.kind === 'refused') throw refuse(found.problem);
+  const data = bytes.toString('base64');
+  const { mediaType } = found;
+  return mediaType === 'application/pdf'
+    ? { type: 'document', source: { type: 'base64', media_type: mediaType, data } }
+    : { type: 'image', source: { type: 'base64', media_type: mediaType, data } };
 }
 
 function bytesOf(path: string, refuse: (why: string) => UsageError): Buffer {
   try {
     const stats = statSync(path);
     if (!stats.isFile()) throw refuse('is not a file');
-    if (stats.size > LARGEST_IMAGE) throw refuse(`has ${stats.size} bytes: make it smaller`);
+    if (stats.size > largestOf('application/pdf')) throw refuse(`has ${stats.size} bytes: make it smaller`);
     return readFileSync(path);
   } catch (error) {
     throw error instanceof UsageError ? error : refuse(`${whyUnread(error)}: name another`);

@@ -17,7 +17,7 @@ import { openSessionFeed, type SessionFeed } from './feed/session-feed.ts';
 import { Layout, htmlOf } from './layout.tsx';
 import type { PagePorts } from './ports.ts';
 import { actOnSession, actOnMany, isAction } from './session/actions.ts';
-import { download, readImage, readWholeText } from './session/downloads.ts';
+import { download, readMedium, readWholeText } from './session/downloads.ts';
 import { sessionFrame } from './session/frame.tsx';
 import { earlierThan, itemsPart, sessionPage, transcriptPart, windowOf } from './session/session-page.tsx';
 import { openFleetFeed } from './fleet/fleet-feed.tsx';
@@ -124,10 +124,14 @@ function readingRoutes(app: Hono, ports: PagePorts, feeds: SessionFeeds): void {
     const text = await readWholeText(feed, ports, position, context.req.param('part') ?? '');
     return text === null ? context.notFound() : context.text(text);
   });
-  reading('/sessions/:id/entries/:position/images/:index', async (feed, context) => {
+  reading('/sessions/:id/entries/:position/media/:index', async (feed, context) => {
     const { position, index } = context.req.param();
-    const image = await readImage(feed, ports, { position: Number(position), index: Number(index) });
-    return image === null ? context.notFound() : context.body(image.bytes, 200, { 'Content-Type': image.mediaType });
+    const medium = await readMedium(feed, ports, { position: Number(position), index: Number(index) });
+    if (medium === null) return context.notFound();
+    // A document is taken away: a browser would run what is in it.
+    if (medium.mediaType === 'application/pdf')
+      context.header('Content-Disposition', `attachment; filename="${position}-${index}.pdf"`);
+    return context.body(medium.bytes, 200, { 'Content-Type': medium.mediaType });
   });
   app.get('/sessions/:id/live', async (context) => {
     const session = idOf(context);

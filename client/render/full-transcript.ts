@@ -1,6 +1,6 @@
 // All of a transcript, across compactions: every text as it is stored, results whole where the model was sent a preview. What is
 // said around them is on lines of its own, each with its entry's position.
-import { imageNote } from '../../activities/transcript/log/bodies.ts';
+import { mediaNote } from '../../activities/transcript/log/bodies.ts';
 import type { Entry, Outcome, ReplyEntry } from '../../activities/transcript/log/entries.ts';
 import type { SessionReading } from '../sessions/read.ts';
 import { contextText, fullCommand, endingText, noticeText, transitionText } from './words.ts';
@@ -44,7 +44,7 @@ async function* parts({ reading, whole }: Reading, entry: Entry, position: numbe
     case 'user': {
       const text = entry.body.kind === 'text' ? entry.body.text : reading.bodies.get(entry.body.hash);
       const mark = entry.by === undefined ? 'prompt' : `prompt of ${oneLine(entry.by, 100)}`;
-      return yield { mark, text: (text ?? '(its text cannot be read)') + imageNote(entry.body) };
+      return yield { mark, text: (text ?? '(its text cannot be read)') + mediaNote(entry.body) };
     }
     case 'reply':
       return yield* replyParts(entry);

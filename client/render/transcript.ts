@@ -1,7 +1,7 @@
 // A session's transcript for a person: who said what, what was done, how each run ended.
 import type { RunEnded } from '../../workflows/contract/activities.ts';
 import { isUntimed } from '../../activities/live/tell.ts';
-import { imageNote } from '../../activities/transcript/log/bodies.ts';
+import { mediaNote } from '../../activities/transcript/log/bodies.ts';
 import { type Entry, type Outcome, type ReplyEntry, isRepeated } from '../../activities/transcript/log/entries.ts';
 import type { Hash } from '../../workflows/contract/ids.ts';
 import type { PendingApproval } from '../../workflows/contract/session.ts';
@@ -163,7 +163,7 @@ function outcomeLines(paint: Paint, outcome: Outcome): readonly string[] {
 
 function messageText(body: MessageBody, bodies: ReadonlyMap<Hash, string>): string {
   const text = body.kind === 'text' ? body.text : bodies.get(body.hash);
-  return (text === undefined ? '(its text cannot be read)' : shortened(text)) + imageNote(body);
+  return (text === undefined ? '(its text cannot be read)' : shortened(text)) + mediaNote(body);
 }
 
 function shortened(text: string): string {

@@ -1,31 +1,32 @@
-// A user's prompt: a text, or texts and images in the shape of the Messages API, checked against the API's limits before anything is
-// sent. A request with an image that the API refuses would end its run.
-import {
-  base64Length,
-  imageSize,
-  LARGEST_IMAGE,
-  LARGEST_MEDIA,
-  MOST_PIXELS,
-} from '../../activities/transcript/media.ts';
-import { IMAGE_TYPES, type ImageType, MOST_IMAGES } from '../../workflows/contract/people.ts';
+// A user's prompt: a text, or texts, images and PDF documents in the shape of the Messages API, checked against the API's limits before
+// anything is sent. A request with one that the API refuses would end its run.
+import { examineMedia, fitsMessage, sizeProblem, TOO_MANY_MEDIA } from '../../activities/transcript/media.ts';
+import { IMAGE_TYPES, type ImageType, type MediaType } from '../../workflows/contract/people.ts';
 import { ClientProblem } from '../problem.ts';
+
+/** `data`: base64. */
+type Source<T extends MediaType> = { readonly type: 'base64'; readonly media_type: T; readonly data: string };
 
 export type PromptBlock =
   | { readonly type: 'text'; readonly text: string }
-  | {
-      readonly type: 'image';
-      /** `data`: base64. */
-      readonly source: { readonly type: 'base64'; readonly media_type: ImageType; readonly data: string };
-    };
+  | { readonly type: 'image'; readonly source: Source<ImageType> }
+  | { readonly type: 'document'; readonly source: Source<'application/pdf'> };
 
-/** At most 64 MB of text and 20 images, each of at most 5 MB in base64 and 8,000 pixels in width and height. */
+/**
+ * At most 64 MB of text, and 20 images and PDF documents with 20 MB of base64: an image of at most 5 MB of it and 8,000 pixels in width
+ * and height, a document of at most 100 pages.
+ */
 export type Prompt = string | readonly PromptBlock[];
 
-/** `at`: the characters of the text that come before the image. */
-export type ReadPrompt = {
-  readonly text: string;
-  readonly images: readonly { readonly bytes: Uint8Array; readonly mediaType: ImageType; readonly at: number }[];
+/** `at`: the characters of the text that come before it. `characters`: its share of a window, as characters of text. */
+type PromptMedium = {
+  readonly bytes: Uint8Array;
+  readonly mediaType: MediaType;
+  readonly characters: number;
+  readonly at: number;
 };
+
+export type ReadPrompt = { readonly text: string; readonly media: readonly PromptMedium[] };
 
 const LARGEST = 64 * 1024 * 1024;
 
@@ -37,55 +38,63 @@ export function promptProblem(text: string): string | undefined {
     : undefined;
 }
 
-/** An image alone gets a line that names it, for lists, hooks and readers of texts. Throws ClientProblem `refused`. */
+/** Images and documents alone get a line that names them, for lists, hooks and readers of texts. Throws ClientProblem `refused`. */
 export function readPrompt(prompt: Prompt): ReadPrompt {
-  const { text, images } = typeof prompt === 'string' ? { text: prompt, images: [] } : joined(prompt);
-  const shown = text.trim() === '' && images.length > 0 ? `(${images.length === 1 ? 'an image' : 'images'})` : text;
-  const problem = promptProblem(shown) ?? imagesProblem(images);
+  const { text, media } = typeof prompt === 'string' ? { text: prompt, media: [] } : joined(prompt);
+  const shown = text.trim() === '' && media.length > 0 ? `(${named(media)})` : text;
+  const problem = promptProblem(shown) ?? mediaProblem(media);
   if (problem !== undefined) throw new ClientProblem('refused', problem);
-  return { text: shown, images };
+  return { text: shown, media };
+}
+
+function named(media: readonly PromptMedium[]): string {
+  const documents = media.filter(({ mediaType }) => mediaType === 'application/pdf').length;
+  const images = media.length - documents;
+  const kinds = [
+    images === 0 ? [] : images === 1 ? ['an image'] : ['images'],
+    documents === 0 ? [] : documents === 1 ? ['a document'] : ['documents'],
+  ];
+  return kinds.flat().join(' and ');
 }
 
 /** Texts are set apart by a line break. */
 function joined(blocks: readonly PromptBlock[]): ReadPrompt {
   if (!Array.isArray(blocks)) throw new ClientProblem('refused', 'the prompt is neither a text nor a list of blocks');
   let text = '';
-  const images: ReadPrompt['images'][number][] = [];
+  const media: PromptMedium[] = [];
   for (const [index, block] of (blocks as readonly PromptBlock[]).entries()) {
     if (block.type === 'text') text += text === '' ? block.text : `\n${block.text}`;
-    else images.push({ ...readImage(block, index), at: text.length });
+    else media.push({ ...readMedium(block, index), at: text.length });
   }
-  return { text, images };
+  return { text, media };
 }
 
-function readImage(block: PromptBlock, index: number): Omit<ReadPrompt['images'][number], 'at'> {
-  const which = `block ${index + 1} of the prompt`;
-  const refuse = (why: string): ClientProblem => new ClientProblem('refused', `${which} ${why}`);
-  if (block.type !== 'image')
-    throw refuse(`is ${JSON.stringify((block as { type?: unknown }).type)}: give text and images`);
-  const { type, media_type: mediaType, data } = block.source;
-  if (type !== 'base64' || typeof data !== 'string')
-    throw refuse('is an image without its bytes: give them as { type: "base64", media_type, data }');
-  if (!IMAGE_TYPES.includes(mediaType))
-    throw refuse(`is an image of type ${JSON.stringify(mediaType)}: the API takes ${IMAGE_TYPES.join(', ')}`);
-  if (data.length > LARGEST_IMAGE)
-    throw refuse(`is an image of ${data.length} bytes in base64: the API takes ${LARGEST_IMAGE}`);
+const TAKEN: Readonly<Record<string, readonly MediaType[]>> = { image: IMAGE_TYPES, document: ['application/pdf'] };
+
+function readMedium(block: Exclude<PromptBlock, { type: 'text' }>, index: number): Omit<PromptMedium, 'at'> {
+  const refuse = (why: string): ClientProblem =>
+    new ClientProblem('refused', `block ${index + 1} of the prompt ${why}`);
+  const { type, source } = block as { readonly type: unknown; readonly source?: Partial<Source<MediaType>> };
+  const taken = Object.hasOwn(TAKEN, String(type)) ? TAKEN[String(type)]! : null;
+  if (taken === null) throw refuse(`is ${JSON.stringify(type)}: give text, images and PDF documents`);
+  const { type: kind, media_type: mediaType, data } = source ?? {};
+  const what = type === 'image' ? 'an image' : 'a document';
+  if (kind !== 'base64' || typeof data !== 'string')
+    throw refuse(`is ${what} without its bytes: give them as { type: "base64", media_type, data }`);
+  if (mediaType === undefined || !taken.includes(mediaType))
+    throw refuse(`is ${what} of type ${JSON.stringify(mediaType)}: the API takes ${taken.join(', ')}`);
+  // Its size first: what is too large is not decoded.
+  const tooLarge = sizeProblem(mediaType, Math.floor((data.length * 3) / 4));
+  if (tooLarge !== undefined) throw refuse(tooLarge);
   const bytes = Buffer.from(data, 'base64');
-  const size = imageSize(bytes);
-  if (size === null || size.mediaType !== mediaType)
-    throw refuse(`is said to be ${mediaType} and is ${size === null ? 'no image that is known' : size.mediaType}`);
-  if (Math.max(size.width, size.height) > MOST_PIXELS)
-    throw refuse(
-      `is an image of ${size.width} × ${size.height} pixels: the API takes ${MOST_PIXELS} in width and height`,
-    );
-  return { bytes, mediaType };
+  const found = examineMedia(bytes);
+  if (found?.kind === 'refused') throw refuse(found.problem);
+  if (found?.mediaType !== mediaType)
+    throw refuse(`is said to be ${mediaType} and is ${found === null ? 'no image or PDF' : found.mediaType}`);
+  return { bytes, mediaType, characters: found.characters };
 }
 
-function imagesProblem(images: ReadPrompt['images']): string | undefined {
-  if (images.length > MOST_IMAGES)
-    return `the prompt has ${images.length} images: give at most ${MOST_IMAGES} in a message`;
-  const total = images.reduce((sum, { bytes }) => sum + base64Length(bytes.length), 0);
-  return total > LARGEST_MEDIA
-    ? `the prompt's images have ${total} bytes in base64: give at most ${LARGEST_MEDIA} in a message`
-    : undefined;
+function mediaProblem(media: readonly PromptMedium[]): string | undefined {
+  const sizes = media.map(({ bytes }) => ({ bytes: bytes.length }));
+  return fitsMessage(sizes) ? undefined : `the prompt has ${media.length} images and documents: ${TOO_MANY_MEDIA}`;
 }

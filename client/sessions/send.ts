@@ -197,11 +197,11 @@ export function messageIdProblem(id: string): string | undefined {
 }
 
 /** Durable before it is sent, so that a message never refers to what is not there. Throws StoreError. */
-async function messageBody(store: Store, { text, images }: ReadPrompt): Promise<MessageBody> {
+async function messageBody(store: Store, { text, media }: ReadPrompt): Promise<MessageBody> {
   const stored = await Promise.all(
-    images.map(async ({ bytes, ...image }) => ({ ...image, bytes: bytes.length, hash: await store.put(bytes) })),
+    media.map(async ({ bytes, ...medium }) => ({ ...medium, bytes: bytes.length, hash: await store.put(bytes) })),
   );
-  return { ...(await textBody(store, text)), ...(stored.length > 0 ? { images: stored } : {}) };
+  return { ...(await textBody(store, text)), ...(stored.length > 0 ? { media: stored } : {}) };
 }
 
 export function titleOf(text: string): string {

@@ -7,7 +7,7 @@ import { expect, test, vi } from 'vitest';
 import { query, type Query } from '../../client/query.ts';
 import { oneRuntime } from '../support/one-runtime.ts';
 import { cliPlace, jsonLines, modelFor } from '../support/cli.ts';
-import { pngOf } from '../support/images.ts';
+import { pdfOf, pngOf } from '../support/images.ts';
 import { reply, text, toolUse } from '../../worker/scripted-model/index.ts';
 
 test('query() yields the events of a run and returns its result; the next prompt goes on with the session (L52)', async () => {
@@ -46,17 +46,19 @@ test('query() yields the events of a run and returns its result; the next prompt
   expect(model.problems).toEqual([]);
 });
 
-test('images of a prompt reach the model where they stand in it, and again in each later request (Q7)', async () => {
+test('images and documents of a prompt reach the model where they stand, and again in each later request (Q7 L85)', async () => {
   oneRuntime();
   const model = await modelFor([reply([toolUse('glob', { pattern: '*' })]), reply('A small grey picture.')]);
   const { cwd, env } = cliPlace(model);
   const data = pngOf(4, 4).toString('base64');
   const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data } } as const;
-  const prompt = [{ type: 'text', text: 'Look:' }, image, { type: 'text', text: 'What is it?' }] as const;
+  const pages = { type: 'base64', media_type: 'application/pdf', data: pdfOf(2).toString('base64') } as const;
+  const document = { type: 'document', source: pages } as const;
+  const prompt = [{ type: 'text', text: 'Look:' }, image, { type: 'text', text: 'What is it?' }, document] as const;
   expect(await query({ prompt, options: { cwd, env } }).result()).toMatchObject({ text: 'A small grey picture.' });
   for (const request of model.requests) {
     const { messages } = request.body as { readonly messages: readonly { readonly content: readonly object[] }[] };
-    expect(messages[0]?.content).toMatchObject([{ text: 'Look:' }, image, { text: '\nWhat is it?' }]);
+    expect(messages[0]?.content).toMatchObject([{ text: 'Look:' }, image, { text: '\nWhat is it?' }, document]);
   }
   expect(model.problems).toEqual([]);
 });

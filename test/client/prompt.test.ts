@@ -1,36 +1,52 @@
-// Prompts with images: what is taken, and what is refused before anything is sent.
+// Prompts with images and documents: what is taken, and what is refused before anything is sent.
 import { expect, test } from 'vitest';
 import { imageSize } from '../../activities/transcript/media.ts';
 import { readPrompt, type Prompt, type PromptBlock } from '../../client/sessions/prompt.ts';
-import { jpegOf, pngOf, webpOf } from '../support/images.ts';
+import { jpegOf, pdfOf, pngOf, webpOf } from '../support/images.ts';
 
 const image = (bytes: Buffer, type = 'image/png'): PromptBlock =>
   ({ type: 'image', source: { type: 'base64', media_type: type, data: bytes.toString('base64') } }) as PromptBlock;
+const pdf = (bytes: Buffer): PromptBlock => ({
+  type: 'document',
+  source: { type: 'base64', media_type: 'application/pdf', data: bytes.toString('base64') },
+});
 const text = (words: string): PromptBlock => ({ type: 'text', text: words });
 
-test('a prompt of blocks is one text and its images, each with its place in the text (Q7)', () => {
-  const { text: words, images } = readPrompt([text('Look:'), image(pngOf(2, 3)), text('What is it?')]);
+test('a prompt of blocks is one text and its media, each with its place in the text and its share of a window (Q7 L85)', () => {
+  const blocks = [text('Look:'), image(pngOf(2, 3)), text('What is it?'), pdf(pdfOf(3))];
+  const { text: words, media } = readPrompt(blocks);
   expect(words).toBe('Look:\nWhat is it?');
-  expect(images).toEqual([{ bytes: pngOf(2, 3), mediaType: 'image/png', at: 5 }]);
-});
-
-test('an image alone has a line that names it (Q7)', () => {
-  expect(readPrompt([image(pngOf(1, 1))]).text).toBe('(an image)');
+  expect(media).toEqual([
+    { bytes: pngOf(2, 3), mediaType: 'image/png', characters: 6_400, at: 5 },
+    { bytes: pdfOf(3), mediaType: 'application/pdf', characters: 30_000, at: 17 },
+  ]);
 });
 
 test.each([
-  ['no image', [image(Buffer.from('hello'))], /said to be image\/png and is no image that is known/],
+  ['(an image)', [image(pngOf(1, 1))]],
+  ['(images and a document)', [image(pngOf(1, 1)), image(pngOf(1, 1)), pdf(pdfOf(1))]],
+  ['(documents)', [pdf(pdfOf(1)), pdf(pdfOf(2))]],
+] as const)('media alone have a line that names them: %s (Q7 L85)', (line, prompt) => {
+  expect(readPrompt(prompt).text).toBe(line);
+});
+
+test.each([
+  ['no image', [image(Buffer.from('hello'))], /said to be image\/png and is no image or PDF/],
   ['another kind', [image(jpegOf(2, 2))], /said to be image\/png and is image\/jpeg/],
   [
     'a kind the API does not take',
     [image(pngOf(1, 1), 'image/bmp')],
     /of type "image\/bmp": the API takes image\/jpeg/,
   ],
-  ['too many pixels', [image(pngOf(8_001, 1))], /8001 × 1 pixels: the API takes 8000/],
-  ['too many bytes', [image(Buffer.concat([pngOf(1, 1), Buffer.alloc(4_000_000)]))], /bytes in base64: the API takes/],
-  ['too many images', Array.from({ length: 21 }, () => image(pngOf(1, 1))), /has 21 images: give at most 20/],
-  ['a document', [{ type: 'document' }], /block 1 of the prompt is "document": give text and images/],
-  ['an address', [{ type: 'image', source: { type: 'url', url: 'x' } }], /without its bytes/],
+  ['a document as an image', [image(pdfOf(1), 'application/pdf')], /an image of type "application\/pdf"/],
+  ['too many pixels', [image(pngOf(8_001, 1))], /8001 × 1 pixels, and the model takes 8000/],
+  ['too many bytes', [image(Buffer.concat([pngOf(1, 1), Buffer.alloc(4_000_000)]))], /bytes, and the model takes 3,93/],
+  ['too many pages', [pdf(pdfOf(101))], /is application\/pdf of 101 pages, and the model takes 100/],
+  ['a broken document', [pdf(Buffer.from('%PDF-1.4'))], /is broken: its end is not there/],
+  ['too many images', Array.from({ length: 21 }, () => image(pngOf(1, 1))), /has 21 images and documents: one message/],
+  ['a video', [{ type: 'video' }], /block 1 of the prompt is "video": give text, images and PDF documents/],
+  ['an address', [{ type: 'image', source: { type: 'url', url: 'x' } }], /is an image without its bytes/],
+  ['no source', [{ type: 'document' }], /is a document without its bytes/],
   ['nothing', [], /the prompt is empty/],
 ] as const)('a prompt with %s is refused in a sentence (Q7)', (_, prompt, problem) => {
   expect(() => readPrompt(prompt as unknown as Prompt)).toThrow(problem);

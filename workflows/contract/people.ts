@@ -90,33 +90,36 @@ export function isName(by: unknown): by is string {
 /** A session remembers of so many questions, the newest, who answered them. */
 export const LISTED_ANSWERS = 5;
 
-// The body of a message: a text, short or by hash, and images by hash.
+// The body of a message: a text, short or by hash, and images and PDF documents by hash.
 
-/** `images` stand in the text. A version that does not know them shows the text alone. */
+/** `media` stand in the text. A version that does not know them shows the text alone. */
 export type MessageBody = (
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'stored'; readonly hash: Hash; readonly bytes: number }
-) & { readonly images?: readonly MessageImage[] };
+) & { readonly media?: readonly MessageMedium[] };
 
-/** An image of a message, its bytes in the store. `at`: the characters of the text that come before it. */
-export type MessageImage = {
+/** An image or a PDF document, its bytes in the store. `characters`: its share of a window, as characters of text. */
+export type StoredMedium = {
   readonly hash: Hash;
   readonly bytes: number;
-  readonly mediaType: ImageType;
-  readonly at: number;
+  readonly mediaType: MediaType;
+  readonly characters: number;
 };
+
+/** One of a message. `at`: the characters of the text that come before it. */
+export type MessageMedium = StoredMedium & { readonly at: number };
 
 export const IMAGE_TYPES = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'] as const;
 export type ImageType = (typeof IMAGE_TYPES)[number];
 
-/** Images in one message: with more, the API takes only small ones. */
-export const MOST_IMAGES = 20;
+export const MEDIA_TYPES = [...IMAGE_TYPES, 'application/pdf'] as const;
+export type MediaType = (typeof MEDIA_TYPES)[number];
 
-/** An image's share of a window, as characters of text: the API counts 1,600 tokens for one of the largest that it does not shrink. */
-export const IMAGE_CHARACTERS = 6_400;
+/** Images and documents in one message: with more images, the API takes only small ones. */
+export const MOST_MEDIA = 20;
 
 /** The size of a message in a request, about. */
 export function bodyCharacters(body: MessageBody): number {
   const text = body.kind === 'text' ? body.text.length : body.bytes;
-  return text + (body.images?.length ?? 0) * IMAGE_CHARACTERS;
+  return (body.media ?? []).reduce((sum, { characters }) => sum + characters, text);
 }

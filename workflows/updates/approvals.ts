@@ -126,7 +126,7 @@ export class Approvals {
     const question = this.waiting.get(call)?.question;
     if (!question) return `call ${call} is no question: it waits for a decision`;
     if (!isName(by)) return 'the answer does not say who gives it';
-    if (!isBody(body) || body.images) return 'the answer is no text';
+    if (!isBody(body) || body.media) return 'the answer is no text';
     const { options } = question;
     if (options && !(body.kind === 'text' && options.includes(body.text))) return notOffered(options);
     const bytes = body.kind === 'text' ? body.text.length : body.bytes;

@@ -12,7 +12,8 @@ import { type CallKey, estimateTokens } from '../../../workflows/contract/ids.ts
 import type { Store } from '../../transcript/store/store.ts';
 import type { RecordedOutcome } from './journal.ts';
 import { RESULT_LIMIT, PREVIEW_LIMIT, resultName, previewText } from '../../transcript/preview.ts';
-import { examineMedia, fitsMessage, type StoredMedium, TOO_MANY_MEDIA } from '../../transcript/media.ts';
+import type { StoredMedium } from '../../../workflows/contract/people.ts';
+import { examineMedia, fitsMessage, TOO_MANY_MEDIA } from '../../transcript/media.ts';
 import { outcomeCharacters } from '../../transcript/view/microcompact.ts';
 
 export type Verdict = {

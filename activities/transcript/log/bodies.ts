@@ -57,7 +57,7 @@ function storedParts(entries: readonly Entry[]): Map<Hash, StoredPart> {
 }
 
 export function mediaOf(entry: Entry): readonly { readonly hash: Hash }[] {
-  if (entry.kind === 'user') return entry.body.images ?? [];
+  if (entry.kind === 'user') return entry.body.media ?? [];
   return entry.kind === 'outcomes' ? entry.outcomes.flatMap(({ media }) => media ?? []) : [];
 }
 
@@ -78,11 +78,11 @@ export async function textBody(store: Store, text: string): Promise<MessageBody>
 
 /** All that is stored of a message. */
 export function bodyHashes(body: MessageBody): readonly Hash[] {
-  return [...(body.kind === 'stored' ? [body.hash] : []), ...(body.images ?? []).map(({ hash }) => hash)];
+  return [...(body.kind === 'stored' ? [body.hash] : []), ...(body.media ?? []).map(({ hash }) => hash)];
 }
 
-/** Says in words what a reader of texts does not see; empty for a message without images. */
-export function imageNote({ images = [] }: MessageBody): string {
-  const each = images.map(({ mediaType, bytes }) => `[${mediaType}, ${bytes.toLocaleString('en')} bytes]`);
+/** Says in words what a reader of texts does not see; empty for a message without images and documents. */
+export function mediaNote({ media = [] }: MessageBody): string {
+  const each = media.map(({ mediaType, bytes }) => `[${mediaType}, ${bytes.toLocaleString('en')} bytes]`);
   return each.length === 0 ? '' : `\n${each.join(' ')}`;
 }

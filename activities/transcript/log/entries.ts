@@ -4,9 +4,8 @@ import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { CallKey, Hash, MessageId, SessionId } from '../../../workflows/contract/ids.ts';
 import type { Notice, RunEnded, SeenFile } from '../../../workflows/contract/activities.ts';
 import type { Spend, TransitionReason } from '../../../workflows/contract/loop.ts';
-import type { MessageBody } from '../../../workflows/contract/people.ts';
+import type { MessageBody, StoredMedium } from '../../../workflows/contract/people.ts';
 import type { Steered } from '../../../workflows/contract/steered.ts';
-import type { StoredMedium } from '../media.ts';
 
 export type Segment = {
   readonly v: 1;

@@ -2,11 +2,12 @@
 // never on the time or the attempt: a second attempt makes the same segment with the same hash.
 import type { Append, OutcomeItem } from '../../../workflows/contract/activities.ts';
 import type { CallKey } from '../../../workflows/contract/ids.ts';
+import type { StoredMedium } from '../../../workflows/contract/people.ts';
 import type { Entry, Outcome, ReplyEntry } from '../log/entries.ts';
 import { type Store, StoreError } from '../store/store.ts';
 import { agentNotice } from './agent-end.ts';
 import { lastReply, type View } from './shared-view.ts';
-import { fitsMessage, type StoredMedium, TOO_MANY_MEDIA } from '../media.ts';
+import { fitsMessage, TOO_MANY_MEDIA } from '../media.ts';
 import { previewText, PREVIEW_LIMIT, resultName } from '../preview.ts';
 
 export type AppendDeps = {

@@ -1,7 +1,6 @@
 // Projects the entries of a transcript onto the messages of a request. Pure. For any entries the request has a shape that the API
 // accepts (L58): roles alternate from user to user, and one outcome follows every call (L39).
 import type {
-  Base64ImageSource,
   ContentBlockParam,
   DocumentBlockParam,
   ImageBlockParam,
@@ -9,10 +8,9 @@ import type {
   ToolResultBlockParam,
 } from '@anthropic-ai/sdk/resources/messages';
 import type { Hash } from '../../../workflows/contract/ids.ts';
-import { IMAGE_CHARACTERS, type MessageImage } from '../../../workflows/contract/people.ts';
+import type { MessageMedium, StoredMedium } from '../../../workflows/contract/people.ts';
 import { previewText } from '../preview.ts';
-import { documentCharacters, type MediaType } from '../media.ts';
-import { imageNote, mediaKey } from '../log/bodies.ts';
+import { mediaNote, mediaKey } from '../log/bodies.ts';
 import { type Entry, type Outcome, type ReplyEntry, entryName } from '../log/entries.ts';
 import { inView, type InView, type Shown } from './in-view.ts';
 import { BARE, GO_ON, NO_OUTCOME, NO_OUTPUT, noticeText, shortForm, summaryText } from './notices.ts';
@@ -101,9 +99,9 @@ function spoken(shown: Shown, bodies: Bodies, memo: ProjectMemo): readonly Conte
   const { entry } = shown;
   const words = wordsOf(shown, bodies);
   if (shown.bare && shown.cut === undefined)
-    return blocks(entry.kind === 'user' ? `${words}${imageNote(entry.body)}\n${BARE}` : words);
-  const images = entry.kind === 'user' && shown.cut === undefined ? entry.body.images : undefined;
-  const made = images ? illustrated(words, images, bodies) : blocks(words);
+    return blocks(entry.kind === 'user' ? `${words}${mediaNote(entry.body)}\n${BARE}` : words);
+  const media = entry.kind === 'user' && shown.cut === undefined ? entry.body.media : undefined;
+  const made = media ? illustrated(words, media, bodies) : blocks(words);
   texts.set(shown.entry, made);
   return made;
 }
@@ -126,23 +124,32 @@ function saidBy(entry: Entry, bodies: Bodies): string {
   return stored;
 }
 
-/** The text with the images where they stand. A message that is shown in part has lost them. */
-function illustrated(words: string, images: readonly MessageImage[], bodies: Bodies): readonly ContentBlockParam[] {
+/** The text with the images and documents where they stand. A message that is shown in part has lost them. */
+function illustrated(words: string, media: readonly MessageMedium[], bodies: Bodies): readonly ContentBlockParam[] {
   let said = 0;
-  const parts = images.flatMap(({ hash, mediaType, at }): readonly ContentBlockParam[] => {
-    const before = blocks(words.slice(said, at));
-    said = Math.max(said, at);
-    return [...before, mediumBlock(hash, mediaType, bodies)];
+  const parts = media.flatMap((medium): readonly ContentBlockParam[] => {
+    const before = blocks(words.slice(said, medium.at));
+    said = Math.max(said, medium.at);
+    return [...before, mediumBlock(medium, bodies)];
   });
   return [...parts, ...blocks(words.slice(said))];
 }
 
-function mediumBlock(hash: Hash, mediaType: MediaType, bodies: Bodies): ImageBlockParam | DocumentBlockParam {
+/** What the source of a block counts, in characters: to find that out again would be to look through the bytes of a document. */
+const shares = new WeakMap<object, number>();
+
+function mediumBlock(
+  { hash, mediaType, characters }: StoredMedium,
+  bodies: Bodies,
+): ImageBlockParam | DocumentBlockParam {
   const data = bodies.get(mediaKey(hash));
   if (data === undefined) throw new Error(`${mediaType} ${hash} was not resolved`);
-  if (mediaType === 'application/pdf')
-    return { type: 'document', source: { type: 'base64', media_type: mediaType, data } };
-  return { type: 'image', source: { type: 'base64', media_type: mediaType, data } };
+  const block: ImageBlockParam | DocumentBlockParam =
+    mediaType === 'application/pdf'
+      ? { type: 'document', source: { type: 'base64', media_type: mediaType, data } }
+      : { type: 'image', source: { type: 'base64', media_type: mediaType, data } };
+  shares.set(block.source, characters);
+  return block;
 }
 
 /** The size of a request's messages, as an estimate of tokens takes it: an image counts by its size on a screen, a document by its pages. */
@@ -154,9 +161,8 @@ export function requestCharacters(messages: readonly MessageParam[]): number {
   });
   const sizes = [...inMessages, ...inResults].map((block) => {
     if ((block.type !== 'image' && block.type !== 'document') || block.source.type !== 'base64') return 0;
-    const { data } = block.source as Base64ImageSource;
-    const share = block.type === 'image' ? IMAGE_CHARACTERS : documentCharacters(Buffer.from(data, 'base64'));
-    return share - data.length;
+    const { length } = block.source.data;
+    return (shares.get(block.source) ?? length) - length;
   });
   return sizes.reduce((sum, size) => sum + size, JSON.stringify(messages).length);
 }
@@ -191,10 +197,7 @@ function resultContent(
   known.set(outcome, content);
   if (outcome.media === undefined) return content;
   if (bare) return `${content}\n${BARE}`;
-  return [
-    { type: 'text', text: content },
-    ...outcome.media.map(({ hash, mediaType }) => mediumBlock(hash, mediaType, bodies)),
-  ];
+  return [{ type: 'text', text: content }, ...outcome.media.map((medium) => mediumBlock(medium, bodies))];
 }
 
 function sendable(content: string): string {

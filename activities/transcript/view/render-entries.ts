@@ -6,7 +6,7 @@ import { type Bodies, wordsOf } from './project.ts';
 import { isShrunk, markCleared } from './microcompact.ts';
 import { wellFormedText } from '../../text.ts';
 import type { Hash, SessionId } from '../../../workflows/contract/ids.ts';
-import { bodyReader, imageNote } from '../log/bodies.ts';
+import { bodyReader, mediaNote } from '../log/bodies.ts';
 import { readRange } from '../log/read-chain.ts';
 import type { Store } from '../store/store.ts';
 
@@ -26,7 +26,7 @@ export function renderShown(shown: Shown, reply: number, bodies: Bodies, options
   const { entry, position } = shown;
   switch (entry.kind) {
     case 'user':
-      return labelled('User', cut(wordsOf(shown, bodies)) + imageNote(entry.body));
+      return labelled('User', cut(wordsOf(shown, bodies)) + mediaNote(entry.body));
     case 'notice':
       return labelled('Note', cut(wordsOf(shown, bodies)));
     case 'reply':

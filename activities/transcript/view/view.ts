@@ -127,7 +127,7 @@ function reachesBehind(view: View, added: readonly StoredSegment[]): boolean {
   const isUnread = (position: number): boolean => {
     const entry = view.at(position);
     const isWordless =
-      entry?.kind === 'user' && entry.body.kind === 'text' && entry.body.text === '' && !entry.body.images;
+      entry?.kind === 'user' && entry.body.kind === 'text' && entry.body.text === '' && !entry.body.media;
     return position < view.begin && (entry === UNREAD || isWordless);
   };
   const reaches = ({ from, prompts }: BoundaryEntry): boolean => !(from >= view.begin) || prompts.some(isUnread);

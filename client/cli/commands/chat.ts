@@ -12,7 +12,7 @@ import { findSession, type Found, newestIn, type Wanted } from '../chat/find-ses
 import { inputHistory } from '../chat/input-history.ts';
 import { showLately } from '../chat/show-lately.ts';
 import type { Cli } from '../cli.ts';
-import { IMAGE_OPTION, imageBlocks, type ImageFlags, withImages } from '../arguments.ts';
+import { MEDIA_OPTION, mediaBlocks, type MediaFlags, withMedia } from '../arguments.ts';
 import { UsageError } from '../errors.ts';
 import { addRunOptions, type RunFlags, runOptions, workspace } from '../run-options.ts';
 import { withinWorkplace } from '../with-server.ts';
@@ -25,7 +25,7 @@ import {
   workerConfig,
 } from '../worker-config.ts';
 
-type Flags = RunFlags & ConfigFlags & ImageFlags & { readonly continue?: boolean; readonly resume?: string | true };
+type Flags = RunFlags & ConfigFlags & MediaFlags & { readonly continue?: boolean; readonly resume?: string | true };
 
 export function chatCommand(program: Command, cli: Cli): void {
   const command = program
@@ -34,7 +34,7 @@ export function chatCommand(program: Command, cli: Cli): void {
     .argument('[message]', 'the first message')
     .option('-c, --continue', 'go on with the newest open session of this folder')
     .option('-r, --resume [id]', 'go on with this session, or with one of this folder that is chosen from a list')
-    .option(...IMAGE_OPTION)
+    .option(...MEDIA_OPTION)
     .option(...CONFIG_OPTION);
   addRunOptions(command).action(async (message: string | undefined, flags: Flags) => {
     cli.exit(await chat(cli, message, flags));
@@ -47,7 +47,7 @@ type Chat = {
   readonly cwd: string;
   readonly first: string | undefined;
   /** They go with the first message that is sent. */
-  readonly images: readonly PromptBlock[];
+  readonly media: readonly PromptBlock[];
 };
 
 async function chat(cli: Cli, first: string | undefined, flags: Flags): Promise<number> {
@@ -56,7 +56,7 @@ async function chat(cli: Cli, first: string | undefined, flags: Flags): Promise<
   const { session: _, ...options } = runOptions(flags, cli.cwd);
   const ifNew = ofNewSession(chosen);
   const cwd = options.cwd ?? workspace('.', cli.cwd());
-  const images = imageBlocks(cli, flags);
+  const media = mediaBlocks(cli, flags);
   const found = await foundSession(cli, flags, cwd);
   const source = new EventEmitter();
   const forward = (name: NodeJS.Signals): void => void source.emit(name, name);
@@ -70,11 +70,7 @@ async function chat(cli: Cli, first: string | undefined, flags: Flags): Promise<
     const place = { anywhere: false, beforeWork, chosen, session: found?.session, signals };
     return await withinWorkplace(cli, place, async (workplace, told) => {
       await found?.close();
-      const talk = await conversation(
-        cli,
-        { options, ifNew, cwd, first, images },
-        { workplace, found: found?.session },
-      );
+      const talk = await conversation(cli, { options, ifNew, cwd, first, media }, { workplace, found: found?.session });
       const status = await converse(cli, { ...talk, terminate: told.terminate }, (press) => (keys.press = press));
       return told.terminate.aborted ? told.status() : status;
     });
@@ -102,7 +98,7 @@ type Place = { readonly workplace: Workplace; readonly found: SessionId | undefi
 
 async function conversation(
   cli: Cli,
-  { options, ifNew, cwd, first, images }: Chat,
+  { options, ifNew, cwd, first, media }: Chat,
   { workplace, found }: Place,
 ): Promise<Omit<Conversation, 'terminate'>> {
   const { sessions } = workplace;
@@ -110,9 +106,9 @@ async function conversation(
   const seen = found === undefined ? null : await sessions.describe(found);
   let begun = seen !== null;
   let given = options;
-  let seenWith = images;
+  let seenWith = media;
   const send: Conversation['send'] = async (id, text, sent = {}) => {
-    const prompt = typeof text === 'string' ? withImages(text, seenWith) : text;
+    const prompt = typeof text === 'string' ? withMedia(text, seenWith) : text;
     const { messageId, now } = sent;
     const withId = messageId === undefined ? {} : { messageId };
     if (begun) {

@@ -14,14 +14,14 @@ import {
   workerConfig,
   workersOfNew,
 } from '../worker-config.ts';
-import { IMAGE_OPTION, imageBlocks, type ImageFlags, readPrompt, withImages } from '../arguments.ts';
+import { MEDIA_OPTION, mediaBlocks, type MediaFlags, readPrompt, withMedia } from '../arguments.ts';
 import { addRunOptions, type RunFlags, runOptions, workspace } from '../run-options.ts';
 import { newSessionId } from '../../sessions/info.ts';
 import { withinWorkplace } from '../with-server.ts';
 
 type Flags = RunFlags &
   ConfigFlags &
-  ImageFlags & { readonly promptFile?: string; readonly json?: boolean; readonly wait?: boolean };
+  MediaFlags & { readonly promptFile?: string; readonly json?: boolean; readonly wait?: boolean };
 
 export function runCommand(program: Command, cli: Cli): void {
   const command = program
@@ -29,7 +29,7 @@ export function runCommand(program: Command, cli: Cli): void {
     .description('start a task, follow it, print what it says and does')
     .argument('[task]', 'the task; - reads standard input')
     .option('--prompt-file <file>', 'read the task from a file')
-    .option(...IMAGE_OPTION)
+    .option(...MEDIA_OPTION)
     .option('--json', 'print one JSON object per event, the session first, the result last')
     .option('--wait', 'where nobody can be asked, wait for decisions made elsewhere (default: leave, with status 3)')
     .option(...CONFIG_OPTION);
@@ -44,7 +44,7 @@ async function run(cli: Cli, text: string | undefined, flags: Flags): Promise<nu
   const ifNew = ofNewSession(chosen);
   const cwd = options.cwd ?? workspace('.', cli.cwd());
   const task = await readPrompt(cli, text, flags.promptFile);
-  const prompt = withImages(task, imageBlocks(cli, flags));
+  const prompt = withMedia(task, mediaBlocks(cli, flags));
   const id = options.session ?? newSessionId();
   const { taskQueue } = await workersOfNew(cli, chosen, id);
   if (stayingWorkers(cli.env, taskQueue) === 0) refuseWithoutKey(cli.env, task);

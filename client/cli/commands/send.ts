@@ -5,10 +5,10 @@ import { optionsProblem, withChanges } from '../../../workflows/contract/options
 import type { RunOptions } from '../../../workflows/contract/session.ts';
 import { STATUS, UsageError } from '../errors.ts';
 import { added, tagsOf } from '../repeatable.ts';
-import { IMAGE_OPTION, imageBlocks, type ImageFlags, readPrompt, withImages } from '../arguments.ts';
+import { MEDIA_OPTION, mediaBlocks, type MediaFlags, readPrompt, withMedia } from '../arguments.ts';
 import { sayIfNobodyWorks, withSession } from '../with-server.ts';
 
-type Flags = ImageFlags & { readonly now?: boolean; readonly promptFile?: string; readonly tag?: readonly string[] };
+type Flags = MediaFlags & { readonly now?: boolean; readonly promptFile?: string; readonly tag?: readonly string[] };
 
 export function sendCommand(program: Command, cli: Cli): void {
   program
@@ -18,7 +18,7 @@ export function sendCommand(program: Command, cli: Cli): void {
     .argument('[text]', 'the message; - reads standard input')
     .option('--now', 'interrupt the current run for it')
     .option('--prompt-file <file>', 'read the message from a file')
-    .option(...IMAGE_OPTION)
+    .option(...MEDIA_OPTION)
     .option(
       '--tag <name=value>',
       'the session’s labels from its next run on, in place of those it has; repeatable',
@@ -34,7 +34,7 @@ async function send(cli: Cli, id: string, text: string | undefined, flags: Flags
   const options = tagsOf(tag);
   const problem = optionsProblem(withChanges<Partial<RunOptions>>({}, options));
   if (problem !== undefined) throw new UsageError(problem);
-  const prompt = withImages(await readPrompt(cli, text, promptFile), imageBlocks(cli, flags));
+  const prompt = withMedia(await readPrompt(cli, text, promptFile), mediaBlocks(cli, flags));
   return withSession(cli, id, async (opened, session) => {
     const { messageId } = await opened.sessions.send(session, prompt, { now: now ?? false, options });
     cli.print(`${messageId}\n`);

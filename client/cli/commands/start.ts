@@ -2,7 +2,7 @@
 import type { Command } from 'commander';
 import type { Cli } from '../cli.ts';
 import { STATUS } from '../errors.ts';
-import { IMAGE_OPTION, imageBlocks, type ImageFlags, readPrompt, withImages } from '../arguments.ts';
+import { MEDIA_OPTION, mediaBlocks, type MediaFlags, readPrompt, withMedia } from '../arguments.ts';
 import { addRunOptions, type RunFlags, runOptions, workspace } from '../run-options.ts';
 import { newSessionId } from '../../sessions/info.ts';
 import { sayIfNobodyWorks, withServer } from '../with-server.ts';
@@ -15,7 +15,7 @@ import {
   workersOfNew,
 } from '../worker-config.ts';
 
-type Flags = RunFlags & ConfigFlags & ImageFlags & { readonly promptFile?: string };
+type Flags = RunFlags & ConfigFlags & MediaFlags & { readonly promptFile?: string };
 
 export function startCommand(program: Command, cli: Cli): void {
   const command = program
@@ -23,7 +23,7 @@ export function startCommand(program: Command, cli: Cli): void {
     .description('start a task and print the session’s id')
     .argument('[task]', 'the task; - reads standard input')
     .option('--prompt-file <file>', 'read the task from a file')
-    .option(...IMAGE_OPTION)
+    .option(...MEDIA_OPTION)
     .option(...CONFIG_OPTION);
   addRunOptions(command).action(async (task: string | undefined, flags: Flags) => {
     cli.exit(await start(cli, task, flags));
@@ -33,7 +33,7 @@ export function startCommand(program: Command, cli: Cli): void {
 async function start(cli: Cli, task: string | undefined, flags: Flags): Promise<number> {
   const options = runOptions(flags, cli.cwd);
   const cwd = options.cwd ?? workspace('.', cli.cwd());
-  const prompt = withImages(await readPrompt(cli, task, flags.promptFile), imageBlocks(cli, flags));
+  const prompt = withMedia(await readPrompt(cli, task, flags.promptFile), mediaBlocks(cli, flags));
   const chosen = await workerConfig(cli, flags.config);
   return withServer(cli, async (opened) => {
     const id = options.session ?? newSessionId();

@@ -13,6 +13,7 @@ const text = z.string();
 const list = z.array(text).readonly();
 
 const image = z.strictObject({ type: z.literal('base64'), media_type: z.enum(IMAGE_TYPES), data: text });
+const document = z.strictObject({ type: z.literal('base64'), media_type: z.literal('application/pdf'), data: text });
 const prompt: z.ZodType<Prompt> = z.union([
   text,
   z
@@ -20,6 +21,7 @@ const prompt: z.ZodType<Prompt> = z.union([
       z.discriminatedUnion('type', [
         z.strictObject({ type: z.literal('text'), text }),
         z.strictObject({ type: z.literal('image'), source: image }),
+        z.strictObject({ type: z.literal('document'), source: document }),
       ]),
     )
     .readonly(),

@@ -7,7 +7,7 @@ import { sessionJson, readWholeResult } from '../../sessions/dump.ts';
 import type { SessionReading } from '../../sessions/read.ts';
 import type { SessionFeed } from '../feed/session-feed.ts';
 import type { PagePorts } from '../ports.ts';
-import { IMAGE_TYPES, type ImageType } from '../../../workflows/contract/people.ts';
+import { MEDIA_TYPES, type MediaType } from '../../../workflows/contract/people.ts';
 import { isReply, type Item } from '../../sessions/history/items.ts';
 
 export type Kind = 'jsonl' | 'md';
@@ -71,14 +71,14 @@ export async function readWholeText(
 const itemAt = ({ standing: { items } }: SessionFeed, position: number): Item | undefined =>
   items.all[position - (items.all[0]?.position ?? 0)];
 
-/** An image of a message, as it was sent: its type is one of those that the API takes, and none of them is a document. Null: there is none. */
-export async function readImage(
+/** An image or PDF of a message, as it was sent: its type is one of those that the API takes. Null: there is none. */
+export async function readMedium(
   feed: SessionFeed,
   { store }: Pick<PagePorts, 'store'>,
   { position, index }: { readonly position: number; readonly index: number },
-): Promise<{ readonly bytes: Uint8Array<ArrayBuffer>; readonly mediaType: ImageType } | null> {
+): Promise<{ readonly bytes: Uint8Array<ArrayBuffer>; readonly mediaType: MediaType } | null> {
   const entry = itemAt(feed, position)?.entry;
-  const image = entry?.kind === 'user' ? entry.body.images?.[index] : undefined;
-  if (image === undefined || !IMAGE_TYPES.includes(image.mediaType)) return null;
-  return { bytes: new Uint8Array(await store.get(image.hash)), mediaType: image.mediaType };
+  const medium = entry?.kind === 'user' ? entry.body.media?.[index] : undefined;
+  if (medium === undefined || !MEDIA_TYPES.includes(medium.mediaType)) return null;
+  return { bytes: new Uint8Array(await store.get(medium.hash)), mediaType: medium.mediaType };
 }

@@ -14,7 +14,7 @@ import { CallCard, type Progress, callId } from './call-card.tsx';
 import type { Item, ReplyItem } from '../../sessions/history/items.ts';
 import { isReply } from '../../sessions/history/items.ts';
 import { Moment, htmlOf } from '../layout.tsx';
-import { Folded, Images, Said } from './said.tsx';
+import { Folded, Media, Said } from './said.tsx';
 import { transitionMeaning } from './meanings.ts';
 
 export type ItemContext = {
@@ -52,7 +52,7 @@ function Plain({ item: { entry, run, position }, context }: { readonly item: Ite
         <>
           <Said who="user" text={userText(entry, context)} whole={`${at(context, position)}/text`} />
           {entry.by === undefined ? null : <small>{`from ${showUnseen(entry.by.slice(0, 100))}`}</small>}
-          <Images images={entry.body.images ?? []} path={`${at(context, position)}/images`} />
+          <Media media={entry.body.media ?? []} path={`${at(context, position)}/media`} />
         </>
       );
     case 'boundary':

@@ -1,6 +1,6 @@
-// What somebody said, as text with whatever is unseen in it named; what opens to a text; the images of a prompt.
+// What somebody said, as text with whatever is unseen in it named; what opens to a text; the images and documents of a prompt.
 import { showUnseen } from '../../../activities/text.ts';
-import type { MessageImage } from '../../../workflows/contract/people.ts';
+import type { MessageMedium } from '../../../workflows/contract/people.ts';
 import { count } from '../../units.ts';
 import { SHOWN } from '../../render/diff-rows.ts';
 
@@ -47,20 +47,25 @@ export function Folded({
   );
 }
 
-/** As they were sent, in a bounded place; their bytes come when they are scrolled to. */
-export function Images({ images, path }: { readonly images: readonly MessageImage[]; readonly path: string }) {
-  if (images.length === 0) return null;
+/** Images as they were sent, in a bounded place, whose bytes come when they are scrolled to; documents by their size, to be taken away. */
+export function Media({ media, path }: { readonly media: readonly MessageMedium[]; readonly path: string }) {
+  if (media.length === 0) return null;
   return (
-    <div class="images">
-      {images.map(({ mediaType, bytes }, index) => (
+    <div class="media">
+      {media.map((medium, index) => (
         <a href={`${path}/${index}`}>
-          <img
-            src={`${path}/${index}`}
-            loading="lazy"
-            alt={`Image ${index + 1}, ${mediaType}, ${bytes.toLocaleString('en')} bytes`}
-          />
+          {medium.mediaType === 'application/pdf' ? (
+            words(medium, index)
+          ) : (
+            <img src={`${path}/${index}`} loading="lazy" alt={words(medium, index)} />
+          )}
         </a>
       ))}
     </div>
   );
+}
+
+function words({ mediaType, bytes }: MessageMedium, index: number): string {
+  const what = mediaType === 'application/pdf' ? 'Document' : 'Image';
+  return `${what} ${index + 1}, ${mediaType}, ${bytes.toLocaleString('en')} bytes`;
 }

@@ -48,7 +48,23 @@ test('pages are counted in packed objects, too, and old ones of a changed file a
   const two = packed('<< /Type /Pages /Count 2 >> << /Type /Page >> << /Type/Page >>');
   expect(pdfPages(Buffer.concat([Buffer.from('%PDF-1.7\n'), two]))).toBe(2);
   expect(pdfPages(Buffer.concat([pdfOf(2), Buffer.from('<< /Type /Page >>')]))).toBe(2);
-  expect(pdfPages(Buffer.from('%PDF-1.7 /ObjStm stream broken endstream'))).toBeNull();
+  expect(pdfPages(Buffer.concat([pdfOf(2), Buffer.from('<< /Type /ObjStm >>\nstream\nbroken endstream')]))).toBeNull();
+});
+
+test('what is made to be dear to count is looked at once, and not counted (L85)', () => {
+  const bomb = deflateSync(Buffer.alloc(70 * 1024 * 1024));
+  const dear = (markers: number): Buffer =>
+    Buffer.concat([Buffer.from(`%PDF-1.7\n${'/ObjStm'.repeat(markers)}\nstream\n`), bomb, Buffer.from('\nendstream')]);
+  const takes = (bytes: Buffer): number => {
+    const before = process.cpuUsage();
+    expect(pdfPages(bytes)).toBeNull();
+    const { user, system } = process.cpuUsage(before);
+    return user + system;
+  };
+  const once = takes(dear(1));
+  expect(takes(dear(280))).toBeLessThan(20 * once);
+  // Nothing follows them.
+  expect(takes(Buffer.from(`%PDF-1.7\n${'/ObjStm'.repeat(300_000)}`))).toBeLessThan(20 * once);
 });
 
 test('a document counts by its pages, an image by its size on a screen (L10 L85)', () => {

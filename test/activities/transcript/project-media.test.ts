@@ -57,11 +57,20 @@ describe('what a tool shows', () => {
     expect(resultsIn(...round, boundary('so far', 1, [0]))[0]).toHaveLength(2);
   });
 
+  test('a document of a prompt stands where it was put, and counts by its pages (L85)', () => {
+    const body = { kind: 'text', text: 'Read it. What is it?', media: [{ ...page, at: 8 }] } as const;
+    const messages = project([{ kind: 'user', id: 'm' as MessageId, body }], bodies);
+    const data = pdfOf(2).toString('base64');
+    const shown = { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data } };
+    expect(messages).toEqual([{ role: 'user', content: [said('Read it.'), shown, said(' What is it?')] }]);
+    expect(requestCharacters(messages)).toBeGreaterThan(20_000);
+  });
+
   test('in a prompt is named in the same way (L24 L85)', () => {
     const body = {
       kind: 'text',
       text: 'Look.',
-      images: [{ hash: medium.hash, bytes: 5, mediaType: 'image/png', at: 0 }],
+      media: [{ ...medium, at: 0 }],
     } as const;
     const prompt = { kind: 'user', id: 'm' as MessageId, body } as const;
     const messages = project([prompt, runEnded(1, { reason: 'image_error', detail: 'x' })], new Map());

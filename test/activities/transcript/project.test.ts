@@ -215,11 +215,11 @@ test('a stored message is sent with its text, and one that was not resolved is a
 
 test('an image is shown where it stands in its message, and counts by its size on a screen (Q7 L10)', () => {
   const hash = hashOf(Buffer.from('image'));
-  const images = [{ hash, bytes: 900_000, mediaType: 'image/png', at: 5 }] as const;
+  const media = [{ hash, bytes: 900_000, mediaType: 'image/png', characters: 6_400, at: 5 }] as const;
   const entry = {
     kind: 'user',
     id: 'm' as MessageId,
-    body: { kind: 'text', text: 'Look: what is it?', images },
+    body: { kind: 'text', text: 'Look: what is it?', media },
   } as const;
   const data = 'A'.repeat(1_200_000);
   const messages = project([entry], new Map([[mediaKey(hash), data]]));
@@ -231,11 +231,12 @@ test('an image is shown where it stands in its message, and counts by its size o
 });
 
 test('a message that was too large for its run is shown in part, without its images (L6 Q7)', () => {
-  const images = [{ hash: hashOf(Buffer.from('image')), bytes: 9, mediaType: 'image/png', at: 0 }] as const;
+  const hash = hashOf(Buffer.from('image'));
+  const media = [{ hash, bytes: 9, mediaType: 'image/png', characters: 6_400, at: 0 }] as const;
   const entry = {
     kind: 'user',
     id: 'm' as MessageId,
-    body: { kind: 'text', text: 'x'.repeat(9_000), images },
+    body: { kind: 'text', text: 'x'.repeat(9_000), media },
   } as const;
   const tooLong = runEnded(1, { reason: 'prompt_too_long', detail: 'too long' });
   const [message] = seen(runStarted(1), entry, tooLong, runStarted(2), user('again'));

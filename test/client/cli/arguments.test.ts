@@ -2,11 +2,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { imageBlocks, sessionMeant, withImages } from '../../../client/cli/arguments.ts';
+import { mediaBlocks, sessionMeant, withMedia } from '../../../client/cli/arguments.ts';
 import type { Cli } from '../../../client/cli/cli.ts';
 import { ClientProblem } from '../../../client/problem.ts';
 import type { SessionId } from '../../../workflows/contract/ids.ts';
-import { jpegOf } from '../../support/images.ts';
+import { jpegOf, pdfOf } from '../../support/images.ts';
 import { tempDir } from '../../support/temp-dir.ts';
 import { description } from '../support.ts';
 
@@ -44,20 +44,25 @@ test('where several begin so, they are named (O20)', async () => {
   );
 });
 
-test('--image gives files as the images that their bytes say they are, before the text (L85)', () => {
+test('--image gives files as the images and documents that their bytes say they are, before the text (L85)', () => {
   const cwd = tempDir();
   const cli = { cwd: () => cwd } as Cli;
   writeFileSync(join(cwd, 'a.png'), jpegOf(2, 3));
   writeFileSync(join(cwd, 'b.png'), 'no image');
   mkdirSync(join(cwd, 'c.png'));
-  const images = imageBlocks(cli, { image: ['a.png'] });
+  writeFileSync(join(cwd, 'e'), pdfOf(2));
+  writeFileSync(join(cwd, 'f'), pdfOf(101));
+  const media = mediaBlocks(cli, { image: ['a.png', 'e'] });
   const source = { type: 'base64', media_type: 'image/jpeg', data: jpegOf(2, 3).toString('base64') };
-  expect(withImages('Look', images)).toEqual([
+  const page = { type: 'base64', media_type: 'application/pdf', data: pdfOf(2).toString('base64') };
+  expect(withMedia('Look', media)).toEqual([
     { type: 'image', source },
+    { type: 'document', source: page },
     { type: 'text', text: 'Look' },
   ]);
-  expect(withImages('Look', imageBlocks(cli, {}))).toBe('Look');
-  expect(() => imageBlocks(cli, { image: ['b.png'] })).toThrow('is no image of a kind that the model takes');
-  expect(() => imageBlocks(cli, { image: ['c.png'] })).toThrow('is not a file');
-  expect(() => imageBlocks(cli, { image: ['d.png'] })).toThrow('d.png does not exist: name another');
+  expect(withMedia('Look', mediaBlocks(cli, {}))).toBe('Look');
+  expect(() => mediaBlocks(cli, { image: ['b.png'] })).toThrow('is nothing that the model is shown');
+  expect(() => mediaBlocks(cli, { image: ['f'] })).toThrow('f is application/pdf of 101 pages');
+  expect(() => mediaBlocks(cli, { image: ['c.png'] })).toThrow('is not a file');
+  expect(() => mediaBlocks(cli, { image: ['d.png'] })).toThrow('d.png does not exist: name another');
 });

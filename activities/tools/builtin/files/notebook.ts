@@ -1,49 +1,83 @@
 // A Jupyter notebook as text: its cells with their outputs, as a person reads them. A file that only bears the name of one is null.
-import { z } from 'zod';
 import { stripVTControlCharacters } from 'node:util';
 
 /** Bytes: a larger one is read as the lines of its JSON. */
 export const LARGEST_NOTEBOOK = 20 * 1024 * 1024;
 
-const lines = z
-  .union([z.string(), z.array(z.string())])
-  .transform((text) => (typeof text === 'string' ? text : text.join('')));
+type Output = {
+  readonly text: string | undefined;
+  readonly data: Readonly<Record<string, unknown>>;
+  readonly ename: string | undefined;
+  readonly evalue: string | undefined;
+  readonly traceback: readonly string[] | undefined;
+};
 
-const output = z.looseObject({
-  output_type: z.string(),
-  text: lines.optional(),
-  data: z.record(z.string(), z.unknown()).optional(),
-  ename: z.string().optional(),
-  evalue: z.string().optional(),
-  traceback: z.array(z.string()).optional(),
-});
-
-const notebook = z.looseObject({
-  nbformat: z.number(),
-  cells: z.array(
-    z.looseObject({
-      cell_type: z.string(),
-      source: lines,
-      outputs: z.array(output).optional(),
-      id: z.string().optional(),
-    }),
-  ),
-});
+type Cell = { readonly type: string; readonly source: string; readonly outputs: readonly Output[] };
 
 export function isNotebook(path: string): boolean {
   return path.endsWith('.ipynb');
 }
 
 export function notebookText(bytes: Buffer): string | null {
-  const read = notebook.safeParse(parsed(bytes));
-  if (!read.success) return null;
-  const cells = read.data.cells.flatMap(({ cell_type: type, source, outputs = [] }, index) => [
+  const cells = cellsOf(parsed(bytes));
+  if (cells === null) return null;
+  const shown = cells.flatMap(({ type, source, outputs }, index) => [
     `--- cell ${index + 1} (${type}) ---`,
     source,
     ...outputs.flatMap((each) => [`--- output of cell ${index + 1} ---`, outputText(each)]),
   ]);
   const note = '(a notebook, shown as its cells; in the file they are JSON, which edit changes and grep shows)';
-  return [...cells, note].join('\n');
+  return [...shown, note].join('\n');
+}
+
+// By hand, up to the first value that is none: a schema takes seconds for a large file, and longer to say all that is wrong with it.
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null;
+
+function cellsOf(value: unknown): readonly Cell[] | null {
+  if (!isFields(value) || typeof value['nbformat'] !== 'number') return null;
+  return eachOf(value['cells'], cellOf);
+}
+
+function cellOf(value: unknown): Cell | null {
+  if (!isFields(value)) return null;
+  const { cell_type: type, source, outputs = [] } = value;
+  const text = linesOf(source);
+  const all = eachOf(outputs, outputOf);
+  return typeof type === 'string' && text !== null && all !== null ? { type, source: text, outputs: all } : null;
+}
+
+function outputOf(value: unknown): Output | null {
+  if (!isFields(value) || typeof value['output_type'] !== 'string') return null;
+  const { text, data = {}, ename, evalue, traceback } = value;
+  const said = text === undefined ? undefined : linesOf(text);
+  const trace = traceback === undefined ? undefined : stringsOf(traceback);
+  if (said === null || trace === null || !isFields(data)) return null;
+  if (!isMaybeString(ename) || !isMaybeString(evalue)) return null;
+  return { text: said, data, ename, evalue, traceback: trace };
+}
+
+const isMaybeString = (value: unknown): value is string | undefined => value === undefined || typeof value === 'string';
+
+/** Null where one is null. */
+function eachOf<T>(values: unknown, read: (value: unknown) => T | null): readonly T[] | null {
+  if (!Array.isArray(values)) return null;
+  const all: T[] = [];
+  for (const value of values as readonly unknown[]) {
+    const one = read(value);
+    if (one === null) return null;
+    all.push(one);
+  }
+  return all;
+}
+
+const stringsOf = (values: unknown): readonly string[] | null =>
+  eachOf(values, (value) => (typeof value === 'string' ? value : null));
+
+function linesOf(value: unknown): string | null {
+  return typeof value === 'string' ? value : (stringsOf(value)?.join('') ?? null);
 }
 
 function parsed(bytes: Buffer): unknown {
@@ -54,18 +88,18 @@ function parsed(bytes: Buffer): unknown {
   }
 }
 
-function outputText({ text, data, ename, evalue, traceback }: z.output<typeof output>): string {
+function outputText({ text, data, ename, evalue, traceback }: Output): string {
   if (text !== undefined) return stripVTControlCharacters(text);
   if (traceback !== undefined) return stripVTControlCharacters(traceback.join('\n'));
   if (ename !== undefined) return `${ename}: ${evalue ?? ''}`;
-  return Object.entries(data ?? {})
+  return Object.entries(data)
     .filter(([type], _, all) => type !== 'text/html' || !all.some(([other]) => other === 'text/plain'))
     .map(([type, value]) => ofType(type, value))
     .join('\n');
 }
 
 function ofType(type: string, value: unknown): string {
-  const text = lines.safeParse(value);
-  if (type.startsWith('text/') && text.success) return stripVTControlCharacters(text.data);
-  return `[${type}, about ${(text.success ? text.data : JSON.stringify(value)).length} characters: not shown]`;
+  const text = linesOf(value);
+  if (type.startsWith('text/') && text !== null) return stripVTControlCharacters(text);
+  return `[${type}, about ${(text ?? JSON.stringify(value)).length} characters: not shown]`;
 }
