@@ -15,7 +15,7 @@ const processesOf = (mark: string): readonly number[] =>
 test.each([
   ['runs again with the same key, for the server is trusted and says it may', true, 'answered at last', 2],
   ['is not made again, and its outcome is unknown', false, 'outcome unknown', 1],
-])('a call of a server whose worker is killed %s (L40 L76)', async (_, trusted, words, times) => {
+])('a call of a server whose worker is killed %s (L40 L74 L76)', async (_, trusted, words, times) => {
   const effects = join(tempDir(), 'effects');
   const h = await crashHarness({
     script: [reply([toolUse('mcp__odd__child', {})]), reply([toolUse('mcp__odd__once', {})]), reply('Done.')],

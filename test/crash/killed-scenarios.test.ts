@@ -35,7 +35,7 @@ async function killed(group: readonly Scenario[]): Promise<readonly Promise<void
   for (const { session } of playing) await gatherChain(h.client, session);
   const broken = await replayGathered();
   const checked = playing.map(async ({ scenario, session, early }) => {
-    const { reason, turns, transitions, requests } = scenario;
+    const { reason, turns, transitions, requests, told = '' } = scenario;
     const ended = await session.ended(1);
     expect(ended, JSON.stringify(ended)).toMatchObject({ terminal: { reason }, turns });
     const entries = await session.entries();
@@ -44,6 +44,7 @@ async function killed(group: readonly Scenario[]): Promise<readonly Promise<void
     const asked = crowd.asked(scenario);
     expect(asked).toHaveLength(requests + 1);
     expect(asked.at(-1)).toEqual(asked.at(-2));
+    expect(JSON.stringify(asked.at(-1))).toContain(told);
     const effects = crowd.effects(scenario, h.cwd);
     expect(new Set(effects).size).toBe(effects.length);
     await early.converges();

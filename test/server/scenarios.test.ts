@@ -20,13 +20,15 @@ async function plays(group: readonly Scenario[], handover?: HandoverLimits) {
   const playing = group.map(async (scenario) => {
     const { text, options } = crowd.opening(scenario, h.cwd);
     const session = await h.open(text, options);
-    const { reason, transitions, turns, requests } = scenario;
+    const { reason, transitions, turns, requests, told = '' } = scenario;
     const ended = await session.ended(1);
     expect(ended.terminal.reason).toBe(reason);
     expect(ended).toMatchObject({ turns, iterations: transitions.length + 1 });
     const entries = await session.entries();
     expect(entries.flatMap((entry) => (entry.kind === 'transition' ? [entry.reason] : []))).toEqual(transitions);
-    expect(crowd.asked(scenario)).toHaveLength(requests);
+    const asked = crowd.asked(scenario);
+    expect(asked).toHaveLength(requests);
+    expect(JSON.stringify(asked.at(-1))).toContain(told);
     answersEveryCall(entries);
     const { raw } = await session.handle.describe();
     const handed = raw.workflowExecutionInfo?.firstRunId !== raw.workflowExecutionInfo?.execution?.runId;

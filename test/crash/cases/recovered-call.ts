@@ -76,7 +76,7 @@ const askedAbout = (name: string, answer: 'approve' | 'deny'): KilledCase => ({
 });
 
 const carriedOut: KilledCase = {
-  name: 'in a call that the workflow carries out: it goes on by itself, is started once and answered once (L62 L63)',
+  name: 'in a call that the workflow carries out: it goes on by itself, is started once and answered once (L62 L63 L65)',
   script: [reply([toolUse('errand', { article: 'x' })]), reply('Done.')],
   play: async (h) => {
     const { started, gate } = await usersWorker({ taskQueue: 'users-errands' });
@@ -92,7 +92,7 @@ const carriedOut: KilledCase = {
 };
 
 const handingOver: KilledCase = {
-  name: 'while calls are handed over with their reply: all are handed over and none is started twice (L62 L63)',
+  name: 'while calls are handed over with their reply: all are handed over and none is started twice (L62 L63 L65)',
   script: [
     reply([toolUse('chore', { article: 'x' }), toolUse('chore', { article: 'y', hangs: true })]),
     reply('Done.'),

@@ -61,6 +61,15 @@ export const plainScenarios: readonly Scenario[] = [
     requests: 3,
   },
   {
+    name: 'next_turn after a file of a folder with instructions was read (L46 L78)',
+    replies: [reply([toolUse('read', { path: 'library/b.txt' })]), reply('Tabs.')],
+    transitions: ['next_turn'],
+    reason: 'completed',
+    turns: 2,
+    requests: 2,
+    told: 'Use tabs here.',
+  },
+  {
     name: 'next_turn after a skill of the workspace was loaded (L46 L79)',
     replies: [reply([toolUse('skill', { name: 'greet' })]), reply('Hello.')],
     config: { workspaceSkills: true },

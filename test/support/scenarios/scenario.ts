@@ -19,6 +19,8 @@ export type Scenario = {
   readonly turns: number;
   /** Model requests that the run makes, retries included. */
   readonly requests: number;
+  /** Words that the last of them has. */
+  readonly told?: string;
 };
 
 export const read = (n: number): Reply => reply([text(`Look ${n}.`), toolUse('read', { path: 'a.txt' })]);
@@ -37,6 +39,8 @@ const files: Readonly<Record<string, string | Buffer>> = {
   'a.txt': 'hello\n',
   'picture.png': pngOf(20, 10),
   '.perdure/skills/greet/SKILL.md': '---\nname: greet\ndescription: Greets\n---\nSay hello.\n',
+  'library/AGENTS.md': 'Use tabs here.\n',
+  'library/b.txt': 'hello\n',
   'large.txt': Array.from({ length: 200 }, (_, n) => `line ${n} of a file that is rather long, to fill a window`).join(
     '\n',
   ),
