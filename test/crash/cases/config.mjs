@@ -10,6 +10,7 @@ const hangs = (marker) =>
 
 export default {
   ...delivers,
+  webFetch: { privateHosts: ['127.0.0.1'] },
   models: { 'claude-sonnet-': { window: 30_000, maxOutput: 8_000, price: null } },
   hooks: {
     stop: [{ command: asksOnceMore }, { command: hangs('hangs-at-stop') }],

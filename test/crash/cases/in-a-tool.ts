@@ -1,7 +1,10 @@
 // A worker is killed in the middle of a tool: the effect happened once, and another worker finds out about it.
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { expect } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { gate, reply, text, toolUse } from '../../../worker/scripted-model/index.ts';
 import type { RunOptions } from '../../../workflows/contract/session.ts';
 import { crashHarness } from '../../support/crash-harness.ts';
@@ -73,6 +76,37 @@ const safeCall: KilledCase = {
   },
 };
 
+/** Its first request is never answered. */
+const slowPage = { url: '', asked: 0 };
+
+async function servePage(): Promise<void> {
+  const server = createServer((_request, response) => {
+    slowPage.asked += 1;
+    if (slowPage.asked > 1) response.setHeader('content-type', 'text/plain').end('It rains in Oslo.');
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => server.closeAllConnections());
+  onTestFinished(() => void server.close());
+  slowPage.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+}
+
+const fetchedPage: KilledCase = {
+  name: 'while a page of the web is fetched: it is fetched again, and has one outcome (L40 L86)',
+  script: ({ messages }) =>
+    messages.length === 1 ? reply([toolUse('web_fetch', { url: slowPage.url })]) : reply('It rains.'),
+  play: async (h) => {
+    await servePage();
+    const session = await h.open();
+    await until(() => slowPage.asked === 1);
+    await h.died();
+    await h.replaced();
+    expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
+    expect(slowPage.asked).toBe(2);
+    const outcomes = (await session.entries()).flatMap((entry) => (entry.kind === 'outcomes' ? entry.outcomes : []));
+    expect(outcomes).toMatchObject([{ content: expect.stringContaining('It rains in Oslo.') as string }]);
+  },
+};
+
 const heldReply = gate();
 
 const ownQueue: KilledCase = {
@@ -105,5 +139,6 @@ export const inToolCases: readonly KilledCase[] = [
     { maxTokens: 1_000_000 },
   ),
   safeCall,
+  fetchedPage,
   ownQueue,
 ];
