@@ -72,6 +72,8 @@ export type Carry = {
   readonly agents?: AgentsCarry;
   /** Reports that came before the calls that a reset has to make again. */
   readonly early?: readonly DelegatedReport[];
+  /** Calls that were given up, of which an end may still come. */
+  readonly givenUp?: readonly CallKey[];
   readonly run: RunCarry | null;
 };
 
@@ -112,7 +114,10 @@ export const heldByNothing: Held = { tools: null, parkedUntil: null };
 
 /** Everything a session carries besides its inbox, its run, its agents, and what alerts, questions and steering leave. */
 export type CarriedFacts = Readonly<
-  Omit<Carry, 'inbox' | 'alerts' | 'answered' | 'elicited' | 'steered' | 'canceller' | 'agents' | 'early' | 'run'>
+  Omit<
+    Carry,
+    'inbox' | 'alerts' | 'answered' | 'elicited' | 'steered' | 'canceller' | 'agents' | 'early' | 'givenUp' | 'run'
+  >
 >;
 
 type AnsweredRun = Pick<CarriedFacts, 'head' | 'last' | 'context'> & { readonly spent: Spent };

@@ -81,6 +81,7 @@ export class Session {
       elicited,
       agents: _agents,
       early: _early,
+      givenUp: _givenUp,
       ...facts
     } = carry;
     this.steered = new SteeredLog(steered, canceller);
@@ -96,7 +97,10 @@ export class Session {
     });
     this.told = new Told((withFacts) => memoOf(this.facts.now, nowOf(this), withFacts), input);
     this.alerts = new Alerts(this, alerts);
-    this.approvals.listen(() => this.asked());
+    this.approvals.listen(() => {
+      this.told.change();
+      this.asks.change();
+    });
     // One handler for all: with one each, signals that arrive together would be delivered by name instead of in order.
     setDefaultSignalHandler((name, value) => {
       this.signals += 1;
@@ -226,11 +230,6 @@ export class Session {
     this.phase = phase;
     this.last = last;
     this.told.change();
-  }
-
-  private asked(): void {
-    this.told.change();
-    this.asks.change();
   }
 
   /** False: nothing runs that could wait. */

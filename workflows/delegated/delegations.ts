@@ -2,15 +2,13 @@
 // time, or a stop. Held open they cost nothing: no activity, no slot.
 import { CancellationScope, condition, isCancellation, startChild, TemporalFailure } from '@temporalio/workflow';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
-import type { AgentSpent, DelegatedEnd, DelegatedReport } from '../contract/delegation.ts';
+import type { AgentSpent, DelegatedEnd } from '../contract/delegation.ts';
 import type { CallKey } from '../contract/ids.ts';
 import { agentSessionId, childOf, type CarriedOut, type Child, type Starting } from './children.ts';
 import { Agents, type AgentListener, type AgentsCarry } from './agents.ts';
 import { begunInBackground, performDeed } from './background.ts';
-import { askToStop, FIRST_LOOK_MS, isGone, isReport, LAST_LOOK_MS, LOST, REPORT_MS, STOP_MS } from './reports.ts';
-
-/** Reports that came before their calls: those of agents that a reset has to begin again. */
-const MOST_EARLY = 100;
+import { EarlyReports, type EarlyCarry } from './early.ts';
+import { askToStop, FIRST_LOOK_MS, isGone, LAST_LOOK_MS, LOST, readReport, REPORT_MS, STOP_MS } from './reports.ts';
 
 export type { AgentsCarry } from './agents.ts';
 export type { Granting } from './grant.ts';
@@ -32,10 +30,9 @@ export type OpenDelegation = {
   readonly carried?: true;
 };
 
-type CarriedDelegations = {
+type CarriedDelegations = EarlyCarry & {
   readonly run?: { readonly tools: { readonly delegated?: readonly OpenDelegation[] } | null } | null;
   readonly agents?: AgentsCarry;
-  readonly early?: readonly DelegatedReport[];
 };
 
 /** The parts of a session that an open call lives on. `resumed`: someone ended its waits. */
@@ -49,12 +46,12 @@ export class Delegations {
   readonly agents: Agents;
   private readonly waiting: Map<CallKey, OpenDelegation>;
   private readonly ends: Map<CallKey, DelegatedEnd>;
-  private readonly early: Map<CallKey, DelegatedReport>;
+  private readonly early: EarlyReports;
 
-  constructor({ run, agents, early = [] }: CarriedDelegations = {}, listener?: AgentListener) {
+  constructor({ run, agents, ...early }: CarriedDelegations = {}, listener?: AgentListener) {
     const open = run?.tools?.delegated ?? [];
     this.agents = new Agents(agents, listener);
-    this.early = new Map(early.map((report) => [report.key, report]));
+    this.early = new EarlyReports(early);
     this.waiting = new Map(open.map((each) => [each.key, each]));
     this.ends = new Map();
   }
@@ -80,10 +77,11 @@ export class Delegations {
 
   /** Counted once, and only for a call that is open. */
   report(value: unknown): void {
-    if (!isReport(value)) return;
-    const { key, end } = value;
-    if (!this.waiting.has(key) && !this.agents.knows(key)) this.keepEarly(value);
-    this.agents.report(value);
+    const report = readReport(value);
+    if (report === null) return;
+    const { key, end } = report;
+    if (!this.waiting.has(key) && !this.agents.knows(key)) this.early.keep(report);
+    this.agents.report(report);
     this.settle(key, end);
   }
 
@@ -92,29 +90,18 @@ export class Delegations {
     if (this.waiting.has(key) && !this.ends.has(key)) this.ends.set(key, end);
   }
 
-  /** After a reset, reports of what has ended before come first. */
-  private keepEarly(report: DelegatedReport): void {
-    this.early.set(report.key, report);
-    for (const oldest of [...this.early.keys()].slice(0, -MOST_EARLY)) this.early.delete(oldest);
-  }
-
   /** For a handover. Absent without any. */
-  get carry(): { readonly agents?: AgentsCarry; readonly early?: readonly DelegatedReport[] } {
-    return { ...this.agents.carry, ...(this.early.size > 0 ? { early: [...this.early.values()] } : {}) };
+  get carry(): EarlyCarry & { readonly agents?: AgentsCarry } {
+    return { ...this.agents.carry, ...this.early.carry };
   }
 
   /** What agents took whose calls a reset has undone, and that were not made again: the run that could have is over (L69). */
   takeUnclaimed(): readonly AgentSpent[] {
-    const reports = [...this.early.values()];
-    this.early.clear();
-    return reports.flatMap(({ end }) =>
-      end.kind === 'agent' ? [{ session: end.session, type: '', title: '', spend: end.spend }] : [],
-    );
+    return this.early.takeSpent();
   }
 
   begun(key: CallKey): void {
-    const report = this.early.get(key);
-    this.early.delete(key);
+    const report = this.early.take(key);
     if (report) this.report(report);
   }
 
@@ -125,6 +112,12 @@ export class Delegations {
   close(key: CallKey): void {
     this.waiting.delete(key);
     this.ends.delete(key);
+  }
+
+  /** Closed without an end: one that comes later is passed over. */
+  giveUp(key: CallKey): void {
+    this.close(key);
+    this.early.giveUp(key);
   }
 }
 
@@ -237,8 +230,9 @@ export function stopDelegation(session: Holder, open: OpenDelegation): Promise<D
     if (!known && open.child !== undefined) await askToStop(open.child);
     const ended = (): DelegatedEnd | null => endOf(session, open);
     if (!known && open.child !== undefined) await condition(() => ended() !== null, STOP_MS);
-    const end = known ?? ended() ?? { kind: 'stopped', ended: open.child === undefined };
-    session.delegations.close(open.key);
-    return end;
+    const end = known ?? ended();
+    if (end) session.delegations.close(open.key);
+    else session.delegations.giveUp(open.key);
+    return end ?? { kind: 'stopped', ended: open.child === undefined };
   });
 }

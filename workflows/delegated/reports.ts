@@ -2,6 +2,7 @@
 import { CancellationScope, getExternalWorkflowHandle, isCancellation, TemporalFailure } from '@temporalio/workflow';
 import {
   DELEGATED_SIGNAL,
+  LARGEST_RESULT,
   type AgentEnd,
   type AgentOrigin,
   type AgentRun,
@@ -11,7 +12,7 @@ import {
 } from '../contract/delegation.ts';
 import type { AgentAsks } from '../contract/people.ts';
 import { isHash, type SessionId } from '../contract/ids.ts';
-import { noSpend, noUsage, type Spend } from '../contract/loop.ts';
+import { addUsage, noSpend, noUsage, type Spend } from '../contract/loop.ts';
 import { SIGNALS, type RunSummary } from '../contract/session.ts';
 
 /** How long what was asked to stop is waited for (L64). */
@@ -23,6 +24,15 @@ export const [FIRST_LOOK_MS, LAST_LOOK_MS] = [60_000, 3_600_000];
 /** A report that was sent right before its workflow closed arrives by then. */
 export const REPORT_MS = 10_000;
 
+/** Characters of a sentence that says why something failed. */
+export const DETAIL_LENGTH = 2_000;
+
+/** Characters of JSON of the end of an agent. */
+const LARGEST_AGENT_END = 16 * 1024;
+
+/** Characters of a call's key, and of a workflow's id. */
+const [LONGEST_KEY, LONGEST_WORKFLOW_ID] = [200, 1_000];
+
 export const LOST = {
   kind: 'failed',
   detail: 'the workflow that did it was ended from outside, and left no result',
@@ -32,10 +42,62 @@ const KINDS: readonly string[] = ['done', 'failed', 'stopped', 'agent'] satisfie
 
 const WORKTREE_KINDS: readonly string[] = ['unchanged', 'committed', 'gone'] satisfies readonly WorktreeEnd['kind'][];
 
-export function isReport(value: unknown): value is DelegatedReport {
+/** Null for anything else. What is too long for a session to carry is shortened. */
+export function readReport(value: unknown): DelegatedReport | null {
+  if (!isReport(value)) return null;
+  const { key, end } = value;
+  return { key, end: withinLimits(end) };
+}
+
+function isReport(value: unknown): value is DelegatedReport {
   const { key, end } = (value ?? {}) as { readonly key?: unknown; readonly end?: { readonly kind?: unknown } };
-  if (typeof key !== 'string' || typeof end?.kind !== 'string' || !KINDS.includes(end.kind)) return false;
-  return end.kind !== 'agent' || isAgentEnd(end);
+  if (typeof key !== 'string' || key.length > LONGEST_KEY) return false;
+  if (typeof end?.kind !== 'string' || !KINDS.includes(end.kind)) return false;
+  const { cut = '', detail, ended } = end as { readonly [Key in 'cut' | 'detail' | 'ended']?: unknown };
+  if (end.kind === 'done') return typeof cut === 'string';
+  if (end.kind === 'failed') return typeof detail === 'string';
+  if (end.kind === 'stopped') return typeof ended === 'boolean';
+  return isAgentEnd(end);
+}
+
+function withinLimits(end: DelegatedEnd): DelegatedEnd {
+  switch (end.kind) {
+    case 'done':
+      return doneWithin(end.cut ?? JSON.stringify(end.result), end);
+    case 'failed':
+      return { kind: 'failed', detail: end.detail.slice(0, DETAIL_LENGTH) };
+    case 'stopped':
+      return { kind: 'stopped', ended: end.ended };
+    case 'agent':
+      return agentWithin(end);
+    default:
+      return end;
+  }
+}
+
+/** `json`: of its result, which may have none. */
+function doneWithin(json: string | undefined, { result, cut }: Extract<DelegatedEnd, { kind: 'done' }>): DelegatedEnd {
+  if (cut !== undefined || (json?.length ?? 0) > LARGEST_RESULT)
+    return { kind: 'done', cut: json!.slice(0, LARGEST_RESULT) };
+  return { kind: 'done', ...(result === undefined ? {} : { result }) };
+}
+
+function agentWithin(end: AgentEnd): AgentEnd {
+  const shorter = end.run ? { ...end, run: { ...end.run, terminal: shortTerminal(end.run.terminal) } } : end;
+  return JSON.stringify(shorter).length > LARGEST_AGENT_END ? spendAlone(end) : shorter;
+}
+
+/** Anyone may have written it. */
+function shortTerminal(terminal: AgentRun['terminal']): AgentRun['terminal'] {
+  const detail: unknown = 'detail' in terminal ? terminal.detail : null;
+  return typeof detail === 'string'
+    ? ({ ...terminal, detail: detail.slice(0, DETAIL_LENGTH) } as typeof terminal)
+    : terminal;
+}
+
+/** What it took counts, however little else of its end can be kept (L69). */
+export function spendAlone({ session, spend: { usage, usd } }: AgentEnd): AgentEnd {
+  return { kind: 'agent', session, run: null, spend: { usage: addUsage(noUsage, usage), usd } };
 }
 
 /** Its numbers are added up, and its run is looked up. */
@@ -53,6 +115,7 @@ function isAgentEnd(end: object): boolean {
   const reason: unknown = (terminal as { readonly reason?: unknown } | undefined)?.reason;
   return (
     typeof session === 'string' &&
+    session.length <= LONGEST_WORKFLOW_ID &&
     Object.keys(noUsage).every((kind) => isCount((usage as Readonly<Record<string, unknown>> | undefined)?.[kind])) &&
     (usd === null || isCount(usd)) &&
     isCount(n) &&
