@@ -44,15 +44,25 @@ export type DelegatedWork =
       readonly options: WorkflowChoices;
     };
 
-/** A durable timer (L82): over at `until`, milliseconds since the epoch, and with `message` when the session is sent one. */
-export type Wait = { readonly kind: 'wait'; readonly seconds: number; readonly message: boolean };
+/**
+ * A durable timer (L82): over at `until`, milliseconds since the epoch, and with `message` when the session is sent one. `seconds`: until then, as
+ * earlier releases wait and hand over, without `until`: from when the workflow hears of it.
+ */
+export type Wait = {
+  readonly kind: 'wait';
+  readonly until?: number;
+  readonly seconds: number;
+  readonly message: boolean;
+};
 
 /**
- * A question to people (L81), who have `seconds` for it; absent: as long as for an approval. `options`: nothing else is an answer.
+ * A question to people (L81), who have until `until`, milliseconds since the epoch; absent: as long as for an approval. `seconds`: as of a wait.
+ * `options`: nothing else is an answer.
  * `inputHash`: of the call's input, which holds the question; set when it is handed over.
  */
 export type Question = {
   readonly kind: 'question';
+  readonly until?: number;
   readonly seconds?: number;
   readonly options?: readonly string[];
   readonly inputHash?: string;
@@ -90,6 +100,8 @@ export function endInWords(end: DelegatedEnd): string | null {
 export type DelegatedInput = {
   readonly work: DelegatedWork;
   readonly report: { readonly to: SessionId; readonly key: CallKey };
+  /** That of the session which a person began; absent when it is the same. */
+  readonly root?: SessionId;
 };
 
 /** The signal with which it reports. Anyone can signal: one that fits no open call is passed over. */

@@ -150,8 +150,8 @@ function openAs(
   delegation: CarriedOut,
 ): OpenDelegation {
   if (delegation.kind === 'wait') {
-    const { seconds, message } = delegation;
-    return { key, index, until: Date.now() + seconds * 1_000, ...(message ? { message } : {}) };
+    const { until = Date.now() + delegation.seconds * 1_000, message } = delegation;
+    return { key, index, until, ...(message ? { message } : {}) };
   }
   if (delegation.kind === 'agent') return { key, index, child: agentSessionId(session, key, index), agent: true };
   const [chain = '', head = ''] = key.split('.');

@@ -39,7 +39,7 @@ function nextQuestion(call: string): string {
 /** `before`: someone allowed that the question is put. */
 export function questionOf(
   place: AskedPlace,
-  { seconds, options, inputHash = '' }: Question,
+  { until, seconds, options, inputHash = '' }: Question,
   before: PendingApproval | null,
 ): PendingApproval {
   const { tool, head, index, now, approvalMs } = place;
@@ -51,7 +51,7 @@ export function questionOf(
     head,
     index,
     askedAt: now,
-    deadline: now + (seconds === undefined ? approvalMs : seconds * 1_000),
+    deadline: until ?? now + (seconds === undefined ? approvalMs : seconds * 1_000),
     question: options === undefined ? {} : { options },
   };
 }

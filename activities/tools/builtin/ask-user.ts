@@ -35,15 +35,13 @@ export function askUserTool(now: () => number = Date.now): Tool {
       canUse: (_input, { mode }) =>
         mode === 'dontAsk' ? { kind: 'deny', why: 'nobody is asked anything in this run (mode "dontAsk")' } : undefined,
       delegate: ({ options, deadline }) => {
-        const seconds = deadline === undefined ? undefined : (Date.parse(deadline) - now()) / 1_000;
-        if (seconds !== undefined && seconds <= 0) throw new ToolFailure(`The deadline ${deadline} has passed.`);
-        if (seconds !== undefined && seconds > LONGEST_SECONDS)
-          throw new ToolFailure('A question waits for at most 366 days.');
-        return {
-          kind: 'question',
-          ...(options === undefined ? {} : { options }),
-          ...(seconds === undefined ? {} : { seconds }),
-        };
+        const given = options === undefined ? {} : { options };
+        if (deadline === undefined) return { kind: 'question', ...given };
+        const until = Date.parse(deadline);
+        const seconds = (until - now()) / 1_000;
+        if (seconds <= 0) throw new ToolFailure(`The deadline ${deadline} has passed.`);
+        if (seconds > LONGEST_SECONDS) throw new ToolFailure('A question waits for at most 366 days.');
+        return { kind: 'question', ...given, until, seconds };
       },
       conclude: (_input, end) => wordEnd(end, now()),
     }),

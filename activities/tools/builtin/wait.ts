@@ -14,7 +14,8 @@ export function waitTool(now: () => number = Date.now): Tool {
       name: 'wait',
       description:
         'Waits, for a number of seconds or until a time, and costs nothing meanwhile: use it instead of sleep for more than a minute. ' +
-        'With message: true it also ends when the user sends a message. The user can end it at any time.',
+        `With message: true it also ends when the user sends a message; with that alone it waits for one, ${LONGEST_DAYS} days at most. ` +
+        'The user can end it at any time.',
       inputSchema: z.strictObject({
         seconds: z
           .number()
@@ -28,10 +29,14 @@ export function waitTool(now: () => number = Date.now): Tool {
       // Nothing runs beside it: the calls after it are meant for later.
       safe: () => false,
       delegate: ({ seconds, until, message = false }) => {
-        if ((seconds === undefined) === (until === undefined)) throw new ToolFailure('Give either seconds or until.');
-        const wanted = seconds ?? (Date.parse(until!) - now()) / 1_000;
-        if (wanted > LONGEST_DAYS * DAY) throw new ToolFailure(`A wait lasts at most ${LONGEST_DAYS} days.`);
-        return { kind: 'wait', seconds: Math.max(0, wanted), message };
+        if (seconds !== undefined && until !== undefined) throw new ToolFailure('Give either seconds or until.');
+        if (seconds === undefined && until === undefined && !message)
+          throw new ToolFailure('Give seconds, until, or message: true.');
+        const at = now();
+        const longest = at + LONGEST_DAYS * DAY * 1_000;
+        const end = until !== undefined ? Date.parse(until) : seconds !== undefined ? at + seconds * 1_000 : longest;
+        if (end > longest) throw new ToolFailure(`A wait lasts at most ${LONGEST_DAYS} days.`);
+        return { kind: 'wait', until: end, seconds: Math.max(0, end - at) / 1_000, message };
       },
       conclude: (_input, end) => ({ content: `${saidOf(end)} It is ${new Date(now()).toISOString()}.` }),
     }),
