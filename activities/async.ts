@@ -133,7 +133,7 @@ export function createLimit(max: number): Limit {
 }
 
 /** `ask` is given the key. */
-export type Shared<Key, Value> = (key: Key, ask: (key: Key) => Promise<Value>) => Promise<Value>;
+type Shared<Key, Value> = (key: Key, ask: (key: Key) => Promise<Value>) => Promise<Value>;
 
 /** Who asks for what is being asked for gets the same answer: many agents ask about one parent at the same time. */
 export function shared<Key, Value>(): Shared<Key, Value> {

@@ -2,9 +2,10 @@
 // needs to know of it. Safe to attempt twice: a step record returns what an earlier attempt stored (L16).
 import type { CallModel, ModelAnswer, ModelResult, FindReply } from '../workflows/contract/activities.ts';
 import { type Attempt, describeGivenUp } from './attempt.ts';
-import { shared, type Shared } from './async.ts';
+import { shared } from './async.ts';
 import type { Deps } from './deps.ts';
 import { recordEnds } from './tools/call/record-ends.ts';
+import { RecentMap } from './recent-map.ts';
 import { promptHooks } from './run/around-runs.ts';
 import { announce, finish, tellIfDies, retell } from './live/tell.ts';
 import type { LiveWriter } from './live/events.ts';
@@ -30,7 +31,7 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
   const checks = answerChecks();
   const prompts = promptHooks(deps);
   const heads = ownHeads();
-  const looks = shared<SessionId, boolean>();
+  const above = sessionsAbove();
   return async (attempt, input) => {
     const config = await deps.config(input.config);
     refuseScripted(deps, config);
@@ -49,7 +50,7 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
         return await finish(live, inDoubt(known));
       }
       const tries = triesSoFar(attempt, input);
-      const orphaned = await parentGone(attempt, config, looks);
+      const orphaned = await above(attempt, config);
       if (orphaned !== null) {
         const gone = { kind: 'failed', detail: orphaned, spend: tries.spend } as const;
         return await finish(live, await endWithout({ attempt, record, live, tries }, gone));
@@ -76,14 +77,26 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
   };
 }
 
-/** An agent whose parent was ended from outside finds out here, once an iteration, and ends. */
-async function parentGone(
-  { isOver }: Attempt,
-  { agent }: RunConfig,
-  looks: Shared<SessionId, boolean>,
-): Promise<string | null> {
-  if (!agent || !isOver || !(await looks(agent.parent, isOver))) return null;
-  return `session ${agent.parent}, which started this agent, is over`;
+/** Milliseconds for which a root that was there counts as there. */
+const ROOT_SEEN_MS = 10_000;
+const MOST_ROOTS = 1_000;
+
+/**
+ * An agent whose parent, or the session that a person began, was ended from outside finds out here, once an iteration, and ends (L64): returns why.
+ * The parent is asked for each time, a root above it once in a while for all agents below it.
+ */
+function sessionsAbove() {
+  const looks = shared<SessionId, boolean>();
+  const seen = new RecentMap<SessionId, number>(MOST_ROOTS);
+  return async ({ isOver }: Pick<Attempt, 'isOver'>, { agent }: RunConfig): Promise<string | null> => {
+    if (!agent || !isOver) return null;
+    const { parent, root } = agent;
+    if (await looks(parent, isOver)) return `session ${parent}, which started this agent, is over`;
+    if (root === parent || performance.now() - (seen.get(root) ?? -Infinity) < ROOT_SEEN_MS) return null;
+    if (await looks(root, isOver)) return `session ${root}, which this agent works for, is over`;
+    seen.set(root, performance.now());
+    return null;
+  };
 }
 
 function opened(

@@ -11,11 +11,12 @@ import { oneRuntime } from './one-runtime.ts';
 
 type Order = { readonly article: string };
 
-/** `started` holds the attempts of its activities; `deliver` goes on until the gate is open. */
+/** `started` holds the attempts of its activities; `deliver` goes on until the gate is open. `more`: other activities of it. */
 export async function usersWorker({
   keys,
   taskQueue = `users-${randomUUID()}`,
-}: { keys?: KeyRing; taskQueue?: string } = {}) {
+  more = {},
+}: { keys?: KeyRing; taskQueue?: string; more?: Readonly<Record<string, () => Promise<unknown>>> } = {}) {
   oneRuntime();
   const started: string[] = [];
   const gate = { open: false };
@@ -26,6 +27,7 @@ export async function usersWorker({
     workflowsPath: fileURLToPath(new URL('./user-workflows.mjs', import.meta.url)),
     ...(keys ? { dataConverter: workerConverter(keys, () => {}) } : {}),
     activities: {
+      ...more,
       shout: async (text: string) => text.toUpperCase(),
       async order({ article }: Order) {
         started.push(article);

@@ -55,7 +55,12 @@ export type Child = { readonly type: string; readonly args: readonly unknown[] }
 export function childOf(session: Starting, { key, child }: Opened, delegation: Begun): Child | string | null {
   if (delegation.kind === 'wait') return null;
   if (delegation.kind === 'agent') return startedAgent(session, key, child as SessionId, delegation);
-  const input: DelegatedInput = { work: delegation, report: { to: session.id, key } };
+  const { agent } = session.input;
+  const input: DelegatedInput = {
+    work: delegation,
+    report: { to: session.id, key },
+    ...(agent && { root: agent.root }),
+  };
   return { type: DELEGATED_TYPE, args: [input] };
 }
 

@@ -5,8 +5,10 @@ import {
   executeChild,
   getExternalWorkflowHandle,
   isCancellation,
+  patched,
   proxyActivities,
   setDefaultSignalHandler,
+  sleep,
   TemporalFailure,
   workflowInfo,
   type ActivityOptions,
@@ -21,16 +23,20 @@ import {
   type DelegatedWork,
 } from '../contract/delegation.ts';
 import { BY_HAND, findUndecodable } from '../contract/failures.ts';
+import type { SessionId } from '../contract/ids.ts';
+import { DETAIL_LENGTH, isGone, LAST_LOOK_MS } from './reports.ts';
 
 /** Its author gave no limit of time. */
 const LONGEST_ATTEMPT = '1 hour';
 
-const DETAIL_LENGTH = 2_000;
+/** Most work has ended by then, and costs its session no signal. */
+const FIRST_LOOK_MS = 15_000;
 
-export async function delegatedWork({ work, report }: DelegatedInput): Promise<void> {
+export async function delegatedWork({ work, report, root = report.to }: DelegatedInput): Promise<void> {
   // The session asks now and then whether it still runs.
   setDefaultSignalHandler(() => {});
-  const end = await performWork(work);
+  const watches = patched('perdure-work-looks');
+  const end = await (watches ? performWatched(work, new Set([report.to, root])) : performWork(work));
   const told: DelegatedReport = { key: report.key, end };
   await CancellationScope.nonCancellable(async () => {
     try {
@@ -40,6 +46,31 @@ export async function delegatedWork({ work, report }: DelegatedInput): Promise<v
       if (!(error instanceof TemporalFailure)) throw error;
     }
   });
+}
+
+/** Nothing delegated outlives its session, nor the one that a person began (L64): whether both are there is asked less and less often. */
+async function performWatched(work: DelegatedWork, sessions: ReadonlySet<SessionId>): Promise<DelegatedEnd> {
+  const [working, watching] = [new CancellationScope(), new CancellationScope()];
+  const watched = watching.run(async () => {
+    let look = FIRST_LOOK_MS;
+    do {
+      await sleep(look);
+      look = Math.min(2 * look, LAST_LOOK_MS);
+    } while (!(await isAnyGone(sessions)));
+    working.cancel();
+  });
+  const over = watched.catch((error: unknown) => {
+    if (!isCancellation(error)) throw error;
+  });
+  const end = await working.run(() => performWork(work));
+  watching.cancel();
+  await over;
+  return end;
+}
+
+async function isAnyGone(sessions: ReadonlySet<SessionId>): Promise<boolean> {
+  for (const session of sessions) if (await isGone(session, true)) return true;
+  return false;
 }
 
 async function performWork(work: DelegatedWork): Promise<DelegatedEnd> {
