@@ -60,14 +60,20 @@ type Shown = {
   readonly run: LiveRun | null;
   readonly inbox: { readonly waiting: readonly UserMessage[] };
   readonly approvals: { readonly pending: readonly PendingApproval[]; readonly answered: readonly Answered[] };
-  readonly delegations: { readonly agents: { readonly asks: { readonly waiting: readonly PendingApproval[] } } };
+  readonly delegations: {
+    readonly agents: {
+      readonly background: readonly unknown[];
+      readonly asks: { readonly waiting: readonly PendingApproval[] };
+    };
+  };
 };
 
 export function nowOf({ id: session, input: { title, agent }, phase, run, inbox, approvals, delegations }: Shown): Now {
   // What people are asked in sessions of its agents is listed behind its own (L70).
   const pending = [...approvals.pending, ...delegations.agents.asks.waiting];
   const { answered } = approvals;
-  return { session, title, phase, run, queued: inbox.waiting, pending, answered, ...(agent && { agent }) };
+  const background = delegations.agents.background.length;
+  return { session, title, phase, run, queued: inbox.waiting, pending, answered, background, ...(agent && { agent }) };
 }
 
 type Now = {
@@ -78,12 +84,13 @@ type Now = {
   readonly run: LiveRun | null;
   readonly pending: readonly PendingApproval[];
   readonly answered: readonly Answered[];
+  readonly background: number;
   readonly agent?: AgentOrigin;
 };
 
 /** `withFacts`: a session of an earlier release tells no numbers. */
 export function memoOf(facts: Facts, now: Now, withFacts: boolean): SessionMemo {
-  const { title, phase, run, pending, answered } = now;
+  const { title, phase, run, pending, answered, background } = now;
   const { head, options, runs, last, host } = facts;
   const approvals = pending.slice(0, LISTED_APPROVALS).map((one) => (one.question ? { ...one, question: {} } : one));
   const parkedUntil = run?.parkedUntil ?? null;
@@ -98,6 +105,7 @@ export function memoOf(facts: Facts, now: Now, withFacts: boolean): SessionMemo 
     ...(answered.length > 0 ? { answered } : {}),
     ...(parkedUntil === null ? {} : { parkedUntil }),
     ...(host ? { host } : {}),
+    ...(phase === 'idle' && background > 0 ? { background } : {}),
     ...(withFacts ? { facts: factsNow(facts, now) } : {}),
   };
 }

@@ -4,7 +4,7 @@ import type { MessageId, SessionId } from '../../workflows/contract/ids.ts';
 import type { Workplace } from '../connect/workplace.ts';
 import type { Followed } from '../follow/cursor.ts';
 import type { FollowOptions } from '../follow/follow.ts';
-import { isAtRest } from '../follow/goal.ts';
+import { agentsAtWork, isAtRest } from '../follow/goal.ts';
 import { ClientProblem } from '../problem.ts';
 import { type RunOutcome, wasInterrupted } from '../sessions/outcome.ts';
 import { actOnAbort, LEAVING_MS } from '../async.ts';
@@ -34,7 +34,10 @@ export async function followRun(cli: Cli, follow: FollowRun): Promise<number> {
   const leave = onInterrupt === 'detach' ? [interrupt, terminate, abandon] : [terminate, abandon];
   const [nobody, left] = [new AbortController(), new AbortController()];
   const stop = AbortSignal.any([...leave, workplace.failed, cli.unread, nobody.signal, left.signal]);
-  const interrupted = onInterrupt === 'interrupt' ? actOnAbort(interrupt, () => interruptRun(cli, follow)) : undefined;
+  /** Nothing runs in the session itself: agents in its background are waited for. */
+  const rest: Rest = { now: false, left: new AbortController() };
+  const act = (): Promise<void> => (rest.now ? Promise.resolve(rest.left.abort()) : interruptRun(cli, follow));
+  const interrupted = onInterrupt === 'interrupt' ? actOnAbort(interrupt, act) : undefined;
   const hands = { interrupt: () => process.kill(process.pid, 'SIGINT'), leave: () => left.abort() };
   const { sessions } = workplace;
   const screen = json ? jsonScreen(cli) : openRunScreen(cli, { sessions, session, own: messageId ?? null, hands });
@@ -44,7 +47,7 @@ export async function followRun(cli: Cli, follow: FollowRun): Promise<number> {
     if ((event.type === 'approval' || event.type === 'question') && leaves) nobody.abort();
   };
   try {
-    const last = await followRuns(cli, follow, stop, { ...screen, show: shown });
+    const last = await followRuns(cli, follow, { stop, rest }, { ...screen, show: shown });
     if (last) return finished(cli, follow, last);
   } finally {
     const sent = Promise.all([screen.end(), interrupted?.()]).then(() => true);
@@ -64,14 +67,17 @@ const goesOnWith = (cli: Cli, session: SessionId): string =>
 const waitsThere = ({ self }: Cli, session: SessionId): string =>
   `nobody can be asked here, so the session waits: decide, then \`${self} watch ${session}\` goes on with it (--wait would wait here)`;
 
+type Rest = { now: boolean; readonly left: AbortController };
+
 /** The outcome of the last run that was followed; null when it was told to stop before that. */
 async function followRuns(
   cli: Cli,
   follow: FollowRun,
-  signal: AbortSignal,
+  { stop, rest }: { readonly stop: AbortSignal; readonly rest: Rest },
   { show, typed }: Pick<RunScreen, 'show' | 'typed'>,
 ): Promise<RunOutcome | null> {
   const { workplace, session, messageId, onInterrupt, signals } = follow;
+  const signal = AbortSignal.any([stop, rest.left.signal]);
   const onTrouble = (why: string | null): void => cli.say(why ?? 'the server answers again');
   let last: RunOutcome | null = null;
   for (;;) {
@@ -80,32 +86,46 @@ async function followRuns(
       last === null ? { messageId } : next === null ? { after: last.run } : { messageId: next };
     let ended: RunOutcome | null = null;
     for await (const event of workplace.sessions.follow(session, { ...which, signal, onTrouble, onNotice: cli.say })) {
-      if (event.type === 'run_start' && which.after !== undefined)
+      if (event.type === 'run_start' && which.after !== undefined && !rest.now)
         cli.say('the session received another message: this process continues with it');
+      if (event.type === 'run_start') rest.now = false;
       show(event);
       if (event.type === 'result') ended = event;
     }
-    if (ended === null && signal.aborted) return null;
+    if (ended === null && stop.aborted) return null;
+    rest.now = false;
     last = ended ?? last;
     if (last === null) return last;
     if (typed.waiting() !== null && !signals.interrupt.aborted) continue;
     if (onInterrupt === 'detach' && !workplace.isOurs()) return last;
     const { run } = last;
-    if (await workplace.mayEnd(() => isOver(workplace, session, run))) return last;
+    let left = null as number | null;
+    const isOver = async (): Promise<boolean> => (left = await leftAfter(workplace, session, run)) === null;
+    if (await workplace.mayEnd(isOver)) return last;
     if (signals.interrupt.aborted) return (cli.say(goesOnWith(cli, session)), last);
+    rest.now = left !== null && left > 0;
+    if (rest.now) cli.say(waitsForAgents(left));
   }
 }
 
-/** Nothing came after run `run`. A server that does not answer says so itself, where someone waits for it. */
-async function isOver({ sessions }: Workplace, session: SessionId, run: number): Promise<boolean> {
+/**
+ * What comes after a run: another (0), as many agents in the background, which our worker has to go on with (L71), or nothing (null). A
+ * server that does not answer says so itself, where someone waits for it.
+ */
+async function leftAfter({ sessions, isOurs }: Workplace, session: SessionId, run: number): Promise<number | null> {
   try {
     const seen = await sessions.describe(session);
-    return isAtRest(seen) && (seen.last?.run ?? 0) <= run;
+    const agents = isOurs() ? agentsAtWork(seen) : 0;
+    const isOver = isAtRest(seen) && (seen.last?.run ?? 0) <= run;
+    return agents > 0 || !isOver ? agents : null;
   } catch (error) {
-    if (error instanceof ClientProblem) return true;
+    if (error instanceof ClientProblem) return null;
     throw error;
   }
 }
+
+const waitsForAgents = (agents: number | null): string =>
+  `${agents === 1 ? '1 agent still works' : `${agents} agents still work`} in the background: this process goes on until none does (Ctrl-C leaves)`;
 
 function finished(cli: Cli, { session, signals, onInterrupt }: FollowRun, outcome: RunOutcome): number {
   cli.say(`details: ${cli.self} show ${session}`);

@@ -30,7 +30,12 @@ export function goalAfter(run: number): Goal {
 
 /** The run that seemed about to begin does not exist. */
 export function isNone({ orNone, from }: Goal, seen: SessionDescription): boolean {
-  return orNone === true && isAtRest(seen) && (seen.last?.run ?? 0) < from;
+  return orNone === true && isAtRest(seen) && agentsAtWork(seen) === 0 && (seen.last?.run ?? 0) < from;
+}
+
+/** In the background of a session that is idle: the end of each opens a run (L71). */
+export function agentsAtWork({ background = 0 }: SessionDescription): number {
+  return background;
 }
 
 /** Nothing runs and nothing is about to. */
@@ -62,7 +67,7 @@ export function lookForGoal(goal: Goal, seen: SessionDescription): Sighting {
   if (last && goal.message !== null) {
     // An earlier run may have answered it, or one that lists only the first of its many messages.
     if (last.run > goal.from || isAtRest(seen)) return { kind: 'search', summary: last };
-  } else if (last && isAtRest(seen)) {
+  } else if (last && isAtRest(seen) && !goal.orNone) {
     // The run that was about to begin does not exist.
     return { kind: 'ended', summary: last };
   }

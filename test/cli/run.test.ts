@@ -2,6 +2,7 @@ import { existsSync, readFileSync, writeFileSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { DEMO_TASK, fault, gate, reply, text, toolUse } from '../../worker/scripted-model/index.ts';
+import { agentCall, byPrompt } from '../support/by-prompt.ts';
 import { cliPlace, jsonLines, modelFor } from '../support/cli.ts';
 import { until } from '../support/until.ts';
 
@@ -82,6 +83,27 @@ describe('perdure run', () => {
     expect(await command.status).toBe(1);
     expect(jsonLines(command.out()).at(-1)).toMatchObject({ reason: 'blocking_limit' });
     expect(model.requests).toHaveLength(0);
+  });
+
+  test('goes on with an agent in the background until it has ended and its end is told (L71)', async () => {
+    const held = gate();
+    const model = await modelFor(
+      byPrompt({
+        'Go.': [reply([agentCall('A.', { background: true })]), reply('It is on its way.'), reply('A has made it.')],
+        'A.': [reply([toolUse('bash', { command: 'echo hi > made.txt' })], { hold: held.hold }), reply('Made.')],
+      }),
+    );
+    const place = cliPlace(model);
+    const command = place.start(['run', '--json', '--permission-mode', 'bypass', 'Go.']);
+    await until(() => command.err().includes('1 agent still works in the background'));
+    held.release();
+    expect(await command.status).toBe(0);
+    const results = jsonLines(command.out()).filter(({ type }) => type === 'result');
+    expect(results.map(({ run, text: said }) => [run, said])).toEqual([
+      [1, 'It is on its way.'],
+      [2, 'A has made it.'],
+    ]);
+    expect(readFileSync(join(place.cwd, 'made.txt'), 'utf8')).toBe('hi\n');
   });
 
   test('a bad key ends with a reason, one line and no stack', async () => {

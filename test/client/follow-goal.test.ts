@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { goalOf, lookForGoal } from '../../client/follow/goal.ts';
+import { goalAfter, goalOf, isNone, lookForGoal } from '../../client/follow/goal.ts';
 import { description, ended, message } from './support.ts';
 
 const last = (run: number, ...messages: string[]) => ({ ...ended({ run, messages }), head: null });
@@ -30,4 +30,12 @@ test.each([
 test('takes an interrupt that opened no run for no reason to wait', () => {
   const goal = goalOf(description({ phase: 'idle', unseen: true, runs: 1, last: last(1) }), null);
   expect(lookForGoal(goal, description({ phase: 'idle', runs: 1, last: last(1) }))).toMatchObject({ kind: 'ended' });
+});
+
+test('expects a run after the last one while agents work in the background (L71)', () => {
+  const idle = { phase: 'idle', runs: 1, last: last(1) } as const;
+  const atWork = description({ ...idle, background: 1 });
+  expect(isNone(goalAfter(1), atWork)).toBe(false);
+  expect(lookForGoal(goalAfter(1), atWork)).toEqual({ kind: 'not_yet' });
+  expect(isNone(goalAfter(1), description(idle))).toBe(true);
 });

@@ -227,6 +227,8 @@ export type SessionMemo = {
   readonly parkedUntil?: number;
   /** The host that has its folder: its steps wait for a worker there. Absent where a store is not shared. */
   readonly host?: SessionHost;
+  /** Agents at work in the background of a session that is idle (L71): the end of each opens a run. Absent without any. */
+  readonly background?: number;
   readonly facts?: SessionFacts;
 };
 

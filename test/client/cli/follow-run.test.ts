@@ -31,11 +31,16 @@ const toldToStop = (signal: AbortSignal) =>
   new Promise<void>((resolve) => (signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve())));
 
 /** `phases`: as the session is described, look by look. */
-type Ways = Partial<Pick<FollowRun, 'json' | 'onInterrupt' | 'unattended'>> & { readonly phases?: readonly Phase[] };
+type Ways = Partial<Pick<FollowRun, 'json' | 'onInterrupt' | 'unattended'>> & {
+  readonly phases?: readonly Phase[];
+  /** Agents in the background, look by look. */
+  readonly agents?: readonly number[];
+  readonly isOurs?: boolean;
+};
 
 function following(
   play: Play,
-  { json = false, onInterrupt = 'interrupt', unattended = 'wait', phases = [] }: Ways = {},
+  { json = false, onInterrupt = 'interrupt', unattended = 'wait', phases = [], agents = [], isOurs = true }: Ways = {},
 ) {
   const source = new EventEmitter();
   const signals = listenForSignals(source as unknown as Pick<NodeJS.Process, 'on' | 'off'>, vi.fn());
@@ -55,9 +60,10 @@ function following(
     say: (line: string) => void said.push(line),
     unread: unread.signal,
   } as unknown as Cli;
-  const looks = phases.values();
-  const describe = () => Promise.resolve(description({ phase: looks.next().value ?? 'idle' }));
-  const staff = { isOurs: () => true, mayEnd: (isOver: () => Promise<boolean>) => isOver() };
+  const [looks, counts] = [phases.values(), agents.values()];
+  const describe = () =>
+    Promise.resolve(description({ phase: looks.next().value ?? 'idle', background: counts.next().value ?? 0 }));
+  const staff = { isOurs: () => isOurs, mayEnd: (isOver: () => Promise<boolean>) => isOver() };
   const sessions = { follow, interrupt, describe };
   const workplace = { sessions, failed: failure.signal, ...staff } as unknown as Workplace;
   const how = { json, signals, onInterrupt, unattended };
@@ -92,6 +98,43 @@ test('a session that is not yet at rest when its run has ended is not said to ha
   expect(plays).toEqual([]);
   expect(run.said.at(-1)).toBe('details: perdure show s-1');
   expect(run.said.join('\n')).not.toContain('received another message');
+});
+
+const oneByOne = (...plays: Play[]): Play => {
+  const left = plays.values();
+  return (signal, interrupted) => left.next().value!(signal, interrupted);
+};
+const AT_WORK = 'in the background: this process goes on until none does (Ctrl-C leaves)';
+
+test('goes on while agents work in the background of the session, and says how many (L71)', async () => {
+  const run = following(oneByOne(ends(start, completed), ends(start, completed), ends(start, completed)), {
+    agents: [2, 1],
+  });
+  expect(await run.status).toBe(0);
+  expect(run.said.slice(1)).toEqual([
+    `2 agents still work ${AT_WORK}`,
+    `1 agent still works ${AT_WORK}`,
+    'details: perdure show s-1',
+  ]);
+});
+
+test('leaves agents in the background to a worker that stays (L71)', async () => {
+  const run = following(oneByOne(ends(start, completed)), { agents: [2], isOurs: false });
+  expect(await run.status).toBe(0);
+  expect(run.said.at(-1)).toBe('details: perdure show s-1');
+});
+
+test('Ctrl-C leaves agents in the background, interrupts nothing, and says how to come back (L71)', async () => {
+  const run = following(
+    oneByOne(ends(start, completed), async function* (signal) {
+      run.kill('SIGINT');
+      await toldToStop(signal);
+    }),
+    { agents: [1, 1] },
+  );
+  expect(await run.status).toBe(0);
+  expect(run.interrupt).not.toHaveBeenCalled();
+  expect(run.said.at(-2)).toContain('`perdure watch s-1` comes back to it');
 });
 
 test('with --json prints one object a line, the result last, and everything for people elsewhere', async () => {
