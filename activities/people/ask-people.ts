@@ -15,7 +15,7 @@ export type People = {
   endOf(id: string): Promise<ElicitationEnd>;
 };
 
-/** `why`: one line for lists, without the question. `options`: nothing else is an answer. */
+/** `why`: one line for lists, without the question. `options`: nothing else is an answer; blanks around one do not count. */
 export type PeopleQuestion = { readonly why: string; readonly question: string; readonly options?: readonly string[] };
 
 /** `unanswered`: in time, or the question was withdrawn. */
@@ -60,10 +60,11 @@ type Asking = { readonly people: People; readonly store: Store; readonly key: Ca
 
 async function askOne(
   { people, store, key }: Asking,
-  { why, question, options }: PeopleQuestion,
+  { why, question, options: given }: PeopleQuestion,
   signal: AbortSignal,
 ): Promise<PeopleAnswer> {
   if (signal.aborted) return { kind: 'unanswered' };
+  const options = given?.map((option) => option.trim());
   const input = { question, ...(options && { options }) };
   const inputHash = await store.put(Buffer.from(JSON.stringify(input)));
   const id = randomUUID();

@@ -74,10 +74,12 @@ function questionText(paint: Paint, approval: WaitingApproval): string {
 
 export type QuestionInput = { readonly question: string; readonly options: readonly string[] };
 
-/** A question as its call has it; of another tool than ours that asks, its whole input. */
+/** A question as its call has it, its options as they are offered; of another tool than ours that asks, its whole input. */
 export function questionOf(input: unknown): QuestionInput {
   const { question, options } = (input ?? {}) as { readonly question?: unknown; readonly options?: unknown };
-  const offered = Array.isArray(options) ? options.filter((option) => typeof option === 'string') : [];
+  const offered = Array.isArray(options)
+    ? options.filter((option) => typeof option === 'string').map((option) => option.trim())
+    : [];
   return { question: typeof question === 'string' ? question.trim() : JSON.stringify(input), options: offered };
 }
 

@@ -1,5 +1,6 @@
 // Questions of the model on a real server (L81): each waits in the workflow, with nothing running, until it is answered.
 import { expect, test } from 'vitest';
+import { chosenAnswer } from '../../client/cli/approving/answer-question.ts';
 import { stepReader } from '../../client/sessions/history/steps.ts';
 import { reply, toolUse, type Reply } from '../../worker/scripted-model/index.ts';
 import { defaultHandover, UPDATES, type PendingApproval } from '../../workflows/contract/session.ts';
@@ -45,6 +46,18 @@ test('a question waits with nothing running, is listed with its options, and the
   // With timer, update, and what lists show, from the task after its reply to the one after its outcome.
   expect(await eventsOfCall(session.handle)).toBeLessThanOrEqual(9);
   await keepHistory('a question whose end goes into the next step (L81)', session.handle);
+});
+
+test('an option with blanks around it is answered by its number, or without them (L81)', async () => {
+  const h = await asking(reply([ask({ options: ['red ', ' green'] })]));
+  const session = await h.open('Paint.');
+  const sessions = clientOf(h);
+  const { call } = await questionOf(session);
+  const [waiting] = await sessions.approvals(session.id);
+  expect(['1', 'red', 'red '].map((given) => chosenAnswer(waiting?.input, given))).toEqual(['red', 'red', 'red']);
+  await sessions.answer(session.id, call, chosenAnswer(waiting?.input, '2'));
+  await session.ended(1);
+  expect(told(h)).toContain('The user answered: green');
 });
 
 test('an answer is kept when the run ends with it, and when a hook looks at it first (L41 L45 L81)', async () => {

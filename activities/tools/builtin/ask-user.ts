@@ -19,7 +19,7 @@ export function askUserTool(now: () => number = Date.now): Tool {
       inputSchema: z.strictObject({
         question: z.string().trim().min(1).max(LONGEST_QUESTION),
         options: z
-          .array(z.string().trim().min(1).max(LONGEST_OPTION))
+          .array(z.string().trim().min(1).max(LONGEST_OPTION).regex(/^.*$/, 'an option is one line'))
           .min(2)
           .max(MOST_OPTIONS)
           .refine((options) => new Set(options).size === options.length, 'the same option stands there twice')

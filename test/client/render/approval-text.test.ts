@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import type { WaitingApproval } from '../../../client/sessions/decide.ts';
 import { approvalsTable } from '../../../client/render/tables.ts';
-import { approvalText } from '../../../client/render/approval-text.ts';
+import { approvalText, questionOf } from '../../../client/render/approval-text.ts';
 import { createPaint } from '../../../client/paint.ts';
 import { showUnseen } from '../../../activities/text.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
@@ -90,4 +90,11 @@ test('lets nothing of a call act on the terminal', () => {
     approval({ tool: evil, reason: evil, call: evil, input: { [evil]: evil }, problem: evil }),
   );
   expect(text).toBe(showUnseen(text));
+});
+
+test('shows the options of a question as they are offered, without blanks around them (L81)', () => {
+  expect(questionOf({ question: ' Which? ', options: ['red ', ' green'] })).toEqual({
+    question: 'Which?',
+    options: ['red', 'green'],
+  });
 });
