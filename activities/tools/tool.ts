@@ -12,6 +12,7 @@ import type { AskPeople } from '../people/ask-people.ts';
 import type { ChildRecord } from '../process/identity.ts';
 import type { InputOf, InputSchema } from '../schema/input-schema.ts';
 import type { JsonSchema } from '../schema/json-schema.ts';
+import { checkWorkOptions, type DelegatedTo, workOf } from './delegated-work.ts';
 import type { RuleSubject } from './shell-command.ts';
 
 export type { InputOf, InputSchema, StandardSchema } from '../schema/input-schema.ts';
@@ -187,16 +188,10 @@ type Delegated<Schema extends InputSchema> = Omit<ToolSpec<Schema>, 'call' | 're
     | { readonly workflow: DelegatedTo<Schema, WorkflowChoices> & { readonly type: string } }
   );
 
-/** `taskQueue`: absent, the session's own. `args`: absent, the input alone. */
-type DelegatedTo<Schema extends InputSchema, Choices> = {
-  readonly taskQueue?: string;
-  readonly options?: Choices;
-  readonly args?: (input: InputOf<Schema>) => readonly unknown[];
-};
-
 /**
  * A tool with recovery `verify` must say how. With `activity` or `workflow` instead of `call` an activity or a workflow of yours does the
  * work (L65), under its own name, with its own retries and timeouts: at most once for each call of the model, as Temporal starts it.
+ * Throws TypeError for options of theirs that Temporal would refuse.
  */
 export function defineTool<Schema extends InputSchema>(
   spec:
@@ -208,6 +203,7 @@ export function defineTool<Schema extends InputSchema>(
 ): Tool {
   if ('activity' in spec) {
     const { activity, ...tool } = spec;
+    checkWorkOptions(tool.name, 'activity', activity.options);
     const delegate = (input: InputOf<Schema>): Delegation => ({
       kind: 'activity',
       name: activity.name,
@@ -217,6 +213,7 @@ export function defineTool<Schema extends InputSchema>(
   }
   if ('workflow' in spec) {
     const { workflow, ...tool } = spec;
+    checkWorkOptions(tool.name, 'workflow', workflow.options);
     const delegate = (input: InputOf<Schema>): Delegation => ({
       kind: 'workflow',
       type: workflow.type,
@@ -225,17 +222,6 @@ export function defineTool<Schema extends InputSchema>(
     return defineDelegatedTool<Schema>({ ...tool, delegate });
   }
   return spec as unknown as Tool;
-}
-
-function workOf<Schema extends InputSchema, Choices extends object>(
-  { taskQueue, options, args }: DelegatedTo<Schema, Choices>,
-  input: InputOf<Schema>,
-) {
-  return {
-    ...(taskQueue === undefined ? {} : { taskQueue }),
-    args: args?.(input) ?? [input],
-    options: options ?? ({} as Choices),
-  };
 }
 
 /** A tool whose work the workflow carries out (L62). Its `call` is for whoever runs it without one. */

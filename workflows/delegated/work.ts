@@ -78,8 +78,8 @@ async function performWork(work: DelegatedWork): Promise<DelegatedEnd> {
     return doneWith(await (work.kind === 'activity' ? runActivity(work) : runWorkflow(work)));
   } catch (error) {
     if (isCancellation(error)) return { kind: 'stopped', ended: true };
-    if (!(error instanceof TemporalFailure)) throw error;
-    return { kind: 'failed', detail: rootMessage(error).slice(0, DETAIL_LENGTH) };
+    // What is no failure of Temporal's is about how it was to be done, such as a timeout that is none.
+    return { kind: 'failed', detail: rootMessage(error as Error).slice(0, DETAIL_LENGTH) };
   }
 }
 
@@ -115,8 +115,8 @@ function doneWith(result: unknown): DelegatedEnd {
 }
 
 /** Temporal wraps what the author threw: theirs is the innermost. */
-function rootMessage(error: TemporalFailure): string {
-  let inner: Error = error;
+function rootMessage(error: Error): string {
+  let inner = error;
   while (inner.cause instanceof Error) inner = inner.cause;
   if (!(inner instanceof ApplicationFailure)) return inner.message;
   // A worker of the user's own writes failures as Temporal does, without our seal on their type.
