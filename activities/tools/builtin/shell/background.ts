@@ -40,7 +40,7 @@ type Own = {
 
 /** Of one session. */
 const MOST = 8;
-/** Of one session, the newest: what older ones wrote is dropped when another begins. */
+/** Of one session, the newest of those whose end was told: what older ones wrote is dropped when another begins. */
 const MOST_ENDED = 16;
 /** Bytes that one command may write in all: one that floods without end would keep its worker busy. */
 const MOST_OUTPUT = 1024 ** 3;
@@ -102,7 +102,8 @@ export function createBackground({ folder: root, held, lookMs = LOOK_MS }: Optio
         const ids = running.map((record) => record.id).join(', ');
         throw new ToolFailure(`Not started: ${MOST} commands run in the background already (${ids}). Stop one first.`);
       }
-      for (const { id: old } of known.filter((record) => record.end).slice(0, -MOST_ENDED)) files.drop(old);
+      const told = known.filter((record) => record.end && record.told !== undefined);
+      for (const { id: old } of told.slice(0, -MOST_ENDED)) files.drop(old);
       const mark = ownProcessId('bash');
       const output = files.openOutput(id);
       let one: Own | null = null;

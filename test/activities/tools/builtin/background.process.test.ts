@@ -145,6 +145,17 @@ test('of those that have ended sixteen are kept, the newest (L84)', async () => 
   expect([files.read('bg-00000013'), files.readOutput('bg-00000013', 0, 1).total]).toEqual([null, 0]);
 });
 
+test('an end that was not told is kept, however many end between two model calls (L84)', async () => {
+  const { start, root, reads, background } = shells();
+  const files = backgroundFolder(join(root, 'background'), SESSION);
+  const leader = { pid: 1, startTime: '1', bootId: 'none' };
+  const ended = { command: 'x', mark: 'x', leader, owner: processIdentity(), end: { kind: 'lost' } } as const;
+  files.openOutput('bg-00000010').close();
+  for (let n = 10; n < 30; n++) files.write({ id: `bg-000000${n}`, startedAt: n, ...ended });
+  await reads(await start('echo out'), 'exit status 0');
+  expect(background.news(SESSION, 1)).toHaveLength(21);
+});
+
 test('what a worker left that died before its session is removed after a month (L84)', () => {
   const root = tempFolder();
   const files = backgroundFolder(root, SESSION);
