@@ -3,7 +3,7 @@ import { within } from '../async.ts';
 import type { Log } from '../log.ts';
 import { atExit } from '../process/at-exit.ts';
 import type { Environment } from '../process/environment.ts';
-import { isListed, serverOf } from '../tools/listed.ts';
+import { isListed, RESOURCES, serverOf } from '../tools/listed.ts';
 import { definitionOf, type ToolRegistry } from '../tools/registry.ts';
 import type { Sandbox } from '../tools/sandbox.ts';
 import type { Tool } from '../tools/tool.ts';
@@ -19,7 +19,6 @@ import {
   type McpServer,
   type McpServers,
   MOST,
-  RESOURCES,
   toolName,
 } from './servers.ts';
 import type { ServerProcesses } from './stdio.ts';

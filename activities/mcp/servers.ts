@@ -99,9 +99,6 @@ export const CONNECT_MS = 60_000;
 /** Of one server. Characters, but for the number of tools. */
 export const MOST = { tools: 200, description: 4_000, schema: 64 * 1024, list: 512 * 1024, instructions: 4_000 };
 
-/** The tool that lists and reads what servers have beside tools. */
-export const RESOURCES = 'mcp_resources';
-
 /** The name of its tool for the model, rules and hooks. One that the API would refuse is made fit, and told apart by a hash. */
 export function toolName(server: string, tool: string): string {
   const whole = `${OF_SERVER}${server}__${tool}`;

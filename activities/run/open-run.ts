@@ -18,8 +18,7 @@ import { type RunConfig, type RunModel, systemPrompt } from '../configuration.ts
 import { inherit } from './inherit.ts';
 import { findExtraFolders, findWorkspace } from './folders.ts';
 import { rulesOf } from './rules.ts';
-import { RESOURCES } from '../mcp/servers.ts';
-import { OF_SERVER, serverOf } from '../tools/listed.ts';
+import { OF_SERVER, RESOURCES, serverOf } from '../tools/listed.ts';
 import { namesSome } from '../tools/rules/match-rules.ts';
 
 const MAX_EMPTY_REPLIES = 3;

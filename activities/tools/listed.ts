@@ -3,6 +3,9 @@
 /** The tools of a server are named `mcp__server__tool`; a server's name holds no `__`. */
 export const OF_SERVER = 'mcp__';
 
+/** The tool that lists and reads what servers have beside tools. */
+export const RESOURCES = 'mcp_resources';
+
 /** The server whose tool this would be; undefined for any other name. */
 export function serverOf(name: string): string | undefined {
   return /^mcp__((?:(?!__).)+)__./s.exec(name)?.[1];

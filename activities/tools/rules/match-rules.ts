@@ -4,7 +4,7 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { parseRule, type Rule } from '../../../workflows/contract/permission-rules.ts';
 import type { PermissionRules } from '../../../workflows/contract/session.ts';
 import { globMatcher, expandBraces } from '../builtin/search/glob-match.ts';
-import { meansTool } from '../listed.ts';
+import { meansTool, OF_SERVER, RESOURCES } from '../listed.ts';
 import type { RuleSubject, Tool } from '../tool.ts';
 import { isAllowedCommand, matchTouched } from './command-rules.ts';
 import { isInside, type Reach, rootsOf } from '../../process/places.ts';
@@ -24,13 +24,21 @@ const ALSO: Readonly<Record<string, string>> = { edit: 'write' };
 /** The first rule of the list that is about the call, as written; undefined when none is. In doubt it is. */
 export function touchingRule(list: PermissionRules['deny'] = [], call: RuledCall): string | undefined {
   let touched: ((pattern: string) => boolean) | undefined;
+  const ofServer = resourcesOf(call);
   return list.find((text) => {
     const rule = parseRule(text);
+    if (rule !== null && ofServer && namesTool(rule, ofServer)) return true;
     if (rule === null || !(namesTool(rule, call.tool) || rule.tool === ALSO[call.tool.name])) return false;
     if (rule.pattern === null) return true;
     touched ??= touchedBy(call);
     return touched(rule.pattern);
   });
+}
+
+/** What a server has beside tools, as if it were one of its tools: who denies or asks about all of these means it, too. */
+function resourcesOf({ tool, subject: subjectOf }: RuledCall): Pick<Tool, 'name'> | null {
+  const subject = tool.name === RESOURCES ? subjectOf() : null;
+  return subject?.kind === 'name' ? { name: `${OF_SERVER}${subject.name}__${RESOURCES}` } : null;
 }
 
 /** What rules keep from the tool `read` is not shown by another way. */

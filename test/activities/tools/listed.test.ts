@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { isListed, serverOf } from '../../../activities/tools/listed.ts';
 import { narrowestTools } from '../../../activities/tools/agent-types.ts';
-import { touchingRule } from '../../../activities/tools/rules/match-rules.ts';
+import { isAllowedByRules, touchingRule } from '../../../activities/tools/rules/match-rules.ts';
 
 test.each([
   ['mcp__a__b', 'a'],
@@ -35,4 +35,20 @@ test.each(['mcp__a__x', 'mcp__a', 'mcp__a__*', 'mcp__*'])('the rule %s is about 
   const call = (name: string) => ({ tool: { name }, cwd: '/', subject: () => undefined });
   expect(touchingRule([rule], call('mcp__a__x'))).toBe(rule);
   expect(touchingRule(['mcp__b', 'mcp__a__y'], call('mcp__a__x'))).toBeUndefined();
+});
+
+test.each([
+  ['mcp__a', true],
+  ['mcp__a__*', true],
+  ['mcp__*', true],
+  ['mcp_resources', true],
+  ['mcp_resources(a)', true],
+  ['mcp__a__x', false],
+  ['mcp__b', false],
+  ['mcp_resources(b)', false],
+])('a rule %s that denies or asks is about resources of the server "a": %s (L55 L77)', (rule, isAbout) => {
+  const subject = { kind: 'name', name: 'a' } as const;
+  const call = { tool: { name: 'mcp_resources' }, cwd: '/', subject: () => subject };
+  expect(touchingRule([rule], call)).toBe(isAbout ? rule : undefined);
+  expect(isAllowedByRules([rule], call)).toBe(rule === 'mcp_resources' || rule === 'mcp_resources(a)');
 });
