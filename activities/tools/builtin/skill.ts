@@ -21,7 +21,7 @@ export function skillTool(settings: SkillSettings, dataDir: string | undefined):
       const { skills } = await findSkills(settings, { cwd, hidden: dataDir, mayRead });
       const skill = skills.find((each) => each.name === name);
       if (!skill) throw new ToolFailure(missing(name, skills));
-      const files = await filesOf(skill, MOST_FILES);
+      const files = await filesOf(skill, mayRead, MOST_FILES);
       const folder = `(the skill ${name}, in ${shownName(dirname(skill.file))}${skill.from === 'workspace' ? NOTE : ''})`;
       const listed = files.length === 0 ? [] : [`(its files, for the tool read: ${files.map(shownName).join(', ')})`];
       return { content: [folder, (await readBody(skill)).trim(), ...listed].join('\n') };

@@ -1,8 +1,9 @@
 // Skills (L79): folders with a SKILL.md, which says in its front matter what it is called and when it helps. Those of the worker's
 // configuration are its operator's words; those of a workspace come from an untrusted place, and only where the configuration allows it.
+import type { Dirent } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
-import { readdir, realpath } from 'node:fs/promises';
-import { join, relative } from 'node:path';
+import { opendir, readdir, realpath } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { parseDocument } from 'yaml';
 import { z } from 'zod';
@@ -55,6 +56,8 @@ const IN_WORKSPACE = ['.perdure/skills', '.claude/skills'] as const;
 /** Folders that are looked into of one folder of skills, and skills of all together. */
 const MOST_FOLDERS = 200;
 const MOST_SKILLS = 100;
+/** Files and folders of one skill. */
+const MOST_LOOKED_AT = 1_000;
 /** Bytes. */
 const LARGEST = 256 * 1024;
 const LONGEST_FRONT = 8 * 1024;
@@ -188,15 +191,37 @@ export async function skillFolders({ folders }: SkillSettings): Promise<readonly
   return real.filter((folder) => folder !== null);
 }
 
-/** Files of a skill, for whoever has loaded it. */
-export async function filesOf({ file, place }: Skill, most: number): Promise<readonly string[]> {
-  const folder = join(file, '..');
-  const names = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => []);
-  const paths = names.filter((each) => each.isFile()).map((each) => join(each.parentPath, each.name));
+/** Files of a skill that may be read, for whoever has loaded it: of a large folder, some of those that lie highest. */
+export async function filesOf(
+  { file, place }: Skill,
+  mayRead: Searched['mayRead'],
+  most: number,
+): Promise<readonly string[]> {
+  const folders = [dirname(file)];
+  const paths: string[] = [];
+  let left = MOST_LOOKED_AT;
+  for (const folder of folders) {
+    const entries = await entriesIn(folder, left);
+    left -= entries.length;
+    for (const entry of entries) {
+      const path = join(folder, entry.name);
+      if (path === file || !mayRead(path)) continue;
+      if (entry.isDirectory()) folders.push(path);
+      else if (entry.isFile()) paths.push(path);
+    }
+  }
   const shown = (path: string): string => (place.mayUse ? relative(place.root, path) : path);
-  return paths
-    .filter((path) => path !== file)
-    .toSorted()
-    .slice(0, most)
-    .map(shown);
+  return paths.toSorted().slice(0, most).map(shown);
+}
+
+/** Empty for one that cannot be read. */
+async function entriesIn(folder: string, most: number): Promise<readonly Dirent[]> {
+  const entries: Dirent[] = [];
+  if (most === 0) return entries;
+  try {
+    for await (const entry of await opendir(folder)) if (entries.push(entry) === most) break;
+  } catch {
+    // As far as it was read.
+  }
+  return entries.toSorted((one, other) => (one.name < other.name ? -1 : 1));
 }

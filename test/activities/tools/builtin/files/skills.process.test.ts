@@ -3,7 +3,7 @@ import { mkdirSync, realpathSync, symlinkSync, truncateSync, writeFileSync } fro
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { skillsFor } from '../../../../../activities/attachments/skills.ts';
-import { findSkills, type SkillSettings } from '../../../../../activities/tools/builtin/files/skills.ts';
+import { filesOf, findSkills, type SkillSettings } from '../../../../../activities/tools/builtin/files/skills.ts';
 import { readTool } from '../../../../../activities/tools/builtin/read.ts';
 import { skillTool } from '../../../../../activities/tools/builtin/skill.ts';
 import { runTool } from '../../../../../activities/tools/call/call-tool.ts';
@@ -125,7 +125,7 @@ test('the tool skill gives its text and the names of its files, which read opens
   const cwd = folder({});
   const [tool, read] = [skillTool(skills, undefined), readTool({ sandbox, skills })];
   const said = async (which: typeof tool, input: object) => {
-    const ran = await runTool(which, inputFor(which, input), toolContext(cwd));
+    const ran = await runTool(which, inputFor(which, input), toolContext(cwd, { mayRead: () => true }));
     return ran.kind === 'output' ? ran.output.content : ran.kind === 'failed' ? `failed: ${ran.text}` : ran.kind;
   };
   const file = join(root, 'review/lib/check.sh');
@@ -136,4 +136,14 @@ test('the tool skill gives its text and the names of its files, which read opens
   expect(await said(read, { path: file })).toBe('     1\techo ok');
   expect(await said(read, { path: join(elsewhere, 'x') })).toContain('is outside the workspace');
   expect(await said(readTool({ sandbox }), { path: file })).toContain('is outside the workspace');
+});
+
+test('of a skill no file is named that read may not read, and a large folder is not walked to its end (L55 L79)', async () => {
+  const many = Object.fromEntries(Array.from({ length: 1_100 }, (_, n) => [`review/many/${n}/x`, '']));
+  const root = folder({ 'review/SKILL.md': review, 'review/key': '', 'review/own/key': '', 'review/z': '', ...many });
+  const { skills } = await findSkills(of(root), anywhere);
+  const asked: string[] = [];
+  const mayRead = (path: string): boolean => asked.push(path) > 0 && !/\/key$|\/own$/.test(path);
+  expect(await filesOf(skills[0]!, mayRead, 50)).toEqual([join(root, 'review/z')]);
+  expect(asked.length).toBeLessThanOrEqual(1_000);
 });
