@@ -19,7 +19,7 @@ export type Inherited = { readonly options: RunOptions; readonly permissions: Pe
 export async function inherit(
   deps: Pick<Deps, 'config' | 'defaults' | 'hooks' | 'scripted' | 'worktrees'>,
   attempt: Attempt,
-  { type: name, config: hash, grant, isolation }: AgentOrigin,
+  { type: name, config: hash, grant, isolation, tools: left }: AgentOrigin,
   options: RunOptions,
 ): Promise<Inherited | string> {
   const { config, defaults } = deps;
@@ -30,7 +30,7 @@ export async function inherit(
   refuseWithoutHooks(deps, parent);
   refuseScripted(deps, parent);
   const mode = narrowestMode([parent.mode, type.permissionMode, options.permissionMode]);
-  const tools = narrowestTools([parent.tools, type.tools, options.tools]);
+  const tools = narrowestTools([parent.tools, type.tools, left, options.tools]);
   const { permissions: added, ...given } = options;
   const opened = isolation && (await openWorktree(deps, attempt, parent.cwd));
   if (opened?.kind === 'problem') return opened.detail;

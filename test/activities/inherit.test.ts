@@ -21,8 +21,12 @@ async function family(parent: Partial<RunOptions> = {}) {
   const opened = await open(deps, { cwd, ...parent });
   if (opened.kind !== 'opened') throw new Error(opened.detail);
   const agent = { type: 'general', depth: 1, parent: 's-p', root: 's-p', key: 'k', config: opened.config, path: [] };
-  const child = async (worker: Deps, options: Partial<RunOptions> = {}, isolation?: 'worktree') => {
-    const origin = { ...agent, ...(isolation && { isolation }) } as unknown as AgentOrigin;
+  const child = async (
+    worker: Deps,
+    options: Partial<RunOptions> = {},
+    more: Pick<AgentOrigin, 'isolation' | 'tools'> = {},
+  ) => {
+    const origin = { ...agent, ...more } as unknown as AgentOrigin;
     const result = await open(worker, { cwd, ...options }, origin);
     return result.kind === 'opened' ? await deps.config(result.config) : result.detail;
   };
@@ -44,6 +48,13 @@ test('an agent gets the folders and variables of its parent, and its instruction
   const other = await family({ additionalDirectories: [lib], toolEnv: { A: '1' }, instructions: false });
   const given = { toolEnv: { A: '1' }, folders: [lib], instructions: false };
   expect(await other.child(other.deps, { instructions: true })).toMatchObject(given);
+});
+
+test('tools that a person sends to an agent add none to those that were left to its parent when it began (L38 L70)', async () => {
+  const { deps, child } = await family();
+  const left = { tools: ['look'] };
+  expect(await child(deps, {}, left)).toMatchObject({ tools: ['look'] });
+  expect(await child(deps, { tools: ['look', 'act'] }, left)).toMatchObject({ tools: ['look'] });
 });
 
 test('an agent of a real model waits for a worker that has one, and an agent with hooks for one that has them (L33 L70)', async () => {
@@ -76,7 +87,11 @@ test('an isolated agent works in its work tree, where rules for paths of its par
     // As the parent's would have been opened with it.
     return { ...config, permissions: { ...config.permissions, deny: [...deny, `read(/${config.cwd}/secrets/**)`] } };
   };
-  const config = await child({ ...deps, worktrees, config: reader }, { appendSystemPrompt: 'Be brief.' }, 'worktree');
+  const config = await child(
+    { ...deps, worktrees, config: reader },
+    { appendSystemPrompt: 'Be brief.' },
+    { isolation: 'worktree' },
+  );
   if (typeof config === 'string') throw new Error(config);
   expect(config.cwd).toBe(tree);
   expect(config.permissions?.deny).toEqual([
@@ -100,7 +115,7 @@ test('what an absolute rule keeps in a repository beside the workspace is kept i
     const config = await deps.config(hash);
     return { ...config, permissions: { deny: [`read(/${join(config.cwd, '..', 'other')}/**)`] } };
   };
-  const config = await child({ ...deps, worktrees, config: reader }, {}, 'worktree');
+  const config = await child({ ...deps, worktrees, config: reader }, {}, { isolation: 'worktree' });
   if (typeof config === 'string') throw new Error(config);
   const { permissions = {}, cwd } = config;
   const mayRead = (file: string): boolean => mayReadByRules({ cwd, permissions }, file);
@@ -109,12 +124,12 @@ test('what an absolute rule keeps in a repository beside the workspace is kept i
 
 test('an agent that can have no work tree does not begin, and the reason is said (L72)', async () => {
   const { deps, child } = await family();
-  expect(await child(deps, {}, 'worktree')).toBe('this worker makes no git work trees for agents');
+  expect(await child(deps, {}, { isolation: 'worktree' })).toBe('this worker makes no git work trees for agents');
   const worktrees: NonNullable<Deps['worktrees']> = {
     open: () => Promise.resolve({ kind: 'problem', detail: 'it has no commit yet' }),
     end: () => Promise.resolve(null),
   };
-  expect(await child({ ...deps, worktrees }, {}, 'worktree')).toMatch(
+  expect(await child({ ...deps, worktrees }, {}, { isolation: 'worktree' })).toMatch(
     /^no git work tree of \/.*\/workspace can be made for the agent: it has no commit yet$/,
   );
 });

@@ -145,8 +145,8 @@ export type AgentNews = {
 /** The most agents of one parent that are open at a time, and that one run may start (L68). */
 export type AgentCounts = { readonly open: number; readonly perRun: number };
 
-/** Makes a session an agent. `config`: the run of its parent, of which it inherits all that it may do (L70). `key`: of the call it reports to. */
-export type AgentOrigin = Pick<AgentWork, 'type' | 'depth' | 'isolation'> & {
+/** Makes a session an agent. `config`: the run of its parent, of which it inherits all that it may do (L70). `key`: of the call it reports to. `tools`: no others, whatever a person sends to it. */
+export type AgentOrigin = Pick<AgentWork, 'type' | 'depth' | 'isolation' | 'tools'> & {
   readonly parent: SessionId;
   readonly root: SessionId;
   readonly key: CallKey;

@@ -86,9 +86,10 @@ function agentChild(parent: Parent, key: CallKey, work: AgentWork, config: Hash,
     grant,
     path: [...(own?.path ?? []), title],
     ...(isolation && { isolation }),
+    ...(tools && { tools }),
   };
   const input: AgentInput = {
-    options: { cwd, ...(tags && { tags }), ...(tools && { tools }) },
+    options: { cwd, ...(tags && { tags }) },
     title,
     visibility,
     ...(attributes && { attributes }),
