@@ -117,7 +117,7 @@ test('it is sent a message and stopped by its id, once; an unknown id is an erro
   const texts = (await outcomes(session)).map(({ content, isError }) => `${isError}: ${content}`);
   expect(texts[1]).toMatch(/^true: No agent "agent-none" .* At work: agent-/);
   expect(texts[2]).toMatch(/^false: Agent agent-.* is at work, since 2/);
-  expect(texts[3]).toMatch(/^false: Sent to agent agent-/);
+  expect(texts[3]).toMatch(/^false: Sent to agent agent-.* before its next turn, unless it ends first\.$/);
   expect(texts[4]).toMatch(/^false: The agent ended with aborted_/);
   expect(texts[5]).toBe(texts[4]);
   expect(texts[6]).toMatch(/^true: Not sent: agent agent-.* has ended/);

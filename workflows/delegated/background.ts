@@ -58,7 +58,7 @@ async function send(
   const message: UserMessage = { id: key as string as MessageId, body, ...(traceparent && { traceparent }) };
   try {
     await getExternalWorkflowHandle(session).signal(SIGNALS.message, message);
-    return { kind: 'told', text: `Sent to agent ${agent}: it reads it before its next turn.` };
+    return { kind: 'told', text: `Sent to agent ${agent}: it reads it before its next turn, unless it ends first.` };
   } catch (error) {
     if (!(error instanceof TemporalFailure)) throw error;
     return { kind: 'failed', detail: `Not sent: agent ${agent} has ended.` };

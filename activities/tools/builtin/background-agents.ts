@@ -23,7 +23,8 @@ export function agentOutputTool(): Tool {
 export function agentSendTool(): Tool {
   return defineDelegatedTool({
     name: 'agent_send',
-    description: 'Sends a message to an agent in the background, which reads it before its next turn.',
+    description:
+      'Sends a message to an agent in the background, which reads it before its next turn, unless it ends first.',
     inputSchema: z.strictObject({ agent, message: z.string().trim().min(1).max(LONGEST_MESSAGE) }),
     risk: 'read',
     subject: () => null,
