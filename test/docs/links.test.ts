@@ -36,6 +36,13 @@ describe('documents', () => {
     expect(links.filter((link) => !isThere(path, link))).toEqual([]);
   });
 
+  test.each(documents)('%s names only tests that are there', (path) => {
+    const tests = [...read(path).matchAll(/(?<![\w/.-])test\/[\w./-]+\.(?:test\.ts|ts|mjs)\b/g)].map(
+      ([named]) => named,
+    );
+    expect(tests.filter((named) => !existsSync(join(root, named)))).toEqual([]);
+  });
+
   test('only CONTRIBUTING points to the generated index of tests', () => {
     expect(documents.filter((path) => read(path).includes('loop.md)'))).toEqual(['CONTRIBUTING.md']);
   });
