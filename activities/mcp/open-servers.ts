@@ -12,15 +12,7 @@ import { type Link, linkOpener, type OpenLink } from './link.ts';
 import { type ListedTool, listTools, type ToolList } from './list-tools.ts';
 import { resourcesTool } from './resources.ts';
 import { serverTool } from './server-tools.ts';
-import {
-  CONNECT_MS,
-  type McpBounds,
-  mcpBounds,
-  type McpServer,
-  type McpServers,
-  MOST,
-  toolName,
-} from './servers.ts';
+import { CONNECT_MS, type McpBounds, mcpBounds, type McpServer, type McpServers, MOST, toolName } from './servers.ts';
 import type { ServerProcesses } from './stdio.ts';
 
 export type ToolServers = {

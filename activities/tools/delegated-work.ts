@@ -59,7 +59,7 @@ export function checkWorkOptions(tool: string, kind: keyof typeof OPTIONS, optio
   try {
     if (options !== undefined) checkAll('', options, OPTIONS[kind]);
   } catch (error) {
-    throw new TypeError(`the tool ${JSON.stringify(tool)}: ${kind}.options: ${reasonOf(error)}`);
+    throw new TypeError(`the tool ${JSON.stringify(tool)}: ${kind}.options: ${reasonOf(error)}`, { cause: error });
   }
 }
 
@@ -80,7 +80,7 @@ function checkTime(value: unknown): void {
   const right = 'give milliseconds, or a text such as "10 minutes", above 0';
   let ms = NaN;
   try {
-    if (typeof value === 'number' || typeof value === 'string') ms = msToNumber(value as number);
+    if (typeof value === 'number' || typeof value === 'string') ms = msToNumber(value);
   } catch {
     // Temporal reads no time in it.
   }

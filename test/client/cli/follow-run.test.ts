@@ -1,80 +1,13 @@
 // How `run` and `watch` end: by the run, by Ctrl-C, by nobody who works. The session is a fake.
-import { EventEmitter } from 'node:events';
 import { expect, test, vi } from 'vitest';
-import type { Cli } from '../../../client/cli/cli.ts';
-import { type FollowRun, followRun } from '../../../client/cli/follow-run.ts';
-import { listenForSignals } from '../../../client/cli/signals.ts';
-import type { Workplace } from '../../../client/connect/workplace.ts';
 import type { Followed } from '../../../client/follow/cursor.ts';
-import type { FollowOptions } from '../../../client/follow/follow.ts';
 import { ClientProblem } from '../../../client/problem.ts';
-import { createPaint } from '../../../client/paint.ts';
-import { runOutcome } from '../../../client/sessions/outcome.ts';
 import type { Hash } from '../../../workflows/contract/ids.ts';
-import type { Phase } from '../../../workflows/contract/session.ts';
-import { noUsage, type Terminal } from '../../../workflows/contract/loop.ts';
+import type { Terminal } from '../../../workflows/contract/loop.ts';
 import { gate } from '../../../worker/scripted-model/index.ts';
 import { until } from '../../support/until.ts';
-import { description, message, session } from '../support.ts';
-
-const facts = { run: 1, turns: 1, iterations: 1, transitions: [], text: 'Hi.', messages: [], usage: noUsage };
-const result = (terminal: Terminal) =>
-  runOutcome(session, { ...facts, reason: terminal.reason, terminal, costUsd: 0, durationMs: 5 });
-const completed = result({ reason: 'completed' });
-const place = { run: 1, queryId: 'c.1', depth: 0, cwd: '/w', step: 1, attempt: 1 };
-const start: Followed = { ...place, type: 'run_start', model: 'm', scripted: true };
-
-type Play = (signal: AbortSignal, interrupted: () => boolean) => AsyncIterable<Followed>;
-
-/** Waits until the follower is told to stop. */
-const toldToStop = (signal: AbortSignal) =>
-  new Promise<void>((resolve) => (signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve())));
-
-/** `phases`: as the session is described, look by look. */
-type Ways = Partial<Pick<FollowRun, 'json' | 'onInterrupt' | 'unattended'>> & {
-  readonly phases?: readonly Phase[];
-  /** Agents in the background, look by look. */
-  readonly agents?: readonly number[];
-  readonly isOurs?: boolean;
-};
-
-function following(
-  play: Play,
-  { json = false, onInterrupt = 'interrupt', unattended = 'wait', phases = [], agents = [], isOurs = true }: Ways = {},
-) {
-  const source = new EventEmitter();
-  const signals = listenForSignals(source as unknown as Pick<NodeJS.Process, 'on' | 'off'>, vi.fn());
-  const interrupt = vi.fn(() => Promise.resolve());
-  const [failure, unread] = [new AbortController(), new AbortController()];
-  const follow = (_id: string, { signal }: FollowOptions) =>
-    play(signal as AbortSignal, () => interrupt.mock.calls.length > 0);
-  const [printed, said]: [string[], string[]] = [[], []];
-  const cli = {
-    self: 'perdure',
-    env: {},
-    openInput: null,
-    bottom: null,
-    err: createPaint(false),
-    out: createPaint(false),
-    print: (text: string) => void printed.push(text),
-    say: (line: string) => void said.push(line),
-    unread: unread.signal,
-  } as unknown as Cli;
-  const [looks, counts] = [phases.values(), agents.values()];
-  const describe = () =>
-    Promise.resolve(description({ phase: looks.next().value ?? 'idle', background: counts.next().value ?? 0 }));
-  const staff = { isOurs: () => isOurs, mayEnd: (isOver: () => Promise<boolean>) => isOver() };
-  const sessions = { follow, interrupt, describe };
-  const workplace = { sessions, failed: failure.signal, ...staff } as unknown as Workplace;
-  const how = { json, signals, onInterrupt, unattended };
-  const status = followRun(cli, { workplace, session, messageId: message('m'), ...how });
-  return { status, printed, said, interrupt, failure, unread, kill: (name: string) => void source.emit(name, name) };
-}
-
-const ends = (...events: Followed[]): Play =>
-  async function* () {
-    yield* events;
-  };
+import { session } from '../support.ts';
+import { completed, ends, following, result, start, toldToStop } from './following.ts';
 
 test.each<[Terminal, number]>([
   [{ reason: 'completed' }, 0],
@@ -98,43 +31,6 @@ test('a session that is not yet at rest when its run has ended is not said to ha
   expect(plays).toEqual([]);
   expect(run.said.at(-1)).toBe('details: perdure show s-1');
   expect(run.said.join('\n')).not.toContain('received another message');
-});
-
-const oneByOne = (...plays: Play[]): Play => {
-  const left = plays.values();
-  return (signal, interrupted) => left.next().value!(signal, interrupted);
-};
-const AT_WORK = 'in the background: this process goes on until none does (Ctrl-C leaves)';
-
-test('goes on while agents work in the background of the session, and says how many (L71)', async () => {
-  const run = following(oneByOne(ends(start, completed), ends(start, completed), ends(start, completed)), {
-    agents: [2, 1],
-  });
-  expect(await run.status).toBe(0);
-  expect(run.said.slice(1)).toEqual([
-    `2 agents still work ${AT_WORK}`,
-    `1 agent still works ${AT_WORK}`,
-    'details: perdure show s-1',
-  ]);
-});
-
-test('leaves agents in the background to a worker that stays (L71)', async () => {
-  const run = following(oneByOne(ends(start, completed)), { agents: [2], isOurs: false });
-  expect(await run.status).toBe(0);
-  expect(run.said.at(-1)).toBe('details: perdure show s-1');
-});
-
-test('Ctrl-C leaves agents in the background, interrupts nothing, and says how to come back (L71)', async () => {
-  const run = following(
-    oneByOne(ends(start, completed), async function* (signal) {
-      run.kill('SIGINT');
-      await toldToStop(signal);
-    }),
-    { agents: [1, 1] },
-  );
-  expect(await run.status).toBe(0);
-  expect(run.interrupt).not.toHaveBeenCalled();
-  expect(run.said.at(-2)).toContain('`perdure watch s-1` comes back to it');
 });
 
 test('with --json prints one object a line, the result last, and everything for people elsewhere', async () => {
