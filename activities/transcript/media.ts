@@ -26,6 +26,19 @@ export function base64Length(bytes: number): number {
   return Math.ceil(bytes / 3) * 4;
 }
 
+/** As the Messages API has it. `data`: base64. */
+export type MediaBlock =
+  | { readonly type: 'image'; readonly source: Base64<ImageType> }
+  | { readonly type: 'document'; readonly source: Base64<'application/pdf'> };
+
+type Base64<Type extends MediaType> = { readonly type: 'base64'; readonly media_type: Type; readonly data: string };
+
+export function mediaBlock(mediaType: MediaType, data: string): MediaBlock {
+  return mediaType === 'application/pdf'
+    ? { type: 'document', source: { type: 'base64', media_type: mediaType, data } }
+    : { type: 'image', source: { type: 'base64', media_type: mediaType, data } };
+}
+
 /** Whether one message may have them all. */
 export function fitsMessage(media: readonly { readonly bytes: number }[]): boolean {
   return media.length <= MOST_MEDIA && media.reduce((sum, { bytes }) => sum + base64Length(bytes), 0) <= LARGEST_MEDIA;

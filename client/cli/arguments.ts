@@ -11,7 +11,7 @@ import { UsageError } from './errors.ts';
 import { readNamedFile, whyUnread } from '../../worker/config/read-named-file.ts';
 import { codeOf } from '../../activities/text.ts';
 import { type Prompt, promptProblem, type PromptBlock } from '../sessions/prompt.ts';
-import { examineMedia, largestOf } from '../../activities/transcript/media.ts';
+import { examineMedia, largestOf, mediaBlock } from '../../activities/transcript/media.ts';
 import type { Cli } from './cli.ts';
 import { added } from './repeatable.ts';
 
@@ -113,11 +113,7 @@ function mediumBlock(path: string): PromptBlock {
   const found = examineMedia(bytes);
   if (found === null) throw refuse('is nothing that the model is shown: give a png, jpeg, gif, webp or PDF');
   if (found.kind === 'refused') throw refuse(found.problem);
-  const data = bytes.toString('base64');
-  const { mediaType } = found;
-  return mediaType === 'application/pdf'
-    ? { type: 'document', source: { type: 'base64', media_type: mediaType, data } }
-    : { type: 'image', source: { type: 'base64', media_type: mediaType, data } };
+  return mediaBlock(found.mediaType, bytes.toString('base64'));
 }
 
 function bytesOf(path: string, refuse: (why: string) => UsageError): Buffer {

@@ -1,16 +1,16 @@
 // A user's prompt: a text, or texts, images and PDF documents in the shape of the Messages API, checked against the API's limits before
 // anything is sent. A request with one that the API refuses would end its run.
-import { examineMedia, fitsMessage, sizeProblem, TOO_MANY_MEDIA } from '../../activities/transcript/media.ts';
-import { IMAGE_TYPES, type ImageType, type MediaType } from '../../workflows/contract/people.ts';
+import {
+  examineMedia,
+  fitsMessage,
+  type MediaBlock,
+  sizeProblem,
+  TOO_MANY_MEDIA,
+} from '../../activities/transcript/media.ts';
+import { IMAGE_TYPES, type MediaType } from '../../workflows/contract/people.ts';
 import { ClientProblem } from '../problem.ts';
 
-/** `data`: base64. */
-type Source<T extends MediaType> = { readonly type: 'base64'; readonly media_type: T; readonly data: string };
-
-export type PromptBlock =
-  | { readonly type: 'text'; readonly text: string }
-  | { readonly type: 'image'; readonly source: Source<ImageType> }
-  | { readonly type: 'document'; readonly source: Source<'application/pdf'> };
+export type PromptBlock = { readonly type: 'text'; readonly text: string } | MediaBlock;
 
 /**
  * At most 64 MB of text, and 20 images and PDF documents with 20 MB of base64: an image of at most 5 MB of it and 8,000 pixels in width
@@ -50,11 +50,9 @@ export function readPrompt(prompt: Prompt): ReadPrompt {
 function named(media: readonly PromptMedium[]): string {
   const documents = media.filter(({ mediaType }) => mediaType === 'application/pdf').length;
   const images = media.length - documents;
-  const kinds = [
-    images === 0 ? [] : images === 1 ? ['an image'] : ['images'],
-    documents === 0 ? [] : documents === 1 ? ['a document'] : ['documents'],
-  ];
-  return kinds.flat().join(' and ');
+  const counted = (count: number, one: string, many: string): readonly string[] =>
+    count === 0 ? [] : [count === 1 ? one : many];
+  return [...counted(images, 'an image', 'images'), ...counted(documents, 'a document', 'documents')].join(' and ');
 }
 
 /** Texts are set apart by a line break. */
@@ -71,10 +69,10 @@ function joined(blocks: readonly PromptBlock[]): ReadPrompt {
 
 const TAKEN: Readonly<Record<string, readonly MediaType[]>> = { image: IMAGE_TYPES, document: ['application/pdf'] };
 
-function readMedium(block: Exclude<PromptBlock, { type: 'text' }>, index: number): Omit<PromptMedium, 'at'> {
+function readMedium(block: MediaBlock, index: number): Omit<PromptMedium, 'at'> {
   const refuse = (why: string): ClientProblem =>
     new ClientProblem('refused', `block ${index + 1} of the prompt ${why}`);
-  const { type, source } = block as { readonly type: unknown; readonly source?: Partial<Source<MediaType>> };
+  const { type, source } = block as { readonly type: unknown; readonly source?: Partial<MediaBlock['source']> };
   const taken = Object.hasOwn(TAKEN, String(type)) ? TAKEN[String(type)]! : null;
   if (taken === null) throw refuse(`is ${JSON.stringify(type)}: give text, images and PDF documents`);
   const { type: kind, media_type: mediaType, data } = source ?? {};

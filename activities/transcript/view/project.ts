@@ -10,6 +10,7 @@ import type {
 import type { Hash } from '../../../workflows/contract/ids.ts';
 import type { MessageMedium, StoredMedium } from '../../../workflows/contract/people.ts';
 import { previewText } from '../preview.ts';
+import { mediaBlock } from '../media.ts';
 import { mediaNote, mediaKey } from '../log/bodies.ts';
 import { type Entry, type Outcome, type ReplyEntry, entryName } from '../log/entries.ts';
 import { inView, type InView, type Shown } from './in-view.ts';
@@ -144,10 +145,7 @@ function mediumBlock(
 ): ImageBlockParam | DocumentBlockParam {
   const data = bodies.get(mediaKey(hash));
   if (data === undefined) throw new Error(`${mediaType} ${hash} was not resolved`);
-  const block: ImageBlockParam | DocumentBlockParam =
-    mediaType === 'application/pdf'
-      ? { type: 'document', source: { type: 'base64', media_type: mediaType, data } }
-      : { type: 'image', source: { type: 'base64', media_type: mediaType, data } };
+  const block = mediaBlock(mediaType, data);
   shares.set(block.source, characters);
   return block;
 }

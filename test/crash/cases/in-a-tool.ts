@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
 import { gate, reply, text, toolUse } from '../../../worker/scripted-model/index.ts';
 import type { RunOptions } from '../../../workflows/contract/session.ts';
+import { outcomes } from '../../support/agents.ts';
 import { crashHarness } from '../../support/crash-harness.ts';
 import type { KilledCase } from '../../support/killed-together.ts';
 import { processesOf } from '../../support/processes.ts';
@@ -70,8 +71,7 @@ const safeCall: KilledCase = {
     expect(h.bodies().at(-1)?.messages.at(-1)).toMatchObject({
       content: [{ content: expect.stringContaining('hello again') as string }],
     });
-    const outcomes = (await session.entries()).flatMap((entry) => (entry.kind === 'outcomes' ? entry.outcomes : []));
-    expect(outcomes).toHaveLength(1);
+    expect(await outcomes(session)).toHaveLength(1);
     await watching.converges();
   },
 };
@@ -102,8 +102,9 @@ const fetchedPage: KilledCase = {
     await h.replaced();
     expect(await session.ended(1)).toMatchObject({ terminal: { reason: 'completed' }, turns: 2 });
     expect(slowPage.asked).toBe(2);
-    const outcomes = (await session.entries()).flatMap((entry) => (entry.kind === 'outcomes' ? entry.outcomes : []));
-    expect(outcomes).toMatchObject([{ content: expect.stringContaining('It rains in Oslo.') as string }]);
+    expect(await outcomes(session)).toMatchObject([
+      { content: expect.stringContaining('It rains in Oslo.') as string },
+    ]);
   },
 };
 
