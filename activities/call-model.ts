@@ -11,18 +11,19 @@ import { announce, finish, tellIfDies, retell } from './live/tell.ts';
 import type { LiveWriter } from './live/events.ts';
 import { answerChecks } from './model/answer-schema.ts';
 import { attemptReply, replyPort } from './model/attempt-reply.ts';
-import { chosenModel, buildRequest } from './model/request.ts';
+import { type ChosenModel, chosenModel, buildRequest } from './model/request.ts';
 import { afterWait, noTries, type Tries, leftOfWait } from './model/failed-attempt.ts';
 import { refuseWithoutHooks, refuseScripted } from './guards.ts';
 import { inDoubt } from './model/run-open-calls.ts';
 import { notAgain, settleDeath, settle } from './model/settle.ts';
-import { isListed } from './tools/listed.ts';
+import { withPreamble } from './model/tell-preamble.ts';
 import { endWithout, observableMessage } from './model/store-reply.ts';
 import type { ModelStep } from './model/step.ts';
 import type { RunConfig } from './configuration.ts';
 import { isForgotten, ownHeads, stepRecord } from './step-record.ts';
 import type { Entry } from './transcript/log/entries.ts';
-import type { Extended } from './transcript/transcripts.ts';
+import { currentEpoch } from './transcript/preamble.ts';
+import { entriesOf, type Extended } from './transcript/transcripts.ts';
 import { addSpend, noSpend, totalTokens } from '../workflows/contract/loop.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import { lastReply, type View } from './transcript/view/view.ts';
@@ -67,8 +68,8 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
       const collected = await collect(deps, config, given, told.entries);
       // Events of the superseded request are not news.
       if (input.supersedes === undefined) announce(live, collected);
-      const base = prepare(deps, given, collected);
       const chosen = chosenModel(config, input.model);
+      const base = prepare(deps, given, collected, chosen);
       const answer = checks(config.outputSchema);
       const result = await reply({ deps, attempt, input, config, chosen, answer, live, base, record, tries });
       heads.wrote(attempt, record.own());
@@ -132,8 +133,8 @@ async function stillWaiting(
 }
 
 /** The entries stored before the reply: the workflow's, those collected here, and those that change the view (L6–L8). */
-function prepare(deps: Deps, given: Extended, collected: readonly Entry[]): Extended {
-  return deps.transcripts.prepared({ ...given, added: [...given.added, ...collected] }, deps.now());
+function prepare(deps: Deps, given: Extended, collected: readonly Entry[], { model }: ChosenModel): Extended {
+  return deps.transcripts.prepared({ ...given, added: [...given.added, ...collected] }, deps.now(), model);
 }
 
 /** Returns the counts that earlier attempts left, or those of the calls before a parking. */
@@ -152,11 +153,15 @@ function withPicks(step: ModelStep): ModelStep {
 }
 
 async function reply(given: ModelStep): Promise<ModelAnswer> {
-  const step = withPicks(given);
+  await given.deps.tools.refresh();
+  const step = withPreamble(withPicks(given));
   const { deps, attempt, input, config, chosen, live, base } = step;
-  const { name } = chosen.model;
-  const [messages] = await Promise.all([deps.transcripts.messages(base, name), deps.tools.refresh()]);
-  const body = buildRequest(config, chosen, offered(step), messages, input);
+  const { model } = chosen;
+  const { name } = model;
+  const { epoch } = currentEpoch(entriesOf(base)) ?? {};
+  if (!epoch) throw new Error('a request belongs to no epoch');
+  const messages = await deps.transcripts.messages(base, model);
+  const body = buildRequest(config, chosen, epoch, messages, input);
   live.write({ type: 'request_start', iteration: input.iteration, attempt: attempt.number, model: name });
   const attempted = await attemptReply(body, replyPort(step));
   if (attempted.kind === 'aborted' && attempt.abortedBy() !== 'stop') {
@@ -167,12 +172,6 @@ async function reply(given: ModelStep): Promise<ModelAnswer> {
   deps.memory?.prepare(step);
   deps.attachments.prefetch(config);
   return result;
-}
-
-/** As of now (L44), and only those that the run was opened with (L57) and that a tool has left allowed (L38). */
-function offered({ deps, input, config }: ModelStep): Deps['tools']['definitions'] {
-  const limits = [config.tools, input.context?.allowedTools].filter((names) => names !== undefined);
-  return deps.tools.definitions.filter(({ name }) => limits.every((names) => isListed(names, name)));
 }
 
 // Finds the outcome of a model call that was stopped when its worker was gone: its stored reply, or nothing (L39, L47).

@@ -1,9 +1,11 @@
 // The snapshot a run works with from its first iteration to its last (L57, L58): stored once, referred to by hash.
 import type { JsonSchema } from './schema/json-schema.ts';
 import { RecentMap } from './recent-map.ts';
+import { wellFormedText } from './text.ts';
 import type { Reach } from './process/places.ts';
 import type { Hash, SessionId } from '../workflows/contract/ids.ts';
 import type { Rules, Price } from '../workflows/contract/loop.ts';
+import type { SystemPart } from '../workflows/contract/activities.ts';
 import type { PermissionMode, PermissionRules } from '../workflows/contract/session.ts';
 import type { AgentFacts, ToolEnv } from '../workflows/contract/facts.ts';
 import { StoreError, type Store, newerValue, newerVersion, parseStored } from './transcript/store/store.ts';
@@ -51,6 +53,8 @@ export type RunConfig = {
   readonly outputSchema: Readonly<Record<string, unknown>> | null;
   /** Caller's, system context and user context, joined (L58). */
   readonly system: string;
+  /** The same in parts, so that what changes from run to run can be told apart. Absent: opened by a version that joined them alone. */
+  readonly systemParts?: readonly SystemPart[];
   readonly backoff: Backoff;
   /** Milliseconds without a stream event before an attempt is given up. */
   readonly stallMs: number;
@@ -99,20 +103,40 @@ export const DEFAULT_SYSTEM_PROMPT = [
 type Context = Reach & {
   /** Of MCP servers, about their tools (L74). */
   readonly instructions?: readonly string[];
+  /** What hooks said at the start of the session, each as the model is told it. */
+  readonly added?: readonly string[];
 };
 
-/** `at` in milliseconds since the epoch. `schema`: what the final answer must satisfy (L53). */
-export function systemPrompt(callers: string, context: Context, at: number, schema?: JsonSchema): string {
-  const { cwd, folders = [], instructions = [] } = context;
-  const date = new Date(at).toISOString().slice(0, 10);
+/**
+ * `at` in milliseconds since the epoch. `schema`: what the final answer must satisfy (L53). What may differ from run to run is a part of
+ * its own: later runs of the session are told that part alone.
+ */
+export function systemPrompt(
+  callers: string,
+  context: Context,
+  at: number,
+  schema?: JsonSchema,
+): readonly SystemPart[] {
+  const { cwd, folders = [], instructions = [], added = [] } = context;
   const facts = [
     `Workspace: ${cwd}`,
     ...(folders.length === 0 ? [] : [`Other folders you may work in, by absolute path: ${folders.join(', ')}`]),
     `Platform: ${process.platform}`,
-    `Date when this run started: ${date}`,
   ];
-  const parts = [callers.trim(), facts.join('\n'), ...instructions, schema === undefined ? '' : answerRule(schema)];
-  return parts.filter((part) => part !== '').join('\n\n');
+  const parts = [
+    { name: 'the instructions', text: callers.trim() },
+    { name: 'the workspace', text: facts.join('\n') },
+    { name: 'the date', text: `Date when this run started: ${new Date(at).toISOString().slice(0, 10)}` },
+    { name: 'what MCP servers say', text: instructions.join('\n\n') },
+    { name: 'the rule for the final answer', text: schema === undefined ? '' : answerRule(schema) },
+    { name: 'what hooks added', text: added.join('\n\n') },
+  ];
+  // One lone surrogate makes every request of the run unreadable (L58).
+  return parts.filter(({ text }) => text !== '').map(({ name, text }) => ({ name, text: wellFormedText(text) }));
+}
+
+export function systemPartsOf({ systemParts, system }: RunConfig): readonly SystemPart[] {
+  return systemParts ?? [{ name: 'the instructions', text: system }];
 }
 
 function answerRule(schema: JsonSchema): string {
@@ -124,7 +148,13 @@ function answerRule(schema: JsonSchema): string {
 }
 
 /** Window and maximum output in tokens; prices in US dollars per million tokens, null when they are not known. */
-export type ModelFacts = { readonly window: number; readonly maxOutput: number; readonly price: Price | null };
+export type ModelFacts = {
+  readonly window: number;
+  readonly maxOutput: number;
+  readonly price: Price | null;
+  readonly checksPrefix?: boolean;
+  readonly reads?: readonly string[];
+};
 
 /** By prefix, the longest that fits wins. */
 export type ModelTable = Readonly<Record<string, ModelFacts>>;

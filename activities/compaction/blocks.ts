@@ -7,6 +7,7 @@ import { isShrunk, markCleared, outcomeCharacters } from '../transcript/view/mic
 import type { ShrinkFirst, ShrunkResults } from '../../workflows/contract/activities.ts';
 import type { StepRecord } from '../step-record.ts';
 import type { Extended } from '../transcript/transcripts.ts';
+import type { RunModel } from '../configuration.ts';
 import type { SummaryDeps } from './small-model.ts';
 
 /** `reply`: position of the reply that it belongs to, -1 before the first. */
@@ -123,8 +124,9 @@ type ShrunkFirst = { readonly base: Extended; readonly freed: number };
 export function shrinkFirst(
   { transcripts, now }: Pick<SummaryDeps, 'transcripts' | 'now'>,
   given: Extended,
+  model: RunModel,
 ): ShrunkFirst {
-  const base = transcripts.prepared(given, now());
+  const base = transcripts.prepared(given, now(), model);
   const last = base === given ? undefined : base.added.at(-1);
   return { base, freed: last?.kind === 'microcompact' ? last.freed : 0 };
 }

@@ -113,7 +113,7 @@ export async function scaleOf(
   { rules: { fixedTokens } }: Pick<RunConfig, 'rules'>,
 ): Promise<Scale> {
   const estimate = (shown: readonly Entry[], bodies: Bodies): number => {
-    const messages = project(shown, bodies, { model: model.name });
+    const messages = project(shown, bodies, { model });
     return fixedTokens + estimateTokens(requestCharacters(messages));
   };
   const last = entries.findLastIndex((entry) => entry.kind === 'reply' && totalTokens(entry.spend.usage) > 0);

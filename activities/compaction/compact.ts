@@ -85,12 +85,13 @@ function seeCompaction({ observe }: SummaryDeps, about: ObservedAbout, { at, tic
 
 async function made(step: Step): Promise<Compacted> {
   const { deps, config, input, live, given, record, small } = step;
-  const shrunk = shrinkFirst(deps, given);
+  const { model } = chosenModel(config, input.model);
+  const shrunk = shrinkFirst(deps, given, model);
   const enough = isEnough(shrunk, input);
   const spend = small.spend();
   const shown = entriesOf(shrunk.base);
   const bodies = await deps.transcripts.bodies(shown);
-  const scale = await scaleOf(deps.transcripts, shown, chosenModel(config, input.model).model, config);
+  const scale = await scaleOf(deps.transcripts, shown, model, config);
   const tokens = scale.tokens(shown, bodies);
   // Watchers are told nothing: the next step says it.
   if (enough && shrunk.freed === 0) return { kind: 'unshrunk', tokens, spend };

@@ -1,10 +1,11 @@
 // The request of one iteration: what is fixed for the run, what the model sees of the transcript, and where the prompt cache may
 // break (L22): after the system prompt, and at the last two user messages, so that an unchanged prefix is read on the next turn.
-import type { MessageParam, Tool, UserMessageParam, ThinkingConfigParam } from '@anthropic-ai/sdk/resources/messages';
+import type { MessageParam, UserMessageParam, ThinkingConfigParam } from '@anthropic-ai/sdk/resources/messages';
 import type { BetaTokenTaskBudget } from '@anthropic-ai/sdk/resources/beta/messages';
 import type { CallModel } from '../../workflows/contract/activities.ts';
 import type { RunConfig, RunModel, ModelFacts, ModelTable } from '../configuration.ts';
 import type { Price } from '../../workflows/contract/loop.ts';
+import { type Preamble, systemText } from '../transcript/preamble.ts';
 import type { ModelRequest } from '../deps.ts';
 
 /** Names the beta that `task_budget` belongs to. */
@@ -15,7 +16,7 @@ const ephemeral = { type: 'ephemeral' } as const;
 export function buildRequest(
   config: RunConfig,
   { model, primary }: ChosenModel,
-  tools: readonly Tool[],
+  { system, tools }: Preamble,
   messages: readonly MessageParam[],
   { cap, taskRemaining }: Pick<CallModel, 'cap' | 'taskRemaining'>,
 ): ModelRequest {
@@ -27,7 +28,7 @@ export function buildRequest(
     stream: true,
     ...(thinking ? { thinking } : {}),
     ...(budget ? { output_config: { task_budget: budget } } : {}),
-    system: [{ type: 'text', text: config.system, cache_control: ephemeral }],
+    system: [{ type: 'text', text: systemText(system), cache_control: ephemeral }],
     ...(tools.length > 0 ? { tools: [...tools] } : {}),
     messages: withBreakpoints(messages),
   };

@@ -110,7 +110,7 @@ async function write(step: ModelStep, storing: Storing): Promise<Written> {
 async function inContext({ deps, base, config, chosen }: ModelStep, reply: Entry, { usage }: Spend): Promise<number> {
   const counted = totalTokens(usage);
   if (counted > 0) return counted;
-  const messages = await deps.transcripts.messages({ ...base, added: [...base.added, reply] }, chosen.model.name);
+  const messages = await deps.transcripts.messages({ ...base, added: [...base.added, reply] }, chosen.model);
   return config.rules.fixedTokens + estimateTokens(requestCharacters(messages));
 }
 

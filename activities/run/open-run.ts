@@ -1,5 +1,4 @@
 // Opens a run: takes the snapshot it will work with to its end (L57), or says why it cannot start.
-import { wellFormedText } from '../text.ts';
 import type { AlertKind, OpenRun, RunOpened } from '../../workflows/contract/activities.ts';
 import { nearName, optionsProblem } from '../../workflows/contract/options-problem.ts';
 import { parseRule } from '../../workflows/contract/permission-rules.ts';
@@ -11,10 +10,11 @@ import type { Deps } from '../deps.ts';
 import { announce } from '../live/tell.ts';
 import { schemaProblem } from '../schema/json-schema.ts';
 import { hookFailed } from '../hooks/hooks.ts';
-import { sessionStart, withContext, type SessionStarted } from './around-runs.ts';
+import { sessionStart, type SessionStarted } from './around-runs.ts';
 import { modelFacts } from '../model/request.ts';
 import { aboutRun } from '../log.ts';
 import { type RunConfig, type RunModel, systemPrompt } from '../configuration.ts';
+import { systemText } from '../transcript/preamble.ts';
 import { inherit } from './inherit.ts';
 import { findExtraFolders, findWorkspace } from './folders.ts';
 import { rulesOf } from './rules.ts';
@@ -74,15 +74,18 @@ function openWith(deps: Deps): (attempt: Attempt, input: OpenRun) => Promise<Run
     await deps.live.forgetBefore(attempt.session, step);
     const started = await sessionStart(deps, attempt, input, { cwd: cwd.path, folders });
     const callers = [options.systemPrompt ?? deps.defaults.systemPrompt, options.appendSystemPrompt ?? ''].join('\n\n');
-    const prompt = systemPrompt(
+    const systemParts = systemPrompt(
       callers,
-      { cwd: cwd.path, folders, instructions: deps.servers?.instructions(options.tools) ?? [] },
+      {
+        cwd: cwd.path,
+        folders,
+        instructions: deps.servers?.instructions(options.tools) ?? [],
+        added: started.context.map(({ hook, text }) => `Added by the hook ${hook}:\n${text}`),
+      },
       deps.now(),
       options.outputSchema,
     );
-    // One lone surrogate makes every request of the run unreadable (L58).
-    const system = wellFormedText(withContext(prompt, started.context));
-    const found = { models, cwd: cwd.path, folders, system };
+    const found = { models, cwd: cwd.path, folders, system: systemText(systemParts), systemParts };
     const permissions = inherited?.permissions ?? joined(deps.defaults.permissions, options.permissions);
     const config = snapshot(deps, attempt, input, { ...found, permissions });
     const hash = await deps.store.put(new TextEncoder().encode(JSON.stringify(config)));
@@ -108,7 +111,9 @@ function snapshot(
   {
     folders,
     ...found
-  }: Pick<RunConfig, 'models' | 'cwd' | 'system' | 'permissions'> & { readonly folders: readonly string[] },
+  }: Pick<RunConfig, 'models' | 'cwd' | 'system' | 'systemParts' | 'permissions'> & {
+    readonly folders: readonly string[];
+  },
 ): RunConfig {
   const { defaults, scripted } = deps;
   const smallModel = runModel(deps, defaults.smallModel);

@@ -164,7 +164,7 @@ describe('a failed attempt', () => {
     const again = await benchDeps({ script: [reply('Fine.')], store: bench.deps.store });
     const result = await again.call();
     if (result.kind !== 'message') throw new Error(result.kind);
-    expect((await again.entries(result.head)).map((entry) => entry.kind)).toEqual(['user', 'reply']);
+    expect((await again.entries(result.head)).map((entry) => entry.kind)).toEqual(['user', 'epoch', 'reply']);
   });
 
   test('what a died attempt was billed is in the spend of the call (L51)', async () => {

@@ -68,9 +68,14 @@ function pushFrom(shown: Shown[], entries: readonly Entry[], marks: Marks, snipp
     }
     const visible = !collapsed && !snipped.has(position);
     if (entry.kind === 'reply') [withReply, reply] = [visible, position];
-    const seen = entry.kind === 'outcomes' ? withReply : visible;
+    const seen = entry.kind === 'outcomes' ? withReply : visible && !isOutdated(entry, position, marks);
     if (seen && isShown(entry)) shown.push(entryAt(position, entry, marks, reply));
   }
+}
+
+/** What had changed of an earlier epoch's system prompt and tools is in those of the epoch that came after it. */
+function isOutdated(entry: Entry, position: number, { epochAt }: Marks): boolean {
+  return position < epochAt && entry.kind === 'notice' && entry.notice.kind === 'preamble_changed';
 }
 
 export function isShown(entry: Entry): entry is ShownEntry {
@@ -128,6 +133,13 @@ type Marks = {
   readonly cut: ReadonlyMap<number, number>;
   /** Images and documents before this position may have made a request too large (L12, L24, L25). */
   readonly bareBefore: number;
+  /** Position of the last epoch, -1 without one. */
+  readonly epochAt: number;
+  /**
+   * Position of the last entry that changes what was sent before it, -1 without one. A model that checks what stood before its thinking gets
+   * none from before it, for good (L59).
+   */
+  readonly rewrittenAt: number;
 };
 
 /** Characters of the messages of one run that were too large, together, and of one alone. */
@@ -143,8 +155,13 @@ export function readMarks(entries: readonly Entry[]): Marks {
   const cut = new Map<number, number>();
   let unanswered: number[] = [];
   let bareBefore = 0;
+  let epochAt = -1;
+  let rewrittenAt = -1;
   for (const [position, entry] of entries.entries()) {
-    if (entry.kind === 'boundary') {
+    if (rewrites(entry)) rewrittenAt = position;
+    if (entry.kind === 'epoch') {
+      epochAt = position;
+    } else if (entry.kind === 'boundary') {
       boundary = bounded(entry, position, entries);
       bareBefore = Math.max(bareBefore, within(entry.bareBefore ?? 0, position));
       staged = [];
@@ -169,7 +186,14 @@ export function readMarks(entries: readonly Entry[]): Marks {
     }
   }
   const shown = separate(committed, boundary?.from ?? 0);
-  return { boundary, shrunkBefore, committed: shown, staged, snipped, cut, bareBefore };
+  return { boundary, shrunkBefore, committed: shown, staged, snipped, cut, bareBefore, epochAt, rewrittenAt };
+}
+
+/** Whether what was sent before it is sent otherwise from then on. */
+function rewrites(entry: Entry): boolean {
+  if (entry.kind === 'collapse_committed') return entry.count > 0;
+  if (entry.kind === 'run_ended') return entry.ended.terminal.reason === 'image_error' || hasEndedTooLong(entry);
+  return ['epoch', 'boundary', 'microcompact', 'snip'].includes(entry.kind);
 }
 
 /** Entries that the model has not answered by then would make the next request too long as well. */

@@ -134,7 +134,7 @@ test('whatever is snipped, summarised, shortened or shrunk, the API accepts what
   fc.assert(
     fc.property(marked, (entries) => {
       expect(problemOf(entries)).toBeUndefined();
-      expect(problemOf(entries, { model: 'another' })).toBeUndefined();
+      expect(problemOf(entries, { model: { name: 'another' } })).toBeUndefined();
     }),
     { numRuns: 1_000 },
   );
