@@ -2,7 +2,7 @@
 import type { Attachments } from './attachments/attachments.ts';
 import type { AttachmentProvider } from './attachments/prefetch.ts';
 import type { Attempt } from './attempt.ts';
-import type { Backoff, ModelTable, ConfigReader, RunConfig } from './configuration.ts';
+import type { Backoff, ConfigReader, Models, ModelTable, RunConfig } from './configuration.ts';
 import type { HookRunner } from './hooks/hooks.ts';
 import type { Places } from './process/places.ts';
 import type { LiveChannel } from './live/events.ts';
@@ -35,6 +35,7 @@ export type Deps = {
   readonly transcripts: Transcripts;
   readonly config: ConfigReader;
   readonly model: ModelPort;
+  readonly models: Models;
   /** The model is the scripted one: runs say so. */
   readonly scripted: boolean;
   readonly tools: CallRunner;
@@ -128,6 +129,7 @@ export type RunDefaults = {
   readonly fallbackModels: readonly string[];
   /** Makes summaries (L9, L10, L42). */
   readonly smallModel: string;
+  /** What a worker's configuration says of models: it goes before what is known otherwise (X1). */
   readonly models: ModelTable;
   readonly compaction: CompactionRules;
   readonly batchSummaries: boolean;

@@ -33,6 +33,7 @@ import { watchStore } from './monitor/watch-store.ts';
 import { redactor } from './redact.ts';
 import { runDefaults } from './config/defaults.ts';
 import type { ModelAccess } from './model-access.ts';
+import { createModels } from './models/models.ts';
 import { sessionHost } from './config/session-host.ts';
 import type { SessionHost } from '../workflows/contract/session.ts';
 import type { ToolEnv } from '../workflows/contract/facts.ts';
@@ -93,6 +94,8 @@ export async function createDeps(
     store,
     async (session, key) => (await readOutcome(store, { session, key }))?.outcome ?? null,
   );
+  const { model, models: configured } = chosen;
+  const models = createModels({ ...access, model, configured });
   const asking = { model: access.model, observe, redact, now: Date.now };
   const memory = createMemory({ ...asking, log, transcripts, dataDir });
   const providers = [...(settings.attachments ?? []), memory.provider];
@@ -103,6 +106,7 @@ export async function createDeps(
     transcripts,
     config: configReader(store),
     model: access.model,
+    models,
     scripted: access.scripted,
     tools: callRunner(store, registry, hooks, {
       ofHost,

@@ -3,6 +3,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import { anthropicModel } from '../activities/model/stream.ts';
 import type { ModelPort } from '../activities/deps.ts';
 import { isKeyless } from './keyless.ts';
+import type { AskServer } from './models/server-facts.ts';
 import { demoScript, startScriptedModel } from './scripted-model/index.ts';
 import { SetupProblem } from './setup-problem.ts';
 
@@ -12,6 +13,10 @@ export type ModelAccess = {
   readonly model: ModelPort;
   /** Runs say that no real model is behind them. */
   readonly scripted: boolean;
+  /** The API of the models' maker itself (X2). */
+  readonly official?: boolean;
+  /** By the Models API, where the server has it. Absent: it is not asked. */
+  readonly ask?: AskServer;
   close(): Promise<void>;
 };
 
@@ -23,8 +28,26 @@ export async function modelAccess(env: NodeJS.ProcessEnv): Promise<ModelAccess> 
     return { model: anthropicModel(client), scripted: true, close: server.close };
   }
   // The loop reports failures, once.
-  const client = new Anthropic({ ...modelSettings(env), logLevel: 'off', fetch: boundFetch(fetch) });
-  return { model: anthropicModel(client), scripted: false, close: () => Promise.resolve() };
+  const settings = modelSettings(env);
+  const client = new Anthropic({ ...settings, logLevel: 'off', fetch: boundFetch(fetch) });
+  const official = isOfficial(settings.baseURL);
+  return {
+    model: anthropicModel(client),
+    scripted: false,
+    official,
+    ask: askModels(client),
+    close: () => Promise.resolve(),
+  };
+}
+
+/** Whether an address is the API of the models' maker; absent it is. */
+export function isOfficial(baseURL: string | undefined): boolean {
+  return baseURL === undefined || new URL(baseURL).hostname === 'api.anthropic.com';
+}
+
+/** Once: an answer that does not come now may come tomorrow. */
+export function askModels(client: Anthropic): AskServer {
+  return (name, signal) => client.models.retrieve(name, null, { signal, maxRetries: 0 });
 }
 
 // The most bytes that one answer of a model server may have, after decompression: a server that streams without end, or a few kilobytes

@@ -74,7 +74,7 @@ export function smallModel(
     if (spentLimit(left, before.spend)) return { kind: 'failed', failure: SPENT, spend: noSpend };
     const spent = (more: Spend): Tries => ({ ...before, spend: addSpend(before.spend, more) });
     const billed = (more: Spend): void => attempt.remember(spent(more));
-    const model = watchModel(deps.model, { observe, about, price: asks.smallModel.price });
+    const model = watchModel(deps.model, { observe, about, prices: asks.smallModel });
     const asked = await askModel({ model, config: asks, signal: attempt.signal, now, redact, billed }, question);
     tries = spent(asked.spend);
     if (asked.kind === 'aborted' && attempt.abortedBy() !== 'stop') {

@@ -8,7 +8,7 @@ import type { RunConfig } from '../configuration.ts';
 import { createAccumulator, type BlockState } from './accumulate.ts';
 import { shortenDetail, classify, type Verdict } from './classify.ts';
 import { judge } from './judge.ts';
-import { spendOf } from './store-reply.ts';
+import { spendOf } from './bill.ts';
 import { streamReply } from './stream.ts';
 import type { ModelPort } from '../deps.ts';
 
@@ -36,9 +36,9 @@ export type AskPort = {
 
 /** Throws only what is a bug. */
 export async function askModel(port: AskPort, question: Question): Promise<Asked> {
-  const { price } = port.config.smallModel;
+  const { smallModel } = port.config;
   const into = createAccumulator();
-  const spent = (): Spend => spendOf(into.message()?.usage, price);
+  const spent = (): Spend => spendOf(into.message()?.usage, smallModel);
   try {
     await streamReply(
       port.model,
@@ -46,7 +46,7 @@ export async function askModel(port: AskPort, question: Question): Promise<Asked
       into,
       { signal: port.signal, stallMs: port.config.stallMs },
       {
-        onStart: (usage) => port.billed?.(spendOf(usage, price)),
+        onStart: (usage) => port.billed?.(spendOf(usage, smallModel)),
         onText: () => {},
         onThinking: () => {},
         onBlock: () => {},

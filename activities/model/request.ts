@@ -3,8 +3,7 @@
 import type { MessageParam, UserMessageParam, ThinkingConfigParam } from '@anthropic-ai/sdk/resources/messages';
 import type { BetaTokenTaskBudget } from '@anthropic-ai/sdk/resources/beta/messages';
 import type { CallModel } from '../../workflows/contract/activities.ts';
-import type { RunConfig, RunModel, ModelFacts, ModelTable } from '../configuration.ts';
-import type { Price } from '../../workflows/contract/loop.ts';
+import type { RunConfig, RunModel } from '../configuration.ts';
 import { type Preamble, systemText } from '../transcript/preamble.ts';
 import type { ModelRequest } from '../deps.ts';
 
@@ -68,35 +67,6 @@ export function thinkingFor(model: string, tokens: number | null, cap: number): 
   if (ADAPTIVE.test(model)) return { type: 'adaptive' };
   const budget = Math.min(tokens, cap - 1);
   return budget < LEAST_THINKING ? undefined : { type: 'enabled', budget_tokens: budget };
-}
-
-// Facts about models: context window and maximum output in tokens, prices in US dollars per million tokens, as of
-// 2026-11-01. A worker may add to it or replace it. An unknown model runs with the defaults and without a price.
-
-export const DEFAULT_MODEL = 'claude-sonnet-5-5';
-
-/** Makes summaries. */
-export const SMALL_MODEL = 'claude-haiku-5';
-
-const priced = (input: number, output: number): Price => ({
-  input,
-  output,
-  cacheRead: input / 10,
-  cacheWrite: input * 1.25,
-});
-
-export const modelTable: ModelTable = {
-  'claude-opus-': { window: 200_000, maxOutput: 64_000, price: priced(5, 25) },
-  'claude-sonnet-': { window: 200_000, maxOutput: 64_000, price: priced(3, 15) },
-  'claude-haiku-': { window: 200_000, maxOutput: 64_000, price: priced(1, 5) },
-};
-
-const unknownModel: ModelFacts = { window: 200_000, maxOutput: 64_000, price: null };
-
-export function modelFacts(table: ModelTable, model: string): ModelFacts {
-  const prefixes = Object.keys(table).filter((prefix) => model.startsWith(prefix));
-  const longest = prefixes.toSorted((a, b) => b.length - a.length)[0];
-  return longest === undefined ? unknownModel : (table[longest] ?? unknownModel);
 }
 
 // The model that one call asks, by its position in the run's list, and the one after it (L19).

@@ -17,7 +17,8 @@ import {
   type Waiting,
 } from './failed-attempt.ts';
 import { runOpenCalls } from './run-open-calls.ts';
-import { spendOf, MOST_NAME, storeReply, UnwritableReply } from './store-reply.ts';
+import { pricesOf, spendOf } from './bill.ts';
+import { MOST_NAME, storeReply, UnwritableReply } from './store-reply.ts';
 import type { ModelStep } from './step.ts';
 import { aboutRun } from '../log.ts';
 
@@ -38,9 +39,9 @@ export async function settle(step: ModelStep, attempted: Attempted): Promise<Mod
 }
 
 async function settled(step: ModelStep, attempted: Attempted): Promise<ModelAnswer> {
-  const { deps, config, tries, chosen } = step;
+  const { deps, config, tries } = step;
   const { message } = attempted;
-  const spend = addSpend(tries.spend, spendOf(message?.usage, chosen.model.price));
+  const spend = addSpend(tries.spend, spendOf(message?.usage, pricesOf(step)));
   switch (attempted.kind) {
     case 'aborted':
       return attempted.part

@@ -21,6 +21,7 @@ import { defineTool, type Tool } from '../../activities/tools/tool.ts';
 import { memoryStore } from '../../activities/transcript/store/memory-store.ts';
 import { createTranscripts } from '../../activities/transcript/transcripts.ts';
 import type { Store } from '../../activities/transcript/store/store.ts';
+import { createModels } from '../../worker/models/models.ts';
 import { runDefaults } from '../../worker/config/defaults.ts';
 import { startScriptedModel, type ScriptedModelOptions } from '../../worker/scripted-model/index.ts';
 import type { Append, CallModel } from '../../workflows/contract/activities.ts';
@@ -131,6 +132,12 @@ export async function benchDeps({
   const warnings: string[] = [];
   const read: Parameters<typeof createTranscripts>[1] = async (session, key) =>
     (await readOutcome(store, { session, key }))?.outcome ?? null;
+  const chosen: RunDefaults = {
+    ...runDefaults,
+    permissionMode: 'bypass',
+    backoff: { maxRetries: 10, firstMs: 100, maxMs: 800, parkOverMs: 60_000 },
+    ...defaults,
+  };
   const deps: Deps = {
     store,
     live,
@@ -139,12 +146,8 @@ export async function benchDeps({
     model: anthropicModel(new Anthropic({ apiKey: 'test', authToken: null, baseURL: model.url, logLevel: 'off' })),
     scripted,
     tools: callRunner(store, createRegistry(tools), hookRunner(hooks, { env: {} })),
-    defaults: {
-      ...runDefaults,
-      permissionMode: 'bypass',
-      backoff: { maxRetries: 10, firstMs: 100, maxMs: 800, parkOverMs: 60_000 },
-      ...defaults,
-    },
+    models: createModels({ model: chosen.model, configured: chosen.models, scripted }),
+    defaults: chosen,
     now: Date.now,
     random: () => 0,
     hooks: hookRunner(hooks, { env: {} }),

@@ -2,7 +2,6 @@
 import { expect, test } from 'vitest';
 import * as v from 'valibot';
 import { z } from 'zod';
-import { modelTable } from '../../activities/model/request.ts';
 import {
   checkConfig,
   ConfigProblem,
@@ -55,7 +54,7 @@ test('what is configured goes before what is built in (L57)', () => {
     model: 'own-1',
     fallbackModels: ['own-0'],
     smallModel: 'own-small',
-    models: { ...modelTable, ...everything.models },
+    models: everything.models,
     permissionMode: 'acceptEdits',
     permissions: everything.permissions,
     systemPrompt: 'Be brief.',
@@ -102,8 +101,8 @@ test.each<[string, unknown, string | RegExp]>([
   ],
   [
     'a missing key',
-    { models: { x: { maxOutput: 1, price: null } } },
-    '"models.x.window" is missing: give a whole number of tokens from 1 to 100000000',
+    { models: { x: { price: { ...price, output: undefined } } } },
+    '"models.x.price.output" is missing: give a number of US dollars from 0 to 1000000',
   ],
   [
     'a model without a name',

@@ -15,7 +15,7 @@ import {
 } from './tools.ts';
 import type { AttachmentProvider } from '../../activities/attachments/prefetch.ts';
 import type { AfterStopHandler, RunDefaults } from '../../activities/deps.ts';
-import type { ModelFacts } from '../../activities/configuration.ts';
+import type { ModelTable } from '../../activities/configuration.ts';
 import type { Tool } from '../../activities/tools/tool.ts';
 import type { CompactionRules } from '../../workflows/contract/loop.ts';
 import type { Profile } from '../../workflows/contract/failures.ts';
@@ -36,7 +36,6 @@ import { hooksSchema } from './hooks.ts';
 import { agentLimitsSchema, agentSettings, agentsSchema } from './agents.ts';
 import { mcpServersSchema } from './mcp-servers.ts';
 import { runDefaults } from './defaults.ts';
-import { modelTable } from '../../activities/model/request.ts';
 
 /** Everything is optional: what is absent is the default, what a caller chooses for a run goes before (L57). */
 export type PerdureConfig = {
@@ -47,8 +46,8 @@ export type PerdureConfig = {
   readonly fallbackModels?: readonly string[];
   /** Makes summaries. */
   readonly smallModel?: string;
-  /** By prefix of the name, beside those that are known. Tokens; US dollars per million tokens, null when not known. */
-  readonly models?: Readonly<Record<string, ModelFacts>>;
+  /** By prefix of the name: what is given goes before what is known (X1). Tokens; US dollars per million tokens, null when not known. */
+  readonly models?: ModelTable;
   readonly permissionMode?: PermissionMode;
   /** Hold beside those of a caller (L55). */
   readonly permissions?: PermissionRules;
@@ -111,7 +110,14 @@ const DAY = 24 * 60;
 
 const count = wholeNumberSchema(1_000_000);
 const tokens = wholeNumberSchema(100_000_000, 'tokens');
-const price = z.strictObject({ input: dollars, output: dollars, cacheRead: dollars, cacheWrite: dollars });
+const prices = {
+  input: dollars,
+  output: dollars,
+  cacheRead: dollars,
+  cacheWrite: dollars,
+  cacheWrite1h: dollars.optional(),
+};
+const price = z.strictObject({ ...prices, above: z.strictObject({ ...prices, tokens }).optional() });
 
 const nameRight = 'give 1 to 64 letters, digits, "-", "_" or ".", beginning with a letter or digit';
 
@@ -134,7 +140,7 @@ const keys = z.strictObject({
   fallbackModels: z.array(nameSchema).max(10).optional(),
   smallModel: nameSchema.optional(),
   models: z
-    .record(nameSchema, z.strictObject({ window: tokens, maxOutput: tokens, price: price.nullable() }))
+    .record(nameSchema, z.strictObject({ window: tokens, maxOutput: tokens, price: price.nullable() }).partial())
     .optional(),
   permissionMode: z.enum(permissionModes).optional(),
   permissions: judgedBy(permissionsProblem),
@@ -201,18 +207,17 @@ export function checkConfig(value: unknown, source: string): PerdureConfig {
 }
 
 export function configDefaults(config: PerdureConfig): Partial<RunDefaults> {
-  const { maxOutputTokens, compaction, models, agents, agentLimits, ...rest } = config;
-  const { model, fallbackModels, smallModel, permissionMode, permissions, additionalDirectories } = rest;
+  const { maxOutputTokens, compaction, agents, agentLimits, ...rest } = config;
+  const { model, fallbackModels, smallModel, models, permissionMode, permissions, additionalDirectories } = rest;
   const { systemPrompt, instructions, memory, maxTurns, wrapUp, batchSummaries, approvalTimeoutMs } = rest;
   const context = { systemPrompt, instructions, memory, additionalDirectories };
-  const chosen = { model, fallbackModels, smallModel, permissionMode, permissions } as const;
+  const chosen = { model, fallbackModels, smallModel, models, permissionMode, permissions } as const;
   const limits = { maxTurns, wrapUp, batchSummaries, approvalTimeoutMs, outputCap: maxOutputTokens };
   return {
     ...(Object.fromEntries(
       Object.entries({ ...chosen, ...context, ...limits }).filter(([, value]) => value !== undefined),
     ) as Partial<RunDefaults>),
     ...(agents || agentLimits ? { agents: agentSettings(agents, agentLimits) } : {}),
-    ...(models === undefined ? {} : { models: { ...modelTable, ...models } }),
     ...(compaction === undefined ? {} : { compaction: { ...runDefaults.compaction, ...compaction } }),
   };
 }
