@@ -4,13 +4,18 @@ import { AnthropicError, APIConnectionError, APIError } from '@anthropic-ai/sdk'
 import type { Redact } from '../text.ts';
 import { GarbledStream } from './accumulate.ts';
 import type { Backoff } from '../configuration.ts';
+import { isUnboundThinking, refusedField } from './refused/request-parts.ts';
 
 export type Verdict =
   | { readonly kind: 'too_long' | 'media_too_large'; readonly detail: string }
   /** `afterMs`: the provider said how long to wait. */
   | { readonly kind: 'retry'; readonly detail: string; readonly status?: number; readonly afterMs?: number }
   /** `maxOutput`: it was refused for its cap, and this is the most, in tokens. */
-  | { readonly kind: 'failed'; readonly detail: string; readonly status?: number; readonly maxOutput?: number };
+  | { readonly kind: 'failed'; readonly detail: string; readonly status?: number; readonly maxOutput?: number }
+  /** Kept thinking that was made after something else than what is before it now: the same request fails for ever. */
+  | { readonly kind: 'unbound_thinking'; readonly detail: string; readonly status: number }
+  /** The server knows no such field; `anthropic-beta` stands for a value of that header. */
+  | { readonly kind: 'refused_field'; readonly field: string; readonly detail: string; readonly status: number };
 
 /** A longer wait is a provider's mistake: no timer can hold some of what a header can say. */
 const MOST_AFTER_MS = 30 * 24 * 3_600_000;
@@ -38,16 +43,29 @@ export function classify(error: unknown, now: number, redact: Redact): Verdict |
 
 function classifyApi(error: APIError, now: number, redact: Redact): Verdict {
   const status = statusOf(error);
-  const detail = shortenDetail(`${status ?? 'stream error'}: ${error.apiMessage ?? error.message}`, redact);
+  const said = `${status ?? 'stream error'}: ${error.apiMessage ?? error.message}`;
+  const detail = shortenDetail(said, redact);
   const known = status === undefined ? {} : { status };
   if (status === 413 || (isRefusal(status) && TOO_LONG.test(detail))) return { kind: 'too_long', detail };
   if (status === 400 && REFUSED_MEDIA.test(detail)) {
     return { kind: 'media_too_large', detail };
   }
+  const part = isRefusal(status) ? refusedPart(said, detail, status) : null;
+  if (part) return part;
   if (!retryable(status, error.headers?.get('x-should-retry'))) return { kind: 'failed', detail, ...known };
   const afterMs =
     retryAfterMs(error.headers?.get('retry-after-ms')) ?? retryAfter(error.headers?.get('retry-after') ?? null, now);
   return { kind: 'retry', detail, ...known, ...(afterMs === null ? {} : { afterMs }) };
+}
+
+/** Characters of a refusal that are looked at. */
+const MOST_SAID = 16_000;
+
+function refusedPart(whole: string, detail: string, status: number): Verdict | null {
+  const said = whole.slice(0, MOST_SAID);
+  if (isUnboundThinking(said)) return { kind: 'unbound_thinking', detail, status };
+  const field = refusedField(said);
+  return field === undefined ? null : { kind: 'refused_field', field, detail, status };
 }
 
 /** Too large, too many, or broken: without them the request may do (L24). */
@@ -73,7 +91,7 @@ const TOO_LONG = new RegExp(
   'i',
 );
 
-function isRefusal(status: number | undefined): boolean {
+function isRefusal(status: number | undefined): status is 400 | 422 {
   return status === 400 || status === 422;
 }
 

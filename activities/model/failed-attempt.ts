@@ -61,7 +61,7 @@ export function afterFailure(
   const { detail } = verdict;
   const next = givenUp(verdict, tries, backoff.maxRetries) ? fallBack(abandoned, detail, spend) : null;
   if (next) return { kind: 'result', result: next };
-  if (verdict.kind !== 'retry') return { kind: 'result', result: { ...verdict, spend } };
+  if (verdict.kind !== 'retry') return { kind: 'result', result: { ...asResult(verdict), spend } };
   const status = verdict.status === undefined ? {} : { status: verdict.status };
   if (failures > backoff.maxRetries) {
     const spent = `${detail} (${failures} attempts failed)`;
@@ -71,6 +71,13 @@ export function afterFailure(
   if (afterMs !== undefined) return afterWait({ waitMs: afterMs, detail }, tries, { backoff });
   const delayMs = backoffMs(backoff, failures, random);
   return { kind: 'retry', delayMs, asked: false, failure: retryIn(delayMs, detail) };
+}
+
+/** Refusals of a part of the request that the loop has no answer to. */
+function asResult(verdict: Exclude<Verdict, { kind: 'retry' }>) {
+  if (verdict.kind !== 'unbound_thinking' && verdict.kind !== 'refused_field') return verdict;
+  const { detail, status } = verdict;
+  return { kind: 'failed' as const, detail, status };
 }
 
 /** The provider asked for it; a long one parks the run. */

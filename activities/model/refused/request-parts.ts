@@ -1,0 +1,40 @@
+// Which part of a request a 400 is about, where the request may do without that part, or with it said otherwise.
+
+/** Kept thinking that was made after something else than what this request says before it. The same request fails for ever. */
+const UNBOUND_THINKING = /bound to a different conversation/i;
+
+export function isUnboundThinking(said: string): boolean {
+  return UNBOUND_THINKING.test(said);
+}
+
+/** The header's own name stands for it among the fields. */
+export const BETA_HEADER = 'anthropic-beta';
+
+/** The names of one or more fields, as they were sent, perhaps quoted twice: gateways put one error into another. */
+const NAMED = '[\\s\'"`\\\\(:]*([a-z_][\\w.\\[\\]-]*)';
+
+/** The words by which servers refuse a field that they do not know: pydantic's (the API, vLLM), serde's, zod's, Go's, OpenAI's. */
+const UNKNOWN_FIELD: readonly RegExp[] = [
+  /([a-z_][\w.[\]-]*)[\s'"`\\]*:[\s'"`\\]*extra inputs (?:are|is) not permitted/i,
+  new RegExp(`unknown (?:field|parameter|argument)s?${NAMED}`, 'i'),
+  new RegExp(
+    `unrecogni[sz]ed (?:request )?(?:key\\(s\\) in object|field|key|parameter|argument)s?(?: supplied)?${NAMED}`,
+    'i',
+  ),
+  new RegExp(`(?:unexpected|unsupported) (?:field|parameter|keyword argument|property)s?${NAMED}`, 'i'),
+  /property [\s'"`\\]*([a-z_][\w.[\]-]*)[\s'"`\\]* (?:is not supported|should not exist)/i,
+];
+
+/** Whose values, and not the header, are refused; Bedrock says no more than that. */
+const UNKNOWN_BETA =
+  /(?:un(?:expected|known|supported|recogni[sz]ed)|invalid) (?:values?(?:\(s\))?|betas?|header)[^.]*\banthropic[-_]beta\b|\banthropic[-_]beta\b[^.]* (?:is|are) (?:not|un)[ -]?(?:supported|recogni[sz]ed|known|valid)|invalid beta flag|unsupported beta/i;
+
+/** A path to a field, `anthropic-beta` for a value of that header; undefined for a refusal of another kind. */
+export function refusedField(said: string): string | undefined {
+  if (UNKNOWN_BETA.test(said)) return BETA_HEADER;
+  for (const words of UNKNOWN_FIELD) {
+    const field = words.exec(said)?.[1];
+    if (field !== undefined) return field.replace(/[.]$/, '');
+  }
+  return undefined;
+}
