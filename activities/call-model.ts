@@ -10,20 +10,19 @@ import { promptHooks } from './run/around-runs.ts';
 import { announce, finish, tellIfDies, retell } from './live/tell.ts';
 import type { LiveWriter } from './live/events.ts';
 import { answerChecks } from './model/answer-schema.ts';
-import { attemptReply, replyPort } from './model/attempt-reply.ts';
-import { type ChosenModel, chosenModel, buildRequest } from './model/request.ts';
+import { type ChosenModel, chosenModel } from './model/request.ts';
 import { afterWait, noTries, type Tries, leftOfWait } from './model/failed-attempt.ts';
 import { refuseWithoutHooks, refuseScripted } from './guards.ts';
 import { inDoubt } from './model/run-open-calls.ts';
 import { notAgain, settleDeath, settle } from './model/settle.ts';
+import { type RefusedFields, refusedFields, requestReply } from './model/request-reply.ts';
 import { withPreamble } from './model/tell-preamble.ts';
 import { endWithout, observableMessage } from './model/store-reply.ts';
 import type { ModelStep } from './model/step.ts';
 import type { RunConfig } from './configuration.ts';
 import { isForgotten, ownHeads, stepRecord } from './step-record.ts';
 import type { Entry } from './transcript/log/entries.ts';
-import { currentEpoch } from './transcript/preamble.ts';
-import { entriesOf, type Extended } from './transcript/transcripts.ts';
+import type { Extended } from './transcript/transcripts.ts';
 import { addSpend, noSpend, totalTokens } from '../workflows/contract/loop.ts';
 import type { SessionId } from '../workflows/contract/ids.ts';
 import { lastReply, type View } from './transcript/view/view.ts';
@@ -33,6 +32,7 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
   const prompts = promptHooks(deps);
   const heads = ownHeads();
   const above = sessionsAbove();
+  const refused = refusedFields();
   return async (attempt, input) => {
     const config = await deps.config(input.config);
     refuseScripted(deps, config);
@@ -71,7 +71,7 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
       const chosen = chosenModel(config, input.model);
       const base = prepare(deps, given, collected, chosen);
       const answer = checks(config.outputSchema);
-      const result = await reply({ deps, attempt, input, config, chosen, answer, live, base, record, tries });
+      const result = await reply({ deps, attempt, input, config, chosen, answer, live, base, record, tries }, refused);
       heads.wrote(attempt, record.own());
       return await finish(live, result);
     });
@@ -152,18 +152,10 @@ function withPicks(step: ModelStep): ModelStep {
   return { ...step, tries: all };
 }
 
-async function reply(given: ModelStep): Promise<ModelAnswer> {
+async function reply(given: ModelStep, refused: RefusedFields): Promise<ModelAnswer> {
   await given.deps.tools.refresh();
-  const step = withPreamble(withPicks(given));
-  const { deps, attempt, input, config, chosen, live, base } = step;
-  const { model } = chosen;
-  const { name } = model;
-  const { epoch } = currentEpoch(entriesOf(base)) ?? {};
-  if (!epoch) throw new Error('a request belongs to no epoch');
-  const messages = await deps.transcripts.messages(base, model);
-  const body = buildRequest(config, chosen, epoch, messages, input);
-  live.write({ type: 'request_start', iteration: input.iteration, attempt: attempt.number, model: name });
-  const attempted = await attemptReply(body, replyPort(step));
+  const { step, attempted } = await requestReply(withPreamble(withPicks(given)), refused);
+  const { deps, attempt, config } = step;
   if (attempted.kind === 'aborted' && attempt.abortedBy() !== 'stop') {
     throw describeGivenUp(attempt);
   }

@@ -26,6 +26,7 @@ import type {
   MessageCreateParamsStreaming,
   OutputConfig,
   RawMessageStreamEvent,
+  ThinkingConfigParam,
 } from '@anthropic-ai/sdk/resources/messages';
 import type { BetaTokenTaskBudget } from '@anthropic-ai/sdk/resources/beta/messages';
 
@@ -151,9 +152,10 @@ export type RunDefaults = {
   readonly stallMs: number;
 };
 
-/** The stable request, and the one field of a beta that we use. */
-export type ModelRequest = Omit<MessageCreateParamsStreaming, 'output_config'> & {
+/** The stable request, and the fields of betas that we use. */
+export type ModelRequest = Omit<MessageCreateParamsStreaming, 'output_config' | 'thinking'> & {
   output_config?: OutputConfig & { task_budget?: BetaTokenTaskBudget };
+  thinking?: ThinkingConfigParam & { block_binding?: { prefix_mismatch_behavior: 'error' | 'drop_block' } };
 };
 
 /** The narrow seam to the model (L54): everything else about it is HTTP. */

@@ -114,9 +114,9 @@ function fits({ input, config }: Step, tokens: number): boolean {
 }
 
 function keptOf({ input, config }: Step, entries: readonly Entry[], bodies: Bodies, scale: Scale): Kept | null {
-  const { window } = chosenModel(config, input.model).model;
+  const { window, checksPrefix: plain } = chosenModel(config, input.model).model;
   const characters = window * scale.charactersPerToken;
-  return chooseKept(entries, bodies, { characters, trigger: input.trigger });
+  return chooseKept(entries, bodies, { characters, trigger: input.trigger, plain });
 }
 
 /** Staged collapses are committed before a summary is made (L9); when the API has refused the request that has been done. */

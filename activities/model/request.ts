@@ -9,6 +9,8 @@ import type { ModelRequest } from '../deps.ts';
 
 /** Names the beta that `task_budget` belongs to. */
 export const TASK_BUDGETS_BETA = 'task-budgets-2026-03-13';
+/** Names the beta that `block_binding` belongs to. */
+export const THINKING_BINDING_BETA = 'thinking-binding-controls-2026-08-01';
 
 const ephemeral = { type: 'ephemeral' } as const;
 
@@ -18,8 +20,10 @@ export function buildRequest(
   { system, tools }: Preamble,
   messages: readonly MessageParam[],
   { cap, taskRemaining }: Pick<CallModel, 'cap' | 'taskRemaining'>,
+  server: ServerKnows = {},
 ): ModelRequest {
-  const thinking = primary ? thinkingFor(model.name, config.thinkingTokens, cap) : undefined;
+  const asked = primary ? thinkingFor(model.name, config.thinkingTokens, cap) : undefined;
+  const thinking = model.checksPrefix && server.binding !== false ? bound(asked) : asked;
   const budget = taskBudget(config.rules.taskBudget, taskRemaining);
   return {
     model: model.name,
@@ -31,6 +35,18 @@ export function buildRequest(
     ...(tools.length > 0 ? { tools: [...tools] } : {}),
     messages: withBreakpoints(messages),
   };
+}
+
+/** What the server has refused to know. */
+export type ServerKnows = { readonly binding?: boolean };
+
+/**
+ * Thinking that no longer fits what stands before it is to be left out: the API would refuse the request, and every later one. We send it
+ * nothing of the kind: what it says it has left out is a defect of ours.
+ */
+function bound(asked: ThinkingConfigParam = { type: 'adaptive' }): ModelRequest['thinking'] {
+  if (asked.type !== 'adaptive' && asked.type !== 'enabled') return asked;
+  return { ...asked, block_binding: { prefix_mismatch_behavior: 'drop_block' } };
 }
 
 /** `remaining` is said from the first compaction on (L11): until then the API counts by itself. */

@@ -16,6 +16,14 @@ export function withPreamble(step: ModelStep): ModelStep {
   return { ...step, base: { ...base, added: [...base.added, ...told] } };
 }
 
+/** In a new epoch, in which nothing is sent of what the model has thought before. */
+export function withoutThinking(step: ModelStep): ModelStep {
+  const { base, config } = step;
+  const system = systemPartsOf(config);
+  const epoch = { kind: 'epoch', why: 'refused', system, tools: offered(step) } as const;
+  return { ...step, base: { ...base, added: [...base.added, epoch] } };
+}
+
 /** As of now (L44), and only those that the run was opened with (L57) and that a tool has left allowed (L38). */
 function offered({ deps, input, config }: ModelStep): readonly Tool[] {
   const limits = [config.tools, input.context?.allowedTools].filter((names) => names !== undefined);

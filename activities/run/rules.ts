@@ -37,7 +37,8 @@ export function rulesOf(deps: Deps, { models, smallModel }: Models, system: stri
     maxOutputRecoveries: MAX_OUTPUT_RECOVERIES,
     maxSameFailures: MAX_SAME_FAILURES,
     fixedTokens: estimateTokens(system.length + JSON.stringify(tools.definitions).length),
-    compaction: defaults.compaction,
+    // Short forms change what was sent in the middle of a conversation: a model that checks it would lose all of its thinking for each.
+    compaction: primary.checksPrefix ? { ...defaults.compaction, collapse: false } : defaults.compaction,
     tokenBudget: options.tokenBudget ?? null,
     taskBudget: options.taskBudget ?? null,
     structured: options.outputSchema !== undefined,

@@ -1,7 +1,7 @@
 // What a model is sent before the messages: the system prompt and the tools. Within an epoch they are sent word for word as they were
 // when it began, for the prompt cache and a model's signed thinking hold only so long (L22 L58 L59). What changes meanwhile is appended.
 import { isDeepStrictEqual } from 'node:util';
-import type { Tool } from '@anthropic-ai/sdk/resources/messages';
+import type { Message, Tool } from '@anthropic-ai/sdk/resources/messages';
 import type { PreambleChanged, SystemPart } from '../../workflows/contract/activities.ts';
 import type { Entry, EpochEntry, EpochReason } from './log/entries.ts';
 
@@ -22,10 +22,32 @@ export function currentEpoch(
 /** The entries that make `wanted` known to the model: none where it knows it all, a notice of what differs, or a new epoch. */
 export function entriesForPreamble(entries: readonly Entry[], wanted: Preamble): readonly (EpochEntry | NoticeEntry)[] {
   const current = currentEpoch(entries);
-  const why = current === null ? whyFirst(entries) : hasNewTool(current.epoch, wanted) ? 'tools' : null;
-  if (current === null || why !== null) return [{ kind: 'epoch', why: why ?? 'first', ...wanted }];
+  if (current === null) return [{ kind: 'epoch', why: whyFirst(entries), ...wanted }];
+  const why = hasDroppedThinking(entries, current.position)
+    ? 'refused'
+    : hasNewTool(current.epoch, wanted)
+      ? 'tools'
+      : null;
+  if (why !== null) return [{ kind: 'epoch', why, ...wanted }];
   const notice = difference(knownSince(entries, current), wanted, current.epoch);
   return notice === null ? [] : [{ kind: 'notice', notice }];
+}
+
+/** The API says what it left out of a request, and why. */
+type Transformed = { readonly input_transformations?: readonly { readonly type?: string; readonly reason?: string }[] };
+
+/** A reply since the epoch began was made without thinking that the API found bound to something else. */
+function hasDroppedThinking(entries: readonly Entry[], epochAt: number): boolean {
+  return entries.slice(epochAt).some((entry) => entry.kind === 'reply' && droppedThinking(entry.message));
+}
+
+/** Thinking that the model cannot read is dropped too; that is no defect, and another model may read it. */
+export function droppedThinking(message: Message): boolean {
+  const { input_transformations: all = [] } = message as Transformed;
+  return (
+    Array.isArray(all) &&
+    all.some(({ type, reason }) => type === 'thinking_dropped' && reason === 'prefix_binding_mismatch')
+  );
 }
 
 type NoticeEntry = Extract<Entry, { kind: 'notice' }>;

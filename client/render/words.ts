@@ -120,6 +120,8 @@ export function epochText({ why }: Pick<EpochEntry, 'why'>): string | null {
       return 'a tool came, or takes other inputs: the tools are sent anew, and thinking from before is not sent on';
     case 'older':
       return 'a newer version goes on: thinking from before is not sent on';
+    case 'refused':
+      return 'the API found earlier thinking bound to something else: it is not sent on (a defect of Perdure: please report it)';
   }
 }
 

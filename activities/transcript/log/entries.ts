@@ -64,9 +64,9 @@ export type EpochEntry = {
 
 /**
  * `compacted`: a boundary came before it. `tools`: one came, or takes other inputs than before. `older`: what was sent before it was not
- * recorded, by a version that had no epochs.
+ * recorded, by a version that had no epochs. `refused`: the API has found earlier thinking bound to something else: none of it is sent again.
  */
-export type EpochReason = 'first' | 'compacted' | 'tools' | 'older';
+export type EpochReason = 'first' | 'compacted' | 'tools' | 'older' | 'refused';
 
 /** The model's view begins here: a summary of everything before, the prompts of the run, and the entries from `from` on (L5, L10). */
 export type BoundaryEntry = {

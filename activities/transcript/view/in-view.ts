@@ -140,6 +140,8 @@ type Marks = {
    * none from before it, for good (L59).
    */
   readonly rewrittenAt: number;
+  /** Position of the last epoch that began because the API refused earlier thinking, -1 without one: no model gets any from before it. */
+  readonly refusedAt: number;
 };
 
 /** Characters of the messages of one run that were too large, together, and of one alone. */
@@ -157,10 +159,12 @@ export function readMarks(entries: readonly Entry[]): Marks {
   let bareBefore = 0;
   let epochAt = -1;
   let rewrittenAt = -1;
+  let refusedAt = -1;
   for (const [position, entry] of entries.entries()) {
     if (rewrites(entry)) rewrittenAt = position;
     if (entry.kind === 'epoch') {
       epochAt = position;
+      if (entry.why === 'refused') refusedAt = position;
     } else if (entry.kind === 'boundary') {
       boundary = bounded(entry, position, entries);
       bareBefore = Math.max(bareBefore, within(entry.bareBefore ?? 0, position));
@@ -186,7 +190,18 @@ export function readMarks(entries: readonly Entry[]): Marks {
     }
   }
   const shown = separate(committed, boundary?.from ?? 0);
-  return { boundary, shrunkBefore, committed: shown, staged, snipped, cut, bareBefore, epochAt, rewrittenAt };
+  return {
+    boundary,
+    shrunkBefore,
+    committed: shown,
+    staged,
+    snipped,
+    cut,
+    bareBefore,
+    epochAt,
+    rewrittenAt,
+    refusedAt,
+  };
 }
 
 /** Whether what was sent before it is sent otherwise from then on. */

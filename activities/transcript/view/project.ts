@@ -35,7 +35,8 @@ export type ProjectMemo = {
 export type CalledModel = {
   readonly name: string;
   readonly checksPrefix?: boolean;
-  readonly reads?: readonly string[];
+  /** Known: it is one of Claude's. */
+  readonly thinking?: object;
 };
 
 export type ProjectOptions = {
@@ -73,16 +74,17 @@ export function projectView({ shown, marks }: InView, bodies: Bodies, options: P
   return messages;
 }
 
-/** A model that reads the thinking of others drops by itself what it cannot read: it gets all there is. */
+/** The API drops by itself what a model cannot read of its kin's thinking, and finds it again for one that can: they get all there is. */
 function isThinkingSent(
   reply: ReplyEntry,
   position: number,
-  { rewrittenAt }: InView['marks'],
+  { rewrittenAt, refusedAt }: InView['marks'],
   model: CalledModel | undefined,
 ): boolean {
+  if (position < refusedAt) return false;
   if (model === undefined) return true;
   if (model.checksPrefix && position < rewrittenAt) return false;
-  return model.reads !== undefined || isFrom(reply, model.name);
+  return isFrom(reply, model.name) || (model.thinking !== undefined && /\bclaude-/.test(reply.message.model));
 }
 
 type Draft = { readonly role: 'user' | 'assistant'; readonly content: ContentBlockParam[] };
