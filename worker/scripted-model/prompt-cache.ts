@@ -80,6 +80,9 @@ type PromptBlock = {
 /** An image or a document costs about 1,600 tokens, whatever its bytes. */
 const MEDIA_BYTES = 6_400;
 
+/** What a signature is long does not count. */
+const SIGNATURE_BYTES = 100;
+
 export function promptBlocks(request: ParsedRequest): readonly PromptBlock[] {
   const blocks: PromptBlock[] = [];
   for (const tool of request.tools ?? []) blocks.push(promptBlock(tool, [json(tool)]));
@@ -113,9 +116,14 @@ type Cacheable = { readonly cache_control?: { readonly ttl?: '5m' | '1h' } | nul
 
 function promptBlock(source: object, parts: readonly string[], content?: ContentBlockParam): PromptBlock {
   const control = (source as Cacheable).cache_control ?? nestedControl(content);
-  const media = content?.type === 'image' || content?.type === 'document';
-  const bytes = media ? MEDIA_BYTES : parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
+  const bytes = contentBytes(content) ?? parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
   return { parts, bytes, ...(control ? { breakpoint: control.ttl ?? '5m' } : {}) };
+}
+
+/** Of what does not cost what it is long; undefined for all else. */
+function contentBytes(content: ContentBlockParam | undefined): number | undefined {
+  if (content?.type === 'image' || content?.type === 'document') return MEDIA_BYTES;
+  return content?.type === 'thinking' ? Buffer.byteLength(content.thinking) + SIGNATURE_BYTES : undefined;
 }
 
 function nestedControl(content: ContentBlockParam | undefined): Cacheable['cache_control'] {

@@ -109,6 +109,7 @@ const script = z.strictObject({
   replies: z.array(reply),
   window: positive.optional(),
   maxOutputTokens: positive.optional(),
+  account: z.strictObject({ created: z.string().optional(), id: z.string().optional() }).optional(),
 });
 
 /** The script in a JSON text. Throws an Error of one line for each mistake, naming its path. `source` names the text. */

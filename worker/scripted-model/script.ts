@@ -103,6 +103,14 @@ export type ScriptData = {
   readonly window?: number;
   /** Tokens; a larger max_tokens is refused. */
   readonly maxOutputTokens?: number;
+  readonly account?: AccountOptions;
+};
+
+/** Whose key it is: decides what becomes of thinking whose prefix has changed, and of thinking of another account. */
+export type AccountOptions = {
+  /** A time as in ISO 8601; `new` (unless given): the prefix is checked by default; `old`: it is not, but for the newest models. */
+  readonly created?: string;
+  readonly id?: string;
 };
 
 /** `n` counts the requests that reached the script, from 1. Undefined: the script has no reply. */

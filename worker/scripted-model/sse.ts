@@ -22,13 +22,14 @@ export function sseEvents(message: ScriptedMessage, deltaChars: number): readonl
   return events;
 }
 
-function startOf({ head, usage }: ScriptedMessage): object {
+function startOf({ head, usage, transformations }: ScriptedMessage): object {
   return {
     ...head,
     content: [],
     stop_reason: null,
     stop_sequence: null,
     ...(usage === null ? {} : { usage: { ...usage, output_tokens: 1 } }),
+    ...(transformations === undefined ? {} : { input_transformations: transformations }),
   };
 }
 

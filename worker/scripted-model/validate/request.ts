@@ -1,6 +1,7 @@
 // Checks a request's top level as the API does. The messages, tools and breakpoints have checks of their own.
 import { breakpointsProblem } from './breakpoints.ts';
 import { messagesProblem } from './messages.ts';
+import { thinkingProblem } from './thinking.ts';
 import { extraKey, firstProblem, isObject, stringProblem, type Json, textProblem, type RequestRules } from './shape.ts';
 
 const KEYS =
@@ -21,6 +22,7 @@ export function requestProblem(value: unknown, rules: RequestRules): string | un
     (model === '' ? 'model: String should have at least 1 character' : undefined) ??
     (rules.counting ? undefined : maxTokensProblem(value, rules.maxOutputTokens)) ??
     settingsProblem(value) ??
+    thinkingProblem(value, rules.betas) ??
     outputConfigProblem(value['output_config'], rules.betas) ??
     systemProblem(value['system']) ??
     toolsProblem(value) ??
@@ -49,7 +51,7 @@ function settingsProblem(request: Json): string | undefined {
   if (stream !== undefined && typeof stream !== 'boolean') return 'stream: Input should be a valid boolean';
   if (metadata !== undefined && !isObject(metadata)) return 'metadata: Input should be a valid dictionary';
   if (stops !== undefined && !Array.isArray(stops)) return 'stop_sequences: Input should be a valid list';
-  return thinkingProblem(request) ?? firstProblem((stops as unknown[] | undefined) ?? [], stopProblem);
+  return firstProblem((stops as unknown[] | undefined) ?? [], stopProblem);
 }
 
 function stopProblem(stop: unknown, index: number): string | undefined {
@@ -101,43 +103,6 @@ function taskBudgetProblem(budget: unknown, path: string): string | undefined {
   if (remaining === undefined || remaining === null) return undefined;
   if (!Number.isInteger(remaining)) return `${path}.remaining: Input should be a valid integer`;
   return Number(remaining) < 0 ? `${path}.remaining: Input should be greater than or equal to 0` : undefined;
-}
-
-// The API's refusals of thinking: a budget where the model adapts, or one that is too small or leaves no room for an answer.
-
-const TYPES = ['disabled', 'enabled', 'adaptive', 'between_tools'];
-
-/** From 4.7 on a model decides by itself how much to think; up to 4.5 none does. */
-const ONLY_ADAPTIVE = /^claude-(?:(?:fable|mythos)-|[a-z]+-(?:4-[7-9]|[5-9]|\d\d)(?!\d))/;
-const NEVER_ADAPTIVE = /^claude-(?:\d|[a-z]+-4(?:-[015]|-\d{8})?(?!-?\d))/;
-
-function thinkingProblem(request: Json): string | undefined {
-  const { thinking } = request;
-  if (thinking === undefined) return undefined;
-  if (!isObject(thinking)) return 'thinking: Input should be a valid dictionary';
-  const type = String(thinking['type']);
-  if (!TYPES.includes(type)) {
-    const expected = TYPES.map((each) => `'${each}'`).join(', ');
-    return `thinking: Input tag found using 'type' does not match any of the expected tags: ${expected}`;
-  }
-  const model = String(request['model']);
-  if (type === 'adaptive' && NEVER_ADAPTIVE.test(model)) return 'adaptive thinking is not supported on this model';
-  return type === 'enabled'
-    ? thinkingBudgetProblem(thinking['budget_tokens'], request['max_tokens'], model)
-    : undefined;
-}
-
-function thinkingBudgetProblem(budget: unknown, cap: unknown, model: string): string | undefined {
-  if (ONLY_ADAPTIVE.test(model)) {
-    return '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.';
-  }
-  if (budget === undefined) return 'thinking.enabled.budget_tokens: Field required';
-  if (!Number.isInteger(budget)) return 'thinking.enabled.budget_tokens: Input should be a valid integer';
-  if (Number(budget) < 1_024) return 'thinking.enabled.budget_tokens: Input should be greater than or equal to 1024';
-  if (typeof cap === 'number' && cap <= Number(budget)) {
-    return '`max_tokens` must be greater than `thinking.budget_tokens`';
-  }
-  return undefined;
 }
 
 // The API's refusals of tools and tool_choice.
