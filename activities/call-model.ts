@@ -11,7 +11,7 @@ import { announce, finish, tellIfDies, retell } from './live/tell.ts';
 import type { LiveWriter } from './live/events.ts';
 import { answerChecks } from './model/answer-schema.ts';
 import { attemptReply, replyPort } from './model/attempt-reply.ts';
-import { chosenModel, buildRequest } from './model/request.ts';
+import { chosenModel, buildRequest, withFacts } from './model/request.ts';
 import { afterWait, noTries, type Tries, leftOfWait } from './model/failed-attempt.ts';
 import { refuseWithoutHooks, refuseScripted } from './guards.ts';
 import { inDoubt } from './model/run-open-calls.ts';
@@ -68,7 +68,8 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
       // Events of the superseded request are not news.
       if (input.supersedes === undefined) announce(live, collected);
       const base = prepare(deps, given, collected);
-      const chosen = chosenModel(config, input.model);
+      const asked = chosenModel(config, input.model);
+      const chosen = { ...asked, model: withFacts(asked.model, deps.models) };
       const answer = checks(config.outputSchema);
       const result = await reply({ deps, attempt, input, config, chosen, answer, live, base, record, tries });
       heads.wrote(attempt, record.own());
