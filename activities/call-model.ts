@@ -10,7 +10,7 @@ import { promptHooks } from './run/around-runs.ts';
 import { announce, finish, tellIfDies, retell } from './live/tell.ts';
 import type { LiveWriter } from './live/events.ts';
 import { answerChecks } from './model/answer-schema.ts';
-import { type ChosenModel, chosenModel } from './model/request.ts';
+import { type ChosenModel, chosenModel, withFacts } from './model/request.ts';
 import { afterWait, noTries, type Tries, leftOfWait } from './model/failed-attempt.ts';
 import { refuseWithoutHooks, refuseScripted } from './guards.ts';
 import { inDoubt } from './model/run-open-calls.ts';
@@ -68,7 +68,8 @@ export function callModel(deps: Deps): (attempt: Attempt, input: CallModel) => P
       const collected = await collect(deps, config, given, told.entries);
       // Events of the superseded request are not news.
       if (input.supersedes === undefined) announce(live, collected);
-      const chosen = chosenModel(config, input.model);
+      const asked = chosenModel(config, input.model);
+      const chosen = { ...asked, model: withFacts(asked.model, deps.models) };
       const base = prepare(deps, given, collected, chosen);
       const answer = checks(config.outputSchema);
       const result = await reply({ deps, attempt, input, config, chosen, answer, live, base, record, tries }, refused);

@@ -193,6 +193,10 @@ export type Models = {
   lookUp(names: readonly string[]): Promise<void>;
   /** The server has said how much fits, in tokens. */
   learn(name: string, window: number): void;
+  /** The server has no such model, or not for this account. True when that is news. */
+  lose(name: string): boolean;
+  /** It was lost, a while ago at most. */
+  isLost(name: string): boolean;
 };
 
 export type FoundModel = { readonly name: string } | { readonly problem: string };

@@ -147,7 +147,8 @@ export type RunDefaults = {
   readonly agents: AgentSettings;
   readonly maxTurns: number;
   readonly wrapUp: boolean;
-  readonly outputCap: number;
+  /** max_tokens of a request. Absent: as much as thinking of today needs (L26). */
+  readonly outputCap?: number;
   readonly backoff: Backoff;
   readonly stallMs: number;
 };

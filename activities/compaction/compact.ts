@@ -58,7 +58,7 @@ export function compact(deps: SummaryDeps): (attempt: Attempt, input: Compact) =
     const live = deps.live.open({ session, step, attempt: number, activity: 'compact' });
     return tellIfDies(live, async () => {
       const given = await deps.transcripts.extend(session, input.head, append);
-      const instead = chosenModel(config, input.model).model;
+      const instead = chosenModel(config, input.model, input.window).model;
       const small = smallModel(deps, attempt, config, { ...input, instead });
       if (!known) {
         const began = { at: deps.now(), tick: performance.now() };
@@ -85,7 +85,7 @@ function seeCompaction({ observe }: SummaryDeps, about: ObservedAbout, { at, tic
 
 async function made(step: Step): Promise<Compacted> {
   const { deps, config, input, live, given, record, small } = step;
-  const { model } = chosenModel(config, input.model);
+  const { model } = chosenModel(config, input.model, input.window);
   const shrunk = shrinkFirst(deps, given, model);
   const enough = isEnough(shrunk, input);
   const spend = small.spend();
@@ -109,12 +109,12 @@ async function made(step: Step): Promise<Compacted> {
 
 /** Counted entries have been snipped since (L7), or are shown in part (L6). A request that the API has refused does not fit. */
 function fits({ input, config }: Step, tokens: number): boolean {
-  const { window } = chosenModel(config, input.model).model;
+  const { window } = chosenModel(config, input.model, input.window).model;
   return input.trigger === 'auto' && tokens < config.rules.compaction.critical * window;
 }
 
 function keptOf({ input, config }: Step, entries: readonly Entry[], bodies: Bodies, scale: Scale): Kept | null {
-  const { window, checksPrefix: plain } = chosenModel(config, input.model).model;
+  const { window, checksPrefix: plain } = chosenModel(config, input.model, input.window).model;
   const characters = window * scale.charactersPerToken;
   return chooseKept(entries, bodies, { characters, trigger: input.trigger, plain });
 }
@@ -133,7 +133,7 @@ async function summed(step: Summing): Promise<Compacted> {
   if (waits) return waits;
   begin(live, input);
   const hooks = hookContext(config, { iteration, signal: attempt.signal }, live);
-  const { model } = chosenModel(config, input.model);
+  const { model } = chosenModel(config, input.model, input.window);
   const before = scale.tokens(entries, bodies);
   const asked = deps.hooks.has('preCompact')
     ? await deps.hooks.preCompact(hooks, { trigger, tokens: before })

@@ -1,7 +1,7 @@
 // One question to the small model (L9, L10, L42): a text goes in, a text comes out. No tools, nothing is stored, one try: whether
 // and when there is another is for the activity that asks to say.
 import { messageText } from '../transcript/view/result.ts';
-import type { Message, MessageCreateParamsStreaming } from '@anthropic-ai/sdk/resources/messages';
+import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { Spend } from '../../workflows/contract/loop.ts';
 import { type Redact, wellFormedText } from '../text.ts';
 import type { RunConfig } from '../configuration.ts';
@@ -10,7 +10,8 @@ import { shortenDetail, classify, type Verdict } from './classify.ts';
 import { judge } from './judge.ts';
 import { spendOf } from './bill.ts';
 import { streamReply } from './stream.ts';
-import type { ModelPort } from '../deps.ts';
+import { quietly } from './request.ts';
+import type { ModelPort, ModelRequest } from '../deps.ts';
 
 /** Why there is no text. `empty`: the model said nothing. */
 export type AskFailure = Verdict | { readonly kind: 'empty'; readonly detail: string };
@@ -75,11 +76,13 @@ function answered(message: Message, blocks: readonly BlockState[], spend: Spend,
   return { kind: 'text', text: text.trim(), cut: message.stop_reason === 'max_tokens', spend };
 }
 
-function request({ config }: AskPort, { system, text, maxTokens }: Question): MessageCreateParamsStreaming {
+function request({ config: { smallModel } }: AskPort, { system, text, maxTokens }: Question): ModelRequest {
+  const { fields, room } = quietly(smallModel);
   return {
-    model: config.smallModel.name,
-    max_tokens: Math.min(maxTokens, config.smallModel.maxOutput),
+    model: smallModel.name,
+    max_tokens: Math.min(maxTokens + room, smallModel.maxOutput),
     stream: true,
+    ...fields,
     system: wellFormedText(system),
     messages: [{ role: 'user', content: wellFormedText(text) }],
   };

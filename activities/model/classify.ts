@@ -7,7 +7,9 @@ import type { Backoff } from '../configuration.ts';
 import { isUnboundThinking, refusedField } from './refused/request-parts.ts';
 
 export type Verdict =
-  | { readonly kind: 'too_long' | 'media_too_large'; readonly detail: string }
+  /** `window`: the server has said how many tokens it holds. */
+  | { readonly kind: 'too_long'; readonly detail: string; readonly window?: number }
+  | { readonly kind: 'media_too_large'; readonly detail: string }
   /** `afterMs`: the provider said how long to wait. */
   | { readonly kind: 'retry'; readonly detail: string; readonly status?: number; readonly afterMs?: number }
   /** `maxOutput`: it was refused for its cap, and this is the most, in tokens. */
@@ -46,7 +48,8 @@ function classifyApi(error: APIError, now: number, redact: Redact): Verdict {
   const said = `${status ?? 'stream error'}: ${error.apiMessage ?? error.message}`;
   const detail = shortenDetail(said, redact);
   const known = status === undefined ? {} : { status };
-  if (status === 413 || (isRefusal(status) && TOO_LONG.test(detail))) return { kind: 'too_long', detail };
+  if (status === 413 || (isRefusal(status) && TOO_LONG.test(detail)))
+    return { kind: 'too_long', detail, ...windowIn(detail) };
   if (status === 400 && REFUSED_MEDIA.test(detail)) {
     return { kind: 'media_too_large', detail };
   }
@@ -122,6 +125,24 @@ function statusOf(error: APIError): number | undefined {
 function retryAfterMs(header: string | null | undefined): number | null {
   const ms = header === null || header === undefined || header.trim() === '' ? Number.NaN : Number(header);
   return Number.isNaN(ms) ? null : Math.min(MOST_AFTER_MS, Math.max(0, ms));
+}
+
+/** How servers name their window when a prompt does not fit it (X1). */
+const WINDOW = [
+  /tokens > ([\d,]+) maximum/i,
+  /maximum context length (?:is|of) (?:only )?([\d,]+)/i,
+  /context (?:window|length|size|limit)\D{0,40}?([\d,]+) ?tokens/i,
+  /> ([\d,]+)(?:, decrease| tokens|$)/i,
+];
+
+/** Tokens: numbers outside are no windows. */
+const LEAST_WINDOW = 1_000;
+const MOST_WINDOW = 100_000_000;
+
+export function windowIn(detail: string): { readonly window?: number } {
+  const [named] = WINDOW.flatMap((words) => words.exec(detail)?.[1] ?? []);
+  const window = Number(named?.replaceAll(',', ''));
+  return window >= LEAST_WINDOW && window <= MOST_WINDOW ? { window } : {};
 }
 
 /** About the cap, and not about the prompt. */

@@ -52,6 +52,8 @@ async function settled(step: ModelStep, attempted: Attempted): Promise<ModelAnsw
         classify(attempted.error, deps.now(), deps.redact) ?? defect(step, attempted.error),
         step,
       );
+      if (verdict.kind === 'too_long' && verdict.window !== undefined)
+        deps.models.learn(step.chosen.model.name, verdict.window);
       const counted = countFailure(tries, verdict, spend);
       return settleDeath(
         step,

@@ -45,6 +45,7 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
   ['worker basics', 'worker/{setup-problem,json-file,bundle}.ts'],
   ['payloads', 'worker/payloads/'],
   ['embedded server', 'worker/embedded/'],
+  ['models', 'worker/models/'],
   ['worker configuration', 'worker/config/'],
   ['scripted model', 'worker/scripted-model/'],
   ['worker', 'worker/'],

@@ -21,7 +21,6 @@ export const runDefaults: RunDefaults = {
   memory: false,
   maxTurns: 500,
   wrapUp: false,
-  outputCap: 32_000,
   backoff: defaultBackoff,
   stallMs: 120_000,
 };

@@ -28,6 +28,7 @@ export function createModels(settings: ModelsSettings = {}): Models {
   const server = serverFacts(ask);
   /** Learned from refusals: no server names it otherwise. */
   const windows = new Map<string, number>();
+  const lost = new Map<string, number>();
   return {
     find: (name) => findModel(name, { model, configured, official }),
     facts(name) {
@@ -43,6 +44,12 @@ export function createModels(settings: ModelsSettings = {}): Models {
     },
     lookUp: (names) => server.lookUp(names),
     learn: (name, window) => void windows.set(name, window),
+    lose(name) {
+      const isNews = !lost.has(name);
+      lost.set(name, performance.now());
+      return isNews;
+    },
+    isLost: (name) => performance.now() - (lost.get(name) ?? -Infinity) < LOST_MS,
   };
 }
 
@@ -58,6 +65,9 @@ function withServers(known: ModelFacts | undefined, said: ServerModel = {}): Par
     ...(levels && { effort: { levels, byDefault: effort } }),
   };
 }
+
+/** Milliseconds after which a model that was not there may be. */
+const LOST_MS = 3_600_000;
 
 /** The longest prefix that fits. */
 function ofTable(table: ModelTable, name: string): Partial<ModelFacts> | undefined {

@@ -127,8 +127,10 @@ export type ModelLimits = {
   readonly window: number;
   /** max_tokens of a request without an override (L26). */
   readonly outputCap: number;
-  /** The most that `outputCap` may be raised to: the model's own maximum, at most 64,000 (L26). */
+  /** The most that `outputCap` may be raised to: the model's own maximum (L26). */
   readonly raisedOutputCap: number;
+  /** A cap is never above what the window leaves, down to this. Absent in what an earlier release opened: there it is not looked at. */
+  readonly leastOutputCap?: number;
   /** Null when it is not known. */
   readonly price: Price | null;
 };

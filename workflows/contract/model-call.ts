@@ -46,7 +46,8 @@ export type ModelResult =
   | (Stored & { readonly kind: 'interrupted'; readonly calls: readonly Call[] })
   /** Cancelled before anything was worth storing. */
   | { readonly kind: 'nothing'; readonly spend: Spend }
-  | { readonly kind: 'too_long'; readonly detail: string; readonly spend: Spend }
+  /** `window`: the server has said how many tokens it holds. */
+  | { readonly kind: 'too_long'; readonly detail: string; readonly window?: number; readonly spend: Spend }
   | { readonly kind: 'media_too_large'; readonly detail: string; readonly spend: Spend }
   | { readonly kind: 'refused'; readonly detail: string; readonly spend: Spend }
   /** The model is given up for the next in the list (L19); `calls` are the names of those it had started. */

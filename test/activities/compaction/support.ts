@@ -1,4 +1,5 @@
 // Compaction without a server: a memory store, a recorded live channel, and a small model that says what it is told to say.
+import { createModels } from '../../../worker/models/models.ts';
 import type { MessageCreateParamsStreaming, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
 import type { AbortedBy, Attempt } from '../../../activities/attempt.ts';
 import type { SummaryDeps } from '../../../activities/compaction/small-model.ts';
@@ -60,6 +61,8 @@ export async function compactionBench({
     hooks: { ...noHooks, ...hooks },
     now: () => 0,
     observe: () => {},
+    models: createModels(),
+    log: () => {},
     random: () => 0,
   };
   const config = await store.put(Buffer.from(JSON.stringify(runConfig([window, nextWindow], smallWindow))));
