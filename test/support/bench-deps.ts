@@ -157,12 +157,8 @@ export async function benchDeps({
     log: (_, message, fields) => void warnings.push(logText(message, fields)),
     redact: (text) => text,
   };
-  const opened = await openRun(deps)(fakeAttempt(), {
-    chain: 'chain',
-    run: 1,
-    step: 1,
-    options: { cwd: tempDir(), ...run },
-  });
+  const cwd = tempDir();
+  const opened = await openRun(deps)(fakeAttempt(), { chain: 'chain', run: 1, step: 1, options: { cwd, ...run } });
   if (opened.kind === 'refused') throw new Error(opened.detail);
   const input = (more: Partial<CallModel> = {}): CallModel => ({
     head: null,
@@ -176,6 +172,7 @@ export async function benchDeps({
   return {
     deps,
     model,
+    cwd,
     lines,
     warnings,
     opened,
