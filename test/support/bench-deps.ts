@@ -177,6 +177,11 @@ export async function benchDeps({
     warnings,
     opened,
     input,
+    /** Calls of one worker, which remembers what it has found out. */
+    caller: () => {
+      const body = callModel(deps);
+      return async (attempt: Attempt, more: Partial<CallModel>) => resultOf(await body(attempt, input(more)));
+    },
     /** As the loop takes its answer. */
     call: async (attempt: Attempt = fakeAttempt(), more: Partial<CallModel> = {}) =>
       resultOf(await callModel(deps)(attempt, input(more))),
