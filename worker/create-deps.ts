@@ -22,6 +22,7 @@ import { builtinTools } from '../activities/tools/builtin/builtin-tools.ts';
 import { changingRegistry, createRegistry, type ToolRegistry } from '../activities/tools/registry.ts';
 import { callRunner } from '../activities/tools/call/runner.ts';
 import type { Tool } from '../activities/tools/tool.ts';
+import { pipePlace } from '../activities/process/spawn-tree.ts';
 import { findPlaces } from '../activities/process/places.ts';
 import { probeSandbox, type Sandbox } from '../activities/tools/sandbox.ts';
 import { createWorktrees } from '../activities/worktrees/worktrees.ts';
@@ -88,6 +89,7 @@ export async function createDeps(
   const { registry, servers } = withServers(await registryOf(own, tools, log), { ...settings, sandbox, log });
   const hooks = hookRunner(settings.hooks ?? {}, {
     env,
+    pipes: pipePlace(sandbox.programs, dataDir),
     hold: { spares: sandbox.kind !== 'group', wrap: (argv, reach) => sandbox.wrap(argv, { ...reach, dataDir }) },
   });
   const transcripts = createTranscripts(
