@@ -5,11 +5,11 @@ import { promptBlocks, promptTokens } from './prompt-cache.ts';
 import { apiError, invalidRequest, type ApiError, type ReadBody } from './read-request.ts';
 import type { ParsedRequest } from './script.ts';
 import type { Bindings } from './thinking/bindings.ts';
-import { withoutDropped, type Transformation } from './thinking/check-thinking.ts';
+import { shownRequest, type Transformation } from './thinking/check-thinking.ts';
 import { contentTypeProblem, headerProblem, parseBody, SAMPLING_VERSION } from './validate/body.ts';
 import { requestProblem } from './validate/request.ts';
 import type { RequestRules } from './validate/shape.ts';
-import { BINDING_CONTROLS } from './validate/thinking.ts';
+import { BETAS } from './validate/betas.ts';
 
 /** A request that is answered. */
 export type Admitted = {
@@ -64,8 +64,8 @@ export function admit(
   const checked = bindings.check(request, betas);
   if (checked.problem !== undefined) return refused(invalidRequest(checked.problem), true, request);
   const { transformations, last } = checked;
-  const shown = withoutDropped(request, transformations);
-  const told = betas.includes(BINDING_CONTROLS) ? transformations : undefined;
+  const shown = shownRequest(request, transformations);
+  const told = betas.includes(BETAS.bindingControls) ? transformations : undefined;
   return { kind: 'admitted', request, shown, last, transformations: told };
 }
 

@@ -141,7 +141,8 @@ function refuse(exchange: Exchange, record: RecordedRequest, error: ApiError): v
 }
 
 function answerError(exchange: Exchange, error: ApiError): void {
-  answerJson(exchange, error.status, errorData(error.type, error.message, exchange.requestId), errorHeaders(error));
+  const { status, type, message, details } = error;
+  answerJson(exchange, status, errorData(type, message, exchange.requestId, details), errorHeaders(error));
 }
 
 function answerJson(exchange: Exchange, status: number, body: object, headers: Record<string, string> = {}): void {

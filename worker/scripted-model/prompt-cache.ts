@@ -85,11 +85,15 @@ const SIGNATURE_BYTES = 100;
 
 export function promptBlocks(request: ParsedRequest): readonly PromptBlock[] {
   const blocks: PromptBlock[] = [];
-  for (const tool of request.tools ?? []) blocks.push(promptBlock(tool, [json(tool)]));
+  // A deferred tool is not in the prompt until something refers to it, and then stands where that does.
+  const tools = (request.tools ?? []).filter(
+    (tool) => (tool as { readonly defer_loading?: boolean }).defer_loading !== true,
+  );
+  for (const tool of tools) blocks.push(promptBlock(tool, [json(tool)]));
   const system = typeof request.system === 'string' ? [{ text: request.system }] : (request.system ?? []);
   for (const part of system) blocks.push(promptBlock(part, ['system', part.text]));
   // A change of these keeps tools and system cached, and loses the messages.
-  const settings = JSON.stringify([request.tool_choice ?? null, request.thinking ?? null]);
+  const settings = JSON.stringify(messageSettings(request));
   for (const [index, message] of request.messages.entries()) {
     for (const content of blocksOf(message.content)) {
       blocks.push(
@@ -102,6 +106,13 @@ export function promptBlocks(request: ParsedRequest): readonly PromptBlock[] {
     blocks[blocks.length - 1] = { ...last, breakpoint: request.cache_control.ttl ?? '5m' };
   }
   return blocks;
+}
+
+/** How thinking is shown, and what becomes of changed prefixes, changes nothing. */
+function messageSettings({ tool_choice: choice, thinking, output_config: config }: ParsedRequest): readonly unknown[] {
+  const budget = thinking !== undefined && 'budget_tokens' in thinking ? thinking.budget_tokens : null;
+  const { effort = null, task_budget: task = null } = (config ?? {}) as Readonly<Record<string, unknown>>;
+  return [choice ?? null, thinking?.type ?? null, budget, effort, task];
 }
 
 export function promptTokens(blocks: readonly PromptBlock[]): number {

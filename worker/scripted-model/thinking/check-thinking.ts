@@ -2,9 +2,11 @@
 // may not read is dropped without a word; a changed prefix is refused, dropped or only noted, by model, account and request.
 import type { ModelProfile } from '../models/model-profile.ts';
 import { profileOf, readsThinkingOf } from '../models/profiles.ts';
+import { blocksOf } from '../read-request.ts';
 import type { ParsedRequest } from '../script.ts';
 import { isObject, type Json } from '../validate/shape.ts';
-import { BINDING_CONTROLS } from '../validate/thinking.ts';
+import { isTurnScoped } from '../validate/system-messages.ts';
+import { BETAS } from '../validate/betas.ts';
 import { EMPTY_PREFIX, type Prefix } from './prefix.ts';
 import type { Binding, ReadBlock, Signatures } from './signatures.ts';
 
@@ -76,22 +78,24 @@ function passed(transformations: readonly Transformation[], last: Known | undefi
   return { problem: undefined, transformations, last: last?.at(-1)?.id ?? null };
 }
 
-/** The request without what was dropped, as the model sees it and as it is counted. */
-export function withoutDropped(request: ParsedRequest, transformations: readonly Transformation[]): ParsedRequest {
+/** The request as the model sees it and as it is counted: without what was dropped, and without system messages whose turn is over. */
+export function shownRequest(request: ParsedRequest, transformations: readonly Transformation[]): ParsedRequest {
   const dropped = new Set(transformations.flatMap(({ type, path }) => (type === 'thinking_dropped' ? [path] : [])));
-  if (dropped.size === 0) return request;
-  const messages = request.messages.map((message, index) => {
-    if (typeof message.content === 'string') return message;
+  const lastUser = request.messages.findLastIndex(({ role }) => role === 'user');
+  const cleared = request.messages.some((message, index) => index < lastUser && isTurnScoped(message));
+  if (dropped.size === 0 && !cleared) return request;
+  const messages = request.messages.flatMap((message, index) => {
+    if (index < lastUser && isTurnScoped(message)) return [];
+    if (!Array.isArray(message.content)) return [message];
     const content = message.content.filter((_block, at) => !dropped.has(`messages.${index}.content.${at}`));
-    return { ...message, content } as typeof message;
+    return [{ ...message, content } as typeof message];
   });
   return { ...request, messages };
 }
 
 function thinkingIn(request: ParsedRequest, signatures: Signatures): readonly Found[] {
   return request.messages.flatMap(({ content }, message): Found[] => {
-    if (typeof content === 'string') return [];
-    return content.flatMap((block, at): Found[] => {
+    return blocksOf(content).flatMap((block, at): Found[] => {
       const path = `messages.${message}.content.${at}`;
       const { type } = block;
       if (type === 'thinking') return [{ path, message, type, read: signatures.read(block.thinking, block.signature) }];
@@ -182,8 +186,8 @@ function firstChange({ prefix, before }: Check, { message }: Found, digest: stri
 
 function refusal({ betas }: Check, { path, type }: Found, why: string): string {
   const field = type === 'thinking' ? 'signature' : 'data';
-  const header = betas.includes(BINDING_CONTROLS)
+  const header = betas.includes(BETAS.bindingControls)
     ? ''
-    : ` That setting requires the \`${BINDING_CONTROLS}\` value in the \`anthropic-beta\` header.`;
+    : ` That setting requires the \`${BETAS.bindingControls}\` value in the \`anthropic-beta\` header.`;
   return `${path}: Invalid \`${field}\` in \`${type}\` block. The block is bound to a different conversation. Remove the block, or set \`thinking.block_binding.prefix_mismatch_behavior\` to "drop_block".${header}${why}`;
 }

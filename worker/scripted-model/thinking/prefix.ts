@@ -58,7 +58,7 @@ type Part = { readonly path: string; readonly parts: readonly string[] };
 
 function partsOf(message: ParsedRequest['messages'][number], path: string): readonly Part[] {
   const { content, ...settings } = message as { readonly content?: ParsedRequest['messages'][number]['content'] };
-  const blocks = blocksOf(content ?? []).flatMap((block, at): Part[] =>
+  const blocks = blocksOf(content).flatMap((block, at): Part[] =>
     block.type === 'thinking' || block.type === 'redacted_thinking'
       ? []
       : [{ path: `${path}.content.${at}`, parts: blockParts(block as unknown as Json) }],
@@ -103,7 +103,7 @@ function toolDigests(request: ParsedRequest): (index: number) => string {
   if (deferred.size === 0) return () => digest(new Set());
   const before = [new Set<string>()];
   for (const message of request.messages) {
-    const named = blocksOf(message.content ?? []).flatMap((block) => namesIn(block));
+    const named = blocksOf(message.content).flatMap((block) => namesIn(block));
     before.push(new Set([...(before.at(-1) ?? []), ...named.filter((name) => deferred.has(name))]));
   }
   return (index) => digest(before[index] ?? new Set());

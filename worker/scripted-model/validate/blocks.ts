@@ -29,9 +29,7 @@ const useKeys = new Set(['type', 'id', 'name', 'input', 'cache_control', 'caller
 const thinkingKeys = new Set(['type', 'thinking', 'signature']);
 const redactedKeys = new Set(['type', 'data']);
 
-const system: Readonly<Record<string, Check>> = { text: textProblem };
-
-const roles = { user, assistant, system } as const;
+const roles = { user, assistant } as const;
 
 export function blockProblem(
   block: unknown,

@@ -1,8 +1,7 @@
 // The API's refusals of thinking: a kind the model does not have, a field that the kind does not have or that needs its beta, a budget that is
 // too small or leaves no room for an answer.
+import { BETAS } from './betas.ts';
 import { extraKey, isObject, type Json } from './shape.ts';
-
-export const BINDING_CONTROLS = 'thinking-binding-controls-2026-08-01';
 
 const TYPES = ['disabled', 'enabled', 'adaptive', 'between_tools'];
 
@@ -36,7 +35,7 @@ const FIELDS: Readonly<Record<string, readonly string[]>> = {
 function fieldProblem(thinking: Json, type: string, betas: readonly string[]): string | undefined {
   const path = `thinking.${type}`;
   const fields = FIELDS[type] ?? ['type'];
-  const bound = type in FIELDS && betas.includes(BINDING_CONTROLS) ? ['block_binding'] : [];
+  const bound = type in FIELDS && betas.includes(BETAS.bindingControls) ? ['block_binding'] : [];
   const extra = extraKey(thinking, new Set([...fields, ...bound]), path);
   const binding = thinking['block_binding'];
   if (extra !== undefined || binding === undefined || binding === null) return extra;
