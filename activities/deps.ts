@@ -146,7 +146,9 @@ export type RunDefaults = {
   readonly wrapUp: boolean;
   readonly outputCap: number;
   readonly backoff: Backoff;
+  readonly firstByteMs: number;
   readonly stallMs: number;
+  readonly overflowWords?: readonly string[];
 };
 
 /** The stable request, and the one field of a beta that we use. */
@@ -154,5 +156,9 @@ export type ModelRequest = Omit<MessageCreateParamsStreaming, 'output_config'> &
   output_config?: OutputConfig & { task_budget?: BetaTokenTaskBudget };
 };
 
-/** The narrow seam to the model (L54): everything else about it is HTTP. */
-export type ModelPort = (body: ModelRequest, signal: AbortSignal) => Promise<AsyncIterable<RawMessageStreamEvent>>;
+/** The narrow seam to the model (L54): everything else about it is HTTP. `alive` is called for each piece of an answer, pings too. */
+export type ModelPort = (
+  body: ModelRequest,
+  signal: AbortSignal,
+  alive?: () => void,
+) => Promise<AsyncIterable<RawMessageStreamEvent>>;

@@ -133,7 +133,9 @@ function snapshot(
     thinkingTokens: options.thinkingTokens ?? null,
     outputSchema: options.outputSchema ?? null,
     backoff: defaults.backoff,
+    firstByteMs: defaults.firstByteMs,
     stallMs: defaults.stallMs,
+    ...(defaults.overflowWords && { overflowWords: defaults.overflowWords }),
     maxEmptyReplies: MAX_EMPTY_REPLIES,
     rules: {
       ...rulesOf(deps, { models: found.models, smallModel }, found.system, options),
