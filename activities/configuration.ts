@@ -58,8 +58,12 @@ export type RunConfig = {
   /** The same in parts, so that what changes from run to run can be told apart. Absent: opened by a version that joined them alone. */
   readonly systemParts?: readonly SystemPart[];
   readonly backoff: Backoff;
-  /** Milliseconds without a stream event before an attempt is given up. */
+  /** Milliseconds until the first byte of a reply, before an attempt is given up; absent in runs of v0.1.0. */
+  readonly firstByteMs?: number;
+  /** Milliseconds between two bytes of a reply, pings too, before an attempt is given up. */
   readonly stallMs: number;
+  /** What the server says of a request that is too long, beside what is known (L24). */
+  readonly overflowWords?: readonly string[];
   /** Empty replies in a row before `model_error` (L15). */
   readonly maxEmptyReplies: number;
   readonly rules: Rules;
@@ -213,3 +217,11 @@ export type Backoff = {
 };
 
 export const defaultBackoff: Backoff = { maxRetries: 10, firstMs: 500, maxMs: 32_000, parkOverMs: 60_000 };
+
+/** Milliseconds: a cold start, or a long prompt on a machine of one's own. */
+export const FIRST_BYTE_MS = 600_000;
+
+/** How long a run waits for a model that says nothing. */
+export function patience({ firstByteMs = FIRST_BYTE_MS, stallMs }: Pick<RunConfig, 'firstByteMs' | 'stallMs'>) {
+  return { firstByteMs, stallMs };
+}

@@ -150,7 +150,9 @@ export type RunDefaults = {
   /** max_tokens of a request. Absent: as much as thinking of today needs (L26). */
   readonly outputCap?: number;
   readonly backoff: Backoff;
+  readonly firstByteMs: number;
   readonly stallMs: number;
+  readonly overflowWords?: readonly string[];
 };
 
 /** The stable request, and the fields of betas that we use. */
@@ -159,5 +161,9 @@ export type ModelRequest = Omit<MessageCreateParamsStreaming, 'output_config' | 
   thinking?: ThinkingConfigParam & { block_binding?: { prefix_mismatch_behavior: 'error' | 'drop_block' } };
 };
 
-/** The narrow seam to the model (L54): everything else about it is HTTP. */
-export type ModelPort = (body: ModelRequest, signal: AbortSignal) => Promise<AsyncIterable<RawMessageStreamEvent>>;
+/** The narrow seam to the model (L54): everything else about it is HTTP. `alive` is called for each piece of an answer, pings too. */
+export type ModelPort = (
+  body: ModelRequest,
+  signal: AbortSignal,
+  alive?: () => void,
+) => Promise<AsyncIterable<RawMessageStreamEvent>>;

@@ -22,8 +22,13 @@ export type Accumulator = {
   readonly blocks: readonly BlockState[];
   /** Returns the message so far; null before message_start. */
   message(): Message | null;
-  /** message_stop arrived. */
+  /** message_stop arrived, or the reply was closed without it. */
   readonly ended: boolean;
+  /**
+   * Nothing more will come. False for a reply that was cut; one that said why it stops is whole, since some servers send no
+   * message_stop (X4). Throws GarbledStream for one that stops within a block.
+   */
+  close(): boolean;
 };
 
 type Open = { block: ContentBlock; json: string; complete: boolean; brokenInput: boolean };
@@ -31,12 +36,18 @@ type Open = { block: ContentBlock; json: string; complete: boolean; brokenInput:
 export function createAccumulator(): Accumulator {
   let head: Message | null = null;
   let ended = false;
+  /** Said at its end: what a message begins with is not believed. */
+  let stops = false;
   const open: Open[] = [];
   return {
     get blocks() {
       return open;
     },
     get ended() {
+      return ended;
+    },
+    close() {
+      if (head && stops && !ended) ended = closed(head, open);
       return ended;
     },
     message: () => (head ? { ...head, content: open.map(({ block }) => block) } : null),
@@ -58,8 +69,10 @@ export function createAccumulator(): Accumulator {
     else if (event.type === 'content_block_start') open.push(begin(event, open.length));
     else if (event.type === 'content_block_delta') grow(at(open, event.index), event.delta);
     else if (event.type === 'content_block_stop') return finish(at(open, event.index), event.index);
-    else if (event.type === 'message_delta') head = withDelta(head, event);
-    else if (event.type === 'message_stop') ended = closed(head, open);
+    else if (event.type === 'message_delta') {
+      head = withDelta(head, event);
+      stops ||= saysStop(event);
+    } else if (event.type === 'message_stop') ended = closed(head, open);
     return null;
   }
 }
@@ -135,6 +148,12 @@ function finish(open: Open, index: number): { index: number; state: BlockState }
     open.block = { ...open.block, input: parsed ? parsed.value : keptInput(open.json) } as ContentBlock;
   }
   return { index, state: open };
+}
+
+/** A proxy may send a null, or none at all, with counts that it sends on the way. */
+export function saysStop(event: { readonly type?: unknown; readonly delta?: unknown }): boolean {
+  const delta = event.type === 'message_delta' ? (event.delta as { readonly stop_reason?: unknown } | null) : null;
+  return typeof delta?.stop_reason === 'string';
 }
 
 function withDelta(

@@ -4,7 +4,7 @@ import { messageText } from '../transcript/view/result.ts';
 import type { Message } from '@anthropic-ai/sdk/resources/messages';
 import type { Spend } from '../../workflows/contract/loop.ts';
 import { type Redact, wellFormedText } from '../text.ts';
-import type { RunConfig } from '../configuration.ts';
+import { patience, type RunConfig } from '../configuration.ts';
 import { createAccumulator, type BlockState } from './accumulate.ts';
 import { shortenDetail, classify, type Verdict } from './classify.ts';
 import { judge } from './judge.ts';
@@ -27,7 +27,7 @@ export type Question = { readonly system: string; readonly text: string; readonl
 
 export type AskPort = {
   readonly model: ModelPort;
-  readonly config: Pick<RunConfig, 'smallModel' | 'stallMs'>;
+  readonly config: Pick<RunConfig, 'smallModel' | 'firstByteMs' | 'stallMs' | 'overflowWords'>;
   readonly signal: AbortSignal;
   readonly now: () => number;
   readonly redact: Redact;
@@ -45,7 +45,7 @@ export async function askModel(port: AskPort, question: Question): Promise<Asked
       port.model,
       request(port, question),
       into,
-      { signal: port.signal, stallMs: port.config.stallMs },
+      { signal: port.signal, ...patience(port.config) },
       {
         onStart: (usage) => port.billed?.(spendOf(usage, smallModel)),
         onText: () => {},
@@ -54,7 +54,7 @@ export async function askModel(port: AskPort, question: Question): Promise<Asked
       },
     );
   } catch (error) {
-    const failure = classify(error, port.now(), port.redact);
+    const failure = classify(error, port.now(), port.redact, port.config.overflowWords);
     if (!failure) throw error;
     return { kind: 'failed', failure, spend: spent() };
   }

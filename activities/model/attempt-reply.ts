@@ -5,7 +5,7 @@ import { createAccumulator, type BlockState } from './accumulate.ts';
 import { callBlocks, keepInterruptedPart, judge, type Judged } from './judge.ts';
 import type { CallBlock, CallTraits, EarlyOutcome } from '../tools/call/call-port.ts';
 import type { ModelRequest, ModelPort } from '../deps.ts';
-import { streamReply } from './stream.ts';
+import { streamReply, type StreamLimits } from './stream.ts';
 import { callKey } from '../../workflows/contract/ids.ts';
 import { addSpend } from '../../workflows/contract/loop.ts';
 import { aboutStep } from '../live/observe.ts';
@@ -13,6 +13,7 @@ import { watchModel } from './watch-model.ts';
 import { attemptSignal } from '../tools/call/runner.ts';
 import { pricesOf, spendOf } from './bill.ts';
 import type { ModelStep } from './step.ts';
+import { patience } from '../configuration.ts';
 
 export type Attempted =
   | {
@@ -30,10 +31,9 @@ export type Attempted =
     }
   | { readonly kind: 'failed'; readonly error: unknown; readonly message: Message | null };
 
-type ReplyPort = {
+type ReplyPort = StreamLimits & {
   readonly model: ModelPort;
   readonly signal: AbortSignal;
-  readonly stallMs: number;
   /** How long an early call may outlast the stream (L37). */
   readonly graceMs: number;
   readonly traits: (call: CallBlock) => PlannedCall;
@@ -100,7 +100,7 @@ export function replyPort(step: ModelStep): ReplyPort {
   return {
     model: watchModel(deps.model, { observe: deps.observe, about: aboutStep(config, attempt, input), prices }),
     signal: attempt.signal,
-    stallMs: config.stallMs,
+    ...patience(config),
     graceMs: EARLY_GRACE_MS,
     traits: (call) => (input.wrapUp ? NEVER : tools.traits(config, call, context)),
     run: (call, signal) =>

@@ -4,6 +4,8 @@ import { AnthropicError, APIConnectionError, APIError } from '@anthropic-ai/sdk'
 import type { Redact } from '../text.ts';
 import { GarbledStream } from './accumulate.ts';
 import type { Backoff } from '../configuration.ts';
+import { accountProblem } from './refused/account.ts';
+import { isOverflow, roomLeft } from './refused/overflow-words.ts';
 import { isUnboundThinking, refusedField } from './refused/request-parts.ts';
 
 export type Verdict =
@@ -25,30 +27,32 @@ const MOST_AFTER_MS = 30 * 24 * 3_600_000;
 /** Characters. */
 const MOST_DETAIL = 2_000;
 
-/** No stream event for too long; pings do not count. */
+/** Nothing came for too long. */
 export class StalledStream extends Error {
   override readonly name = 'StalledStream';
 }
 
-/** Null: not a failure of the model call, so a bug. */
-export function classify(error: unknown, now: number, redact: Redact): Verdict | null {
+/** Null: not a failure of the model call, so a bug. `words`: of the configuration, for a request that is too long. */
+export function classify(error: unknown, now: number, redact: Redact, words: readonly string[] = []): Verdict | null {
   if (error instanceof StalledStream || error instanceof GarbledStream) {
     return { kind: 'retry', detail: shortenDetail(error.message, redact) };
   }
   if (error instanceof APIConnectionError)
     return { kind: 'retry', detail: shortenDetail(connectionDetail(error), redact) };
-  if (error instanceof APIError) return classifyApi(error, now, redact);
+  if (error instanceof APIError) return classifyApi(error, now, redact, words);
   // The SDK could make nothing of the answer: one without a body, for instance.
   if (error instanceof AnthropicError) return { kind: 'retry', detail: shortenDetail(error.message, redact) };
   return null;
 }
 
-function classifyApi(error: APIError, now: number, redact: Redact): Verdict {
+function classifyApi(error: APIError, now: number, redact: Redact, words: readonly string[]): Verdict {
   const status = statusOf(error);
   const said = `${status ?? 'stream error'}: ${error.apiMessage ?? error.message}`;
   const detail = shortenDetail(said, redact);
   const known = status === undefined ? {} : { status };
-  if (status === 413 || (isRefusal(status) && TOO_LONG.test(detail)))
+  const ofAccount = accountProblem(status, error);
+  if (ofAccount !== undefined) return { kind: 'failed', detail: `${detail} (${ofAccount})`, ...known };
+  if (status === 413 || (maySayTooLong(status) && isOverflow(detail, words)))
     return { kind: 'too_long', detail, ...windowIn(detail) };
   if (status === 400 && REFUSED_MEDIA.test(detail)) {
     return { kind: 'media_too_large', detail };
@@ -81,18 +85,10 @@ const REFUSED_MEDIA = new RegExp(
   'i',
 );
 
-/** Other servers of this API have other words for it. */
-const TOO_LONG = new RegExp(
-  [
-    '(prompt|input|request|conversation|messages?) (is|are|was) too (long|large)',
-    'exceeds? .*context',
-    'context .*exceed',
-    'maximum context length',
-    'exceeds? the (maximum|max|limit)( allowed)?( number of)?( input)? tokens',
-    'too many (input |prompt )?tokens',
-  ].join('|'),
-  'i',
-);
+/** Servers of one's own fail with 500 where the window fills while they write; an event of a stream may have no status. */
+function maySayTooLong(status: number | undefined): boolean {
+  return status === undefined || status === 500 || isRefusal(status);
+}
 
 function isRefusal(status: number | undefined): status is 400 | 422 {
   return status === 400 || status === 422;
@@ -111,6 +107,8 @@ function statusOf(error: APIError): number | undefined {
     overloaded_error: 529,
     rate_limit_error: 429,
     api_error: 500,
+    billing_error: 402,
+    conflict_error: 409,
     timeout_error: 504,
     authentication_error: 401,
     permission_error: 403,
@@ -155,7 +153,10 @@ const LEAST_CAP = 512;
 type Refusal = Pick<Extract<Verdict, { kind: 'failed' }>, 'detail' | 'status'> & { readonly kind: string };
 
 export function maxOutputIn(verdict: Refusal, cap: number): number | undefined {
-  if (verdict.kind !== 'failed' || !isRefusal(verdict.status) || !ABOUT_CAP.test(verdict.detail)) return undefined;
+  if (verdict.kind !== 'failed' || !isRefusal(verdict.status)) return undefined;
+  const room = roomLeft(verdict.detail);
+  if (room !== undefined && room < cap) return room;
+  if (!ABOUT_CAP.test(verdict.detail)) return undefined;
   const numbers = verdict.detail.match(/\d{1,3}(?:,\d{3})+|\d+/g) ?? [];
   const fitting = numbers.map((each) => Number(each.replaceAll(',', ''))).filter((n) => n >= LEAST_CAP && n < cap);
   return fitting.length === 0 ? undefined : Math.max(...fitting);

@@ -70,10 +70,14 @@ function saysNothing(content: readonly ContentBlock[]): boolean {
   return content.every((block) => isThinking(block) || (block.type === 'text' && block.text.trim() === ''));
 }
 
-function refusal(message: Message): string {
-  const said = message.content
+/** Why, where the API says so (`stop_details`); what the model said before is void, and is told to people alone. */
+function refusal({ content, stop_details: why }: Message): string {
+  const said = content
     .flatMap((block) => (block.type === 'text' ? [block.text] : []))
     .join(' ')
     .trim();
-  return `The model refused to answer${said === '' ? '.' : `: ${said}`}`;
+  const { category, explanation } = (why ?? {}) as { readonly category?: unknown; readonly explanation?: unknown };
+  const named = typeof category === 'string' && category !== '' ? ` (${category.replaceAll('_', ' ')})` : '';
+  const explained = [typeof explanation === 'string' ? explanation.trim() : '', said].filter((text) => text !== '');
+  return `The model refused to answer${named}${explained.length === 0 ? '.' : `: ${explained.join(' It said: ')}`}`;
 }

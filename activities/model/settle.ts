@@ -49,7 +49,7 @@ async function settled(step: ModelStep, attempted: Attempted): Promise<ModelAnsw
         : { kind: 'nothing', spend };
     case 'failed': {
       const verdict = withMaximum(
-        classify(attempted.error, deps.now(), deps.redact) ?? defect(step, attempted.error),
+        classify(attempted.error, deps.now(), deps.redact, config.overflowWords) ?? defect(step, attempted.error),
         step,
       );
       if (verdict.kind === 'too_long' && verdict.window !== undefined)

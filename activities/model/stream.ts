@@ -1,5 +1,5 @@
-// One streamed request, from first byte to message_stop. The stall timer runs on events: pings keep bytes flowing but are none.
-import Anthropic, { AnthropicError } from '@anthropic-ai/sdk';
+// One streamed request, from first byte to its end. What keeps it alive is any byte, pings too, which the SDK keeps to itself.
+import Anthropic, { AnthropicError, type Middleware } from '@anthropic-ai/sdk';
 import type { Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
 import { GarbledStream, type Accumulator, type BlockState } from './accumulate.ts';
 import { StalledStream } from './classify.ts';
@@ -8,13 +8,30 @@ import { TASK_BUDGETS_BETA, THINKING_BINDING_BETA } from './request.ts';
 
 /** The official SDK, its own retries off: Temporal alone retries (L14). */
 export function anthropicModel(client: Anthropic): ModelPort {
-  return (body, signal) => {
+  return (body, signal, alive = () => {}) => {
     const betas = [
       ...(body.output_config?.task_budget ? [TASK_BUDGETS_BETA] : []),
       ...(body.thinking?.block_binding ? [THINKING_BINDING_BETA] : []),
     ];
     const headers = betas.length > 0 ? { 'anthropic-beta': betas.join(',') } : {};
-    return client.messages.create(body, { signal, headers, maxRetries: 0, timeout: 24 * 3_600_000 });
+    const middleware = [tellingBytes(alive)];
+    return client.messages.create(body, { signal, headers, middleware, maxRetries: 0, timeout: 24 * 3_600_000 });
+  };
+}
+
+/** The header of an answer is none: servers send it before they look at the prompt. */
+function tellingBytes(alive: () => void): Middleware {
+  return async (request, next) => {
+    const response = await next(request);
+    if (response.body === null) return response;
+    const told = new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        alive();
+        controller.enqueue(chunk);
+      },
+    });
+    const { status, statusText, headers } = response;
+    return new Response(response.body.pipeThrough(told), { status, statusText, headers });
   };
 }
 
@@ -25,38 +42,91 @@ export type StreamHandlers = {
   onBlock(index: number, state: BlockState): void;
 };
 
+/** Milliseconds. */
+export type StreamLimits = {
+  /** Until the first byte of the answer's body: a cold start or a long prompt may take minutes. */
+  readonly firstByteMs: number;
+  /** Between two bytes after it. */
+  readonly stallMs: number;
+  /** Between two events, whatever bytes come. Absent: an hour. */
+  readonly eventMs?: number;
+};
+
+/** The longest that a reply can think unseen: 128,000 tokens at some 40 a second. */
+const MOST_EVENT_MS = 3_600_000;
+
 /**
- * Streams until message_stop or until `signal` aborts, feeding `into`. Throws what `classify` understands when the attempt
+ * Streams until the reply's end or until `signal` aborts, feeding `into`. Throws what `classify` understands when the attempt
  * died, and nothing when it was aborted: the caller knows why it was.
  */
 export async function streamReply(
   model: ModelPort,
   body: ModelRequest,
   into: Accumulator,
-  { signal, stallMs }: { readonly signal: AbortSignal; readonly stallMs: number },
+  { signal, ...limits }: StreamLimits & { readonly signal: AbortSignal },
   handlers: StreamHandlers,
 ): Promise<void> {
-  const stall = new AbortController();
-  const stalled = (): void => stall.abort(new StalledStream(`no event from the model for ${stallMs / 1_000} s`));
-  let timer = setTimeout(stalled, stallMs);
-  const either = AbortSignal.any([signal, stall.signal]);
+  const life = watchLife(limits);
+  const either = AbortSignal.any([signal, life.signal]);
   try {
-    const stream = await opened(model(body, either));
+    const stream = await opened(model(body, either, life.byte));
     for await (const event of brokenAsGarbled(stream)) {
-      clearTimeout(timer);
-      timer = setTimeout(stalled, stallMs);
+      life.event();
       feed(into, event, handlers);
       if (into.ended || signal.aborted) break;
     }
-    if (!into.ended && !signal.aborted) {
-      throw stall.signal.reason ?? new GarbledStream('the stream was cut before its end');
+    if (!signal.aborted && !into.close()) {
+      throw life.signal.reason ?? new GarbledStream('the stream was cut before its end');
     }
   } catch (error) {
-    if (signal.aborted) return;
-    throw stall.signal.aborted ? stall.signal.reason : error;
+    // Some servers stay silent, or hang up, where message_stop was due (X4).
+    if (signal.aborted || (isCut(error, life.signal) && into.close())) return;
+    throw life.signal.aborted ? life.signal.reason : error;
   } finally {
-    clearTimeout(timer);
+    life.end();
   }
+}
+
+/** Nothing more came, rather than something else. */
+function isCut(error: unknown, life: AbortSignal): boolean {
+  return life.aborted || (error instanceof GarbledStream && error.cause instanceof TypeError);
+}
+
+type Life = { readonly signal: AbortSignal; byte(): void; event(): void; end(): void };
+
+/** Its signal aborts with the reason when a stream was silent for too long. */
+function watchLife({ firstByteMs, stallMs, eventMs = MOST_EVENT_MS }: StreamLimits): Life {
+  const stall = new AbortController();
+  const within = (ms: number, what: string): NodeJS.Timeout =>
+    setTimeout(() => stall.abort(new StalledStream(what)), ms);
+  const seconds = (ms: number): string => `${ms / 1_000} s`;
+  let bytes = within(
+    firstByteMs,
+    `the model sent nothing for ${seconds(firstByteMs)} (\`firstByteMs\` of the configuration)`,
+  );
+  const events = within(eventMs, `the model kept the stream open for ${seconds(eventMs)} without an event`);
+  let begun = false;
+  const byte = (): void => {
+    if (begun) return void bytes.refresh();
+    begun = true;
+    clearTimeout(bytes);
+    bytes = within(
+      stallMs,
+      `no byte from the model for ${seconds(stallMs)} in the middle of a reply (\`stallMs\` of the configuration)`,
+    );
+  };
+  return {
+    signal: stall.signal,
+    byte,
+    event() {
+      byte();
+      events.refresh();
+    },
+    end() {
+      clearTimeout(bytes);
+      clearTimeout(events);
+    },
+  };
 }
 
 function feed(into: Accumulator, event: RawMessageStreamEvent, handlers: StreamHandlers): void {

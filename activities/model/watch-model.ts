@@ -2,7 +2,7 @@
 import type { Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages';
 import type { ModelPort } from '../deps.ts';
 import type { Observe, ObservedAbout } from '../live/observe.ts';
-import { usageWith } from './accumulate.ts';
+import { saysStop, usageWith } from './accumulate.ts';
 import { StalledStream } from './classify.ts';
 import { type Prices, spendOf } from './bill.ts';
 
@@ -10,7 +10,7 @@ type Asking = { readonly observe: Observe; readonly about: ObservedAbout; readon
 
 /** The same model; of each call it tells how it went. */
 export function watchModel(model: ModelPort, { observe, about, prices }: Asking): ModelPort {
-  return async (body, signal) => {
+  return async (body, signal, alive) => {
     const at = Date.now();
     const began = performance.now();
     const passed = (): number => performance.now() - began;
@@ -27,7 +27,7 @@ export function watchModel(model: ModelPort, { observe, about, prices }: Asking)
         for await (const event of stream) {
           firstMs ??= passed();
           usage = usageAfter(event, usage);
-          ended ||= (event as AnyEvent)?.type === 'message_stop';
+          ended ||= ends(event);
           yield event;
         }
       } catch (thrown) {
@@ -38,12 +38,17 @@ export function watchModel(model: ModelPort, { observe, about, prices }: Asking)
       }
     };
     try {
-      return watched(await model(body, signal));
+      return watched(await model(body, signal, alive));
     } catch (thrown) {
       end(errorOf(thrown, signal));
       throw thrown;
     }
   };
+}
+
+/** With the reason for its end a reply is whole (X4). */
+function ends(event: AnyEvent): boolean {
+  return event !== null && (event.type === 'message_stop' || saysStop(event));
 }
 
 function usageAfter(event: AnyEvent, before: Message['usage'] | undefined): Message['usage'] | undefined {
@@ -57,6 +62,7 @@ type AnyEvent = {
   readonly type?: unknown;
   readonly message?: { readonly usage?: Message['usage'] };
   readonly usage?: object | null;
+  readonly delta?: unknown;
 } | null;
 
 /** A word of a small set: it becomes a label. */

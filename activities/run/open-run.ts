@@ -130,7 +130,9 @@ function snapshot(
     ...(options.effort && { effort: options.effort }),
     outputSchema: options.outputSchema ?? null,
     backoff: defaults.backoff,
+    firstByteMs: defaults.firstByteMs,
     stallMs: defaults.stallMs,
+    ...(defaults.overflowWords && { overflowWords: defaults.overflowWords }),
     maxEmptyReplies: MAX_EMPTY_REPLIES,
     rules: {
       ...rulesOf(deps, found, found.system, options),

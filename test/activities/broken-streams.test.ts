@@ -80,20 +80,33 @@ describe('a reply of 4 KB', () => {
     expect(await bench.served(whole, ending, 5)).toMatchObject({ kind: 'message' });
   });
 
-  test('cut at any byte, by a reset, an end or an error, dies and stores nothing; only with its last event it is whole (L14 L16)', async () => {
+  test('cut at any byte, by a reset, an end or an error, dies and stores nothing, but for its last events (L14 L16)', async () => {
     const bench = await byteBench();
+    // The end of what says why it stops: an error after it still ends the attempt.
+    const stop = Buffer.from(whole).indexOf('\n\n', Buffer.from(whole).lastIndexOf('event: message_delta')) + 1;
     const last = Buffer.from(whole).lastIndexOf('event: message_stop');
     let wholes = 0;
     for (let cut = 0; cut <= whole.length; cut += 1) {
       const ending = ENDINGS[cut % ENDINGS.length] ?? 'end';
       const outcome = await bench.served(whole.subarray(0, cut), ending, 10 + cut).catch((error: unknown) => error);
-      if (cut > last && (outcome as ModelAnswer).kind === 'message') wholes += 1;
+      const mayBeWhole = cut > (ending === 'error' ? last : stop);
+      if (mayBeWhole && (outcome as ModelAnswer).kind === 'message') wholes += 1;
       else expect([cut, outcome]).toMatchObject([cut, { type: MODEL_ATTEMPT_DIED }]);
     }
     expect(wholes).toBeGreaterThan(0);
     expect(bench.stored()).toBe(wholes);
     // Some 4,500 calls: seconds on a quiet machine.
   });
+
+  test.each(['reset', 'end'] as const)(
+    'that said why it stops is whole without its message_stop, when a %s comes instead (X4 L16)',
+    async (ending) => {
+      const bench = await byteBench();
+      const last = Buffer.from(whole).lastIndexOf('event: message_stop');
+      expect(await bench.served(whole.subarray(0, last), ending, 5)).toMatchObject({ kind: 'message' });
+      expect(bench.stored()).toBe(1);
+    },
+  );
 });
 
 describe('a stream that is not one', () => {
@@ -107,6 +120,9 @@ describe('a stream that is not one', () => {
   const textBlock = block({ type: 'text', text: '' });
   const stop = event('message_delta', { type: 'message_delta', delta: { stop_reason: 'end_turn' } });
   const end = event('message_stop', { type: 'message_stop' });
+  const closed = event('content_block_stop', { type: 'content_block_stop', index: 0 });
+  const counted = event('message_delta', { type: 'message_delta', delta: { stop_reason: null }, usage: {} });
+  const started = event('message_start', { type: 'message_start', message: { ...message, stop_reason: 'end_turn' } });
 
   test.each<[string, string]>([
     ['nothing', ''],
@@ -133,6 +149,9 @@ describe('a stream that is not one', () => {
       'the end of a block that has no number',
       start + textBlock + event('content_block_stop', { type: 'content_block_stop', index: '__proto__' }) + end,
     ],
+    ['nothing after counts without a reason to stop', start + textBlock + closed + counted],
+    ['a start that says why it stopped', started + textBlock + closed],
+    ['a stop within a call, and no more', start + block({ type: 'tool_use', id: 'a', name: 'look', input: {} }) + stop],
     ['an error that is no JSON', `${start}event: error\ndata: <html>\n\n`],
   ])('of %s died, and stores nothing (L14)', async (_name, bytes) => {
     const bench = await byteBench();

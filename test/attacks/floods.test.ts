@@ -44,7 +44,7 @@ async function flooding(chunks: () => Generator<string>, { status = 200, gzip = 
   const model = anthropicModel(new Anthropic({ apiKey: 'k', baseURL, logLevel: 'off', fetch: boundFetch(fetch) }));
   const into = createAccumulator();
   const body = { model: 'claude-test', max_tokens: 100, stream: true, messages: [] } as const;
-  const limits = { signal: new AbortController().signal, stallMs: 100_000 };
+  const limits = { signal: new AbortController().signal, firstByteMs: 100_000, stallMs: 100_000 };
   const nothing = { onStart: () => {}, onText: () => {}, onThinking: () => {}, onBlock: () => {} };
   const run = async () => {
     try {

@@ -14,6 +14,7 @@ async function answers(env: NodeJS.ProcessEnv): Promise<boolean> {
     {
       model: access.model,
       signal: new AbortController().signal,
+      firstByteMs: 10_000,
       stallMs: 10_000,
       graceMs: 0,
       traits: () => ({ safe: false, plan: 'regular' as const }),

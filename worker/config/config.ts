@@ -68,6 +68,12 @@ export type PerdureConfig = {
   readonly wrapUp?: boolean;
   /** max_tokens of a request, before it is raised (L26). */
   readonly maxOutputTokens?: number;
+  /** Milliseconds until the first byte of a reply (L14). */
+  readonly firstByteMs?: number;
+  /** Milliseconds between two bytes of a reply (L14). */
+  readonly stallMs?: number;
+  /** What a server says, in small or large letters, when a request is too long for its model, beside the words that are known (L24). */
+  readonly overflowWords?: readonly string[];
   /** `warning` and `critical` are shares of the window. */
   readonly compaction?: Partial<Pick<CompactionRules, 'enabled' | 'collapse' | 'warning' | 'critical'>>;
   readonly batchSummaries?: boolean;
@@ -110,6 +116,9 @@ const DAY = 24 * 60;
 
 const count = wholeNumberSchema(1_000_000);
 const tokens = wholeNumberSchema(100_000_000, 'tokens');
+// Fewer letters would be found in failures of every kind.
+const wordRight = 'give a text of 8 to 200 characters';
+const overflowWord = z.string(wordRight).regex(/^\s*\S.{6,198}\S\s*$/s, wordRight);
 const prices = {
   input: dollars,
   output: dollars,
@@ -154,6 +163,9 @@ const keys = z.strictObject({
   maxTurns: count.optional(),
   wrapUp: z.boolean().optional(),
   maxOutputTokens: count.optional(),
+  firstByteMs: upTo(60).optional(),
+  stallMs: upTo(60).optional(),
+  overflowWords: z.array(overflowWord).max(50).optional(),
   compaction: z
     .strictObject({
       enabled: z.boolean().optional(),
@@ -212,10 +224,12 @@ export function configDefaults(config: PerdureConfig): Partial<RunDefaults> {
   const { systemPrompt, instructions, memory, maxTurns, wrapUp, batchSummaries, approvalTimeoutMs } = rest;
   const context = { systemPrompt, instructions, memory, additionalDirectories };
   const chosen = { model, fallbackModels, smallModel, models, permissionMode, permissions } as const;
+  const { firstByteMs, stallMs, overflowWords } = rest;
   const limits = { maxTurns, wrapUp, batchSummaries, approvalTimeoutMs, outputCap: maxOutputTokens };
+  const server = { firstByteMs, stallMs, overflowWords };
   return {
     ...(Object.fromEntries(
-      Object.entries({ ...chosen, ...context, ...limits }).filter(([, value]) => value !== undefined),
+      Object.entries({ ...chosen, ...context, ...limits, ...server }).filter(([, value]) => value !== undefined),
     ) as Partial<RunDefaults>),
     ...(agents || agentLimits ? { agents: agentSettings(agents, agentLimits) } : {}),
     ...(compaction === undefined ? {} : { compaction: { ...runDefaults.compaction, ...compaction } }),

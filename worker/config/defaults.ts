@@ -2,7 +2,7 @@
 import type { RunDefaults } from '../../activities/deps.ts';
 import { catalogue } from '../models/catalogue.ts';
 import { agentDefaults } from '../../activities/tools/agent-types.ts';
-import { defaultBackoff, DEFAULT_SYSTEM_PROMPT } from '../../activities/configuration.ts';
+import { defaultBackoff, DEFAULT_SYSTEM_PROMPT, FIRST_BYTE_MS } from '../../activities/configuration.ts';
 
 // The options of a run when neither its caller nor its worker chose (L57).
 
@@ -22,5 +22,6 @@ export const runDefaults: RunDefaults = {
   maxTurns: 500,
   wrapUp: false,
   backoff: defaultBackoff,
-  stallMs: 120_000,
+  firstByteMs: FIRST_BYTE_MS,
+  stallMs: 300_000,
 };

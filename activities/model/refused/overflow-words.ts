@@ -1,0 +1,40 @@
+// Whether a server says that a request is too long for its model (L23, L24), and not that too many came, or that its cap does not fit.
+import { overflowRows } from './overflow-rows.ts';
+
+/** A limit over time or of an account: waiting helps there, and a shorter request does not. */
+const OF_TIME = [
+  'rate.?limit',
+  'too many requests',
+  'quota',
+  'throttl',
+  'per[ -](second|minute|hour|day|month)',
+  '\\b(tpm|rpm|tpd|itpm)\\b',
+  'before trying again',
+  'concurren',
+].join('|');
+
+const LIMIT_OF_TIME = new RegExp(OF_TIME, 'i');
+
+/** `more`: of the configuration, found in small or large letters. */
+export function isOverflow(said: string, more: readonly string[] = []): boolean {
+  const lower = said.toLowerCase();
+  if (more.some((words) => lower.includes(words.trim().toLowerCase()))) return true;
+  if (LIMIT_OF_TIME.test(said) || roomLeft(said) !== undefined) return false;
+  return overflowRows.some(({ words }) => words.test(said));
+}
+
+/** The prompt fits, and the cap is what does not: of vLLM and of Text Generation Inference. */
+const CAPS: readonly RegExp[] = [
+  /too large: .*\((?<cap>\d+) > (?<window>\d+) - (?<input>\d+)\)/,
+  /must be <= (?<window>\d+)\. Given: (?<input>\d+) `?inputs`? tokens/,
+];
+
+/** Tokens. With less room a shorter request is what helps. */
+const LEAST_ROOM = 1_024;
+
+/** Tokens that a reply may have beside this prompt, where a refusal says that; undefined for none, or for too few. */
+export function roomLeft(said: string): number | undefined {
+  const counts = CAPS.map((words) => words.exec(said)?.groups).find((found) => found !== undefined);
+  const room = Number(counts?.['window']) - Number(counts?.['input']);
+  return room >= LEAST_ROOM ? room : undefined;
+}
