@@ -11,7 +11,7 @@ import { announce, finish, tellIfDies, retell } from './live/tell.ts';
 import type { LiveWriter } from './live/events.ts';
 import { answerChecks } from './model/answer-schema.ts';
 import { type ChosenModel, chosenModel, withFacts } from './model/request.ts';
-import { afterWait, noTries, type Tries, leftOfWait } from './model/failed-attempt.ts';
+import { afterWait, noTries, type Tries, leftOfWait } from './model/refused/failed-attempt.ts';
 import { refuseWithoutHooks, refuseScripted } from './guards.ts';
 import { inDoubt } from './model/run-open-calls.ts';
 import { notAgain, settleDeath, settle } from './model/settle.ts';

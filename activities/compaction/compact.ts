@@ -27,7 +27,7 @@ import {
   countFailure,
   type Tries,
   leftOfWait,
-} from '../model/failed-attempt.ts';
+} from '../model/refused/failed-attempt.ts';
 import { settleDeath } from '../model/settle.ts';
 import type { RunConfig } from '../configuration.ts';
 

@@ -6,7 +6,7 @@ import type { Spend } from '../../workflows/contract/loop.ts';
 import { type Redact, wellFormedText } from '../text.ts';
 import { patience, type RunConfig } from '../configuration.ts';
 import { createAccumulator, type BlockState } from './accumulate.ts';
-import { shortenDetail, classify, type Verdict } from './classify.ts';
+import { shortenDetail, classify, type Verdict } from './refused/classify.ts';
 import { judge } from './judge.ts';
 import { spendOf } from './bill.ts';
 import { streamReply } from './stream.ts';
