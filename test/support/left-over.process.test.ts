@@ -3,9 +3,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
 import { hasProc } from '../../activities/process/proc.ts';
-import { leftOver, ofRun, seeProcesses, type SeenProcess } from './left-over.ts';
+import { leftOver, ofRun, seeProcesses } from './left-over.mjs';
 import { tempDir } from './temp-dir.ts';
 import { until } from './until.ts';
+
+type SeenProcess = ReturnType<typeof seeProcesses>[number];
 
 const folder = '/tmp/run-1';
 const one = (pid: number, parent: number, more: Partial<SeenProcess> = {}): SeenProcess => ({
