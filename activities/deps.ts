@@ -13,7 +13,7 @@ import type { SessionId } from '../workflows/contract/ids.ts';
 import type { PermissionMode, PermissionRules, SessionHost } from '../workflows/contract/session.ts';
 import type { CallModel } from '../workflows/contract/activities.ts';
 import type { EndWorktree, WorktreeEnd } from '../workflows/contract/delegation.ts';
-import type { CompactionRules, Spend } from '../workflows/contract/loop.ts';
+import type { CompactionRules, Effort, Spend } from '../workflows/contract/loop.ts';
 import type { Entry } from './transcript/log/entries.ts';
 import type { Store } from './transcript/store/store.ts';
 import type { Extended, Transcripts } from './transcript/transcripts.ts';
@@ -130,6 +130,8 @@ export type RunDefaults = {
   readonly fallbackModels: readonly string[];
   /** Makes summaries (L9, L10, L42). */
   readonly smallModel: string;
+  /** Where neither a caller nor a type of agent chose: absent, the model's own (X2). */
+  readonly effort?: Effort;
   /** What a worker's configuration says of models: it goes before what is known otherwise (X1). */
   readonly models: ModelTable;
   readonly compaction: CompactionRules;

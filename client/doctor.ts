@@ -14,18 +14,19 @@ import { type DataFolder, dataFolder, type Env } from '../worker/embedded/data-f
 import { resolveConnection } from '../worker/embedded/resolve-connection.ts';
 import { SetupProblem } from '../worker/setup-problem.ts';
 import { reasonOf } from '../activities/text.ts';
-import { isKeyless } from '../worker/keyless.ts';
-import { modelSettings } from '../worker/model-access.ts';
 import { connectClient, type Target } from '../worker/embedded/connect-client.ts';
 import { findBinary } from '../worker/embedded/find-binary.ts';
 import { livingMembers } from '../worker/embedded/members.ts';
 import { NAMESPACE } from '../worker/embedded/server-args.ts';
 import { runningServer, type ServerRecord, wantedVersion } from '../worker/embedded/server-record.ts';
 import { workerPolls, describeNoWorker } from './sessions/worker-polls.ts';
-import { ConfigProblem } from '../worker/config/config.ts';
+import { ConfigProblem, type PerdureConfig } from '../worker/config/config.ts';
 import { loadConfig } from '../worker/config/load-config.ts';
+import { type Check, missing, modelChecks, note, ok } from './model-checks.ts';
 import { oneLine } from './paint.ts';
 import { forAnyWorker } from '../worker/config/queue.ts';
+
+export type { Check };
 
 const OLDEST_NODE = [20, 19] as const;
 
@@ -37,7 +38,7 @@ export async function examine(env: Env, config?: string): Promise<readonly Check
     'check' in folder ? folder.check : ok('data folder', folder.root),
     ...('check' in folder ? [] : [await storeCheck(folder), ...(await liveChecks(folder))]),
     ...(await serverChecks(env, 'check' in folder ? null : folder)),
-    model(env),
+    ...(await modelChecks(env, await configOf(env, config))),
     await sandbox(),
     existsSync(rgPath)
       ? ok('ripgrep', rgPath)
@@ -94,35 +95,22 @@ async function serverChecks(env: Env, folder: DataFolder | null): Promise<readon
   }
 }
 
-function model(env: Env): Check {
-  if (isKeyless(env))
-    return note('model', 'scripted: set ANTHROPIC_API_KEY for a real one; until then only the demo task can be done');
-  try {
-    const { authToken, baseURL } = modelSettings(env);
-    const key = env['ANTHROPIC_API_KEY']?.trim()
-      ? 'ANTHROPIC_API_KEY is set'
-      : authToken === null
-        ? 'no key'
-        : 'ANTHROPIC_AUTH_TOKEN is set';
-    return ok('model', baseURL === undefined ? key : `${key}, at ${bareAddress(baseURL)}`);
-  } catch (error) {
-    if (!(error instanceof SetupProblem)) throw error;
-    return missing('model', error.message);
-  }
-}
-
-/** Some servers want a key in the query. */
-function bareAddress(url: string): string {
-  const { origin, pathname, search } = new URL(url);
-  return `${origin}${pathname}${search === '' ? '' : '?…'}`;
-}
-
 async function sandbox(): Promise<Check> {
   try {
     const { kind, describe } = await probeSandbox();
     return kind === 'bwrap' ? ok('sandbox', describe) : note('sandbox', describe);
   } catch (error) {
     return missing('sandbox', reasonOf(error));
+  }
+}
+
+/** What is wrong with it is said where it is looked at. */
+async function configOf(env: Env, file?: string): Promise<PerdureConfig> {
+  try {
+    return (await loadConfig(file, env)).config;
+  } catch (error) {
+    if (!(error instanceof ConfigProblem)) throw error;
+    return {};
   }
 }
 
@@ -157,20 +145,6 @@ async function mcpCheck(name: string, server: McpServer, around: Parameters<type
     return missing(title, `it cannot be used: ${oneLine(reasonOf(error), 300)}`);
   }
 }
-
-// One thing a machine needs, and how it is there.
-
-/** `note`: it works, and could be better. `missing`: something will not work; `found` says what to do. */
-export type Check = {
-  readonly name: string;
-  readonly state: 'ok' | 'note' | 'missing';
-  /** One line. */
-  readonly found: string;
-};
-
-export const ok = (name: string, found: string): Check => ({ name, state: 'ok', found });
-export const note = (name: string, found: string): Check => ({ name, state: 'note', found });
-export const missing = (name: string, found: string): Check => ({ name, state: 'missing', found });
 
 // The embedded server of a data folder: whether it runs, from which binary it would, and who works there.
 

@@ -24,7 +24,7 @@ export function rulesOf(deps: Deps, { models, smallModel }: Models, system: stri
   const { defaults, hooks, tools } = deps;
   const limits = (model: RunModel, thinking = 0): ModelLimits => {
     // Thinking counts as output, and must not take the room of the answer (L59).
-    const cap = defaults.outputCap ?? (HARD.includes(options.effort) ? HARD_OUTPUT_CAP : OUTPUT_CAP);
+    const cap = defaults.outputCap ?? (HARD.includes(options.effort ?? defaults.effort) ? HARD_OUTPUT_CAP : OUTPUT_CAP);
     const outputCap = Math.min(options.maxOutputTokens ?? cap + thinking, model.maxOutput);
     const leastOutputCap = Math.min(outputCap, LEAST_OUTPUT_CAP);
     const { window, price } = model;

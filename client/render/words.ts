@@ -85,6 +85,8 @@ export function noticeText(notice: Notice): string {
       return `${oneLine(notice.source, 60)}: ${oneLine(notice.text, 300)}`;
     case 'batch_summary':
       return oneLine(notice.text, 300);
+    case 'about_model':
+      return oneLine(notice.text, 500);
     case 'compaction_failed': {
       const now = notice.spent ? '; it is not tried again in this run' : '';
       return `compacting failed${now}: ${oneLine(notice.detail, 500)}`;

@@ -117,3 +117,19 @@ test('a lone surrogate in what the caller says to the model does not make reques
   if (run.kind === 'refused') throw new Error(run.detail);
   expect((await deps.config(run.config)).system).toMatch(/^half \ufffd of a pair/);
 });
+
+test('what is not known of a model is told to watchers, once in a session (X1)', async () => {
+  const { deps, lines } = await benchDeps({ script: [], defaults: { model: 'qwen3-coder:30b' } });
+  const open = openRun(deps);
+  const options = { cwd: tempDir() };
+  for (const run of [1, 2]) await open(fakeAttempt(), { chain: 'c', run, step: run, options });
+  const told = lines.flatMap((line) => (line.type === 'notice' ? [line.notice] : []));
+  const text = expect.stringMatching(
+    /^nothing is known of qwen3-coder:30b, and a window of 200000 tokens is assumed; what .* costs is not known/,
+  );
+  // The bench has opened a run of its own before.
+  expect(told).toEqual([
+    { kind: 'about_model', text },
+    { kind: 'about_model', text },
+  ]);
+});

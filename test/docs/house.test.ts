@@ -57,7 +57,7 @@ const rooms: readonly (readonly [room: string, ...parts: string[]])[] = [
   ['client', 'client/{client,options,perdure-client}.ts'],
   ['render', 'client/render/'],
   ['connect', 'client/connect/'],
-  ['query', 'client/{answer-approvals,doctor,index,query}.ts'],
+  ['query', 'client/{answer-approvals,doctor,index,model-checks,query}.ts'],
   ['agent sdk', 'client/agent-sdk/'],
   ['testing', 'client/testing/'],
   ['page', 'client/page/'],

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { HookConfig } from '../../activities/hooks/hooks.ts';
 import {
+  modelSchema,
   nameSchema,
   run,
   upTo,
@@ -17,9 +18,9 @@ import type { AttachmentProvider } from '../../activities/attachments/prefetch.t
 import type { AfterStopHandler, RunDefaults } from '../../activities/deps.ts';
 import type { ModelTable } from '../../activities/configuration.ts';
 import type { Tool } from '../../activities/tools/tool.ts';
-import type { CompactionRules } from '../../workflows/contract/loop.ts';
+import type { CompactionRules, Effort } from '../../workflows/contract/loop.ts';
 import type { Profile } from '../../workflows/contract/failures.ts';
-import { optionsProblem, permissionModes } from '../../workflows/contract/options-problem.ts';
+import { efforts, optionsProblem, permissionModes } from '../../workflows/contract/options-problem.ts';
 import {
   type ExtraFolders,
   extraFoldersProblem,
@@ -44,8 +45,10 @@ export type PerdureConfig = {
   readonly model?: string;
   /** In order (L19). */
   readonly fallbackModels?: readonly string[];
-  /** Makes summaries. */
+  /** For questions beside the conversation: summaries, notes, pages. */
   readonly smallModel?: string;
+  /** How much a model puts into its replies (X2). */
+  readonly effort?: Effort;
   /** By prefix of the name: what is given goes before what is known (X1). Tokens; US dollars per million tokens, null when not known. */
   readonly models?: ModelTable;
   readonly permissionMode?: PermissionMode;
@@ -145,9 +148,10 @@ const keys = z.strictObject({
     .string(nameRight)
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, nameRight)
     .optional(),
-  model: nameSchema.optional(),
-  fallbackModels: z.array(nameSchema).max(10).optional(),
-  smallModel: nameSchema.optional(),
+  model: modelSchema.optional(),
+  fallbackModels: z.array(modelSchema).max(10).optional(),
+  smallModel: modelSchema.optional(),
+  effort: z.enum(efforts as [Effort, ...Effort[]]).optional(),
   models: z
     .record(nameSchema, z.strictObject({ window: tokens, maxOutput: tokens, price: price.nullable() }).partial())
     .optional(),
@@ -220,10 +224,11 @@ export function checkConfig(value: unknown, source: string): PerdureConfig {
 
 export function configDefaults(config: PerdureConfig): Partial<RunDefaults> {
   const { maxOutputTokens, compaction, agents, agentLimits, ...rest } = config;
-  const { model, fallbackModels, smallModel, models, permissionMode, permissions, additionalDirectories } = rest;
+  const { model, fallbackModels, smallModel, models, effort, permissionMode, permissions, additionalDirectories } =
+    rest;
   const { systemPrompt, instructions, memory, maxTurns, wrapUp, batchSummaries, approvalTimeoutMs } = rest;
   const context = { systemPrompt, instructions, memory, additionalDirectories };
-  const chosen = { model, fallbackModels, smallModel, models, permissionMode, permissions } as const;
+  const chosen = { model, fallbackModels, smallModel, models, effort, permissionMode, permissions } as const;
   const { firstByteMs, stallMs, overflowWords } = rest;
   const limits = { maxTurns, wrapUp, batchSummaries, approvalTimeoutMs, outputCap: maxOutputTokens };
   const server = { firstByteMs, stallMs, overflowWords };

@@ -54,8 +54,8 @@ export function baseName(name: string): BaseName {
     .replace(/\[1m\]$/, '');
   let variant: BaseName['variant'] = ofRegion(region);
   for (let end = VARIANTS.exec(rest); end; end = VARIANTS.exec(rest)) {
-    if (/fast$/.test(end[0])) variant = 'fast';
-    if (/batch$/.test(end[0])) variant = 'batch';
+    if (end[0].endsWith('fast')) variant = 'fast';
+    if (end[0].endsWith('batch')) variant = 'batch';
     rest = rest.slice(0, end.index);
   }
   const base = inOrder(rest.replaceAll(/(\d)\.(?=\d)/g, '$1-').replace(/-\d{8}$/, ''));
@@ -73,8 +73,10 @@ function inOrder(name: string): string {
   return old ? `claude-${old[2]}-${old[1]}` : name;
 }
 
-/** The first of a generation has no minor version in its dated id. */
+/** The first of a generation has no minor version in its dated id; some gateways call the newest of a line `latest`. */
 function renamed(base: string): string {
+  const line = /^claude-([a-z]+)-latest$/.exec(base)?.[1];
+  if (line !== undefined && Object.hasOwn(catalogue.aliases, line)) return catalogue.aliases[line] ?? base;
   return Object.hasOwn(catalogue.models, `${base}-0`) ? `${base}-0` : base;
 }
 

@@ -15,20 +15,57 @@ export type Finding = {
 
 const STANDING: readonly string[] = ['default', 'inherit'];
 
+/** A plain word of another maker's may lie beside the shortest. */
+const SHORT: readonly string[] = [...Object.keys(catalogue.aliases).filter((alias) => alias !== 'best'), ...STANDING];
+
 export function findModel(given: string, finding: Finding = {}): FoundModel {
   const { model = catalogue.default, configured = {}, official = false } = finding;
   const name = given.trim();
   if (Object.keys(configured).some((prefix) => name.startsWith(prefix))) return { name };
-  const word = name.toLowerCase().replace(/\[1m\]$/, '');
+  const word = wordOf(name);
   if (STANDING.includes(word))
-    return STANDING.includes(model) ? { name: catalogue.default } : findModel(model, finding);
-  const alias = Object.hasOwn(catalogue.aliases, word) ? catalogue.aliases[word] : undefined;
+    return STANDING.includes(wordOf(model)) ? { name: catalogue.default } : findModel(model, finding);
+  const alias = aliasOf(word);
   if (alias !== undefined) return { name: alias };
   const { base } = baseName(name);
   if (Object.hasOwn(catalogue.models, base))
     return { name: official ? idOf(name, base) : name.replace(/\[1m\]$/i, '') };
-  const problem = /^claude/.test(base) ? claudeProblem(base, official) : wordProblem(word, official);
+  const problem = slipIn(name) ?? (isClaude(base) ? versionProblem(base, official) : wordProblem(word, official));
   return problem === null ? { name } : { problem: `${JSON.stringify(given.slice(0, 80))} is no model: ${problem}` };
+}
+
+/** What no server and no configuration can have meant, as a client may say before it asks a worker; undefined where there is nothing to say. */
+export function modelProblem(options: {
+  readonly model?: string;
+  readonly fallbackModels?: readonly string[];
+}): string | undefined {
+  const names = [options.model, ...(options.fallbackModels ?? [])].filter((name) => name !== undefined);
+  const wrong = names.find((name) => aliasOf(wordOf(name)) === undefined && slipIn(name) !== null);
+  return wrong === undefined ? undefined : `${JSON.stringify(wrong.slice(0, 80))} is no model: ${slipIn(wrong)}`;
+}
+
+function wordOf(name: string): string {
+  return name
+    .trim()
+    .toLowerCase()
+    .replace(/\[1m\]$/, '');
+}
+
+function aliasOf(word: string): string | undefined {
+  return Object.hasOwn(catalogue.aliases, word) ? catalogue.aliases[word] : undefined;
+}
+
+/** A letter or two beside a short name, or beside the line in a whole one: `sonet`, `claude-sonet-5-5`. */
+function slipIn(name: string): string | null {
+  const word = wordOf(name);
+  if (STANDING.includes(word)) return null;
+  if (/^[a-z]+$/.test(word)) {
+    const near = nearName(word, SHORT);
+    return near === undefined ? null : `did you mean ${near}?`;
+  }
+  const line = lineOf(baseName(name).base)?.line;
+  if (line === undefined || newest.has(line)) return null;
+  return nearName(line, [...newest.keys()]) === undefined ? null : meant(`claude-${line}`);
 }
 
 /** The maker's API knows no name that a gateway or a cloud has for it. */
@@ -52,29 +89,24 @@ for (const base of Object.keys(catalogue.models)) {
   if (line !== '') newest.set(line, Math.max(version, newest.get(line) ?? 0));
 }
 
-/** A model that is newer than the catalogue is none of them: its name has the form, and goes through. */
-function claudeProblem(base: string, official: boolean): string | null {
+function isClaude(base: string): boolean {
+  return base.startsWith('claude');
+}
+
+/** One that is newer than the catalogue is none of its models, and goes through. So does, at other servers, what has no version. */
+function versionProblem(base: string, official: boolean): string | null {
   const parts = lineOf(base);
-  if (parts === null) {
-    const slip = nearName(base, Object.keys(catalogue.models));
-    return official || slip !== undefined ? meant(base) : null;
-  }
-  const known = newest.get(parts.line);
-  if (known !== undefined) return parts.version <= known ? meant(base) : null;
-  return nearName(parts.line, [...newest.keys()]) === undefined ? null : meant(base);
+  if (parts === null) return official || isSlip(base) ? meant(base) : null;
+  return parts.version <= (newest.get(parts.line) ?? 0) ? meant(base) : null;
+}
+
+function isSlip(base: string): boolean {
+  return /\d/.test(base) && nearName(base, Object.keys(catalogue.models)) !== undefined;
 }
 
 function wordProblem(word: string, official: boolean): string | null {
-  if (!/^[a-z]+$/.test(word)) return null;
-  const near = nearName(word, [
-    ...Object.keys(catalogue.aliases).filter((alias) => alias.length > 4),
-    'opus',
-    ...STANDING,
-  ]);
-  if (near !== undefined) return `did you mean ${near}?`;
-  return official
-    ? `there are ${Object.keys(catalogue.aliases).join(', ')}, and whole names such as ${catalogue.default}`
-    : null;
+  if (!official || !/^[a-z]+$/.test(word)) return null;
+  return `there are ${Object.keys(catalogue.aliases).join(', ')}, and whole names such as ${catalogue.default}`;
 }
 
 const MOST_NEAR = 3;

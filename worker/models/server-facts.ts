@@ -44,8 +44,12 @@ export function serverFacts(ask: AskServer | undefined, now: () => number = () =
     async lookUp(names) {
       if (!ask) return;
       const due = names.filter((name) => (answers.get(name)?.until ?? -Infinity) <= now());
-      for (const name of due) if (!asked.has(name)) asked.set(name, begin(name, ask));
-      await within(MOMENT_MS, Promise.all(due.map((name) => asked.get(name))));
+      const answered = due.map((name) => {
+        const answer = asked.get(name) ?? begin(name, ask);
+        asked.set(name, answer);
+        return answer;
+      });
+      await within(MOMENT_MS, Promise.all(answered));
     },
   };
 }

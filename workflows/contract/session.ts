@@ -8,7 +8,7 @@ import type { Effort, Terminal, TerminalReason, TransitionReason, Usage } from '
 import type { PermissionMode, PermissionRules } from './permission-rules.ts';
 
 export type * from './people.ts';
-export type { PermissionMode, PermissionRules };
+export type { Effort, PermissionMode, PermissionRules };
 
 /** The name under which workflows/index.ts exports it. */
 export const WORKFLOW_TYPE = 'perdure.agentSession';

@@ -184,6 +184,7 @@ const noticeKinds: Readonly<Record<Notice['kind'], true>> = {
   files_changed: true,
   attachment: true,
   batch_summary: true,
+  about_model: true,
   compaction_failed: true,
   repaired: true,
   hook_failed: true,

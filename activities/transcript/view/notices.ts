@@ -83,6 +83,7 @@ export function noticeText(notice: Notice): string | null {
     case 'max_turns_reached':
     case 'error':
     case 'batch_summary':
+    case 'about_model':
     case 'compaction_failed':
     case 'hook_failed':
       return null;

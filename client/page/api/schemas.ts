@@ -2,8 +2,7 @@
 import { z } from 'zod';
 import { eventSchema, resultSchema } from '../../event-schema.ts';
 import { efforts, permissionModes } from '../../../workflows/contract/options-problem.ts';
-import type { OptionChanges, PermissionMode } from '../../../workflows/contract/session.ts';
-import type { Effort } from '../../../workflows/contract/loop.ts';
+import type { Effort, OptionChanges, PermissionMode } from '../../../workflows/contract/session.ts';
 import { IMAGE_TYPES } from '../../../workflows/contract/people.ts';
 import { overlapPolicies } from '../../schedules/plan.ts';
 import type { Prompt } from '../../sessions/prompt.ts';

@@ -40,6 +40,7 @@ export async function compactionBench({
   const lines: (LiveEvent | LiveFate)[] = [];
   const asked: MessageCreateParamsStreaming[] = [];
   const left = [...answers];
+  const warnings: string[] = [];
   const deps: SummaryDeps = {
     store,
     live: {
@@ -62,7 +63,7 @@ export async function compactionBench({
     now: () => 0,
     observe: () => {},
     models: createModels(),
-    log: () => {},
+    log: (_, message) => void warnings.push(message),
     random: () => 0,
   };
   const config = await store.put(Buffer.from(JSON.stringify(runConfig([window, nextWindow], smallWindow))));
@@ -72,6 +73,7 @@ export async function compactionBench({
   return {
     deps,
     lines,
+    warnings,
     asked,
     texts,
     request,
