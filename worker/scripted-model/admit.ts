@@ -16,6 +16,7 @@ export type Admitted = {
   readonly kind: 'admitted';
   /** As sent. */
   readonly request: ParsedRequest;
+  readonly betas: readonly string[];
   /** As the model sees it. */
   readonly shown: ParsedRequest;
   /** The block of thinking that it sees last. */
@@ -60,13 +61,14 @@ export function admit(
   const request = parsed.value as ParsedRequest;
   const tooLong = rules.window === undefined ? undefined : lengthProblem(request, rules.window);
   if (tooLong !== undefined) return refused(invalidRequest(tooLong), false, request);
-  if (!rules.strict) return { kind: 'admitted', request, shown: request, last: null, transformations: undefined };
+  if (!rules.strict)
+    return { kind: 'admitted', request, betas, shown: request, last: null, transformations: undefined };
   const checked = bindings.check(request, betas);
   if (checked.problem !== undefined) return refused(invalidRequest(checked.problem), true, request);
   const { transformations, last } = checked;
   const shown = shownRequest(request, transformations);
   const told = betas.includes(BETAS.bindingControls) ? transformations : undefined;
-  return { kind: 'admitted', request, shown, last, transformations: told };
+  return { kind: 'admitted', request, betas, shown, last, transformations: told };
 }
 
 function lengthProblem(request: ParsedRequest, window: number): string | undefined {

@@ -29,6 +29,9 @@ const useKeys = new Set(['type', 'id', 'name', 'input', 'cache_control', 'caller
 const thinkingKeys = new Set(['type', 'thinking', 'signature']);
 const redactedKeys = new Set(['type', 'data']);
 
+/** Has checks of its own, which know the request around it. */
+const ANYWHERE = 'compaction';
+
 const roles = { user, assistant } as const;
 
 export function blockProblem(
@@ -39,6 +42,7 @@ export function blockProblem(
 ): string | undefined {
   if (!isObject(block)) return `${path}: Input should be a valid dictionary or object to extract fields from`;
   const type = String(block['type']);
+  if (type === ANYWHERE) return undefined;
   const check = Object.hasOwn(roles[role], type) ? roles[role][type] : undefined;
   if (check !== undefined) return check(block, path, verify);
   if (role === 'assistant' && type !== 'tool_result' && type.endsWith('_tool_result')) return undefined;

@@ -1,6 +1,7 @@
 // Checks a request's top level as the API does. The messages, tools and breakpoints have checks of their own.
 import { betaFields, contextManagementProblem } from './betas.ts';
 import { breakpointsProblem } from './breakpoints.ts';
+import { compactionBlockProblem, compactionRequestProblem } from './compaction.ts';
 import { messagesProblem } from './messages.ts';
 import { outputConfigProblem } from './output-config.ts';
 import {
@@ -28,6 +29,7 @@ export function requestProblem(value: unknown, rules: RequestRules): Problem | u
   const model = value['model'];
   const { betas } = rules;
   return (
+    compactionRequestProblem(value, betas, rules.counting) ??
     extraKey(value, allowedKeys(rules), '') ??
     stringProblem(model, 'model') ??
     (model === '' ? 'model: String should have at least 1 character' : undefined) ??
@@ -40,6 +42,7 @@ export function requestProblem(value: unknown, rules: RequestRules): Problem | u
     toolsProblem(value) ??
     breakpointsProblem(value) ??
     messagesProblem(value, rules) ??
+    compactionBlockProblem(value, betas) ??
     toolChangesProblem(value, betas)
   );
 }
