@@ -1,6 +1,7 @@
 // Lets a request in, or says what the API would refuse it with. In the API's order: key, version, type, size, JSON, shape, length, and the
 // thinking that comes back.
 import type { IncomingHttpHeaders } from 'node:http';
+import { profileOf } from './models/profiles.ts';
 import { promptBlocks, promptTokens } from './prompt-cache.ts';
 import { apiError, invalidRequest, type ApiError, type ReadBody } from './read-request.ts';
 import type { ParsedRequest } from './script.ts';
@@ -31,7 +32,7 @@ export type Admission =
   | { readonly kind: 'refused'; readonly error: ApiError; readonly misshapen: boolean; readonly body: unknown };
 
 export type AdmissionRules = Omit<RequestRules, 'betas' | 'sampling' | 'counting' | 'verifySignature'> & {
-  /** Tokens; undefined: any prompt fits. */
+  /** Tokens; undefined: what the documents say of the model, and of others that any prompt fits. */
   readonly window: number | undefined;
   /** False: only that the body is JSON with messages. For clients that are measured, not tested. */
   readonly strict: boolean;
@@ -59,7 +60,7 @@ export function admit(
   const problem = rules.strict ? requestProblem(parsed.value, shape) : looseProblem(parsed.value);
   if (problem !== undefined) return refused(invalidRequest(problem), true, parsed.value);
   const request = parsed.value as ParsedRequest;
-  const tooLong = rules.window === undefined ? undefined : lengthProblem(request, rules.window);
+  const tooLong = lengthProblem(request, rules.window ?? (counting ? undefined : profileOf(request.model)?.window));
   if (tooLong !== undefined) return refused(invalidRequest(tooLong), false, request);
   if (!rules.strict)
     return { kind: 'admitted', request, betas, shown: request, last: null, transformations: undefined };
@@ -71,7 +72,8 @@ export function admit(
   return { kind: 'admitted', request, betas, shown, last, transformations: told };
 }
 
-function lengthProblem(request: ParsedRequest, window: number): string | undefined {
+function lengthProblem(request: ParsedRequest, window: number | undefined): string | undefined {
+  if (window === undefined) return undefined;
   const tokens = promptTokens(promptBlocks(request));
   return tokens > window ? `prompt is too long: ${tokens} tokens > ${window} maximum` : undefined;
 }

@@ -29,7 +29,8 @@ export function messagesProblem(request: Json, rules: RequestRules): string | un
   const malformed = firstProblem(messages as unknown[], check);
   if (malformed !== undefined) return malformed;
   const shaped = messages as readonly ShapedMessage[];
-  const end = asksForSummary(request) ? undefined : endProblem(shaped, rules);
+  const prefill = rules.prefill || profileOf(String(model))?.prefill === true;
+  const end = asksForSummary(request) ? undefined : endProblem(shaped, prefill);
   return orderProblem(shaped) ?? pairingProblem(shaped) ?? end;
 }
 
@@ -82,10 +83,10 @@ function finalBlockProblem(blocks: readonly unknown[], path: string): string | u
   return `${path}: The final block in an assistant message cannot be \`thinking\`.`;
 }
 
-function endProblem(messages: readonly ShapedMessage[], rules: RequestRules): string | undefined {
+function endProblem(messages: readonly ShapedMessage[], prefill: boolean): string | undefined {
   const last = messages.at(-1);
   if (last?.role !== 'assistant') return undefined;
-  if (!rules.prefill) {
+  if (!prefill) {
     return 'This model does not support assistant message prefill. The conversation must end with a user message.';
   }
   const text = typeof last.content === 'string' ? last.content : last.content?.at(-1)?.['text'];
